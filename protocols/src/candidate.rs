@@ -1,0 +1,97 @@
+//! The task driver: steps one core as a task on any [`Env`]. Real mode runs this; the simulation steps cores inline and
+//! holds this driver to the same history.
+
+use crate::{
+    core::{Core, Input, Output, TimerId},
+    elector::ServiceOutput,
+    env::Env,
+    history::Kind,
+    message::Message,
+    types::NodeId,
+};
+use std::{collections::BTreeMap, future::Future, pin::Pin, task::Poll};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+
+/// How a driven core reaches its peers and the history.
+pub trait Port: Send {
+    /// Sends a datagram; it may be lost.
+    fn send(&mut self, to: NodeId, message: Message);
+    /// Something that belongs into the history happened, now.
+    fn record(&mut self, kind: Kind);
+}
+
+/// Steps `core` until `inputs` closes. `inputs` carries datagrams, the service client's answers and orders to resign;
+/// `service` takes what the elector asks of the service's client.
+pub async fn drive<E: Env>(
+    env: E,
+    mut port: impl Port,
+    mut core: Box<dyn Core>,
+    service: Option<UnboundedSender<ServiceOutput>>,
+    mut inputs: UnboundedReceiver<Input>,
+) {
+    let mut timers = Timers { env: env.clone(), set: BTreeMap::new(), sleep: None };
+    let mut outputs = Vec::new();
+    core.step(env.now(), Input::Start, &mut outputs);
+    loop {
+        for output in outputs.drain(..) {
+            match output {
+                Output::Send { to, message } => port.send(to, message),
+                Output::SetTimer { id, at } => timers.set(id, at),
+                Output::CancelTimer(id) => timers.cancel(id),
+                Output::Point(point) => env.point(point).await,
+                Output::Record(kind) => port.record(kind),
+                Output::Service(output) => {
+                    if let Some(service) = &service {
+                        // The client may be gone already when the process is about to end.
+                        let _ = service.send(*output);
+                    }
+                }
+            }
+        }
+        // What has arrived goes before what is due: after a pause a process finds its sockets readable first.
+        let input = std::future::poll_fn(|context| match inputs.poll_recv(context) {
+            Poll::Ready(input) => Poll::Ready(input),
+            Poll::Pending => timers.poll(context).map(|id| Some(Input::Timer(id))),
+        })
+        .await;
+        let Some(input) = input else { return };
+        core.step(env.now(), input, &mut outputs);
+    }
+}
+
+/// The core's timers on one sleep.
+struct Timers<E: Env> {
+    env: E,
+    set: BTreeMap<TimerId, u64>,
+    sleep: Option<(u64, E::Sleep)>,
+}
+
+impl<E: Env> Timers<E> {
+    fn set(&mut self, id: TimerId, at: u64) {
+        self.set.insert(id, at);
+    }
+
+    fn cancel(&mut self, id: TimerId) {
+        self.set.remove(&id);
+    }
+
+    /// The next timer that is due; it is unset.
+    fn poll(&mut self, context: &mut std::task::Context<'_>) -> Poll<TimerId> {
+        loop {
+            let Some((at, id)) = self.set.iter().map(|(id, at)| (*at, *id)).min() else { return Poll::Pending };
+            if self.sleep.as_ref().is_none_or(|(until, _)| *until != at) {
+                self.sleep = Some((at, self.env.sleep_until(at)));
+            }
+            let Some((_, sleep)) = &mut self.sleep else { return Poll::Pending };
+            if Pin::new(sleep).poll(context).is_pending() {
+                return Poll::Pending;
+            }
+            self.sleep = None;
+            // A real timer may fire a little early by the clock that the core sees.
+            if self.env.now().mono >= at {
+                self.set.remove(&id);
+                return Poll::Ready(id);
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The coordination services: what cores may ask of them, and the genuine client libraries that carry it out.
+//!
+//! One file a service. Request and reply types live beside the adapter and are shared by the service's protocols.
+
+pub mod etcd;
+pub mod redis;
+
+use crate::{
+    elector::{ServiceInput, ServiceOutput},
+    env::Env,
+};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+/// A request to the service that the protocol uses.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Request {
+    /// To Redis.
+    Redis(redis::Request),
+    /// To etcd.
+    Etcd(etcd::Request),
+}
+
+/// The answer to a [`Request`] of the same service.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reply {
+    /// From Redis.
+    Redis(redis::Reply),
+    /// From etcd.
+    Etcd(etcd::Reply),
+}
+
+/// A stream to open.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum StreamRequest {
+    /// On etcd.
+    Etcd(etcd::StreamRequest),
+}
+
+/// What a stream brings.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Item {
+    /// From etcd.
+    Etcd(etcd::Item),
+}
+
+/// Which coordination service a protocol talks to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Service {
+    /// One Redis server.
+    Redis,
+    /// etcd.
+    Etcd,
+}
+
+impl Service {
+    /// The name of its node in a simulated topology.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Service::Redis => "redis",
+            Service::Etcd => "etcd",
+        }
+    }
+
+    /// The port that it listens on by convention.
+    pub const fn port(self) -> u16 {
+        match self {
+            Service::Redis => 6379,
+            Service::Etcd => 2379,
+        }
+    }
+}
+
+/// Where a service listens.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Endpoint {
+    /// Host name, or a node's name in the simulation.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+}
+
+/// Runs the genuine client of `service` for one elector until `outputs` closes: carries out what comes from it and hands
+/// every answer to `deliver`.
+pub async fn run<E: Env>(
+    env: E,
+    service: Service,
+    endpoint: Endpoint,
+    outputs: UnboundedReceiver<ServiceOutput>,
+    deliver: impl Fn(ServiceInput) + Clone + Send + Sync + 'static,
+) {
+    match service {
+        Service::Redis => redis::run(env, endpoint, outputs, deliver).await,
+        Service::Etcd => etcd::run(env, endpoint, outputs, deliver).await,
+    }
+}

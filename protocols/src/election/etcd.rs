@@ -1,0 +1,417 @@
+//! `etcd-election`: the election recipe of etcd's own client library.
+//!
+//! **Where it comes from.** etcd-io/etcd, `client/v3/concurrency/election.go` (`Campaign`, `Proclaim`, `Resign`,
+//! `observe`), `key.go` (`waitDeletes`), `session.go` (`NewSession`, `Done`, `Close`), `client/v3/lease.go`
+//! (`sendKeepAliveLoop`, `recvKeepAlive`, `deadlineLoop`, `recvKeepAliveLoop`). Each candidate holds a lease and one key on
+//! it, `fencepost/leader/<lease id in hex>`; the queue is the order of the keys' create revisions; each waits for the
+//! deletion of the key in front of its own. Its fencing token is its own key's create revision, which the consensus log
+//! hands out in the same transaction (not the transaction's header: that is newer when the key was there already).
+//!
+//! **What it assumes about time.** Nothing for the grant: consensus makes it unique. The *belief* ends on the node's
+//! monotonic clock when a Go program would see `Session.Done`: at the first tick of `deadlineLoop` (every second, not
+//! every 500 ms; counted from the process's first keepalive) after the last keepalive *answer* plus the time to live.
+//! The server counts from the keepalive's arrival and looks every 500 ms. So the belief outlives the lease by the answer's
+//! way back and up to a second, and longer if an answer lay unread during a pause. Before the first answer the deadline is
+//! the library's dial timeout plus a second. Two details differ from the library: the process's pauses do not shift the
+//! ticks, and every new keepalive stream starts with a keepalive, due or not.
+//!
+//! **What breaks it.** A pause or a cut longer than the lease: the old leader acts on its belief while the next one was
+//! elected. Only the resource can refuse it, by the token. `gc-pause` shows it.
+//!
+//! Beyond the library, as its users should do: the own key is read again after a wait (the lease may have ended
+//! meanwhile), and every session that is given up is revoked, which deletes its key with it.
+
+mod observer;
+mod session;
+
+use super::{Hazard, Promise, Protocol, Setup, Timings};
+use crate::{
+    client::{
+        self, Service,
+        etcd::{Item, KeyState, Reply, Request, StreamRequest},
+    },
+    clock::Now,
+    core::TimerId,
+    elector::{Deposed, Elector, Input, Output, RequestNumber, ServiceInput, ServiceOutput, StreamNumber},
+    error::Failure,
+    point::Point,
+    types::{Leadership, MILLISECOND, SECOND},
+};
+use observer::Observer;
+use session::{DEADLINE_SCAN, Numbers, RETRY, Session, Stage, tick_after, ttl_seconds};
+
+/// The registry's entry.
+pub const PROTOCOL: Protocol = Protocol {
+    name: "etcd-election",
+    about: "etcd's own recipe: a queue of leased keys by create revision, which is the fencing token",
+    service: Service::Etcd,
+    tokened: true,
+    default_lease_ttl: 60 * SECOND,
+    granted_ttl: |ttl| ttl_seconds(ttl).max(MIN_TTL_S) * SECOND,
+    renew_interval: |ttl| ttl / 3,
+    takeover_max,
+    elector: |setup| Box::new(EtcdElection::new(setup)),
+    promise: |hazard, fencing| match hazard {
+        _ if fencing => Promise::Holds,
+        Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
+        Hazard::PauseBeyondLease => Promise::Breaks,
+        Hazard::CutOffFromService | Hazard::Any => Promise::May,
+    },
+};
+
+/// What every candidate's key starts with.
+pub const PREFIX: &str = "fencepost/leader/";
+/// The server's minimum: 1.5 election timeouts of 1 s, rounded up to whole seconds.
+const MIN_TTL_S: u64 = 2;
+/// Time for a keepalive to be due.
+const KEEPALIVE: TimerId = 0;
+/// The session may have ended.
+const DEADLINE: TimerId = 1;
+/// Ask again.
+const AGAIN: TimerId = 2;
+/// Open the keepalive stream again.
+const REOPEN: TimerId = 3;
+/// The observer asks again.
+const OBSERVE: TimerId = 4;
+
+/// The server's expiry scan, its resynchronisation of a watch (100 ms), and four messages' worth of slack.
+fn takeover_max(_: &Timings) -> u64 {
+    500 * MILLISECOND + 100 * MILLISECOND + 400 * MILLISECOND
+}
+
+/// The elector.
+#[derive(Debug)]
+struct EtcdElection {
+    setup: Setup,
+    numbers: Numbers,
+    stage: Stage,
+    /// The request of this stage that is under way.
+    pending: Option<RequestNumber>,
+    session: Option<Session>,
+    /// [`Output::Campaign`] was sent and neither win nor end of a belief came after it.
+    campaigning: bool,
+    /// When the process's first keepalive was sent: the deadline loop's ticks are counted from here.
+    scan_from: Option<u64>,
+    observer: Observer,
+}
+
+fn open(number: StreamNumber, request: StreamRequest) -> Output {
+    Output::Service(ServiceOutput::Open { number, request: client::StreamRequest::Etcd(request) })
+}
+
+impl EtcdElection {
+    fn new(setup: Setup) -> Self {
+        EtcdElection {
+            setup,
+            numbers: Numbers::default(),
+            stage: Stage::Granting,
+            pending: None,
+            session: None,
+            campaigning: false,
+            scan_from: None,
+            observer: Observer::default(),
+        }
+    }
+
+    fn name(&self) -> String {
+        self.setup.names.get(self.setup.node.index()).cloned().unwrap_or_default()
+    }
+
+    fn request(&mut self, request: Request, concurrent: bool, out: &mut Vec<Output>) -> RequestNumber {
+        let number = self.numbers.request();
+        let timeout = self.setup.timings.request_timeout;
+        let request = client::Request::Etcd(request);
+        out.push(Output::Service(ServiceOutput::Request { number, request, timeout, concurrent }));
+        number
+    }
+
+    /// Sends the request of the stage.
+    fn ask(&mut self, out: &mut Vec<Output>) {
+        let ttl = self.setup.timings.lease_ttl;
+        let Some(request) = session::request(&self.stage, self.session.as_ref(), self.name(), ttl) else { return };
+        self.pending = Some(self.request(request, false, out));
+    }
+
+    fn go(&mut self, stage: Stage, out: &mut Vec<Output>) {
+        self.stage = stage;
+        self.ask(out);
+    }
+
+    /// Asks again in a while.
+    fn again(&mut self, now: u64, out: &mut Vec<Output>) {
+        if let Some(session) = &mut self.session {
+            session.doubtful = true;
+        }
+        out.push(Output::SetTimer { id: AGAIN, at: now + RETRY });
+    }
+
+    fn campaign(&mut self, out: &mut Vec<Output>) {
+        if !self.campaigning {
+            self.campaigning = true;
+            out.push(Output::Campaign);
+        }
+        out.push(Output::Point(Point::BeforeCampaign));
+    }
+
+    fn start(&mut self, out: &mut Vec<Output>) {
+        self.campaign(out);
+        self.go(Stage::Granting, out);
+    }
+
+    fn depose(&mut self, why: Deposed, out: &mut Vec<Output>) {
+        if self.stage == Stage::Leading {
+            out.push(Output::Deposed(why));
+            self.observer.see(None, out);
+        }
+    }
+
+    /// Gives the session up, whatever it was at. Revoking deletes the key in the same revision, so no error inside the
+    /// campaign leaves it behind in the queue; if the revocation is lost, the lease runs out.
+    fn abandon(&mut self, why: Deposed, out: &mut Vec<Output>) {
+        self.depose(why, out);
+        if let Some(number) = self.pending.take() {
+            out.push(Output::Service(ServiceOutput::Cancel(number)));
+        }
+        if let Stage::Waiting(watch) = self.stage {
+            out.push(Output::Service(ServiceOutput::Close(watch)));
+        }
+        self.stage = Stage::Granting;
+        out.extend([KEEPALIVE, DEADLINE, AGAIN, REOPEN].map(Output::CancelTimer));
+        if let Some(session) = self.session.take() {
+            if let Some(stream) = session.stream {
+                out.push(Output::Service(ServiceOutput::Close(stream)));
+            }
+            self.request(Request::Revoke { lease: session.lease }, true, out);
+        }
+    }
+
+    fn fresh_session(&mut self, why: Deposed, out: &mut Vec<Output>) {
+        self.abandon(why, out);
+        self.start(out);
+    }
+
+    fn granted(&mut self, now: u64, lease: i64, ttl_s: i64, out: &mut Vec<Output>) {
+        self.scan_from.get_or_insert(now);
+        self.session = Some(Session::new(lease, ttl_s, now));
+        self.set_deadline(out);
+        self.open_keepalive(now, out);
+        self.go(Stage::Creating, out);
+    }
+
+    fn open_keepalive(&mut self, now: u64, out: &mut Vec<Output>) {
+        let Some(session) = &mut self.session else { return };
+        let number = self.numbers.stream();
+        session.stream = Some(number);
+        session.opened = now;
+        out.push(Output::Point(Point::BeforeRenew));
+        out.push(open(number, StreamRequest::Keepalive { lease: session.lease, ttl_s: session.ttl_s }));
+        out.push(Output::SetTimer { id: KEEPALIVE, at: now + RETRY });
+    }
+
+    /// When the belief ends, on the node's monotonic clock.
+    fn valid_until(&self) -> u64 {
+        let (Some(session), Some(from)) = (&self.session, self.scan_from) else { return 0 };
+        tick_after(from, DEADLINE_SCAN, session.deadline)
+    }
+
+    fn set_deadline(&mut self, out: &mut Vec<Output>) {
+        out.push(Output::SetTimer { id: DEADLINE, at: self.valid_until() });
+    }
+
+    fn leadership(&self) -> Leadership {
+        let token = self.session.as_ref().map_or(0, |s| s.create_revision.max(0) as u64);
+        Leadership { token, valid_until: self.valid_until() }
+    }
+
+    fn win(&mut self, now: u64, out: &mut Vec<Output>) {
+        if now >= self.valid_until() {
+            return self.fresh_session(Deposed::Expired, out);
+        }
+        self.stage = Stage::Leading;
+        self.campaigning = false;
+        out.push(Output::Elected(self.leadership()));
+        self.observer.see(Some(self.setup.node), out);
+    }
+
+    fn kept_alive(&mut self, now: u64, ttl_s: i64, out: &mut Vec<Output>) {
+        let Some(session) = &mut self.session else { return };
+        if ttl_s <= 0 {
+            return self.fresh_session(Deposed::Lost, out);
+        }
+        session.deadline = now.saturating_add((ttl_s as u64).saturating_mul(SECOND));
+        session.keepalive_due = now + self.setup.timings.renew_interval;
+        out.push(Output::Point(Point::Renewed));
+        let at = tick_after(session.opened, RETRY, session.keepalive_due);
+        out.push(Output::SetTimer { id: KEEPALIVE, at });
+        self.set_deadline(out);
+        if self.stage == Stage::Leading {
+            out.push(Output::Renewed(self.leadership()));
+        }
+    }
+
+    fn timer(&mut self, now: u64, id: TimerId, out: &mut Vec<Output>) {
+        match (id, &self.session) {
+            (OBSERVE, _) => self.observe(out),
+            (AGAIN, _) if self.pending.is_none() => match self.stage {
+                Stage::Granting => self.start(out),
+                _ => self.ask(out),
+            },
+            (REOPEN, Some(Session { stream: None, .. })) => self.open_keepalive(now, out),
+            (DEADLINE, Some(session)) if now > session.deadline => self.fresh_session(Deposed::Expired, out),
+            (DEADLINE, Some(_)) => self.set_deadline(out),
+            (KEEPALIVE, Some(Session { stream: Some(stream), keepalive_due, opened, .. })) => {
+                // Unanswered keepalives are sent again at every tick.
+                let (stream, at) = (*stream, tick_after(*opened, RETRY, now));
+                if *keepalive_due < now {
+                    out.push(Output::Point(Point::BeforeRenew));
+                    out.push(Output::Service(ServiceOutput::Push(stream)));
+                }
+                out.push(Output::SetTimer { id: KEEPALIVE, at });
+            }
+            _ => {}
+        }
+    }
+
+    fn replied(&mut self, now: u64, reply: Result<client::Reply, Failure>, out: &mut Vec<Output>) {
+        let reply = match reply {
+            Ok(client::Reply::Etcd(reply)) => reply,
+            Err(Failure::Rejected(_)) if self.stage != Stage::Granting => {
+                // Most likely the lease is gone. Not at once: whatever it is, it may be so again.
+                self.abandon(Deposed::Lost, out);
+                return self.again(now, out);
+            }
+            Ok(_) | Err(_) => return self.again(now, out),
+        };
+        match (self.stage.clone(), reply, &mut self.session) {
+            (Stage::Granting, Reply::Granted { lease, ttl_s }, _) => self.granted(now, lease, ttl_s, out),
+            // An empty store is at revision 1, so no key is older than 2.
+            (Stage::Creating, Reply::Created { create_revision: create_revision @ 2.., value, .. }, Some(session)) => {
+                session.create_revision = create_revision;
+                let next = if value == self.name() { Stage::Looking } else { Stage::Proclaiming };
+                self.go(next, out);
+            }
+            (Stage::Proclaiming, Reply::Proclaimed { done: true }, _) => self.go(Stage::Looking, out),
+            (Stage::Looking, Reply::Found { key: None, .. }, Some(session)) => match session.doubtful {
+                true => self.go(Stage::Rechecking, out),
+                false => self.win(now, out),
+            },
+            (Stage::Looking, Reply::Found { key: Some(front), revision }, Some(session)) => {
+                session.doubtful = true;
+                let watch = self.numbers.stream();
+                self.stage = Stage::Waiting(watch);
+                out.push(open(watch, StreamRequest::WatchDelete { key: front.key, start_revision: revision }));
+            }
+            (Stage::Rechecking, Reply::Found { key: Some(own), .. }, Some(session))
+                if own.create_revision == session.create_revision =>
+            {
+                self.win(now, out);
+            }
+            (Stage::Proclaiming, Reply::Proclaimed { done: false }, _)
+            | (Stage::Rechecking, Reply::Found { .. }, _) => {
+                self.fresh_session(Deposed::Lost, out);
+            }
+            (Stage::Resigning, Reply::Deleted { .. }, Some(session)) => {
+                session.create_revision = 0;
+                session.doubtful = false;
+                self.campaign(out);
+                self.go(Stage::Creating, out);
+            }
+            // An answer of the wrong kind answers nothing.
+            _ => self.again(now, out),
+        }
+    }
+
+    fn item(&mut self, now: u64, number: StreamNumber, item: Item, out: &mut Vec<Output>) {
+        if self.observer.stream() == Some(number) {
+            let gone = self.observer.holder().filter(|_| item == Item::Deleted);
+            out.push(Output::Service(ServiceOutput::Close(number)));
+            self.observe(out);
+            let own = self.session.as_ref().map(|s| s.create_revision);
+            if self.stage == Stage::Leading && gone.is_some() && gone == own {
+                self.fresh_session(Deposed::Lost, out);
+            }
+            return;
+        }
+        match item {
+            Item::KeptAlive { ttl_s } if self.session.as_ref().is_some_and(|s| s.stream == Some(number)) => {
+                self.kept_alive(now, ttl_s, out);
+            }
+            Item::Deleted if self.stage == Stage::Waiting(number) => {
+                out.push(Output::Service(ServiceOutput::Close(number)));
+                self.go(Stage::Looking, out);
+            }
+            _ => {}
+        }
+    }
+
+    fn ended(&mut self, now: u64, number: StreamNumber, out: &mut Vec<Output>) {
+        if self.observer.stream() == Some(number) {
+            self.observer.lost();
+            out.push(Output::SetTimer { id: OBSERVE, at: now + RETRY });
+        } else if self.stage == Stage::Waiting(number) {
+            self.stage = Stage::Looking;
+            self.again(now, out);
+        } else if let Some(session) = self.session.as_mut().filter(|s| s.stream == Some(number)) {
+            session.stream = None;
+            out.push(Output::CancelTimer(KEEPALIVE));
+            out.push(Output::SetTimer { id: REOPEN, at: now + RETRY });
+        }
+    }
+
+    /// Asks who leads.
+    fn observe(&mut self, out: &mut Vec<Output>) {
+        let number = self.request(Request::First { prefix: PREFIX.into() }, true, out);
+        self.observer.asked(number);
+    }
+
+    fn observed(&mut self, now: u64, reply: Result<client::Reply, Failure>, out: &mut Vec<Output>) {
+        let Ok(client::Reply::Etcd(Reply::Found { key, revision })) = reply else {
+            self.observer.lost();
+            return out.push(Output::SetTimer { id: OBSERVE, at: now + RETRY });
+        };
+        let stream = self.numbers.stream();
+        let start_revision = revision.saturating_add(1);
+        self.observer.watching(stream, key.as_ref());
+        let seen = key.as_ref().and_then(|key| observer::who(&self.setup.names, key));
+        // Winning says it of oneself; until then the key in front is not yet a leader's.
+        if seen != Some(self.setup.node) {
+            self.observer.see(seen, out);
+        }
+        out.push(match key {
+            Some(KeyState { key, .. }) => open(stream, StreamRequest::WatchDelete { key, start_revision }),
+            None => open(stream, StreamRequest::WatchPrefix { prefix: PREFIX.into(), start_revision }),
+        });
+    }
+}
+
+impl Elector for EtcdElection {
+    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        let now = now.mono;
+        match input {
+            Input::Start => {
+                self.start(out);
+                self.observe(out);
+            }
+            Input::Timer(id) => self.timer(now, id, out),
+            Input::Service(ServiceInput::Reply { number, reply }) if self.observer.request() == Some(number) => {
+                self.observed(now, reply, out);
+            }
+            Input::Service(ServiceInput::Reply { number, reply }) if self.pending == Some(number) => {
+                self.pending = None;
+                self.replied(now, reply, out);
+            }
+            Input::Service(ServiceInput::Reply { .. }) => {}
+            Input::Service(ServiceInput::Item { number, item: client::Item::Etcd(item) }) => {
+                self.item(now, number, item, out);
+            }
+            Input::Service(ServiceInput::Ended { number, .. }) => self.ended(now, number, out),
+            Input::Resign if self.stage == Stage::Leading => {
+                out.push(Output::Point(Point::BeforeRelease));
+                self.depose(Deposed::Resigned, out);
+                self.go(Stage::Resigning, out);
+            }
+            Input::Fenced if self.stage == Stage::Leading => self.fresh_session(Deposed::Fenced, out),
+            Input::Resign | Input::Fenced => {}
+        }
+    }
+}

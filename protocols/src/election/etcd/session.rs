@@ -1,0 +1,114 @@
+//! A lease and the key on it, the stages of a campaign, and what each stage asks.
+
+use super::PREFIX;
+use crate::{
+    client::etcd::Request,
+    elector::{RequestNumber, StreamNumber},
+    types::{MILLISECOND, SECOND},
+};
+
+/// `sendKeepAliveLoop` looks this often for keepalives that are due; `recvKeepAliveLoop` and our own retries wait as long.
+pub(super) const RETRY: u64 = 500 * MILLISECOND;
+/// `deadlineLoop` looks this often for leases that were not kept alive.
+pub(super) const DEADLINE_SCAN: u64 = SECOND;
+/// Deadline before the first answer: `DialTimeout` (1 s, as our channel has it) plus a second.
+const FIRST_ANSWER: u64 = 2 * SECOND;
+
+/// The first tick after `after` of a loop with that period that started at `from`.
+pub(super) fn tick_after(from: u64, period: u64, after: u64) -> u64 {
+    from.saturating_add((after.saturating_sub(from) / period + 1).saturating_mul(period))
+}
+
+/// Whole seconds that cover `ttl` nanoseconds.
+pub(super) const fn ttl_seconds(ttl: u64) -> u64 {
+    ttl.div_ceil(SECOND)
+}
+
+/// Where the campaign stands; each stage but the last two has its request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Stage {
+    Granting,
+    Creating,
+    Proclaiming,
+    /// Looks for the key in front.
+    Looking,
+    /// Reads the own key after a wait.
+    Rechecking,
+    /// Deletes the own key.
+    Resigning,
+    /// Watches the key in front.
+    Waiting(StreamNumber),
+    Leading,
+}
+
+/// A lease and the key on it.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) lease: i64,
+    pub(super) ttl_s: i64,
+    pub(super) key: String,
+    /// Of the own key; 0 while it is not known.
+    pub(super) create_revision: i64,
+    /// Something may have happened since the key was last known to be there.
+    pub(super) doubtful: bool,
+    /// The keepalive stream; `None` between two of them.
+    pub(super) stream: Option<StreamNumber>,
+    /// When that stream was opened: its send loop's ticks are counted from here.
+    pub(super) opened: u64,
+    pub(super) keepalive_due: u64,
+    pub(super) deadline: u64,
+}
+
+impl Session {
+    pub(super) fn new(lease: i64, ttl_s: i64, now: u64) -> Self {
+        Session {
+            lease,
+            ttl_s,
+            key: format!("{PREFIX}{lease:x}"),
+            create_revision: 0,
+            doubtful: false,
+            stream: None,
+            opened: now,
+            keepalive_due: now,
+            deadline: now + FIRST_ANSWER,
+        }
+    }
+}
+
+/// Numbers for requests and streams.
+#[derive(Debug, Default)]
+pub(super) struct Numbers {
+    request: RequestNumber,
+    stream: StreamNumber,
+}
+
+impl Numbers {
+    pub(super) fn request(&mut self) -> RequestNumber {
+        self.request += 1;
+        self.request
+    }
+
+    pub(super) fn stream(&mut self) -> StreamNumber {
+        self.stream += 1;
+        self.stream
+    }
+}
+
+/// What a stage asks; the last two, and any but the first without a session, ask nothing.
+pub(super) fn request(stage: &Stage, session: Option<&Session>, value: String, ttl: u64) -> Option<Request> {
+    if *stage == Stage::Granting {
+        return Some(Request::Grant { ttl_s: i64::try_from(ttl_seconds(ttl)).unwrap_or(i64::MAX) });
+    }
+    let Session { key, lease, create_revision, .. } = session?;
+    let (key, lease, create_revision) = (key.clone(), *lease, *create_revision);
+    match stage {
+        Stage::Granting | Stage::Waiting(_) | Stage::Leading => None,
+        Stage::Creating => Some(Request::CreateKey { key, value, lease }),
+        Stage::Proclaiming => Some(Request::Proclaim { key, value, lease, create_revision }),
+        Stage::Looking => {
+            Some(Request::Predecessor { prefix: PREFIX.into(), max_create_revision: create_revision - 1 })
+        }
+        Stage::Rechecking => Some(Request::GetKey { key }),
+        Stage::Resigning => Some(Request::DeleteKey { key, create_revision }),
+    }
+}

@@ -1,0 +1,101 @@
+//! The election protocols, one file each, and what each of them promises.
+
+pub mod etcd;
+mod redis_common;
+pub mod redis_fenced;
+pub mod redis_lease;
+pub mod redis_naive;
+
+use crate::{client::Service, elector::Elector, types::NodeId};
+
+/// What a protocol needs to know about the node that it runs on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Setup {
+    /// The candidate.
+    pub node: NodeId,
+    /// Names of all candidates by [`NodeId`]; identities in the service are made of them.
+    pub names: Vec<String>,
+    /// Timings, already resolved against the protocol's defaults.
+    pub timings: Timings,
+    /// 64 bits of the node's own random stream, new at every start of the process.
+    pub nonce: u64,
+}
+
+/// A protocol's timers, nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timings {
+    /// Time to live of the lease or session.
+    pub lease_ttl: u64,
+    /// From one renewal to the next; a waiting candidate of a protocol without a queue asks at the same pace.
+    pub renew_interval: u64,
+    /// How long one request may take before its outcome is unknown.
+    pub request_timeout: u64,
+}
+
+/// What may go wrong in a scenario, as far as protocols promise anything about it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hazard {
+    /// Nothing does.
+    None,
+    /// The leader's process dies.
+    Crash,
+    /// The leader is stopped for longer than its lease, with a write in its hands.
+    PauseBeyondLease,
+    /// The leader cannot reach the coordination service, but still the resource.
+    CutOffFromService,
+    /// The leader gives leadership up.
+    Resignation,
+    /// Anything the fault list can say.
+    Any,
+}
+
+/// What a protocol promises about safety under a hazard.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Promise {
+    /// Every safety invariant holds.
+    Holds,
+    /// `leaders_acting_by_effect` (at least) is violated, every time.
+    Breaks,
+    /// Neither is promised.
+    May,
+}
+
+/// One protocol of the registry.
+pub struct Protocol {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// One sentence for `list`.
+    pub about: &'static str,
+    /// The coordination service it needs.
+    pub service: Service,
+    /// Does its leadership carry a fencing token?
+    pub tokened: bool,
+    /// The reference implementation's own lease time to live, nanoseconds.
+    pub default_lease_ttl: u64,
+    /// The time to live that the service grants when asked for this one, nanoseconds.
+    pub granted_ttl: fn(u64) -> u64,
+    /// The renewal interval that belongs to a time to live, nanoseconds.
+    pub renew_interval: fn(u64) -> u64,
+    /// The longest from the end of an unrenewed lease to a successor's election on a quiet network, nanoseconds:
+    /// expiry scans, polling.
+    pub takeover_max: fn(&Timings) -> u64,
+    /// A new elector.
+    pub elector: fn(Setup) -> Box<dyn Elector>,
+    /// What it promises under a hazard with fencing on or off.
+    pub promise: fn(Hazard, bool) -> Promise,
+}
+
+/// Every protocol there is, in the order in which reports show them.
+pub const ALL: [&Protocol; 4] =
+    [&redis_naive::PROTOCOL, &redis_lease::PROTOCOL, &redis_fenced::PROTOCOL, &etcd::PROTOCOL];
+
+/// The protocol of that name.
+pub fn find(name: &str) -> Option<&'static Protocol> {
+    ALL.into_iter().find(|p| p.name == name)
+}
+
+impl std::fmt::Debug for Protocol {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}

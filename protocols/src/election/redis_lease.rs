@@ -1,0 +1,245 @@
+//! `redis-lease`: a lease that ends, and a leader that knows when.
+//!
+//! **Where it comes from.** Reference text "Leader Election Gone Wrong", Fix 1: `SET NX PX` with a ttl of 15 s; every ttl/3 a
+//! script renews the key *if it is still ours*; a node that cannot renew stops, "even if it feels healthy". Release compares
+//! too. Two things are added that the text's code leaves out although it asks for them: the belief ends by the local clock,
+//! so that an unreachable Redis is a lost lease, and a lost answer is not taken for a refusal.
+//!
+//! **What it assumes about time.** The belief runs for one ttl of the node's monotonic clock from when the last confirmed
+//! request was *sent*; Redis counts the same ttl on its wall clock from when it arrived (redis/redis, `src/db.c:
+//! keyIsExpired`, `src/t_string.c: getExpireMillisecondsOrReply`). So: both clocks go at the same rate, Redis's does not
+//! step forward, and no write takes longer to arrive than a successor takes to be elected.
+//!
+//! **What breaks it.** A pause between looking at the belief and writing: the write goes out under a lease that ended during
+//! the pause. There is no token, so the resource cannot know. Also Redis losing what it acknowledged, and a fast or stepped
+//! server clock.
+//!
+//! **What shows it.** `gc-pause`. In `partition` the leader stops by its own clock before the key can run out.
+//!
+//! **Whose key is it?** The value is new for each *attempt*, `<name>/<nonce>/<attempt>`. A request that took effect late (a
+//! network may keep one for a while after we gave it up) can then never renew, delete or stand for another attempt's key. An
+//! acquisition whose outcome is unknown is never believed: it is given back, by compare-and-delete of its own value, before
+//! the next attempt; so is a lease that lapsed. At worst the key is nobody's for one ttl.
+//!
+//! `redis_fenced.rs` is this file plus the token; `diff` shows what that takes.
+
+use super::{
+    Hazard, Promise, Protocol, Setup,
+    redis_common::{Desk, EXPIRE, KEY, POLL, RENEW},
+};
+use crate::{
+    client::{Reply as ServiceReply, Service, redis::Reply, redis::Request},
+    clock::Now,
+    elector::{Deposed, Elector, Input, Output, RequestNumber, ServiceInput, ServiceOutput},
+    error::Failure,
+    point::Point,
+    types::{Leadership, SECOND},
+};
+
+/// The protocol as the registry knows it.
+pub const PROTOCOL: Protocol = Protocol {
+    name: "redis-lease",
+    about: "SET NX PX with compare-and-renew, compare-and-delete and a belief that ends by the local clock; no token",
+    service: Service::Redis,
+    tokened: false,
+    default_lease_ttl: 15 * SECOND,
+    granted_ttl: |ttl| ttl,
+    renew_interval: |ttl| ttl / 3,
+    takeover_max: |timings| timings.renew_interval,
+    elector: |setup| Box::new(RedisLease::new(setup)),
+    promise: |hazard, _| match hazard {
+        Hazard::PauseBeyondLease => Promise::Breaks,
+        Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
+        Hazard::CutOffFromService | Hazard::Any => Promise::May,
+    },
+};
+
+/// The lease that this node believes to hold.
+struct Lease {
+    /// What the key holds while it is ours.
+    value: String,
+    /// What the belief is worth.
+    leadership: Leadership,
+}
+
+/// The one request under way.
+enum Asked {
+    Acquire { value: String, sent: u64 },
+    Look,
+    Renew { sent: u64 },
+    GiveBack,
+}
+
+struct RedisLease {
+    desk: Desk,
+    lease: Option<Lease>,
+    under_way: Option<(RequestNumber, Asked)>,
+    /// A value of ours that may be in the key although we do not lead; to be deleted before the next attempt.
+    leftover: Option<String>,
+    /// Until then others go first.
+    held_off_until: u64,
+    /// `Campaign` is still to be said.
+    campaign_due: bool,
+}
+
+impl RedisLease {
+    fn new(setup: Setup) -> Self {
+        let desk = Desk::new(setup);
+        RedisLease { desk, lease: None, under_way: None, leftover: None, held_off_until: 0, campaign_due: true }
+    }
+
+    fn ask(&mut self, request: Request, asked: Asked, out: &mut Vec<Output>) {
+        self.under_way = Some((self.desk.ask(request, out), asked));
+    }
+
+    /// A follower's turn: cleans up, tries to acquire, or only looks while others go first.
+    fn poll(&mut self, now: Now, out: &mut Vec<Output>) {
+        out.push(Output::SetTimer { id: POLL, at: now.mono + self.desk.poll_wait() });
+        if self.under_way.is_some() {
+            return;
+        }
+        if self.leftover.is_some() {
+            self.give_back(out);
+        } else if now.mono < self.held_off_until {
+            self.look(out);
+        } else {
+            self.acquire(now, out);
+        }
+    }
+
+    fn acquire(&mut self, now: Now, out: &mut Vec<Output>) {
+        if std::mem::take(&mut self.campaign_due) {
+            out.push(Output::Campaign);
+        }
+        out.push(Output::Point(Point::BeforeCampaign));
+        let value = self.desk.attempt_value();
+        let request = Request::SetNxPx { key: KEY.into(), value: value.clone(), ttl_ms: self.desk.ttl_ms() };
+        self.ask(request, Asked::Acquire { value, sent: now.mono }, out);
+    }
+
+    fn look(&mut self, out: &mut Vec<Output>) {
+        self.ask(Request::Get { key: KEY.into() }, Asked::Look, out);
+    }
+
+    /// Deletes what may be ours and is not believed any more.
+    fn give_back(&mut self, out: &mut Vec<Output>) {
+        if let Some(value) = self.leftover.clone() {
+            self.ask(Request::CompareAndDelete { key: KEY.into(), value }, Asked::GiveBack, out);
+        }
+    }
+
+    fn renew(&mut self, now: Now, out: &mut Vec<Output>) {
+        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.desk.setup.timings.renew_interval });
+        let Some(lease) = self.lease.as_ref().filter(|_| self.under_way.is_none()) else { return };
+        let request =
+            Request::CompareAndPexpire { key: KEY.into(), value: lease.value.clone(), ttl_ms: self.desk.ttl_ms() };
+        out.push(Output::Point(Point::BeforeRenew));
+        self.ask(request, Asked::Renew { sent: now.mono }, out);
+    }
+
+    fn answered(&mut self, now: Now, asked: Asked, reply: Result<ServiceReply, Failure>, out: &mut Vec<Output>) {
+        use ServiceReply::Redis;
+        match (asked, reply) {
+            (Asked::Acquire { value, sent }, Ok(Redis(Reply::Done(true)))) => self.lead(now, value, sent, out),
+            (Asked::Acquire { .. }, Ok(Redis(Reply::Done(false)))) => self.look(out),
+            // The server said no: nothing was taken. The next poll tries again.
+            (Asked::Acquire { .. }, Err(Failure::Rejected(_))) => {}
+            (Asked::Acquire { value, .. }, _) => {
+                self.leftover = Some(value);
+                self.give_back(out);
+            }
+            (Asked::Look, Ok(Redis(Reply::Value(value)))) => self.desk.observe(value.as_deref(), out),
+            (Asked::Renew { sent }, Ok(Redis(Reply::Done(true)))) => self.renewed(sent, out),
+            (Asked::Renew { .. }, Ok(Redis(Reply::Done(false)))) => {
+                self.depose(now, Deposed::Lost, out);
+                self.look(out);
+            }
+            (Asked::GiveBack, Ok(_)) => {
+                self.leftover = None;
+                if now.mono >= self.held_off_until {
+                    self.acquire(now, out);
+                }
+            }
+            // A renewal without an answer is tried again at the next interval, until the belief lapses; the rest at the
+            // next poll.
+            (Asked::Look | Asked::Renew { .. } | Asked::GiveBack, _) => {}
+        }
+    }
+
+    fn lead(&mut self, now: Now, value: String, sent: u64, out: &mut Vec<Output>) {
+        let leadership = Leadership { token: 0, valid_until: sent + self.desk.ttl() };
+        if leadership.valid_until <= now.mono {
+            // The answer was so late that there is nothing left to believe.
+            self.leftover = Some(value);
+            return self.give_back(out);
+        }
+        self.lease = Some(Lease { value, leadership });
+        self.desk.forget_observed();
+        out.push(Output::CancelTimer(POLL));
+        out.push(Output::SetTimer { id: RENEW, at: sent + self.desk.setup.timings.renew_interval });
+        out.push(Output::SetTimer { id: EXPIRE, at: leadership.valid_until });
+        out.push(Output::Elected(leadership));
+    }
+
+    fn renewed(&mut self, sent: u64, out: &mut Vec<Output>) {
+        let Some(lease) = &mut self.lease else { return };
+        lease.leadership.valid_until = sent + self.desk.ttl();
+        out.push(Output::Point(Point::Renewed));
+        out.push(Output::SetTimer { id: EXPIRE, at: lease.leadership.valid_until });
+        out.push(Output::Renewed(lease.leadership));
+    }
+
+    /// Ends the belief, first of all. What is under way is a renewal that has become pointless.
+    fn depose(&mut self, now: Now, why: Deposed, out: &mut Vec<Output>) {
+        let Some(lease) = self.lease.take() else { return };
+        out.push(Output::Deposed(why));
+        out.push(Output::CancelTimer(RENEW));
+        out.push(Output::CancelTimer(EXPIRE));
+        if let Some((number, _)) = self.under_way.take() {
+            out.push(Output::Service(ServiceOutput::Cancel(number)));
+        }
+        let wait = self.desk.poll_wait();
+        out.push(Output::SetTimer { id: POLL, at: now.mono + wait });
+        // Who was refused by the resource goes back to polling; who resigned lets others go first.
+        self.held_off_until = now.mono
+            + match why {
+                Deposed::Expired | Deposed::Lost => 0,
+                Deposed::Fenced => wait,
+                Deposed::Resigned => self.desk.ttl(),
+            };
+        self.campaign_due = why == Deposed::Resigned;
+        if !self.campaign_due {
+            out.push(Output::Campaign);
+        }
+        if why != Deposed::Lost {
+            self.leftover = Some(lease.value);
+            self.give_back(out);
+        }
+    }
+}
+
+impl Elector for RedisLease {
+    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        // Before anything else: after a pause, answers and timers come in any order.
+        if self.lease.as_ref().is_some_and(|lease| lease.leadership.valid_until <= now.mono) {
+            self.depose(now, Deposed::Expired, out);
+        }
+        match input {
+            Input::Start => self.poll(now, out),
+            Input::Timer(POLL) if self.lease.is_none() => self.poll(now, out),
+            Input::Timer(RENEW) if self.lease.is_some() => self.renew(now, out),
+            Input::Service(ServiceInput::Reply { number, reply }) => {
+                if let Some((_, asked)) = self.under_way.take_if(|(under_way, _)| *under_way == number) {
+                    self.answered(now, asked, reply, out);
+                }
+            }
+            Input::Resign if self.lease.is_some() => {
+                out.push(Output::Point(Point::BeforeRelease));
+                self.depose(now, Deposed::Resigned, out);
+            }
+            Input::Fenced => self.depose(now, Deposed::Fenced, out),
+            // Timers of a role that ended meanwhile, a follower's resignation; Redis has no streams.
+            Input::Timer(_) | Input::Service(_) | Input::Resign => {}
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! `redis-naive`: the instructive wrong default. It is here to fail the way it fails in production.
+//!
+//! **Where it comes from.** The first thing everybody writes: `SET key id NX PX ttl` to acquire, `PEXPIRE key ttl` to renew,
+//! `DEL key` to release (reference text "Leader Election": "a naive Redis lease has no fencing and no consensus, so use it
+//! to demonstrate the failure, then fix it").
+//!
+//! **What it assumes about time.** That it is never late. It believes until Redis says that the key is gone, and never
+//! looks at a clock.
+//!
+//! **What breaks it.** Any pause or partition longer than the ttl. Redis gives the key to somebody else; the old leader
+//! comes back, its `PEXPIRE` finds *a* key and says 1, and from then on it renews the other's lease and both believe, for
+//! ever. Its plain `DEL` can delete another's key. There is no token, so no ledger can tell the two apart.
+//!
+//! **What shows it.** `gc-pause`, `partition`.
+
+use super::{
+    Hazard, Promise, Protocol, Setup,
+    redis_common::{Desk, KEY, POLL, RENEW},
+};
+use crate::{
+    client::{Reply as ServiceReply, Service, redis::Reply, redis::Request},
+    clock::Now,
+    elector::{Deposed, Elector, Input, Output, RequestNumber, ServiceInput},
+    error::Failure,
+    point::Point,
+    types::{Leadership, SECOND},
+};
+
+/// The protocol as the registry knows it.
+pub const PROTOCOL: Protocol = Protocol {
+    name: "redis-naive",
+    about: "SET NX PX, renewed and released without looking whose key it is: the wrong default, for showing what goes wrong",
+    service: Service::Redis,
+    tokened: false,
+    default_lease_ttl: 15 * SECOND,
+    granted_ttl: |ttl| ttl,
+    renew_interval: |ttl| ttl / 3,
+    takeover_max: |timings| timings.renew_interval,
+    elector: |setup| Box::new(RedisNaive::new(setup)),
+    promise: |hazard, _| match hazard {
+        Hazard::PauseBeyondLease | Hazard::CutOffFromService => Promise::Breaks,
+        Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
+        Hazard::Any => Promise::May,
+    },
+};
+
+/// A belief without end.
+const BELIEF: Leadership = Leadership { token: 0, valid_until: u64::MAX };
+
+/// The one request under way whose answer matters.
+#[derive(Clone, Copy)]
+enum Asked {
+    Acquire,
+    Look,
+    Renew,
+    Release,
+}
+
+struct RedisNaive {
+    desk: Desk,
+    leading: bool,
+    under_way: Option<(RequestNumber, Asked)>,
+    /// After a resignation, until then others go first.
+    held_off_until: u64,
+    /// `Campaign` is still to be said.
+    campaign_due: bool,
+}
+
+impl RedisNaive {
+    fn new(setup: Setup) -> Self {
+        RedisNaive { desk: Desk::new(setup), leading: false, under_way: None, held_off_until: 0, campaign_due: true }
+    }
+
+    fn ask(&mut self, request: Request, asked: Asked, out: &mut Vec<Output>) {
+        self.under_way = Some((self.desk.ask(request, out), asked));
+    }
+
+    /// A follower's turn: tries to acquire, or only looks while it lets others go first.
+    fn poll(&mut self, now: Now, out: &mut Vec<Output>) {
+        out.push(Output::SetTimer { id: POLL, at: now.mono + self.desk.poll_wait() });
+        if self.under_way.is_some() {
+            return;
+        }
+        if now.mono < self.held_off_until {
+            return self.look(out);
+        }
+        if std::mem::take(&mut self.campaign_due) {
+            out.push(Output::Campaign);
+        }
+        out.push(Output::Point(Point::BeforeCampaign));
+        let request =
+            Request::SetNxPx { key: KEY.into(), value: self.desk.process_value(), ttl_ms: self.desk.ttl_ms() };
+        self.ask(request, Asked::Acquire, out);
+    }
+
+    fn look(&mut self, out: &mut Vec<Output>) {
+        self.ask(Request::Get { key: KEY.into() }, Asked::Look, out);
+    }
+
+    /// The leader's turn. Whether the last renewal was answered does not matter to it.
+    fn renew(&mut self, now: Now, out: &mut Vec<Output>) {
+        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.desk.setup.timings.renew_interval });
+        if self.under_way.is_some() {
+            return;
+        }
+        out.push(Output::Point(Point::BeforeRenew));
+        self.ask(Request::Pexpire { key: KEY.into(), ttl_ms: self.desk.ttl_ms() }, Asked::Renew, out);
+    }
+
+    fn answered(&mut self, now: Now, asked: Asked, reply: Result<ServiceReply, Failure>, out: &mut Vec<Output>) {
+        match (asked, reply) {
+            (Asked::Acquire, Ok(ServiceReply::Redis(Reply::Done(true)))) => self.lead(now, out),
+            (Asked::Acquire, Ok(_)) => self.look(out),
+            (Asked::Look, Ok(ServiceReply::Redis(Reply::Value(value)))) => self.desk.observe(value.as_deref(), out),
+            (Asked::Renew, Ok(ServiceReply::Redis(Reply::Done(true)))) => {
+                // Somebody's key is renewed. Whose? It does not ask.
+                out.push(Output::Point(Point::Renewed));
+                out.push(Output::Renewed(BELIEF));
+            }
+            (Asked::Renew, Ok(ServiceReply::Redis(Reply::Done(false)))) => self.depose(now, Deposed::Lost, out),
+            // A failed or unknown renewal is ignored, which is the mistake; a key taken by an unknown acquisition runs
+            // out by itself, and so does one whose deletion failed.
+            _ => {}
+        }
+    }
+
+    fn lead(&mut self, now: Now, out: &mut Vec<Output>) {
+        self.leading = true;
+        self.desk.forget_observed();
+        out.push(Output::CancelTimer(POLL));
+        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.desk.setup.timings.renew_interval });
+        out.push(Output::Elected(BELIEF));
+    }
+
+    fn depose(&mut self, now: Now, why: Deposed, out: &mut Vec<Output>) {
+        self.leading = false;
+        self.under_way = None;
+        out.push(Output::Deposed(why));
+        out.push(Output::CancelTimer(RENEW));
+        self.campaign_due = why == Deposed::Resigned;
+        if !self.campaign_due {
+            out.push(Output::Campaign);
+        }
+        out.push(Output::SetTimer { id: POLL, at: now.mono + self.desk.poll_wait() });
+    }
+}
+
+impl Elector for RedisNaive {
+    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        match input {
+            Input::Start => self.poll(now, out),
+            Input::Timer(POLL) if !self.leading => self.poll(now, out),
+            Input::Timer(RENEW) if self.leading => self.renew(now, out),
+            Input::Service(ServiceInput::Reply { number, reply }) => {
+                if let Some((_, asked)) = self.under_way.take_if(|(under_way, _)| *under_way == number) {
+                    self.answered(now, asked, reply, out);
+                }
+            }
+            Input::Resign if self.leading => {
+                out.push(Output::Point(Point::BeforeRelease));
+                self.depose(now, Deposed::Resigned, out);
+                self.held_off_until = now.mono + self.desk.ttl();
+                self.ask(Request::Del { key: KEY.into() }, Asked::Release, out);
+            }
+            Input::Fenced if self.leading => self.depose(now, Deposed::Fenced, out),
+            // Timers of a role that ended meanwhile; Redis has no streams.
+            Input::Timer(_) | Input::Service(_) | Input::Resign | Input::Fenced => {}
+        }
+    }
+}

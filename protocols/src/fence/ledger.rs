@@ -1,0 +1,245 @@
+//! The ledger: what a protected resource remembers so that it can refuse the past.
+//!
+//! It orders (epoch, seq) lexicographically and allows one owner per epoch, it is sealed before its state is read, and it
+//! answers a request that it has applied before from memory. Source: the fencing rules of the project's protocol facts,
+//! after Kleppmann, "How to do distributed locking" (2016), and Chubby's sequencers (Burrows, OSDI 2006, §2.4).
+
+use crate::{
+    message::{Write, WriteVerdict},
+    types::{NodeId, RequestId},
+};
+use std::collections::VecDeque;
+
+/// How many of a client's latest requests a resource remembers. A retry that is older is refused as `Failed`.
+pub const REMEMBERED_REQUESTS: usize = 1 << 16;
+
+/// One resource's ledger. Memory is bounded by clients × [`REMEMBERED_REQUESTS`].
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    fencing: bool,
+    highest: u64,
+    owner: Option<(NodeId, u32)>,
+    seq: u64,
+    version: u64,
+    clients: Vec<Memory>,
+}
+
+/// The sequence numbers that a client's latest requests got. Requests of one client come nearly in order, so a window
+/// that slides is enough.
+#[derive(Clone, Debug)]
+struct Memory {
+    client: NodeId,
+    first: u64,
+    seqs: VecDeque<u64>,
+}
+
+impl Ledger {
+    /// An empty resource. Without `fencing` it accepts anything: the ablation that shows what tokens are for.
+    pub fn new(fencing: bool) -> Self {
+        Ledger { fencing, highest: 0, owner: None, seq: 0, version: 0, clients: Vec::new() }
+    }
+
+    /// The last sequence number.
+    pub fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// The version: how many writes have been applied or have burnt their number.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Fences off everything older than `token` (rule 2: before the state is read). True when accepted; sealing twice in
+    /// the same leadership is harmless.
+    pub fn seal(&mut self, node: NodeId, term: u32, token: u64) -> bool {
+        if self.unchecked(token) {
+            return true;
+        }
+        if token > self.highest {
+            self.highest = token;
+            self.owner = Some((node, term));
+            return true;
+        }
+        token == self.highest && self.owner == Some((node, term))
+    }
+
+    /// Decides on a write, and applies it when it is `Ok`.
+    pub fn write(&mut self, node: NodeId, write: &Write) -> WriteVerdict {
+        if self.unchecked(write.token) {
+            self.seq = write.seq;
+            self.version += 1;
+            return WriteVerdict::Ok;
+        }
+        if write.token != self.highest || self.owner != Some((node, write.term)) {
+            return WriteVerdict::Fenced { highest: self.highest };
+        }
+        let expected = self.seq + 1;
+        if write.seq > expected {
+            return WriteVerdict::Failed { expected };
+        }
+        match (self.recall(write.request), write.seq == expected) {
+            (Recall::Applied(seq), in_turn) => {
+                // The number that the leader had meant for it is burnt, or the leader's next write would not be in turn.
+                if in_turn {
+                    self.seq = write.seq;
+                    self.version += 1;
+                }
+                WriteVerdict::Duplicate { seq }
+            }
+            (Recall::New, true) => {
+                self.seq = write.seq;
+                self.version += 1;
+                self.remember(write.request, write.seq);
+                WriteVerdict::Ok
+            }
+            (Recall::New, false) | (Recall::TooOld, _) => WriteVerdict::Failed { expected },
+        }
+    }
+
+    /// A protocol without tokens has nothing that a ledger could check. Once a token has been seen, it is required.
+    fn unchecked(&self, token: u64) -> bool {
+        !self.fencing || (token == 0 && self.highest == 0)
+    }
+
+    fn recall(&self, request: RequestId) -> Recall {
+        let Some(memory) = self.clients.iter().find(|m| m.client == request.client) else { return Recall::New };
+        if request.number < memory.first {
+            return Recall::TooOld;
+        }
+        match memory.seqs.get((request.number - memory.first) as usize) {
+            Some(0) | None => Recall::New,
+            Some(seq) => Recall::Applied(*seq),
+        }
+    }
+
+    fn remember(&mut self, request: RequestId, seq: u64) {
+        let known = self.clients.iter().position(|m| m.client == request.client);
+        let place = known.unwrap_or_else(|| {
+            self.clients.push(Memory { client: request.client, first: request.number, seqs: VecDeque::new() });
+            self.clients.len() - 1
+        });
+        self.clients[place].insert(request.number, seq);
+    }
+}
+
+enum Recall {
+    New,
+    Applied(u64),
+    TooOld,
+}
+
+impl Memory {
+    fn insert(&mut self, number: u64, seq: u64) {
+        // The first request seen need not be the oldest under way: leave room for those behind it.
+        if self.seqs.is_empty() {
+            self.first = number.saturating_sub(REMEMBERED_REQUESTS as u64 / 2);
+        }
+        // A number far ahead (a client that restarted with another origin) starts the window afresh.
+        if number - self.first >= 2 * REMEMBERED_REQUESTS as u64 {
+            self.seqs.clear();
+            self.first = number - REMEMBERED_REQUESTS as u64 / 2;
+        }
+        let index = (number - self.first) as usize;
+        if index >= self.seqs.len() {
+            self.seqs.resize(index + 1, 0);
+        }
+        self.seqs[index] = seq;
+        while self.seqs.len() > REMEMBERED_REQUESTS {
+            self.seqs.pop_front();
+            self.first += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::Resource;
+
+    fn write(token: u64, term: u32, seq: u64, number: u64) -> Write {
+        let request = RequestId { client: NodeId(9), number };
+        Write { resource: Resource::Sequence, term, token, seq, read_version: 0, request }
+    }
+
+    #[test]
+    fn a_rightful_leader_may_write_twice() {
+        let mut ledger = Ledger::new(true);
+        assert!(ledger.seal(NodeId(0), 1, 5));
+        assert_eq!(ledger.write(NodeId(0), &write(5, 1, 1, 1)), WriteVerdict::Ok);
+        assert_eq!(ledger.write(NodeId(0), &write(5, 1, 2, 2)), WriteVerdict::Ok);
+        assert_eq!((ledger.seq(), ledger.version()), (2, 2));
+    }
+
+    #[test]
+    fn a_stale_token_is_refused_from_the_seal_on() {
+        let mut ledger = Ledger::new(true);
+        assert!(ledger.seal(NodeId(0), 1, 5));
+        assert!(ledger.seal(NodeId(1), 1, 6));
+        assert_eq!(ledger.write(NodeId(0), &write(5, 1, 1, 1)), WriteVerdict::Fenced { highest: 6 });
+        assert!(!ledger.seal(NodeId(0), 1, 5));
+    }
+
+    #[test]
+    fn an_epoch_has_one_owner_and_that_owner_one_term() {
+        let mut ledger = Ledger::new(true);
+        assert!(ledger.seal(NodeId(0), 1, 5));
+        assert!(!ledger.seal(NodeId(1), 1, 5));
+        assert!(!ledger.seal(NodeId(0), 2, 5));
+        assert_eq!(ledger.write(NodeId(1), &write(5, 1, 1, 1)), WriteVerdict::Fenced { highest: 5 });
+    }
+
+    #[test]
+    fn an_unsealed_token_is_refused_even_when_it_is_newer() {
+        let mut ledger = Ledger::new(true);
+        assert_eq!(ledger.write(NodeId(0), &write(7, 1, 1, 1)), WriteVerdict::Fenced { highest: 0 });
+    }
+
+    #[test]
+    fn a_lost_write_holds_up_those_behind_it() {
+        let mut ledger = Ledger::new(true);
+        assert!(ledger.seal(NodeId(0), 1, 5));
+        assert_eq!(ledger.write(NodeId(0), &write(5, 1, 2, 2)), WriteVerdict::Failed { expected: 1 });
+        assert_eq!(ledger.write(NodeId(0), &write(5, 1, 1, 1)), WriteVerdict::Ok);
+        assert_eq!(ledger.write(NodeId(0), &write(5, 1, 2, 2)), WriteVerdict::Ok);
+    }
+
+    #[test]
+    fn a_retry_is_answered_from_memory_and_burns_the_number_it_was_given() {
+        let mut ledger = Ledger::new(true);
+        assert!(ledger.seal(NodeId(0), 1, 5));
+        assert_eq!(ledger.write(NodeId(0), &write(5, 1, 1, 1)), WriteVerdict::Ok);
+        assert!(ledger.seal(NodeId(1), 1, 6));
+        assert_eq!(ledger.write(NodeId(1), &write(6, 1, 2, 1)), WriteVerdict::Duplicate { seq: 1 });
+        assert_eq!(ledger.write(NodeId(1), &write(6, 1, 2, 1)), WriteVerdict::Duplicate { seq: 1 });
+        assert_eq!(ledger.write(NodeId(1), &write(6, 1, 3, 2)), WriteVerdict::Ok);
+        assert_eq!((ledger.seq(), ledger.version()), (3, 3));
+    }
+
+    #[test]
+    fn a_request_older_than_memory_is_refused() {
+        let mut ledger = Ledger::new(true);
+        assert!(ledger.seal(NodeId(0), 1, 5));
+        let last = 2 * REMEMBERED_REQUESTS as u64;
+        for n in 1..=last {
+            assert_eq!(ledger.write(NodeId(0), &write(5, 1, n, n)), WriteVerdict::Ok);
+        }
+        assert_eq!(ledger.write(NodeId(0), &write(5, 1, last + 1, 1)), WriteVerdict::Failed { expected: last + 1 });
+        assert_eq!(ledger.write(NodeId(0), &write(5, 1, last + 1, last)), WriteVerdict::Duplicate { seq: last });
+    }
+
+    #[test]
+    fn without_fencing_anything_goes() {
+        let mut ledger = Ledger::new(false);
+        assert!(ledger.seal(NodeId(0), 1, 5));
+        assert!(ledger.seal(NodeId(1), 1, 6));
+        assert_eq!(ledger.write(NodeId(0), &write(5, 1, 1, 1)), WriteVerdict::Ok);
+    }
+
+    #[test]
+    fn once_a_token_was_seen_tokenless_writes_are_refused() {
+        let mut ledger = Ledger::new(true);
+        assert_eq!(ledger.write(NodeId(0), &write(0, 1, 1, 1)), WriteVerdict::Ok);
+        assert!(ledger.seal(NodeId(1), 1, 6));
+        assert_eq!(ledger.write(NodeId(0), &write(0, 1, 2, 2)), WriteVerdict::Fenced { highest: 6 });
+    }
+}

@@ -1,0 +1,4 @@
+//! The fenced store: the resource that refuses the past.
+
+pub mod ledger;
+pub mod store;

@@ -1,0 +1,242 @@
+//! The History: what happened at the protocol's boundary, in true time. It is all that crosses from running to judging,
+//! whether the run was simulated, real, or somebody's production log.
+//!
+//! Times are microseconds of true time; events are in the order in which they happened, also within a microsecond.
+//! [`json`] has the line format.
+
+pub mod json;
+
+use crate::{
+    elector::Deposed,
+    message::{Write, WriteVerdict},
+    types::{Incarnation, NodeId, RequestId, Resource},
+};
+use serde::{Deserialize, Serialize};
+
+/// The version of a foreign log's write that does not say what it was built on, or what it made of the resource. Such
+/// writes cannot be checked for stale reads.
+pub const UNKNOWN_VERSION: u64 = u64::MAX;
+
+/// The request of a foreign log's write that does not say whom it served. Every such write counts as a request of its own.
+pub const UNKNOWN_REQUEST: RequestId = RequestId { client: NodeId(u16::MAX), number: 0 };
+
+/// One event.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Event {
+    /// True time, microseconds since the start of the run.
+    pub t_us: u64,
+    /// What happened.
+    pub kind: Kind,
+}
+
+/// What happened.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Kind {
+    /// A candidate starts to want leadership.
+    Campaign {
+        /// Who.
+        node: NodeId,
+    },
+    /// A node began to believe that it leads.
+    Elected(Incarnation),
+    /// A node stopped believing.
+    Deposed {
+        /// Whose belief ended.
+        incarnation: Incarnation,
+        /// Why.
+        reason: Deposed,
+    },
+    /// The store answered a seal.
+    Seal {
+        /// What was to be sealed.
+        resource: Resource,
+        /// By whom.
+        incarnation: Incarnation,
+        /// Was the seal accepted?
+        accepted: bool,
+        /// The resource's last sequence number at the seal.
+        seq: u64,
+        /// The resource's version at the seal.
+        version: u64,
+    },
+    /// A leader sent a protected write for the first time.
+    Issue {
+        /// The writer.
+        node: NodeId,
+        /// The write.
+        write: Write,
+    },
+    /// The store decided on a write.
+    Apply {
+        /// The writer.
+        node: NodeId,
+        /// The write.
+        write: Write,
+        /// The decision.
+        verdict: WriteVerdict,
+        /// The resource's version after it.
+        version: u64,
+    },
+    /// A client asked for a number for the first time.
+    Invoke {
+        /// The request.
+        request: RequestId,
+    },
+    /// A client's request ended.
+    Reply {
+        /// The request.
+        request: RequestId,
+        /// How.
+        outcome: Outcome,
+    },
+    /// A fault began, ended, or was over at once.
+    Fault(Box<FaultEvent>),
+    /// A process changed its state.
+    Node {
+        /// Which.
+        node: NodeId,
+        /// To what.
+        state: NodeState,
+    },
+    /// The run is over. The last event of a complete history.
+    End {
+        /// Messages delivered: datagrams and stream segments. 0 when nobody counted.
+        messages: u64,
+    },
+}
+
+/// How a client's request ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// It got its number.
+    Ok {
+        /// Fencing token under which it was handed out.
+        epoch: u64,
+        /// The number.
+        seq: u64,
+    },
+    /// Everyone it asked answered that they do not lead; nothing happened.
+    Rejected,
+    /// It gave up waiting: a number may have been handed out.
+    Unknown,
+}
+
+/// A fault, as people and metrics want to know it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FaultEvent {
+    /// Place in the plan's fault list, which pairs begin and end.
+    pub index: u32,
+    /// The kind of fault, as in the plan: `pause`, `partition` …
+    pub fault: String,
+    /// Beginning, end, or both.
+    pub phase: Phase,
+    /// The processes that it strikes.
+    pub on: Vec<NodeId>,
+    /// One line for people.
+    pub detail: String,
+}
+
+/// Which part of a fault an event reports.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// It began and goes on.
+    Begin,
+    /// It is healed.
+    End,
+    /// Over in the instant (a clock step, a kill, a resignation).
+    Once,
+}
+
+/// What state a process is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NodeState {
+    /// Started or restarted.
+    Up,
+    /// Killed; its machine goes on and resets its connections.
+    Down,
+    /// Powered off; nobody is told.
+    Off,
+    /// Stopped: runs nothing, its sockets buffer.
+    Paused,
+    /// Runs again.
+    Resumed,
+}
+
+/// What the judge has to know about the run that it judges. The first line of a history that Fencepost wrote; a store's
+/// own log does without.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// Version of this format: 1.
+    pub schema: u32,
+    /// The scenario's name.
+    pub scenario: String,
+    /// The protocol's name.
+    pub protocol: String,
+    /// The seed that the plan was made from.
+    pub seed: u64,
+    /// Did the store check tokens?
+    pub fencing: bool,
+    /// Does the protocol have a fencing token?
+    pub tokened: bool,
+    /// Digest of the plan.
+    pub plan_digest: String,
+    /// The names of all processes, by [`NodeId`].
+    pub nodes: Vec<String>,
+    /// The first so many of them are candidates.
+    pub candidates: u16,
+    /// The lease's time to live, milliseconds, as the service grants it.
+    pub lease_ttl_ms: u64,
+    /// Client requests a second, all clients together; they are the probe that dark time is measured with.
+    pub rate: u64,
+    /// After the last fault is healed, a leader must act again within this many milliseconds.
+    pub liveness_bound_ms: u64,
+    /// A write that is issued at t and accepted by t + this many milliseconds is not dark.
+    pub dark_after_ms: u64,
+    /// What the run must show; otherwise it is vacuous.
+    pub requires: Vec<Requirement>,
+}
+
+/// Something that must happen in a run, or the run proves nothing.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Requirement {
+    /// What is counted.
+    pub fact: Fact,
+    /// How much of it there must be.
+    pub at_least: u64,
+}
+
+/// What requirements count.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fact {
+    /// Protected writes that were applied.
+    WritesAccepted,
+    /// Elections won.
+    Elections,
+    /// Incarnations with at least one accepted write.
+    LeadersTookEffect,
+    /// Most nodes that believed at one time.
+    LeadersBelieving,
+    /// Writes from an incarnation that reached the store after a newer one had sealed or written, whatever became of them.
+    StaleWriteAttempts,
+    /// Elections won while a node that had been elected before was paused.
+    ElectedWhilePaused,
+    /// Elections won while a node that believed was cut off.
+    ElectedWhileCutOff,
+    /// Beliefs given up on request.
+    Resignations,
+    /// Processes killed.
+    Kills,
+    /// Faults of any kind that struck.
+    Faults,
+}
+
+/// Takes a history as it happens.
+pub trait Sink {
+    /// The next event.
+    fn record(&mut self, event: &Event);
+}

@@ -1,0 +1,23 @@
+//! A history as JSON lines: one event a line, processes by name, `t_us` in true time.
+//!
+//! ```text
+//! {"event":"header","schema":1,"scenario":"gc-pause", …}
+//! {"t_us":12,"event":"elected","node":"n1","epoch":5,"term":1}
+//! {"t_us":90,"event":"apply","resource":"sequence","node":"n1","epoch":5,"term":1,"seq":1,"read":0,"version":1,"request":"c1:1","verdict":"ok"}
+//! ```
+//!
+//! Fencepost writes the header first. A store's own log may do without it, and may hold nothing but `apply` lines: names
+//! are then taken in the order in which they appear, `term`, `read`, `version` and `request` may be missing, and an epoch
+//! that is missing or 0 is a write without a token.
+
+mod reader;
+mod writer;
+
+pub use reader::{LINE_MAX, ReadError, Reader};
+pub use writer::Writer;
+
+/// Version of the line format; what [`super::Header::schema`] must be.
+pub const SCHEMA: u32 = 1;
+
+#[cfg(test)]
+mod tests;

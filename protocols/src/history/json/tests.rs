@@ -1,0 +1,158 @@
+//! What is written comes back; what is wrong is one sentence with its line.
+
+use super::*;
+use crate::{
+    elector::Deposed,
+    history::*,
+    message::{Write, WriteVerdict},
+    types::{Incarnation, NodeId, RequestId, Resource},
+};
+
+fn header() -> Header {
+    Header {
+        schema: SCHEMA,
+        scenario: "gc-pause".into(),
+        protocol: "etcd-election".into(),
+        seed: u64::MAX,
+        fencing: true,
+        tokened: true,
+        plan_digest: "abc".into(),
+        nodes: ["n1", "n \"2\"", "etcd", "store", "c1"].map(String::from).into(),
+        candidates: 2,
+        lease_ttl_ms: 3000,
+        rate: 100,
+        liveness_bound_ms: 5000,
+        dark_after_ms: 1000,
+        requires: vec![Requirement { fact: Fact::StaleWriteAttempts, at_least: 1 }],
+    }
+}
+
+fn every_kind() -> Vec<Event> {
+    let incarnation = Incarnation { epoch: 5, node: NodeId(1), term: 2 };
+    let request = RequestId { client: NodeId(4), number: 17 };
+    let write = Write { resource: Resource::Sequence, term: 2, token: 5, seq: 3, read_version: 2, request };
+    let foreign = Write { read_version: UNKNOWN_VERSION, request: UNKNOWN_REQUEST, ..write };
+    let apply = |write, verdict, version| Kind::Apply { node: NodeId(1), write, verdict, version };
+    let fault = |phase| {
+        let on = vec![NodeId(0), NodeId(1)];
+        Kind::Fault(Box::new(FaultEvent { index: 1, fault: "pause".into(), phase, on, detail: "a \\ \"b\"".into() }))
+    };
+    let kinds = vec![
+        Kind::Node { node: NodeId(0), state: NodeState::Up },
+        Kind::Campaign { node: NodeId(1) },
+        Kind::Elected(incarnation),
+        Kind::Seal { resource: Resource::Schedule, incarnation, accepted: true, seq: 2, version: 9 },
+        Kind::Invoke { request },
+        Kind::Issue { node: NodeId(1), write },
+        apply(write, WriteVerdict::Ok, 3),
+        apply(foreign, WriteVerdict::Ok, UNKNOWN_VERSION),
+        apply(write, WriteVerdict::Duplicate { seq: 3 }, 3),
+        apply(write, WriteVerdict::Fenced { highest: 6 }, 3),
+        apply(write, WriteVerdict::Failed { expected: 4 }, 3),
+        Kind::Reply { request, outcome: Outcome::Ok { epoch: 5, seq: 3 } },
+        Kind::Reply { request, outcome: Outcome::Rejected },
+        Kind::Reply { request, outcome: Outcome::Unknown },
+        fault(Phase::Begin),
+        fault(Phase::End),
+        fault(Phase::Once),
+        Kind::Node { node: NodeId(0), state: NodeState::Paused },
+        Kind::Deposed { incarnation, reason: Deposed::Fenced },
+        Kind::End { messages: 1234 },
+    ];
+    kinds.into_iter().enumerate().map(|(i, kind)| Event { t_us: i as u64 / 2, kind }).collect()
+}
+
+fn written(header: &Header, events: &[Event]) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new(), header);
+    events.iter().for_each(|e| writer.record(e));
+    writer.finish().unwrap()
+}
+
+fn error(text: &str) -> String {
+    match Reader::new(text.as_bytes()) {
+        Err(e) => e.to_string(),
+        Ok(mut reader) => reader.find_map(|r| r.err()).expect("an error").to_string(),
+    }
+}
+
+#[test]
+fn what_is_written_comes_back() {
+    let text = written(&header(), &every_kind());
+    let reader = Reader::new(&text[..]).unwrap();
+    assert_eq!(reader.header(), Some(&header()));
+    assert_eq!(reader.names(), header().nodes);
+    let events: Vec<_> = reader.map(Result::unwrap).collect();
+    assert_eq!(events, every_kind());
+    assert_eq!(written(&header(), &events), text, "writing it again gives the same bytes");
+}
+
+#[test]
+fn a_stores_own_log_needs_only_apply_lines() {
+    let log = "\n{\"t_us\":1,\"event\":\"apply\",\"resource\":\"sequence\",\"node\":\"b\",\"seq\":1,\"verdict\":\"ok\",\"region\":\"eu\"}\n\
+               {\"t_us\":1,\"event\":\"apply\",\"resource\":\"sequence\",\"node\":\"a\",\"epoch\":7,\"seq\":2,\"verdict\":\"fenced\",\"request\":\"x:y:3\"}";
+    let mut reader = Reader::new(log.as_bytes()).unwrap();
+    assert_eq!(reader.header(), None);
+    let events: Vec<_> = reader.by_ref().map(Result::unwrap).collect();
+    let Kind::Apply { node: NodeId(0), write, verdict: WriteVerdict::Ok, version: UNKNOWN_VERSION } = events[0].kind
+    else {
+        panic!("{:?}", events[0])
+    };
+    assert_eq!((write.token, write.read_version, write.request), (0, UNKNOWN_VERSION, UNKNOWN_REQUEST));
+    let Kind::Apply { node: NodeId(1), write, .. } = events[1].kind else { panic!("{:?}", events[1]) };
+    assert_eq!(write.request, RequestId { client: NodeId(2), number: 3 });
+    assert_eq!(reader.names(), ["b", "a", "x:y"]);
+}
+
+#[test]
+fn wrong_lines_are_one_sentence_with_their_number() {
+    let ok = "{\"t_us\":5,\"event\":\"end\"}\n";
+    for (line, says) in [
+        ("{\"t_us\":4,\"event\":\"end\"}\n", "line 2: t_us goes back from 5 to 4"),
+        ("{\"t_us\":6,\"event\":\"promoted\"}\n", "line 2: there is no event \"promoted\""),
+        ("{\"t_us\":6,\"event\":\"elected\",\"no", "line 2: is cut short"),
+        ("{\"event\":\"end\"}\n", "line 2: t_us is missing; it is the true time in microseconds"),
+        ("{\"t_us\":6,\"event\":\"elected\"}\n", "line 2: elected needs a field \"node\""),
+        ("{\"t_us\":6,\"event\":\"header\"}\n", "line 2: a header must be the first line"),
+    ] {
+        assert_eq!(error(&format!("{ok}{line}")), says);
+    }
+    for line in
+        ["{\"t_us\":-6,\"event\":\"end\"}\n", "{\"t_us\":6.5,\"event\":\"end\"}\n", "nonsense\n", "[1]\n", "{}\n"]
+    {
+        let error = error(&format!("{ok}{line}"));
+        assert!(error.starts_with("line 2: is not an event: "), "{error}");
+    }
+}
+
+#[test]
+fn a_header_is_read_strictly() {
+    let text = String::from_utf8(written(&header(), &[])).unwrap();
+    let future = text.replace("\"schema\":1", "\"schema\":2");
+    assert_eq!(error(&future), "line 1: has schema 2; this build reads schema 1");
+    let unknown = format!("{text}{{\"t_us\":1,\"event\":\"campaign\",\"node\":\"n9\"}}\n");
+    assert_eq!(error(&unknown), "line 2: the header does not list a node \"n9\"");
+    let wrong = text.replace("\"rate\"", "\"pace\"");
+    assert!(error(&wrong).starts_with("line 1: is not a header: unknown field `pace`"), "{}", error(&wrong));
+}
+
+#[test]
+fn an_endless_line_is_refused() {
+    let long = format!("{{\"t_us\":5,\"event\":\"{}\"}}\n", "x".repeat(LINE_MAX as usize));
+    assert_eq!(error(&long), "line 1: is longer than 1048576 bytes");
+}
+
+#[test]
+fn the_first_error_of_the_output_is_kept() {
+    struct Full;
+    impl std::io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::other("disk full"))
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut writer = Writer::new(Full, &header());
+    writer.record(&every_kind()[0]);
+    assert_eq!(writer.finish().err().map(|e| e.to_string()).as_deref(), Some("disk full"));
+}

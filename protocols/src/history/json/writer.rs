@@ -1,0 +1,192 @@
+//! Writing a history.
+
+use super::super::{Event, FaultEvent, Header, Kind, Outcome, Sink, UNKNOWN_REQUEST, UNKNOWN_VERSION};
+use crate::{
+    message::{Write as Protected, WriteVerdict},
+    types::{Incarnation, NodeId, RequestId},
+};
+use std::{
+    fmt::Write as _,
+    io::{self, Write},
+};
+
+/// Writes a history as JSON lines while it happens. The first error is kept and ends the writing; [`Writer::finish`]
+/// returns it, because a sink has nobody to tell.
+pub struct Writer<W: Write> {
+    out: W,
+    /// Names by node, without quotes, escaped for use inside a JSON string.
+    names: Vec<String>,
+    line: String,
+    error: Option<io::Error>,
+}
+
+impl<W: Write> Writer<W> {
+    /// Starts a history with its header line. The caller gives a buffered `out`.
+    pub fn new(out: W, header: &Header) -> Self {
+        let mut writer = Writer::with_names(out, &header.nodes);
+        match header_line(header) {
+            Ok(line) => writer.line = line,
+            Err(e) => writer.error = Some(e.into()),
+        }
+        writer.flush_line();
+        writer
+    }
+
+    /// Starts a history without a header, for processes of these names.
+    pub fn with_names(out: W, names: &[String]) -> Self {
+        Writer { out, names: names.iter().map(|n| escape(n)).collect(), line: String::new(), error: None }
+    }
+
+    /// Flushes, and gives the output back.
+    ///
+    /// # Errors
+    /// The first error that writing met.
+    pub fn finish(mut self) -> io::Result<W> {
+        match self.error {
+            Some(error) => Err(error),
+            None => {
+                self.out.flush()?;
+                Ok(self.out)
+            }
+        }
+    }
+
+    fn flush_line(&mut self) {
+        if self.error.is_none() {
+            self.line.push('\n');
+            self.error = self.out.write_all(self.line.as_bytes()).err();
+        }
+        self.line.clear();
+    }
+}
+
+impl<W: Write> Sink for Writer<W> {
+    fn record(&mut self, event: &Event) {
+        if self.error.is_some() {
+            return;
+        }
+        let mut line = std::mem::take(&mut self.line);
+        // Writing to a String cannot fail.
+        let _ = write_event(&mut line, event, &self.names);
+        self.line = line;
+        self.flush_line();
+    }
+}
+
+fn header_line(header: &Header) -> serde_json::Result<String> {
+    let rest = serde_json::to_string(header)?;
+    // A Header is an object with fields, so its text starts with a brace.
+    Ok(format!("{{\"event\":\"header\",{}", rest.trim_start_matches('{')))
+}
+
+/// `text` as it stands inside a JSON string.
+fn escape(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+struct Name<'a>(&'a [String], NodeId);
+
+impl std::fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self.0.get(self.1.index()) {
+            Some(name) => f.write_str(name),
+            None => write!(f, "node-{}", self.1.0),
+        }
+    }
+}
+
+fn write_event(line: &mut String, event: &Event, names: &[String]) -> std::fmt::Result {
+    write!(line, "{{\"t_us\":{},\"event\":\"", event.t_us)?;
+    match &event.kind {
+        Kind::Campaign { node } => write!(line, "campaign\",\"node\":\"{}\"", Name(names, *node))?,
+        Kind::Elected(incarnation) => write_incarnation(line, "elected", incarnation, names)?,
+        Kind::Deposed { incarnation, reason } => {
+            write_incarnation(line, "deposed", incarnation, names)?;
+            write!(line, ",\"reason\":\"{}\"", reason.name())?;
+        }
+        Kind::Seal { resource, incarnation, accepted, seq, version } => {
+            write!(line, "seal\",\"resource\":\"{resource}\"")?;
+            let Incarnation { epoch, node, term } = incarnation;
+            write!(line, ",\"node\":\"{}\",\"epoch\":{epoch},\"term\":{term}", Name(names, *node))?;
+            write!(line, ",\"accepted\":{accepted},\"seq\":{seq},\"version\":{version}")?;
+        }
+        Kind::Issue { node, write } => write_protected(line, "issue", *node, write, UNKNOWN_VERSION, names)?,
+        Kind::Apply { node, write, verdict, version } => {
+            write_protected(line, "apply", *node, write, *version, names)?;
+            match verdict {
+                WriteVerdict::Ok => write!(line, ",\"verdict\":\"ok\"")?,
+                WriteVerdict::Duplicate { seq } => write!(line, ",\"verdict\":\"duplicate\",\"first\":{seq}")?,
+                WriteVerdict::Fenced { highest } => write!(line, ",\"verdict\":\"fenced\",\"highest\":{highest}")?,
+                WriteVerdict::Failed { expected } => write!(line, ",\"verdict\":\"failed\",\"expected\":{expected}")?,
+            }
+        }
+        Kind::Invoke { request } => {
+            write!(line, "invoke\"")?;
+            write_request(line, request, names)?;
+        }
+        Kind::Reply { request, outcome } => {
+            write!(line, "reply\"")?;
+            write_request(line, request, names)?;
+            match outcome {
+                Outcome::Ok { epoch, seq } => write!(line, ",\"outcome\":\"ok\",\"epoch\":{epoch},\"seq\":{seq}")?,
+                Outcome::Rejected => write!(line, ",\"outcome\":\"rejected\"")?,
+                Outcome::Unknown => write!(line, ",\"outcome\":\"unknown\"")?,
+            }
+        }
+        Kind::Fault(fault) => write_fault(line, fault, names)?,
+        Kind::Node { node, state } => {
+            write!(line, "node\",\"node\":\"{}\",\"state\":{}", Name(names, *node), word(state))?;
+        }
+        Kind::End { messages } => write!(line, "end\",\"messages\":{messages}")?,
+    }
+    line.push('}');
+    Ok(())
+}
+
+/// A unit variant as its JSON string.
+fn word(value: &impl serde::Serialize) -> serde_json::Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+fn write_incarnation(line: &mut String, event: &str, i: &Incarnation, names: &[String]) -> std::fmt::Result {
+    let Incarnation { epoch, node, term } = i;
+    write!(line, "{event}\",\"node\":\"{}\",\"epoch\":{epoch},\"term\":{term}", Name(names, *node))
+}
+
+fn write_protected(
+    line: &mut String,
+    event: &str,
+    node: NodeId,
+    write: &Protected,
+    version: u64,
+    names: &[String],
+) -> std::fmt::Result {
+    let Protected { resource, term, token, seq, read_version, request } = write;
+    write!(line, "{event}\",\"resource\":\"{resource}\",\"node\":\"{}\",\"epoch\":{token}", Name(names, node))?;
+    write!(line, ",\"term\":{term},\"seq\":{seq}")?;
+    if *read_version != UNKNOWN_VERSION {
+        write!(line, ",\"read\":{read_version}")?;
+    }
+    if version != UNKNOWN_VERSION {
+        write!(line, ",\"version\":{version}")?;
+    }
+    if *request != UNKNOWN_REQUEST {
+        write_request(line, request, names)?;
+    }
+    Ok(())
+}
+
+fn write_request(line: &mut String, request: &RequestId, names: &[String]) -> std::fmt::Result {
+    write!(line, ",\"request\":\"{}:{}\"", Name(names, request.client), request.number)
+}
+
+fn write_fault(line: &mut String, fault: &FaultEvent, names: &[String]) -> std::fmt::Result {
+    let FaultEvent { index, fault, phase, on, detail } = fault;
+    write!(line, "fault\",\"index\":{index},\"fault\":\"{}\",\"phase\":{},\"on\":[", escape(fault), word(phase))?;
+    for (place, node) in on.iter().enumerate() {
+        let comma = if place == 0 { "" } else { "," };
+        write!(line, "{comma}\"{}\"", Name(names, *node))?;
+    }
+    write!(line, "],\"detail\":\"{}\"", escape(detail))
+}

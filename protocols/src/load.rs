@@ -1,0 +1,176 @@
+//! Open-loop clients of the sequencer: they ask at their rate, whatever the answers, so that they also measure when
+//! nobody answers. A request that is not answered is tried again elsewhere under the same id until its patience ends.
+
+use crate::{
+    clock::Now,
+    core::{Core, Input, Output, TimerId},
+    history::{Kind, Outcome},
+    message::Message,
+    types::{MILLISECOND, NodeId, RequestId},
+};
+use std::collections::VecDeque;
+
+/// A node that has not answered for this many nanoseconds is taken for silent, and the next one is asked.
+pub const ATTEMPT_TIMEOUT: u64 = 100 * MILLISECOND;
+/// A request is given up this many nanoseconds after it was first made.
+pub const PATIENCE: u64 = 1_000 * MILLISECOND;
+/// How often waiting requests are looked at, nanoseconds.
+const SWEEP_INTERVAL: u64 = 25 * MILLISECOND;
+/// How often one request follows a "not I, ask that one" before it waits for the next sweep.
+const REDIRECTS_MAX: u8 = 2;
+
+const ASK: TimerId = 0;
+const SWEEP: TimerId = 1;
+
+/// One client.
+pub struct Client {
+    me: NodeId,
+    candidates: u16,
+    interval: u64,
+    phase: u64,
+    next_at: u64,
+    target: NodeId,
+    number: u64,
+    waiting: VecDeque<Waiting>,
+}
+
+struct Waiting {
+    asked: NodeId,
+    asked_at: u64,
+    first_at: u64,
+    redirects: u8,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Under way; no attempt has been lost so far.
+    Clean,
+    /// Under way; an earlier attempt may have taken effect.
+    Unsure,
+    /// The last answer was "not I", and nobody better is known.
+    Refused {
+        unsure: bool,
+    },
+    Done,
+}
+
+impl Client {
+    /// A client of nodes 0..`candidates` that asks every `interval` nanoseconds, the first time after `phase`. `starts` is
+    /// how often it has been started before: its requests must not repeat those of an earlier life.
+    pub fn new(me: NodeId, candidates: u16, interval: u64, phase: u64, starts: u32) -> Self {
+        let target = NodeId(me.0 % candidates.max(1));
+        let (waiting, number) = (VecDeque::new(), u64::from(starts) << 32);
+        Client { me, candidates, interval, phase, next_at: 0, target, number, waiting }
+    }
+
+    fn ask(&mut self, now: Now, out: &mut Vec<Output>) {
+        self.number += 1;
+        let request = RequestId { client: self.me, number: self.number };
+        out.push(Output::Record(Kind::Invoke { request }));
+        out.push(Output::Send { to: self.target, message: Message::Next { request } });
+        let (asked, at) = (self.target, now.mono);
+        self.waiting.push_back(Waiting { asked, asked_at: at, first_at: at, redirects: 0, state: State::Clean });
+        // Open loop: the schedule does not slip when the client itself was held up.
+        self.next_at += self.interval;
+        out.push(Output::SetTimer { id: ASK, at: self.next_at });
+    }
+
+    fn find(&mut self, request: RequestId) -> Option<&mut Waiting> {
+        let first = self.number + 1 - self.waiting.len() as u64;
+        let waiting = self.waiting.get_mut(request.number.checked_sub(first)? as usize)?;
+        (request.client == self.me && waiting.state != State::Done).then_some(waiting)
+    }
+
+    fn forget_done(&mut self) {
+        while self.waiting.front().is_some_and(|w| w.state == State::Done) {
+            self.waiting.pop_front();
+        }
+    }
+
+    fn answered(&mut self, from: NodeId, request: RequestId, token: u64, seq: u64, out: &mut Vec<Output>) {
+        let Some(waiting) = self.find(request) else { return };
+        waiting.state = State::Done;
+        out.push(Output::Record(Kind::Reply { request, outcome: Outcome::Ok { epoch: token, seq } }));
+        self.target = from;
+        self.forget_done();
+    }
+
+    fn refused(&mut self, now: Now, from: NodeId, request: RequestId, leader: Option<NodeId>, out: &mut Vec<Output>) {
+        let candidates = self.candidates;
+        let Some(waiting) = self.find(request) else { return };
+        if waiting.asked != from {
+            return;
+        }
+        let unsure = waiting.state == State::Unsure;
+        waiting.state = State::Refused { unsure };
+        let Some(leader) = leader.filter(|l| *l != from && l.0 < candidates) else { return };
+        if waiting.redirects < REDIRECTS_MAX {
+            waiting.redirects += 1;
+            waiting.asked = leader;
+            waiting.asked_at = now.mono;
+            waiting.state = if unsure { State::Unsure } else { State::Clean };
+            out.push(Output::Send { to: leader, message: Message::Next { request } });
+            self.target = leader;
+        }
+    }
+
+    fn sweep(&mut self, now: Now, out: &mut Vec<Output>) {
+        let first = self.number + 1 - self.waiting.len() as u64;
+        let mut silent = None;
+        for (index, waiting) in self.waiting.iter_mut().enumerate() {
+            let request = RequestId { client: self.me, number: first + index as u64 };
+            let unsure = match waiting.state {
+                State::Done => continue,
+                State::Refused { unsure } => unsure,
+                State::Clean | State::Unsure if now.mono - waiting.asked_at < ATTEMPT_TIMEOUT => {
+                    if now.mono - waiting.first_at < PATIENCE {
+                        continue;
+                    }
+                    true
+                }
+                State::Clean | State::Unsure => {
+                    silent = Some(waiting.asked);
+                    true
+                }
+            };
+            if now.mono - waiting.first_at >= PATIENCE {
+                waiting.state = State::Done;
+                let outcome = if unsure { Outcome::Unknown } else { Outcome::Rejected };
+                out.push(Output::Record(Kind::Reply { request, outcome }));
+                continue;
+            }
+            waiting.asked = NodeId((waiting.asked.0 + 1) % self.candidates);
+            waiting.asked_at = now.mono;
+            waiting.redirects = 0;
+            waiting.state = if unsure { State::Unsure } else { State::Clean };
+            out.push(Output::Send { to: waiting.asked, message: Message::Next { request } });
+        }
+        if silent == Some(self.target) {
+            self.target = NodeId((self.target.0 + 1) % self.candidates);
+        }
+        self.forget_done();
+        out.push(Output::SetTimer { id: SWEEP, at: now.mono + SWEEP_INTERVAL });
+    }
+}
+
+impl Core for Client {
+    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        match input {
+            Input::Start => {
+                self.next_at = now.mono + self.phase;
+                out.push(Output::SetTimer { id: ASK, at: self.next_at });
+                out.push(Output::SetTimer { id: SWEEP, at: now.mono + SWEEP_INTERVAL });
+            }
+            Input::Timer(ASK) => self.ask(now, out),
+            Input::Timer(SWEEP) => self.sweep(now, out),
+            Input::Message { from, message: Message::NextIs { request, token, seq } } => {
+                self.answered(from, request, token, seq, out);
+            }
+            Input::Message { from, message: Message::NotLeader { request, leader } } => {
+                self.refused(now, from, request, leader, out);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What clients, nodes and the fenced store say to each other. In the simulation these travel as values; real mode has
+//! a codec for them.
+
+use crate::types::{NodeId, RequestId, Resource};
+
+/// One protected write, with everything the ledger needs to refuse it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Write {
+    /// What is written.
+    pub resource: Resource,
+    /// The writer's leadership count, which tells incarnations apart when there is no token.
+    pub term: u32,
+    /// Fencing token; 0 when the protocol has none.
+    pub token: u64,
+    /// Position in the resource's sequence.
+    pub seq: u64,
+    /// The resource's version that the writer built this write on.
+    pub read_version: u64,
+    /// Whose request this serves; the same on every retry.
+    pub request: RequestId,
+}
+
+/// What the ledger made of a write or a seal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WriteVerdict {
+    /// Applied.
+    Ok,
+    /// The request was applied before; the number it got then.
+    Duplicate {
+        /// The sequence number of the first application.
+        seq: u64,
+    },
+    /// Refused: the token is from the past, or belongs to another owner.
+    Fenced {
+        /// The highest token that the resource has accepted.
+        highest: u64,
+    },
+    /// Refused without effect: not the next in order (an earlier write was lost), or too old to tell.
+    Failed {
+        /// The sequence number that the resource expects next.
+        expected: u64,
+    },
+}
+
+/// A datagram between clients, nodes and the store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Message {
+    /// Client to node: `POST /next`.
+    Next {
+        /// The client's request.
+        request: RequestId,
+    },
+    /// Node to client: a number.
+    NextIs {
+        /// The request that this answers.
+        request: RequestId,
+        /// Fencing token under which the number was handed out.
+        token: u64,
+        /// The number.
+        seq: u64,
+    },
+    /// Node to client: not the leader, and who is, as far as this node knows.
+    NotLeader {
+        /// The request that this answers.
+        request: RequestId,
+        /// Whom to ask instead.
+        leader: Option<NodeId>,
+    },
+    /// Leader to store: fence off everything older, then tell me the state (fencing rule 2).
+    Seal {
+        /// What to seal.
+        resource: Resource,
+        /// The sealer's leadership count.
+        term: u32,
+        /// Fencing token; 0 when the protocol has none.
+        token: u64,
+    },
+    /// Store to leader: sealed (or refused), and the state as of the seal.
+    Sealed {
+        /// What was sealed.
+        resource: Resource,
+        /// The leadership count of the seal that this answers.
+        term: u32,
+        /// The token of the seal that this answers.
+        token: u64,
+        /// `Ok`, or `Fenced`.
+        verdict: WriteVerdict,
+        /// The last sequence number.
+        seq: u64,
+        /// The current version.
+        version: u64,
+    },
+    /// Leader to store: a protected write.
+    Write(Write),
+    /// Store to leader: what became of it.
+    Written {
+        /// What was written.
+        resource: Resource,
+        /// The leadership count of the write that this answers.
+        term: u32,
+        /// The sequence number of the write that this answers.
+        seq: u64,
+        /// The request that the write served.
+        request: RequestId,
+        /// What the ledger made of it.
+        verdict: WriteVerdict,
+    },
+}

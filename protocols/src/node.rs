@@ -1,0 +1,238 @@
+//! A candidate: its elector, and the singleton work while it leads.
+//!
+//! The order of things is the safety argument. Elected: seal every resource, read its state, then act. Deposed: the work
+//! stops within the same step. Asked to resign: take no new work, join what is under way, and only then let go, so that the
+//! old leader has stopped before a successor can start.
+
+use crate::{
+    clock::Now,
+    core::{Core, Input, Output, TimerId},
+    elector::{self, ELECTOR_TIMERS, Elector},
+    history::Kind,
+    message::{Message, WriteVerdict},
+    point::Point,
+    types::{Incarnation, Leadership, MILLISECOND, NodeId, Resource},
+    work::{scheduler::Scheduler, sequencer::Sequencer},
+};
+
+/// Seals and writes that are not answered are sent again after this many nanoseconds.
+const RETRY_INTERVAL: u64 = 50 * MILLISECOND;
+
+const RETRY: TimerId = ELECTOR_TIMERS;
+const TICK: TimerId = ELECTOR_TIMERS + 1;
+
+/// A node's place in the world.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The node.
+    pub node: NodeId,
+    /// The fenced store.
+    pub store: NodeId,
+    /// How often this node's process has been started before; keeps its terms apart across restarts.
+    pub starts: u32,
+    /// The scheduler's period, nanoseconds.
+    pub tick: u64,
+}
+
+/// A candidate with its elector and its work.
+pub struct Node {
+    place: Place,
+    elector: Box<dyn Elector>,
+    elections: u32,
+    lead: Option<Lead>,
+    observed: Option<NodeId>,
+    resigning: bool,
+    scratch: Vec<elector::Output>,
+}
+
+/// A leadership that this node believes in.
+struct Lead {
+    incarnation: Incarnation,
+    valid_until: u64,
+    /// Sequence number and version of each resource at its seal.
+    sealed: [Option<(u64, u64)>; Resource::ALL.len()],
+    work: Option<Work>,
+}
+
+struct Work {
+    sequencer: Sequencer,
+    scheduler: Scheduler,
+}
+
+impl Node {
+    /// A candidate that has not started yet.
+    pub fn new(place: Place, elector: Box<dyn Elector>) -> Self {
+        let scratch = Vec::new();
+        Node { place, elector, elections: 0, lead: None, observed: None, resigning: false, scratch }
+    }
+
+    fn elect(&mut self, now: Now, input: elector::Input, out: &mut Vec<Output>) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        self.elector.step(now, input, &mut scratch);
+        for output in scratch.drain(..) {
+            match output {
+                elector::Output::Service(output) => out.push(Output::Service(Box::new(output))),
+                elector::Output::SetTimer { id, at } => out.push(Output::SetTimer { id, at }),
+                elector::Output::CancelTimer(id) => out.push(Output::CancelTimer(id)),
+                elector::Output::Point(point) => out.push(Output::Point(point)),
+                elector::Output::Campaign => out.push(Output::Record(Kind::Campaign { node: self.place.node })),
+                elector::Output::Elected(leadership) => self.elected(now, leadership, out),
+                elector::Output::Renewed(leadership) => {
+                    if let Some(lead) = &mut self.lead {
+                        lead.valid_until = leadership.valid_until;
+                    }
+                }
+                elector::Output::Deposed(reason) => self.deposed(reason, out),
+                elector::Output::Observed(leader) => self.observed = leader,
+            }
+        }
+        self.scratch = scratch;
+    }
+
+    fn elected(&mut self, now: Now, leadership: Leadership, out: &mut Vec<Output>) {
+        self.elections += 1;
+        let term = (self.place.starts << 16) + self.elections;
+        let incarnation = Incarnation { epoch: leadership.token, node: self.place.node, term };
+        out.push(Output::Record(Kind::Elected(incarnation)));
+        out.push(Output::Point(Point::AfterElected));
+        let sealed = [None; Resource::ALL.len()];
+        self.lead = Some(Lead { incarnation, valid_until: leadership.valid_until, sealed, work: None });
+        self.resigning = false;
+        out.push(Output::Point(Point::BeforeSeal));
+        self.seal(out);
+        out.push(Output::SetTimer { id: RETRY, at: now.mono + RETRY_INTERVAL });
+    }
+
+    /// Asks for every seal that is missing.
+    fn seal(&self, out: &mut Vec<Output>) {
+        let Some(Lead { incarnation, sealed, .. }) = &self.lead else { return };
+        for resource in Resource::ALL {
+            if sealed[resource as usize].is_none() {
+                let message = Message::Seal { resource, term: incarnation.term, token: incarnation.epoch };
+                out.push(Output::Send { to: self.place.store, message });
+            }
+        }
+    }
+
+    fn deposed(&mut self, reason: elector::Deposed, out: &mut Vec<Output>) {
+        let Some(lead) = self.lead.take() else { return };
+        self.resigning = false;
+        out.push(Output::CancelTimer(RETRY));
+        out.push(Output::CancelTimer(TICK));
+        out.push(Output::Record(Kind::Deposed { incarnation: lead.incarnation, reason }));
+        out.push(Output::Point(Point::AfterDeposed));
+    }
+
+    fn message(&mut self, now: Now, message: Message, out: &mut Vec<Output>) {
+        match message {
+            Message::Next { request } => match &mut self.lead {
+                Some(Lead { valid_until, work: Some(work), .. }) if now.mono < *valid_until && !self.resigning => {
+                    out.push(Output::Point(Point::LeaseChecked));
+                    work.sequencer.next(request, out);
+                }
+                lead => {
+                    // A leader that cannot act does not know a better one.
+                    let leader = if lead.is_some() { None } else { self.observed };
+                    out.push(Output::Send { to: request.client, message: Message::NotLeader { request, leader } });
+                }
+            },
+            Message::Written { resource, term, seq, request, verdict } => {
+                let Some(Lead { work: Some(work), .. }) = &mut self.lead else { return };
+                let goes_on = match resource {
+                    Resource::Sequence => work.sequencer.written(term, seq, request, verdict, out),
+                    Resource::Schedule => work.scheduler.written(term, seq, verdict, out),
+                };
+                if !goes_on {
+                    self.elect(now, elector::Input::Fenced, out);
+                } else if self.resigning {
+                    self.let_go_when_joined(now, out);
+                }
+            }
+            Message::Sealed { resource, term, token, verdict, seq, version } => {
+                let Some(lead) = &mut self.lead else { return };
+                if lead.incarnation.term != term || lead.incarnation.epoch != token || lead.work.is_some() {
+                    return;
+                }
+                if verdict != WriteVerdict::Ok {
+                    return self.elect(now, elector::Input::Fenced, out);
+                }
+                lead.sealed[resource as usize] = Some((seq, version));
+                self.work_when_sealed(now, out);
+            }
+            // Everything else is not for a node.
+            _ => {}
+        }
+    }
+
+    fn work_when_sealed(&mut self, now: Now, out: &mut Vec<Output>) {
+        let Some(lead) = &mut self.lead else { return };
+        let [Some(sequence), Some(schedule)] = lead.sealed else { return };
+        let Place { node, store, tick, .. } = self.place;
+        let Incarnation { epoch, term, .. } = lead.incarnation;
+        out.push(Output::Point(Point::AfterSeal));
+        lead.work = Some(Work {
+            sequencer: Sequencer::new(node, store, term, epoch, sequence.0, sequence.1),
+            scheduler: Scheduler::new(node, store, term, epoch, schedule.0, schedule.1),
+        });
+        out.push(Output::SetTimer { id: TICK, at: now.mono + tick });
+        // An order to resign may have come while the seals were under way.
+        if self.resigning {
+            self.let_go_when_joined(now, out);
+        }
+    }
+
+    fn let_go_when_joined(&mut self, now: Now, out: &mut Vec<Output>) {
+        let Some(lead) = &self.lead else { return };
+        let joined = lead.work.as_ref().is_none_or(|w| w.sequencer.idle() && w.scheduler.idle());
+        if joined {
+            self.elect(now, elector::Input::Resign, out);
+        }
+    }
+
+    fn timer(&mut self, now: Now, id: TimerId, out: &mut Vec<Output>) {
+        if id < ELECTOR_TIMERS {
+            return self.elect(now, elector::Input::Timer(id), out);
+        }
+        let Some(lead) = &mut self.lead else { return };
+        let valid = now.mono < lead.valid_until;
+        match (id, &mut lead.work) {
+            (RETRY, work) => {
+                // What is no longer valid is not sent again either; the elector is about to notice.
+                match work {
+                    _ if !valid => {}
+                    Some(work) => {
+                        work.sequencer.retry(out);
+                        work.scheduler.retry(out);
+                    }
+                    None => self.seal(out),
+                }
+                out.push(Output::SetTimer { id: RETRY, at: now.mono + RETRY_INTERVAL });
+            }
+            (TICK, Some(work)) => {
+                if valid && !self.resigning {
+                    out.push(Output::Point(Point::LeaseChecked));
+                    work.scheduler.tick(out);
+                }
+                out.push(Output::SetTimer { id: TICK, at: now.mono + self.place.tick });
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Core for Node {
+    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        match input {
+            Input::Message { message, .. } => self.message(now, message, out),
+            Input::Timer(id) => self.timer(now, id, out),
+            Input::Service(input) => self.elect(now, elector::Input::Service(*input), out),
+            Input::Start => self.elect(now, elector::Input::Start, out),
+            Input::Resign => {
+                if self.lead.is_some() {
+                    self.resigning = true;
+                    self.let_go_when_joined(now, out);
+                }
+            }
+        }
+    }
+}

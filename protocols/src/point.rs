@@ -1,0 +1,61 @@
+//! Named points: places in protocol code where a plan may let a fault fall.
+
+/// A place that a core passes. In the simulation a plan can pause, kill or otherwise disturb a node right there; in real
+/// mode it is a no-op unless a plan asks for it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum Point {
+    /// About to ask the coordination service for leadership.
+    BeforeCampaign,
+    /// The belief has just begun; nothing is sealed yet.
+    AfterElected,
+    /// About to seal the resources.
+    BeforeSeal,
+    /// Every resource is sealed; the work starts.
+    AfterSeal,
+    /// The lease was found valid for one request; the write is not yet sent.
+    LeaseChecked,
+    /// About to send a renewal.
+    BeforeRenew,
+    /// A renewal was confirmed.
+    Renewed,
+    /// About to give leadership up.
+    BeforeRelease,
+    /// Leadership was lost or given up.
+    AfterDeposed,
+}
+
+impl Point {
+    /// Every point there is.
+    pub const ALL: [Point; 9] = [
+        Point::BeforeCampaign,
+        Point::AfterElected,
+        Point::BeforeSeal,
+        Point::AfterSeal,
+        Point::LeaseChecked,
+        Point::BeforeRenew,
+        Point::Renewed,
+        Point::BeforeRelease,
+        Point::AfterDeposed,
+    ];
+
+    /// The name that plans carry.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Point::BeforeCampaign => "before_campaign",
+            Point::AfterElected => "after_elected",
+            Point::BeforeSeal => "before_seal",
+            Point::AfterSeal => "after_seal",
+            Point::LeaseChecked => "lease_checked",
+            Point::BeforeRenew => "before_renew",
+            Point::Renewed => "renewed",
+            Point::BeforeRelease => "before_release",
+            Point::AfterDeposed => "after_deposed",
+        }
+    }
+
+    /// The point of that name.
+    pub fn from_name(name: &str) -> Option<Point> {
+        Point::ALL.into_iter().find(|p| p.name() == name)
+    }
+}

@@ -1,0 +1,118 @@
+//! Writes under way to one resource: numbered, kept until answered, sent again when an answer is overdue.
+//!
+//! The ledger takes writes strictly in turn, so a lost one holds up those behind it; like TCP's go-back-N, the outbox then
+//! sends everything unanswered again. Request ids make that harmless.
+
+use crate::{
+    message::{Write, WriteVerdict},
+    types::{RequestId, Resource},
+};
+use std::collections::VecDeque;
+
+/// Writes under way to one resource in one leadership.
+#[derive(Debug)]
+pub struct Outbox {
+    resource: Resource,
+    term: u32,
+    token: u64,
+    next_seq: u64,
+    version: u64,
+    pending: VecDeque<Pending>,
+    overdue: u64,
+    resent_from: u64,
+}
+
+#[derive(Debug)]
+struct Pending {
+    write: Write,
+    answered: bool,
+}
+
+/// What an answer of the store means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// The request has this sequence number, now or since an earlier attempt.
+    Done {
+        /// The number.
+        seq: u64,
+    },
+    /// The token is stale: this leadership is over.
+    Fenced,
+    /// An earlier write was lost: send again.
+    Resend,
+    /// Nothing to do: late, repeated, or about another leadership.
+    Nothing,
+}
+
+impl Outbox {
+    /// Starts from the state that the seal of `resource` read.
+    pub fn new(resource: Resource, term: u32, token: u64, seq: u64, version: u64) -> Self {
+        let pending = VecDeque::new();
+        Outbox { resource, term, token, next_seq: seq + 1, version, pending, overdue: 0, resent_from: 0 }
+    }
+
+    /// True when no write is under way.
+    pub fn is_empty(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// Numbers a new write for `request`; the caller sends it.
+    pub fn issue(&mut self, request: RequestId) -> Write {
+        let (resource, term, token, seq) = (self.resource, self.term, self.token, self.next_seq);
+        let write = Write { resource, term, token, seq, read_version: self.version, request };
+        self.next_seq += 1;
+        // Every write in turn raises the version by one; those behind this one build on that.
+        self.version += 1;
+        self.pending.push_back(Pending { write, answered: false });
+        write
+    }
+
+    /// Takes the store's answer to write `seq` of leadership `term`.
+    pub fn written(&mut self, term: u32, seq: u64, verdict: WriteVerdict) -> Answer {
+        let Some(first) = self.pending.front().map(|p| p.write.seq) else { return Answer::Nothing };
+        if term != self.term || seq < first {
+            return Answer::Nothing;
+        }
+        let Some(pending) = self.pending.get_mut((seq - first) as usize) else { return Answer::Nothing };
+        match verdict {
+            WriteVerdict::Fenced { .. } => Answer::Fenced,
+            _ if pending.answered => Answer::Nothing,
+            WriteVerdict::Ok => self.done(seq - first, seq),
+            WriteVerdict::Duplicate { seq: before } => self.done(seq - first, before),
+            // Too old for the store's memory: nobody can tell any more, and nobody waits for it any more.
+            WriteVerdict::Failed { expected } if expected > seq => {
+                self.done(seq - first, seq);
+                Answer::Nothing
+            }
+            WriteVerdict::Failed { expected } if expected > self.resent_from => {
+                self.resent_from = expected;
+                Answer::Resend
+            }
+            WriteVerdict::Failed { .. } => Answer::Nothing,
+        }
+    }
+
+    fn done(&mut self, index: u64, seq: u64) -> Answer {
+        self.pending[index as usize].answered = true;
+        while self.pending.front().is_some_and(|p| p.answered) {
+            self.pending.pop_front();
+        }
+        Answer::Done { seq }
+    }
+
+    /// Called once per retry interval: true when the oldest write has been waiting since the call before.
+    pub fn overdue(&mut self) -> bool {
+        let oldest = self.pending.front().map_or(0, |p| p.write.seq);
+        let overdue = oldest != 0 && oldest == self.overdue;
+        self.overdue = oldest;
+        if overdue {
+            self.resent_from = 0;
+        }
+        overdue
+    }
+
+    /// Everything unanswered, oldest first, to be sent again.
+    pub fn unanswered(&self) -> impl Iterator<Item = Write> + '_ {
+        self.pending.iter().filter(|p| !p.answered).map(|p| p.write)
+    }
+}

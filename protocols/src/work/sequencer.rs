@@ -1,0 +1,72 @@
+//! The sequencer: hands out strictly increasing (token, seq) to clients. A number is handed out only when the store has
+//! applied the write that takes it.
+
+use super::outbox::{Answer, Outbox};
+use crate::{
+    core::Output,
+    history::Kind,
+    message::{Message, Write, WriteVerdict},
+    types::{NodeId, RequestId, Resource},
+};
+
+/// The sequencer of one leadership.
+#[derive(Debug)]
+pub struct Sequencer {
+    node: NodeId,
+    store: NodeId,
+    token: u64,
+    outbox: Outbox,
+}
+
+impl Sequencer {
+    /// Starts from the state that the seal read.
+    pub fn new(node: NodeId, store: NodeId, term: u32, token: u64, seq: u64, version: u64) -> Self {
+        Sequencer { node, store, token, outbox: Outbox::new(Resource::Sequence, term, token, seq, version) }
+    }
+
+    /// True when every number that was asked for is answered.
+    pub fn idle(&self) -> bool {
+        self.outbox.is_empty()
+    }
+
+    /// Serves a client's request; the lease has been checked.
+    pub fn next(&mut self, request: RequestId, out: &mut Vec<Output>) {
+        let write = self.outbox.issue(request);
+        out.push(Output::Record(Kind::Issue { node: self.node, write }));
+        out.push(Output::Send { to: self.store, message: Message::Write(write) });
+    }
+
+    /// Takes the store's answer. False when this leadership is over.
+    pub fn written(
+        &mut self,
+        term: u32,
+        seq: u64,
+        request: RequestId,
+        verdict: WriteVerdict,
+        out: &mut Vec<Output>,
+    ) -> bool {
+        match self.outbox.written(term, seq, verdict) {
+            Answer::Done { seq } => {
+                let message = Message::NextIs { request, token: self.token, seq };
+                out.push(Output::Send { to: request.client, message });
+            }
+            Answer::Resend => self.resend(out),
+            Answer::Fenced => return false,
+            Answer::Nothing => {}
+        }
+        true
+    }
+
+    /// Called every retry interval.
+    pub fn retry(&mut self, out: &mut Vec<Output>) {
+        if self.outbox.overdue() {
+            self.resend(out);
+        }
+    }
+
+    fn resend(&mut self, out: &mut Vec<Output>) {
+        let store = self.store;
+        let again = |write: Write| Output::Send { to: store, message: Message::Write(write) };
+        out.extend(self.outbox.unanswered().map(again));
+    }
+}

@@ -1,0 +1,156 @@
+//! Effect intervals: from an incarnation's first accepted write on a resource to its last.
+
+use protocols::types::{Incarnation, Resource};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What one incarnation did on one resource.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Interval {
+    /// Who.
+    pub(crate) incarnation: Incarnation,
+    /// Writes that counted. When 0, the times mean nothing.
+    pub(crate) count: u64,
+    /// The first of them.
+    pub(crate) first: Moment,
+    /// The last of them.
+    pub(crate) last: Moment,
+}
+
+/// A moment, and its place in the order of what happened, which also tells events of one microsecond apart.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(crate) struct Moment {
+    place: u64,
+    /// Microseconds.
+    pub(crate) t_us: u64,
+}
+
+/// Intervals that overlap.
+#[derive(Clone, Debug)]
+pub(crate) struct Overlap {
+    /// Where.
+    pub(crate) resource: Resource,
+    /// Most intervals that contain one moment.
+    pub(crate) most: u64,
+    /// The intervals that contain that moment, by their beginning.
+    pub(crate) intervals: Vec<Interval>,
+}
+
+/// The intervals of every resource. Memory grows with incarnations, not with writes; a write of the incarnation that also
+/// wrote last costs a comparison.
+#[derive(Debug, Default)]
+pub(crate) struct Effects {
+    resources: [OnResource; Resource::ALL.len()],
+}
+
+#[derive(Debug, Default)]
+struct OnResource {
+    place: u64,
+    latest: usize,
+    by_incarnation: BTreeMap<Incarnation, usize>,
+    intervals: Vec<Interval>,
+}
+
+impl OnResource {
+    fn interval(&mut self, incarnation: Incarnation) -> &mut Interval {
+        if self.intervals.get(self.latest).is_none_or(|i| i.incarnation != incarnation) {
+            let intervals = &mut self.intervals;
+            self.latest = *self.by_incarnation.entry(incarnation).or_insert_with(|| {
+                let moment = Moment::default();
+                intervals.push(Interval { incarnation, count: 0, first: moment, last: moment });
+                intervals.len() - 1
+            });
+        }
+        &mut self.intervals[self.latest]
+    }
+
+    fn acted(&self) -> Vec<Interval> {
+        let mut acted: Vec<_> = self.intervals.iter().copied().filter(|i| i.count > 0).collect();
+        acted.sort_by_key(|i| i.first);
+        acted
+    }
+}
+
+impl Effects {
+    /// An incarnation tried; it is known from now on, but has no interval yet.
+    pub(crate) fn tried(&mut self, resource: Resource, incarnation: Incarnation) {
+        self.resources[resource as usize].interval(incarnation);
+    }
+
+    /// An incarnation acted: its interval reaches to now.
+    pub(crate) fn acted(&mut self, resource: Resource, incarnation: Incarnation, t_us: u64) {
+        let on = &mut self.resources[resource as usize];
+        on.place += 1;
+        let now = Moment { place: on.place, t_us };
+        let interval = on.interval(incarnation);
+        if interval.count == 0 {
+            interval.first = now;
+        }
+        interval.count += 1;
+        interval.last = now;
+    }
+
+    /// The intervals of those who acted on `resource`, by their beginning.
+    pub(crate) fn intervals(&self, resource: Resource) -> Vec<Interval> {
+        self.resources[resource as usize].acted()
+    }
+
+    /// How many incarnations tried on the resource where most did.
+    pub(crate) fn tried_most(&self) -> u64 {
+        self.resources.iter().map(|r| r.intervals.len() as u64).max().unwrap_or(0)
+    }
+
+    /// How many incarnations acted, on whatever resource.
+    pub(crate) fn incarnations(&self) -> u64 {
+        let all = self.resources.iter().flat_map(|r| r.intervals.iter());
+        all.filter(|i| i.count > 0).map(|i| i.incarnation).collect::<BTreeSet<_>>().len() as u64
+    }
+
+    /// Where most intervals contain one moment. `None` when nobody acted.
+    pub(crate) fn overlap(&self) -> Option<Overlap> {
+        // The first resource wins a draw: max_by_key would take the last.
+        Resource::ALL.into_iter().rev().filter_map(|r| self.overlap_on(r)).max_by_key(|o| o.most)
+    }
+
+    fn overlap_on(&self, resource: Resource) -> Option<Overlap> {
+        let mut open: Vec<Interval> = Vec::new();
+        let mut most: Vec<Interval> = Vec::new();
+        for interval in self.intervals(resource) {
+            open.retain(|o| o.last >= interval.first);
+            open.push(interval);
+            if open.len() > most.len() {
+                most.clone_from(&open);
+            }
+        }
+        if most.is_empty() { None } else { Some(Overlap { resource, most: most.len() as u64, intervals: most }) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocols::types::NodeId;
+
+    fn incarnation(epoch: u64) -> Incarnation {
+        Incarnation { epoch, node: NodeId(0), term: 1 }
+    }
+
+    #[test]
+    fn order_decides_within_a_microsecond() {
+        let mut effects = Effects::default();
+        [1, 1, 2, 2].into_iter().for_each(|e| effects.acted(Resource::Sequence, incarnation(e), 7));
+        assert_eq!(effects.overlap().map(|o| o.most), Some(1));
+        effects.acted(Resource::Sequence, incarnation(1), 7);
+        assert_eq!(effects.overlap().map(|o| o.most), Some(2));
+    }
+
+    #[test]
+    fn the_most_that_overlap_at_one_moment_count() {
+        let mut effects = Effects::default();
+        for (epoch, t) in [(1, 1), (2, 2), (1, 3), (3, 4), (2, 5), (3, 6), (4, 7)] {
+            effects.acted(Resource::Schedule, incarnation(epoch), t);
+        }
+        let overlap = effects.overlap().unwrap();
+        assert_eq!((overlap.resource, overlap.most), (Resource::Schedule, 2));
+        assert_eq!(effects.incarnations(), 4);
+    }
+}

@@ -1,0 +1,82 @@
+//! Which writes come from the past: shared by the invariant that none is accepted and the requirement that some are tried.
+
+use protocols::{
+    history::{Event, Kind},
+    message::WriteVerdict,
+    types::{Incarnation, Resource},
+};
+use std::collections::BTreeMap;
+
+/// Knows the newest incarnation that has sealed, or had a write accepted on, each resource. A token orders incarnations;
+/// without one their elections do, and without those the order in which the store saw them first.
+#[derive(Debug, Default)]
+pub(crate) struct Freshness {
+    ranks: BTreeMap<Incarnation, u64>,
+    newest: [Newest; Resource::ALL.len()],
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Newest {
+    epoch: u64,
+    rank: u64,
+    /// Whose rank was looked up last.
+    cached: Option<(Incarnation, u64)>,
+}
+
+impl Freshness {
+    fn rank(&mut self, resource: Resource, incarnation: Incarnation) -> u64 {
+        match self.newest[resource as usize].cached {
+            Some((cached, rank)) if cached == incarnation => rank,
+            _ => {
+                let next = self.ranks.len() as u64 + 1;
+                let rank = *self.ranks.entry(incarnation).or_insert(next);
+                self.newest[resource as usize].cached = Some((incarnation, rank));
+                rank
+            }
+        }
+    }
+
+    fn is_stale(&mut self, resource: Resource, incarnation: Incarnation) -> bool {
+        let newest = self.newest[resource as usize];
+        if incarnation.epoch > 0 || newest.epoch > 0 {
+            return incarnation.epoch < newest.epoch;
+        }
+        self.rank(resource, incarnation) < newest.rank
+    }
+
+    fn took_effect(&mut self, resource: Resource, incarnation: Incarnation) {
+        let rank = if incarnation.epoch > 0 { 0 } else { self.rank(resource, incarnation) };
+        let newest = &mut self.newest[resource as usize];
+        newest.epoch = newest.epoch.max(incarnation.epoch);
+        newest.rank = newest.rank.max(rank);
+    }
+
+    /// The highest epoch that has sealed `resource` or had a write accepted on it; 0 without tokens.
+    pub(crate) fn highest(&self, resource: Resource) -> u64 {
+        self.newest[resource as usize].epoch
+    }
+
+    /// Takes an elected, seal or apply event; true when it is a write from the past, whatever became of it.
+    pub(crate) fn observe(&mut self, event: &Event) -> bool {
+        match &event.kind {
+            Kind::Elected(incarnation) => {
+                let next = self.ranks.len() as u64 + 1;
+                self.ranks.entry(*incarnation).or_insert(next);
+                false
+            }
+            Kind::Seal { resource, incarnation, accepted: true, .. } => {
+                self.took_effect(*resource, *incarnation);
+                false
+            }
+            Kind::Apply { node, write, verdict, .. } => {
+                let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
+                let stale = self.is_stale(write.resource, incarnation);
+                if *verdict == WriteVerdict::Ok && !stale {
+                    self.took_effect(write.resource, incarnation);
+                }
+                stale
+            }
+            _ => false,
+        }
+    }
+}

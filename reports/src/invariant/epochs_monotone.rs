@@ -1,0 +1,91 @@
+//! Accepted epochs never go back, and each has one owner.
+//!
+//! **Formula.** In the apply order of a resource, the epochs of accepted writes and seals are non-decreasing, and all
+//! that carry the same epoch come from the same (node, term).
+//!
+//! **Could fail** when a token was accepted on a resource and a write or seal with another epoch or owner reached it.
+//! Writes without a token are not looked at.
+//!
+//! **Source.** The project's fencing rule 1; Burrows, "The Chubby lock service", OSDI 2006, §2.4 (sequencers).
+
+use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
+use crate::words::count;
+use protocols::{
+    message::WriteVerdict,
+    types::{Incarnation, Resource},
+};
+
+/// The registry's entry.
+pub const ENTRY: Entry = Entry {
+    name: "epochs_monotone",
+    about: "The epochs that a resource accepts never go back, and each has one owner.",
+    class: Class::Safety,
+    new: |_| Box::new(EpochsMonotone::default()),
+};
+
+#[derive(Default)]
+struct EpochsMonotone {
+    accepted: [Option<Incarnation>; Resource::ALL.len()],
+    epochs: [u64; Resource::ALL.len()],
+    contested: bool,
+    violations: Violations<Violation>,
+}
+
+struct Violation {
+    resource: Resource,
+    before: Incarnation,
+    after: Incarnation,
+}
+
+impl EpochsMonotone {
+    fn reached(&mut self, t_us: u64, resource: Resource, incarnation: Incarnation, accepted: bool) {
+        let highest = self.accepted[resource as usize];
+        if highest == Some(incarnation) || incarnation.epoch == 0 {
+            return;
+        }
+        self.contested |= highest.is_some();
+        if !accepted {
+            return;
+        }
+        if let Some(before) = highest.filter(|h| h.epoch >= incarnation.epoch) {
+            self.violations.add(t_us, Violation { resource, before, after: incarnation });
+            return;
+        }
+        self.epochs[resource as usize] += 1;
+        self.accepted[resource as usize] = Some(incarnation);
+    }
+}
+
+impl Invariant for EpochsMonotone {
+    fn wants(&self) -> Kinds {
+        Kinds::APPLY.and(Kinds::SEAL)
+    }
+
+    fn observe(&mut self, event: &Event) {
+        match &event.kind {
+            Kind::Apply { node, write, verdict, .. } => {
+                let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
+                self.reached(event.t_us, write.resource, incarnation, *verdict == WriteVerdict::Ok);
+            }
+            Kind::Seal { resource, incarnation, accepted, .. } => {
+                self.reached(event.t_us, *resource, *incarnation, *accepted);
+            }
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self, ending: &Ending) -> Finding {
+        let violated = self.violations.sentence(|v| {
+            let [before, after] = [v.before, v.after].map(|i| ending.names.incarnation(i));
+            match v.before.epoch == v.after.epoch {
+                true => format!("{} accepted {after} although the epoch belongs to {before}", v.resource),
+                false => format!("{} accepted {after} after {before}", v.resource),
+            }
+        });
+        let seen = match self.epochs.into_iter().max() {
+            None | Some(0) => "no token was accepted".to_owned(),
+            Some(n) => format!("{} accepted, rising, one owner each", count(n, "epoch")),
+        };
+        Finding { holds: violated.is_none(), could_fail: self.contested, detail: violated.unwrap_or(seen) }
+    }
+}

@@ -1,0 +1,180 @@
+//! The invariants, one file each: the formula in words, its source, and when it could have failed.
+//!
+//! An invariant folds over the history as it streams, in memory that does not grow with the number of writes. It says
+//! which kinds of events it wants, so that the judge bothers it with no others.
+
+pub mod epochs_monotone;
+pub mod leaders_acting_by_effect;
+pub mod liveness;
+pub mod no_stale_write;
+pub mod read_version;
+pub mod seq_strictly_increasing;
+pub mod vacuity;
+
+use crate::words::{Names, moment};
+use protocols::history::{Event, Header, Kind};
+use serde::Serialize;
+
+/// Every invariant there is, in the order in which reports show them.
+pub const ALL: [&Entry; 7] = [
+    &leaders_acting_by_effect::ENTRY,
+    &epochs_monotone::ENTRY,
+    &seq_strictly_increasing::ENTRY,
+    &no_stale_write::ENTRY,
+    &read_version::ENTRY,
+    &liveness::ENTRY,
+    &vacuity::ENTRY,
+];
+
+/// One invariant of the registry.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its name in reports.
+    pub name: &'static str,
+    /// One sentence for `list`.
+    pub about: &'static str,
+    /// What it means when it does not hold.
+    pub class: Class,
+    /// A new one for a run; a foreign log has no header.
+    pub new: fn(Option<&Header>) -> Box<dyn Invariant>,
+}
+
+/// What a violation means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Class {
+    /// Something bad happened.
+    Safety,
+    /// Something good did not happen.
+    Liveness,
+    /// What the run is about did not happen.
+    Vacuity,
+}
+
+/// A fold over a history.
+pub trait Invariant: Send {
+    /// The kinds of events that [`Invariant::observe`] wants.
+    fn wants(&self) -> Kinds;
+
+    /// The next event of a kind that it wants.
+    fn observe(&mut self, event: &Event);
+
+    /// What it saw. Called once, after the last event.
+    fn finish(&mut self, ending: &Ending) -> Finding;
+}
+
+/// How a history ended.
+#[derive(Debug)]
+pub struct Ending<'a> {
+    /// The time of its last event, microseconds.
+    pub t_us: u64,
+    /// What its processes are called.
+    pub names: &'a Names,
+}
+
+/// What an invariant saw.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// False when it was violated.
+    pub holds: bool,
+    /// Did the run give it at least one opportunity to fail? Otherwise that it holds means nothing.
+    pub could_fail: bool,
+    /// One sentence for people, with the numbers.
+    pub detail: String,
+}
+
+/// A [`Finding`] and whose it is, as in `--json`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct InvariantResult {
+    /// The invariant.
+    pub name: &'static str,
+    /// False when it was violated.
+    pub holds: bool,
+    /// Did the run give it an opportunity to fail?
+    pub could_fail: bool,
+    /// One sentence for people.
+    pub detail: String,
+}
+
+/// A set of kinds of events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Kinds(u16);
+
+impl Kinds {
+    /// [`Kind::Elected`].
+    pub const ELECTED: Kinds = Kinds(1 << 1);
+    /// [`Kind::Deposed`].
+    pub const DEPOSED: Kinds = Kinds(1 << 2);
+    /// [`Kind::Seal`].
+    pub const SEAL: Kinds = Kinds(1 << 3);
+    /// [`Kind::Apply`].
+    pub const APPLY: Kinds = Kinds(1 << 5);
+    /// [`Kind::Invoke`].
+    pub const INVOKE: Kinds = Kinds(1 << 6);
+    /// [`Kind::Reply`].
+    pub const REPLY: Kinds = Kinds(1 << 7);
+    /// [`Kind::Fault`].
+    pub const FAULT: Kinds = Kinds(1 << 8);
+    /// [`Kind::Node`].
+    pub const NODE: Kinds = Kinds(1 << 9);
+    /// How many kinds there are.
+    pub const COUNT: usize = 11;
+
+    /// Both sets.
+    pub const fn and(self, other: Kinds) -> Kinds {
+        Kinds(self.0 | other.0)
+    }
+
+    /// Is the kind with this [`Kinds::index`] in the set?
+    pub const fn has(self, index: usize) -> bool {
+        self.0 >> index & 1 == 1
+    }
+
+    /// The place of an event's kind, below [`Kinds::COUNT`].
+    pub const fn index(kind: &Kind) -> usize {
+        match kind {
+            Kind::Campaign { .. } => 0,
+            Kind::Elected(_) => 1,
+            Kind::Deposed { .. } => 2,
+            Kind::Seal { .. } => 3,
+            Kind::Issue { .. } => 4,
+            Kind::Apply { .. } => 5,
+            Kind::Invoke { .. } => 6,
+            Kind::Reply { .. } => 7,
+            Kind::Fault(_) => 8,
+            Kind::Node { .. } => 9,
+            Kind::End { .. } => 10,
+        }
+    }
+}
+
+/// The first violation and how many there were: later ones often follow from it.
+#[derive(Debug)]
+struct Violations<T> {
+    first: Option<(u64, T)>,
+    count: u64,
+}
+
+impl<T> Default for Violations<T> {
+    fn default() -> Self {
+        Violations { first: None, count: 0 }
+    }
+}
+
+impl<T> Violations<T> {
+    fn add(&mut self, t_us: u64, what: T) {
+        self.count += 1;
+        if self.first.is_none() {
+            self.first = Some((t_us, what));
+        }
+    }
+
+    /// The first violation in the words of `say`, and how many followed; `None` when there was none.
+    fn sentence(&self, say: impl FnOnce(&T) -> String) -> Option<String> {
+        let (t_us, what) = self.first.as_ref()?;
+        let text = format!("at {} {}", moment(*t_us), say(what));
+        Some(match self.count {
+            1 => text,
+            n => format!("{text}; {} more like it", n - 1),
+        })
+    }
+}

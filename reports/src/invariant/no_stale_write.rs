@@ -1,0 +1,80 @@
+//! No write from the past is accepted.
+//!
+//! **Formula.** A write is *stale* when its epoch is below the highest that has sealed its resource or had a write accepted
+//! there before it. Without tokens it is stale when an incarnation that was elected later has done so; in a log without
+//! elections, when one that the store saw first later has. No stale write is accepted.
+//!
+//! **Could fail** when a stale write reached the store.
+//!
+//! **Source.** The project's fencing rules 1 and 2; Kleppmann, "How to do distributed locking", 2016, "Making the lock safe
+//! with fencing".
+
+use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
+use crate::{freshness::Freshness, words::count};
+use protocols::{
+    message::WriteVerdict,
+    types::{Incarnation, Resource},
+};
+
+/// The registry's entry.
+pub const ENTRY: Entry = Entry {
+    name: "no_stale_write",
+    about: "No write is accepted after a newer leader has sealed the resource or written to it.",
+    class: Class::Safety,
+    new: |_| Box::new(NoStaleWrite::default()),
+};
+
+#[derive(Default)]
+struct NoStaleWrite {
+    freshness: Freshness,
+    stale: u64,
+    accepted: Violations<Violation>,
+}
+
+struct Violation {
+    resource: Resource,
+    incarnation: Incarnation,
+    seq: u64,
+    highest: u64,
+}
+
+impl Invariant for NoStaleWrite {
+    fn wants(&self) -> Kinds {
+        Kinds::APPLY.and(Kinds::SEAL).and(Kinds::ELECTED)
+    }
+
+    fn observe(&mut self, event: &Event) {
+        if !self.freshness.observe(event) {
+            return;
+        }
+        let Kind::Apply { node, write, verdict, .. } = &event.kind else { return };
+        self.stale += 1;
+        if *verdict == WriteVerdict::Ok {
+            let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
+            let (resource, seq, highest) = (write.resource, write.seq, self.freshness.highest(write.resource));
+            self.accepted.add(event.t_us, Violation { resource, incarnation, seq, highest });
+        }
+    }
+
+    fn finish(&mut self, ending: &Ending) -> Finding {
+        let stale = count(self.stale, "stale write");
+        let violated = self.accepted.sentence(|v| {
+            let past = match v.highest {
+                0 => "a newer leader".to_owned(),
+                epoch => format!("epoch {epoch}"),
+            };
+            let who = ending.names.incarnation(v.incarnation);
+            format!("{} accepted seq {} of {who} after {past} had taken over", v.resource, v.seq)
+        });
+        let detail = match violated {
+            Some(violated) => {
+                let were = if self.accepted.count == 1 { "was" } else { "were" };
+                format!("{stale} reached the store, {} {were} accepted: {violated}", self.accepted.count)
+            }
+            None if self.stale == 0 => "no stale write reached the store".to_owned(),
+            None if self.stale == 1 => "1 stale write reached the store, and was refused".to_owned(),
+            None => format!("{stale} reached the store, all refused"),
+        };
+        Finding { holds: self.accepted.count == 0, could_fail: self.stale > 0, detail }
+    }
+}

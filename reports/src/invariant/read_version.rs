@@ -1,0 +1,141 @@
+//! Each accepted write was built on what its predecessor left.
+//!
+//! **Formula.** The version that an accepted write says it read equals the resource's version after the event before it,
+//! and applying it raises the version by one. A duplicate leaves the version alone, or raises it by one when it burns the
+//! number that was next in order. A refused write leaves it alone, and a seal reads it as it is. Disjoint effect intervals
+//! do not catch a write whose *read* is stale; this does.
+//!
+//! **Could fail** when at least one accepted write said what it read, with a predecessor that said what it left. Logs that
+//! carry no versions are not checkable here.
+//!
+//! **Source.** The project's definitions ("each accepted write's read version equals its predecessor's"); lost update,
+//! Berenson et al., "A critique of ANSI SQL isolation levels", SIGMOD 1995, P4.
+
+use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
+use crate::words::count;
+use protocols::{
+    history::UNKNOWN_VERSION,
+    message::WriteVerdict,
+    types::{Incarnation, Resource},
+};
+
+/// The registry's entry.
+pub const ENTRY: Entry = Entry {
+    name: "read_version",
+    about: "Each accepted write was built on the version that its predecessor left.",
+    class: Class::Safety,
+    new: |_| Box::new(ReadVersion { versions: [UNKNOWN_VERSION; 2], checked: 0, violations: Violations::default() }),
+};
+
+struct ReadVersion {
+    versions: [u64; Resource::ALL.len()],
+    checked: u64,
+    violations: Violations<Violation>,
+}
+
+struct Violation {
+    resource: Resource,
+    incarnation: Incarnation,
+    seq: u64,
+    what: What,
+}
+
+enum What {
+    Read { read: u64, was: u64 },
+    Left { left: u64, was: u64 },
+    Sealed { read: u64, was: u64 },
+}
+
+/// True when both are known and differ.
+fn differ(a: u64, b: u64) -> bool {
+    a != b && a != UNKNOWN_VERSION && b != UNKNOWN_VERSION
+}
+
+impl ReadVersion {
+    /// The version that an event left, given what it says itself and what follows from the one before.
+    fn settle(&mut self, resource: Resource, said: u64, follows: u64) {
+        self.versions[resource as usize] = if said == UNKNOWN_VERSION { follows } else { said };
+    }
+}
+
+/// One more; what is unknown stays so.
+fn next(version: u64) -> u64 {
+    version.saturating_add(1)
+}
+
+impl Invariant for ReadVersion {
+    fn wants(&self) -> Kinds {
+        Kinds::APPLY.and(Kinds::SEAL)
+    }
+
+    fn observe(&mut self, event: &Event) {
+        match &event.kind {
+            Kind::Apply { node, write, verdict, version: left } => {
+                let (resource, read, left) = (write.resource, write.read_version, *left);
+                let was = self.versions[resource as usize];
+                let mut wrong = None;
+                let follows = match verdict {
+                    WriteVerdict::Ok => {
+                        self.checked += u64::from(read != UNKNOWN_VERSION && was != UNKNOWN_VERSION);
+                        if differ(read, was) {
+                            wrong = Some(What::Read { read, was });
+                        } else if differ(left, next(was)) {
+                            wrong = Some(What::Left { left, was });
+                        }
+                        if was == UNKNOWN_VERSION { next(read) } else { next(was) }
+                    }
+                    WriteVerdict::Duplicate { .. } => {
+                        if differ(left, was) && differ(left, next(was)) {
+                            wrong = Some(What::Left { left, was });
+                        }
+                        // Whether it burnt its number only the store knows.
+                        UNKNOWN_VERSION
+                    }
+                    WriteVerdict::Fenced { .. } | WriteVerdict::Failed { .. } => {
+                        if differ(left, was) {
+                            wrong = Some(What::Left { left, was });
+                        }
+                        was
+                    }
+                };
+                self.settle(resource, left, follows);
+                if let Some(what) = wrong {
+                    let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
+                    self.violations.add(event.t_us, Violation { resource, incarnation, seq: write.seq, what });
+                }
+            }
+            Kind::Seal { resource, incarnation, accepted: true, seq, version: read } => {
+                let was = self.versions[*resource as usize];
+                if differ(*read, was) {
+                    let (resource, incarnation, seq, read) = (*resource, *incarnation, *seq, *read);
+                    let what = What::Sealed { read, was };
+                    self.violations.add(event.t_us, Violation { resource, incarnation, seq, what });
+                }
+                self.settle(*resource, *read, was);
+            }
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self, ending: &Ending) -> Finding {
+        let violated = self.violations.sentence(|v| {
+            let (resource, seq, who) = (v.resource, v.seq, ending.names.incarnation(v.incarnation));
+            match v.what {
+                What::Read { read, was } => {
+                    format!("{resource} accepted seq {seq} of {who}, built on version {read} when it was at {was}")
+                }
+                What::Left { left, was } => {
+                    format!("seq {seq} of {who} took {resource} from version {was} to {left}")
+                }
+                What::Sealed { read, was } => {
+                    format!("the seal of {who} read version {read} of {resource} when it was at {was}")
+                }
+            }
+        });
+        let seen = match self.checked {
+            0 => "no accepted write said what it was built on".to_owned(),
+            n => format!("{}, each built on its predecessor", count(n, "accepted write")),
+        };
+        Finding { holds: violated.is_none(), could_fail: self.checked > 0, detail: violated.unwrap_or(seen) }
+    }
+}

@@ -1,0 +1,199 @@
+//! What the run is about did happen.
+//!
+//! **Formula.** Every fact that the header requires was counted at least as often as it says. Without a header, writes of
+//! at least two incarnations reached one resource: otherwise no question about leadership was put to the log.
+//!
+//! **Could fail** when something was required; a run of which nothing is required cannot be vacuous.
+//!
+//! **Source.** The project's design ("Judging honestly"); vacuity in model checking: Beer et al., "Efficient detection of
+//! vacuity in temporal model checking", 2001.
+
+use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds};
+use crate::{
+    beliefs::Beliefs,
+    effects::Effects,
+    freshness::Freshness,
+    words::{count, grouped},
+};
+use protocols::{
+    elector::Deposed,
+    history::{Fact, FaultEvent, Header, NodeState, Phase, Requirement},
+    message::WriteVerdict,
+    types::{Incarnation, NodeId},
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The registry's entry.
+pub const ENTRY: Entry = Entry {
+    name: "vacuity",
+    about: "What the scenario is about did happen; otherwise the run proves nothing.",
+    class: Class::Vacuity,
+    new: |header| Box::new(Vacuity::new(header)),
+};
+
+struct Vacuity {
+    requires: Option<Vec<Requirement>>,
+    beliefs: Beliefs,
+    effects: Effects,
+    freshness: Freshness,
+    paused: BTreeSet<NodeId>,
+    has_led: BTreeSet<NodeId>,
+    /// Partitions under way, and who of those that they strike believed when they did, or began to during them.
+    cut_off: BTreeMap<u32, CutOff>,
+    accepted: u64,
+    stale: u64,
+    elections: u64,
+    elected_while_paused: u64,
+    elected_while_cut_off: u64,
+    resignations: u64,
+    kills: u64,
+    faults: u64,
+}
+
+struct CutOff {
+    on: Vec<NodeId>,
+    believed: BTreeSet<NodeId>,
+}
+
+impl Vacuity {
+    fn new(header: Option<&Header>) -> Self {
+        Vacuity {
+            requires: header.map(|h| h.requires.clone()),
+            beliefs: Beliefs::default(),
+            effects: Effects::default(),
+            freshness: Freshness::default(),
+            paused: BTreeSet::new(),
+            has_led: BTreeSet::new(),
+            cut_off: BTreeMap::new(),
+            accepted: 0,
+            stale: 0,
+            elections: 0,
+            elected_while_paused: 0,
+            elected_while_cut_off: 0,
+            resignations: 0,
+            kills: 0,
+            faults: 0,
+        }
+    }
+
+    fn elected(&mut self, node: NodeId) {
+        self.elections += 1;
+        let others = |nodes: &BTreeSet<NodeId>| nodes.iter().any(|n| *n != node);
+        let paused = self.paused.intersection(&self.has_led).any(|n| *n != node);
+        self.elected_while_paused += u64::from(paused);
+        self.elected_while_cut_off += u64::from(self.cut_off.values().any(|c| others(&c.believed)));
+        self.has_led.insert(node);
+        for cut_off in self.cut_off.values_mut().filter(|c| c.on.contains(&node)) {
+            cut_off.believed.insert(node);
+        }
+    }
+
+    fn fault(&mut self, fault: &FaultEvent) {
+        self.faults += u64::from(fault.phase != Phase::End);
+        match fault.phase {
+            Phase::Begin if fault.fault == "partition" => {
+                let believed = fault.on.iter().copied().filter(|n| self.beliefs.of(*n).is_some()).collect();
+                self.cut_off.insert(fault.index, CutOff { on: fault.on.clone(), believed });
+            }
+            Phase::End => {
+                self.cut_off.remove(&fault.index);
+            }
+            _ => {}
+        }
+    }
+
+    fn node(&mut self, node: NodeId, state: NodeState) {
+        match state {
+            NodeState::Paused => self.paused.insert(node),
+            _ => self.paused.remove(&node),
+        };
+        self.kills += u64::from(matches!(state, NodeState::Down | NodeState::Off));
+    }
+
+    fn counted(&self, fact: Fact) -> u64 {
+        match fact {
+            Fact::WritesAccepted => self.accepted,
+            Fact::Elections => self.elections,
+            Fact::LeadersTookEffect => self.effects.incarnations(),
+            Fact::LeadersBelieving => self.beliefs.most(),
+            Fact::StaleWriteAttempts => self.stale,
+            Fact::ElectedWhilePaused => self.elected_while_paused,
+            Fact::ElectedWhileCutOff => self.elected_while_cut_off,
+            Fact::Resignations => self.resignations,
+            Fact::Kills => self.kills,
+            Fact::Faults => self.faults,
+        }
+    }
+}
+
+impl Invariant for Vacuity {
+    fn wants(&self) -> Kinds {
+        Kinds::APPLY.and(Kinds::SEAL).and(Kinds::ELECTED).and(Kinds::DEPOSED).and(Kinds::FAULT).and(Kinds::NODE)
+    }
+
+    fn observe(&mut self, event: &Event) {
+        self.stale += u64::from(self.freshness.observe(event));
+        if let Kind::Apply { node, write, verdict, .. } = &event.kind {
+            let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
+            match verdict {
+                WriteVerdict::Ok => {
+                    self.accepted += 1;
+                    self.effects.acted(write.resource, incarnation, event.t_us);
+                }
+                _ => self.effects.tried(write.resource, incarnation),
+            }
+            return;
+        }
+        self.beliefs.observe(event);
+        match &event.kind {
+            Kind::Elected(incarnation) => self.elected(incarnation.node),
+            Kind::Deposed { reason: Deposed::Resigned, .. } => self.resignations += 1,
+            Kind::Fault(fault) => self.fault(fault),
+            Kind::Node { node, state } => self.node(*node, *state),
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self, _: &Ending) -> Finding {
+        let Some(requires) = &self.requires else {
+            let tried = self.effects.tried_most();
+            let detail = match tried {
+                0 | 1 => format!("{} reached the store; nothing could go wrong", writers(tried)),
+                _ => format!("{} reached the store", writers(tried)),
+            };
+            return Finding { holds: tried > 1, could_fail: true, detail };
+        };
+        let unmet = requires.iter().find(|r| self.counted(r.fact) < r.at_least);
+        let detail = match unmet {
+            Some(r) => {
+                let (least, was) = (grouped(r.at_least), grouped(self.counted(r.fact)));
+                format!("{}: at least {least} needed, {was} seen", words(r.fact))
+            }
+            None if requires.is_empty() => "nothing is required of this run".to_owned(),
+            None => {
+                let seen = |r: &Requirement| format!("{}: {}", words(r.fact), grouped(self.counted(r.fact)));
+                requires.iter().map(seen).collect::<Vec<_>>().join("; ")
+            }
+        };
+        Finding { holds: unmet.is_none(), could_fail: !requires.is_empty(), detail }
+    }
+}
+
+fn writers(n: u64) -> String {
+    format!("writes of {}", count(n, "incarnation"))
+}
+
+fn words(fact: Fact) -> &'static str {
+    match fact {
+        Fact::WritesAccepted => "writes accepted",
+        Fact::Elections => "elections",
+        Fact::LeadersTookEffect => "leaders that took effect",
+        Fact::LeadersBelieving => "nodes that believed at one time",
+        Fact::StaleWriteAttempts => "stale writes tried",
+        Fact::ElectedWhilePaused => "elections while a former leader was paused",
+        Fact::ElectedWhileCutOff => "elections while a leader was cut off",
+        Fact::Resignations => "resignations",
+        Fact::Kills => "processes killed",
+        Fact::Faults => "faults",
+    }
+}

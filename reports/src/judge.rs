@@ -1,0 +1,135 @@
+//! The judge: lets every invariant and the metrics fold over one history, and says what came of it.
+
+use crate::{
+    invariant::{self, Class, Ending, Entry, Finding, Invariant, InvariantResult, Kinds},
+    metrics::{Meter, Metrics},
+    words::Names,
+};
+use protocols::history::{Event, Header, Sink};
+use serde::Serialize;
+
+/// What came of a run, the worst first where several apply: safety, liveness, vacuous, pass.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Every invariant held, and what the run is about happened.
+    Pass,
+    /// A safety invariant was violated.
+    Safety,
+    /// What the run is about did not happen.
+    Vacuous,
+    /// Safe, but no leader acted in time.
+    Liveness,
+}
+
+impl Verdict {
+    /// The exit code that scripts rely on.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Verdict::Pass => 0,
+            Verdict::Safety => 1,
+            Verdict::Vacuous => 2,
+            Verdict::Liveness => 3,
+        }
+    }
+
+    /// The word that `--json` carries.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Pass => "pass",
+            Verdict::Safety => "safety",
+            Verdict::Vacuous => "vacuous",
+            Verdict::Liveness => "liveness",
+        }
+    }
+}
+
+/// What the judge found.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Judgement {
+    /// What came of it all.
+    pub verdict: Verdict,
+    /// What each invariant saw, in the order of [`invariant::ALL`].
+    pub invariants: Vec<InvariantResult>,
+    /// The figures.
+    pub metrics: Metrics,
+    /// How many events the history has.
+    pub history_events: u64,
+    /// The time of its last event, microseconds.
+    pub end_us: u64,
+}
+
+impl Judgement {
+    /// What the invariant of that name saw.
+    pub fn invariant(&self, name: &str) -> Option<&InvariantResult> {
+        self.invariants.iter().find(|i| i.name == name)
+    }
+}
+
+/// Judges a history while it happens. Memory does not grow with the run's length.
+pub struct Judge {
+    seats: Vec<(&'static Entry, Box<dyn Invariant>)>,
+    /// Which seats want events of a kind.
+    by_kind: [Vec<u8>; Kinds::COUNT],
+    meter: Meter,
+    names: Vec<String>,
+    events: u64,
+    end_us: u64,
+}
+
+impl Judge {
+    /// A judge of a history with this header; a foreign log has none, and then only the safety invariants apply.
+    pub fn new(header: Option<&Header>) -> Self {
+        let seats: Vec<_> = invariant::ALL.into_iter().map(|entry| (entry, (entry.new)(header))).collect();
+        let wanting = |kind| {
+            let seats = seats.iter().enumerate().filter(|(_, (_, invariant))| invariant.wants().has(kind));
+            seats.map(|(seat, _)| seat as u8).collect()
+        };
+        let by_kind = std::array::from_fn(wanting);
+        let names = header.map(|h| h.nodes.clone()).unwrap_or_default();
+        Judge { seats, by_kind, meter: Meter::new(header), names, events: 0, end_us: 0 }
+    }
+
+    /// Says what came of a history whose names the header gave.
+    pub fn finish(self) -> Judgement {
+        let names = Names::new(&self.names);
+        self.finish_with(&names)
+    }
+
+    /// Says what came of a history whose names its reader met.
+    pub fn finish_with(mut self, names: &Names) -> Judgement {
+        let ending = Ending { t_us: self.end_us, names };
+        let findings: Vec<_> = self.seats.iter_mut().map(|(entry, i)| (*entry, i.finish(&ending))).collect();
+        let verdict = verdict(&findings);
+        let result = |(entry, finding): (&'static Entry, Finding)| {
+            let Finding { holds, could_fail, detail } = finding;
+            InvariantResult { name: entry.name, holds, could_fail, detail }
+        };
+        let invariants = findings.into_iter().map(result).collect();
+        let (history_events, end_us) = (self.events, self.end_us);
+        Judgement { verdict, invariants, metrics: self.meter.finish(end_us), history_events, end_us }
+    }
+}
+
+fn verdict(findings: &[(&'static Entry, Finding)]) -> Verdict {
+    let violated = |class| findings.iter().any(|(entry, finding)| entry.class == class && !finding.holds);
+    match () {
+        () if violated(Class::Safety) => Verdict::Safety,
+        () if violated(Class::Liveness) => Verdict::Liveness,
+        () if violated(Class::Vacuity) => Verdict::Vacuous,
+        () => Verdict::Pass,
+    }
+}
+
+impl Sink for Judge {
+    fn record(&mut self, event: &Event) {
+        self.events += 1;
+        // Times do not go back; a history that says otherwise must not make a difference underflow.
+        debug_assert!(event.t_us >= self.end_us, "time goes back to {}", event.t_us);
+        self.end_us = event.t_us;
+        for seat in &self.by_kind[Kinds::index(&event.kind)] {
+            self.seats[usize::from(*seat)].1.observe(event);
+        }
+        self.meter.observe(event);
+    }
+}

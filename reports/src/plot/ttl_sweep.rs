@@ -1,0 +1,317 @@
+//! What a lease's time to live costs either way: a long one makes failover slow, a short one lets pauses depose leaders
+//! that were only held up. Failover time against ttl with each protocol's analytic bound, and beside it the failovers
+//! that a stated profile of pauses caused.
+
+use super::{FONT, colour, decades, number, quantile, with_font};
+use plotters::{
+    coord::{
+        Shift,
+        combinators::{LogCoord, WithKeyPoints},
+        types::RangedCoordf64,
+    },
+    prelude::*,
+    style::text_anchor::{HPos, Pos, VPos},
+};
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeSet, path::Path};
+
+/// Width and height, pixels.
+const SIZE: (u32, u32) = (1500, 800);
+/// Space above the panels, for the title; and below them, for the legend and the captions.
+const MARGINS: (u32, u32) = (64, 150);
+
+const INK: RGBColor = RGBColor(40, 40, 40);
+const GRID: RGBColor = RGBColor(225, 225, 225);
+
+/// A sweep over times to live.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TtlSweep {
+    /// One for each protocol and ttl.
+    pub points: Vec<Point>,
+    /// Which pauses the second panel's runs had, in words.
+    pub pause_profile: String,
+    /// Which seeds ran: `0..100`.
+    pub seeds: String,
+}
+
+/// What came of one protocol with one ttl.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    /// The protocol.
+    pub protocol: String,
+    /// The lease's time to live, milliseconds.
+    pub ttl_ms: u64,
+    /// From the fault to the first accepted write of the successor, one for each run that recovered, milliseconds.
+    pub failover_ms: Vec<f64>,
+    /// Runs that did not recover before they ended.
+    pub failover_censored: u64,
+    /// The longest failover that the protocol's timers allow, milliseconds.
+    pub bound_ms: f64,
+    /// Failovers that the pause profile caused, per hour of virtual time.
+    pub false_failovers_per_hour: f64,
+    /// How many runs this is made of.
+    pub runs: u64,
+}
+
+/// Draws the sweep as SVG.
+///
+/// # Errors
+/// There is nothing to draw, or the file cannot be written: one sentence.
+pub fn draw_svg(sweep: &TtlSweep, path: &Path) -> Result<(), String> {
+    draw(sweep, SVGBackend::new(path, SIZE).into_drawing_area(), path)
+}
+
+/// Draws the sweep as PNG.
+///
+/// # Errors
+/// There is nothing to draw, or the file cannot be written: one sentence.
+pub fn draw_png(sweep: &TtlSweep, path: &Path) -> Result<(), String> {
+    draw(sweep, BitMapBackend::new(path, SIZE).into_drawing_area(), path)
+}
+
+type Area<DB> = DrawingArea<DB, Shift>;
+type Failed<DB> = DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>;
+
+fn draw<DB: DrawingBackend>(sweep: &TtlSweep, root: Area<DB>, path: &Path) -> Result<(), String> {
+    with_font()?;
+    let data = Data::new(sweep)?;
+    data.draw(&root).map_err(|e| format!("{} cannot be drawn: {e}", path.display()))
+}
+
+struct Data<'a> {
+    sweep: &'a TtlSweep,
+    /// In the order in which the points name them.
+    protocols: Vec<&'a str>,
+    /// Seconds.
+    ttls: Vec<f64>,
+}
+
+/// A point's failover times: 5th percentile, median, 95th percentile, seconds.
+fn spread(point: &Point) -> Option<[f64; 3]> {
+    let mut sorted = point.failover_ms.clone();
+    sorted.sort_by(f64::total_cmp);
+    let [low, median, high] = [0.05, 0.5, 0.95].map(|q| quantile(&sorted, q));
+    Some([low? / 1e3, median? / 1e3, high? / 1e3])
+}
+
+fn style(size: u32) -> TextStyle<'static> {
+    (FONT, size).into_font().color(&INK)
+}
+
+impl<'a> Data<'a> {
+    fn new(sweep: &'a TtlSweep) -> Result<Self, String> {
+        if sweep.points.is_empty() {
+            return Err("a ttl sweep needs at least one point".to_owned());
+        }
+        let wrong = sweep.points.iter().find(|p| {
+            let positive = |v: f64| v.is_finite() && v > 0.0;
+            let rate = p.false_failovers_per_hour;
+            p.ttl_ms == 0 || !positive(p.bound_ms) || !p.failover_ms.iter().all(|v| positive(*v)) || !rate.is_finite()
+        });
+        if let Some(p) = wrong {
+            return Err(format!("{} at a ttl of {} ms has a time that is not above 0", p.protocol, p.ttl_ms));
+        }
+        let mut protocols: Vec<&str> = Vec::new();
+        for point in &sweep.points {
+            if !protocols.contains(&point.protocol.as_str()) {
+                protocols.push(&point.protocol);
+            }
+        }
+        let ttls: BTreeSet<u64> = sweep.points.iter().map(|p| p.ttl_ms).collect();
+        Ok(Data { sweep, protocols, ttls: ttls.into_iter().map(|ms| ms as f64 / 1e3).collect() })
+    }
+
+    fn draw<DB: DrawingBackend>(&self, root: &Area<DB>) -> Result<(), Failed<DB>> {
+        root.fill(&WHITE)?;
+        let title = "What a lease's time to live costs";
+        root.draw(&Text::new(title, (24, 18), style(30)))?;
+        let (_, rest) = root.split_vertically(MARGINS.0);
+        let (panels, below) = rest.split_vertically(SIZE.1 - MARGINS.0 - MARGINS.1);
+        let (left, right) = panels.split_horizontally(SIZE.0 / 2);
+        self.failover(&left)?;
+        self.pauses(&right)?;
+        self.legend(&below)?;
+        root.present()
+    }
+
+    /// The ttl axis of both panels: logarithmic, a tick at each ttl of the sweep.
+    fn ttl_axis(&self) -> WithKeyPoints<LogCoord<f64>> {
+        let (first, last) = (self.ttls[0], self.ttls[self.ttls.len() - 1]);
+        (first / 1.5..last * 1.5).log_scale().with_key_points(self.ttls.clone())
+    }
+
+    /// Where a protocol's marks are: beside the others', so that they do not hide one another.
+    fn beside(&self, place: usize, ttl_s: f64) -> f64 {
+        ttl_s * 1.1_f64.powf(place as f64 - (self.protocols.len() as f64 - 1.0) / 2.0)
+    }
+
+    fn of(&self, protocol: &'a str) -> Vec<&'a Point> {
+        let mut points: Vec<_> = self.sweep.points.iter().filter(|p| p.protocol == protocol).collect();
+        points.sort_by_key(|p| p.ttl_ms);
+        points
+    }
+
+    fn failover<DB: DrawingBackend>(&self, area: &Area<DB>) -> Result<(), Failed<DB>> {
+        let bounds = self.sweep.points.iter().map(|p| p.bound_ms / 1e3);
+        let values: Vec<f64> = self.sweep.points.iter().filter_map(spread).flatten().chain(bounds).collect();
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min) / 1.5;
+        let high = values.iter().copied().fold(0.0, f64::max) * 1.5;
+        let mut chart = panel(area, "Failover time: from the fault to the successor's first accepted write")
+            .build_cartesian_2d(self.ttl_axis(), (low..high).log_scale().with_key_points(decades(low, high)))?;
+        chart
+            .configure_mesh()
+            .bold_line_style(GRID)
+            .axis_style(INK)
+            .label_style(style(18))
+            .axis_desc_style(style(19))
+            .x_desc("lease time to live, seconds")
+            .y_desc("failover time, seconds")
+            .x_label_formatter(&|v| number(*v))
+            .y_label_formatter(&|v| number(*v))
+            .draw()?;
+        for (place, protocol) in self.protocols.iter().enumerate() {
+            let colour = colour(place);
+            let points = self.of(protocol);
+            let at = |p: &Point| self.beside(place, p.ttl_ms as f64 / 1e3);
+            let bound: Vec<_> = points.iter().map(|p| (at(p), p.bound_ms / 1e3)).collect();
+            chart.draw_series(DashedLineSeries::new(bound.clone(), 9, 6, colour.stroke_width(2)))?;
+            // Bounds of several protocols can be one line: a cap at each point shows them all.
+            chart.draw_series(
+                bound
+                    .into_iter()
+                    .map(|at| EmptyElement::at(at) + PathElement::new([(-7, 0), (7, 0)], colour.stroke_width(3))),
+            )?;
+            for (x, [low, median, high]) in points.iter().filter_map(|p| Some((at(p), spread(p)?))) {
+                chart.draw_series([PathElement::new([(x, low), (x, high)], colour.stroke_width(4))])?;
+                chart.draw_series([Circle::new((x, median), 7, colour.filled())])?;
+                chart.draw_series([Circle::new((x, median), 3, WHITE.filled())])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn pauses<DB: DrawingBackend>(&self, area: &Area<DB>) -> Result<(), Failed<DB>> {
+        let most = self.sweep.points.iter().map(|p| p.false_failovers_per_hour).fold(0.0, f64::max);
+        let y: std::ops::Range<f64> = 0.0..if most > 0.0 { most * 1.15 } else { 1.0 };
+        let mut chart = panel(area, "Failovers that pauses caused, per hour")
+            .build_cartesian_2d(self.ttl_axis(), RangedCoordf64::from(y))?;
+        chart
+            .configure_mesh()
+            .bold_line_style(GRID)
+            .light_line_style(TRANSPARENT)
+            .axis_style(INK)
+            .label_style(style(18))
+            .axis_desc_style(style(19))
+            .x_desc("lease time to live, seconds")
+            .y_desc("failovers per hour")
+            .x_label_formatter(&|v| number(*v))
+            .y_label_formatter(&|v| number(*v))
+            .draw()?;
+        for (place, protocol) in self.protocols.iter().enumerate() {
+            let at = |p: &&Point| (self.beside(place, p.ttl_ms as f64 / 1e3), p.false_failovers_per_hour);
+            let points: Vec<_> = self.of(protocol).iter().map(at).collect();
+            chart.draw_series(LineSeries::new(points.clone(), colour(place).mix(0.5).stroke_width(2)))?;
+            chart.draw_series(points.into_iter().map(|at| Circle::new(at, 6, colour(place).filled())))?;
+        }
+        Ok(())
+    }
+
+    /// Below the panels, where it covers no data.
+    fn legend<DB: DrawingBackend>(&self, area: &Area<DB>) -> Result<(), Failed<DB>> {
+        let middle = || style(19).pos(Pos::new(HPos::Left, VPos::Center));
+        let mut x = 30;
+        for (place, protocol) in self.protocols.iter().enumerate() {
+            area.draw(&Circle::new((x, 22), 7, colour(place).filled()))?;
+            area.draw(&Text::new(*protocol, (x + 14, 22), middle()))?;
+            x += 50 + 10 * protocol.chars().count() as i32;
+        }
+        let y = 58;
+        area.draw(&PathElement::new([(30, y - 12), (30, y + 12)], INK.stroke_width(4)))?;
+        area.draw(&Circle::new((30, y), 7, INK.filled()))?;
+        area.draw(&Circle::new((30, y), 3, WHITE.filled()))?;
+        area.draw(&Text::new("median, bar from the 5th to the 95th percentile", (46, y), middle()))?;
+        for dash in 0..4 {
+            area.draw(&PathElement::new([(480 + 15 * dash, y), (489 + 15 * dash, y)], INK.stroke_width(2)))?;
+        }
+        area.draw(&PathElement::new([(500, y), (518, y)], INK.stroke_width(4)))?;
+        area.draw(&Text::new("bound: the longest that the protocol's timers allow", (550, y), middle()))?;
+        let censored: u64 = self.sweep.points.iter().map(|p| p.failover_censored).sum();
+        let (least, most) =
+            (self.sweep.points.iter().map(|p| p.runs).min(), self.sweep.points.iter().map(|p| p.runs).max());
+        let runs = match (least.unwrap_or(0), most.unwrap_or(0)) {
+            (least, most) if least == most => format!("{most} runs a point"),
+            (least, most) => format!("{least} to {most} runs a point"),
+        };
+        let runs = match censored {
+            0 => format!("Seeds {}; {runs}, all of which recovered.", self.sweep.seeds),
+            n => format!("Seeds {}; {runs}; {n} did not recover and are left out on the left.", self.sweep.seeds),
+        };
+        area.draw(&Text::new(runs, (24, 84), style(18)))?;
+        area.draw(&Text::new(format!("Pauses on the right: {}.", self.sweep.pause_profile), (24, 112), style(18)))
+    }
+}
+
+fn panel<'a, 'b, DB: DrawingBackend>(area: &'a Area<DB>, title: &str) -> ChartBuilder<'a, 'b, DB> {
+    let mut chart = ChartBuilder::on(area);
+    chart.caption(title, style(21)).margin_left(10).margin_right(30).x_label_area_size(60).y_label_area_size(80);
+    chart
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made_up() -> TtlSweep {
+        let protocols = [("redis-lease", 0.0), ("redis-fenced", 0.02), ("etcd-election", 0.5)];
+        let mut points = Vec::new();
+        for (protocol, more) in protocols {
+            for ttl_s in [1.0, 3.0, 10.0, 30.0] {
+                let failover =
+                    |i: u32| 1000.0 * (ttl_s * (0.67 + f64::from(i) / 250.0) + more * (0.2 + f64::from(i % 7) / 7.0));
+                points.push(Point {
+                    protocol: protocol.to_owned(),
+                    ttl_ms: (ttl_s * 1e3) as u64,
+                    failover_ms: (0..100).map(failover).collect(),
+                    failover_censored: 0,
+                    bound_ms: 1000.0 * (ttl_s * 4.0 / 3.0 + more + 0.1),
+                    false_failovers_per_hour: 40.0 * (-ttl_s / (2.0 + more)).exp(),
+                    runs: 100,
+                });
+            }
+        }
+        let pause_profile = "one every 60 s on average, lasting 1 s on average (exponential), on the leader".to_owned();
+        TtlSweep { points, pause_profile, seeds: "0..100".to_owned() }
+    }
+
+    #[test]
+    fn both_formats_are_drawn_without_a_system_font() {
+        let folder = std::env::temp_dir().join(format!("fencepost-ttl-sweep-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (svg, png) = (folder.join("ttl-sweep.svg"), folder.join("ttl-sweep.png"));
+        draw_svg(&made_up(), &svg).unwrap();
+        draw_png(&made_up(), &png).unwrap();
+        let text = std::fs::read_to_string(&svg).unwrap();
+        for words in ["etcd-election", "failover time, seconds", "lease time to live, seconds", "Seeds 0..100", "10"] {
+            assert!(text.contains(words), "{words}");
+        }
+        let image = std::fs::read(&png).unwrap();
+        assert!(image.starts_with(b"\x89PNG") && image.len() > 20_000, "{} bytes", image.len());
+        if std::env::var_os("FENCEPOST_KEEP").is_none() {
+            std::fs::remove_dir_all(&folder).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_drawn_is_one_sentence() {
+        let path = Path::new("no-such-folder/x.png");
+        let empty = TtlSweep { points: Vec::new(), ..made_up() };
+        assert_eq!(draw_png(&empty, path).unwrap_err(), "a ttl sweep needs at least one point");
+        let mut negative = made_up();
+        negative.points[0].failover_ms[0] = -1.0;
+        let says = "redis-lease at a ttl of 1000 ms has a time that is not above 0";
+        assert_eq!(draw_svg(&negative, path).unwrap_err(), says);
+        assert!(draw_png(&made_up(), path).unwrap_err().starts_with("no-such-folder/x.png cannot be drawn: "));
+    }
+}

@@ -1,0 +1,242 @@
+//! The text report of one run: what was planned, what happened, what held, the figures, and how to see it again.
+
+pub(crate) mod paint;
+
+use crate::{
+    Judgement, Verdict,
+    invariant::{ALL, Class, InvariantResult},
+    json::RunFacts,
+    timeline::{self, Highlights, Leader},
+    words::{count, duration, grouped, moment},
+};
+use paint::{Paint, Tone, pad, wrap};
+use protocols::history::Header;
+
+/// The widest line, characters.
+pub(crate) const WIDTH: usize = 100;
+/// How many leaders are listed from the start, and how many from the end.
+const LEADERS_MAX: (usize, usize) = (8, 4);
+
+/// One run, as the report needs it.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// What the history said of itself; `None` for a foreign log.
+    pub header: Option<&'a Header>,
+    /// The plan's parameters, label and value, in the order to show them.
+    pub parameters: &'a [(String, String)],
+    /// The story.
+    pub highlights: &'a Highlights,
+    /// The verdict.
+    pub judgement: &'a Judgement,
+    /// What is known beside the history.
+    pub facts: &'a RunFacts,
+    /// The command that shows the run again.
+    pub replay: Option<&'a str>,
+    /// Colour it, for a terminal.
+    pub colour: bool,
+}
+
+/// The report, ending with a line end. No line is longer than 100 characters, except the replay command.
+pub fn render(run: &Run) -> String {
+    let paint = Paint(run.colour);
+    let mut lines = vec![headline(run, paint)];
+    let mut section = |title: &str, body: Vec<String>| {
+        if !body.is_empty() {
+            lines.push(String::new());
+            lines.push(paint.paint(Tone::Bold, title));
+            lines.extend(
+                body.into_iter().map(|l| if l.is_empty() { l } else { format!("  {l}").trim_end().to_owned() }),
+            );
+        }
+    };
+    section("Plan", columns(run.parameters));
+    section("Timeline", timeline::draw(run.highlights, paint));
+    section("Leaders", leaders(run.highlights, paint));
+    section("Invariants", invariants(&run.judgement.invariants, paint));
+    section("Figures", columns(&figures(run)));
+    lines.push(String::new());
+    lines.extend(verdict(run.judgement, paint));
+    if let Some(replay) = run.replay {
+        lines.push(format!("{} {replay}", paint.paint(Tone::Dim, "run it again:")));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn headline(run: &Run, paint: Paint) -> String {
+    let title = match run.header {
+        Some(h) => {
+            let fencing = if h.fencing { "on" } else { "off" };
+            format!("{} · {} · seed {} · fencing {fencing}", h.scenario, h.protocol, h.seed)
+        }
+        None => format!("a history of {}", count(run.judgement.history_events, "event")),
+    };
+    paint.paint(Tone::Bold, &title)
+}
+
+/// Pairs in two columns, filled downwards; a pair that is too wide for its column gets a line.
+fn columns(pairs: &[(String, String)]) -> Vec<String> {
+    const COLUMN: usize = (WIDTH - 4) / 2;
+    let label = pairs.iter().map(|(l, _)| l.chars().count()).max().unwrap_or(0) + 2;
+    let value_width = COLUMN.saturating_sub(label).max(1);
+    let (wide, narrow): (Vec<_>, Vec<_>) = pairs.iter().partition(|(_, v)| v.chars().count() + 2 > value_width);
+    let rows = narrow.len().div_ceil(2);
+    let cell = |pair: &(String, String)| format!("{}{}", pad(&pair.0, label), pair.1);
+    let mut lines = Vec::new();
+    for row in 0..rows {
+        let left = pad(&cell(narrow[row]), COLUMN);
+        let right = narrow.get(row + rows).map(|pair| cell(pair)).unwrap_or_default();
+        lines.push(format!("{left}{right}").trim_end().to_owned());
+    }
+    for pair in wide {
+        for (place, part) in wrap(&pair.1, WIDTH - 2 - label).into_iter().enumerate() {
+            let head = if place == 0 { pair.0.as_str() } else { "" };
+            lines.push(format!("{}{part}", pad(head, label)));
+        }
+    }
+    lines
+}
+
+fn leaders(highlights: &Highlights, paint: Paint) -> Vec<String> {
+    let all = highlights.leaders();
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let row = |cells: [&str; 6]| {
+        let widths = [18, 10, 20, 22, 9, 0];
+        let aligned =
+            cells.iter().zip(widths).map(|(cell, width)| if width == 0 { (*cell).into() } else { pad(cell, width) });
+        aligned.collect::<String>().trim_end().to_owned()
+    };
+    let titles = ["", "elected", "took effect", "accepted", "refused", "believed until"];
+    let mut lines = vec![paint.paint(Tone::Dim, &row(titles))];
+    let (head, tail) = LEADERS_MAX;
+    for (place, leader) in all.iter().enumerate() {
+        if all.len() > head + tail && (head..all.len() - tail).contains(&place) {
+            if place == head {
+                lines.push(
+                    paint.paint(
+                        Tone::Dim,
+                        &format!("… {} left out …", count((all.len() - head - tail) as u64, "leader")),
+                    ),
+                );
+            }
+            continue;
+        }
+        let text = row(leader_cells(highlights, leader).each_ref().map(String::as_str));
+        lines.push(paint.paint(if leader.stale > 0 { Tone::Bad } else { Tone::Plain }, &text));
+    }
+    lines
+}
+
+fn leader_cells(highlights: &Highlights, leader: &Leader) -> [String; 6] {
+    let seconds = |us: u64| format!("{:.3}", us as f64 / 1e6);
+    let effect = match (leader.first_us, leader.last_us) {
+        (Some(first), Some(last)) => format!("{} – {} s", seconds(first), seconds(last)),
+        _ => "never".to_owned(),
+    };
+    let until = match (leader.ended, leader.elected_us) {
+        (Some((t_us, why)), _) => format!("{}, {why}", moment(t_us)),
+        (None, Some(_)) => "the end".to_owned(),
+        (None, None) => String::new(),
+    };
+    let stale = if leader.stale > 0 {
+        format!("{} ({} stale)", grouped(leader.accepted), grouped(leader.stale))
+    } else {
+        grouped(leader.accepted)
+    };
+    let elected = leader.elected_us.map_or(String::new(), moment);
+    [highlights.names().incarnation(leader.incarnation), elected, effect, stale, grouped(leader.refused), until]
+}
+
+fn invariants(results: &[InvariantResult], paint: Paint) -> Vec<String> {
+    let name_width = ALL.iter().map(|e| e.name.len()).max().unwrap_or(0) + 2;
+    let mut lines = Vec::new();
+    for result in results {
+        let (mark, tone) = match (result.holds, result.could_fail) {
+            (false, _) => ("✗", Tone::Bad),
+            (true, true) => ("✓", Tone::Good),
+            (true, false) => ("–", Tone::Dim),
+        };
+        for (place, part) in wrap(&result.detail, WIDTH - 4 - name_width).into_iter().enumerate() {
+            let (mark, name) = if place == 0 { (mark, result.name) } else { (" ", "") };
+            let plain = if result.holds { Tone::Plain } else { Tone::Bad };
+            lines.push(format!("{} {}{}", paint.paint(tone, mark), pad(name, name_width), paint.paint(plain, &part)));
+        }
+    }
+    lines
+}
+
+/// A list of times: each when they are few, otherwise how they spread.
+fn times(values_ms: &[f64]) -> String {
+    let say = |ms: f64| duration(ms * 1000.0);
+    match values_ms {
+        [] => "none".to_owned(),
+        few if few.len() <= 3 => few.iter().map(|ms| say(*ms)).collect::<Vec<_>>().join(", "),
+        many => {
+            let mut sorted = many.to_vec();
+            sorted.sort_by(f64::total_cmp);
+            let [least, median, most] = [0, sorted.len() / 2, sorted.len() - 1].map(|place| say(sorted[place]));
+            format!("{} times, {least} to {most}, median {median}", many.len())
+        }
+    }
+}
+
+fn figures(run: &Run) -> Vec<(String, String)> {
+    let m = &run.judgement.metrics;
+    let ms = |ms: f64| duration(ms * 1000.0);
+    let failover = match m.failover_censored {
+        0 => times(&m.failover_ms),
+        n => format!("{}; {n} never recovered", times(&m.failover_ms)),
+    };
+    let mut rows = vec![
+        ("leaders taking effect at once", grouped(m.leaders_acting_by_effect_max)),
+        ("nodes believing at once", grouped(m.leaders_believing_max)),
+        ("more than one believed for", ms(m.dual_belief_ms)),
+        ("elections", grouped(m.elections)),
+        ("failovers that were not needed", grouped(m.false_failovers)),
+        ("failovers that a pause caused", grouped(m.avoidable_failovers)),
+        ("writes accepted", grouped(m.writes_accepted)),
+        ("writes refused for their token", grouped(m.writes_fenced)),
+        ("writes of unknown outcome", grouped(m.writes_unknown)),
+        ("numbers skipped", grouped(m.seq_gaps)),
+    ];
+    if let Some(dark_ms) = m.dark_ms {
+        rows.push(("dark time", ms(dark_ms)));
+        rows.extend(m.availability.map(|a| ("available", format!("{:.3} %", a * 100.0))));
+    }
+    rows.push(("failover time", failover));
+    rows.push(("election latency", times(&m.election_latency_ms)));
+    rows.push(("handoff gap, by effect", times(&m.handoff_effect_gap_ms)));
+    rows.push(("handoff gap, by intent", times(&m.handoff_intent_gap_ms)));
+    if m.messages > 0 {
+        rows.push(("messages", grouped(m.messages)));
+    }
+    if let Some(events) = run.facts.events {
+        rows.push(("events", grouped(events)));
+    }
+    if let Some(simulated_ms) = run.facts.simulated_ms {
+        rows.push(("simulated time", duration(simulated_ms as f64 * 1000.0)));
+    }
+    if let Some(wall_ms) = run.facts.wall_ms {
+        rows.push(("real time", duration(wall_ms as f64 * 1000.0)));
+    }
+    if let Some(hash) = &run.facts.trace_hash {
+        rows.push(("trace hash", hash.clone()));
+    }
+    rows.into_iter().map(|(label, value)| (label.to_owned(), value)).collect()
+}
+
+fn verdict(judgement: &Judgement, paint: Paint) -> Vec<String> {
+    let failed = |class| {
+        let entries = ALL.iter().filter(|e| e.class == class);
+        let broken = entries.filter(|e| judgement.invariant(e.name).is_some_and(|i| !i.holds));
+        broken.map(|e| e.name).collect::<Vec<_>>().join(", ")
+    };
+    let (tone, text) = match judgement.verdict {
+        Verdict::Pass => (Tone::Good, "PASS: every invariant held".to_owned()),
+        Verdict::Safety => (Tone::Bad, format!("SAFETY VIOLATED: {}", failed(Class::Safety))),
+        Verdict::Liveness => (Tone::Bad, "LIVENESS VIOLATED: no leader acted within the bound".to_owned()),
+        Verdict::Vacuous => (Tone::Warn, "VACUOUS: what the run is about did not happen".to_owned()),
+    };
+    wrap(&text, WIDTH).iter().map(|line| paint.paint(tone, line)).collect()
+}

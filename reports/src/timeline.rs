@@ -1,0 +1,402 @@
+//! The story of a run: what is worth a line, and the state of every node at that line.
+//!
+//! [`Highlights`] collects it while the history streams by. Ordinary writes are only counted; what is worth a line is a
+//! change of belief, a fault, a seal, the first write of an incarnation, and every refusal or stale write (those that
+//! follow one another share a line). The first and the last lines are kept, and how many were left out between them.
+
+mod draw;
+mod leaders;
+
+pub(crate) use draw::draw;
+pub use leaders::Leader;
+
+use crate::words::{Names, count, duration, grouped};
+use leaders::Leaders;
+use protocols::{
+    elector::Deposed,
+    history::{Event, FaultEvent, Header, Kind, NodeState, Phase, Sink},
+    message::{Write, WriteVerdict},
+    types::{Incarnation, NodeId, Resource},
+};
+use std::collections::{BTreeMap, VecDeque};
+
+/// How many lines are kept from the start of a run, and how many from its end.
+const HEAD_MAX: usize = 40;
+/// See [`HEAD_MAX`].
+const TAIL_MAX: usize = 20;
+
+/// What a node does, as a lane shows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct LaneState {
+    pub(crate) running: Running,
+    pub(crate) believes: bool,
+    pub(crate) cut_off: bool,
+}
+
+/// Is the process there?
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Running {
+    #[default]
+    NotYet,
+    Runs,
+    Paused,
+    Down,
+}
+
+/// One line of the story.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) t_us: u64,
+    pub(crate) lanes: Vec<LaneState>,
+    /// Whose write the store accepted last.
+    pub(crate) in_effect: Option<NodeId>,
+    /// How many writes were accepted before this line.
+    pub(crate) accepted: u64,
+    pub(crate) mark: Mark,
+    pub(crate) text: String,
+    about: About,
+}
+
+/// How the store's lane looks on a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mark {
+    /// Nothing happened at the store.
+    Quiet,
+    /// Something of this node was accepted, rightly.
+    Accepted(NodeId),
+    /// A write or seal of this node was refused.
+    Refused(NodeId),
+    /// A write of this node was accepted after another had taken over.
+    Stale(NodeId),
+}
+
+/// What a line is about, so that an event that belongs to the line before joins it.
+#[derive(Clone, PartialEq, Debug)]
+enum About {
+    Other,
+    Fault(Vec<NodeId>),
+    Node(NodeId),
+    Seal { incarnation: Incarnation, resources: Vec<Resource>, seq: u64 },
+    Writes { incarnation: Incarnation, resource: Resource, accepted: bool, writes: u64, first_seq: u64, highest: u64 },
+}
+
+/// Collects the story of a run.
+#[derive(Debug)]
+pub struct Highlights {
+    names: Names,
+    /// Nodes with a lane. Without a header a node gets one when it first acts.
+    lanes: Vec<NodeId>,
+    states: Vec<LaneState>,
+    cut: BTreeMap<u32, Vec<NodeId>>,
+    fixed: bool,
+    leaders: Leaders,
+    in_effect: [Option<Incarnation>; Resource::ALL.len()],
+    accepted: u64,
+    pub(crate) head: Vec<Row>,
+    pub(crate) tail: VecDeque<Row>,
+    pub(crate) left_out: u64,
+}
+
+impl Highlights {
+    /// Nothing yet, of a history with this header; `names` are those of its processes.
+    pub fn new(header: Option<&Header>, names: &Names) -> Self {
+        let lanes: Vec<_> = (0..header.map_or(0, |h| h.candidates)).map(NodeId).collect();
+        Highlights {
+            names: names.clone(),
+            states: vec![LaneState::default(); lanes.len()],
+            lanes,
+            cut: BTreeMap::new(),
+            fixed: header.is_some(),
+            leaders: Leaders::default(),
+            in_effect: [None; 2],
+            accepted: 0,
+            head: Vec::new(),
+            tail: VecDeque::new(),
+            left_out: 0,
+        }
+    }
+
+    /// The leaders, in the order of their elections or first writes.
+    pub fn leaders(&self) -> &[Leader] {
+        self.leaders.all()
+    }
+
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
+    }
+
+    pub(crate) fn lanes(&self) -> &[NodeId] {
+        &self.lanes
+    }
+
+    fn state(&mut self, node: NodeId) -> Option<&mut LaneState> {
+        let known = self.lanes.iter().position(|n| *n == node);
+        if known.is_none() && self.fixed {
+            return None;
+        }
+        let lane = known.unwrap_or_else(|| {
+            self.lanes.push(node);
+            self.states.push(LaneState { running: Running::Runs, ..LaneState::default() });
+            self.lanes.len() - 1
+        });
+        self.states.get_mut(lane)
+    }
+
+    fn last(&mut self) -> Option<&mut Row> {
+        if self.tail.is_empty() { self.head.last_mut() } else { self.tail.back_mut() }
+    }
+
+    fn row(&mut self, t_us: u64, mark: Mark, about: About, text: String) {
+        let in_effect = self.in_effect[Resource::Sequence as usize].map(|i| i.node);
+        let (lanes, accepted) = (self.states.clone(), self.accepted);
+        let row = Row { t_us, lanes, in_effect, accepted, mark, text, about };
+        if self.head.len() < HEAD_MAX {
+            self.head.push(row);
+            return;
+        }
+        if self.tail.len() == TAIL_MAX {
+            self.tail.pop_front();
+            self.left_out += 1;
+        }
+        self.tail.push_back(row);
+    }
+
+    /// The line before, when it is of this moment: what happens now may belong to it.
+    fn last_of(&mut self, t_us: u64) -> Option<&mut Row> {
+        self.last().filter(|row| row.t_us == t_us)
+    }
+
+    /// The state changed after the line before was made, and that line tells of it.
+    fn refresh_last(&mut self) {
+        let states = self.states.clone();
+        if let Some(row) = self.last() {
+            row.lanes = states;
+        }
+    }
+
+    fn elected(&mut self, t_us: u64, incarnation: Incarnation) {
+        let others: Vec<_> = (self.lanes.iter().zip(&self.states))
+            .filter(|(node, state)| state.believes && **node != incarnation.node)
+            .map(|(node, state)| match state.running {
+                Running::Paused => format!("{} (paused)", self.names.node(*node)),
+                _ => self.names.node(*node).into_owned(),
+            })
+            .collect();
+        if let Some(state) = self.state(incarnation.node) {
+            state.believes = true;
+        }
+        self.leaders.elected(t_us, incarnation);
+        let who = self.names.incarnation(incarnation);
+        let text = match others.is_empty() {
+            true => format!("{who} is elected"),
+            false => format!("{who} is elected; {} still believes", others.join(" and ")),
+        };
+        self.row(t_us, Mark::Quiet, About::Other, text);
+    }
+
+    fn deposed(&mut self, t_us: u64, incarnation: Incarnation, reason: Deposed) {
+        if let Some(state) = self.state(incarnation.node) {
+            state.believes = false;
+        }
+        self.leaders.ended(t_us, incarnation, reason.name());
+        let who = self.names.node(incarnation.node);
+        let text = match reason {
+            Deposed::Expired => format!("{who} stops: by its own clock its lease is over"),
+            Deposed::Lost => format!("{who} stops: it was told that it no longer leads"),
+            Deposed::Fenced => format!("{who} stops: the store refused its token"),
+            Deposed::Resigned => format!("{who} stops: it has given leadership up"),
+        };
+        self.row(t_us, Mark::Quiet, About::Other, text);
+    }
+
+    fn seal(&mut self, t_us: u64, resource: Resource, incarnation: Incarnation, accepted: bool, seq: u64) {
+        let who = self.names.incarnation(incarnation);
+        if !accepted {
+            let text = format!("refused: {who} wanted to seal {resource}");
+            self.row(t_us, Mark::Refused(incarnation.node), About::Other, text);
+            return;
+        }
+        let mut resources = vec![resource];
+        let mut last_seq = if resource == Resource::Sequence { seq } else { 0 };
+        let mut joins = false;
+        if let Some(Row { about: About::Seal { incarnation: i, resources: before, seq, .. }, .. }) = self.last() {
+            if *i == incarnation && !before.contains(&resource) {
+                joins = true;
+                resources.splice(0..0, before.drain(..));
+                last_seq = last_seq.max(*seq);
+            }
+        }
+        let sealed: Vec<_> = resources.iter().map(|r| r.name()).collect();
+        let text = format!("{who} seals {} (last seq {})", sealed.join(" and "), grouped(last_seq));
+        let about = About::Seal { incarnation, resources, seq: last_seq };
+        match self.last() {
+            Some(row) if joins => (row.text, row.about) = (text, about),
+            _ => self.row(t_us, Mark::Accepted(incarnation.node), about, text),
+        }
+    }
+
+    fn accepted(&mut self, t_us: u64, incarnation: Incarnation, write: &Write) {
+        self.accepted += 1;
+        let (first, stale) = self.leaders.accepted(t_us, incarnation, write.resource);
+        let place = write.resource as usize;
+        if self.in_effect[place] == Some(incarnation) && !stale {
+            return;
+        }
+        self.in_effect[place] = Some(incarnation);
+        if !self.fixed {
+            self.state(incarnation.node);
+        }
+        if stale {
+            self.writes(t_us, incarnation, write, true, 0);
+        } else if first && write.resource == Resource::Sequence {
+            let text = format!("{} takes effect, from seq {}", self.names.incarnation(incarnation), grouped(write.seq));
+            self.row(t_us, Mark::Accepted(incarnation.node), About::Other, text);
+        }
+    }
+
+    fn fenced(&mut self, t_us: u64, incarnation: Incarnation, write: &Write, highest: u64) {
+        self.leaders.refused(incarnation);
+        if !self.fixed {
+            self.state(incarnation.node);
+        }
+        self.writes(t_us, incarnation, write, false, highest);
+    }
+
+    /// A stale write, refused or not. Those that follow one another share a line.
+    fn writes(&mut self, t_us: u64, incarnation: Incarnation, write: &Write, accepted: bool, highest: u64) {
+        let (resource, seq) = (write.resource, write.seq);
+        let mut writes = 1;
+        let mut first_seq = seq;
+        if let Some(Row {
+            about: About::Writes { incarnation: i, resource: r, accepted: a, writes: w, first_seq: f, .. },
+            ..
+        }) = self.last()
+        {
+            if (*i, *r, *a) == (incarnation, resource, accepted) {
+                (writes, first_seq) = (*w + 1, *f);
+            }
+        }
+        let who = self.names.incarnation(incarnation);
+        let what = match writes {
+            1 => format!("seq {} of {who} on {resource}", grouped(seq)),
+            n => format!("{} of {who} on {resource}, from seq {}", count(n, "write"), grouped(first_seq)),
+        };
+        let text = match (accepted, highest) {
+            (true, _) => format!("ACCEPTED although stale: {what}"),
+            (false, 0) => format!("refused: {what}"),
+            (false, highest) => format!("refused: {what}; the store is at epoch {highest}"),
+        };
+        let mark = if accepted { Mark::Stale(incarnation.node) } else { Mark::Refused(incarnation.node) };
+        let about = About::Writes { incarnation, resource, accepted, writes, first_seq, highest };
+        match self.last() {
+            Some(row) if writes > 1 => (row.text, row.about) = (text, about),
+            _ => self.row(t_us, mark, about, text),
+        }
+    }
+
+    fn fault(&mut self, t_us: u64, fault: &FaultEvent) {
+        if fault.fault == "partition" {
+            match fault.phase {
+                Phase::Begin => self.cut.insert(fault.index, fault.on.clone()),
+                _ => self.cut.remove(&fault.index),
+            };
+            for (node, state) in self.lanes.iter().zip(&mut self.states) {
+                state.cut_off = self.cut.values().any(|on| on.contains(node));
+            }
+        }
+        let struck: Vec<_> = fault.on.iter().map(|n| self.names.node(*n)).collect();
+        let what = match fault.detail.is_empty() {
+            true => format!("{} on {}", fault.fault, struck.join(", ")),
+            false => fault.detail.clone(),
+        };
+        let healed = fault.phase == Phase::End;
+        let told = |row: &Row| matches!(&row.about, About::Node(node) if fault.on.contains(node));
+        if self.last_of(t_us).is_some_and(|row| told(row) && healed) {
+            self.refresh_last();
+            return;
+        }
+        let text = if healed { format!("healed: {what}") } else { format!("fault: {what}") };
+        self.row(t_us, Mark::Quiet, About::Fault(fault.on.clone()), text);
+    }
+
+    fn node(&mut self, t_us: u64, node: NodeId, to: NodeState) {
+        let Some(state) = self.state(node) else { return };
+        let before = *state;
+        match to {
+            NodeState::Up => *state = LaneState { running: Running::Runs, believes: false, ..before },
+            NodeState::Down | NodeState::Off => {
+                *state = LaneState { running: Running::Down, believes: false, ..before }
+            }
+            NodeState::Paused => state.running = Running::Paused,
+            NodeState::Resumed => state.running = Running::Runs,
+        }
+        if before.believes && !matches!(to, NodeState::Paused | NodeState::Resumed) {
+            self.leaders.died(t_us, node);
+        }
+        // That the processes of a run start is no news.
+        if before.running == Running::NotYet && to == NodeState::Up {
+            return;
+        }
+        let told = |row: &mut Row| matches!(&row.about, About::Fault(on) if on.contains(&node));
+        let told = self.last_of(t_us).is_some_and(told);
+        if told {
+            self.refresh_last();
+        }
+        if told && !matches!(to, NodeState::Resumed | NodeState::Up) {
+            return;
+        }
+        let who = self.names.node(node);
+        let text = match to {
+            NodeState::Up => format!("{who} starts again"),
+            NodeState::Down => format!("{who} is killed"),
+            NodeState::Off => format!("{who} loses power"),
+            NodeState::Paused => format!("{who} is paused"),
+            NodeState::Resumed if before.believes => format!("{who} runs again, and still believes that it leads"),
+            NodeState::Resumed => format!("{who} runs again"),
+        };
+        match self.last() {
+            // What the node does then says more than that its fault is healed.
+            Some(row) if told => row.text = text,
+            _ => self.row(t_us, Mark::Quiet, About::Node(node), text),
+        }
+    }
+
+    fn ended(&mut self, t_us: u64) {
+        let text = match self.last_accepted_for(t_us) {
+            Some(quiet) => format!("the run ends, {quiet} after the last accepted write"),
+            None => "the run ends".to_owned(),
+        };
+        self.row(t_us, Mark::Quiet, About::Other, text);
+    }
+
+    /// How long ago the last accepted write was, when that is worth telling.
+    fn last_accepted_for(&self, t_us: u64) -> Option<String> {
+        let last_us = self.leaders.all().iter().filter_map(|l| l.last_us).max()?;
+        (t_us - last_us > 1_000_000).then(|| duration((t_us - last_us) as f64))
+    }
+}
+
+impl Sink for Highlights {
+    fn record(&mut self, event: &Event) {
+        let t_us = event.t_us;
+        match &event.kind {
+            Kind::Apply { node, write, verdict, .. } => {
+                let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
+                match verdict {
+                    WriteVerdict::Ok => self.accepted(t_us, incarnation, write),
+                    WriteVerdict::Fenced { highest } => self.fenced(t_us, incarnation, write, *highest),
+                    WriteVerdict::Duplicate { .. } | WriteVerdict::Failed { .. } => {}
+                }
+            }
+            Kind::Invoke { .. } | Kind::Issue { .. } | Kind::Reply { .. } | Kind::Campaign { .. } => {}
+            Kind::Elected(incarnation) => self.elected(t_us, *incarnation),
+            Kind::Deposed { incarnation, reason } => self.deposed(t_us, *incarnation, *reason),
+            Kind::Seal { resource, incarnation, accepted, seq, .. } => {
+                self.seal(t_us, *resource, *incarnation, *accepted, *seq);
+            }
+            Kind::Fault(fault) => self.fault(t_us, fault),
+            Kind::Node { node, state } => self.node(t_us, *node, *state),
+            Kind::End { .. } => self.ended(t_us),
+        }
+    }
+}

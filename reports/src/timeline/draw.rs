@@ -1,0 +1,170 @@
+//! The story as text: a line an event, a lane a node, and one for the store.
+
+use super::{Highlights, LaneState, Mark, Row, Running};
+use crate::{
+    text::{
+        WIDTH,
+        paint::{Paint, Tone, pad, wrap},
+    },
+    words::{count, duration},
+};
+
+/// More lanes than these do not fit beside the story.
+const LANES_MAX: usize = 12;
+/// A stretch without a line that is longer than this gets one of its own, microseconds.
+const QUIET_US: u64 = 200_000;
+/// Columns before the lanes.
+const TIME_WIDTH: usize = 11;
+/// Columns of the store's lane.
+const STORE_WIDTH: usize = 7;
+
+const LEGEND: [(&str, Tone, &str); 6] = [
+    ("█", Tone::Good, "believes that it leads"),
+    ("▒", Tone::Warn, "believes, but is paused"),
+    ("░", Tone::Warn, "paused"),
+    ("·", Tone::Dim, "follows"),
+    ("×", Tone::Bad, "down"),
+    ("~", Tone::Warn, "cut off"),
+];
+
+/// The lines of the timeline, with its heading and legend.
+pub(crate) fn draw(highlights: &Highlights, paint: Paint) -> Vec<String> {
+    let drawing = Drawing { highlights, paint, lane_width: lane_width(highlights) };
+    let mut lines = vec![drawing.heading()];
+    let mut before: Option<&Row> = None;
+    for row in &highlights.head {
+        drawing.quiet(before, row, &mut lines);
+        drawing.row(row, &mut lines);
+        before = Some(row);
+    }
+    if highlights.left_out > 0 {
+        let text = format!("{} left out", count(highlights.left_out, "line"));
+        lines.push(paint.paint(Tone::Dim, &format!("{:>width$}  … {text} …", "", width = TIME_WIDTH - 2)));
+        before = None;
+    }
+    for row in &highlights.tail {
+        drawing.quiet(before, row, &mut lines);
+        drawing.row(row, &mut lines);
+        before = Some(row);
+    }
+    lines.push(drawing.legend());
+    lines
+}
+
+fn lane_width(highlights: &Highlights) -> usize {
+    let names = highlights.lanes().iter().map(|n| highlights.names().node(*n).chars().count());
+    names.max().unwrap_or(0).clamp(2, 4) + 1
+}
+
+struct Drawing<'a> {
+    highlights: &'a Highlights,
+    paint: Paint,
+    lane_width: usize,
+}
+
+impl Drawing<'_> {
+    fn lanes(&self) -> usize {
+        self.highlights.lanes().len().min(LANES_MAX)
+    }
+
+    fn heading(&self) -> String {
+        let mut line = format!("{:>width$}", "time  ", width = TIME_WIDTH);
+        for node in self.highlights.lanes().iter().take(LANES_MAX) {
+            line += &pad(&self.highlights.names().node(*node), self.lane_width);
+        }
+        line += " store";
+        if self.highlights.lanes().len() > LANES_MAX {
+            line += &format!("   (the first {LANES_MAX} of {} nodes)", self.highlights.lanes().len());
+        }
+        self.paint.paint(Tone::Dim, line.trim_end())
+    }
+
+    fn legend(&self) -> String {
+        let shown = |glyph: &str| {
+            let rows = self.highlights.head.iter().chain(&self.highlights.tail);
+            let mut states = rows.flat_map(|row| &row.lanes);
+            states.any(|state| look(*state).0 == glyph || (glyph == "~" && state.cut_off))
+        };
+        let entries = LEGEND.iter().filter(|(glyph, ..)| shown(glyph));
+        let entries: Vec<_> =
+            entries.map(|(glyph, tone, says)| format!("{} {says}", self.paint.paint(*tone, glyph))).collect();
+        format!("{:TIME_WIDTH$}{}", "", entries.join("   "))
+    }
+
+    /// A line for the stretch between two others, when it is long: was anything accepted in it?
+    fn quiet(&self, before: Option<&Row>, row: &Row, lines: &mut Vec<String>) {
+        let Some(before) = before.filter(|b| row.t_us - b.t_us >= QUIET_US) else { return };
+        let (writes, length) = (row.accepted - before.accepted, duration((row.t_us - before.t_us) as f64));
+        let (tone, text) = match writes {
+            0 => (Tone::Warn, format!("nothing accepted for {length}")),
+            n => (Tone::Dim, format!("{} accepted in {length}", count(n, "write"))),
+        };
+        let time = format!("{:>width$}", "⋮    ", width = TIME_WIDTH);
+        let lanes = self.lane_cells(&before.lanes);
+        let store = if writes == 0 { "" } else { "┃" };
+        let store = self.paint.paint(Tone::Dim, &pad(store, STORE_WIDTH));
+        lines.push(format!("{}{lanes} {store}{}", self.paint.paint(Tone::Dim, &time), self.paint.paint(tone, &text)));
+    }
+
+    fn row(&self, row: &Row, lines: &mut Vec<String>) {
+        let time = format!("{:>9.3}  ", row.t_us as f64 / 1e6);
+        let (store, tone) = self.store_cell(row);
+        let indent = TIME_WIDTH + self.lanes() * self.lane_width + 1 + STORE_WIDTH;
+        let text = wrap(&row.text, WIDTH - 2 - indent);
+        for (place, part) in text.iter().enumerate() {
+            let (time, store) = match place {
+                0 => (time.as_str(), self.paint.paint(store_tone(row.mark), &pad(&store, STORE_WIDTH))),
+                _ => ("           ", " ".repeat(STORE_WIDTH)),
+            };
+            let lanes = self.lane_cells(&row.lanes);
+            let line = format!("{time}{lanes} {store}{}", self.paint.paint(tone, part));
+            lines.push(line.trim_end().to_owned());
+        }
+    }
+
+    fn lane_cells(&self, states: &[LaneState]) -> String {
+        let mut cells = String::new();
+        for place in 0..self.lanes() {
+            let state = states.get(place).copied().unwrap_or_default();
+            let (glyph, tone) = look(state);
+            let cut = if state.cut_off { "~" } else { " " };
+            cells += &self.paint.paint(tone, glyph);
+            cells += &self.paint.paint(Tone::Warn, cut);
+            cells += &" ".repeat(self.lane_width - 2);
+        }
+        cells
+    }
+
+    fn store_cell(&self, row: &Row) -> (String, Tone) {
+        let name = |node| self.highlights.names().node(node).into_owned();
+        match row.mark {
+            Mark::Quiet => {
+                let tone = if row.text.starts_with("fault") { Tone::Warn } else { Tone::Plain };
+                (row.in_effect.map_or(String::new(), |_| "┃".to_owned()), tone)
+            }
+            Mark::Accepted(node) => (format!("✓ {}", name(node)), Tone::Plain),
+            Mark::Refused(node) => (format!("✗ {}", name(node)), Tone::Good),
+            Mark::Stale(node) => (format!("! {}", name(node)), Tone::Bad),
+        }
+    }
+}
+
+fn store_tone(mark: Mark) -> Tone {
+    match mark {
+        Mark::Quiet => Tone::Dim,
+        Mark::Accepted(_) => Tone::Good,
+        Mark::Refused(_) => Tone::Warn,
+        Mark::Stale(_) => Tone::Bad,
+    }
+}
+
+fn look(state: LaneState) -> (&'static str, Tone) {
+    match (state.running, state.believes) {
+        (Running::NotYet, false) => (" ", Tone::Plain),
+        (Running::Paused, true) => ("▒", Tone::Warn),
+        (Running::Paused, false) => ("░", Tone::Warn),
+        (Running::Down, _) => ("×", Tone::Bad),
+        (_, true) => ("█", Tone::Good),
+        (Running::Runs, false) => ("·", Tone::Dim),
+    }
+}

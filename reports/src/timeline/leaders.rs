@@ -1,0 +1,96 @@
+//! Every incarnation, from its election to the end of its belief, and what the store made of it.
+
+use protocols::types::{Incarnation, NodeId, Resource};
+
+/// What is told of one incarnation. Times are microseconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leader {
+    /// Who.
+    pub incarnation: Incarnation,
+    /// When it was elected; unknown in a log of writes only.
+    pub elected_us: Option<u64>,
+    /// When its first write was accepted, on whatever resource.
+    pub first_us: Option<u64>,
+    /// When its last write was accepted.
+    pub last_us: Option<u64>,
+    /// How many of its writes were accepted.
+    pub accepted: u64,
+    /// How many were accepted after another incarnation had taken effect on the resource.
+    pub stale: u64,
+    /// How many were refused for their token.
+    pub refused: u64,
+    /// When its belief ended, and why; `None` when it lasted to the end of the run, or is unknown.
+    pub ended: Option<(u64, &'static str)>,
+}
+
+/// All incarnations, in the order in which they were first met.
+#[derive(Debug, Default)]
+pub(super) struct Leaders {
+    all: Vec<Leader>,
+    latest: usize,
+    /// The youngest incarnation that has taken effect on each resource, by its place in `all`.
+    youngest: [Option<usize>; Resource::ALL.len()],
+}
+
+impl Leaders {
+    pub(super) fn all(&self) -> &[Leader] {
+        &self.all
+    }
+
+    fn find(&mut self, incarnation: Incarnation) -> usize {
+        if self.all.get(self.latest).is_none_or(|l| l.incarnation != incarnation) {
+            let known = self.all.iter().rposition(|l| l.incarnation == incarnation);
+            self.latest = known.unwrap_or_else(|| {
+                self.all.push(Leader {
+                    incarnation,
+                    elected_us: None,
+                    first_us: None,
+                    last_us: None,
+                    accepted: 0,
+                    stale: 0,
+                    refused: 0,
+                    ended: None,
+                });
+                self.all.len() - 1
+            });
+        }
+        self.latest
+    }
+
+    pub(super) fn elected(&mut self, t_us: u64, incarnation: Incarnation) {
+        let place = self.find(incarnation);
+        self.all[place].elected_us.get_or_insert(t_us);
+    }
+
+    pub(super) fn ended(&mut self, t_us: u64, incarnation: Incarnation, why: &'static str) {
+        let place = self.find(incarnation);
+        self.all[place].ended.get_or_insert((t_us, why));
+    }
+
+    pub(super) fn died(&mut self, t_us: u64, node: NodeId) {
+        let of_node = |l: &&mut Leader| l.incarnation.node == node && l.ended.is_none();
+        if let Some(leader) = self.all.iter_mut().rev().find(of_node) {
+            leader.ended = Some((t_us, "died"));
+        }
+    }
+
+    pub(super) fn refused(&mut self, incarnation: Incarnation) {
+        let place = self.find(incarnation);
+        self.all[place].refused += 1;
+    }
+
+    /// Takes an accepted write: is it the incarnation's first on `resource`, and did a younger incarnation write before it?
+    pub(super) fn accepted(&mut self, t_us: u64, incarnation: Incarnation, resource: Resource) -> (bool, bool) {
+        let place = self.find(incarnation);
+        let youngest = &mut self.youngest[resource as usize];
+        let first = youngest.is_none_or(|y| y < place);
+        let stale = youngest.is_some_and(|y| y > place);
+        *youngest = (*youngest).max(Some(place));
+        let leader = &mut self.all[place];
+        leader.first_us.get_or_insert(t_us);
+        leader.last_us = Some(t_us);
+        leader.accepted += 1;
+        leader.stale += u64::from(stale);
+        (first, stale)
+    }
+}

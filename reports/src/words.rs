@@ -1,0 +1,95 @@
+//! How reports say names, times and counts.
+
+use protocols::types::{Incarnation, NodeId};
+use std::borrow::Cow;
+
+/// The names of the processes of a history.
+#[derive(Clone, Debug, Default)]
+pub struct Names(Vec<String>);
+
+impl Names {
+    /// Names by [`NodeId`]; a process beyond them is called by its number.
+    pub fn new(names: &[String]) -> Self {
+        Names(names.to_vec())
+    }
+
+    /// A process's name.
+    pub fn node(&self, node: NodeId) -> Cow<'_, str> {
+        match self.0.get(node.index()) {
+            Some(name) => Cow::Borrowed(name),
+            None => Cow::Owned(format!("node-{}", node.0)),
+        }
+    }
+
+    /// An incarnation, by what tells it apart: its epoch, or without a token its term.
+    pub fn incarnation(&self, incarnation: Incarnation) -> String {
+        let name = self.node(incarnation.node);
+        match incarnation {
+            Incarnation { epoch: 0, term: 0, .. } => name.into_owned(),
+            Incarnation { epoch: 0, term, .. } => format!("{name} (term {term})"),
+            Incarnation { epoch, .. } => format!("{name} (epoch {epoch})"),
+        }
+    }
+
+    /// How many names are known.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// True when no name is known.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// A moment: `3.512 s`.
+pub(crate) fn moment(t_us: u64) -> String {
+    format!("{:.3} s", t_us as f64 / 1e6)
+}
+
+/// A length of time, in the unit that suits it: `312 µs`, `1.25 ms`, `3.5 s`.
+pub(crate) fn duration(us: f64) -> String {
+    let (value, unit) = match us.abs() {
+        us_abs if us_abs < 1e3 => return format!("{us:.0} µs"),
+        us_abs if us_abs < 1e6 => (us / 1e3, "ms"),
+        _ => (us / 1e6, "s"),
+    };
+    let digits = if value.abs() < 100.0 { 2 } else { 1 };
+    let text = format!("{value:.digits$}");
+    format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// Digits in groups of three: `12,345`.
+pub(crate) fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count and its noun: `1 write`, `3 writes`.
+pub(crate) fn count(n: u64, noun: &str) -> String {
+    match (n, noun.strip_suffix('y')) {
+        (1, _) => format!("1 {noun}"),
+        (_, Some(stem)) => format!("{} {stem}ies", grouped(n)),
+        _ => format!("{} {noun}s", grouped(n)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!([grouped(0), grouped(999), grouped(1000), grouped(1234567)], ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([count(1, "write"), count(2, "write"), count(0, "reply")], ["1 write", "2 writes", "0 replies"]);
+        let spans = [312.0, 1250.0, 3_500_000.0, 120_000.0, -2_000.0].map(duration);
+        assert_eq!(spans, ["312 µs", "1.25 ms", "3.5 s", "120 ms", "-2 ms"]);
+    }
+}

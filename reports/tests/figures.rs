@@ -1,0 +1,243 @@
+//! The figures, each on the smallest story that shows it.
+
+use protocols::{
+    elector::Deposed,
+    history::{Event, FaultEvent, Header, Kind, NodeState, Outcome, Phase, Sink, UNKNOWN_REQUEST},
+    message::{Write, WriteVerdict},
+    types::{Incarnation, NodeId, RequestId, Resource},
+};
+use reports::{Judge, Judgement, Metrics};
+
+const N1: NodeId = NodeId(0);
+const N2: NodeId = NodeId(1);
+const SERVICE: NodeId = NodeId(2);
+const CLIENT: NodeId = NodeId(4);
+
+/// Events with times in milliseconds.
+#[derive(Default)]
+struct Story(Vec<Event>);
+
+impl Story {
+    fn at(mut self, t_ms: u64, kind: Kind) -> Self {
+        self.0.push(Event { t_us: t_ms * 1000, kind });
+        self
+    }
+
+    fn elected(self, t_ms: u64, node: NodeId, epoch: u64) -> Self {
+        self.at(t_ms, Kind::Elected(Incarnation { epoch, node, term: epoch as u32 }))
+    }
+
+    fn deposed(self, t_ms: u64, node: NodeId, epoch: u64, reason: Deposed) -> Self {
+        self.at(t_ms, Kind::Deposed { incarnation: Incarnation { epoch, node, term: epoch as u32 }, reason })
+    }
+
+    fn fault(self, t_ms: u64, fault: &str, phase: Phase, on: &[NodeId]) -> Self {
+        let (fault, on, detail) = (fault.to_owned(), on.to_vec(), String::new());
+        self.at(t_ms, Kind::Fault(Box::new(FaultEvent { index: 0, fault, phase, on, detail })))
+    }
+
+    fn node(self, t_ms: u64, node: NodeId, state: NodeState) -> Self {
+        self.at(t_ms, Kind::Node { node, state })
+    }
+
+    fn write(self, t_ms: u64, node: NodeId, epoch: u64, seq: u64) -> Self {
+        self.served(t_ms, node, epoch, seq, UNKNOWN_REQUEST)
+    }
+
+    fn served(self, t_ms: u64, node: NodeId, token: u64, seq: u64, request: RequestId) -> Self {
+        let (resource, term) = (Resource::Sequence, token as u32);
+        let write = Write { resource, term, token, seq, read_version: seq - 1, request };
+        self.at(t_ms, Kind::Apply { node, write, verdict: WriteVerdict::Ok, version: seq })
+    }
+
+    fn issue(self, t_ms: u64, node: NodeId, token: u64, seq: u64) -> Self {
+        let (resource, term) = (Resource::Sequence, token as u32);
+        let write = Write { resource, term, token, seq, read_version: seq - 1, request: UNKNOWN_REQUEST };
+        self.at(t_ms, Kind::Issue { node, write })
+    }
+
+    fn judged(self, end_ms: u64) -> Judgement {
+        let header = Header {
+            schema: 1,
+            scenario: "story".into(),
+            protocol: "redis-fenced".into(),
+            seed: 1,
+            fencing: true,
+            tokened: true,
+            plan_digest: String::new(),
+            nodes: ["n1", "n2", "redis", "store", "c1"].map(String::from).into(),
+            candidates: 2,
+            lease_ttl_ms: 3000,
+            rate: 10,
+            liveness_bound_ms: 5000,
+            dark_after_ms: 1000,
+            requires: Vec::new(),
+        };
+        let mut judge = Judge::new(Some(&header));
+        let story = self.at(end_ms, Kind::End { messages: 0 });
+        story.0.iter().for_each(|event| judge.record(event));
+        judge.finish()
+    }
+
+    fn metrics(self, end_ms: u64) -> Metrics {
+        self.judged(end_ms).metrics
+    }
+}
+
+fn leads() -> Story {
+    Story::default().at(0, Kind::Campaign { node: N1 }).at(1, Kind::Campaign { node: N2 }).elected(10, N1, 1)
+}
+
+fn needless(m: &Metrics) -> (u64, u64) {
+    (m.false_failovers, m.avoidable_failovers)
+}
+
+#[test]
+fn a_change_that_nothing_explains_is_false() {
+    let m = leads().write(20, N1, 1, 1).deposed(9000, N1, 1, Deposed::Lost).elected(9100, N2, 2).metrics(10_000);
+    assert_eq!(needless(&m), (1, 0));
+    assert_eq!(m.election_latency_ms, [10.0, 100.0], "the waiter's clock starts at the vacancy");
+}
+
+#[test]
+fn a_change_that_only_a_pause_explains_is_avoidable() {
+    let story = leads().write(20, N1, 1, 1).fault(2000, "pause", Phase::Begin, &[N1]).node(2000, N1, NodeState::Paused);
+    let m = story.elected(5100, N2, 2).write(5110, N2, 2, 2).metrics(10_000);
+    assert_eq!((needless(&m), m.failover_ms), ((0, 1), vec![3110.0]));
+}
+
+#[test]
+fn changes_for_a_reason_are_neither() {
+    let killed = |s: Story| s.fault(2000, "kill", Phase::Once, &[N1]).node(2000, N1, NodeState::Down);
+    let cut = |s: Story| s.fault(2000, "partition", Phase::Begin, &[N1, SERVICE]);
+    let broken = |s: Story| s.fault(2000, "kill", Phase::Begin, &[SERVICE]).node(2000, SERVICE, NodeState::Down);
+    let resigned = |s: Story| s.deposed(2000, N1, 1, Deposed::Resigned);
+    for story in [killed(leads()), cut(leads()), broken(leads()), resigned(leads())] {
+        let m = story.elected(5000, N2, 2).metrics(10_000);
+        assert_eq!(needless(&m), (0, 0));
+    }
+    let others = leads().fault(2000, "partition", Phase::Begin, &[N2, SERVICE]);
+    assert_eq!(needless(&others.elected(5000, N2, 2).metrics(10_000)), (1, 0), "cutting off another explains nothing");
+}
+
+#[test]
+fn a_kill_counts_once_whatever_is_told_first() {
+    for told_first in [true, false] {
+        let story = leads().write(20, N1, 1, 1);
+        let story = match told_first {
+            true => story.fault(2000, "kill", Phase::Once, &[N1]).node(2000, N1, NodeState::Down),
+            false => story.node(2000, N1, NodeState::Down).fault(2000, "kill", Phase::Once, &[N1]),
+        };
+        // The write that was under way is neither survival nor a newer leader.
+        let m = story.write(2001, N1, 1, 2).elected(5000, N2, 2).write(5100, N2, 2, 3).metrics(10_000);
+        assert_eq!((m.failover_ms, m.failover_censored), (vec![3100.0], 0));
+        assert_eq!(m.election_latency_ms, [10.0, 3000.0]);
+    }
+}
+
+#[test]
+fn a_leader_that_is_never_replaced_is_censored_and_one_that_goes_on_is_not() {
+    let killed = leads().write(20, N1, 1, 1).fault(2000, "kill", Phase::Once, &[N1]).node(2000, N1, NodeState::Down);
+    let m = killed.metrics(10_000);
+    assert_eq!((m.failover_ms.len(), m.failover_censored), (0, 1));
+    let paused = leads().fault(2000, "pause", Phase::Begin, &[N1]).node(2000, N1, NodeState::Paused);
+    let resumed = paused.fault(2500, "pause", Phase::End, &[N1]).node(2500, N1, NodeState::Resumed);
+    let m = resumed.write(2510, N1, 1, 1).metrics(10_000);
+    assert_eq!((m.failover_ms.len(), m.failover_censored), (0, 0));
+}
+
+#[test]
+fn dark_time_is_what_the_probe_missed() {
+    let request = |number| RequestId { client: CLIENT, number };
+    let mut story = Story::default().at(0, Kind::Invoke { request: request(1) }).elected(50, N1, 1);
+    let mut seq = 0;
+    for number in 2..=100 {
+        let t_ms = (number - 1) * 100;
+        story = story.at(t_ms, Kind::Invoke { request: request(number) });
+        // Ten requests are not served at all, one after more than the patience that the header states.
+        if !(31..=40).contains(&number) && number != 20 {
+            seq += 1;
+            story = story.served(t_ms, N1, 1, seq, request(number));
+        }
+        if number == 31 {
+            seq += 1;
+            story = story.served(t_ms, N1, 1, seq, request(20));
+        }
+    }
+    let m = story.metrics(10_000);
+    // Requests 2 to 90 count: the first came before the first election, the last ten too late.
+    assert_eq!((m.dark_ms, m.startup_dark_ms), (Some(1100.0), Some(100.0)));
+    assert_eq!(m.availability, Some(1.0 - 11.0 / 89.0));
+}
+
+#[test]
+fn unknown_are_the_writes_that_the_store_never_decided() {
+    let story = leads().issue(20, N1, 1, 1).issue(21, N1, 1, 2).issue(22, N1, 1, 3);
+    // The second is lost; the fourth is still under way when the run ends.
+    let story = story.write(23, N1, 1, 1).write(24, N1, 1, 3).issue(9990, N1, 1, 4);
+    let m = story.metrics(10_000);
+    assert_eq!((m.writes_unknown, m.seq_gaps, m.writes_accepted), (1, 1, 2));
+}
+
+#[test]
+fn gaps_of_a_handoff_may_be_negative() {
+    let story = leads().issue(20, N1, 1, 1).write(21, N1, 1, 1).elected(30, N2, 2).issue(40, N2, 2, 2);
+    let m = story.write(41, N2, 2, 2).issue(45, N1, 1, 2).write(50, N1, 1, 3).metrics(100);
+    assert_eq!((m.handoff_intent_gap_ms, m.handoff_effect_gap_ms), (vec![-5.0], vec![-9.0]));
+}
+
+#[test]
+fn beliefs_end_with_their_processes() {
+    let story = leads().elected(100, N2, 2).node(400, N1, NodeState::Off).elected(500, N1, 3);
+    let m = story.deposed(700, N2, 2, Deposed::Expired).metrics(1000);
+    assert_eq!((m.leaders_believing_max, m.dual_belief_ms), (2, 500.0));
+}
+
+#[test]
+fn a_retry_that_an_earlier_leader_served_is_no_violation() {
+    let request = RequestId { client: CLIENT, number: 1 };
+    let other = RequestId { client: CLIENT, number: 2 };
+    let story = leads().at(100, Kind::Invoke { request }).served(110, N1, 1, 1, request).elected(200, N2, 2);
+    let write = Write { resource: Resource::Sequence, term: 2, token: 2, seq: 2, read_version: 1, request };
+    let burnt = Kind::Apply { node: N2, write, verdict: WriteVerdict::Duplicate { seq: 1 }, version: 2 };
+    let reply = |request, seq| Kind::Reply { request, outcome: Outcome::Ok { epoch: 2, seq } };
+    let story = story.at(210, burnt).at(220, Kind::Invoke { request: other }).served(230, N2, 2, 3, other);
+    let judgement = story.at(240, reply(other, 3)).at(250, reply(request, 1)).judged(1000);
+    assert!(judgement.invariants.iter().all(|i| i.holds), "{:#?}", judgement.invariants);
+    assert_eq!(judgement.metrics.seq_gaps, 1, "the number that the retry burnt");
+}
+
+#[test]
+fn two_requests_with_one_answer_are_a_violation() {
+    let request = |number| RequestId { client: CLIENT, number };
+    let reply = |number| Kind::Reply { request: request(number), outcome: Outcome::Ok { epoch: 1, seq: 7 } };
+    let story = leads().at(100, Kind::Invoke { request: request(1) }).at(101, Kind::Invoke { request: request(2) });
+    let judgement = story.at(110, reply(1)).at(111, reply(2)).judged(1000);
+    let seen = judgement.invariant("seq_strictly_increasing").unwrap();
+    assert!(!seen.holds && seen.detail.contains("c1:2 was answered 7, which another"), "{seen:?}");
+}
+
+#[test]
+fn without_tokens_elections_order_the_leaders() {
+    let tokenless = |t_ms, node, term, seq| {
+        let (resource, request) = (Resource::Sequence, UNKNOWN_REQUEST);
+        let write = Write { resource, term, token: 0, seq, read_version: seq - 1, request };
+        (t_ms, Kind::Apply { node, write, verdict: WriteVerdict::Ok, version: seq })
+    };
+    let elected = |t_ms, node, term| (t_ms, Kind::Elected(Incarnation { epoch: 0, node, term }));
+    let judged = |events: Vec<(u64, Kind)>| {
+        events.into_iter().fold(Story::default(), |story, (t_ms, kind)| story.at(t_ms, kind)).judged(1000)
+    };
+    // n1 leads, n2 leads, n1 leads again: three incarnations, one after the other.
+    let again = [elected(1, N1, 1), tokenless(2, N1, 1, 1), elected(3, N2, 1), tokenless(4, N2, 1, 2)];
+    let mut clean = again.to_vec();
+    clean.extend([elected(5, N1, 2), tokenless(6, N1, 2, 3)]);
+    let judgement = judged(clean);
+    assert!(judgement.invariants.iter().all(|i| i.holds), "{:#?}", judgement.invariants);
+    let mut stale = again.to_vec();
+    stale.push(tokenless(6, N1, 1, 3));
+    let judgement = judged(stale);
+    for name in ["leaders_acting_by_effect", "no_stale_write"] {
+        assert!(!judgement.invariant(name).unwrap().holds, "{name}");
+    }
+}

@@ -1,0 +1,261 @@
+//! Histories as data: each invariant has one that it accepts and one that it refuses, and two whole stories have their
+//! figures and their reports. `FENCEPOST_UPDATE=1` writes the reports anew.
+
+use protocols::history::{
+    Event, Header, Kind, Sink,
+    json::{Reader, Writer},
+};
+use reports::{Judge, Judgement, Names, Verdict, invariant, json, text, timeline::Highlights};
+use std::{fs, path::PathBuf};
+
+fn path(name: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "testdata", name].iter().collect()
+}
+
+struct History {
+    header: Option<Header>,
+    names: Names,
+    events: Vec<Event>,
+}
+
+fn parse(name: &str, text: &[u8]) -> History {
+    let mut reader = Reader::new(text).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let events: Vec<_> = reader.by_ref().map(|event| event.unwrap_or_else(|e| panic!("{name}: {e}"))).collect();
+    History { header: reader.header().cloned(), names: Names::new(reader.names()), events }
+}
+
+fn read(name: &str) -> History {
+    parse(name, &fs::read(path(name)).unwrap_or_else(|e| panic!("{name}: {e}")))
+}
+
+fn judge(history: &History) -> Judgement {
+    let mut judge = Judge::new(history.header.as_ref());
+    history.events.iter().for_each(|event| judge.record(event));
+    judge.finish_with(&history.names)
+}
+
+#[test]
+fn each_invariant_accepts_its_good_history_and_could_have_refused_it() {
+    for entry in invariant::ALL {
+        let judgement = judge(&read(&format!("{}-ok.jsonl", entry.name)));
+        let seen = judgement.invariant(entry.name).unwrap();
+        assert!(seen.holds && seen.could_fail, "{seen:?}");
+        assert_ne!(judgement.verdict, Verdict::Safety, "{:#?}", judgement.invariants);
+    }
+}
+
+#[test]
+fn each_invariant_refuses_its_bad_history() {
+    for entry in invariant::ALL {
+        let judgement = judge(&read(&format!("{}-bad.jsonl", entry.name)));
+        let seen = judgement.invariant(entry.name).unwrap();
+        assert!(!seen.holds && seen.could_fail, "{seen:?}");
+        let verdict = match entry.class {
+            invariant::Class::Safety => Verdict::Safety,
+            invariant::Class::Liveness => Verdict::Liveness,
+            invariant::Class::Vacuity => Verdict::Vacuous,
+        };
+        assert_eq!(judgement.verdict, verdict, "{:#?}", judgement.invariants);
+    }
+}
+
+/// What each invariant says of each history: read in review, because people will read nothing else.
+#[test]
+fn the_sentences_are_as_they_were() {
+    let mut lines = Vec::new();
+    for entry in invariant::ALL {
+        for kind in ["ok", "bad"] {
+            let judgement = judge(&read(&format!("{}-{kind}.jsonl", entry.name)));
+            lines.push(format!("{}-{kind}: {}", entry.name, judgement.invariant(entry.name).unwrap().detail));
+        }
+    }
+    same_as_file("sentences.txt", &(lines.join("\n") + "\n"));
+}
+
+#[test]
+fn a_written_history_is_judged_as_the_run_was() {
+    for name in ["gc-pause.jsonl", "gc-pause-unfenced.jsonl", "liveness-bad.jsonl"] {
+        let live = read(name);
+        let mut writer = Writer::new(Vec::new(), live.header.as_ref().unwrap());
+        live.events.iter().for_each(|event| writer.record(event));
+        let written = parse(name, &writer.finish().unwrap());
+        assert_eq!(judge(&live), judge(&written), "{name}");
+    }
+}
+
+#[test]
+fn the_figures_of_a_pause_beyond_the_lease() {
+    let judgement = judge(&read("gc-pause.jsonl"));
+    assert_eq!(judgement.verdict, Verdict::Pass, "{:#?}", judgement.invariants);
+    let m = judgement.metrics;
+    assert_eq!((m.leaders_acting_by_effect_max, m.leaders_believing_max, m.elections), (1, 2, 2));
+    assert_eq!((m.writes_accepted, m.writes_fenced, m.writes_unknown, m.seq_gaps), (32, 1, 0, 0));
+    assert_eq!((m.false_failovers, m.avoidable_failovers, m.failover_censored), (0, 1, 0));
+    // Struck at 5.002341, the successor's first write is applied at 8.216540.
+    assert_eq!(m.failover_ms, [3214.199]);
+    // The first election counts from the campaign, the second from the blow.
+    assert_eq!(m.election_latency_ms, [4.2, 3212.061]);
+    // The last write of n1 was applied at 4.503040; it sent its last one, the stale one, at 8.502341,
+    // after n2 had sent its first at 8.216020.
+    assert_eq!(m.handoff_effect_gap_ms, [3713.5]);
+    assert_eq!(m.handoff_intent_gap_ms, [-286.321]);
+    // Both believe from 8.214402 to 8.503260.
+    assert_eq!(m.dual_belief_ms, 288.858);
+    // Requests at 5.002 to 7.002 every half second are not served: 5 of the 25 that count.
+    assert_eq!((m.dark_ms, m.startup_dark_ms), (Some(2500.0), Some(0.0)));
+    assert_eq!(m.availability, Some(1.0 - 5.0 / 25.0));
+    assert_eq!(m.messages, 2718);
+}
+
+#[test]
+fn without_fencing_the_same_story_is_unsafe() {
+    let judgement = judge(&read("gc-pause-unfenced.jsonl"));
+    assert_eq!((judgement.verdict, judgement.verdict.exit_code()), (Verdict::Safety, 1));
+    assert_eq!(judgement.metrics.leaders_acting_by_effect_max, 2);
+    for name in ["leaders_acting_by_effect", "epochs_monotone", "seq_strictly_increasing", "no_stale_write"] {
+        assert!(!judgement.invariant(name).unwrap().holds, "{name}");
+    }
+    assert!(judgement.metrics.handoff_effect_gap_ms[0] < 0.0, "{:?}", judgement.metrics);
+}
+
+#[test]
+fn a_log_in_which_one_leader_writes_proves_nothing() {
+    let mut history = read("leaders_acting_by_effect-ok.jsonl");
+    history.events.truncate(3);
+    let judgement = judge(&history);
+    assert_eq!((judgement.verdict, judgement.verdict.exit_code()), (Verdict::Vacuous, 2));
+    history.events.clear();
+    assert_eq!(judge(&history).verdict, Verdict::Vacuous);
+}
+
+/// Every kind of event in an order that no run would give: nothing may panic.
+#[test]
+fn nonsense_is_judged_without_a_panic() {
+    let mut events = read("gc-pause.jsonl").events;
+    let header = read("gc-pause.jsonl").header;
+    let mut state = 1_u64;
+    for _ in 0..50 {
+        let times: Vec<_> = events.iter().map(|e| e.t_us).collect();
+        for place in (1..events.len()).rev() {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            events.swap(place, (state >> 33) as usize % (place + 1));
+        }
+        events.iter_mut().zip(times).for_each(|(event, t_us)| event.t_us = t_us);
+        for header in [None, header.clone()] {
+            let names = Names::default();
+            let mut highlights = Highlights::new(header.as_ref(), &names);
+            events.iter().for_each(|event| highlights.record(event));
+            let history = History { header, names, events: events.clone() };
+            let judgement = judge(&history);
+            report(&history, &judgement, &highlights, false);
+        }
+    }
+}
+
+fn report(history: &History, judgement: &Judgement, highlights: &Highlights, colour: bool) -> String {
+    let parameters = [
+        ("nodes", "3"),
+        ("duration", "14 s"),
+        ("lease ttl", "3 s"),
+        ("renew interval", "1 s"),
+        ("clock skew", "n1 +12 ms, n2 -40 ms, n3 +3 ms"),
+        ("network", "lan: 250 µs + up to 100 µs"),
+        ("load", "1 client, 2 requests/s"),
+        ("fault", "pause the leader for 3.5 s at its 10th passage of lease_checked"),
+    ];
+    let parameters = parameters.map(|(label, value)| (label.to_owned(), value.to_owned()));
+    let facts = json::RunFacts {
+        trace_hash: Some("9f86d081884c7d65".into()),
+        events: Some(5432),
+        simulated_ms: Some(14_000),
+        wall_ms: Some(21),
+    };
+    text::render(&text::Run {
+        header: history.header.as_ref(),
+        parameters: &parameters,
+        highlights,
+        judgement,
+        facts: &facts,
+        replay: Some("cargo run -- scenario gc-pause --protocol etcd-election --seed 42"),
+        colour,
+    })
+}
+
+fn same_as_file(name: &str, text: &str) {
+    if std::env::var_os("FENCEPOST_UPDATE").is_some() {
+        fs::write(path(name), text).unwrap();
+    }
+    let expected = fs::read_to_string(path(name)).unwrap_or_default();
+    assert_eq!(text, expected, "{name} differs; FENCEPOST_UPDATE=1 writes it anew");
+}
+
+#[test]
+fn the_report_of_a_run_is_as_it_was() {
+    for name in ["gc-pause", "gc-pause-unfenced"] {
+        let history = read(&format!("{name}.jsonl"));
+        let mut highlights = Highlights::new(history.header.as_ref(), &history.names);
+        history.events.iter().for_each(|event| highlights.record(event));
+        let judgement = judge(&history);
+        let plain = report(&history, &judgement, &highlights, false);
+        let widest = plain.lines().max_by_key(|l| l.chars().count()).unwrap();
+        assert!(widest.chars().count() <= 100, "too wide: {widest}");
+        assert!(!plain.contains('\u{1b}') && report(&history, &judgement, &highlights, true).contains('\u{1b}'));
+        same_as_file(&format!("{name}-report.txt"), &plain);
+    }
+}
+
+#[test]
+fn a_foreign_log_is_told_and_judged() {
+    let history = read("leaders_acting_by_effect-bad.jsonl");
+    let mut highlights = Highlights::new(None, &history.names);
+    history.events.iter().for_each(|event| highlights.record(event));
+    let judgement = judge(&history);
+    let facts = json::RunFacts::default();
+    let (parameters, header) = (&[], None);
+    let run = text::Run {
+        header,
+        parameters,
+        highlights: &highlights,
+        judgement: &judgement,
+        facts: &facts,
+        replay: None,
+        colour: false,
+    };
+    same_as_file("foreign-report.txt", &text::render(&run));
+}
+
+#[test]
+fn long_stories_are_cut_in_the_middle() {
+    let history = read("gc-pause.jsonl");
+    let mut highlights = Highlights::new(history.header.as_ref(), &history.names);
+    let template: Vec<_> = history.events.iter().filter(|e| !matches!(e.kind, Kind::End { .. })).collect();
+    for round in 0..100 {
+        for event in &template {
+            let mut event = (*event).clone();
+            event.t_us += round * 20_000_000;
+            highlights.record(&event);
+        }
+    }
+    let text = report(&history, &judge(&history), &highlights, false);
+    assert!(text.contains("lines left out"), "{text}");
+    assert!(text.lines().count() < 200, "{}", text.lines().count());
+}
+
+#[test]
+fn the_json_object_has_the_names_that_scripts_read() {
+    let history = read("gc-pause.jsonl");
+    let judgement = judge(&history);
+    let facts = json::RunFacts { wall_ms: Some(3), ..json::RunFacts::default() };
+    let text = json::Report::new(history.header.as_ref(), &facts, &judgement).to_text();
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&value["schema"], &value["verdict"], &value["seed"]), (&1.into(), &"pass".into(), &42.into()));
+    for field in ["scenario", "protocol", "fencing", "plan_digest", "trace_hash", "events", "simulated_ms", "wall_ms"] {
+        assert!(value.get(field).is_some(), "{field}");
+    }
+    for field in ["name", "holds", "could_fail", "detail"] {
+        assert!(value["invariants"][0].get(field).is_some(), "{field}");
+    }
+    for field in ["writes_unknown", "failover_ms", "handoff_intent_gap_ms", "dark_ms", "dual_belief_ms", "messages"] {
+        assert!(value["metrics"].get(field).is_some(), "{field}");
+    }
+}

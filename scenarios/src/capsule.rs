@@ -1,0 +1,88 @@
+//! A capsule: a plan, the build that it ran under, and what came of it. Replaying one tells whether the same build still
+//! does the same.
+
+use crate::plan::{Plan, json};
+use serde::{Deserialize, Serialize};
+
+/// Version of the capsule format.
+pub const SCHEMA: u32 = 1;
+
+/// A run that can be repeated.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Capsule {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// What was run.
+    pub plan: Plan,
+    /// Fencepost's version.
+    pub version: String,
+    /// The commit that it was built from; empty when it was not built from a checkout.
+    pub commit: String,
+    /// Were there changes that were not committed?
+    pub dirty: bool,
+    /// Hash of Cargo.lock.
+    pub lock_hash: String,
+    /// The compiler's version.
+    pub rustc: String,
+    /// The target triple.
+    pub target: String,
+    /// The hash of everything that happened.
+    pub trace_hash: String,
+    /// `pass`, `safety`, `vacuous` or `liveness`.
+    pub verdict: String,
+    /// The invariants that did not hold.
+    pub failed: Vec<String>,
+}
+
+impl Capsule {
+    /// Reads a capsule and validates its plan.
+    ///
+    /// # Errors
+    /// One sentence that names the field and the line.
+    pub fn from_json(text: &str) -> Result<Capsule, String> {
+        let capsule: Capsule = json::read(text, "capsule")?;
+        if capsule.schema != SCHEMA {
+            return Err(format!("the capsule has schema {}, and this build reads schema {SCHEMA}", capsule.schema));
+        }
+        capsule.plan.validate()?;
+        Ok(capsule)
+    }
+
+    /// The capsule as indented JSON with a newline at its end.
+    pub fn to_json_pretty(&self) -> String {
+        json::pretty(self)
+    }
+}
+
+/// What a file that is to be replayed holds.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Artifact {
+    /// A plan alone.
+    Plan(Box<Plan>),
+    /// A plan with the identity of the run that it came from.
+    Capsule(Box<Capsule>),
+}
+
+impl Artifact {
+    /// Reads a plan or a capsule; a capsule is known by its field `plan`.
+    ///
+    /// # Errors
+    /// One sentence that names the field and the line.
+    pub fn from_json(text: &str) -> Result<Artifact, String> {
+        let value: serde_json::Value = json::read(text, "plan")?;
+        if value.get("plan").is_some() {
+            Capsule::from_json(text).map(|capsule| Artifact::Capsule(Box::new(capsule)))
+        } else {
+            Plan::from_json(text).map(|plan| Artifact::Plan(Box::new(plan)))
+        }
+    }
+
+    /// The plan, wherever it was.
+    pub fn plan(&self) -> &Plan {
+        match self {
+            Artifact::Plan(plan) => plan,
+            Artifact::Capsule(capsule) => &capsule.plan,
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Faults in words, for histories and reports.
+
+use crate::fault::Fault;
+
+/// Milliseconds as people write them.
+fn duration(ms: f64) -> String {
+    if ms >= 1_000.0 { format!("{} s", round(ms / 1_000.0)) } else { format!("{} ms", round(ms)) }
+}
+
+fn round(value: f64) -> f64 {
+    (value * 1_000.0).round() / 1_000.0
+}
+
+impl Fault {
+    /// One line for people; `on` and `to` name whom it strikes.
+    pub fn describe(&self, on: &str, to: &str) -> String {
+        let lasting = |for_ms: &Option<f64>| for_ms.map_or(String::new(), |ms| format!(" for {}", duration(ms)));
+        let back = |after: &Option<f64>| after.map_or(String::new(), |ms| format!(", back after {}", duration(ms)));
+        match self {
+            Fault::Pause { for_ms, .. } => format!("{on} paused for {}", duration(*for_ms)),
+            Fault::Kill { restart_after_ms, .. } => format!("{on} killed{}", back(restart_after_ms)),
+            Fault::PowerLoss { restart_after_ms, .. } => format!("{on} loses power{}", back(restart_after_ms)),
+            Fault::Restart { .. } => format!("{on} started again"),
+            Fault::Partition { one_way: true, for_ms, .. } => format!("{on} cannot reach {to}{}", lasting(for_ms)),
+            Fault::Partition { for_ms, .. } => format!("{on} and {to} cut off from each other{}", lasting(for_ms)),
+            Fault::Latency { extra_us, for_ms, .. } => {
+                let extra = duration(*extra_us as f64 / 1_000.0);
+                format!("{on} to {to} takes {extra} longer{}", lasting(for_ms))
+            }
+            Fault::Loss { probability, for_ms, .. } => {
+                format!("{on} to {to} loses {} %{}", round(probability * 100.0), lasting(for_ms))
+            }
+            Fault::ClockStep { by_ms, .. } => format!("{on}'s wall clock steps by {by_ms} ms"),
+            Fault::ClockRate { ppm, for_ms, .. } => format!("{on}'s clocks run at {ppm:+} ppm{}", lasting(for_ms)),
+            Fault::Resign { .. } => format!("{on} asked to resign"),
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! What can go wrong, and when.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The words of the fault list that stand for processes; no candidate may be called so.
+pub const RESERVED: [&str; 7] = ["leader", "followers", "candidates", "service", "store", "clients", "trigger"];
+
+/// Every kind of fault, as plans call it, with one sentence.
+pub const KINDS: [(&str, &str); 10] = [
+    ("pause", "Nothing runs on a node for a while; its sockets buffer, and due timers fire when it wakes."),
+    ("kill", "A process dies; its machine resets its connections."),
+    ("power-loss", "A machine loses power, and nobody is told."),
+    ("restart", "A process that is down starts again."),
+    ("partition", "Silence between two groups, both ways or one."),
+    ("latency", "Packets from one group to another take longer."),
+    ("loss", "Packets from one group to another are lost with some probability."),
+    ("clock-step", "A node's wall clock jumps."),
+    ("clock-rate", "Both clocks of a node run faster or slower than true time."),
+    ("resign", "An operator asks a node to give leadership up."),
+];
+
+/// A fault and what sets it off. Each strikes once.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedFault {
+    /// When.
+    pub when: Trigger,
+    /// What.
+    pub what: Fault,
+}
+
+/// What sets a fault off.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Trigger {
+    /// At a time, milliseconds from the start.
+    At {
+        /// The time.
+        ms: f64,
+    },
+    /// At the nth passage of a named point. A fault on [`Who::Trigger`] then strikes the node that passed it, right there.
+    Passage {
+        /// The point's name.
+        point: String,
+        /// Whose passages count.
+        node: Who,
+        /// Which one, from 1.
+        nth: u64,
+        /// Counting starts only after this has struck, and `delay_ms` have gone by.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<Box<Trigger>>,
+        /// See `after`.
+        #[serde(default)]
+        delay_ms: f64,
+    },
+}
+
+/// A process, or a group of them. In JSON a word: a process's name, or one of the words below.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum Who {
+    /// `leader`: whoever was elected last and still believes, at the moment when the fault strikes. While nobody does, the
+    /// fault waits.
+    Leader,
+    /// `followers`: every candidate but the leader.
+    Followers,
+    /// `candidates`: all of them.
+    Candidates,
+    /// `service`: the coordination service.
+    Service,
+    /// `store`: the fenced store.
+    Store,
+    /// `clients`: the load.
+    Clients,
+    /// `trigger`: the node that passed the point.
+    Trigger,
+    /// A process by its name.
+    Named(String),
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+impl Who {
+    /// The word that plans have for it.
+    pub fn word(&self) -> &str {
+        match self {
+            Who::Leader => "leader",
+            Who::Followers => "followers",
+            Who::Candidates => "candidates",
+            Who::Service => "service",
+            Who::Store => "store",
+            Who::Clients => "clients",
+            Who::Trigger => "trigger",
+            Who::Named(name) => name,
+        }
+    }
+}
+
+impl From<String> for Who {
+    fn from(word: String) -> Who {
+        match word.as_str() {
+            "leader" => Who::Leader,
+            "followers" => Who::Followers,
+            "candidates" => Who::Candidates,
+            "service" => Who::Service,
+            "store" => Who::Store,
+            "clients" => Who::Clients,
+            "trigger" => Who::Trigger,
+            _ => Who::Named(word),
+        }
+    }
+}
+
+impl From<Who> for String {
+    fn from(who: Who) -> String {
+        match who {
+            Who::Named(name) => name,
+            word => word.word().to_owned(),
+        }
+    }
+}
+
+/// What goes wrong. Durations are milliseconds of true time; a fault without one lasts until the run ends.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Fault {
+    /// Stop the world on a node: nothing runs, sockets buffer, due timers fire on resume.
+    Pause {
+        /// Whom.
+        node: Who,
+        /// How long.
+        for_ms: f64,
+    },
+    /// The process dies; its machine resets its connections. It stays dead unless `restart_after_ms` says otherwise.
+    Kill {
+        /// Whom.
+        node: Who,
+        /// Start it again after so long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        restart_after_ms: Option<f64>,
+    },
+    /// The machine loses power: nobody is told.
+    PowerLoss {
+        /// Whom.
+        node: Who,
+        /// Start it again after so long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        restart_after_ms: Option<f64>,
+    },
+    /// Start a process that is down.
+    Restart {
+        /// Whom.
+        node: Who,
+    },
+    /// Silence between two groups, in streams and datagrams, for connects too.
+    Partition {
+        /// One side.
+        from: Vec<Who>,
+        /// The other.
+        to: Vec<Who>,
+        /// Only what goes from the first to the second is lost.
+        #[serde(default)]
+        one_way: bool,
+        /// How long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        for_ms: Option<f64>,
+    },
+    /// Extra latency from one group to another (one direction).
+    Latency {
+        /// Senders.
+        from: Vec<Who>,
+        /// Receivers.
+        to: Vec<Who>,
+        /// How much more, microseconds.
+        extra_us: u64,
+        /// How long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        for_ms: Option<f64>,
+    },
+    /// Lost datagrams from one group to another (one direction); streams are delayed by the resend.
+    Loss {
+        /// Senders.
+        from: Vec<Who>,
+        /// Receivers.
+        to: Vec<Who>,
+        /// Of being lost.
+        probability: f64,
+        /// How long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        for_ms: Option<f64>,
+    },
+    /// A node's wall clock jumps.
+    ClockStep {
+        /// Whose.
+        node: Who,
+        /// By how much; negative is back.
+        by_ms: i64,
+    },
+    /// Both clocks of a node change their rate.
+    ClockRate {
+        /// Whose.
+        node: Who,
+        /// Parts per million faster than true time; negative is slower.
+        ppm: i64,
+        /// How long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        for_ms: Option<f64>,
+    },
+    /// An operator asks a node to give leadership up.
+    Resign {
+        /// Whom.
+        node: Who,
+    },
+}
+
+impl Fault {
+    /// The kind, as plans and histories call it.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Fault::Pause { .. } => "pause",
+            Fault::Kill { .. } => "kill",
+            Fault::PowerLoss { .. } => "power-loss",
+            Fault::Restart { .. } => "restart",
+            Fault::Partition { .. } => "partition",
+            Fault::Latency { .. } => "latency",
+            Fault::Loss { .. } => "loss",
+            Fault::ClockStep { .. } => "clock-step",
+            Fault::ClockRate { .. } => "clock-rate",
+            Fault::Resign { .. } => "resign",
+        }
+    }
+
+    /// Everyone whom it names.
+    pub fn whom(&self) -> Vec<&Who> {
+        match self {
+            Fault::Pause { node, .. }
+            | Fault::Kill { node, .. }
+            | Fault::PowerLoss { node, .. }
+            | Fault::Restart { node }
+            | Fault::ClockStep { node, .. }
+            | Fault::ClockRate { node, .. }
+            | Fault::Resign { node } => vec![node],
+            Fault::Partition { from, to, .. } | Fault::Latency { from, to, .. } | Fault::Loss { from, to, .. } => {
+                from.iter().chain(to).collect()
+            }
+        }
+    }
+
+    /// How long it lasts, milliseconds; `None` when it is over at once or never. A process that is restarted has its own
+    /// time in the plan.
+    pub const fn for_ms(&self) -> Option<f64> {
+        match self {
+            Fault::Pause { for_ms, .. } => Some(*for_ms),
+            Fault::Partition { for_ms, .. }
+            | Fault::Latency { for_ms, .. }
+            | Fault::Loss { for_ms, .. }
+            | Fault::ClockRate { for_ms, .. } => *for_ms,
+            Fault::Kill { .. }
+            | Fault::PowerLoss { .. }
+            | Fault::Restart { .. }
+            | Fault::ClockStep { .. }
+            | Fault::Resign { .. } => None,
+        }
+    }
+}
+
+/// One line for people, such as `pause leader for 3500 ms`.
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Fault::Pause { node, .. } => write!(f, "pause {node}")?,
+            Fault::Kill { node, restart_after_ms } => {
+                write!(f, "kill {node}")?;
+                restart(f, *restart_after_ms)?;
+            }
+            Fault::PowerLoss { node, restart_after_ms } => {
+                write!(f, "cut the power of {node}")?;
+                restart(f, *restart_after_ms)?;
+            }
+            Fault::Restart { node } => write!(f, "restart {node}")?,
+            Fault::Partition { from, to, one_way: false, .. } => {
+                write!(f, "cut {} off from {}", group(from), group(to))?
+            }
+            Fault::Partition { from, to, one_way: true, .. } => {
+                write!(f, "lose everything from {} to {}", group(from), group(to))?;
+            }
+            Fault::Latency { from, to, extra_us, .. } => {
+                write!(f, "delay {} to {} by {} ms", group(from), group(to), *extra_us as f64 / 1e3)?;
+            }
+            Fault::Loss { from, to, probability, .. } => {
+                let percent = (probability * 1e6).round() / 1e4;
+                write!(f, "lose {percent} % from {} to {}", group(from), group(to))?;
+            }
+            Fault::ClockStep { node, by_ms } => write!(f, "step the wall clock of {node} by {by_ms:+} ms")?,
+            Fault::ClockRate { node, ppm, .. } => write!(f, "run the clocks of {node} at {ppm:+} ppm")?,
+            Fault::Resign { node } => write!(f, "ask {node} to resign")?,
+        }
+        self.for_ms().map_or(Ok(()), |for_ms| write!(f, " for {for_ms} ms"))
+    }
+}
+
+/// One line for people, such as `at 4000 ms`.
+impl fmt::Display for Trigger {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "at {}", self.moment())
+    }
+}
+
+impl Trigger {
+    fn moment(&self) -> String {
+        match self {
+            Trigger::At { ms } => format!("{ms} ms"),
+            Trigger::Passage { point, node, nth, after: None, .. } => format!("passage {nth} of {point} by {node}"),
+            Trigger::Passage { point, node, nth, after: Some(after), delay_ms } => {
+                format!("passage {nth} of {point} by {node}, counted from {delay_ms} ms after {}", after.moment())
+            }
+        }
+    }
+}
+
+fn restart(f: &mut fmt::Formatter, after_ms: Option<f64>) -> fmt::Result {
+    after_ms.map_or(Ok(()), |after_ms| write!(f, " and restart it after {after_ms} ms"))
+}
+
+fn group(group: &[Who]) -> String {
+    let words: Vec<&str> = group.iter().map(Who::word).collect();
+    words.join(" and ")
+}

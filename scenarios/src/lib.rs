@@ -1,0 +1,18 @@
+//! Which stories are told: scenarios as pure functions from (parameters, protocol, seed) to a [`Plan`], the plan as plain
+//! data, and generated plans for property tests.
+//!
+//! This crate knows the protocols' types and runs nothing: a plan can be printed, edited, shrunk and replayed without it.
+
+pub mod capsule;
+pub mod describe;
+pub mod fault;
+pub mod generate;
+pub mod params;
+pub mod plan;
+pub mod scenario;
+pub mod streams;
+
+pub use capsule::{Artifact, Capsule};
+pub use params::Params;
+pub use plan::Plan;
+pub use scenario::Scenario;

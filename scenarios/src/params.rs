@@ -1,0 +1,199 @@
+//! What a user may ask of any scenario, and the part of a plan that it decides: timers, candidates and their clocks, load,
+//! network.
+
+use crate::{
+    plan::{Candidate, LONGEST_MS, Load, Network, Plan, SCHEMA, Timings},
+    streams::{self, CLOCKS},
+};
+use protocols::{election::Protocol, types::MILLISECOND};
+
+/// What the liveness bound allows on top of lease and takeover, milliseconds: connecting again, sealing, one lost request.
+pub const LIVENESS_SLACK_MS: u64 = 2_000;
+/// Candidates start within so many milliseconds of each other.
+pub const STARTS_WITHIN_MS: u64 = 250;
+
+/// The options that all scenarios share. The same for every protocol, so that two of them can be compared: the defaults
+/// are not the reference implementations' own, which `fencepost list protocols` shows (15 s for Redis, 60 s for etcd).
+#[derive(Clone, PartialEq, Debug)]
+pub struct Params {
+    /// Candidates.
+    pub nodes: u16,
+    /// Length of the run, milliseconds; as long as the scenario needs when it is not given.
+    pub duration_ms: Option<u64>,
+    /// Lease time to live to ask for, milliseconds.
+    pub lease_ttl_ms: u64,
+    /// From one renewal to the next, milliseconds; the protocol's share of the granted lease when it is not given.
+    pub renew_interval_ms: Option<u64>,
+    /// How long one request to the service may take, milliseconds; a third of the lease, at most 1 s, when it is not given.
+    pub request_timeout_ms: Option<u64>,
+    /// Each candidate's wall clock is up to so many milliseconds off, either way.
+    pub clock_skew_ms: u64,
+    /// Each candidate's clocks run up to so many parts per million too fast or too slow. The default, 100, is a poor
+    /// quartz; a good one has 20.
+    pub clock_drift_ppm: u64,
+    /// Requests a second to the sequencer, all clients together.
+    pub rate: u64,
+    /// Clients that they come from.
+    pub clients: u16,
+    /// How long the scenario's pause lasts, milliseconds; the scenario's own choice when it is not given.
+    pub pause_ms: Option<u64>,
+    /// Does the store check tokens?
+    pub fencing: bool,
+    /// How the network behaves when nothing is wrong.
+    pub net: &'static Profile,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            nodes: 3,
+            duration_ms: None,
+            lease_ttl_ms: 3_000,
+            renew_interval_ms: None,
+            request_timeout_ms: None,
+            clock_skew_ms: 200,
+            clock_drift_ppm: 100,
+            rate: 1_000,
+            clients: 2,
+            pause_ms: None,
+            fencing: true,
+            net: &PROFILES[0],
+        }
+    }
+}
+
+impl Params {
+    /// The timers for a protocol. Lengths that make no sense come out as asked for; [`Plan::validate`] refuses them.
+    pub fn timings(&self, protocol: &Protocol) -> Timings {
+        let renew_ms = (protocol.renew_interval)(self.granted_ttl_ms(protocol) * MILLISECOND) / MILLISECOND;
+        Timings {
+            lease_ttl_ms: self.lease_ttl_ms,
+            renew_interval_ms: self.renew_interval_ms.unwrap_or(renew_ms.max(1)),
+            request_timeout_ms: self.request_timeout_ms.unwrap_or((self.lease_ttl_ms / 3).clamp(1, 1_000)),
+        }
+    }
+
+    /// The lease's time to live that the protocol's service grants, milliseconds.
+    pub fn granted_ttl_ms(&self, protocol: &Protocol) -> u64 {
+        // No plan may have a longer lease, and protocols need not compute with one.
+        (protocol.granted_ttl)(self.lease_ttl_ms.min(LONGEST_MS) * MILLISECOND) / MILLISECOND
+    }
+
+    /// The longest from the end of an unrenewed lease to a successor's election on a quiet network, milliseconds.
+    pub fn takeover_max_ms(&self, protocol: &Protocol) -> u64 {
+        (protocol.takeover_max)(&self.timings(protocol).resolved()).div_ceil(MILLISECOND)
+    }
+
+    /// How soon after the last fault is healed a leader must act again, milliseconds: the dead leader's lease runs out,
+    /// somebody notices, and [`LIVENESS_SLACK_MS`].
+    pub fn liveness_bound_ms(&self, protocol: &Protocol) -> u64 {
+        self.granted_ttl_ms(protocol) + self.takeover_max_ms(protocol) + LIVENESS_SLACK_MS
+    }
+
+    /// How much longer than the last fault a run takes, so that the aftermath is seen and the liveness bound can be missed:
+    /// two leases and 3 s, and at least a second more than the bound; milliseconds.
+    pub fn aftermath_ms(&self, protocol: &Protocol) -> u64 {
+        (2 * self.granted_ttl_ms(protocol) + 3_000).max(self.liveness_bound_ms(protocol) + 1_000)
+    }
+
+    /// A plan in which nothing goes wrong and nothing is required: candidates `n1`, `n2` … with clocks drawn from the seed,
+    /// and a run of `needed_ms` rounded up to seconds, unless a duration was asked for.
+    pub fn plan(&self, scenario: &str, protocol: &Protocol, seed: u64, needed_ms: u64) -> Plan {
+        let mut clocks = streams::stream(seed, CLOCKS);
+        let candidates = (1..=self.nodes).map(|number| Candidate {
+            name: format!("n{number}"),
+            wall_offset_ms: streams::within(&mut clocks, self.clock_skew_ms),
+            rate_ppm: streams::within(&mut clocks, self.clock_drift_ppm),
+            starts_at_ms: streams::between(&mut clocks, 0, STARTS_WITHIN_MS),
+        });
+        Plan {
+            schema: SCHEMA,
+            scenario: scenario.to_owned(),
+            protocol: protocol.name.to_owned(),
+            seed,
+            fencing: self.fencing,
+            duration_ms: self.duration_ms.unwrap_or(needed_ms.div_ceil(1_000).saturating_mul(1_000)),
+            timings: self.timings(protocol),
+            candidates: candidates.collect(),
+            load: Load { clients: self.clients, rate: self.rate, tick_ms: 1_000 },
+            network: self.net.network(),
+            faults: Vec::new(),
+            requires: Vec::new(),
+            liveness_bound_ms: self.liveness_bound_ms(protocol),
+        }
+    }
+}
+
+/// A network by its name.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Profile {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// One sentence.
+    pub about: &'static str,
+    latency_us: u64,
+    jitter_us: u64,
+    loss: f64,
+    duplicate: f64,
+    reorder: f64,
+}
+
+/// Every network profile; the first is the default.
+pub static PROFILES: [Profile; 4] = [
+    Profile {
+        name: "lan",
+        about: "One data centre: 0.2 to 0.5 ms one way, nothing lost.",
+        latency_us: 200,
+        jitter_us: 300,
+        loss: 0.0,
+        duplicate: 0.0,
+        reorder: 0.0,
+    },
+    Profile {
+        name: "ideal",
+        about: "0.1 ms one way, always the same, nothing lost.",
+        latency_us: 100,
+        jitter_us: 0,
+        loss: 0.0,
+        duplicate: 0.0,
+        reorder: 0.0,
+    },
+    Profile {
+        name: "wan",
+        about: "Between cities: 20 to 30 ms one way, 0.1 % of the packets lost.",
+        latency_us: 20_000,
+        jitter_us: 10_000,
+        loss: 0.001,
+        duplicate: 0.0,
+        reorder: 0.0,
+    },
+    Profile {
+        name: "lossy",
+        about: "A data centre with a bad switch: as lan, with 1 % lost, 0.5 % duplicated and 1 % reordered.",
+        latency_us: 200,
+        jitter_us: 300,
+        loss: 0.01,
+        duplicate: 0.005,
+        reorder: 0.01,
+    },
+];
+
+impl Profile {
+    /// The profile of that name.
+    pub fn find(name: &str) -> Option<&'static Profile> {
+        PROFILES.iter().find(|profile| profile.name == name)
+    }
+
+    /// Its numbers, as plans carry them.
+    pub fn network(&self) -> Network {
+        Network {
+            profile: self.name.to_owned(),
+            latency_us: self.latency_us,
+            jitter_us: self.jitter_us,
+            loss: self.loss,
+            duplicate: self.duplicate,
+            reorder: self.reorder,
+            bandwidth_mbps: 0,
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Reading and writing plans as JSON, with errors for people: serde says what is wrong and on which line, and this module
+//! adds which field it was.
+
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::error::Category;
+
+/// Reads `text` as a `T`; `what` is the word for it in errors.
+///
+/// # Errors
+/// One sentence that names the line and, where there is one, the field.
+pub fn read<T: DeserializeOwned>(text: &str, what: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| sentence(text, what, &error))
+}
+
+/// `value` as indented JSON with a newline at its end.
+pub fn pretty<T: Serialize>(value: &T) -> String {
+    let mut text = serde_json::to_string_pretty(value).expect("plans have string keys and finite numbers");
+    text.push('\n');
+    text
+}
+
+fn sentence(text: &str, what: &str, error: &serde_json::Error) -> String {
+    let full = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let message = full.strip_suffix(&place).unwrap_or(&full);
+    let line = error.line();
+    match error.classify() {
+        Category::Eof => format!("the {what} ends too early, on line {line}: {message}"),
+        Category::Syntax => format!("the {what} is not JSON, line {line}: {message}"),
+        Category::Data | Category::Io => match field_at(text, line, error.column()) {
+            Some(field) => format!("the {what} is wrong at `{field}`, line {line}: {message}"),
+            None => format!("the {what} is wrong on line {line}: {message}"),
+        },
+    }
+}
+
+/// One level of nesting on the way to a place in a JSON text.
+enum Level {
+    Object { key: Option<String> },
+    Array { index: usize },
+}
+
+/// The path of the value that ends at (or contains) line and column, both from 1, such as `candidates[1].rate_ppm`.
+fn field_at(text: &str, line: usize, column: usize) -> Option<String> {
+    let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let end = (start + column.max(1)).min(text.len());
+    let bytes = &text.as_bytes()[..end];
+    let mut levels: Vec<Level> = Vec::new();
+    let mut last_string = String::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => {
+                let from = at + 1;
+                at = from;
+                while at < bytes.len() && bytes[at] != b'"' {
+                    at += if bytes[at] == b'\\' { 2 } else { 1 };
+                }
+                last_string = String::from_utf8_lossy(&bytes[from..at.min(bytes.len())]).into_owned();
+            }
+            b':' => {
+                if let Some(Level::Object { key }) = levels.last_mut() {
+                    *key = Some(std::mem::take(&mut last_string));
+                }
+            }
+            b'{' => levels.push(Level::Object { key: None }),
+            b'[' => levels.push(Level::Array { index: 0 }),
+            // Stopped where an object ends, serde means the object: it misses a field.
+            b'}' if at + 1 == bytes.len() => {
+                if let Some(Level::Object { key }) = levels.last_mut() {
+                    *key = None;
+                }
+            }
+            b'}' | b']' if at + 1 < bytes.len() => {
+                levels.pop();
+            }
+            b',' if at + 1 < bytes.len() => match levels.last_mut() {
+                Some(Level::Object { key }) => *key = None,
+                Some(Level::Array { index }) => *index += 1,
+                None => {}
+            },
+            _ => {}
+        }
+        at += 1;
+    }
+    path(&levels)
+}
+
+fn path(levels: &[Level]) -> Option<String> {
+    let mut path = String::new();
+    for level in levels {
+        match level {
+            Level::Object { key: Some(key) } if path.is_empty() => path.push_str(key),
+            Level::Object { key: Some(key) } => {
+                path.push('.');
+                path.push_str(key);
+            }
+            Level::Object { key: None } => {}
+            Level::Array { index } => path.push_str(&format!("[{index}]")),
+        }
+    }
+    (!path.is_empty()).then_some(path)
+}

@@ -1,0 +1,275 @@
+//! What no plan may say. Every error is one sentence that names what is wrong and what would be right.
+
+use super::{GENERATED, LONGEST_MS, Network, Plan, SCHEMA, STORE};
+use crate::{
+    fault::{Fault, PlannedFault, RESERVED, Trigger, Who},
+    scenario,
+};
+use protocols::{
+    client::Service,
+    election::{self, Protocol},
+    point::Point,
+    types::MILLISECOND,
+};
+use std::collections::BTreeSet;
+
+/// Furthest that a wall clock may be off: a year, milliseconds.
+const OFFSET_MAX_MS: u64 = 366 * 24 * 3600 * 1000;
+/// A clock may run at half to one and a half of true time, parts per million.
+const PPM_MAX: u64 = 500_000;
+const CANDIDATES_MAX: usize = 64;
+const CLIENTS_MAX: u16 = 1000;
+const RATE_MAX: u64 = 1_000_000;
+const FAULTS_MAX: usize = 1000;
+const NAME_MAX: usize = 32;
+/// Longest one-way latency: a minute, microseconds.
+const LATENCY_MAX_US: u64 = 60_000_000;
+const BANDWIDTH_MAX_MBPS: u64 = 1_000_000;
+
+type Checked = Result<(), String>;
+
+pub(super) fn plan(plan: &Plan) -> Checked {
+    if plan.schema != SCHEMA {
+        return Err(format!("the plan has schema {}, and this build reads schema {SCHEMA}", plan.schema));
+    }
+    if plan.scenario != GENERATED && scenario::find(&plan.scenario).is_none() {
+        let known = list(scenario::ALL.iter().map(|scenario| scenario.name));
+        return Err(format!("there is no scenario `{}`; there are {known}", plan.scenario));
+    }
+    let Some(protocol) = plan.election() else {
+        let known = list(election::ALL.iter().map(|protocol| protocol.name));
+        return Err(format!("there is no protocol `{}`; there are {known}", plan.protocol));
+    };
+    range("duration_ms", plan.duration_ms, 1, LONGEST_MS)?;
+    timings(plan, protocol)?;
+    range("liveness_bound_ms", plan.liveness_bound_ms, 1, LONGEST_MS)?;
+    candidates(plan)?;
+    load(plan)?;
+    network(&plan.network)?;
+    if plan.faults.len() > FAULTS_MAX {
+        return Err(format!("the plan has {} faults; {FAULTS_MAX} is the most", plan.faults.len()));
+    }
+    for (index, planned) in plan.faults.iter().enumerate() {
+        fault(plan, planned).map_err(|what| format!("faults[{index}] ({}) {what}", planned.what.kind()))?;
+    }
+    for (index, requirement) in plan.requires.iter().enumerate() {
+        if requirement.at_least == 0 {
+            return Err(format!("requires[{index}].at_least is 0, which is always so; ask for at least 1"));
+        }
+    }
+    Ok(())
+}
+
+fn timings(plan: &Plan, protocol: &Protocol) -> Checked {
+    let timings = &plan.timings;
+    range("timings.lease_ttl_ms", timings.lease_ttl_ms, 1, LONGEST_MS)?;
+    range("timings.renew_interval_ms", timings.renew_interval_ms, 1, LONGEST_MS)?;
+    range("timings.request_timeout_ms", timings.request_timeout_ms, 1, LONGEST_MS)?;
+    let granted_ms = (protocol.granted_ttl)(timings.resolved().lease_ttl) / MILLISECOND;
+    if timings.renew_interval_ms >= granted_ms {
+        let renew_ms = timings.renew_interval_ms;
+        return Err(format!(
+            "timings.renew_interval_ms is {renew_ms}, but the lease lasts {granted_ms} ms: renew before it ends"
+        ));
+    }
+    Ok(())
+}
+
+fn candidates(plan: &Plan) -> Checked {
+    let count = plan.candidates.len();
+    if !(1..=CANDIDATES_MAX).contains(&count) {
+        return Err(format!("the plan has {count} candidates; it needs 1 to {CANDIDATES_MAX}"));
+    }
+    let mut names = BTreeSet::new();
+    for (index, candidate) in plan.candidates.iter().enumerate() {
+        let name = &candidate.name;
+        let place = format!("candidates[{index}]");
+        if !is_name(name) {
+            return Err(format!(
+                "{place}.name is `{name}`; a name has 1 to {NAME_MAX} lower-case letters, digits and dashes"
+            ));
+        }
+        if is_taken(name) {
+            return Err(format!("{place}.name is `{name}`, which is reserved; take another, such as `n{}`", index + 1));
+        }
+        if !names.insert(name) {
+            return Err(format!("{place}.name is `{name}`, like another candidate's; names must differ"));
+        }
+        signed(&format!("{place}.wall_offset_ms"), candidate.wall_offset_ms, OFFSET_MAX_MS)?;
+        signed(&format!("{place}.rate_ppm"), candidate.rate_ppm, PPM_MAX)?;
+        if candidate.starts_at_ms >= plan.duration_ms {
+            let (start_ms, end_ms) = (candidate.starts_at_ms, plan.duration_ms);
+            return Err(format!("{place}.starts_at_ms is {start_ms}, but the run ends at {end_ms} ms"));
+        }
+    }
+    Ok(())
+}
+
+fn is_name(name: &str) -> bool {
+    let letters = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+    letters && (1..=NAME_MAX).contains(&name.len())
+}
+
+/// Words of the fault list, the names of servers, and `c1`, `c2` …, which are clients.
+fn is_taken(name: &str) -> bool {
+    let services = [Service::Redis, Service::Etcd];
+    let digits = name.strip_prefix('c').unwrap_or_default();
+    let client = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    client || name == STORE || RESERVED.contains(&name) || services.iter().any(|service| service.name() == name)
+}
+
+fn load(plan: &Plan) -> Checked {
+    range("load.clients", u64::from(plan.load.clients), 1, u64::from(CLIENTS_MAX))?;
+    range("load.rate", plan.load.rate, 1, RATE_MAX)?;
+    range("load.tick_ms", plan.load.tick_ms, 1, LONGEST_MS)
+}
+
+fn network(network: &Network) -> Checked {
+    range("network.latency_us", network.latency_us, 0, LATENCY_MAX_US)?;
+    range("network.jitter_us", network.jitter_us, 0, LATENCY_MAX_US)?;
+    range("network.bandwidth_mbps", network.bandwidth_mbps, 0, BANDWIDTH_MAX_MBPS)?;
+    for (field, value) in [("loss", network.loss), ("duplicate", network.duplicate), ("reorder", network.reorder)] {
+        probability(value).map_err(|what| format!("network.{field} {what}"))?;
+    }
+    Ok(())
+}
+
+fn fault(plan: &Plan, planned: &PlannedFault) -> Checked {
+    trigger(plan, &planned.when)?;
+    let by_passage = matches!(planned.when, Trigger::Passage { .. });
+    for who in planned.what.whom() {
+        whom(plan, who)?;
+        if *who == Who::Trigger && !by_passage {
+            return Err("strikes `trigger`, but a time sets it off and no passage; name a process".to_owned());
+        }
+    }
+    if let Some(for_ms) = planned.what.for_ms() {
+        milliseconds("lasts", for_ms)?;
+        if for_ms == 0.0 {
+            return Err("lasts 0 ms; give it some time, or leave it out".to_owned());
+        }
+    }
+    match &planned.what {
+        Fault::Kill { restart_after_ms: Some(after_ms), .. }
+        | Fault::PowerLoss { restart_after_ms: Some(after_ms), .. } => milliseconds("restarts after", *after_ms),
+        Fault::Partition { from, to, .. } => groups(from, to),
+        Fault::Latency { from, to, extra_us, .. } => {
+            groups(from, to)?;
+            range("has an extra_us that", *extra_us, 1, LATENCY_MAX_US)
+        }
+        Fault::Loss { from, to, probability: lost, .. } => {
+            groups(from, to)?;
+            probability(*lost).map_err(|what| format!("has a probability that {what}"))
+        }
+        Fault::ClockStep { by_ms, .. } => signed("has a by_ms that", *by_ms, OFFSET_MAX_MS),
+        Fault::ClockRate { ppm, .. } => signed("has a ppm that", *ppm, PPM_MAX),
+        Fault::Resign { node } if !may_elect(plan, node) => {
+            Err(format!("asks `{}` to resign, which is no candidate", String::from(node.clone())))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn groups(from: &[Who], to: &[Who]) -> Checked {
+    if from.is_empty() || to.is_empty() {
+        let field = if from.is_empty() { "from" } else { "to" };
+        return Err(format!("has nobody in `{field}`; name at least one process"));
+    }
+    if let ([one], [other]) = (from, to)
+        && one == other
+        && !matches!(one, Who::Followers | Who::Candidates | Who::Clients)
+    {
+        return Err(format!("stands between `{}` and itself; name two processes", String::from(one.clone())));
+    }
+    Ok(())
+}
+
+fn trigger(plan: &Plan, trigger_of: &Trigger) -> Checked {
+    let (point, node, nth, after, delay_ms) = match trigger_of {
+        Trigger::At { ms } => {
+            milliseconds("strikes at", *ms)?;
+            if *ms > plan.duration_ms as f64 {
+                return Err(format!("strikes at {ms} ms, but the run ends at {} ms", plan.duration_ms));
+            }
+            return Ok(());
+        }
+        Trigger::Passage { point, node, nth, after, delay_ms } => (point, node, nth, after, delay_ms),
+    };
+    if Point::from_name(point).is_none() {
+        let known = list(Point::ALL.iter().map(|point| point.name()));
+        return Err(format!("waits for a point `{point}`, which there is not; there are {known}"));
+    }
+    whom(plan, node)?;
+    if *node == Who::Trigger || !may_elect(plan, node) {
+        let name = String::from(node.clone());
+        return Err(format!("waits for `{name}` to pass a point, but only candidates do; name one, or `leader`"));
+    }
+    if *nth == 0 {
+        return Err("waits for passage 0; the first is 1".to_owned());
+    }
+    milliseconds("waits", *delay_ms)?;
+    match after {
+        Some(after) => trigger(plan, after),
+        None if *delay_ms > 0.0 => Err("has a delay_ms but no `after` that it starts from".to_owned()),
+        None => Ok(()),
+    }
+}
+
+fn whom(plan: &Plan, who: &Who) -> Checked {
+    match who {
+        Who::Named(name) if plan.resolve(who).is_none() => {
+            Err(format!("names `{name}`, which is no process; there are {}", list(plan.topology())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Can these processes be candidates? The one that set the fault off always is.
+fn may_elect(plan: &Plan, who: &Who) -> bool {
+    match plan.resolve(who) {
+        Some(nodes) => nodes.iter().all(|node| node.0 < plan.service_node().0),
+        None => true,
+    }
+}
+
+fn range(what: &str, value: u64, low: u64, high: u64) -> Checked {
+    if (low..=high).contains(&value) { Ok(()) } else { Err(format!("{what} is {value}; it must be {low} to {high}")) }
+}
+
+fn signed(what: &str, value: i64, bound: u64) -> Checked {
+    if value.unsigned_abs() <= bound {
+        Ok(())
+    } else {
+        Err(format!("{what} is {value}; it must be -{bound} to {bound}"))
+    }
+}
+
+/// Times in faults are fractions of milliseconds, but not finer than microseconds: then they are the same after every
+/// writing and reading.
+fn milliseconds(what: &str, value: f64) -> Checked {
+    if !(0.0..=LONGEST_MS as f64).contains(&value) {
+        let value = if value.abs() < 1e15 { value.to_string() } else { format!("{value:e}") };
+        return Err(format!("{what} {value} ms; it must be 0 to {LONGEST_MS}"));
+    }
+    if (value * 1e3).round() / 1e3 != value {
+        return Err(format!("{what} {value} ms; three decimals are the most"));
+    }
+    Ok(())
+}
+
+/// Six decimals are the most, for the same reason.
+fn probability(value: f64) -> Checked {
+    if !(0.0..=1.0).contains(&value) {
+        return Err(format!("is {value}; a probability is 0 to 1"));
+    }
+    if (value * 1e6).round() / 1e6 != value {
+        return Err(format!("is {value}; six decimals are the most"));
+    }
+    Ok(())
+}
+
+fn list<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
+    let names: Vec<S> = names.into_iter().collect();
+    let words: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    words.join(", ")
+}

@@ -1,0 +1,110 @@
+//! `gc-pause`: the leader checks its lease, is stopped for longer than the lease lasts, and wakes with a write in its hands.
+//!
+//! Kleppmann's story of the unsafe lock (2016). No check of the lease can help, since the pause falls after it: only the
+//! resource can refuse the past.
+//!
+//! The times, with R the leader's last confirmed renewal before the pause and φ the phase in which the pause begins:
+//! ```text
+//!  R          R+φ                      R+ttl      ≤ R+ttl+takeover   + guard     R+φ+pause
+//!  renewed    lease checked, paused    runs out   successor elected  it sealed   wakes, writes
+//! ```
+//! - The successor must have sealed before the sleeper wakes: φ ≥ ttl + takeover + guard − pause; with the default pause of
+//!   ttl + 500 ms that is takeover + guard − 500 ms. And φ ≥ 50 ms, so that the renewal is over.
+//! - The next renewal must not have been sent: φ ≤ renew interval − margin.
+//!
+//! φ in milliseconds on the `lan`, with the default pause:
+//!
+//! | ttl asked | Redis: takeover is the renew interval | etcd: takeover at most 1 s |
+//! |---|---|---|
+//! | 1 s | 50 to 281 (renew 333) | 614 (granted 2 s, renew 666): 114 ms after the latest election, so not quite sure |
+//! | 3 s | 656 to 948 (renew 1000) | 656 to 948 (renew 1000) |
+//! | 10 s | 2991 to 3281 (renew 3333) | 657 to 3281 (renew 3333) |
+//! | 30 s | 9663 to 9948 (renew 10000) | 661 to 9948 (renew 10000) |
+//!
+//! A longer `--pause` moves the lower end down to 50 ms. A shorter one may leave no phase that is sure to work; then the
+//! latest phase before the next renewal is taken, and a run in which the successor came too late is vacuous.
+
+use super::{Scenario, drawn_ms, require, settled_ms};
+use crate::{
+    fault::{Fault, PlannedFault, Trigger, Who},
+    params::Params,
+    plan::Plan,
+    streams::{self, PLAN},
+};
+use protocols::{
+    election::{Hazard, Protocol},
+    history::Fact,
+    point::Point,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "gc-pause",
+    about: "The leader is stopped between checking its lease and writing, for longer than the lease lasts.",
+    story: "Some renewals into its reign, in a phase drawn from the seed, the leader finds its lease valid for one request, \
+            and right there everything on its node stops for a lease and half a second, as a stop-the-world collection or a \
+            live migration would do. The lease runs out, a successor is elected and seals the store. Then the sleeper wakes \
+            and goes on in the middle: it sends the write that it had checked the lease for.",
+    hazard: Hazard::PauseBeyondLease,
+    plan,
+};
+
+/// The pause is so much longer than the lease by default.
+const BEYOND_LEASE_MS: u64 = 500;
+/// The renewal before the pause, counted from the election, is drawn from these.
+const RENEWALS: (u64, u64) = (2, 4);
+/// A renewal may be so much later than its interval says: etcd's client looks every 500 ms which are due.
+const RENEWAL_TICK_MS: u64 = 500;
+/// Between a renewal's confirmation and the pause there is at least this.
+const PHASE_MIN_MS: f64 = 50.0;
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let pause_ms = params.pause_ms.unwrap_or(params.granted_ttl_ms(protocol) + BEYOND_LEASE_MS);
+    let renew_ms = params.timings(protocol).renew_interval_ms;
+    let woken_ms = (settled_ms(params, protocol) + RENEWALS.1 * (renew_ms + RENEWAL_TICK_MS)).saturating_add(pause_ms);
+    let needed_ms = woken_ms.saturating_add(params.aftermath_ms(protocol));
+    let mut random = streams::stream(seed, PLAN);
+    let renewal = streams::between(&mut random, RENEWALS.0, RENEWALS.1);
+    let (low_ms, high_ms) = phase_ms(params, protocol, pause_ms);
+    let delay_ms = drawn_ms(&mut random, low_ms, high_ms);
+    let renewed = Trigger::Passage {
+        point: Point::Renewed.name().to_owned(),
+        node: Who::Leader,
+        nth: renewal,
+        after: None,
+        delay_ms: 0.0,
+    };
+    let lease_checked = Trigger::Passage {
+        point: Point::LeaseChecked.name().to_owned(),
+        node: Who::Leader,
+        nth: 1,
+        after: Some(Box::new(renewed)),
+        delay_ms,
+    };
+    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    plan.faults =
+        vec![PlannedFault { when: lease_checked, what: Fault::Pause { node: Who::Trigger, for_ms: pause_ms as f64 } }];
+    plan.requires = require([
+        (Fact::Elections, 2),
+        (Fact::LeadersBelieving, 2),
+        (Fact::StaleWriteAttempts, 1),
+        (Fact::ElectedWhilePaused, 1),
+    ]);
+    plan
+}
+
+/// The phases that are sure to work, from the confirmed renewal to the pause; see the head of this file.
+pub fn phase_ms(params: &Params, protocol: &Protocol, pause_ms: u64) -> (f64, f64) {
+    let ttl_ms = params.granted_ttl_ms(protocol) as f64;
+    let takeover_ms = params.takeover_max_ms(protocol) as f64;
+    let renew_ms = params.timings(protocol).renew_interval_ms as f64;
+    let trip_ms = params.net.network().one_way_max_us() as f64 / 1e3;
+    // Sealing takes a few trips, and two clocks of different rates measure the lease.
+    let drift_ms = 2.0 * params.clock_drift_ppm as f64 * (ttl_ms + takeover_ms) / 1e6;
+    let guard_ms = 150.0 + 10.0 * trip_ms + drift_ms;
+    // The lease is checked at the first request after the phase, which takes a moment to come.
+    let margin_ms = 50.0 + 2.0 * trip_ms + 1e3 / params.rate as f64;
+    let high_ms = (renew_ms - margin_ms).max(renew_ms / 2.0);
+    let low_ms = (ttl_ms + takeover_ms + guard_ms - pause_ms as f64).max(PHASE_MIN_MS);
+    (low_ms.min(high_ms), high_ms)
+}

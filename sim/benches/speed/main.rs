@@ -1,0 +1,124 @@
+//! How fast the engine is, beside others on the same message pattern: clients ask a leader, which asks a store and then
+//! answers. All in one run, one core, interleaved, so that the ratios hold on a noisy machine.
+//!
+//! `cargo bench --features peers` prints the table that the README quotes, with `-- --quick` in a tenth of the time. Without
+//! the feature turmoil is left out.
+
+mod heap;
+mod madsim_tcp;
+#[cfg(feature = "peers")]
+mod turmoil_tcp;
+
+use scenarios::{Params, scenario};
+use sim::run::{self, Options};
+use std::time::Instant;
+
+/// One measurement: how many messages were delivered, and the seconds that it took.
+type Measured = (u64, f64);
+
+/// A contestant.
+type Contestant<'a> = (&'static str, Box<dyn Fn() -> Measured + 'a>);
+
+fn timed(work: impl FnOnce() -> u64) -> Measured {
+    let started = Instant::now();
+    let messages = work();
+    (messages, started.elapsed().as_secs_f64())
+}
+
+fn main() {
+    // `cargo test --benches` runs this too; it should then only show that it runs.
+    let test = std::env::args().any(|a| a == "--test") || !std::env::args().any(|a| a == "--bench");
+    let quick = test || std::env::args().any(|a| a == "--quick");
+    let scale = if test {
+        100
+    } else if quick {
+        10
+    } else {
+        1
+    };
+    messages(scale, if quick { 1 } else { 5 });
+    runs(scale);
+}
+
+/// Delivered messages a second.
+fn messages(scale: u64, rounds: usize) {
+    let contestants: Vec<Contestant> = vec![
+        ("binary heap alone", Box::new(move || timed(|| heap::run(20_000_000 / scale)))),
+        ("fencepost, history and judge on", Box::new(move || engine(40_000 / scale))),
+        ("madsim TCP", Box::new(move || timed(|| madsim_tcp::run(400_000 / scale)))),
+        #[cfg(feature = "peers")]
+        ("turmoil TCP", Box::new(move || timed(|| turmoil_tcp::run(60_000 / scale)))),
+    ];
+    let mut rates = vec![Vec::new(); contestants.len()];
+    for _ in 0..rounds {
+        for (place, (_, contestant)) in contestants.iter().enumerate() {
+            let (messages, seconds) = contestant();
+            rates[place].push(messages as f64 / seconds);
+        }
+    }
+    let medians: Vec<f64> = rates
+        .iter_mut()
+        .map(|rates| {
+            rates.sort_by(f64::total_cmp);
+            rates[rates.len() / 2]
+        })
+        .collect();
+    println!("| engine | messages/s, median of {rounds} | fencepost is |");
+    println!("|---|---:|---:|");
+    for (place, (name, _)) in contestants.iter().enumerate() {
+        println!("| {name} | {:.2} M | {:.1} × |", medians[place] / 1e6, medians[1] / medians[place]);
+    }
+}
+
+/// The engine at a high rate: what counts is delivered datagrams and segments, everything switched on.
+fn engine(duration_ms: u64) -> Measured {
+    let params = Params { rate: 50_000, duration_ms: Some(duration_ms.max(3_000)), ..Params::default() };
+    let plan = steady(&params, "redis-fenced");
+    timed(|| run::run(&plan, Options::default()).expect("the plan runs").judgement.metrics.messages)
+}
+
+fn steady(params: &Params, protocol: &str) -> scenarios::Plan {
+    let protocol = protocols::election::find(protocol).expect("a known protocol");
+    let scenario = scenario::find("steady").expect("a known scenario");
+    scenario.compile(params, protocol, 42).expect("the parameters make sense")
+}
+
+/// Whole runs: virtual time over real time, and memory.
+fn runs(scale: u64) {
+    println!("\n| run | virtual s | real s | × real time | peak memory |");
+    println!("|---|---:|---:|---:|---:|");
+    for (rate, seconds) in [(5_000, 60), (5_000, 600), (50_000, 60), (50_000, 600)] {
+        let duration_ms = (seconds * 1_000 / scale).max(3_000);
+        let params = Params { nodes: 9, rate, duration_ms: Some(duration_ms), ..Params::default() };
+        let plan = steady(&params, "etcd-election");
+        let (_, real) = timed(|| run::run(&plan, Options::default()).expect("the plan runs").facts.events.unwrap_or(0));
+        let virtual_s = duration_ms as f64 / 1e3;
+        println!(
+            "| steady, 9 nodes, {rate} requests/s | {virtual_s:.0} | {real:.2} | {:.0} | {} |",
+            virtual_s / real,
+            resident()
+        );
+    }
+    let params = Params::default();
+    let gc_pause = scenario::find("gc-pause").expect("a known scenario");
+    for protocol in ["redis-fenced", "etcd-election"] {
+        let protocol = protocols::election::find(protocol).expect("a known protocol");
+        let plan = gc_pause.compile(&params, protocol, 42).expect("the parameters make sense");
+        let (_, real) = timed(|| run::run(&plan, Options::default()).expect("the plan runs").facts.events.unwrap_or(0));
+        let virtual_s = plan.duration_ms as f64 / 1e3;
+        println!(
+            "| gc-pause, {}, defaults | {virtual_s:.0} | {real:.3} | {:.0} | {} |",
+            protocol.name,
+            virtual_s / real,
+            resident()
+        );
+    }
+}
+
+/// Resident memory now, where the system says it.
+fn resident() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:"));
+    let kib: Option<f64> = line.and_then(|l| l.trim().trim_end_matches(" kB").trim().parse().ok());
+    kib.map_or("?".to_owned(), |kib| format!("{:.0} MiB", kib / 1024.0))
+}

@@ -1,0 +1,279 @@
+//! The arguments. Their names are a contract; names may be added.
+
+#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
+
+use super::parse;
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use protocols::election::Protocol;
+use scenarios::{
+    Params,
+    params::{PROFILES, Profile},
+};
+use std::{ops::Range, path::PathBuf};
+
+/// Can two leaders ever take effect, and for how long does nobody lead? Fencepost runs real election and fencing code in
+/// a simulated world, breaks that world, and judges what the protected resource accepted. A seed replays bit for bit.
+#[derive(Parser, Debug)]
+#[command(name = "fencepost", version, max_term_width = 100)]
+#[command(
+    after_help = "Try:  fencepost scenario gc-pause --seed 42\n      fencepost scenario gc-pause --seed 42 --fencing off\n\n\
+    Exit codes: 0 held, 1 safety violated, 2 vacuous, 3 liveness violated, 4 not deterministic,\n\
+    5 replay of another build refused, 64 wrong arguments or input, 70 the harness itself failed"
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Compile a scenario's plan, run it, judge it
+    #[command(after_help = "Example:  fencepost scenario partition --protocol redis-naive --seed 7")]
+    Scenario(ScenarioArgs),
+    /// What there is, a line each
+    #[command(after_help = "Example:  fencepost list scenarios")]
+    List {
+        /// What to list; everything when it is left out
+        what: Option<Listing>,
+    },
+    /// Print a scenario's plan as JSON and run nothing
+    #[command(after_help = "Example:  fencepost plan gc-pause --seed 42 > plan.json")]
+    Plan(ScenarioArgs),
+    /// Run a plan or a capsule again
+    #[command(after_help = "Example:  fencepost replay target/fencepost/partition/redis-naive/7/capsule.json")]
+    Replay {
+        /// The file; `-` reads standard input
+        file: PathBuf,
+        /// Refuse a capsule of another build (exit 5)
+        #[arg(long)]
+        strict: bool,
+        /// Write no artifacts when the run fails
+        #[arg(long)]
+        no_artifacts: bool,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Judge a history from anywhere: a real run, a store's log
+    #[command(after_help = "Example:  fencepost check history.jsonl")]
+    Check {
+        /// JSON lines; `-` reads standard input
+        history: PathBuf,
+        #[command(flatten)]
+        show: ShowArgs,
+    },
+    /// Run plans twice in one process and once in a fresh one, and compare
+    #[command(after_help = "Example:  fencepost determinism gc-pause --seeds 0..10 --protocol all")]
+    Determinism {
+        /// Scenarios; all of them when none is named
+        names: Vec<String>,
+        /// Seeds A..B, B excluded
+        #[arg(long, value_parser = parse::seeds, default_value = "0..5", value_name = "A..B")]
+        seeds: Range<u64>,
+        /// Protocols, with commas, or `all`
+        #[arg(long, default_value = "all", value_name = "P,…")]
+        protocol: String,
+        #[command(flatten)]
+        shared: SharedArgs,
+    },
+    /// Run many seeds on all cores, each held to what its protocol promises
+    #[command(after_help = "Example:  fencepost sweep all --seeds 0..1000 --protocol all")]
+    Sweep {
+        /// Scenarios, or `all`
+        names: Vec<String>,
+        /// Seeds A..B, B excluded
+        #[arg(long, value_parser = parse::seeds, value_name = "A..B")]
+        seeds: Range<u64>,
+        /// Protocols, with commas, or `all`
+        #[arg(long, default_value = "all", value_name = "P,…")]
+        protocol: String,
+        /// Runs at a time; as many as there are cores when it is left out
+        #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+        jobs: Option<u16>,
+        /// Do only this part of the runs, for several machines
+        #[arg(long, value_parser = parse::shard, value_name = "I/N")]
+        shard: Option<(u64, u64)>,
+        #[command(flatten)]
+        shared: SharedArgs,
+    },
+    /// Draw the plots as SVG and PNG
+    Plot {
+        /// Which plot
+        #[command(subcommand)]
+        plot: Plot,
+    },
+}
+
+/// The plots.
+#[derive(Subcommand, Debug)]
+pub enum Plot {
+    /// Failover time against the lease's time to live, and failovers that pauses cause
+    #[command(after_help = "Example:  fencepost plot ttl-sweep --seeds 0..200 --out target/plots")]
+    TtlSweep {
+        /// Times to live, with commas
+        #[arg(long, default_value = "1s,3s,10s,30s", value_delimiter = ',', value_parser = parse::duration_ms)]
+        ttl: Vec<u64>,
+        /// Protocols, with commas, or `all`
+        #[arg(long, default_value = "redis-lease,redis-fenced,etcd-election", value_name = "P,…")]
+        protocol: String,
+        /// Seeds A..B per point, B excluded
+        #[arg(long, value_parser = parse::seeds, default_value = "0..200", value_name = "A..B")]
+        seeds: Range<u64>,
+        /// Where the pictures and the figures go
+        #[arg(long, default_value = "target/fencepost/plots")]
+        out: PathBuf,
+        /// Runs at a time; as many as there are cores when it is left out
+        #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+        jobs: Option<u16>,
+        #[command(flatten)]
+        show: ShowArgs,
+    },
+}
+
+/// What `list` lists.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Listing {
+    /// Stories
+    Scenarios,
+    /// Election protocols
+    Protocols,
+    /// What can go wrong
+    Faults,
+    /// What must hold
+    Invariants,
+    /// Known bugs that can be switched on
+    Bugs,
+}
+
+/// One scenario, one protocol, one seed.
+#[derive(ClapArgs, Debug)]
+pub struct ScenarioArgs {
+    /// The scenario; see `fencepost list scenarios`
+    pub name: String,
+    /// The election protocol
+    #[arg(long, value_parser = parse::protocol, default_value = "etcd-election", value_name = "P")]
+    pub protocol: &'static Protocol,
+    /// Decides everything that is left open; drawn, and printed, when it is left out
+    #[arg(long, value_parser = parse::seed, value_name = "N", allow_hyphen_values = true)]
+    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub shared: SharedArgs,
+}
+
+/// What `scenario`, `plan`, `sweep` and `determinism` share.
+#[derive(ClapArgs, Debug)]
+pub struct SharedArgs {
+    /// Candidates
+    #[arg(long, value_parser = clap::value_parser!(u16), default_value_t = 3, value_name = "N")]
+    nodes: u16,
+    /// Length of the run; as long as the scenario needs when it is left out
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    duration: Option<u64>,
+    /// Time to live of the lease to ask for
+    #[arg(long, value_parser = parse::duration_ms, default_value = "3s", value_name = "D", allow_hyphen_values = true)]
+    lease_ttl: u64,
+    /// From one renewal to the next; a third of the lease when it is left out
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    renew_interval: Option<u64>,
+    /// How long one request to the coordination service may take; a third of the lease, at most 1 s, when left out
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    request_timeout: Option<u64>,
+    /// For protocols in which nodes elect among themselves; no protocol has one yet
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, hide = true)]
+    election_timeout: Option<u64>,
+    /// Switch one known bug on; there are none yet
+    #[arg(long, value_name = "ID", hide = true)]
+    bug: Option<String>,
+    /// Wall clocks are up to so far off, either way
+    #[arg(long, value_parser = parse::duration_ms, default_value = "200ms", value_name = "D", allow_hyphen_values = true)]
+    clock_skew: u64,
+    /// Clocks run up to so many parts per million fast or slow
+    #[arg(long, default_value_t = 100, value_name = "PPM")]
+    clock_drift: u64,
+    /// Requests a second to the sequencer
+    #[arg(long, default_value_t = 1_000, value_name = "N")]
+    rate: u64,
+    /// How long the scenario's pause lasts; the scenario's own choice when it is left out
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    pause: Option<u64>,
+    /// Does the store check tokens?
+    #[arg(long, action = clap::ArgAction::Set, value_parser = parse::on_off, default_value = "on", value_name = "on|off")]
+    fencing: bool,
+    /// The network: lan, ideal, wan or lossy
+    #[arg(long, value_parser = parse::network, default_value = PROFILES[0].name, value_name = "PROFILE")]
+    net: &'static Profile,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Where things go.
+#[derive(ClapArgs, Debug)]
+pub struct OutputArgs {
+    #[command(flatten)]
+    pub show: ShowArgs,
+    /// Where artifacts go [default: target/fencepost]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write everything that happens to this file, a line each
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+}
+
+/// How much is printed.
+#[derive(ClapArgs, Debug)]
+pub struct ShowArgs {
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    pub json: bool,
+    /// Print only the verdict
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+impl SharedArgs {
+    /// The parameters that scenarios take.
+    ///
+    /// # Errors
+    /// One sentence about an option that nothing here understands yet.
+    pub fn params(&self) -> Result<Params, String> {
+        if self.election_timeout.is_some() {
+            return Err(
+                "--election-timeout is for protocols in which nodes elect among themselves, and there is none yet; \
+                        a lease has --lease-ttl and --renew-interval"
+                    .to_owned(),
+            );
+        }
+        if let Some(id) = &self.bug {
+            return Err(format!("there is no bug `{id}` to switch on; `fencepost list bugs` shows those there are"));
+        }
+        Ok(Params {
+            nodes: self.nodes,
+            duration_ms: self.duration,
+            lease_ttl_ms: self.lease_ttl,
+            renew_interval_ms: self.renew_interval,
+            request_timeout_ms: self.request_timeout,
+            clock_skew_ms: self.clock_skew,
+            clock_drift_ppm: self.clock_drift,
+            rate: self.rate,
+            pause_ms: self.pause,
+            fencing: self.fencing,
+            net: self.net,
+            ..Params::default()
+        })
+    }
+}
+
+/// What is wrong with the arguments, in one sentence, without clap's usage block.
+pub fn one_sentence(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let first = text.lines().find(|l| !l.trim().is_empty()).unwrap_or_default();
+    let first = first.trim_start_matches("error: ");
+    // A value that our own parser refused: its sentence says it all.
+    let own = first.split_once("': ").filter(|_| first.starts_with("invalid value"));
+    let sentence = own.map_or(first, |(_, sentence)| sentence).trim();
+    // clap lists what is missing, and what it would suggest, on lines of their own.
+    let more: Vec<&str> = text.lines().skip(1).map(str::trim).take_while(|l| !l.starts_with("Usage")).collect();
+    let more: Vec<&str> = more.into_iter().filter(|l| !l.is_empty() && !l.starts_with("For more")).collect();
+    if more.is_empty() { sentence.to_owned() } else { format!("{sentence} {}", more.join(" ")) }
+}

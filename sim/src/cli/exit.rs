@@ -1,0 +1,39 @@
+//! How a command ends.
+
+use std::fmt;
+
+/// Wrong arguments or unreadable input.
+pub const USAGE: u8 = 64;
+/// The harness itself failed.
+pub const HARNESS: u8 = 70;
+/// Not deterministic.
+pub const NOT_DETERMINISTIC: u8 = 4;
+/// Replay of another build refused.
+pub const OTHER_BUILD: u8 = 5;
+
+/// Why a command ended early: one sentence and an exit code.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stop {
+    /// The exit code.
+    pub code: u8,
+    /// What is wrong and what would be right.
+    pub why: String,
+}
+
+impl Stop {
+    /// The user's input is at fault.
+    pub fn usage(why: impl Into<String>) -> Self {
+        Stop { code: USAGE, why: why.into() }
+    }
+
+    /// The harness is at fault.
+    pub fn harness(why: impl Into<String>) -> Self {
+        Stop { code: HARNESS, why: why.into() }
+    }
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&self.why)
+    }
+}

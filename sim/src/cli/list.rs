@@ -1,0 +1,46 @@
+//! `list`: what there is, a line each with one sentence.
+
+use super::{args::Listing, output::print};
+use protocols::{election, types::SECOND};
+use reports::invariant;
+use scenarios::{fault, scenario};
+
+/// Lists one kind of thing, or everything.
+pub fn run(what: Option<Listing>) {
+    let all = [Listing::Scenarios, Listing::Protocols, Listing::Faults, Listing::Invariants, Listing::Bugs];
+    let listed: &[Listing] = what.as_ref().map_or(&all, std::slice::from_ref);
+    let mut text = String::new();
+    for listing in listed {
+        if what.is_none() {
+            text += &format!("{}{:?}\n", if text.is_empty() { "" } else { "\n" }, listing).to_lowercase();
+        }
+        let rows = rows(*listing);
+        let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        let indent = if what.is_none() { "  " } else { "" };
+        if rows.is_empty() {
+            text += &format!("{indent}none yet\n");
+        }
+        for (name, about) in rows {
+            text += &format!("{indent}{name:width$}  {about}\n");
+        }
+    }
+    print(&text);
+}
+
+fn rows(listing: Listing) -> Vec<(String, String)> {
+    let plain = |name: &str, about: &str| (name.to_owned(), about.to_owned());
+    match listing {
+        Listing::Scenarios => scenario::ALL.iter().map(|s| plain(s.name, s.about)).collect(),
+        Listing::Protocols => {
+            let about = |p: &&election::Protocol| {
+                let token = if p.tokened { "token" } else { "no token" };
+                let ttl = p.default_lease_ttl / SECOND;
+                (p.name.to_owned(), format!("{} ({token}; default lease {ttl} s)", p.about))
+            };
+            election::ALL.iter().map(about).collect()
+        }
+        Listing::Faults => fault::KINDS.iter().map(|(name, about)| plain(name, about)).collect(),
+        Listing::Invariants => invariant::ALL.iter().map(|i| plain(i.name, i.about)).collect(),
+        Listing::Bugs => Vec::new(),
+    }
+}

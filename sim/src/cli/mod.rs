@@ -1,0 +1,138 @@
+//! The `fencepost` command: one file per command that does more than call another crate.
+
+pub mod args;
+mod check;
+mod exit;
+mod list;
+mod one_run;
+mod output;
+mod parse;
+mod plot;
+mod replay;
+mod scenario;
+mod suggest;
+mod sweep;
+
+use args::{Cli, Command, Plot, SharedArgs, ShowArgs};
+use clap::{Parser, error::ErrorKind};
+use exit::{NOT_DETERMINISTIC, Stop, USAGE};
+use one_run::default_out;
+use output::{Show, print};
+use protocols::election::Protocol;
+use scenarios::Scenario;
+use std::{ffi::OsString, io::Write, num::NonZero, ops::Range};
+
+/// Runs the command line; the exit code is a contract.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
+    match dispatch(cli.command) {
+        Ok(code) => code,
+        Err(stop) => {
+            let _ = writeln!(std::io::stderr(), "fencepost: {stop}");
+            stop.code
+        }
+    }
+}
+
+/// Help and version go to standard output and are no error; everything else is one sentence.
+fn refuse(error: &clap::Error) -> u8 {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            print(&error.to_string());
+            0
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = write!(std::io::stderr(), "{error}");
+            USAGE
+        }
+        _ => {
+            let _ = writeln!(std::io::stderr(), "fencepost: {}", args::one_sentence(error));
+            USAGE
+        }
+    }
+}
+
+impl From<&ShowArgs> for Show {
+    fn from(args: &ShowArgs) -> Show {
+        Show { json: args.json, quiet: args.quiet }
+    }
+}
+
+fn dispatch(command: Command) -> Result<u8, Stop> {
+    match command {
+        Command::Scenario(args) => scenario::run(&args),
+        Command::Plan(args) => scenario::print_plan(&args),
+        Command::List { what } => {
+            list::run(what);
+            Ok(0)
+        }
+        Command::Replay { file, strict, no_artifacts, output } => replay::run(&file, strict, no_artifacts, &output),
+        Command::Check { history, show } => check::run(&history, (&show).into()),
+        Command::Determinism { names, seeds, protocol, shared } => determinism(&names, seeds, &protocol, &shared),
+        Command::Sweep { names, seeds, protocol, jobs, shard, shared } => {
+            let params = shared.params().map_err(Stop::usage)?;
+            let work = crate::sweep::Sweep {
+                scenarios: parse::scenarios(&names).map_err(Stop::usage)?,
+                protocols: parse::protocols(&protocol).map_err(Stop::usage)?,
+                seeds,
+                params: &params,
+                shard: shard.unwrap_or((1, 1)),
+                jobs: jobs_or_cores(jobs),
+            };
+            let out = shared.output.out.clone().unwrap_or_else(default_out);
+            if shared.output.trace.is_some() {
+                return Err(Stop::usage("--trace is for one run; a failing run of a sweep leaves its trace.txt"));
+            }
+            let kept = sweep::run(&work, (&shared.output.show).into(), &out)?;
+            Ok(u8::from(!kept))
+        }
+        Command::Plot { plot: Plot::TtlSweep { ttl, protocol, seeds, out, jobs, show } } => {
+            let protocols = parse::protocols(&protocol).map_err(Stop::usage)?;
+            plot::ttl_sweep(&ttl, &protocols, seeds, &out, jobs_or_cores(jobs), (&show).into())?;
+            Ok(0)
+        }
+    }
+}
+
+/// As many jobs as were asked for, or as there are cores.
+fn jobs_or_cores(jobs: Option<u16>) -> usize {
+    jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, NonZero::get), usize::from)
+}
+
+fn determinism(names: &[String], seeds: Range<u64>, protocol: &str, shared: &SharedArgs) -> Result<u8, Stop> {
+    let scenarios: Vec<&Scenario> = parse::scenarios(names).map_err(Stop::usage)?;
+    let protocols: Vec<&Protocol> = parse::protocols(protocol).map_err(Stop::usage)?;
+    let program = std::env::current_exe().map_err(|e| Stop::harness(format!("cannot find this executable: {e}")))?;
+    let (params, show) = (shared.params().map_err(Stop::usage)?, Show::from(&shared.output.show));
+    let mut plans = Vec::new();
+    for scenario in scenarios {
+        for protocol in &protocols {
+            for seed in seeds.clone() {
+                plans.push(scenario.compile(&params, protocol, seed).map_err(Stop::usage)?);
+            }
+        }
+    }
+    let (total, mut differing) = (plans.len(), Vec::new());
+    for plan in plans {
+        let name = format!("{} {} seed {}", plan.scenario, plan.protocol, plan.seed);
+        match crate::determinism::check(&plan, &program).map_err(|e| Stop::harness(format!("{name}: {e}")))? {
+            crate::determinism::Check::Same { trace_hash } => show.banner(&format!("{name}: {trace_hash}")),
+            crate::determinism::Check::Differs { what, where_ } => {
+                if !show.json {
+                    print(&format!("{name}: {what}\n{where_}"));
+                }
+                differing.push(name);
+            }
+        }
+    }
+    if show.json {
+        let report = serde_json::json!({ "schema": 1, "plans": total, "differing": differing });
+        print(&serde_json::to_string_pretty(&report).unwrap_or_default());
+    } else {
+        print(&format!("{total} plans, three runs each: {} gave different traces", differing.len()));
+    }
+    Ok(if differing.is_empty() { 0 } else { NOT_DETERMINISTIC })
+}

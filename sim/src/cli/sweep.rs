@@ -1,0 +1,141 @@
+//! `sweep`: many seeds, a progress bar, a table, artifacts for each failure.
+
+use super::{
+    exit::Stop,
+    output::{Show, print},
+};
+use crate::{
+    artifacts,
+    identity::identity,
+    sweep::{Cell, Failure, Outcome, Sweep},
+};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::json;
+use std::{path::Path, time::Instant};
+
+/// Artifacts are written for so many failures; the others are listed.
+const ARTIFACTS_MAX: usize = 20;
+
+/// Runs the sweep; true when every promise was kept.
+///
+/// # Errors
+/// The parameters make no sense, or a file could not be written.
+pub fn run(sweep: &Sweep, show: Show, out: &Path) -> Result<bool, Stop> {
+    let total = sweep.runs();
+    let bar = ProgressBar::new(total);
+    bar.set_draw_target(if show.progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {per_sec}, {eta} left, {msg}");
+    bar.set_style(style.map_err(|e| Stop::harness(e.to_string()))?);
+    bar.set_message("0 failures");
+    let failures = std::sync::atomic::AtomicU64::new(0);
+    let started = Instant::now();
+    let mut outcome = sweep
+        .run(|failed| {
+            if failed {
+                let so_far = failures.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+                bar.set_message(format!("{so_far} failures"));
+            }
+            bar.inc(1);
+        })
+        .map_err(Stop::usage)?;
+    let seconds = started.elapsed().as_secs_f64();
+    bar.finish_and_clear();
+    save(&mut outcome, sweep, seconds, out)?;
+    let per_core = total as f64 / seconds / sweep.jobs as f64;
+    if show.json {
+        print(&summary(&outcome, sweep, seconds));
+    } else {
+        if !show.quiet {
+            print(&table(&outcome.cells));
+        }
+        for failure in outcome.failures.iter().take(ARTIFACTS_MAX) {
+            print(&format!(
+                "FAILED {} {} seed {}: {}\n  {}",
+                failure.scenario, failure.protocol, failure.seed, failure.why, failure.repro
+            ));
+        }
+        if outcome.failures.len() > ARTIFACTS_MAX {
+            print(&format!("… and {} more, in {}", outcome.failures.len() - ARTIFACTS_MAX, out.display()));
+        }
+        print(&format!(
+            "{total} runs, {} broke a promise; {per_core:.1} runs a second and core; summary in {}",
+            outcome.failures.len(),
+            out.join("summary.json").display()
+        ));
+    }
+    Ok(outcome.failures.is_empty())
+}
+
+fn save(outcome: &mut Outcome, sweep: &Sweep, seconds: f64, out: &Path) -> Result<(), Stop> {
+    std::fs::create_dir_all(out).map_err(|e| Stop::usage(format!("cannot make {}: {e}", out.display())))?;
+    for failure in outcome.failures.iter_mut().take(ARTIFACTS_MAX) {
+        if let Some(plan) = failure.plan.as_ref().filter(|_| failure.verdict != "harness") {
+            let folder = artifacts::write(out, plan, &failure.trace_hash).map_err(Stop::harness)?;
+            failure.artifacts = Some(folder.display().to_string());
+        }
+    }
+    let line = |failure: &Failure| serde_json::to_string(failure).unwrap_or_default() + "\n";
+    let lines: String = outcome.failures.iter().map(line).collect();
+    artifacts::save(&out.join("failures.ndjson"), &lines).map_err(Stop::usage)?;
+    artifacts::save(&out.join("summary.json"), &(summary(outcome, sweep, seconds) + "\n")).map_err(Stop::usage)
+}
+
+fn summary(outcome: &Outcome, sweep: &Sweep, seconds: f64) -> String {
+    let identity = identity();
+    let runs: u64 = outcome.cells.iter().map(|c| c.runs).sum();
+    let summary = json!({
+        "schema": 1,
+        "version": identity.version,
+        "commit": identity.commit,
+        "seeds": [sweep.seeds.start, sweep.seeds.end],
+        "shard": [sweep.shard.0, sweep.shard.1],
+        "fencing": sweep.params.fencing,
+        "runs": runs,
+        "failures": outcome.failures.len(),
+        "wall_s": seconds,
+        "jobs": sweep.jobs,
+        "runs_per_s_and_core": runs as f64 / seconds / sweep.jobs as f64,
+        "cells": outcome.cells,
+    });
+    serde_json::to_string_pretty(&summary).unwrap_or_default()
+}
+
+/// The cells as a table.
+fn table(cells: &[Cell]) -> String {
+    let head = ["scenario", "protocol", "promise", "runs", "pass", "safety", "fenced", "two believed", "failover ms"];
+    let count = |cell: &Cell, verdict: &str| cell.verdicts.get(verdict).copied().unwrap_or(0).to_string();
+    let rows = cells.iter().map(|cell| {
+        let failover = match (cell.failover_ms_p50, cell.failover_ms_p95) {
+            (Some(p50), Some(p95)) => format!("{p50:.0} (p95 {p95:.0})"),
+            _ => "–".to_owned(),
+        };
+        let believed = match cell.dual_belief_runs {
+            0 => "never".to_owned(),
+            runs => format!("{runs} runs, ≤ {:.0} ms", cell.dual_belief_ms_max),
+        };
+        let failed = if cell.failures > 0 { " ✗" } else { "" };
+        [
+            cell.scenario.clone(),
+            cell.protocol.clone(),
+            format!("{}{failed}", cell.promise),
+            cell.runs.to_string(),
+            count(cell, "pass"),
+            count(cell, "safety"),
+            cell.writes_fenced.to_string(),
+            believed,
+            failover,
+        ]
+    });
+    let rows: Vec<[String; 9]> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
+    let width = |column: usize| rows.iter().map(|r| r[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..head.len()).map(width).collect();
+    let line = |row: &[String; 9]| {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
+            let pad = " ".repeat(width - cell.chars().count());
+            // Numbers to the right, words to the left.
+            if (3..=6).contains(&column) { format!("{pad}{cell}") } else { format!("{cell}{pad}") }
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    rows.iter().map(line).collect()
+}

@@ -1,0 +1,148 @@
+//! What each process of a plan is: candidates with their clients, the coordination service, the store, the load.
+
+use crate::{
+    service,
+    world::{Driver, env::SimEnv, with},
+};
+use protocols::{
+    candidate::{self, Port},
+    client::{self, Endpoint, Service},
+    core::{Core, Input},
+    election::{self, Protocol, Setup},
+    env::Env,
+    fence::store::Store,
+    history::Kind,
+    load::Client,
+    message::Message,
+    node::{Node, Place},
+    types::{MILLISECOND, NodeId, SECOND},
+};
+use scenarios::{plan::Plan, streams};
+use std::{future::Future, pin::Pin, sync::Arc};
+use tokio::sync::mpsc;
+
+/// What a process's first task runs.
+pub type Main = Box<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+
+/// The processes of a plan.
+pub struct Fleet {
+    plan: Arc<Plan>,
+    protocol: &'static Protocol,
+    service: service::State,
+}
+
+/// Where a driven core's messages and history go in the simulation.
+struct SimPort(NodeId);
+
+impl Port for SimPort {
+    fn send(&mut self, to: NodeId, message: Message) {
+        with(|world| world.send(self.0, to, message));
+    }
+    fn record(&mut self, kind: Kind) {
+        with(|world| world.record(kind));
+    }
+}
+
+impl Fleet {
+    /// The fleet of `plan`.
+    ///
+    /// # Errors
+    /// The plan names a protocol that there is not.
+    pub fn new(plan: Arc<Plan>) -> Result<Self, String> {
+        let protocol = election::find(&plan.protocol).ok_or_else(|| format!("no protocol `{}`", plan.protocol))?;
+        Ok(Fleet { plan, protocol, service: service::State::new(protocol.service) })
+    }
+
+    /// Starts a process. Gives back its first task, if it has any; what is only a core is stepped by the world.
+    pub fn start(&self, node: NodeId) -> Option<Main> {
+        let candidates = self.plan.candidates.len();
+        match node.index() {
+            index if index < candidates => Some(self.candidate(node)),
+            index if index == candidates => Some(self.service_host(node)),
+            index if index == candidates + 1 => {
+                with(|world| match world.has_core(node) {
+                    // Its disk has survived; so has what it is.
+                    true => world.input(node, Input::Start),
+                    false => world.set_core(node, Box::new(Store::new(self.plan.fencing))),
+                });
+                None
+            }
+            index => self.client(node, index - candidates - 2),
+        }
+    }
+
+    fn service_host(&self, node: NodeId) -> Main {
+        let (state, port) = (self.service.clone(), self.protocol.service.port());
+        Box::new(move || Box::pin(state.clone().serve(SimEnv { node }, port)))
+    }
+
+    fn client(&self, node: NodeId, index: usize) -> Option<Main> {
+        let load = self.plan.load;
+        let interval = SECOND * u64::from(load.clients) / load.rate;
+        let mut random = streams::stream(self.plan.seed, &format!("workload/{index}"));
+        let phase = rand_core::RngCore::next_u64(&mut random) % interval.max(1);
+        let candidates = self.plan.candidates.len() as u16;
+        let core = move || {
+            let starts = with(|world| world.process(node).starts) - 1;
+            Box::new(Client::new(node, candidates, interval, phase, starts))
+        };
+        if with(|world| world.driver()) == Driver::Inline {
+            let core = core();
+            with(|world| world.set_core(node, core));
+            return None;
+        }
+        Some(Box::new(move || Box::pin(drive(SimEnv { node }, core(), None))))
+    }
+
+    fn candidate(&self, node: NodeId) -> Main {
+        let (plan, protocol) = (self.plan.clone(), self.protocol);
+        Box::new(move || {
+            let env = SimEnv { node };
+            let core = candidate_core(&plan, protocol, env);
+            let endpoint = Endpoint { host: protocol.service.name().to_owned(), port: protocol.service.port() };
+            Box::pin(run_candidate(env, core, protocol.service, endpoint))
+        })
+    }
+}
+
+fn candidate_core(plan: &Plan, protocol: &Protocol, env: SimEnv) -> Box<dyn Core> {
+    let timings = election::Timings {
+        lease_ttl: plan.timings.lease_ttl_ms * MILLISECOND,
+        renew_interval: plan.timings.renew_interval_ms * MILLISECOND,
+        request_timeout: plan.timings.request_timeout_ms * MILLISECOND,
+    };
+    let names = plan.candidates.iter().map(|c| c.name.clone()).collect();
+    let elector = (protocol.elector)(Setup { node: env.node, names, timings, nonce: env.random() });
+    let starts = with(|world| world.process(env.node).starts) - 1;
+    let store = NodeId(plan.candidates.len() as u16 + 1);
+    let place = Place { node: env.node, store, starts, tick: plan.load.tick_ms * MILLISECOND };
+    Box::new(Node::new(place, elector))
+}
+
+async fn run_candidate(env: SimEnv, core: Box<dyn Core>, service: Service, endpoint: Endpoint) {
+    let (outputs, requests) = mpsc::unbounded_channel();
+    if with(|world| world.driver()) == Driver::Inline {
+        with(|world| {
+            world.set_service(env.node, outputs);
+            world.set_core(env.node, core);
+        });
+        let deliver = move |input| with(|world| world.input(env.node, Input::Service(Box::new(input))));
+        client::run(env, service, endpoint, requests, deliver).await;
+    } else {
+        let deliver = move |input| with(|world| world.input(env.node, Input::Service(Box::new(input))));
+        env.spawn_detached(async move { client::run(env, service, endpoint, requests, deliver).await });
+        drive(env, core, Some(outputs)).await;
+    }
+    // A process does not end by itself.
+    std::future::pending::<()>().await;
+}
+
+async fn drive(
+    env: SimEnv,
+    core: Box<dyn Core>,
+    service: Option<mpsc::UnboundedSender<protocols::elector::ServiceOutput>>,
+) {
+    let (sender, inputs) = mpsc::unbounded_channel();
+    with(|world| world.set_inputs(env.node, sender));
+    candidate::drive(env, SimPort(env.node), core, service, inputs).await;
+}

@@ -1,0 +1,80 @@
+//! One run: a plan goes in, a judged run comes out. Every command that simulates comes through here.
+
+use crate::{
+    fleet::Fleet,
+    host,
+    recorder::Recorder,
+    world::{Driver, Finished, World},
+};
+use protocols::history::Header;
+use reports::{Judgement, json::RunFacts, timeline::Highlights};
+use scenarios::plan::Plan;
+use std::{io::Write, sync::Arc, time::Instant};
+
+/// What a run is to leave behind, beside the verdict.
+#[derive(Default)]
+pub struct Options {
+    /// How cores are stepped.
+    pub driver: Driver,
+    /// Collect what the text report shows.
+    pub timeline: bool,
+    /// Write the history here, as JSON lines.
+    pub history: Option<Box<dyn Write + Send>>,
+    /// Write the trace's text here, a line per event.
+    pub trace: Option<Box<dyn Write + Send>>,
+}
+
+/// A run that was judged.
+pub struct Run {
+    /// What was run.
+    pub plan: Arc<Plan>,
+    /// What the judge was told of it.
+    pub header: Header,
+    /// Hash, events, times.
+    pub facts: RunFacts,
+    /// The verdict, invariants and figures.
+    pub judgement: Judgement,
+    /// What the text report shows, if it was asked for.
+    pub highlights: Option<Highlights>,
+}
+
+impl Run {
+    /// The hash over everything that happened.
+    pub fn trace_hash(&self) -> &str {
+        self.facts.trace_hash.as_deref().unwrap_or_default()
+    }
+}
+
+/// Executes `plan`, which is valid, in a thread of its own.
+///
+/// # Errors
+/// The harness or code under test panicked, or what the run was to leave behind could not be written.
+pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
+    let started = Instant::now();
+    let plan = Arc::new(plan.clone());
+    let header = plan.header();
+    let fleet = Fleet::new(plan.clone())?;
+    let make_world = {
+        let (plan, header) = (plan.clone(), header.clone());
+        move || {
+            let recorder = Recorder::new(&header, options.timeline, options.history);
+            World::new(&plan, options.driver, recorder, options.trace)
+        }
+    };
+    let finished = host::run(plan.seed, make_world, fleet)?;
+    let Finished { trace_hash, trace_error, events, recorder } = *finished;
+    if let Some(error) = trace_error {
+        return Err(format!("cannot write the trace: {error}"));
+    }
+    if let Some(history) = recorder.history {
+        history.finish().map_err(|e| format!("cannot write the history: {e}"))?;
+    }
+    let judgement = recorder.judge.finish();
+    let facts = RunFacts {
+        trace_hash: Some(trace_hash),
+        events: Some(events),
+        simulated_ms: Some(plan.duration_ms),
+        wall_ms: Some(started.elapsed().as_millis() as u64),
+    };
+    Ok(Run { plan, header, facts, judgement, highlights: recorder.highlights })
+}

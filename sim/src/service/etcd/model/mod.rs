@@ -1,0 +1,176 @@
+//! A pure model of one etcd member: state, and functions of (now, request) that answer and leave watch responses in an
+//! outbox.
+//!
+//! After etcd-io/etcd (read at v3.4.23 and v3.8.0-alpha.0): `server/storage/mvcc/kvstore_txn.go` (revisions),
+//! `server/etcdserver/txn/{range,put,delete,txn}.go` (what requests do), `server/etcdserver/api/v3rpc/{key,lease,watch}.go`
+//! (what is refused, in which words), `server/lease/lessor.go` (leases), `server/storage/mvcc/watchable_store.go`
+//! (watches). An empty store is at revision 1; a transaction that changes anything makes one revision.
+//!
+//! All of it survives a restart (etcd syncs its log before it answers), except the watches. Time is the member's monotonic
+//! clock, nanoseconds.
+
+mod check;
+mod kv;
+mod lease;
+mod txn;
+mod watch;
+
+pub use lease::{EXPIRY_SCAN, MAX_TTL_S, MIN_TTL_S, PROMOTION, Renewal};
+pub use watch::{RESYNC, StreamId, WatchCreate};
+
+use etcd_client::proto::{PbEvent, PbKeyValue, PbResponseHeader, PbWatchResponse};
+use lease::Lease;
+use std::collections::BTreeMap;
+use tonic::{Code, Status};
+
+/// Why etcd said no. Nothing was changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Error {
+    /// A request without a key.
+    EmptyKey,
+    /// `ignore_value` or `ignore_lease` on a key that does not exist, or an empty operation in a transaction.
+    KeyNotFound,
+    /// `ignore_value` and a value.
+    ValueProvided,
+    /// `ignore_lease` and a lease.
+    LeaseProvided,
+    /// More than 128 comparisons or operations in a transaction.
+    TooManyOps,
+    /// A transaction that writes a key twice.
+    DuplicateKey,
+    /// No such order or target to sort by.
+    InvalidSortOption,
+    /// The revision is compacted away.
+    Compacted,
+    /// The revision is yet to come.
+    FutureRevision,
+    /// No such lease.
+    LeaseNotFound,
+    /// A lease of that id exists.
+    LeaseExists,
+    /// A time to live beyond 9,000,000,000 s.
+    LeaseTtlTooLarge,
+}
+
+impl Error {
+    /// gRPC's code for it and etcd's words (`api/v3rpc/rpctypes/error.go`).
+    pub const fn words(self) -> (Code, &'static str) {
+        match self {
+            Error::EmptyKey => (Code::InvalidArgument, "etcdserver: key is not provided"),
+            Error::KeyNotFound => (Code::InvalidArgument, "etcdserver: key not found"),
+            Error::ValueProvided => (Code::InvalidArgument, "etcdserver: value is provided"),
+            Error::LeaseProvided => (Code::InvalidArgument, "etcdserver: lease is provided"),
+            Error::TooManyOps => (Code::InvalidArgument, "etcdserver: too many operations in txn request"),
+            Error::DuplicateKey => (Code::InvalidArgument, "etcdserver: duplicate key given in txn request"),
+            Error::InvalidSortOption => (Code::InvalidArgument, "etcdserver: invalid sort option"),
+            Error::Compacted => (Code::OutOfRange, "etcdserver: mvcc: required revision has been compacted"),
+            Error::FutureRevision => (Code::OutOfRange, "etcdserver: mvcc: required revision is a future revision"),
+            Error::LeaseNotFound => (Code::NotFound, "etcdserver: requested lease not found"),
+            Error::LeaseExists => (Code::FailedPrecondition, "etcdserver: lease already exists"),
+            Error::LeaseTtlTooLarge => (Code::OutOfRange, "etcdserver: too large lease TTL"),
+        }
+    }
+}
+
+impl From<Error> for Status {
+    fn from(error: Error) -> Status {
+        let (code, words) = error.words();
+        Status::new(code, words)
+    }
+}
+
+/// Keys in order.
+type Keys = BTreeMap<Vec<u8>, PbKeyValue>;
+
+/// The member's state.
+#[derive(Debug)]
+pub struct Model {
+    /// Of the last transaction that changed anything.
+    revision: i64,
+    /// Reads below this revision are refused.
+    compacted: i64,
+    keys: Keys,
+    /// The keys at revision `compacted`, from which `log` leads to `keys`.
+    base: Keys,
+    /// Every change since, in order; its key's `mod_revision` is the change's revision.
+    log: Vec<PbEvent>,
+    leases: BTreeMap<i64, Lease>,
+    /// Leases that were given an id by this store.
+    granted: i64,
+    /// Grows with every new leader; headers carry it.
+    raft_term: u64,
+    streams: BTreeMap<StreamId, watch::Stream>,
+    opened: StreamId,
+    outbox: Vec<(StreamId, PbWatchResponse)>,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Model {
+            revision: 1,
+            compacted: -1,
+            keys: Keys::new(),
+            base: Keys::new(),
+            log: Vec::new(),
+            leases: BTreeMap::new(),
+            granted: 0,
+            raft_term: 1,
+            streams: BTreeMap::new(),
+            opened: 0,
+            outbox: Vec::new(),
+        }
+    }
+}
+
+impl Model {
+    /// An empty store.
+    pub fn new() -> Self {
+        Model::default()
+    }
+
+    /// The store's revision.
+    pub const fn revision(&self) -> i64 {
+        self.revision
+    }
+
+    /// The process started and leads: every lease has its whole time to live again, plus an election timeout
+    /// (`lessor.Promote`); watches of the process before are gone.
+    pub fn promote(&mut self, now: u64) {
+        self.raft_term += 1;
+        self.streams.clear();
+        self.outbox.clear();
+        self.extend_leases(now);
+    }
+
+    /// What the watches have to say since the last call, in order.
+    pub fn take_watch_responses(&mut self) -> Vec<(StreamId, PbWatchResponse)> {
+        std::mem::take(&mut self.outbox)
+    }
+
+    /// A header as the API server fills it in.
+    fn header(&self, revision: i64) -> Option<PbResponseHeader> {
+        Some(PbResponseHeader { cluster_id: CLUSTER, member_id: MEMBER, revision, raft_term: self.raft_term })
+    }
+
+    fn header_now(&self) -> Option<PbResponseHeader> {
+        self.header(self.revision)
+    }
+}
+
+/// Ids as a real member would have them.
+const CLUSTER: u64 = 0xcdf8_181e_3227_8d01;
+const MEMBER: u64 = 0x8e9e_05c5_2164_694d;
+
+/// The header of an answer inside a transaction: nothing but the revision.
+fn bare_header(revision: i64) -> Option<PbResponseHeader> {
+    Some(PbResponseHeader { revision, ..PbResponseHeader::default() })
+}
+
+/// Is `key` in the range? An empty end means the one key, an end of one zero byte everything from `start` on.
+fn in_range(key: &[u8], start: &[u8], end: &[u8]) -> bool {
+    match end {
+        [] => key == start,
+        [0] => key >= start,
+        _ => key >= start && key < end,
+    }
+}

@@ -1,0 +1,42 @@
+//! Coordination services for the simulation: pure models, each served over its real wire protocol.
+
+pub mod etcd;
+pub mod redis;
+
+use protocols::{client::Service, env::Env};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A service's state. It outlives the process that serves it: both services make durable what they acknowledge.
+#[derive(Clone)]
+pub enum State {
+    /// Redis, with every write synced.
+    Redis(Arc<Mutex<redis::model::Model>>),
+    /// etcd.
+    Etcd(Arc<Mutex<etcd::model::Model>>),
+}
+
+impl State {
+    /// A service that was never used.
+    pub fn new(service: Service) -> Self {
+        match service {
+            Service::Redis => State::Redis(Arc::default()),
+            Service::Etcd => State::Etcd(Arc::default()),
+        }
+    }
+
+    /// Serves until the process ends.
+    pub async fn serve<E: Env>(self, env: E, port: u16) {
+        let served = match self {
+            State::Redis(model) => {
+                // What was never on disk is gone when the process comes back.
+                model.lock().unwrap_or_else(PoisonError::into_inner).restart();
+                redis::wire::serve(env, port, model).await
+            }
+            State::Etcd(model) => etcd::wire::serve(env, port, model).await,
+        };
+        // Nobody else listens on the port of a process of its own; without its service a world shows nothing.
+        if let Err(error) = served {
+            panic!("the service cannot be served: {error}");
+        }
+    }
+}

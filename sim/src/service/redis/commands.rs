@@ -1,0 +1,265 @@
+//! The commands on keys, and how a command is found.
+//!
+//! Reference: redis/redis 7.0.15, `src/server.c: processCommand, commandCheckExistence, commandCheckArity`,
+//! `src/t_string.c: setGenericCommand, parseExtendedStringArgumentsOrReply, incrDecrCommand`,
+//! `src/expire.c: expireGenericCommand, ttlGenericCommand`, `src/db.c: delGenericCommand, existsCommand`.
+
+use super::{
+    connection,
+    model::{Entry, Model, Session},
+    resp::Resp,
+};
+
+pub(super) const SYNTAX: &str = "ERR syntax error";
+pub(super) const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
+
+/// A command under way. Errors are the words of the reply.
+pub(super) struct Call<'a> {
+    pub(super) model: &'a mut Model,
+    pub(super) session: &'a mut Session,
+    pub(super) now_ms: i64,
+    /// The name that error replies use.
+    pub(super) name: &'static str,
+    /// Everything that was sent, the name first; as many as the command's arity asks for.
+    pub(super) args: &'a [Vec<u8>],
+}
+
+pub(super) type Outcome = Result<Resp, String>;
+
+/// A command: its name, how many arguments it takes with its own name (negative: at least so many), what it does.
+pub(super) struct Command {
+    pub(super) name: &'static str,
+    pub(super) arity: i32,
+    pub(super) run: fn(&mut Call) -> Outcome,
+}
+
+const fn command(name: &'static str, arity: i32, run: fn(&mut Call) -> Outcome) -> Command {
+    Command { name, arity, run }
+}
+
+const COMMANDS: [Command; 18] = [
+    command("set", -3, set),
+    command("get", 2, get),
+    command("del", -2, del),
+    command("exists", -2, exists),
+    command("incr", 2, incr),
+    command("expire", -3, |call| expire(call, 1000)),
+    command("pexpire", -3, |call| expire(call, 1)),
+    command("ttl", 2, |call| Ok(Resp::Integer(ttl(call, |ms| (ms + 500) / 1000)))),
+    command("pttl", 2, |call| Ok(Resp::Integer(ttl(call, |ms| ms)))),
+    command("flushall", -1, flushall),
+    command("eval", -3, connection::eval),
+    command("evalsha", -3, connection::evalsha),
+    command("ping", -1, connection::ping),
+    command("hello", -1, connection::hello),
+    command("select", 2, connection::select),
+    command("time", 1, connection::time),
+    command("client", -2, |call| subcommand(call, &connection::CLIENT)),
+    command("script", -2, |call| subcommand(call, &connection::SCRIPT)),
+];
+
+/// Finds and runs a command.
+pub(super) fn execute(model: &mut Model, session: &mut Session, now_ms: i64, args: &[Vec<u8>]) -> Resp {
+    let Some(name) = args.first() else { return Resp::Error("ERR no command".into()) };
+    let Some(command) = COMMANDS.iter().find(|command| command.name.as_bytes().eq_ignore_ascii_case(name)) else {
+        return Resp::Error(unknown(name, &args[1..]));
+    };
+    run(&mut Call { model, session, now_ms, name: command.name, args }, command).unwrap_or_else(Resp::Error)
+}
+
+fn run(call: &mut Call, command: &Command) -> Outcome {
+    let (count, arity) = (call.args.len(), command.arity.unsigned_abs() as usize);
+    call.name = command.name;
+    if if command.arity < 0 { count < arity } else { count != arity } {
+        return Err(wrong_arity(command.name));
+    }
+    (command.run)(call)
+}
+
+fn subcommand(call: &mut Call, commands: &[Command]) -> Outcome {
+    let name = &call.args[1];
+    let is = |command: &&Command| {
+        command.name.split_once('|').is_some_and(|(_, own)| own.as_bytes().eq_ignore_ascii_case(name))
+    };
+    match commands.iter().find(is) {
+        Some(command) => run(call, command),
+        None => Err(format!(
+            "ERR unknown subcommand '{}'. Try {} HELP.",
+            text(&name[..name.len().min(128)]),
+            call.name.to_uppercase()
+        )),
+    }
+}
+
+pub(super) fn wrong_arity(name: &str) -> String {
+    format!("ERR wrong number of arguments for '{name}' command")
+}
+
+fn unknown(name: &[u8], args: &[Vec<u8>]) -> String {
+    let mut quoted = String::new();
+    for arg in args {
+        if quoted.len() >= 128 {
+            break;
+        }
+        let room = 128 - quoted.len();
+        quoted += &format!("'{}' ", text(&arg[..arg.len().min(room)]));
+    }
+    format!("ERR unknown command '{}', with args beginning with: {quoted}", text(&name[..name.len().min(128)]))
+}
+
+/// For quoting in an error reply.
+pub(super) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// An integer the way Redis reads it: no sign but a minus, no leading zero, no blank (`src/util.c: string2ll`).
+pub(super) fn integer(bytes: &[u8]) -> Result<i64, String> {
+    let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);
+    let plain = bytes == b"0" || matches!(digits.first(), Some(b'1'..=b'9')) && digits.iter().all(u8::is_ascii_digit);
+    let value = if plain { std::str::from_utf8(bytes).ok().and_then(|text| text.parse().ok()) } else { None };
+    value.ok_or_else(|| NOT_AN_INTEGER.into())
+}
+
+fn invalid_expire(call: &Call) -> String {
+    format!("ERR invalid expire time in '{}' command", call.name)
+}
+
+fn get(call: &mut Call) -> Outcome {
+    let entry = call.model.get(call.session, call.now_ms, &call.args[1]);
+    Ok(entry.map_or(Resp::Nil, |entry| Resp::bulk(&entry.value)))
+}
+
+/// The options of `SET`. `NX` and `XX` exclude each other, and so do the ways to say when the key ends; the same option
+/// may come twice, and its last argument counts.
+#[derive(Default)]
+struct SetOptions<'a> {
+    only_new: bool,
+    only_old: bool,
+    reply_old: bool,
+    /// Which of `EX`, `PX`, `EXAT`, `PXAT`, `KEEPTTL`, and its argument.
+    ends: Option<(&'static str, &'a [u8])>,
+}
+
+impl<'a> SetOptions<'a> {
+    fn parse(args: &'a [Vec<u8>]) -> Result<Self, String> {
+        let mut options = SetOptions::default();
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            let is = |word: &str| arg.eq_ignore_ascii_case(word.as_bytes());
+            let ends = ["EX", "PX", "EXAT", "PXAT", "KEEPTTL"].into_iter().find(|word| is(word));
+            match ends {
+                None if is("NX") && !options.only_old => options.only_new = true,
+                None if is("XX") && !options.only_new => options.only_old = true,
+                None if is("GET") => options.reply_old = true,
+                Some(word) if options.ends.is_none_or(|(before, _)| before == word) => {
+                    let argument = if word == "KEEPTTL" { Some(&[][..]) } else { args.next().map(Vec::as_slice) };
+                    options.ends = Some((word, argument.ok_or(SYNTAX)?));
+                }
+                _ => return Err(SYNTAX.into()),
+            }
+        }
+        Ok(options)
+    }
+
+    /// When the key is to end, milliseconds since the Unix epoch; `None` if it is to have no end, or to keep its own.
+    fn expires_at_ms(&self, call: &Call) -> Result<Option<i64>, String> {
+        let Some((word, argument)) = self.ends.filter(|(word, _)| *word != "KEEPTTL") else { return Ok(None) };
+        let unit = if word.starts_with('E') { 1000 } else { 1 };
+        let base = if word.ends_with("AT") { 0 } else { call.now_ms };
+        let value = integer(argument)?;
+        let at = value.checked_mul(unit).and_then(|ms| ms.checked_add(base)).filter(|_| value > 0);
+        at.map(Some).ok_or_else(|| invalid_expire(call))
+    }
+}
+
+fn set(call: &mut Call) -> Outcome {
+    let (key, value) = (&call.args[1], &call.args[2]);
+    let options = SetOptions::parse(&call.args[3..])?;
+    let mut expires_at_ms = options.expires_at_ms(call)?;
+    let old = call.model.get(call.session, call.now_ms, key);
+    let old_reply = old.map_or(Resp::Nil, |entry| Resp::bulk(&entry.value));
+    if (options.only_new && old.is_some()) || (options.only_old && old.is_none()) {
+        return Ok(if options.reply_old { old_reply } else { Resp::Nil });
+    }
+    if let Some(("KEEPTTL", _)) = options.ends {
+        expires_at_ms = old.and_then(|entry| entry.expires_at_ms);
+    }
+    call.model.put(call.session, key, Entry { value: value.clone(), expires_at_ms });
+    Ok(if options.reply_old { old_reply } else { Resp::Status("OK") })
+}
+
+fn del(call: &mut Call) -> Outcome {
+    let gone = call.args[1..].iter().filter(|key| call.model.remove(call.session, call.now_ms, key)).count();
+    Ok(Resp::Integer(gone as i64))
+}
+
+fn exists(call: &mut Call) -> Outcome {
+    let there = call.args[1..].iter().filter(|key| call.model.get(call.session, call.now_ms, key).is_some());
+    Ok(Resp::Integer(there.count() as i64))
+}
+
+fn incr(call: &mut Call) -> Outcome {
+    let entry = call.model.get(call.session, call.now_ms, &call.args[1]);
+    let (value, expires_at_ms) = entry.map_or((&b"0"[..], None), |entry| (&entry.value, entry.expires_at_ms));
+    let value = integer(value)?.checked_add(1).ok_or("ERR increment or decrement would overflow")?;
+    let entry = Entry { value: value.to_string().into_bytes(), expires_at_ms };
+    call.model.put(call.session, &call.args[1], entry);
+    Ok(Resp::Integer(value))
+}
+
+/// `EXPIRE` and `PEXPIRE`, by how many milliseconds their unit is.
+fn expire(call: &mut Call, unit: i64) -> Outcome {
+    let (mut nx, mut xx, mut gt, mut lt) = (false, false, false, false);
+    for option in &call.args[3..] {
+        match option.to_ascii_lowercase().as_slice() {
+            b"nx" => nx = true,
+            b"xx" => xx = true,
+            b"gt" => gt = true,
+            b"lt" => lt = true,
+            _ => return Err(format!("ERR Unsupported option {}", text(option))),
+        }
+    }
+    if nx && (xx || gt || lt) {
+        return Err("ERR NX and XX, GT or LT options at the same time are not compatible".into());
+    }
+    if gt && lt {
+        return Err("ERR GT and LT options at the same time are not compatible".into());
+    }
+    let key = &call.args[1];
+    let at = integer(&call.args[2])?.checked_mul(unit).and_then(|ms| ms.checked_add(call.now_ms));
+    let at = at.ok_or_else(|| invalid_expire(call))?;
+    let Some(entry) = call.model.get(call.session, call.now_ms, key) else { return Ok(Resp::Integer(0)) };
+    // A key without an end counts as endless.
+    let refused = match entry.expires_at_ms {
+        Some(old) => nx || (gt && at <= old) || (lt && at >= old),
+        None => xx || gt,
+    };
+    if refused {
+        return Ok(Resp::Integer(0));
+    }
+    if at <= call.now_ms {
+        call.model.remove(call.session, call.now_ms, key);
+    } else {
+        let entry = Entry { value: entry.value.clone(), expires_at_ms: Some(at) };
+        call.model.put(call.session, key, entry);
+    }
+    Ok(Resp::Integer(1))
+}
+
+/// Milliseconds left in some unit; -1 when the key has no end, -2 when there is none.
+fn ttl(call: &Call, unit: fn(i64) -> i64) -> i64 {
+    match call.model.get(call.session, call.now_ms, &call.args[1]) {
+        None => -2,
+        Some(entry) => entry.expires_at_ms.map_or(-1, |at| unit(at - call.now_ms)),
+    }
+}
+
+fn flushall(call: &mut Call) -> Outcome {
+    match &call.args[1..] {
+        [] => {}
+        [mode] if mode.eq_ignore_ascii_case(b"sync") || mode.eq_ignore_ascii_case(b"async") => {}
+        _ => return Err(SYNTAX.into()),
+    }
+    call.model.clear();
+    Ok(Resp::Status("OK"))
+}

@@ -1,0 +1,95 @@
+//! What a Redis server knows and answers, without I/O and without a clock.
+//!
+//! **Expiry** is by the server's *wall* clock in whole milliseconds, and a key is gone once the clock shows *more* than its
+//! time (redis/redis 7.0, `src/db.c: keyIsExpired`: `now > when`): a key with a ttl of t lives at least t after it was set,
+//! by that clock, and a clock that steps makes leases longer or shorter. Keys are dropped when they are looked at and by a
+//! cycle in the background (`src/expire.c: activeExpireCycle`), which here runs with every command; nobody can see the
+//! difference unless the clock steps back.
+
+use super::{
+    commands,
+    resp::{Protocol, Resp},
+    script::Known,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The keys, the script cache, and a count of the connections there were.
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    keys: BTreeMap<(u8, Vec<u8>), Entry>,
+    pub(super) scripts: BTreeSet<Known>,
+    sessions: i64,
+}
+
+/// A key's value and when it is gone.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) value: Vec<u8>,
+    /// Milliseconds since the Unix epoch.
+    pub(super) expires_at_ms: Option<i64>,
+}
+
+/// What the server remembers of one connection.
+#[derive(Clone, Debug)]
+pub struct Session {
+    pub(super) id: i64,
+    pub(super) database: u8,
+    pub(super) name: Vec<u8>,
+    pub(super) protocol: Protocol,
+}
+
+impl Session {
+    /// The protocol that the next reply goes out in.
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+}
+
+impl Model {
+    /// An empty server.
+    pub fn new() -> Self {
+        Model::default()
+    }
+
+    /// A new connection.
+    pub fn open(&mut self) -> Session {
+        self.sessions += 1;
+        Session { id: self.sessions, database: 0, name: Vec::new(), protocol: Protocol::Resp2 }
+    }
+
+    /// The process started again. Every acknowledged write is there still; the script cache is empty, and connections are
+    /// counted anew.
+    pub fn restart(&mut self) {
+        self.scripts.clear();
+        self.sessions = 0;
+    }
+
+    /// Executes one command when the server's wall clock shows `now_wall_ms` milliseconds since the Unix epoch. `args[0]`
+    /// is the command's name. Time stands still within a command, and so within a script.
+    pub fn apply(&mut self, session: &mut Session, now_wall_ms: u64, args: &[Vec<u8>]) -> Resp {
+        let now_ms = i64::try_from(now_wall_ms).unwrap_or(i64::MAX);
+        self.keys.retain(|_, entry| entry.expires_at_ms.is_none_or(|at| now_ms <= at));
+        commands::execute(self, session, now_ms, args)
+    }
+
+    pub(super) fn get(&self, session: &Session, now_ms: i64, key: &[u8]) -> Option<&Entry> {
+        self.keys
+            .get(&(session.database, key.to_vec()))
+            .filter(|entry| entry.expires_at_ms.is_none_or(|at| now_ms <= at))
+    }
+
+    pub(super) fn put(&mut self, session: &Session, key: &[u8], entry: Entry) {
+        self.keys.insert((session.database, key.to_vec()), entry);
+    }
+
+    /// Was the key there?
+    pub(super) fn remove(&mut self, session: &Session, now_ms: i64, key: &[u8]) -> bool {
+        let visible = self.get(session, now_ms, key).is_some();
+        self.keys.remove(&(session.database, key.to_vec()));
+        visible
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.keys.clear();
+    }
+}

@@ -1,0 +1,78 @@
+//! Replies and their bytes, RESP2 and RESP3.
+//!
+//! Reference: redis/redis 7.0, `src/networking.c: addReply*`; the protocol's specification in redis/redis-doc.
+
+/// A reply.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Resp {
+    /// `+OK` and its like.
+    Status(&'static str),
+    /// An error: its code, a space, and words.
+    Error(String),
+    /// An integer.
+    Integer(i64),
+    /// A string of bytes.
+    Bulk(Vec<u8>),
+    /// Nothing there.
+    Nil,
+    /// An array.
+    Array(Vec<Resp>),
+    /// A map; in RESP2 an array of keys and values in turn.
+    Map(Vec<(Resp, Resp)>),
+}
+
+/// The version of the protocol that a connection speaks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Protocol {
+    /// What every connection starts with.
+    #[default]
+    Resp2,
+    /// After `HELLO 3`.
+    Resp3,
+}
+
+impl Resp {
+    /// A string of bytes.
+    pub fn bulk(text: impl AsRef<[u8]>) -> Resp {
+        Resp::Bulk(text.as_ref().to_vec())
+    }
+
+    /// Appends the bytes of the reply.
+    pub fn encode(&self, protocol: Protocol, out: &mut Vec<u8>) {
+        match self {
+            Resp::Status(text) => line(out, '+', text),
+            // The words may quote the client; a line break in them would end the reply early.
+            Resp::Error(text) => line(out, '-', &text.replace(['\r', '\n'], " ")),
+            Resp::Integer(value) => line(out, ':', &value.to_string()),
+            Resp::Bulk(bytes) => {
+                line(out, '$', &bytes.len().to_string());
+                out.extend_from_slice(bytes);
+                out.extend_from_slice(b"\r\n");
+            }
+            Resp::Nil => out.extend_from_slice(match protocol {
+                Protocol::Resp2 => b"$-1\r\n",
+                Protocol::Resp3 => b"_\r\n",
+            }),
+            Resp::Array(items) => {
+                line(out, '*', &items.len().to_string());
+                items.iter().for_each(|item| item.encode(protocol, out));
+            }
+            Resp::Map(pairs) => {
+                match protocol {
+                    Protocol::Resp2 => line(out, '*', &(pairs.len() * 2).to_string()),
+                    Protocol::Resp3 => line(out, '%', &pairs.len().to_string()),
+                }
+                for (key, value) in pairs {
+                    key.encode(protocol, out);
+                    value.encode(protocol, out);
+                }
+            }
+        }
+    }
+}
+
+fn line(out: &mut Vec<u8>, kind: char, text: &str) {
+    out.push(kind as u8);
+    out.extend_from_slice(text.as_bytes());
+    out.extend_from_slice(b"\r\n");
+}

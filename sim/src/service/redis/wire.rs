@@ -1,0 +1,305 @@
+//! The wire: bytes to commands, and a server on any [`Env`].
+//!
+//! Reference: redis/redis 7.0.15, `src/networking.c: processInputBuffer, processMultibulkBuffer, processInlineBuffer,
+//! readQueryFromClient`, `src/sds.c: sdssplitargs`. Limits and error texts are Redis's own. Not imitated: that a NUL byte
+//! ends a line for C's string functions, so that a real server waits for ever where this one answers with an error.
+
+use super::model::{Model, Session};
+use protocols::env::{Env, Listener};
+use std::{
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+/// The longest inline command, and the longest line with a count in it, bytes.
+pub const INLINE_MAX: usize = 64 * 1024;
+/// The longest argument, bytes (`proto-max-bulk-len`).
+pub const BULK_MAX: i64 = 512 * 1024 * 1024;
+/// The most that one connection may have sent without a command being complete, bytes (`client-query-buffer-limit`).
+pub const QUERY_MAX: usize = 1024 * 1024 * 1024;
+
+/// What is wrong with what came in. The connection cannot go on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Broken {
+    /// To be said as an error reply before closing.
+    Protocol(String),
+    /// More than [`QUERY_MAX`]: closed without a word.
+    TooMuch,
+}
+
+/// Takes bytes in as they come and gives commands out.
+#[derive(Debug, Default)]
+pub struct Parser {
+    buffer: Vec<u8>,
+    /// Everything before is parsed.
+    at: usize,
+    /// A command in RESP that has begun.
+    begun: Option<Begun>,
+}
+
+#[derive(Debug)]
+struct Begun {
+    args: Vec<Vec<u8>>,
+    bytes: usize,
+    missing: i64,
+    /// The length of the argument that comes next, once known.
+    length: Option<usize>,
+}
+
+impl Parser {
+    /// Takes bytes in.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        self.buffer.drain(..self.at);
+        self.at = 0;
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// The next command, never empty; `None` when more bytes are needed.
+    ///
+    /// # Errors
+    /// What came is not RESP, or too much; there is no going on then.
+    pub fn command(&mut self) -> Result<Option<Vec<Vec<u8>>>, Broken> {
+        loop {
+            let args = if self.begun.is_some() || self.rest().first() == Some(&b'*') {
+                self.multibulk()?
+            } else {
+                self.inline()?
+            };
+            match args {
+                // An empty line, or `*0`: nothing to do.
+                Some(args) if args.is_empty() => {}
+                args => return Ok(args),
+            }
+        }
+    }
+
+    fn rest(&self) -> &[u8] {
+        &self.buffer[self.at..]
+    }
+
+    /// The line that is next, without its end, and where the one after it starts.
+    fn line(&self, too_big: &str) -> Result<Option<(&[u8], usize)>, Broken> {
+        let rest = self.rest();
+        match rest.iter().position(|byte| *byte == b'\r') {
+            // The byte after CR is taken for LF, whatever it is.
+            Some(end) if end + 1 < rest.len() => Ok(Some((&rest[..end], self.at + end + 2))),
+            None if rest.len() > INLINE_MAX => Err(protocol_error(too_big)),
+            _ => Ok(None),
+        }
+    }
+
+    fn multibulk(&mut self) -> Result<Option<Vec<Vec<u8>>>, Broken> {
+        if self.begun.is_none() {
+            let Some((line, next)) = self.line("too big mbulk count string")? else { return Ok(None) };
+            let count = super::commands::integer(&line[1..]).ok().filter(|count| *count <= i32::MAX.into());
+            let missing = count.ok_or_else(|| protocol_error("invalid multibulk length"))?;
+            self.at = next;
+            if missing <= 0 {
+                return Ok(Some(Vec::new()));
+            }
+            self.begun = Some(Begun { args: Vec::new(), bytes: 0, missing, length: None });
+        }
+        while self.argument()? {
+            if let Some(done) = self.begun.take_if(|begun| begun.missing == 0) {
+                return Ok(Some(done.args));
+            }
+        }
+        let bytes = self.begun.as_ref().map_or(0, |begun| begun.bytes);
+        if bytes + self.rest().len() > QUERY_MAX { Err(Broken::TooMuch) } else { Ok(None) }
+    }
+
+    /// Reads one argument of the command that has begun; `false` when more bytes are needed.
+    fn argument(&mut self) -> Result<bool, Broken> {
+        let Some(begun) = &self.begun else { return Ok(false) };
+        let length = match begun.length {
+            Some(length) => length,
+            None => {
+                let Some((line, next)) = self.line("too big bulk count string")? else { return Ok(false) };
+                let Some(digits) = line.strip_prefix(b"$") else {
+                    // What stands there, even if it is the line's end.
+                    let got = String::from_utf8_lossy(&self.rest()[..1]).into_owned();
+                    return Err(protocol_error(&format!("expected '$', got '{got}'")));
+                };
+                let length = super::commands::integer(digits).ok().filter(|length| (0..=BULK_MAX).contains(length));
+                let length = length.and_then(|length| usize::try_from(length).ok());
+                let length = length.ok_or_else(|| protocol_error("invalid bulk length"))?;
+                self.at = next;
+                length
+            }
+        };
+        let argument = self.rest().get(..length + 2).map(|bytes| bytes[..length].to_vec());
+        let Some(begun) = &mut self.begun else { return Ok(false) };
+        match argument {
+            Some(argument) => {
+                begun.length = None;
+                begun.missing -= 1;
+                begun.bytes += argument.len();
+                begun.args.push(argument);
+                self.at += length + 2;
+                Ok(true)
+            }
+            None => {
+                begun.length = Some(length);
+                Ok(false)
+            }
+        }
+    }
+
+    fn inline(&mut self) -> Result<Option<Vec<Vec<u8>>>, Broken> {
+        let rest = self.rest();
+        let Some(end) = rest.iter().position(|byte| *byte == b'\n') else {
+            let too_big = rest.len() > INLINE_MAX;
+            return if too_big { Err(protocol_error("too big inline request")) } else { Ok(None) };
+        };
+        let line = rest[..end].strip_suffix(b"\r").unwrap_or(&rest[..end]);
+        let args = split(line).ok_or_else(|| protocol_error("unbalanced quotes in request"))?;
+        self.at += end + 1;
+        Ok(Some(args))
+    }
+}
+
+fn protocol_error(what: &str) -> Broken {
+    Broken::Protocol(format!("ERR Protocol error: {what}"))
+}
+
+/// The words of an inline command: blanks between them, `"…"` with backslash escapes, `'…'` as it stands. `None` when a
+/// quote is not closed, or is closed in the middle of a word.
+pub fn split(line: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c);
+    let mut words = Vec::new();
+    let mut rest = line;
+    loop {
+        rest = &rest[rest.iter().position(|byte| !blank(byte)).unwrap_or(rest.len())..];
+        if rest.is_empty() {
+            return Some(words);
+        }
+        let mut word = Vec::new();
+        loop {
+            rest = match rest {
+                [] => break,
+                [b' ' | b'\t' | b'\n' | b'\r' | 0, after @ ..] => {
+                    rest = after;
+                    break;
+                }
+                [quote @ (b'"' | b'\''), after @ ..] => {
+                    let after = quoted(*quote, after, &mut word)?;
+                    if !after.first().is_none_or(blank) {
+                        return None;
+                    }
+                    rest = after;
+                    break;
+                }
+                [byte, after @ ..] => {
+                    word.push(*byte);
+                    after
+                }
+            };
+        }
+        words.push(word);
+    }
+}
+
+/// Reads to the closing quote; what comes after it.
+fn quoted<'a>(quote: u8, mut rest: &'a [u8], word: &mut Vec<u8>) -> Option<&'a [u8]> {
+    let hex = |digit: u8| (digit as char).to_digit(16).map(|value| value as u8);
+    loop {
+        rest = match rest {
+            [] => return None,
+            [end, after @ ..] if *end == quote => return Some(after),
+            [b'\\', b'\'', after @ ..] if quote == b'\'' => {
+                word.push(b'\'');
+                after
+            }
+            [b'\\', b'x', high, low, after @ ..] if quote == b'"' && hex(*high).is_some() && hex(*low).is_some() => {
+                word.push((hex(*high)? << 4) | hex(*low)?);
+                after
+            }
+            [b'\\', escaped, after @ ..] if quote == b'"' => {
+                word.push(match escaped {
+                    b'n' => b'\n',
+                    b'r' => b'\r',
+                    b't' => b'\t',
+                    b'b' => 0x08,
+                    b'a' => 0x07,
+                    other => *other,
+                });
+                after
+            }
+            [byte, after @ ..] => {
+                word.push(*byte);
+                after
+            }
+        };
+    }
+}
+
+/// Serves `model` on `port` until it is dropped, which drops its connections too.
+///
+/// # Errors
+/// The port is taken, or the socket is gone.
+pub async fn serve<E: Env>(env: E, port: u16, model: Arc<Mutex<Model>>) -> io::Result<()> {
+    let mut listener = env.listen(port).await?;
+    let mut connections: Vec<(Weak<()>, E::Task)> = Vec::new();
+    loop {
+        let stream = listener.accept().await?;
+        connections.retain(|(alive, _)| alive.strong_count() > 0);
+        let alive = Arc::new(());
+        let watch = Arc::downgrade(&alive);
+        let connection = Connection { env: env.clone(), model: model.clone(), _alive: alive };
+        connections.push((watch, env.spawn(connection.run(stream))));
+    }
+}
+
+/// One client's connection.
+struct Connection<E: Env> {
+    env: E,
+    model: Arc<Mutex<Model>>,
+    /// Dropped when the connection ends.
+    _alive: Arc<()>,
+}
+
+impl<E: Env> Connection<E> {
+    async fn run(self, mut stream: E::Stream) {
+        let mut session = self.lock().open();
+        let mut parser = Parser::default();
+        let mut bytes = vec![0; 4096];
+        loop {
+            let Ok(count @ 1..) = stream.read(&mut bytes).await else { return };
+            parser.feed(&bytes[..count]);
+            let mut out = Vec::new();
+            let open = self.answer(&mut parser, &mut session, &mut out);
+            if !out.is_empty() && (stream.write_all(&out).await.is_err() || stream.flush().await.is_err()) {
+                return;
+            }
+            if !open {
+                // The client is told where it stands; if it is gone already, that is all right too.
+                let _ = stream.shutdown().await;
+                return;
+            }
+        }
+    }
+
+    /// Answers every command that is complete; `false` when the connection is to be closed.
+    fn answer(&self, parser: &mut Parser, session: &mut Session, out: &mut Vec<u8>) -> bool {
+        loop {
+            match parser.command() {
+                Ok(None) => return true,
+                Ok(Some(args)) => {
+                    let now_ms = self.env.now().wall / 1_000_000;
+                    let reply = self.lock().apply(session, now_ms, &args);
+                    reply.encode(session.protocol(), out);
+                }
+                Err(Broken::TooMuch) => return false,
+                Err(Broken::Protocol(why)) => {
+                    super::resp::Resp::Error(why).encode(session.protocol(), out);
+                    return false;
+                }
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Model> {
+        self.model.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,157 @@
+//! The ttl trade-off in figures: how long failover takes after a clean kill, and how often pauses alone change the leader,
+//! for each protocol and lease.
+
+use crate::{
+    run::{self, Options},
+    sweep::Sweep,
+};
+use protocols::{election::Protocol, types::SECOND};
+use rand_core::RngCore;
+use reports::plot::ttl_sweep::{Point, TtlSweep};
+use scenarios::{
+    Params, Plan,
+    fault::{Fault, PlannedFault, Trigger, Who},
+    scenario, streams,
+};
+use std::{
+    ops::Range,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+/// The pauses that strike the leader, in words, for the picture.
+pub const PAUSE_PROFILE: &str = "the leader pauses every 20 s on average; P(longer than d) = 50 ms / d, up to 60 s";
+/// Mean time between pauses, milliseconds.
+const PAUSE_EVERY_MS: f64 = 20_000.0;
+/// Shortest and longest pause, milliseconds.
+const PAUSE_MS: (f64, f64) = (50.0, 60_000.0);
+/// Virtual time per seed under the pause profile, milliseconds.
+const PAUSED_RUN_MS: u64 = 1_800_000;
+/// One run under the pause profile for so many kills: it lasts much longer.
+const KILLS_PER_PAUSED_RUN: u64 = 10;
+/// Requests a second: enough to see a failover to ±5 ms.
+const RATE: u64 = 200;
+
+/// Measures every point; `done` is told of each run.
+///
+/// # Errors
+/// A ttl makes no sense, or a run could not be finished.
+pub fn measure(
+    ttls_ms: &[u64],
+    protocols: &[&'static Protocol],
+    seeds: Range<u64>,
+    jobs: usize,
+    done: impl Fn() + Sync,
+) -> Result<TtlSweep, String> {
+    let mut points = Vec::new();
+    for protocol in protocols {
+        for ttl_ms in ttls_ms {
+            points.push(point(*ttl_ms, protocol, seeds.clone(), jobs, &done)?);
+        }
+    }
+    let seeds = format!("{}..{}", seeds.start, seeds.end);
+    Ok(TtlSweep { points, pause_profile: PAUSE_PROFILE.to_owned(), seeds })
+}
+
+/// How many runs [`measure`] makes.
+pub fn runs(ttls_ms: &[u64], protocols: &[&'static Protocol], seeds: &Range<u64>) -> u64 {
+    let kills = seeds.end - seeds.start;
+    (ttls_ms.len() * protocols.len()) as u64 * (kills + kills.div_ceil(KILLS_PER_PAUSED_RUN))
+}
+
+fn point(
+    ttl_ms: u64,
+    protocol: &'static Protocol,
+    seeds: Range<u64>,
+    jobs: usize,
+    done: &(impl Fn() + Sync),
+) -> Result<Point, String> {
+    let params = Params { lease_ttl_ms: ttl_ms, rate: RATE, ..Params::default() };
+    let kill = scenario::find("clean-kill").ok_or("there is no scenario clean-kill")?;
+    let work = Sweep {
+        scenarios: vec![kill],
+        protocols: vec![protocol],
+        seeds: seeds.clone(),
+        params: &params,
+        shard: (1, 1),
+        jobs,
+    };
+    let mut outcome = work.run(|_| done())?;
+    if let Some(failure) = outcome.failures.first() {
+        return Err(format!("{}: {}", failure.repro, failure.why));
+    }
+    let paused = seeds.start..seeds.start + (seeds.end - seeds.start).div_ceil(KILLS_PER_PAUSED_RUN);
+    let (changes, hours) = pauses(&params, protocol, paused, jobs, done)?;
+    // The lease as granted, the longest until somebody notices, and a second for clients to find the new leader: none of it
+    // is measured.
+    let bound_ms = (params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol)) as f64;
+    Ok(Point {
+        protocol: protocol.name.to_owned(),
+        ttl_ms,
+        failover_ms: outcome.cells.iter_mut().flat_map(|c| std::mem::take(&mut c.failovers_ms)).collect(),
+        failover_censored: outcome.cells.iter().map(|c| c.failover_censored).sum(),
+        bound_ms,
+        false_failovers_per_hour: changes as f64 / hours,
+        runs: seeds.end - seeds.start,
+    })
+}
+
+/// Changes of leadership that only pauses explain, and the hours in which they were seen.
+fn pauses(
+    params: &Params,
+    protocol: &'static Protocol,
+    seeds: Range<u64>,
+    jobs: usize,
+    done: &(impl Fn() + Sync),
+) -> Result<(u64, f64), String> {
+    let plans: Vec<Plan> = seeds.map(|seed| paused_plan(params, protocol, seed)).collect::<Result<_, _>>()?;
+    let (next, sum) = (AtomicUsize::new(0), Mutex::new(Ok(0)));
+    let work = || {
+        while let Some(plan) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let run = run::run(plan, Options::default());
+            let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
+            *sum = match (run, std::mem::replace(&mut *sum, Ok(0))) {
+                (Ok(run), Ok(sum)) => {
+                    let metrics = &run.judgement.metrics;
+                    Ok(sum + metrics.false_failovers + metrics.avoidable_failovers)
+                }
+                (Err(why), _) | (_, Err(why)) => Err(why),
+            };
+            done();
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..jobs.max(1) {
+            scope.spawn(work);
+        }
+    });
+    let changes = sum.into_inner().unwrap_or_else(PoisonError::into_inner)?;
+    Ok((changes, plans.len() as f64 * PAUSED_RUN_MS as f64 / 3_600_000.0))
+}
+
+/// A quiet world in which the leader pauses now and then.
+fn paused_plan(params: &Params, protocol: &Protocol, seed: u64) -> Result<Plan, String> {
+    let steady = scenario::find("steady").ok_or("there is no scenario steady")?;
+    let params = Params { duration_ms: Some(PAUSED_RUN_MS), rate: 10, ..params.clone() };
+    let mut plan = steady.compile(&params, protocol, seed)?;
+    let mut random = streams::stream(seed, "pauses");
+    // In (0, 1], from 53 bits.
+    let mut unit = || ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
+    let mut at_ms = 10_000.0;
+    loop {
+        at_ms += -unit().ln() * PAUSE_EVERY_MS;
+        let for_ms = (PAUSE_MS.0 / unit()).min(PAUSE_MS.1);
+        if at_ms + for_ms + (SECOND / 1_000_000 * 90) as f64 > PAUSED_RUN_MS as f64 {
+            break;
+        }
+        let (when, for_ms) = (Trigger::At { ms: at_ms.round() }, for_ms.round());
+        plan.faults.push(PlannedFault { when, what: Fault::Pause { node: Who::Leader, for_ms } });
+        // One at a time.
+        at_ms += for_ms;
+    }
+    plan.validate()?;
+    Ok(plan)
+}

@@ -1,0 +1,103 @@
+//! Messages and history events as words, for the trace's hash. Everything that distinguishes two of them goes in.
+
+use protocols::{
+    history::{Kind, Outcome},
+    message::{Message, Write, WriteVerdict},
+    types::{Incarnation, RequestId},
+};
+use xxhash_rust::xxh3::xxh3_64;
+
+fn request(request: RequestId) -> u64 {
+    u64::from(request.client.0) << 48 ^ request.number
+}
+
+/// A verdict as a small code and the number it carries.
+fn verdict(verdict: WriteVerdict) -> (u64, u64) {
+    match verdict {
+        WriteVerdict::Ok => (0, 0),
+        WriteVerdict::Duplicate { seq } => (1, seq),
+        WriteVerdict::Fenced { highest } => (2, highest),
+        WriteVerdict::Failed { expected } => (3, expected),
+    }
+}
+
+/// Two numbers in one word. Their product with odd constants keeps small ones apart.
+fn fold(a: u64, b: u64) -> u64 {
+    a.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31) ^ b
+}
+
+fn write(w: &Write) -> [u64; 2] {
+    let what = u64::from(w.resource as u8) << 60 ^ u64::from(w.term) << 24;
+    [fold(w.token, w.seq) ^ what, fold(request(w.request), w.read_version)]
+}
+
+/// A message in three words; the upper half of the first is free for the caller.
+#[inline]
+pub fn of_message(message: &Message) -> [u64; 3] {
+    match *message {
+        Message::Next { request: r } => [1, request(r), 0],
+        Message::NextIs { request: r, token, seq } => [2, request(r), fold(token, seq)],
+        Message::NotLeader { request: r, leader } => [3, request(r), leader.map_or(u64::MAX, |l| u64::from(l.0))],
+        Message::Seal { resource, term, token } => [4 | (resource as u64) << 8, u64::from(term), token],
+        Message::Sealed { resource, term, token, verdict: v, seq, version } => {
+            let (code, number) = verdict(v);
+            let kind = 5 | (resource as u64) << 8 | code << 16;
+            [kind, fold(u64::from(term), token), fold(fold(seq, version), number)]
+        }
+        Message::Write(w) => {
+            let [a, b] = write(&w);
+            [6, a, b]
+        }
+        Message::Written { resource, term, seq, request: r, verdict: v } => {
+            let (code, number) = verdict(v);
+            [7 | (resource as u64) << 8 | code << 16, fold(u64::from(term), seq), fold(request(r), number)]
+        }
+    }
+}
+
+fn incarnation(i: &Incarnation) -> [u64; 2] {
+    [i.epoch, u64::from(i.node.0) << 32 | u64::from(i.term)]
+}
+
+/// A history event in three words.
+#[inline]
+pub fn of(kind: &Kind) -> [u64; 3] {
+    match kind {
+        Kind::Campaign { node } => [0x100, u64::from(node.0), 0],
+        Kind::Elected(i) => {
+            let [a, b] = incarnation(i);
+            [0x101, a, b]
+        }
+        Kind::Deposed { incarnation: i, reason } => {
+            let [a, b] = incarnation(i);
+            [0x102 | (*reason as u64) << 16, a, b]
+        }
+        Kind::Seal { resource, incarnation: i, accepted, seq, version } => {
+            let [a, b] = incarnation(i);
+            let kind = 0x103 | (*resource as u64) << 16 | u64::from(*accepted) << 24;
+            [kind, fold(a, b), fold(*seq, *version)]
+        }
+        Kind::Issue { node, write: w } => {
+            let [a, b] = write(w);
+            [0x104 | u64::from(node.0) << 16, a, b]
+        }
+        Kind::Apply { node, write: w, verdict: v, version } => {
+            let [a, b] = write(w);
+            let (code, number) = verdict(*v);
+            [0x105 | u64::from(node.0) << 16 | code << 32, a, fold(b, fold(*version, number))]
+        }
+        Kind::Invoke { request: r } => [0x106, request(*r), 0],
+        Kind::Reply { request: r, outcome } => match outcome {
+            Outcome::Ok { epoch, seq } => [0x107, request(*r), fold(*epoch, *seq)],
+            Outcome::Rejected => [0x108, request(*r), 0],
+            Outcome::Unknown => [0x109, request(*r), 0],
+        },
+        Kind::Fault(fault) => {
+            let on = fault.on.iter().fold(0, |h, n| fold(h, u64::from(n.0) + 1));
+            let what = xxh3_64(fault.detail.as_bytes()) ^ xxh3_64(fault.fault.as_bytes()).rotate_left(17);
+            [0x10a | u64::from(fault.index) << 16 | (fault.phase as u64) << 48, what, on]
+        }
+        Kind::Node { node, state } => [0x10b, u64::from(node.0), *state as u64],
+        Kind::End { messages } => [0x10c, *messages, 0],
+    }
+}

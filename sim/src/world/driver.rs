@@ -1,0 +1,279 @@
+//! The inline driver: steps cores from the event loop. A pause can fall at every named point; what the step still wanted
+//! done waits here until the process runs again.
+
+use super::{Driver, World, network::Passage, queue::Event};
+use crate::{host::HostAction, words};
+use protocols::{
+    core::{Core, Input, Output, TimerId},
+    elector::ServiceOutput,
+    message::Message,
+    point::Point,
+    types::NodeId,
+};
+use std::{collections::VecDeque, task::Waker};
+use tokio::sync::mpsc::UnboundedSender;
+
+/// What drives a process's core, and what waits for it.
+#[derive(Default)]
+pub(super) struct Driven {
+    pub core: Option<Box<dyn Core>>,
+    /// What the last step still wants done, after a pause fell into it.
+    stash: VecDeque<Output>,
+    /// Inputs that came while it was paused.
+    inbox: VecDeque<Input>,
+    /// Timers that fell due while it was paused.
+    due: VecDeque<TimerId>,
+    timers: Vec<Timer>,
+    /// Where inputs go under the task driver.
+    inputs: Option<UnboundedSender<Input>>,
+    /// Where requests to the coordination service go.
+    service: Option<UnboundedSender<ServiceOutput>>,
+    /// A task that stands at a point at which its process was paused.
+    pub(super) at_point: Option<Waker>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Timer {
+    due: u64,
+    generation: u32,
+    set: bool,
+}
+
+impl World {
+    /// Sends a datagram.
+    #[inline]
+    pub fn send(&mut self, from: NodeId, to: NodeId, message: Message) {
+        match self.links.get(from, to).datagram(self.now) {
+            Passage::InOrder(at) => self.queue.push_lane(at, from, to, message),
+            Passage::Astray(at) => {
+                self.queue.push(at, Event::Datagram { from, to, message });
+            }
+            Passage::Twice(at, again) => {
+                self.queue.push_lane(at, from, to, message);
+                self.queue.push(again, Event::Datagram { from, to, message });
+            }
+            Passage::Lost => {
+                let line = || format!("lost {from:?} > {to:?} {message:?}");
+                self.trace.note(self.now, [0x30 | u64::from(from.0) << 8 | u64::from(to.0) << 24, 0, 0], line);
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn datagram_arrives(&mut self, from: NodeId, to: NodeId, message: Message) {
+        let [kind, b, c] = words::of_message(&message);
+        let a = kind | u64::from(from.0) << 32 | u64::from(to.0) << 48;
+        let processes = &self.processes;
+        self.trace.note(self.now, [a, b, c], || {
+            format!("{} > {} {message:?}", processes[from.index()].name, processes[to.index()].name)
+        });
+        // What met a partition on its way is gone; so is what reaches a dead process.
+        if self.links.get(from, to).is_blocked() || !self.processes[to.index()].up {
+            return;
+        }
+        self.delivered += 1;
+        self.deliver(to, Input::Message { from, message });
+    }
+
+    /// Queues an input that does not travel, to be taken as the next event.
+    pub fn input(&mut self, node: NodeId, input: Input) {
+        let starts = self.processes[node.index()].starts;
+        self.queue.push(self.now, Event::Input { node, starts, input });
+    }
+
+    /// Gives an input to a process that is up.
+    #[inline]
+    pub(super) fn deliver(&mut self, node: NodeId, input: Input) {
+        let process = &mut self.processes[node.index()];
+        if let Some(inputs) = &process.driven.inputs {
+            // The receiver's task wakes; under a pause it reads later.
+            if inputs.send(input).is_ok() {
+                self.woke = true;
+            }
+        } else if process.paused {
+            process.driven.inbox.push_back(input);
+        } else {
+            self.step(node, input);
+        }
+    }
+
+    #[inline]
+    fn step(&mut self, node: NodeId, input: Input) {
+        let process = &mut self.processes[node.index()];
+        let Some(mut core) = process.driven.core.take() else { return };
+        let now = process.clocks.at(self.now);
+        let mut outputs = std::mem::take(&mut self.outputs);
+        core.step(now, input, &mut outputs);
+        let process = &mut self.processes[node.index()];
+        process.driven.core = Some(core);
+        let starts = process.starts;
+        let mut rest = outputs.drain(..);
+        while let Some(output) = rest.next() {
+            if !self.carry_out(node, output) {
+                continue;
+            }
+            let process = &mut self.processes[node.index()];
+            // A process that died at the point does nothing more.
+            if process.up && process.starts == starts {
+                process.driven.stash.extend(rest.by_ref());
+            }
+            break;
+        }
+        drop(rest);
+        self.outputs = outputs;
+    }
+
+    /// Carries out one output; true when the process was stopped by it.
+    #[inline]
+    pub(super) fn carry_out(&mut self, node: NodeId, output: Output) -> bool {
+        match output {
+            Output::Send { to, message } => self.send(node, to, message),
+            Output::Record(kind) => self.record(kind),
+            Output::Point(point) => return self.point(node, point),
+            Output::SetTimer { id, at } => self.set_timer(node, id, at),
+            Output::CancelTimer(id) => {
+                if let Some(timer) = self.processes[node.index()].driven.timers.get_mut(id as usize) {
+                    timer.generation += 1;
+                    timer.set = false;
+                }
+            }
+            Output::Service(output) => {
+                if let Some(service) = &self.processes[node.index()].driven.service
+                    && service.send(*output).is_ok()
+                {
+                    self.woke = true;
+                }
+            }
+        }
+        false
+    }
+
+    #[inline]
+    fn set_timer(&mut self, node: NodeId, id: TimerId, due: u64) {
+        let process = &mut self.processes[node.index()];
+        let timers = &mut process.driven.timers;
+        if timers.len() <= id as usize {
+            timers.resize(id as usize + 1, Timer::default());
+        }
+        let timer = &mut timers[id as usize];
+        timer.generation += 1;
+        timer.due = due;
+        timer.set = true;
+        let generation = timer.generation;
+        let at = process.clocks.true_time(due).max(self.now);
+        self.queue.push(at, Event::CoreTimer { node, id, generation });
+    }
+
+    #[inline]
+    pub(super) fn core_timer(&mut self, node: NodeId, id: TimerId, generation: u32) {
+        let process = &mut self.processes[node.index()];
+        let Some(timer) = process.driven.timers.get_mut(id as usize) else { return };
+        if !timer.set || timer.generation != generation || !process.up {
+            return;
+        }
+        timer.set = false;
+        self.trace.note(self.now, [0x21 | u64::from(node.0) << 8, u64::from(id), 0], || format!("timer {node:?} {id}"));
+        if process.paused {
+            process.driven.due.push_back(id);
+        } else {
+            self.step(node, Input::Timer(id));
+        }
+    }
+
+    /// A node's clocks have changed their rate: what is due by them is due at another true time.
+    pub(super) fn reschedule_timers(&mut self, node: NodeId) {
+        for id in 0..self.processes[node.index()].driven.timers.len() {
+            let Timer { due, set, .. } = self.processes[node.index()].driven.timers[id];
+            if set {
+                self.set_timer(node, id as TimerId, due);
+            }
+        }
+    }
+
+    /// Passes a named point; true when the process does not go on from here.
+    #[inline]
+    pub fn point(&mut self, node: NodeId, point: Point) -> bool {
+        if !self.faults.watches(point) {
+            return false;
+        }
+        let starts = self.processes[node.index()].starts;
+        self.passage(node, point);
+        let process = &self.processes[node.index()];
+        process.paused || !process.up || process.starts != starts
+    }
+
+    /// The process runs again: first what it was in the middle of, then what has arrived, then what is due.
+    pub(super) fn catch_up(&mut self, node: NodeId) {
+        let waker = self.processes[node.index()].driven.at_point.take();
+        self.wake(waker);
+        loop {
+            let process = &mut self.processes[node.index()];
+            if process.paused || !process.up {
+                return;
+            }
+            let driven = &mut process.driven;
+            if let Some(output) = driven.stash.pop_front() {
+                self.carry_out(node, output);
+            } else if let Some(input) = driven.inbox.pop_front() {
+                self.step(node, input);
+            } else if let Some(id) = driven.due.pop_front() {
+                // It may have been set again, or cancelled, by what came before.
+                if driven.timers.get(id as usize).is_some_and(|t| !t.set) {
+                    self.step(node, Input::Timer(id));
+                }
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Where a process's requests to the coordination service go.
+    pub fn set_service(&mut self, node: NodeId, service: UnboundedSender<ServiceOutput>) {
+        self.processes[node.index()].driven.service = Some(service);
+    }
+
+    /// Puts a process under the task driver: its inputs go there.
+    pub fn set_inputs(&mut self, node: NodeId, inputs: UnboundedSender<Input>) {
+        self.processes[node.index()].driven.inputs = Some(inputs);
+    }
+
+    /// The process is gone, with all that waited for it. A store keeps what it has made durable.
+    pub(super) fn forget(&mut self, node: NodeId, durable: bool) {
+        let process = &mut self.processes[node.index()];
+        let driven = std::mem::take(&mut process.driven);
+        if durable {
+            process.driven.core = driven.core;
+        }
+        // Generations live on, or the next incarnation would take an old timer for its own.
+        process.driven.timers = driven.timers;
+        for timer in &mut process.driven.timers {
+            timer.generation += 1;
+            timer.set = false;
+        }
+    }
+
+    /// Starts a process whose machine has power.
+    pub(super) fn boot(&mut self, node: NodeId) {
+        let process = &mut self.processes[node.index()];
+        if process.up {
+            return;
+        }
+        process.up = true;
+        process.powered = true;
+        process.starts += 1;
+        self.trace.note(self.now, [0x24, u64::from(node.0), 0], || format!("boot {node:?}"));
+        self.record(protocols::history::Kind::Node { node, state: protocols::history::NodeState::Up });
+        self.flush_held();
+        self.todo.push_back(HostAction::Start(node));
+    }
+
+    /// The driver in use.
+    pub fn driver(&self) -> Driver {
+        self.driver
+    }
+
+    /// True when the process has a core already: a store that is started again.
+    pub fn has_core(&self, node: NodeId) -> bool {
+        self.processes[node.index()].driven.core.is_some()
+    }
+}

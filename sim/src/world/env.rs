@@ -1,0 +1,189 @@
+//! [`Env`] in the simulated world: what clients and servers of coordination services run on.
+
+use super::{try_with, with};
+use crate::host;
+use protocols::{
+    client::Endpoint,
+    clock::Now,
+    env::{Env, Listener},
+    point::Point,
+    types::NodeId,
+};
+use rand_core::RngCore;
+use std::{
+    future::{Future, poll_fn},
+    io,
+    pin::Pin,
+    task::{Context, Poll},
+};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// One simulated process's view of the world.
+#[derive(Clone, Copy, Debug)]
+pub struct SimEnv {
+    /// The process.
+    pub node: NodeId,
+}
+
+impl Env for SimEnv {
+    type Stream = SimStream;
+    type Listener = SimListener;
+    type Sleep = SimSleep;
+    type Task = host::Task;
+
+    fn now(&self) -> Now {
+        with(|world| world.clocks(self.node))
+    }
+
+    fn sleep_until(&self, mono: u64) -> SimSleep {
+        SimSleep { node: self.node, due: mono, state: SleepState::New }
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> host::Task {
+        host::spawn(task)
+    }
+
+    fn spawn_detached(&self, task: impl Future<Output = ()> + Send + 'static) {
+        host::spawn_detached(task);
+    }
+
+    async fn connect(&self, to: &Endpoint) -> io::Result<SimStream> {
+        let (from, port) = (self.node, to.port);
+        let stream = with(|world| {
+            let to = world.find(&to.host).ok_or(io::ErrorKind::NotFound)?;
+            Ok::<_, io::Error>(SimStream { conn: world.connect(from, to, port), end: 0 })
+        })?;
+        // Held across the wait, so that a connect that is given up leaves nothing behind.
+        poll_fn(|context| match with(|world| world.poll_connected(stream.conn, context.waker())) {
+            Some(result) => Poll::Ready(result),
+            None => Poll::Pending,
+        })
+        .await?;
+        Ok(stream)
+    }
+
+    async fn listen(&self, port: u16) -> io::Result<SimListener> {
+        match with(|world| world.listen(self.node, port)) {
+            true => Ok(SimListener { node: self.node, port }),
+            false => Err(io::ErrorKind::AddrInUse.into()),
+        }
+    }
+
+    fn random(&self) -> u64 {
+        with(|world| world.process(self.node).random.next_u64())
+    }
+
+    async fn point(&self, point: Point) {
+        let stops = with(|world| world.point(self.node, point));
+        if stops {
+            // A process that was killed here is never woken: its tasks are about to be dropped.
+            poll_fn(|context| match with(|world| world.poll_past_point(self.node, context.waker())) {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            })
+            .await;
+        }
+    }
+}
+
+enum SleepState {
+    New,
+    Waiting(u32),
+    Over,
+}
+
+/// A sleep on a node's monotonic clock.
+pub struct SimSleep {
+    node: NodeId,
+    due: u64,
+    state: SleepState,
+}
+
+impl Future for SimSleep {
+    type Output = ();
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let over = match self.state {
+            SleepState::Over => true,
+            SleepState::Waiting(slot) => with(|world| world.poll_sleep(slot, context.waker())),
+            SleepState::New => match with(|world| world.start_sleep(self.node, self.due, context.waker())) {
+                Some(slot) => {
+                    self.state = SleepState::Waiting(slot);
+                    false
+                }
+                None => {
+                    self.state = SleepState::Over;
+                    true
+                }
+            },
+        };
+        if over { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+impl Drop for SimSleep {
+    fn drop(&mut self) {
+        if let SleepState::Waiting(slot) = self.state {
+            // The waker may own a task: it is dropped when the world is no longer borrowed.
+            drop(try_with(|world| world.drop_sleep(slot)));
+        }
+    }
+}
+
+/// A listening socket.
+#[derive(Debug)]
+pub struct SimListener {
+    node: NodeId,
+    port: u16,
+}
+
+impl Listener for SimListener {
+    type Stream = SimStream;
+    async fn accept(&mut self) -> io::Result<SimStream> {
+        poll_fn(|context| match with(|world| world.poll_accept(self.node, self.port, context.waker())) {
+            Some(result) => Poll::Ready(result.map(|conn| SimStream { conn, end: 1 })),
+            None => Poll::Pending,
+        })
+        .await
+    }
+}
+
+/// One end of a byte stream.
+#[derive(Debug)]
+pub struct SimStream {
+    conn: u32,
+    end: u8,
+}
+
+impl AsyncRead for SimStream {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let room = buf.remaining();
+        match with(|w| w.poll_read(self.conn, self.end, room, |bytes| buf.put_slice(bytes), context.waker())) {
+            Some(result) => Poll::Ready(result),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl AsyncWrite for SimStream {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match with(|world| world.poll_write(self.conn, self.end, bytes, context.waker())) {
+            Some(result) => Poll::Ready(result),
+            None => Poll::Pending,
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        with(|world| world.shutdown(self.conn, self.end));
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Drop for SimStream {
+    fn drop(&mut self) {
+        drop(try_with(|world| world.close(self.conn, self.end)));
+    }
+}

@@ -1,0 +1,424 @@
+//! The simulated world: one event loop, its network, clocks, processes and faults, in one thread.
+//!
+//! Architecture invariant: time moves only from event to event. `now` is the time of the current event; every task that it
+//! woke runs until it waits again before the next event is taken. So what a library does with an extra poll moves nothing.
+//!
+//! Architecture invariant: the world is a thread-local and handles to it are plain integers. Nothing needs a lock, and
+//! everything is `Send` for free. Wakers are called within its borrow, which is safe because waking only queues a task;
+//! whatever runs tasks or futures (faults on the host, drops) happens outside of it.
+
+pub mod clocks;
+mod driver;
+pub mod env;
+mod faults;
+mod network;
+mod queue;
+mod stream;
+mod trace;
+
+use crate::{host::HostAction, recorder::Recorder};
+use clocks::Clocks;
+use driver::Driven;
+use faults::Faults;
+use network::Links;
+use protocols::{
+    clock::Now,
+    core::Core,
+    history::{self, Kind},
+    types::{Incarnation, MICROSECOND, MILLISECOND, NodeId},
+};
+use queue::{Due, Event, Queue};
+use rand_chacha::ChaCha8Rng;
+use scenarios::{plan::Plan, streams};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, VecDeque},
+    io::Write,
+    task::Waker,
+};
+use stream::{Conn, Held, Listening};
+pub use trace::Trace;
+
+/// How cores are stepped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Driver {
+    /// By the event loop itself: fast.
+    #[default]
+    Inline,
+    /// As tasks, as in real mode. Gives the same history.
+    Task,
+}
+
+/// A process.
+pub struct Process {
+    /// Its name.
+    pub name: String,
+    /// Its clocks.
+    pub clocks: Clocks,
+    /// How often it has been started.
+    pub starts: u32,
+    /// Does it run (perhaps paused)?
+    pub up: bool,
+    /// Does its machine have power?
+    pub powered: bool,
+    /// Is it stopped?
+    pub paused: bool,
+    /// Its own random stream, for what code asks of its environment.
+    pub random: ChaCha8Rng,
+    /// How many pauses lie over it.
+    pauses: u32,
+    connections: u64,
+    driven: Driven,
+}
+
+/// A task's sleep.
+struct Sleep {
+    node: NodeId,
+    due: u64,
+    generation: u32,
+    live: bool,
+    fired: bool,
+    waker: Option<Waker>,
+}
+
+/// The world of one run.
+pub struct World {
+    now: u64,
+    queue: Queue,
+    links: Links,
+    processes: Vec<Process>,
+    conns: Vec<Conn>,
+    listeners: BTreeMap<(NodeId, u16), Listening>,
+    held: Vec<Held>,
+    sleeps: Vec<Sleep>,
+    free_sleeps: Vec<u32>,
+    faults: Faults,
+    believers: Vec<Incarnation>,
+    trace: Trace,
+    recorder: Recorder,
+    delivered: u64,
+    driver: Driver,
+    outputs: Vec<protocols::core::Output>,
+    todo: VecDeque<HostAction>,
+    woke: bool,
+    done: bool,
+    main: Option<Waker>,
+}
+
+thread_local! {
+    static WORLD: RefCell<Option<Box<World>>> = const { RefCell::new(None) };
+}
+
+/// Works on this thread's world.
+///
+/// # Panics
+/// When there is none, or it is being worked on: both are defects of the harness.
+#[inline]
+pub fn with<T>(work: impl FnOnce(&mut World) -> T) -> T {
+    WORLD.with(|world| work(world.borrow_mut().as_mut().expect("the world is installed")))
+}
+
+/// Works on this thread's world if there is one: for drops, which also happen while everything is torn down.
+pub fn try_with<T>(work: impl FnOnce(&mut World) -> T) -> Option<T> {
+    WORLD.try_with(|world| world.try_borrow_mut().ok()?.as_mut().map(|w| work(w))).ok().flatten()
+}
+
+/// Makes `world` this thread's.
+pub fn install(world: World) {
+    WORLD.with(|place| *place.borrow_mut() = Some(Box::new(world)));
+}
+
+/// Takes this thread's world away.
+///
+/// # Panics
+/// When there is none.
+pub fn uninstall() -> Box<World> {
+    WORLD.with(|place| place.borrow_mut().take()).expect("the world is installed")
+}
+
+impl World {
+    /// A world that will execute `plan`; nothing has started yet.
+    pub fn new(plan: &Plan, driver: Driver, recorder: Recorder, text: Option<Box<dyn Write + Send>>) -> Self {
+        let names = plan.topology();
+        let process = |(index, name): (usize, &String)| {
+            let (offset, ppm) = plan.candidates.get(index).map_or((0, 0), |c| (c.wall_offset_ms, c.rate_ppm));
+            Process {
+                name: name.clone(),
+                clocks: Clocks::new(index, offset, ppm),
+                starts: 0,
+                up: false,
+                powered: true,
+                paused: false,
+                random: streams::stream(plan.seed, &format!("node/{name}")),
+                pauses: 0,
+                connections: 0,
+                driven: Driven::default(),
+            }
+        };
+        let mut world = World {
+            now: 0,
+            queue: Queue::new(names.len()),
+            links: Links::new(&plan.network, plan.seed, &names),
+            processes: names.iter().enumerate().map(process).collect(),
+            conns: Vec::new(),
+            listeners: BTreeMap::new(),
+            held: Vec::new(),
+            sleeps: Vec::new(),
+            free_sleeps: Vec::new(),
+            faults: Faults::new(plan),
+            believers: Vec::new(),
+            trace: Trace::new(text),
+            recorder,
+            delivered: 0,
+            driver,
+            outputs: Vec::new(),
+            todo: VecDeque::new(),
+            woke: true,
+            done: false,
+            main: None,
+        };
+        world.schedule(plan);
+        world
+    }
+
+    fn schedule(&mut self, plan: &Plan) {
+        // The service and the store are up before anyone looks for them.
+        let candidates = plan.candidates.len();
+        for index in (candidates..self.processes.len()).chain(0..candidates) {
+            let at = plan.candidates.get(index).map_or(0, |c| c.starts_at_ms * MILLISECOND);
+            self.queue.push(at, Event::Boot { node: NodeId(index as u16) });
+        }
+        for (at, fault) in self.faults.scheduled() {
+            self.queue.push(at, Event::Strike { fault });
+        }
+        self.queue.push(plan.duration_ms * MILLISECOND, Event::End);
+    }
+
+    /// True time, nanoseconds.
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// A process's clocks.
+    #[inline]
+    pub fn clocks(&self, node: NodeId) -> Now {
+        self.processes[node.index()].clocks.at(self.now)
+    }
+
+    /// A process.
+    pub fn process(&mut self, node: NodeId) -> &mut Process {
+        &mut self.processes[node.index()]
+    }
+
+    /// The process of that name.
+    pub fn find(&self, name: &str) -> Option<NodeId> {
+        self.processes.iter().position(|p| p.name == name).map(|index| NodeId(index as u16))
+    }
+
+    /// Is the run over?
+    pub fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// `waker` is told when the run is over.
+    pub fn wait_for_end(&mut self, waker: &Waker) {
+        self.main = Some(waker.clone());
+    }
+
+    /// Was a task woken since this was last called?
+    pub fn take_woke(&mut self) -> bool {
+        std::mem::take(&mut self.woke)
+    }
+
+    /// Will a task run before the next event?
+    pub fn has_woken(&self) -> bool {
+        self.woke
+    }
+
+    /// True while there is something left to do for the host.
+    pub fn next_action(&mut self) -> Option<HostAction> {
+        self.todo.pop_front()
+    }
+
+    /// Notes that tasks run outside the loop's control (a process was started or killed).
+    pub fn note_woken(&mut self) {
+        self.woke = true;
+    }
+
+    #[inline]
+    fn wake(&mut self, waker: Option<Waker>) {
+        if let Some(waker) = waker {
+            self.woke = true;
+            waker.wake();
+        }
+    }
+
+    /// Runs events one by one until a task was woken, the host has something to do, or the run is over.
+    pub fn run(&mut self) {
+        while !self.woke && !self.done && self.todo.is_empty() {
+            let Some((at, due)) = self.queue.pop() else { return };
+            self.now = at.max(self.now);
+            match due {
+                Due::Message { from, to, message } => self.datagram_arrives(from, to, message),
+                Due::Event(event) => self.happen(event),
+            }
+        }
+        let sleeps = &self.sleeps;
+        self.queue.compact(|event| {
+            matches!(event, Event::Sleep { slot, generation } if sleeps[*slot as usize].generation != *generation)
+        });
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Void => {}
+            Event::Datagram { from, to, message } => self.datagram_arrives(from, to, message),
+            Event::CoreTimer { node, id, generation } => self.core_timer(node, id, generation),
+            Event::Input { node, starts, input } => {
+                let process = &self.processes[node.index()];
+                if process.up && process.starts == starts {
+                    self.trace.note(self.now, [0x22 | u64::from(node.0) << 8, 0, 0], || format!("input {node:?}"));
+                    self.deliver(node, input);
+                }
+            }
+            Event::Sleep { slot, generation } => self.sleep_is_due(slot, generation),
+            Event::Stream(segment) => self.segment_arrives(segment),
+            Event::Strike { fault } => self.strike(fault, None),
+            Event::Heal { fault } => self.heal(fault),
+            Event::Boot { node } => self.boot(node),
+            Event::End => self.end(),
+        }
+    }
+
+    fn end(&mut self) {
+        self.record(Kind::End { messages: self.delivered });
+        self.trace.seal();
+        self.done = true;
+        let waker = self.main.take();
+        self.wake(waker);
+    }
+
+    /// Starts a sleep until the node's monotonic clock shows `due`; `None` when it does already.
+    fn start_sleep(&mut self, node: NodeId, due: u64, waker: &Waker) -> Option<u32> {
+        if self.clocks(node).mono >= due {
+            return None;
+        }
+        let sleep = Sleep { node, due, generation: 0, live: true, fired: false, waker: Some(waker.clone()) };
+        let slot = match self.free_sleeps.pop() {
+            Some(slot) => {
+                let generation = self.sleeps[slot as usize].generation;
+                self.sleeps[slot as usize] = Sleep { generation, ..sleep };
+                slot
+            }
+            None => {
+                self.sleeps.push(sleep);
+                self.sleeps.len() as u32 - 1
+            }
+        };
+        let generation = self.sleeps[slot as usize].generation;
+        let at = self.processes[node.index()].clocks.true_time(due);
+        self.queue.push(at, Event::Sleep { slot, generation });
+        Some(slot)
+    }
+
+    /// Has the sleep ended? If not, `waker` will be told.
+    fn poll_sleep(&mut self, slot: u32, waker: &Waker) -> bool {
+        let sleep = &mut self.sleeps[slot as usize];
+        if !sleep.fired && !sleep.waker.as_ref().is_some_and(|w| w.will_wake(waker)) {
+            sleep.waker = Some(waker.clone());
+        }
+        sleep.fired
+    }
+
+    /// May a task that was stopped at a point go on? If not, `waker` will be told when the process is resumed.
+    fn poll_past_point(&mut self, node: NodeId, waker: &Waker) -> bool {
+        let process = &mut self.processes[node.index()];
+        let goes_on = process.up && !process.paused;
+        if !goes_on {
+            process.driven.at_point = Some(waker.clone());
+        }
+        goes_on
+    }
+
+    fn sleep_is_due(&mut self, slot: u32, generation: u32) {
+        let sleep = &mut self.sleeps[slot as usize];
+        if sleep.generation != generation || !sleep.live {
+            return;
+        }
+        // Its node's clock was slowed down meanwhile; it was scheduled again then.
+        if self.processes[sleep.node.index()].clocks.mono(self.now) < sleep.due {
+            return;
+        }
+        sleep.fired = true;
+        let (node, waker) = (sleep.node, sleep.waker.take());
+        self.trace.note(self.now, [0x20, u64::from(node.0), 0], || format!("sleep {node:?}"));
+        self.wake(waker);
+    }
+
+    /// Ends a sleep. Gives back its waker, to be dropped outside the world's borrow.
+    fn drop_sleep(&mut self, slot: u32) -> Option<Waker> {
+        let sleep = &mut self.sleeps[slot as usize];
+        let fired = sleep.fired;
+        sleep.generation += 1;
+        sleep.live = false;
+        let waker = sleep.waker.take();
+        self.free_sleeps.push(slot);
+        if !fired {
+            self.queue.note_cancelled();
+        }
+        waker
+    }
+
+    /// A node's clocks have changed their rate: what is due by them is due at another true time.
+    fn reschedule_sleeps(&mut self, node: NodeId) {
+        for slot in 0..self.sleeps.len() {
+            let sleep = &mut self.sleeps[slot];
+            if sleep.node == node && sleep.live && !sleep.fired {
+                // The event that was scheduled for it is void; only a holder of the slot checks `live`, so moving on is safe.
+                let at = self.processes[node.index()].clocks.true_time(sleep.due).max(self.now);
+                let generation = sleep.generation;
+                self.queue.push(at, Event::Sleep { slot: slot as u32, generation });
+            }
+        }
+    }
+
+    /// Records an event of the history, now.
+    pub fn record(&mut self, kind: Kind) {
+        match &kind {
+            Kind::Elected(incarnation) => self.believers.push(*incarnation),
+            Kind::Deposed { incarnation, .. } => self.believers.retain(|b| b != incarnation),
+            _ => {}
+        }
+        let waiting_for_leader = matches!(kind, Kind::Elected(_));
+        let words = crate::words::of(&kind);
+        self.trace.note(self.now, words, || format!("history {kind:?}"));
+        self.recorder.record(&history::Event { t_us: self.now / MICROSECOND, kind });
+        if waiting_for_leader {
+            self.leader_appeared();
+        }
+    }
+
+    /// Takes apart what is left at the end.
+    pub fn finish(mut self: Box<Self>) -> Finished {
+        let (hash, trace_error) = self.trace.finish();
+        Finished { trace_hash: hash, trace_error, events: self.trace.count(), recorder: self.recorder }
+    }
+
+    /// Gives a process its core; it is stepped with `Start` at once.
+    pub fn set_core(&mut self, node: NodeId, core: Box<dyn Core>) {
+        self.processes[node.index()].driven.core = Some(core);
+        self.input(node, protocols::core::Input::Start);
+    }
+}
+
+/// What a run leaves behind.
+pub struct Finished {
+    /// The hash over everything that happened.
+    pub trace_hash: String,
+    /// The trace's text could not be written.
+    pub trace_error: Option<std::io::Error>,
+    /// How many events happened.
+    pub events: u64,
+    /// What listened to the history.
+    pub recorder: Recorder,
+}

@@ -1,0 +1,196 @@
+//! The event queue: what will happen, in order of time, and in order of scheduling within an instant.
+//!
+//! Datagrams in order on one link never overtake each other, so the heap holds only the head of each link's lane; the
+//! rest waits in the lane. That keeps the heap as small as the number of busy links.
+
+use protocols::{
+    core::{Input, TimerId},
+    message::Message,
+    types::NodeId,
+};
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, VecDeque, binary_heap::PeekMut},
+};
+
+/// Something that will happen.
+pub enum Event {
+    /// Nothing: cancelled.
+    Void,
+    /// A datagram that is not bound to its lane's order arrives.
+    Datagram { from: NodeId, to: NodeId, message: Message },
+    /// A core's timer is due.
+    CoreTimer { node: NodeId, id: TimerId, generation: u32 },
+    /// An input for a core that did not travel: from its own client, or an order.
+    Input { node: NodeId, starts: u32, input: Input },
+    /// A task's sleep is due.
+    Sleep { slot: u32, generation: u32 },
+    /// Something on a byte stream.
+    Stream(super::stream::Segment),
+    /// A planned fault strikes.
+    Strike { fault: u32 },
+    /// A planned fault is over.
+    Heal { fault: u32 },
+    /// A process starts.
+    Boot { node: NodeId },
+    /// The run is over.
+    End,
+}
+
+/// What the queue hands out.
+pub enum Due {
+    /// The next datagram of a lane.
+    Message { from: NodeId, to: NodeId, message: Message },
+    /// Anything else.
+    Event(Event),
+}
+
+const LANE: u32 = 1 << 31;
+
+type Key = (u64, u64, u32);
+
+/// Events in order.
+pub struct Queue {
+    heap: BinaryHeap<Reverse<Key>>,
+    order: u64,
+    slots: Vec<Event>,
+    free: Vec<u32>,
+    lanes: Vec<VecDeque<(u64, u64, Message)>>,
+    nodes: usize,
+    cancelled: usize,
+}
+
+impl Queue {
+    /// An empty queue for so many processes.
+    pub fn new(nodes: usize) -> Self {
+        let lanes = (0..nodes * nodes).map(|_| VecDeque::new()).collect();
+        let heap = BinaryHeap::with_capacity(1024);
+        Queue { heap, order: 0, slots: Vec::new(), free: Vec::new(), lanes, nodes, cancelled: 0 }
+    }
+
+    /// Schedules an event at nanosecond `at`; the handle is good until it happens.
+    #[inline]
+    pub fn push(&mut self, at: u64, event: Event) -> u32 {
+        self.order += 1;
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = event;
+                slot
+            }
+            None => {
+                self.slots.push(event);
+                self.slots.len() as u32 - 1
+            }
+        };
+        self.heap.push(Reverse((at, self.order, slot)));
+        slot
+    }
+
+    /// Schedules a datagram on its lane; `at` is not before that of the one sent last on it.
+    #[inline]
+    pub fn push_lane(&mut self, at: u64, from: NodeId, to: NodeId, message: Message) {
+        self.order += 1;
+        let lane = from.index() * self.nodes + to.index();
+        let waiting = &mut self.lanes[lane];
+        if waiting.is_empty() {
+            self.heap.push(Reverse((at, self.order, lane as u32 | LANE)));
+        }
+        waiting.push_back((at, self.order, message));
+    }
+
+    /// The event behind a handle.
+    #[inline]
+    pub fn get_mut(&mut self, slot: u32) -> &mut Event {
+        &mut self.slots[slot as usize]
+    }
+
+    /// One scheduled event has become pointless; the queue is compacted when most are.
+    pub fn note_cancelled(&mut self) {
+        self.cancelled += 1;
+    }
+
+    /// Drops events that `is_void` calls pointless when there are many of them.
+    pub fn compact(&mut self, is_void: impl Fn(&Event) -> bool) {
+        if self.cancelled < 1024 || self.cancelled * 2 < self.heap.len() {
+            return;
+        }
+        let (slots, free) = (&mut self.slots, &mut self.free);
+        self.heap.retain(|Reverse((_, _, what))| {
+            let keep = what & LANE != 0 || !is_void(&slots[*what as usize]);
+            if !keep {
+                slots[*what as usize] = Event::Void;
+                free.push(*what);
+            }
+            keep
+        });
+        self.cancelled = 0;
+    }
+
+    /// Takes the next event, with its time.
+    #[inline]
+    pub fn pop(&mut self) -> Option<(u64, Due)> {
+        let mut top = self.heap.peek_mut()?;
+        let Reverse((at, _, what)) = *top;
+        if what & LANE == 0 {
+            PeekMut::pop(top);
+            self.free.push(what);
+            return Some((at, Due::Event(std::mem::replace(&mut self.slots[what as usize], Event::Void))));
+        }
+        let lane = (what & !LANE) as usize;
+        let waiting = &mut self.lanes[lane];
+        let (_, _, message) = waiting.pop_front()?;
+        match waiting.front() {
+            Some((at, order, _)) => *top = Reverse((*at, *order, what)),
+            None => {
+                PeekMut::pop(top);
+            }
+        }
+        let (from, to) = (NodeId((lane / self.nodes) as u16), NodeId((lane % self.nodes) as u16));
+        Some((at, Due::Message { from, to, message }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocols::types::RequestId;
+
+    fn message(number: u64) -> Message {
+        Message::Next { request: RequestId { client: NodeId(0), number } }
+    }
+
+    #[test]
+    fn lanes_and_slots_come_out_in_order_of_time_then_of_scheduling() {
+        let mut queue = Queue::new(2);
+        queue.push_lane(10, NodeId(0), NodeId(1), message(1));
+        queue.push(10, Event::End);
+        queue.push_lane(10, NodeId(0), NodeId(1), message(2));
+        queue.push(5, Event::Boot { node: NodeId(1) });
+        let mut seen = Vec::new();
+        while let Some((at, due)) = queue.pop() {
+            seen.push(match due {
+                Due::Message { message: Message::Next { request }, .. } => (at, request.number),
+                Due::Event(Event::End) => (at, 100),
+                Due::Event(Event::Boot { .. }) => (at, 200),
+                _ => unreachable!("nothing else was pushed"),
+            });
+        }
+        assert_eq!(seen, [(5, 200), (10, 1), (10, 100), (10, 2)]);
+    }
+
+    #[test]
+    fn compaction_drops_only_what_is_pointless() {
+        let mut queue = Queue::new(1);
+        for n in 0..3000 {
+            queue.push(n, Event::Sleep { slot: n as u32, generation: 0 });
+            queue.note_cancelled();
+        }
+        queue.compact(|e| matches!(e, Event::Sleep { slot, .. } if slot % 2 == 0));
+        let mut left = 0;
+        while let Some((at, _)) = queue.pop() {
+            assert_eq!(at % 2, 1);
+            left += 1;
+        }
+        assert_eq!(left, 1500);
+    }
+}

@@ -1,0 +1,437 @@
+//! Byte streams between processes: FIFO, with back-pressure, half-close and resets, over the same links as datagrams.
+//!
+//! A crash resets a process's connections as far as packets can travel; a power loss and a partition are silence. What was
+//! sent into the silence is sent again as TCP would, so it arrives some time *after* the partition is healed.
+
+use super::{World, queue::Event};
+use protocols::types::{MILLISECOND, NodeId, SECOND};
+use std::{collections::VecDeque, io, task::Waker};
+
+/// First retransmission timeout, nanoseconds (Linux: TCP_RTO_MIN).
+pub const RETRANSMIT_FIRST: u64 = 200 * MILLISECOND;
+/// Longest retransmission timeout, nanoseconds (Linux: TCP_RTO_MAX).
+pub const RETRANSMIT_MAX: u64 = 120 * SECOND;
+/// First retransmission of a connect, nanoseconds (RFC 6298).
+const SYN_RETRANSMIT_FIRST: u64 = SECOND;
+/// Bytes under way before a writer has to wait.
+const WINDOW: usize = 256 * 1024;
+
+/// Something that travels on a connection, to side 0 (who connected) or 1 (who accepted).
+pub enum Segment {
+    Syn { conn: u32, port: u16 },
+    SynAck { conn: u32 },
+    Data { conn: u32, to: u8, bytes: Vec<u8> },
+    Fin { conn: u32, to: u8 },
+    Reset { conn: u32, to: u8 },
+    Window { conn: u32, to: u8, bytes: usize },
+}
+
+impl Segment {
+    fn conn_and_side(&self) -> (u32, u8) {
+        match *self {
+            Segment::Syn { conn, .. } => (conn, 1),
+            Segment::SynAck { conn } => (conn, 0),
+            Segment::Data { conn, to, .. }
+            | Segment::Fin { conn, to }
+            | Segment::Reset { conn, to }
+            | Segment::Window { conn, to, .. } => (conn, to),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Segment::Data { bytes, .. } => bytes.len() + 40,
+            _ => 40,
+        }
+    }
+}
+
+/// One end of a connection.
+#[derive(Default)]
+pub struct Side {
+    pub node: u16,
+    pub starts: u32,
+    received: VecDeque<Vec<u8>>,
+    offset: usize,
+    eof: bool,
+    reset: bool,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+    in_flight: usize,
+    consumed: usize,
+    fin_sent: bool,
+    closed: bool,
+    last_at: u64,
+    last_segment: (u64, u32),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Opening {
+    Asked,
+    Established,
+    Refused,
+}
+
+/// A connection.
+pub struct Conn {
+    /// The connecting process's count of its connections, for traces.
+    number: u64,
+    sides: [Side; 2],
+    opening: Opening,
+    opener: Option<Waker>,
+}
+
+/// A listening socket.
+pub struct Listening {
+    pub starts: u32,
+    queue: VecDeque<u32>,
+    waker: Option<Waker>,
+}
+
+/// A segment that met silence.
+pub struct Held {
+    since: u64,
+    segment: Segment,
+}
+
+/// When something first sent at `since` is sent again, at `now` or later, with timeouts that double from `first`.
+fn retransmitted_at(since: u64, now: u64, first: u64) -> u64 {
+    let (mut at, mut timeout) = (since + first, first);
+    while at < now {
+        timeout = (timeout * 2).min(RETRANSMIT_MAX);
+        at += timeout;
+    }
+    at
+}
+
+impl World {
+    /// Puts a segment on its way; at one end of a connection nothing overtakes.
+    fn send_segment(&mut self, segment: Segment, from_time: u64) -> u32 {
+        let (conn, to) = segment.conn_and_side();
+        let (from_node, to_node) = self.ends(conn, to);
+        let at = self.links.get(from_node, to_node).segment(from_time, segment.len());
+        let side = &mut self.conns[conn as usize].sides[to as usize];
+        let at = at.max(side.last_at);
+        side.last_at = at;
+        self.queue.push(at, Event::Stream(segment))
+    }
+
+    fn ends(&self, conn: u32, to: u8) -> (NodeId, NodeId) {
+        let sides = &self.conns[conn as usize].sides;
+        (NodeId(sides[1 - to as usize].node), NodeId(sides[to as usize].node))
+    }
+
+    fn side(&mut self, conn: u32, side: u8) -> &mut Side {
+        &mut self.conns[conn as usize].sides[side as usize]
+    }
+
+    fn is_open(&self, conn: u32, side: u8) -> bool {
+        let side = &self.conns[conn as usize].sides[side as usize];
+        let process = &self.processes[side.node as usize];
+        process.up && process.starts == side.starts && !side.closed
+    }
+
+    fn note_segment(&mut self, what: &'static str, conn: u32, to: u8, size: u64, hash: u64) {
+        let (from, node) = self.ends(conn, to);
+        let number = self.conns[conn as usize].number;
+        let code = what.bytes().fold(0x100, |h: u64, b| h.rotate_left(5) ^ u64::from(b));
+        let words = [code | u64::from(from.0) << 40 | u64::from(node.0) << 52, number << 32 | size, hash];
+        let processes = &self.processes;
+        self.trace.note(self.now, words, || {
+            let (from, to) = (&processes[from.index()].name, &processes[node.index()].name);
+            format!("{from} > {to} #{number} {what} {size} {hash:016x}")
+        });
+    }
+
+    /// A segment arrives, or meets silence.
+    pub(super) fn segment_arrives(&mut self, segment: Segment) {
+        let (conn, to) = segment.conn_and_side();
+        let (from, node) = self.ends(conn, to);
+        if self.links.get(from, node).is_blocked() || !self.processes[node.index()].powered {
+            self.note_segment("silence", conn, to, 0, 0);
+            // A reset is sent once; whoever missed it learns from the next thing that it sends.
+            if !matches!(segment, Segment::Reset { .. }) {
+                self.held.push(Held { since: self.now, segment });
+            }
+            return;
+        }
+        match segment {
+            Segment::Syn { conn, port } => self.syn_arrives(conn, node, port),
+            Segment::SynAck { conn } => {
+                self.note_segment("accepted", conn, to, 0, 0);
+                let conn = &mut self.conns[conn as usize];
+                conn.opening = Opening::Established;
+                let waker = conn.opener.take();
+                self.wake(waker);
+            }
+            Segment::Data { conn, to, bytes } => self.data_arrives(conn, to, bytes),
+            Segment::Fin { conn, to } => {
+                self.note_segment("fin", conn, to, 0, 0);
+                if !self.is_open(conn, to) {
+                    if !self.side(conn, 1 - to).closed {
+                        self.send_segment(Segment::Reset { conn, to: 1 - to }, self.now);
+                    }
+                    return;
+                }
+                let side = self.side(conn, to);
+                side.eof = true;
+                let waker = side.reader.take();
+                self.wake(waker);
+            }
+            Segment::Reset { conn, to } => self.reset_arrives(conn, to),
+            Segment::Window { conn, to, bytes } => {
+                let side = self.side(conn, to);
+                side.in_flight = side.in_flight.saturating_sub(bytes);
+                let waker = side.writer.take();
+                self.wake(waker);
+            }
+        }
+    }
+
+    fn syn_arrives(&mut self, conn: u32, node: NodeId, port: u16) {
+        self.note_segment("connect", conn, 1, u64::from(port), 0);
+        let process = &self.processes[node.index()];
+        let starts = process.starts;
+        let up = process.up;
+        let waker = match self.listeners.get_mut(&(node, port)) {
+            Some(listening) if up && listening.starts == starts => {
+                listening.queue.push_back(conn);
+                listening.waker.take()
+            }
+            _ => {
+                self.send_segment(Segment::Reset { conn, to: 0 }, self.now);
+                return;
+            }
+        };
+        self.side(conn, 1).starts = starts;
+        self.wake(waker);
+        // The kernel accepts, also for a process that is paused.
+        self.send_segment(Segment::SynAck { conn }, self.now);
+    }
+
+    fn data_arrives(&mut self, conn: u32, to: u8, bytes: Vec<u8>) {
+        self.note_segment("data", conn, to, bytes.len() as u64, xxhash_rust::xxh3::xxh3_64(&bytes));
+        self.delivered += 1;
+        if !self.is_open(conn, to) {
+            self.send_segment(Segment::Reset { conn, to: 1 - to }, self.now);
+            return;
+        }
+        let side = self.side(conn, to);
+        side.received.push_back(bytes);
+        let waker = side.reader.take();
+        self.wake(waker);
+    }
+
+    fn reset_arrives(&mut self, conn: u32, to: u8) {
+        self.note_segment("reset", conn, to, 0, 0);
+        let conn = &mut self.conns[conn as usize];
+        if conn.opening == Opening::Asked {
+            conn.opening = Opening::Refused;
+        }
+        let opener = conn.opener.take();
+        let side = &mut conn.sides[to as usize];
+        side.reset = true;
+        side.received.clear();
+        let (reader, writer) = (side.reader.take(), side.writer.take());
+        self.wake(reader);
+        self.wake(writer);
+        self.wake(opener);
+    }
+
+    /// Sends again what has met silence and would not any more.
+    pub(super) fn flush_held(&mut self) {
+        for Held { since, segment } in std::mem::take(&mut self.held) {
+            let (conn, to) = segment.conn_and_side();
+            let (from, node) = self.ends(conn, to);
+            if self.links.get(from, node).is_blocked() || !self.processes[node.index()].powered {
+                self.held.push(Held { since, segment });
+                continue;
+            }
+            // A sender that is gone sends nothing again.
+            if !self.is_open(conn, 1 - to) && !matches!(segment, Segment::SynAck { .. }) {
+                continue;
+            }
+            let first = if matches!(segment, Segment::Syn { .. }) { SYN_RETRANSMIT_FIRST } else { RETRANSMIT_FIRST };
+            let at = retransmitted_at(since, self.now, first);
+            self.send_segment(segment, at);
+        }
+    }
+
+    /// The process is gone: its ends close. After a crash its machine resets them; after a power loss nobody is told.
+    pub(super) fn close_all(&mut self, node: NodeId, crash: bool) {
+        let starts = self.processes[node.index()].starts;
+        for conn in 0..self.conns.len() as u32 {
+            for end in 0..2u8 {
+                let side = self.side(conn, end);
+                if side.node == node.0 && side.starts == starts && !side.closed {
+                    side.closed = true;
+                    side.received = VecDeque::new();
+                    if crash && self.conns[conn as usize].opening != Opening::Refused {
+                        self.send_segment(Segment::Reset { conn, to: 1 - end }, self.now);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Starts to connect; the result is polled for with [`World::poll_connected`].
+    pub fn connect(&mut self, from: NodeId, to: NodeId, port: u16) -> u32 {
+        let process = &mut self.processes[from.index()];
+        process.connections += 1;
+        let number = process.connections;
+        let mine = Side { node: from.0, starts: process.starts, ..Side::default() };
+        let theirs = Side { node: to.0, starts: u32::MAX, ..Side::default() };
+        self.conns.push(Conn { number, sides: [mine, theirs], opening: Opening::Asked, opener: None });
+        let conn = self.conns.len() as u32 - 1;
+        self.send_segment(Segment::Syn { conn, port }, self.now);
+        conn
+    }
+
+    /// Is the connection open? `None`: not yet, and `waker` will be told.
+    pub fn poll_connected(&mut self, conn: u32, waker: &Waker) -> Option<io::Result<()>> {
+        let conn = &mut self.conns[conn as usize];
+        match conn.opening {
+            Opening::Asked => {
+                conn.opener = Some(waker.clone());
+                None
+            }
+            Opening::Established => Some(Ok(())),
+            Opening::Refused => Some(Err(io::ErrorKind::ConnectionRefused.into())),
+        }
+    }
+
+    /// Opens a port. False when it is taken.
+    pub fn listen(&mut self, node: NodeId, port: u16) -> bool {
+        let starts = self.processes[node.index()].starts;
+        if self.listeners.get(&(node, port)).is_some_and(|l| l.starts == starts) {
+            return false;
+        }
+        self.listeners.insert((node, port), Listening { starts, queue: VecDeque::new(), waker: None });
+        true
+    }
+
+    /// The next connection to a port. `None`: none yet, and `waker` will be told.
+    pub fn poll_accept(&mut self, node: NodeId, port: u16, waker: &Waker) -> Option<io::Result<u32>> {
+        let Some(listening) = self.listeners.get_mut(&(node, port)) else {
+            return Some(Err(io::ErrorKind::NotConnected.into()));
+        };
+        let conn = listening.queue.pop_front();
+        if conn.is_none() {
+            listening.waker = Some(waker.clone());
+        }
+        conn.map(Ok)
+    }
+
+    /// Reads what has arrived into `room` by calling `put` with slices; `None`: nothing yet, and `waker` will be told.
+    pub fn poll_read(
+        &mut self,
+        conn: u32,
+        end: u8,
+        mut room: usize,
+        mut put: impl FnMut(&[u8]),
+        waker: &Waker,
+    ) -> Option<io::Result<()>> {
+        let side = self.side(conn, end);
+        if side.reset {
+            return Some(Err(io::ErrorKind::ConnectionReset.into()));
+        }
+        let mut read = 0;
+        while room > 0 {
+            let Some(front) = side.received.front() else { break };
+            let take = (front.len() - side.offset).min(room);
+            put(&front[side.offset..side.offset + take]);
+            (read, room, side.offset) = (read + take, room - take, side.offset + take);
+            if side.offset == front.len() {
+                side.received.pop_front();
+                side.offset = 0;
+            }
+        }
+        if read > 0 {
+            side.consumed += read;
+            if side.consumed >= WINDOW / 4 {
+                let bytes = std::mem::take(&mut side.consumed);
+                self.send_segment(Segment::Window { conn, to: 1 - end, bytes }, self.now);
+            }
+            return Some(Ok(()));
+        }
+        if side.eof {
+            return Some(Ok(()));
+        }
+        side.reader = Some(waker.clone());
+        None
+    }
+
+    /// Writes at most what the window allows. `None`: no room, and `waker` will be told.
+    pub fn poll_write(&mut self, conn: u32, end: u8, bytes: &[u8], waker: &Waker) -> Option<io::Result<usize>> {
+        let now = self.now;
+        let side = self.side(conn, end);
+        if side.reset {
+            return Some(Err(io::ErrorKind::ConnectionReset.into()));
+        }
+        if side.fin_sent || side.closed {
+            return Some(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        let take = bytes.len().min(WINDOW.saturating_sub(side.in_flight));
+        if take == 0 && !bytes.is_empty() {
+            side.writer = Some(waker.clone());
+            return None;
+        }
+        side.in_flight += take;
+        // What is written at one instant travels together.
+        let (at, slot) = side.last_segment;
+        if at == now
+            && let Event::Stream(Segment::Data { conn: other, to, bytes: data }) = self.queue.get_mut(slot)
+            && (*other, *to) == (conn, 1 - end)
+        {
+            data.extend_from_slice(&bytes[..take]);
+            return Some(Ok(take));
+        }
+        let slot = self.send_segment(Segment::Data { conn, to: 1 - end, bytes: bytes[..take].to_vec() }, now);
+        self.side(conn, end).last_segment = (now, slot);
+        Some(Ok(take))
+    }
+
+    /// Half-close: nothing more will be written.
+    pub fn shutdown(&mut self, conn: u32, end: u8) {
+        let side = self.side(conn, end);
+        if !side.fin_sent && !side.reset && !side.closed {
+            side.fin_sent = true;
+            self.send_segment(Segment::Fin { conn, to: 1 - end }, self.now);
+        }
+    }
+
+    /// The handle was dropped. Gives back wakers, to be dropped outside the world's borrow.
+    pub fn close(&mut self, conn: u32, end: u8) -> [Option<Waker>; 2] {
+        let side = self.side(conn, end);
+        let wakers = [side.reader.take(), side.writer.take()];
+        let (node, starts) = (side.node, side.starts);
+        if side.closed || self.processes[node as usize].starts != starts {
+            return wakers;
+        }
+        let side = self.side(conn, end);
+        side.closed = true;
+        let (reset, unread, fin_sent) = (side.reset, !side.received.is_empty(), side.fin_sent);
+        side.received = VecDeque::new();
+        let refused = self.conns[conn as usize].opening == Opening::Refused;
+        if unread && !reset {
+            // Data that nobody will read is answered with a reset, as TCP does.
+            self.send_segment(Segment::Reset { conn, to: 1 - end }, self.now);
+        } else if !reset && !fin_sent && !refused {
+            self.send_segment(Segment::Fin { conn, to: 1 - end }, self.now);
+        }
+        wakers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retransmissions_double() {
+        let ms = MILLISECOND;
+        assert_eq!(retransmitted_at(0, 100 * ms, RETRANSMIT_FIRST), 200 * ms);
+        assert_eq!(retransmitted_at(0, 201 * ms, RETRANSMIT_FIRST), 600 * ms);
+        assert_eq!(retransmitted_at(0, 5_000 * ms, RETRANSMIT_FIRST), 6_200 * ms);
+    }
+}

@@ -1,0 +1,167 @@
+//! The command line is a contract: exit codes, one sentence per mistake, JSON and nothing else.
+
+use std::{
+    path::PathBuf,
+    process::{Command, Output},
+};
+
+fn fencepost(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
+    command.args(arguments).env("NO_COLOR", "1").current_dir(env!("CARGO_TARGET_TMPDIR"));
+    command.output().expect("the binary runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn file(name: &str, content: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, content).expect("the file can be written");
+    path
+}
+
+#[test]
+fn mistakes_get_one_sentence_and_64() {
+    let plan = text(&fencepost(&["plan", "gc-pause", "--seed", "42"]).stdout);
+    let wrong_field = file("wrong-field.json", &plan.replacen("\"fencing\"", "\"fensing\"", 1));
+    let truncated = file("truncated.json", &plan[..plan.len() / 2]);
+    let negative = file("negative.json", &plan.replacen("\"duration_ms\": ", "\"duration_ms\": -", 1));
+    let history = file("history.jsonl", "{\"t_us\":1,\"event\":\"nonsense\"}\n");
+    let binary = PathBuf::from(env!("CARGO_BIN_EXE_fencepost"));
+    let path = |path: &PathBuf| path.display().to_string();
+    let cases: Vec<(Vec<String>, &str)> = [
+        (vec!["scenario", "gc-paus"], "did you mean `gc-pause`?"),
+        (vec!["scenario", "gc-pause", "--seed", "x"], "no seed"),
+        (vec!["scenario", "gc-pause", "--seed", "-1"], "seed"),
+        (vec!["scenario", "gc-pause", "--lease-ttl", "-3s"], "negative"),
+        (vec!["scenario", "gc-pause", "--lease-ttl", "3"], "3s"),
+        (vec!["scenario", "gc-pause", "--lease-ttl", "0s"], "lease"),
+        (vec!["scenario", "gc-pause", "--protocol", "etcd-electron"], "did you mean `etcd-election`?"),
+        (vec!["scenario", "gc-pause", "--fencing", "maybe"], "`on` nor `off`"),
+        (vec!["scenario", "gc-pause", "--net", "lam"], "did you mean `lan`?"),
+        (vec!["scenario", "gc-pause", "--nodes", "0"], "candidate"),
+        (vec!["scenario", "gc-pause", "--rate", "0"], "rate"),
+        (vec!["scenario"], "NAME"),
+        (vec!["sweep", "all"], "--seeds"),
+        (vec!["sweep", "all", "--seeds", "9..3"], "empty"),
+        (vec!["sweep", "all", "--seeds", "0..3", "--shard", "3/2"], "shard"),
+        (vec!["scenaro", "gc-pause"], "scenario"),
+        (vec!["scenario", "gc-pause", "--sed", "1"], "--seed"),
+        (vec!["list", "scenarois"], "scenarois"),
+        (vec!["replay", "no-such-file.json"], "cannot read"),
+        (vec!["replay", &path(&wrong_field)], "fensing"),
+        (vec!["replay", &path(&truncated)], "line"),
+        (vec!["replay", &path(&negative)], "duration_ms"),
+        (vec!["replay", &path(&binary)], "cannot read"),
+        (vec!["check", &path(&history)], "nonsense"),
+        (vec!["check", "no-such-file.jsonl"], "cannot read"),
+    ]
+    .into_iter()
+    .map(|(arguments, expected)| (arguments.into_iter().map(str::to_owned).collect(), expected))
+    .collect();
+    for (arguments, expected) in cases {
+        let output = fencepost(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(64), "{arguments:?}: {err}");
+        assert!(out.is_empty(), "{arguments:?} printed {out}");
+        assert_eq!(err.trim_end().lines().count(), 1, "{arguments:?} said more than one line: {err}");
+        assert!(err.contains(expected), "{arguments:?} said: {err}");
+        assert!(!err.contains("panicked"), "{arguments:?}: {err}");
+    }
+}
+
+#[test]
+fn json_is_one_object_and_nothing_else() {
+    let output = fencepost(&["scenario", "gc-pause", "--seed", "42", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    assert_eq!(report["schema"], 1);
+    assert_eq!(report["scenario"], "gc-pause");
+    assert_eq!(report["protocol"], "etcd-election");
+    assert_eq!(report["seed"], 42);
+    assert_eq!(report["verdict"], "pass");
+    for field in ["plan_digest", "trace_hash"] {
+        assert_eq!(report[field].as_str().map(str::len), Some(32), "{field}");
+    }
+    let metrics = [
+        "leaders_acting_by_effect_max",
+        "leaders_believing_max",
+        "writes_accepted",
+        "writes_fenced",
+        "writes_unknown",
+        "seq_gaps",
+        "elections",
+        "false_failovers",
+        "messages",
+        "failover_ms",
+        "election_latency_ms",
+        "handoff_effect_gap_ms",
+        "handoff_intent_gap_ms",
+        "dark_ms",
+        "dual_belief_ms",
+    ];
+    for metric in metrics {
+        assert!(!report["metrics"][metric].is_null(), "{metric}");
+    }
+    for invariant in report["invariants"].as_array().expect("a list") {
+        for field in ["name", "holds", "could_fail", "detail"] {
+            assert!(!invariant[field].is_null(), "{invariant}: {field}");
+        }
+    }
+}
+
+#[test]
+fn two_runs_differ_in_nothing_but_the_time_they_took() {
+    let report = || {
+        let output = fencepost(&["scenario", "partition", "--protocol", "redis-fenced", "--seed", "5", "--json"]);
+        let mut report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+        report["wall_ms"] = 0.into();
+        report
+    };
+    assert_eq!(report(), report());
+}
+
+#[test]
+fn a_failing_run_leaves_what_it_takes_to_repeat_it() {
+    let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("artifacts");
+    let _ = std::fs::remove_dir_all(&out);
+    let out_text = out.display().to_string();
+    let arguments = ["scenario", "gc-pause", "--protocol", "redis-lease", "--seed", "9", "--out", &out_text, "--quiet"];
+    assert_eq!(fencepost(&arguments).status.code(), Some(1));
+    let folder = out.join("gc-pause/redis-lease/9");
+    for name in ["capsule.json", "plan.json", "history.jsonl", "trace.txt", "repro.sh"] {
+        assert!(folder.join(name).metadata().is_ok_and(|m| m.len() > 0), "{name}");
+    }
+    let capsule = folder.join("capsule.json").display().to_string();
+    let again = fencepost(&["replay", &capsule, "--strict", "--no-artifacts"]);
+    assert_eq!(again.status.code(), Some(1), "{}", text(&again.stderr));
+    assert!(text(&again.stderr).contains("same trace, same verdict"), "{}", text(&again.stderr));
+    let check = fencepost(&["check", &folder.join("history.jsonl").display().to_string()]);
+    assert_eq!(check.status.code(), Some(1), "{}", text(&check.stderr));
+    // A capsule of another build is refused when that is asked for.
+    let other =
+        std::fs::read_to_string(&capsule).expect("the capsule reads").replacen("\"rustc\": \"", "\"rustc\": \"x", 1);
+    let other = file("other-build.json", &other).display().to_string();
+    assert_eq!(fencepost(&["replay", &other, "--strict", "--no-artifacts"]).status.code(), Some(5));
+}
+
+#[test]
+fn a_seed_that_nobody_chose_is_printed_first() {
+    let output = fencepost(&["scenario", "steady", "--json"]);
+    let err = text(&output.stderr);
+    let seed = err.strip_prefix("seed ").and_then(|s| s.lines().next()?.parse::<u64>().ok());
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    assert_eq!(report["seed"].as_u64(), seed, "{err}");
+}
+
+#[test]
+fn everything_can_be_listed() {
+    for what in ["scenarios", "protocols", "faults", "invariants"] {
+        let output = fencepost(&["list", what]);
+        assert_eq!(output.status.code(), Some(0));
+        let lines = text(&output.stdout);
+        assert!(lines.lines().count() >= 4, "{what}: {lines}");
+        assert!(lines.lines().all(|l| l.len() <= 160), "{what}: {lines}");
+    }
+}

@@ -1,0 +1,106 @@
+//! The same plan gives the same bytes: in one process, on parallel threads, in a fresh process, whatever else runs.
+
+mod common;
+
+use common::{named, pairs, plan, run, run_with_history};
+use sim::{
+    determinism::{self, Check},
+    run::Options,
+    world::Driver,
+};
+use std::{path::Path, thread};
+
+#[test]
+fn every_scenario_repeats_itself_on_threads_and_in_a_fresh_process() {
+    let program = Path::new(env!("CARGO_BIN_EXE_fencepost"));
+    for (scenario, protocol) in pairs() {
+        let plan = plan(scenario, protocol, 7, true);
+        match determinism::check(&plan, program).expect("the runs end") {
+            Check::Same { trace_hash } => assert_eq!(trace_hash, run(&plan).trace_hash()),
+            Check::Differs { what, where_ } => panic!("{} {}: {what}\n{where_}", scenario.name, protocol.name),
+        }
+    }
+}
+
+#[test]
+fn eight_threads_with_different_plans_do_not_disturb_each_other() {
+    let plans: Vec<_> = (0..8)
+        .map(|n| named("gc-pause", if n % 2 == 0 { "etcd-election" } else { "redis-fenced" }, n / 4, true))
+        .collect();
+    let alone: Vec<_> = plans.iter().map(|p| run(p).trace_hash().to_owned()).collect();
+    let together: Vec<_> = thread::scope(|scope| {
+        let threads: Vec<_> = plans.iter().map(|p| scope.spawn(|| run(p).trace_hash().to_owned())).collect();
+        threads.into_iter().map(|t| t.join().expect("the run ends")).collect()
+    });
+    assert_eq!(alone, together);
+    assert_ne!(alone[0], alone[4], "two seeds gave the same trace: the hash sees nothing");
+}
+
+#[test]
+fn a_history_on_disk_gives_the_verdict_of_the_run() {
+    for protocol in ["redis-naive", "etcd-election"] {
+        let plan = named("gc-pause", protocol, 3, true);
+        let (run, history) = run_with_history(&plan, Options::default());
+        let mut reader = protocols::history::json::Reader::new(history.as_bytes()).expect("the history reads");
+        let mut judge = reports::Judge::new(reader.header());
+        for event in reader.by_ref() {
+            protocols::history::Sink::record(&mut judge, &event.expect("the history reads"));
+        }
+        assert_eq!(judge.finish(), run.judgement);
+    }
+}
+
+/// What a history says of the election, as (time, what, who) in order: what both drivers must agree on even where two
+/// requests of one node are under way at one instant, and the executor's seed decides which is sent first.
+fn election(history: &str) -> Vec<(u64, String)> {
+    let mut events = Vec::new();
+    for line in history.lines() {
+        let event: serde_json::Value = serde_json::from_str(line).expect("a history is JSON lines");
+        let what = event["event"].as_str().unwrap_or_default();
+        if ["campaign", "elected", "deposed", "fault", "node"].contains(&what) {
+            let who = ["node", "epoch", "term", "reason", "phase", "state"].map(|field| event[field].to_string());
+            events.push((event["t_us"].as_u64().unwrap_or_default(), format!("{what} {}", who.join(" "))));
+        }
+    }
+    events
+}
+
+/// Histories line by line. The number of messages is the last line's; segments may be cut differently. What different
+/// processes do at one instant has no order of its own.
+fn lines(history: &str) -> String {
+    let mut lines: Vec<_> = history.lines().filter(|l| !l.contains("\"end\"")).collect();
+    let instant = |line: &str| line.split(',').next().unwrap_or_default().to_owned();
+    for instant in lines.chunk_by_mut(|a, b| instant(a) == instant(b)) {
+        instant.sort_unstable();
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn the_inline_and_the_task_driver_give_the_same_history() {
+    for (scenario, protocol) in pairs() {
+        for seed in 0..3 {
+            let plan = plan(scenario, protocol, seed, true);
+            let (inline_run, inline) = run_with_history(&plan, Options::default());
+            let (task_run, task) = run_with_history(&plan, Options { driver: Driver::Task, ..Options::default() });
+            let name = format!("{} {} seed {seed}", scenario.name, protocol.name);
+            assert_eq!(inline_run.judgement.verdict, task_run.judgement.verdict, "{name}");
+            // Redis is asked one thing at a time; etcd's client has requests and streams on one connection.
+            if protocol.service == protocols::client::Service::Redis {
+                let (inline, task) = (lines(&inline), lines(&task));
+                assert!(inline == task, "{name}: {}", determinism::first_difference(&inline, &task));
+                continue;
+            }
+            let (inline, task) = (election(&inline), election(&task));
+            let what = |events: &[(u64, String)]| {
+                let mut what: Vec<_> = events.iter().map(|(_, what)| what.clone()).collect();
+                what.sort();
+                what
+            };
+            assert_eq!(what(&inline), what(&task), "{name}");
+            for ((inline_us, event), (task_us, _)) in inline.iter().zip(&task) {
+                assert!(inline_us.abs_diff(*task_us) <= 5_000, "{name}: {event} at {inline_us} and at {task_us} µs");
+            }
+        }
+    }
+}
