@@ -51,13 +51,10 @@ impl Clocks {
         if self.ppm == 0 {
             return self.true_base.saturating_add(ahead);
         }
-        let exact = i128::from(ahead) * 1_000_000 / i128::from(1_000_000 + self.ppm);
-        let mut t = self.true_base.saturating_add(u64::try_from(exact).unwrap_or(u64::MAX / 2));
-        // Rounding, one way or the other.
-        while self.mono(t) < mono && t < u64::MAX / 2 {
-            t += 1;
-        }
-        t
+        // `mono` rounds down, so this rounds up: the two are exact inverses.
+        let rate = (1_000_000 + self.ppm).max(1) as u128;
+        let elapsed = (u128::from(ahead) * 1_000_000).div_ceil(rate);
+        self.true_base.saturating_add(u64::try_from(elapsed).unwrap_or(u64::MAX / 2))
     }
 
     /// Changes the rate of both clocks from true time `t` on.
@@ -78,12 +75,12 @@ impl Clocks {
     }
 }
 
-/// `elapsed` × ppm / 10⁶, without overflow for centuries.
+/// `elapsed` × ppm / 10⁶, rounded down, without overflow for centuries.
 #[inline]
 fn scale(elapsed: u64, ppm: i64) -> i64 {
     const MILLION: i64 = 1_000_000;
     let elapsed = elapsed as i64;
-    elapsed / MILLION * ppm + elapsed % MILLION * ppm / MILLION
+    elapsed / MILLION * ppm + (elapsed % MILLION * ppm).div_euclid(MILLION)
 }
 
 #[cfg(test)]
