@@ -10,7 +10,7 @@ use scenarios::generate;
 
 /// Cases per run of the tests; the environment can ask for more.
 fn cases() -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|v| v.parse().ok()).unwrap_or(96)
+    std::env::var("PROPTEST_CASES").ok().and_then(|v| v.parse().ok()).unwrap_or(512)
 }
 
 proptest! {

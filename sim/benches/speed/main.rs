@@ -11,7 +11,10 @@ mod turmoil_tcp;
 
 use scenarios::{Params, scenario};
 use sim::run::{self, Options};
-use std::time::Instant;
+use std::{process::Command, time::Instant};
+
+/// The first argument of the process that [`one_run`] starts.
+const ONE_RUN: &str = "--one-run";
 
 /// One measurement: how many messages were delivered, and the seconds that it took.
 type Measured = (u64, f64);
@@ -26,9 +29,16 @@ fn timed(work: impl FnOnce() -> u64) -> Measured {
 }
 
 fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [first, rest @ ..] = &arguments[..]
+        && first == ONE_RUN
+    {
+        return measure_one_run(rest);
+    }
     // `cargo test --benches` runs this too; it should then only show that it runs.
-    let test = std::env::args().any(|a| a == "--test") || !std::env::args().any(|a| a == "--bench");
-    let quick = test || std::env::args().any(|a| a == "--quick");
+    let asked = |option: &str| arguments.iter().any(|a| a == option);
+    let test = asked("--test") || !asked("--bench");
+    let quick = test || asked("--quick");
     let scale = if test {
         100
     } else if quick {
@@ -73,52 +83,58 @@ fn messages(scale: u64, rounds: usize) {
 /// The engine at a high rate: what counts is delivered datagrams and segments, everything switched on.
 fn engine(duration_ms: u64) -> Measured {
     let params = Params { rate: 50_000, duration_ms: Some(duration_ms.max(3_000)), ..Params::default() };
-    let plan = steady(&params, "redis-fenced");
+    let plan = plan(&params, "steady", "redis-fenced");
     timed(|| run::run(&plan, Options::default()).expect("the plan runs").judgement.metrics.messages)
 }
 
-fn steady(params: &Params, protocol: &str) -> scenarios::Plan {
+fn plan(params: &Params, scenario: &str, protocol: &str) -> scenarios::Plan {
     let protocol = protocols::election::find(protocol).expect("a known protocol");
-    let scenario = scenario::find("steady").expect("a known scenario");
+    let scenario = scenario::find(scenario).expect("a known scenario");
     scenario.compile(params, protocol, 42).expect("the parameters make sense")
 }
 
-/// Whole runs: virtual time over real time, and memory.
+/// Whole runs: virtual time over real time, and memory. Each in a process of its own, or one's memory would be the next's.
 fn runs(scale: u64) {
     println!("\n| run | virtual s | real s | × real time | peak memory |");
     println!("|---|---:|---:|---:|---:|");
-    for (rate, seconds) in [(5_000, 60), (5_000, 600), (50_000, 60), (50_000, 600)] {
-        let duration_ms = (seconds * 1_000 / scale).max(3_000);
-        let params = Params { nodes: 9, rate, duration_ms: Some(duration_ms), ..Params::default() };
-        let plan = steady(&params, "etcd-election");
-        let (_, real) = timed(|| run::run(&plan, Options::default()).expect("the plan runs").facts.events.unwrap_or(0));
-        let virtual_s = duration_ms as f64 / 1e3;
-        println!(
-            "| steady, 9 nodes, {rate} requests/s | {virtual_s:.0} | {real:.2} | {:.0} | {} |",
-            virtual_s / real,
-            resident()
-        );
+    for rate in ["5000", "50000"] {
+        for seconds in [60_000, 600_000] {
+            one_run("steady", "etcd-election", "9", rate, (seconds / scale).max(3_000));
+        }
     }
-    let params = Params::default();
-    let gc_pause = scenario::find("gc-pause").expect("a known scenario");
     for protocol in ["redis-fenced", "etcd-election"] {
-        let protocol = protocols::election::find(protocol).expect("a known protocol");
-        let plan = gc_pause.compile(&params, protocol, 42).expect("the parameters make sense");
-        let (_, real) = timed(|| run::run(&plan, Options::default()).expect("the plan runs").facts.events.unwrap_or(0));
-        let virtual_s = plan.duration_ms as f64 / 1e3;
-        println!(
-            "| gc-pause, {}, defaults | {virtual_s:.0} | {real:.3} | {:.0} | {} |",
-            protocol.name,
-            virtual_s / real,
-            resident()
-        );
+        one_run("gc-pause", protocol, "3", "1000", 21_000);
     }
 }
 
-/// Resident memory now, where the system says it.
-fn resident() -> String {
+/// Runs this program again for one run; it prints a line of the table.
+fn one_run(scenario: &str, protocol: &str, nodes: &str, rate: &str, duration_ms: u64) {
+    let program = std::env::current_exe().expect("this program is a file");
+    let status = Command::new(program).args([ONE_RUN, scenario, protocol, nodes, rate, &duration_ms.to_string()]).status();
+    assert!(status.is_ok_and(|s| s.success()), "{scenario} {protocol} did not run");
+}
+
+/// What [`one_run`] starts.
+fn measure_one_run(arguments: &[String]) {
+    let [name, protocol, nodes, rate, duration_ms] = arguments else { panic!("five arguments, not {arguments:?}") };
+    let number = |text: &String| text.parse::<u64>().expect("a number");
+    let params = Params {
+        nodes: number(nodes) as u16,
+        rate: number(rate),
+        duration_ms: Some(number(duration_ms)),
+        ..Params::default()
+    };
+    let plan = plan(&params, name, protocol);
+    let (_, real) = timed(|| run::run(&plan, Options::default()).expect("the plan runs").facts.events.unwrap_or(0));
+    let virtual_s = plan.duration_ms as f64 / 1e3;
+    let (ratio, memory) = (virtual_s / real, peak_memory());
+    println!("| {name}, {protocol}, {nodes} nodes, {rate} requests/s | {virtual_s:.0} | {real:.3} | {ratio:.0} | {memory} |");
+}
+
+/// The most memory that was resident, where the system says it.
+fn peak_memory() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:"));
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
     let kib: Option<f64> = line.and_then(|l| l.trim().trim_end_matches(" kB").trim().parse().ok());
-    kib.map_or("?".to_owned(), |kib| format!("{:.0} MiB", kib / 1024.0))
+    kib.map_or("?".to_owned(), |kib| format!("{:.1} MiB", kib / 1024.0))
 }
