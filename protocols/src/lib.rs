@@ -17,5 +17,7 @@ pub mod load;
 pub mod message;
 pub mod node;
 pub mod point;
+#[cfg(feature = "real")]
+pub mod real;
 pub mod types;
 pub mod work;

@@ -9,6 +9,8 @@ pub mod fault;
 pub mod generate;
 pub mod params;
 pub mod plan;
+#[cfg(feature = "real")]
+pub mod real;
 pub mod scenario;
 pub mod streams;
 

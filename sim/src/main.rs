@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ExitCode::from(sim::cli::main(std::env::args_os()))
+    ExitCode::from(sim::main(std::env::args_os()))
 }

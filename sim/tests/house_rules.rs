@@ -70,8 +70,15 @@ const SIMULATED: [&str; 3] = ["protocols/src", "scenarios/src", "sim/src"];
 #[test]
 fn nothing_simulated_reads_an_ambient_clock() {
     // hyper wants an `Instant` for its timer's zero; which one makes no difference.
-    let allowed =
-        ["protocols/src/env/tokio.rs", "protocols/src/client/etcd/channel.rs", "sim/src/run.rs", "sim/src/cli/"];
+    let allowed = [
+        "protocols/src/env/tokio.rs",
+        "protocols/src/client/etcd/channel.rs",
+        "sim/src/run.rs",
+        "sim/src/cli/",
+        "sim/src/real/",
+        "protocols/src/real/",
+        "scenarios/src/real/",
+    ];
     let clocks = ["Instant::now", "SystemTime::now", "tokio::time::", "std::thread::sleep", "thread::sleep"];
     forbid("time comes from a node's clocks", &clocks, &SIMULATED, &allowed);
 }
@@ -79,7 +86,12 @@ fn nothing_simulated_reads_an_ambient_clock() {
 #[test]
 fn nothing_simulated_draws_ambient_entropy() {
     let sources = ["thread_rng", "rand::random", "getrandom", "from_entropy", "from_os_rng", "OsRng", "RandomState"];
-    forbid("randomness comes from the seed's streams", &sources, &SIMULATED, &["sim/src/cli/"]);
+    forbid(
+        "randomness comes from the seed's streams",
+        &sources,
+        &SIMULATED,
+        &["sim/src/cli/", "sim/src/real/", "protocols/src/real/", "scenarios/src/real/"],
+    );
 }
 
 #[test]
@@ -105,7 +117,12 @@ fn select_is_biased() {
 #[test]
 fn only_the_host_names_the_simulator() {
     forbid("madsim stays behind sim/src/host.rs", &["madsim::"], &SIMULATED, &["sim/src/host.rs"]);
-    forbid("no cfg outside the mode guard", &["cfg(madsim", "cfg(not(madsim"], &SIMULATED, &[]);
+    forbid(
+        "no cfg outside the mode guard",
+        &["cfg(madsim", "cfg(not(madsim", "real_mode"],
+        &SIMULATED,
+        &["sim/src/lib.rs"],
+    );
 }
 
 #[test]

@@ -263,22 +263,3 @@ impl SharedArgs {
         })
     }
 }
-
-/// What is wrong with the arguments, in one sentence, without clap's usage block.
-pub fn one_sentence(error: &clap::Error) -> String {
-    let text = error.to_string();
-    let first = text.lines().find(|l| !l.trim().is_empty()).unwrap_or_default();
-    let first = first.trim_start_matches("error: ");
-    // A value that our own parser refused: its sentence says it all.
-    let own = first.split_once("': ").filter(|_| first.starts_with("invalid value"));
-    let sentence = own.map_or(first, |(_, sentence)| sentence).trim();
-    // clap lists what is missing, and what it would suggest, on lines of their own.
-    let more = text.lines().skip(1).map(str::trim).take_while(|l| !l.starts_with("Usage"));
-    let more = more.filter(|l| !l.is_empty() && !l.starts_with("For more") && !l.starts_with("tip: to pass"));
-    let more: Vec<&str> = more.map(|l| l.trim_start_matches("tip: ")).collect();
-    match (more.is_empty(), sentence.ends_with(':')) {
-        (true, _) => sentence.to_owned(),
-        (false, true) => format!("{sentence} {}", more.join(" ")),
-        (false, false) => format!("{sentence}; {}", more.join("; ")),
-    }
-}

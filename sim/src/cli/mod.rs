@@ -1,57 +1,28 @@
 //! The `fencepost` command: one file per command that does more than call another crate.
 
 pub mod args;
-mod check;
-mod exit;
 mod list;
 mod one_run;
-mod output;
-mod parse;
 mod plot;
 mod replay;
 mod scenario;
-mod suggest;
 mod sweep;
 
+use crate::terminal::{self, check, exit, output, parse};
 use args::{Cli, Command, Plot, SharedArgs, ShowArgs};
-use clap::{Parser, error::ErrorKind};
-use exit::{NOT_DETERMINISTIC, Stop, USAGE};
+use clap::Parser;
+use exit::{NOT_DETERMINISTIC, Stop};
 use one_run::default_out;
 use output::{Show, print};
 use protocols::election::Protocol;
 use scenarios::Scenario;
-use std::{ffi::OsString, io::Write, num::NonZero, ops::Range};
+use std::{ffi::OsString, num::NonZero, ops::Range};
 
 /// Runs the command line; the exit code is a contract.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let cli = match Cli::try_parse_from(arguments) {
-        Ok(cli) => cli,
-        Err(error) => return refuse(&error),
-    };
-    match dispatch(cli.command) {
-        Ok(code) => code,
-        Err(stop) => {
-            let _ = writeln!(std::io::stderr(), "fencepost: {stop}");
-            stop.code
-        }
-    }
-}
-
-/// Help and version go to standard output and are no error; everything else is one sentence.
-fn refuse(error: &clap::Error) -> u8 {
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            print(&error.to_string());
-            0
-        }
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            let _ = write!(std::io::stderr(), "{error}");
-            USAGE
-        }
-        _ => {
-            let _ = writeln!(std::io::stderr(), "fencepost: {}", args::one_sentence(error));
-            USAGE
-        }
+    match Cli::try_parse_from(arguments) {
+        Ok(cli) => terminal::exit_code(dispatch(cli.command)),
+        Err(error) => terminal::refuse(&error),
     }
 }
 

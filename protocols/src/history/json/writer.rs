@@ -6,16 +6,28 @@ use crate::{
     types::{Incarnation, NodeId, RequestId},
 };
 use std::{
+    borrow::Cow,
     fmt::Write as _,
     io::{self, Write},
 };
 
+/// Who is called what in a history.
+pub trait Naming {
+    /// A process's name as it stands inside a JSON string; `None` when it has none.
+    fn name(&self, node: NodeId) -> Option<Cow<'_, str>>;
+}
+
+impl Naming for Vec<String> {
+    fn name(&self, node: NodeId) -> Option<Cow<'_, str>> {
+        self.get(node.index()).map(|name| Cow::Borrowed(name.as_str()))
+    }
+}
+
 /// Writes a history as JSON lines while it happens. The first error is kept and ends the writing; [`Writer::finish`]
 /// returns it, because a sink has nobody to tell.
-pub struct Writer<W: Write> {
+pub struct Writer<W: Write, N: Naming = Vec<String>> {
     out: W,
-    /// Names by node, without quotes, escaped for use inside a JSON string.
-    names: Vec<String>,
+    names: N,
     line: String,
     error: Option<io::Error>,
 }
@@ -34,7 +46,14 @@ impl<W: Write> Writer<W> {
 
     /// Starts a history without a header, for processes of these names.
     pub fn with_names(out: W, names: &[String]) -> Self {
-        Writer { out, names: names.iter().map(|n| escape(n)).collect(), line: String::new(), error: None }
+        Writer::with_naming(out, names.iter().map(|n| escape(n)).collect())
+    }
+}
+
+impl<W: Write, N: Naming> Writer<W, N> {
+    /// Starts a history without a header; `names` knows the processes.
+    pub fn with_naming(out: W, names: N) -> Self {
+        Writer { out, names, line: String::new(), error: None }
     }
 
     /// Flushes, and gives the output back.
@@ -60,7 +79,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-impl<W: Write> Sink for Writer<W> {
+impl<W: Write, N: Naming> Sink for Writer<W, N> {
     fn record(&mut self, event: &Event) {
         if self.error.is_some() {
             return;
@@ -85,18 +104,18 @@ fn escape(text: &str) -> String {
     quoted[1..quoted.len() - 1].to_owned()
 }
 
-struct Name<'a>(&'a [String], NodeId);
+struct Name<'a>(&'a dyn Naming, NodeId);
 
 impl std::fmt::Display for Name<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        match self.0.get(self.1.index()) {
-            Some(name) => f.write_str(name),
+        match self.0.name(self.1) {
+            Some(name) => f.write_str(&name),
             None => write!(f, "node-{}", self.1.0),
         }
     }
 }
 
-fn write_event(line: &mut String, event: &Event, names: &[String]) -> std::fmt::Result {
+fn write_event(line: &mut String, event: &Event, names: &dyn Naming) -> std::fmt::Result {
     write!(line, "{{\"t_us\":{},\"event\":\"", event.t_us)?;
     match &event.kind {
         Kind::Campaign { node } => write!(line, "campaign\",\"node\":\"{}\"", Name(names, *node))?,
@@ -149,7 +168,7 @@ fn word(value: &impl serde::Serialize) -> serde_json::Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-fn write_incarnation(line: &mut String, event: &str, i: &Incarnation, names: &[String]) -> std::fmt::Result {
+fn write_incarnation(line: &mut String, event: &str, i: &Incarnation, names: &dyn Naming) -> std::fmt::Result {
     let Incarnation { epoch, node, term } = i;
     write!(line, "{event}\",\"node\":\"{}\",\"epoch\":{epoch},\"term\":{term}", Name(names, *node))
 }
@@ -160,7 +179,7 @@ fn write_protected(
     node: NodeId,
     write: &Protected,
     version: u64,
-    names: &[String],
+    names: &dyn Naming,
 ) -> std::fmt::Result {
     let Protected { resource, term, token, seq, read_version, request } = write;
     write!(line, "{event}\",\"resource\":\"{resource}\",\"node\":\"{}\",\"epoch\":{token}", Name(names, node))?;
@@ -177,11 +196,11 @@ fn write_protected(
     Ok(())
 }
 
-fn write_request(line: &mut String, request: &RequestId, names: &[String]) -> std::fmt::Result {
+fn write_request(line: &mut String, request: &RequestId, names: &dyn Naming) -> std::fmt::Result {
     write!(line, ",\"request\":\"{}:{}\"", Name(names, request.client), request.number)
 }
 
-fn write_fault(line: &mut String, fault: &FaultEvent, names: &[String]) -> std::fmt::Result {
+fn write_fault(line: &mut String, fault: &FaultEvent, names: &dyn Naming) -> std::fmt::Result {
     let FaultEvent { index, fault, phase, on, detail } = fault;
     write!(line, "fault\",\"index\":{index},\"fault\":\"{}\",\"phase\":{},\"on\":[", escape(fault), word(phase))?;
     for (place, node) in on.iter().enumerate() {

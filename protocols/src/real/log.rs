@@ -1,0 +1,47 @@
+//! A process's part of the history, in a file of its own: one line per event, written at once, so that a process that is
+//! killed leaves everything that it did.
+
+use super::{clock::true_time_us, directory::Directory};
+use crate::history::{Event, Kind, Sink, json::Writer};
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// Where a process records what happens to it; clones write to the same file. Times are [`true_time_us`].
+#[derive(Clone)]
+pub struct Log {
+    to: Arc<Mutex<Option<Writer<File, Arc<Directory>>>>>,
+    directory: Arc<Directory>,
+}
+
+impl Log {
+    /// Records nothing.
+    pub fn off(directory: Arc<Directory>) -> Self {
+        Log { to: Arc::default(), directory }
+    }
+
+    /// Appends to the file at `path`.
+    ///
+    /// # Errors
+    /// It cannot be opened for appending.
+    pub fn append(path: &Path, directory: Arc<Directory>) -> io::Result<Self> {
+        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        let writer = Writer::with_naming(file, directory.clone());
+        Ok(Log { to: Arc::new(Mutex::new(Some(writer))), directory })
+    }
+
+    /// The names that it writes.
+    pub fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    /// Something happened, now.
+    pub fn record(&self, kind: Kind) {
+        if let Some(writer) = &mut *self.to.lock().unwrap_or_else(PoisonError::into_inner) {
+            writer.record(&Event { t_us: true_time_us(), kind });
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Real mode: the same cores on tokio, behind real sockets. Only built with feature `real`.
+
+pub mod clock;
+pub mod directory;
+pub mod log;
