@@ -235,8 +235,8 @@ impl Fault {
         }
     }
 
-    /// Everyone whom it names.
-    pub fn whom(&self) -> Vec<&Who> {
+    /// The two groups that it names: those that it strikes, and those between whom and the first it strikes.
+    pub fn groups(&self) -> (&[Who], &[Who]) {
         match self {
             Fault::Pause { node, .. }
             | Fault::Kill { node, .. }
@@ -244,11 +244,17 @@ impl Fault {
             | Fault::Restart { node }
             | Fault::ClockStep { node, .. }
             | Fault::ClockRate { node, .. }
-            | Fault::Resign { node } => vec![node],
+            | Fault::Resign { node } => (std::slice::from_ref(node), &[]),
             Fault::Partition { from, to, .. } | Fault::Latency { from, to, .. } | Fault::Loss { from, to, .. } => {
-                from.iter().chain(to).collect()
+                (from, to)
             }
         }
+    }
+
+    /// Everyone whom it names.
+    pub fn whom(&self) -> Vec<&Who> {
+        let (on, to) = self.groups();
+        on.iter().chain(to).collect()
     }
 
     /// How long it lasts, milliseconds; `None` when it is over at once or never. A process that is restarted has its own

@@ -13,6 +13,7 @@ pub mod plan;
 pub mod real;
 pub mod scenario;
 pub mod streams;
+pub mod triggers;
 
 pub use capsule::{Artifact, Capsule};
 pub use params::Params;

@@ -5,33 +5,107 @@ use crate::{client::Endpoint, clock::Now, point::Point};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 use std::{
+    fmt,
     future::Future,
     io,
+    net::SocketAddr,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
-use tokio::net::{TcpListener, TcpStream};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpListener, TcpStream},
+};
+
+/// A byte stream of any kind: plain TCP, or TLS over it.
+pub trait Io: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Sync + Unpin> Io for T {}
+
+/// A connected byte stream.
+pub type Stream = Box<dyn Io>;
+
+/// A future in a box.
+pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What lies between TCP and its user.
+pub trait Wrap: Send + Sync {
+    /// Makes a stream to `to` out of a connection to it.
+    ///
+    /// # Errors
+    /// The handshake failed.
+    fn wrap<'a>(&'a self, stream: TcpStream, to: &'a Endpoint) -> Boxed<'a, io::Result<Stream>>;
+}
+
+/// Who wants to know of named points.
+pub trait Points: Send + Sync {
+    /// A point is passed; what passes it goes on when this returns.
+    fn passed(&self, point: Point);
+}
+
+/// What makes one process's view of the real world differ from the machine's.
+#[derive(Clone, Default)]
+pub struct Settings {
+    /// Starts the random stream: give entropy in production, a constant in tests.
+    pub seed: u64,
+    /// How far the wall clock is ahead of the machine's, milliseconds.
+    pub wall_offset_ms: i64,
+    /// How much faster than the machine's both clocks run, parts per million; above −1,000,000.
+    pub rate_ppm: i64,
+    /// What is done to every connection that is made.
+    pub wrap: Option<Arc<dyn Wrap>>,
+    /// Who is told of named points.
+    pub points: Option<Arc<dyn Points>>,
+}
 
 /// A process on tokio. Clones share the clocks' origin and the random stream.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct TokioEnv {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug)]
 struct Shared {
     start: Instant,
+    settings: Settings,
     random: Mutex<ChaCha8Rng>,
 }
 
 impl TokioEnv {
     /// A view of the real world. `seed` starts its random stream: give entropy in production, a constant in tests.
     pub fn new(seed: u64) -> Self {
-        let random = Mutex::new(ChaCha8Rng::seed_from_u64(seed));
-        TokioEnv { shared: Arc::new(Shared { start: Instant::now(), random }) }
+        TokioEnv::with(Settings { seed, ..Settings::default() })
     }
+
+    /// A view of the real world through `settings`.
+    pub fn with(settings: Settings) -> Self {
+        let random = Mutex::new(ChaCha8Rng::seed_from_u64(settings.seed));
+        TokioEnv { shared: Arc::new(Shared { start: Instant::now(), settings, random }) }
+    }
+
+    /// Nanoseconds that have passed by this process's clocks while the machine's showed `elapsed`.
+    fn own(&self, elapsed: Duration) -> u64 {
+        let elapsed = elapsed.as_nanos() as i128;
+        (elapsed + elapsed * i128::from(self.shared.settings.rate_ppm) / 1_000_000) as u64
+    }
+
+    /// What the machine's clock will show when this process's shows `mono`.
+    fn machine(&self, mono: u64) -> Duration {
+        let rate = (1_000_000 + i128::from(self.shared.settings.rate_ppm)).max(1);
+        let elapsed = (i128::from(mono) * 1_000_000 + rate - 1) / rate;
+        Duration::from_nanos(u64::try_from(elapsed).unwrap_or(u64::MAX))
+    }
+}
+
+impl fmt::Debug for TokioEnv {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("TokioEnv")
+    }
+}
+
+/// Nanoseconds since the Unix epoch by the machine's clock.
+fn machine_wall() -> i128 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_nanos() as i128
 }
 
 /// Aborts its task when dropped.
@@ -55,30 +129,50 @@ impl Future for Sleep {
     }
 }
 
-impl Listener for TcpListener {
-    type Stream = TcpStream;
-    async fn accept(&mut self) -> io::Result<TcpStream> {
-        let (stream, _) = TcpListener::accept(self).await?;
+/// A listening socket.
+#[derive(Debug)]
+pub struct Listening(TcpListener);
+
+impl Listening {
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// The system does not say.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
+}
+
+impl Listener for Listening {
+    type Stream = Stream;
+    async fn accept(&mut self) -> io::Result<Stream> {
+        let (stream, _) = self.0.accept().await?;
         stream.set_nodelay(true)?;
-        Ok(stream)
+        Ok(Box::new(stream))
     }
 }
 
 impl Env for TokioEnv {
-    type Stream = TcpStream;
-    type Listener = TcpListener;
+    type Stream = Stream;
+    type Listener = Listening;
     type Sleep = Sleep;
     type Task = Task;
 
     fn now(&self) -> Now {
-        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-        Now { mono: self.shared.start.elapsed().as_nanos() as u64, wall: wall.as_nanos() as u64 }
+        let Shared { start, settings, .. } = &*self.shared;
+        let mono = self.own(start.elapsed());
+        // The machine's wall clock may be stepped, and this one then is; a rate of its own is added on top.
+        let drift =
+            i128::from(mono) * i128::from(settings.rate_ppm) / (1_000_000 + i128::from(settings.rate_ppm)).max(1);
+        let offset = i128::from(settings.wall_offset_ms) * 1_000_000;
+        let wall = (machine_wall() + offset + drift).max(0);
+        Now { mono, wall: u64::try_from(wall).unwrap_or(u64::MAX) }
     }
 
     fn sleep_until(&self, mono: u64) -> Sleep {
         // A deadline too far for the clock to express is never reached.
         let far = Duration::from_secs(60 * 60 * 24 * 365);
-        let deadline = self.shared.start.checked_add(Duration::from_nanos(mono));
+        let deadline = self.shared.start.checked_add(self.machine(mono).min(far * 100));
         let deadline = deadline.unwrap_or_else(|| self.shared.start + far);
         Sleep(Box::pin(tokio::time::sleep_until(deadline.into())))
     }
@@ -91,19 +185,26 @@ impl Env for TokioEnv {
         drop(tokio::spawn(task));
     }
 
-    async fn connect(&self, to: &Endpoint) -> io::Result<TcpStream> {
+    async fn connect(&self, to: &Endpoint) -> io::Result<Stream> {
         let stream = TcpStream::connect((to.host.as_str(), to.port)).await?;
         stream.set_nodelay(true)?;
-        Ok(stream)
+        match &self.shared.settings.wrap {
+            Some(wrap) => wrap.wrap(stream, to).await,
+            None => Ok(Box::new(stream)),
+        }
     }
 
-    async fn listen(&self, port: u16) -> io::Result<TcpListener> {
-        TcpListener::bind(("127.0.0.1", port)).await
+    async fn listen(&self, port: u16) -> io::Result<Listening> {
+        TcpListener::bind(("127.0.0.1", port)).await.map(Listening)
     }
 
     fn random(&self) -> u64 {
         self.shared.random.lock().unwrap_or_else(PoisonError::into_inner).next_u64()
     }
 
-    async fn point(&self, _: Point) {}
+    async fn point(&self, point: Point) {
+        if let Some(points) = &self.shared.settings.points {
+            points.passed(point);
+        }
+    }
 }

@@ -4,6 +4,7 @@
 pub mod check;
 pub mod exit;
 pub mod output;
+pub mod parameters;
 pub mod parse;
 pub mod suggest;
 

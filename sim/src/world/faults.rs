@@ -8,20 +8,19 @@ use protocols::{
     types::NodeId,
 };
 use scenarios::{
-    fault::{Fault, PlannedFault, Trigger, Who},
+    fault::{Fault, Who},
     plan::Plan,
+    triggers::{self, Triggers, nanoseconds},
 };
+use std::sync::Arc;
 
 /// The plan's faults and how far each has come.
 pub(super) struct Faults {
-    planned: Vec<PlannedFault>,
+    plan: Arc<Plan>,
+    triggers: Triggers,
     struck: Vec<Option<Struck>>,
-    passages: Vec<Passages>,
-    /// One bit per point that some fault still waits for.
-    watched: u16,
     /// Struck while nobody led: they strike whoever leads next.
     waiting: Vec<u32>,
-    candidates: u16,
 }
 
 /// A fault that goes on.
@@ -34,86 +33,21 @@ struct Struck {
     rate_before: Vec<i64>,
 }
 
-/// How far a chain of passages has come.
-struct Passages {
-    fault: u32,
-    stages: Vec<Stage>,
-    stage: usize,
-    armed_from: u64,
-    count: u64,
-}
-
-struct Stage {
-    point: Point,
-    who: Who,
-    nth: u64,
-    delay: u64,
-}
-
-/// Milliseconds of a plan as nanoseconds.
-fn nanoseconds(ms: f64) -> u64 {
-    (ms * 1e6) as u64
-}
-
 impl Faults {
     pub fn new(plan: &Plan) -> Self {
-        let planned = plan.faults.clone();
-        let mut faults = Faults {
-            struck: vec![None; planned.len()],
-            passages: Vec::new(),
-            watched: 0,
-            waiting: Vec::new(),
-            candidates: plan.candidates.len() as u16,
-            planned,
-        };
-        for (index, fault) in faults.planned.iter().enumerate() {
-            let (mut stages, mut armed_from) = (Vec::new(), 0);
-            let mut trigger = &fault.when;
-            loop {
-                match trigger {
-                    Trigger::At { ms } => {
-                        armed_from = nanoseconds(*ms);
-                        break;
-                    }
-                    Trigger::Passage { point, node, nth, after, delay_ms } => {
-                        let Some(point) = Point::from_name(point) else { break };
-                        let delay = nanoseconds(*delay_ms);
-                        stages.push(Stage { point, who: node.clone(), nth: *nth, delay });
-                        match after {
-                            Some(before) => trigger = before,
-                            None => break,
-                        }
-                    }
-                }
-            }
-            if stages.is_empty() {
-                continue;
-            }
-            stages.reverse();
-            armed_from += stages[0].delay;
-            faults.passages.push(Passages { fault: index as u32, stages, stage: 0, armed_from, count: 0 });
-        }
-        faults.watch();
-        faults
+        let struck = vec![None; plan.faults.len()];
+        Faults { plan: Arc::new(plan.clone()), triggers: Triggers::new(plan), struck, waiting: Vec::new() }
     }
 
     /// The faults that strike at a time, with it.
     pub fn scheduled(&self) -> Vec<(u64, u32)> {
-        let at = |(index, fault): (usize, &PlannedFault)| match fault.when {
-            Trigger::At { ms } => Some((nanoseconds(ms), index as u32)),
-            Trigger::Passage { .. } => None,
-        };
-        self.planned.iter().enumerate().filter_map(at).collect()
-    }
-
-    fn watch(&mut self) {
-        self.watched = self.passages.iter().fold(0, |bits, p| bits | 1 << p.stages[p.stage].point as u16);
+        self.triggers.scheduled().to_vec()
     }
 
     /// Does some fault wait for this point?
     #[inline]
     pub fn watches(&self, point: Point) -> bool {
-        self.watched & (1 << point as u16) != 0
+        self.triggers.watches(point)
     }
 }
 
@@ -123,68 +57,13 @@ impl World {
         self.believers.last().map(|b| b.node)
     }
 
-    /// Everyone that `who` means now; `None`: nobody leads, and somebody should.
-    fn resolve(&self, who: &Who, trigger: Option<NodeId>) -> Option<Vec<NodeId>> {
-        let candidates = self.faults.candidates;
-        let all = || (0..candidates).map(NodeId);
-        let service = NodeId(candidates);
-        let store = NodeId(candidates + 1);
-        Some(match who {
-            Who::Leader => vec![self.leader()?],
-            Who::Followers => {
-                let leader = self.leader()?;
-                all().filter(|n| *n != leader).collect()
-            }
-            Who::Candidates => all().collect(),
-            Who::Service => vec![service],
-            Who::Store => vec![store],
-            Who::Clients => (candidates + 2..self.processes.len() as u16).map(NodeId).collect(),
-            // Outside of a point there is no such node; then it means the leader.
-            Who::Trigger => vec![trigger.or_else(|| self.leader())?],
-            Who::Named(name) => self.find(name).into_iter().collect(),
-        })
-    }
-
-    fn resolve_all(&self, group: &[Who], trigger: Option<NodeId>) -> Option<Vec<NodeId>> {
-        let mut nodes = Vec::new();
-        for who in group {
-            nodes.extend(self.resolve(who, trigger)?);
-        }
-        nodes.sort();
-        nodes.dedup();
-        Some(nodes)
-    }
-
     /// A watched point was passed.
     #[cold]
     pub(super) fn passage(&mut self, node: NodeId, point: Point) {
-        let mut ripe = Vec::new();
-        let leader = self.leader();
-        let mut passages = std::mem::take(&mut self.faults.passages);
-        for passage in &mut passages {
-            let stage = &passage.stages[passage.stage];
-            let is_meant = match &stage.who {
-                Who::Leader => leader == Some(node),
-                who => self.resolve(who, Some(node)).is_some_and(|nodes| nodes.contains(&node)),
-            };
-            if stage.point != point || !is_meant || self.now < passage.armed_from {
-                continue;
-            }
-            passage.count += 1;
-            if passage.count < stage.nth {
-                continue;
-            }
-            passage.count = 0;
-            passage.stage += 1;
-            match passage.stages.get(passage.stage) {
-                Some(next) => passage.armed_from = self.now + next.delay,
-                None => ripe.push(passage.fault),
-            }
-        }
-        passages.retain(|p| p.stage < p.stages.len());
-        self.faults.passages = passages;
-        self.faults.watch();
-        for fault in ripe {
+        let (leader, plan) = (self.leader(), self.faults.plan.clone());
+        let is_meant =
+            |who: &Who| triggers::resolve(&plan, who, leader, Some(node)).is_some_and(|nodes| nodes.contains(&node));
+        for fault in self.faults.triggers.passage(self.now, point, is_meant) {
             self.strike(fault, Some(node));
         }
     }
@@ -199,28 +78,18 @@ impl World {
 
     /// A fault strikes.
     pub(super) fn strike(&mut self, index: u32, trigger: Option<NodeId>) {
-        let what = self.faults.planned[index as usize].what.clone();
-        let empty = Vec::new();
-        let (from, to) = match &what {
-            Fault::Pause { node, .. }
-            | Fault::Kill { node, .. }
-            | Fault::PowerLoss { node, .. }
-            | Fault::Restart { node }
-            | Fault::ClockStep { node, .. }
-            | Fault::ClockRate { node, .. }
-            | Fault::Resign { node } => (std::slice::from_ref(node), &empty),
-            Fault::Partition { from, to, .. } | Fault::Latency { from, to, .. } | Fault::Loss { from, to, .. } => {
-                (from.as_slice(), to)
-            }
-        };
-        let (Some(on), Some(to)) = (self.resolve_all(from, trigger), self.resolve_all(to, trigger)) else {
+        let (leader, plan) = (self.leader(), self.faults.plan.clone());
+        let what = &plan.faults[index as usize].what;
+        let (from, to) = what.groups();
+        let resolve = |group| triggers::resolve_all(&plan, group, leader, trigger);
+        let (Some(on), Some(to)) = (resolve(from), resolve(to)) else {
             self.faults.waiting.push(index);
             return;
         };
         let starts = on.first().map_or(0, |n| self.processes[n.index()].starts);
         let rate_before = on.iter().map(|n| self.processes[n.index()].clocks.rate()).collect();
         let struck = Struck { on, to, starts, rate_before };
-        self.apply(index, &what, struck);
+        self.apply(index, what, struck);
     }
 
     fn apply(&mut self, index: u32, what: &Fault, struck: Struck) {
@@ -261,11 +130,12 @@ impl World {
 
     /// A fault is over.
     pub(super) fn heal(&mut self, index: u32) {
-        let what = self.faults.planned[index as usize].what.clone();
+        let plan = self.faults.plan.clone();
+        let what = &plan.faults[index as usize].what;
         let Some(struck) = self.faults.struck[index as usize].take() else { return };
-        match &what {
+        match what {
             Fault::Pause { .. } => {
-                self.record_fault(index, &what, &struck, Phase::End);
+                self.record_fault(index, what, &struck, Phase::End);
                 for (place, node) in struck.on.iter().enumerate() {
                     // A process that died while it was paused has nothing to resume.
                     if place > 0 || self.processes[node.index()].starts == struck.starts {
@@ -289,7 +159,7 @@ impl World {
             }
             _ => {}
         }
-        self.record_fault(index, &what, &struck, Phase::End);
+        self.record_fault(index, what, &struck, Phase::End);
     }
 
     fn each_link(&mut self, struck: &Struck, mut change: impl FnMut(&mut World, NodeId, NodeId)) {
@@ -346,7 +216,7 @@ impl World {
             process.paused = false;
             process.pauses = 0;
             self.believers.retain(|b| b.node != node);
-            self.forget(node, node == NodeId(self.faults.candidates + 1));
+            self.forget(node, node == self.faults.plan.store_node());
             let state = if crash { NodeState::Down } else { NodeState::Off };
             self.record(Kind::Node { node, state });
             self.todo.push_back(HostAction::Kill(node));

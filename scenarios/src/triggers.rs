@@ -1,0 +1,156 @@
+//! How far the triggers of a plan's faults have come. Both worlds use it: the simulated one, and the one of real processes.
+
+use crate::{
+    fault::{PlannedFault, Trigger, Who},
+    plan::Plan,
+};
+use protocols::{point::Point, types::NodeId};
+
+/// Milliseconds of a plan as nanoseconds.
+pub fn nanoseconds(ms: f64) -> u64 {
+    (ms * 1e6) as u64
+}
+
+/// What the plan's faults still wait for. Times are nanoseconds of true time since the start of the run.
+pub struct Triggers {
+    passages: Vec<Passages>,
+    scheduled: Vec<(u64, u32)>,
+    /// One bit per point that some fault still waits for.
+    watched: u16,
+}
+
+/// How far a chain of passages has come.
+struct Passages {
+    fault: u32,
+    stages: Vec<Stage>,
+    stage: usize,
+    armed_from: u64,
+    count: u64,
+}
+
+struct Stage {
+    point: Point,
+    who: Who,
+    nth: u64,
+    delay: u64,
+}
+
+impl Triggers {
+    /// Nothing has happened yet.
+    pub fn new(plan: &Plan) -> Self {
+        let mut triggers = Triggers { passages: Vec::new(), scheduled: Vec::new(), watched: 0 };
+        for (index, fault) in plan.faults.iter().enumerate() {
+            triggers.add(index as u32, fault);
+        }
+        triggers.watch();
+        triggers
+    }
+
+    fn add(&mut self, index: u32, fault: &PlannedFault) {
+        if let Trigger::At { ms } = fault.when {
+            self.scheduled.push((nanoseconds(ms), index));
+            return;
+        }
+        let (mut stages, mut armed_from) = (Vec::new(), 0);
+        let mut trigger = &fault.when;
+        loop {
+            match trigger {
+                Trigger::At { ms } => {
+                    armed_from = nanoseconds(*ms);
+                    break;
+                }
+                Trigger::Passage { point, node, nth, after, delay_ms } => {
+                    let Some(point) = Point::from_name(point) else { break };
+                    stages.push(Stage { point, who: node.clone(), nth: *nth, delay: nanoseconds(*delay_ms) });
+                    match after {
+                        Some(before) => trigger = before,
+                        None => break,
+                    }
+                }
+            }
+        }
+        stages.reverse();
+        if let Some(first) = stages.first() {
+            armed_from += first.delay;
+            self.passages.push(Passages { fault: index, stages, stage: 0, armed_from, count: 0 });
+        }
+    }
+
+    /// The faults that strike at a time, with it.
+    pub fn scheduled(&self) -> &[(u64, u32)] {
+        &self.scheduled
+    }
+
+    fn watch(&mut self) {
+        self.watched = self.passages.iter().fold(0, |bits, p| bits | 1 << p.stages[p.stage].point as u16);
+    }
+
+    /// Does some fault wait for this point now?
+    #[inline]
+    pub fn watches(&self, point: Point) -> bool {
+        self.watched & (1 << point as u16) != 0
+    }
+
+    /// Every point that some fault will ever wait for.
+    pub fn points(&self) -> Vec<Point> {
+        let waits = |point: &Point| self.passages.iter().any(|p| p.stages.iter().any(|s| s.point == *point));
+        Point::ALL.into_iter().filter(waits).collect()
+    }
+
+    /// A watched point was passed at `now`; `is_meant` tells whether the node that passed it is the one. Gives the faults
+    /// that strike.
+    pub fn passage(&mut self, now: u64, point: Point, is_meant: impl Fn(&Who) -> bool) -> Vec<u32> {
+        let mut ripe = Vec::new();
+        for passage in &mut self.passages {
+            let stage = &passage.stages[passage.stage];
+            if stage.point != point || now < passage.armed_from || !is_meant(&stage.who) {
+                continue;
+            }
+            passage.count += 1;
+            if passage.count < stage.nth {
+                continue;
+            }
+            passage.count = 0;
+            passage.stage += 1;
+            match passage.stages.get(passage.stage) {
+                Some(next) => passage.armed_from = now + next.delay,
+                None => ripe.push(passage.fault),
+            }
+        }
+        self.passages.retain(|p| p.stage < p.stages.len());
+        self.watch();
+        ripe
+    }
+}
+
+/// Everyone that `who` means now, given who leads and who passed the point, if anybody; `None`: nobody leads, and somebody
+/// should.
+pub fn resolve(plan: &Plan, who: &Who, leader: Option<NodeId>, passed_by: Option<NodeId>) -> Option<Vec<NodeId>> {
+    match who {
+        Who::Leader => Some(vec![leader?]),
+        Who::Followers => {
+            let leader = leader?;
+            Some(plan.resolve(&Who::Candidates)?.into_iter().filter(|n| *n != leader).collect())
+        }
+        // Outside of a point there is no such node; then it means the leader.
+        Who::Trigger => Some(vec![passed_by.or(leader)?]),
+        // Plans are valid: every name is somebody's.
+        who => Some(plan.resolve(who).unwrap_or_default()),
+    }
+}
+
+/// Everyone that a group means now, each once; `None` as for [`resolve`].
+pub fn resolve_all(
+    plan: &Plan,
+    group: &[Who],
+    leader: Option<NodeId>,
+    passed_by: Option<NodeId>,
+) -> Option<Vec<NodeId>> {
+    let mut nodes = Vec::new();
+    for who in group {
+        nodes.extend(resolve(plan, who, leader, passed_by)?);
+    }
+    nodes.sort();
+    nodes.dedup();
+    Some(nodes)
+}

@@ -1,0 +1,66 @@
+//! A plan's parameters, for the head of a report.
+
+use scenarios::{
+    fault::{PlannedFault, Trigger, Who},
+    plan::Plan,
+};
+
+/// The plan's parameters, for the head of a report.
+pub fn parameters(plan: &Plan) -> Vec<(String, String)> {
+    let span = |values: &mut dyn Iterator<Item = i64>| {
+        let values: Vec<i64> = values.collect();
+        let (low, high) = (values.iter().min().copied().unwrap_or(0), values.iter().max().copied().unwrap_or(0));
+        format!("{low:+}…{high:+}")
+    };
+    let skew = span(&mut plan.candidates.iter().map(|c| c.wall_offset_ms));
+    let drift = span(&mut plan.candidates.iter().map(|c| c.rate_ppm));
+    let network = &plan.network;
+    let pair = |name: &str, value: String| (name.to_owned(), value);
+    let mut rows = vec![
+        pair("protocol", plan.protocol.clone()),
+        pair("fencing", if plan.fencing { "on" } else { "off: the store accepts anything" }.to_owned()),
+        pair("seed", plan.seed.to_string()),
+        pair("nodes", format!("{}, clocks off by {skew} ms and {drift} ppm", plan.candidates.len())),
+        pair("lease", format!("{} ms, renewed every {} ms", plan.timings.lease_ttl_ms, plan.timings.renew_interval_ms)),
+        pair("load", format!("{} requests/s from {} clients", plan.load.rate, plan.load.clients)),
+        pair(
+            "network",
+            format!(
+                "{}, {}–{} µs one way",
+                network.profile,
+                network.latency_us,
+                network.latency_us + network.jitter_us
+            ),
+        ),
+        pair("duration", format!("{} s of virtual time", plan.duration_ms as f64 / 1e3)),
+    ];
+    for fault in &plan.faults {
+        rows.push(pair("fault", describe(fault)));
+    }
+    rows
+}
+
+fn describe(fault: &PlannedFault) -> String {
+    let (from, to) = fault.what.groups();
+    let names = |group: &[Who]| {
+        let name = |who: &Who| match who {
+            Who::Leader | Who::Trigger => "the leader".to_owned(),
+            Who::Followers | Who::Clients => format!("the {who}"),
+            Who::Service => "the service".to_owned(),
+            Who::Store => "the store".to_owned(),
+            who => who.to_string(),
+        };
+        group.iter().map(name).collect::<Vec<_>>().join(", ")
+    };
+    let what = fault.what.describe(&names(from), &names(to));
+    match &fault.when {
+        Trigger::At { ms } => format!("{what}, at {:.3} s", ms / 1e3),
+        Trigger::Passage { point, nth, after: None, .. } => format!("{what}, at passage {nth} of `{point}`"),
+        Trigger::Passage { point, delay_ms, after: Some(after), .. } => match &**after {
+            Trigger::Passage { point: before, nth, .. } => {
+                format!("{what}, at `{point}` {delay_ms:.0} ms after passage {nth} of `{before}`")
+            }
+            Trigger::At { ms } => format!("{what}, at the next `{point}` after {:.3} s", ms / 1e3),
+        },
+    }
+}
