@@ -54,6 +54,21 @@ struct Lead {
     work: Option<Work>,
 }
 
+/// What a node believes of itself and of others, for those who watch it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Standing {
+    /// The leadership that it believes in.
+    pub incarnation: Option<Incarnation>,
+    /// When that belief ends unless it is renewed, nanoseconds of its monotonic clock.
+    pub valid_until: u64,
+    /// Has it sealed every resource, so that it serves requests?
+    pub works: bool,
+    /// Is it about to give leadership up?
+    pub resigning: bool,
+    /// Whom it takes for the leader, as far as it follows.
+    pub observed: Option<NodeId>,
+}
+
 struct Work {
     sequencer: Sequencer,
     scheduler: Scheduler,
@@ -64,6 +79,18 @@ impl Node {
     pub fn new(place: Place, elector: Box<dyn Elector>) -> Self {
         let scratch = Vec::new();
         Node { place, elector, elections: 0, lead: None, observed: None, resigning: false, scratch }
+    }
+
+    /// What it believes now.
+    pub fn standing(&self) -> Standing {
+        let lead = self.lead.as_ref();
+        Standing {
+            incarnation: lead.map(|l| l.incarnation),
+            valid_until: lead.map_or(0, |l| l.valid_until),
+            works: lead.is_some_and(|l| l.work.is_some()),
+            resigning: self.resigning,
+            observed: self.observed,
+        }
     }
 
     fn elect(&mut self, now: Now, input: elector::Input, out: &mut Vec<Output>) {

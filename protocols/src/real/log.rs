@@ -14,13 +14,12 @@ use std::{
 #[derive(Clone)]
 pub struct Log {
     to: Arc<Mutex<Option<Writer<File, Arc<Directory>>>>>,
-    directory: Arc<Directory>,
 }
 
 impl Log {
     /// Records nothing.
-    pub fn off(directory: Arc<Directory>) -> Self {
-        Log { to: Arc::default(), directory }
+    pub fn off() -> Self {
+        Log { to: Arc::default() }
     }
 
     /// Appends to the file at `path`.
@@ -29,13 +28,8 @@ impl Log {
     /// It cannot be opened for appending.
     pub fn append(path: &Path, directory: Arc<Directory>) -> io::Result<Self> {
         let file = OpenOptions::new().create(true).append(true).open(path)?;
-        let writer = Writer::with_naming(file, directory.clone());
-        Ok(Log { to: Arc::new(Mutex::new(Some(writer))), directory })
-    }
-
-    /// The names that it writes.
-    pub fn directory(&self) -> &Directory {
-        &self.directory
+        let writer = Writer::with_naming(file, directory);
+        Ok(Log { to: Arc::new(Mutex::new(Some(writer))) })
     }
 
     /// Something happened, now.

@@ -2,4 +2,8 @@
 
 pub mod clock;
 pub mod directory;
+pub mod http;
 pub mod log;
+pub mod node;
+pub mod points;
+pub mod tls;

@@ -1,1 +1,11 @@
-//! Stories on real processes: clusters, proxies between their members, and what goes wrong with them.
+//! Stories on real processes: clusters on loopback, proxies between their members, and what goes wrong with them.
+
+mod certificates;
+pub mod cluster;
+pub mod control;
+pub mod director;
+mod history;
+mod load;
+mod process;
+mod proxy;
+mod service;

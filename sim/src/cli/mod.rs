@@ -9,7 +9,7 @@ mod scenario;
 mod sweep;
 
 use crate::terminal::{self, check, exit, output, parse};
-use args::{Cli, Command, Plot, SharedArgs, ShowArgs};
+use args::{Cli, Command, Plot, SharedArgs};
 use clap::Parser;
 use exit::{NOT_DETERMINISTIC, Stop};
 use one_run::default_out;
@@ -26,12 +26,6 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-impl From<&ShowArgs> for Show {
-    fn from(args: &ShowArgs) -> Show {
-        Show { json: args.json, quiet: args.quiet }
-    }
-}
-
 fn dispatch(command: Command) -> Result<u8, Stop> {
     match command {
         Command::Scenario(args) => scenario::run(&args),
@@ -44,7 +38,7 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
         Command::Check { history, show } => check::run(&history, (&show).into()),
         Command::Determinism { names, seeds, protocol, shared } => determinism(&names, seeds, &protocol, &shared),
         Command::Sweep { names, seeds, protocol, jobs, shard, shared } => {
-            let params = shared.params().map_err(Stop::usage)?;
+            let params = shared.plan.params().map_err(Stop::usage)?;
             let work = crate::sweep::Sweep {
                 scenarios: parse::scenarios(&names).map_err(Stop::usage)?,
                 protocols: parse::protocols(&protocol).map_err(Stop::usage)?,
@@ -77,7 +71,7 @@ fn determinism(names: &[String], seeds: Range<u64>, protocol: &str, shared: &Sha
     let scenarios: Vec<&Scenario> = parse::scenarios(names).map_err(Stop::usage)?;
     let protocols: Vec<&Protocol> = parse::protocols(protocol).map_err(Stop::usage)?;
     let program = std::env::current_exe().map_err(|e| Stop::harness(format!("cannot find this executable: {e}")))?;
-    let (params, show) = (shared.params().map_err(Stop::usage)?, Show::from(&shared.output.show));
+    let (params, show) = (shared.plan.params().map_err(Stop::usage)?, Show::from(&shared.output.show));
     let mut plans = Vec::new();
     for scenario in scenarios {
         for protocol in &protocols {

@@ -36,7 +36,7 @@ pub fn print_plan(args: &ScenarioArgs) -> Result<u8, Stop> {
 
 fn compile(args: &ScenarioArgs, seed: u64) -> Result<Plan, Stop> {
     let scenario = parse::scenario(&args.name).map_err(Stop::usage)?;
-    let params = args.shared.params().map_err(Stop::usage)?;
+    let params = args.shared.plan.params().map_err(Stop::usage)?;
     scenario.compile(&params, args.protocol, seed).map_err(Stop::usage)
 }
 

@@ -3,6 +3,7 @@
 use super::{
     exit::Stop,
     output::{Show, print},
+    parameters::parameters,
 };
 use protocols::history::{Sink, json::Reader};
 use reports::{
@@ -11,6 +12,7 @@ use reports::{
     text,
     timeline::Highlights,
 };
+use scenarios::Plan;
 use std::{
     fs::File,
     io::{self, BufRead, BufReader},
@@ -19,6 +21,11 @@ use std::{
 
 /// Judges the JSON lines in `file`.
 pub fn run(file: &Path, show: Show) -> Result<u8, Stop> {
+    judge(file, None, show)
+}
+
+/// Judges the JSON lines in `file`, which a run of `plan` has left, if that is known.
+pub fn judge(file: &Path, plan: Option<&Plan>, show: Show) -> Result<u8, Stop> {
     let input: Box<dyn BufRead> = if file == Path::new("-") {
         Box::new(BufReader::new(io::stdin()))
     } else {
@@ -45,11 +52,12 @@ pub fn run(file: &Path, show: Show) -> Result<u8, Stop> {
     } else if show.quiet {
         print(judgement.verdict.name());
     } else {
-        let source = ("history".to_owned(), file.display().to_string());
-        let events = ("events".to_owned(), judgement.history_events.to_string());
+        let mut rows = plan.map(parameters).unwrap_or_default();
+        rows.push(("history".to_owned(), file.display().to_string()));
+        rows.push(("events".to_owned(), judgement.history_events.to_string()));
         print(&text::render(&text::Run {
             header: header.as_ref(),
-            parameters: &[source, events],
+            parameters: &rows,
             highlights: &highlights,
             judgement: &judgement,
             facts: &facts,

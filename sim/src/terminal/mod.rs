@@ -3,6 +3,7 @@
 
 pub mod check;
 pub mod exit;
+pub mod options;
 pub mod output;
 pub mod parameters;
 pub mod parse;

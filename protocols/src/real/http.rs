@@ -1,0 +1,107 @@
+//! Serving HTTP to anybody: bounded connections, bounded patience, TLS if asked for.
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+};
+use tokio_rustls::TlsAcceptor;
+
+/// Connections that are served at a time; more wait in the system's queue.
+pub const CONNECTIONS_MAX: usize = 4096;
+/// A request's head must come within this time, or the connection is closed; so must a TLS handshake.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long connections are given to finish when the server ends.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
+/// Most bytes of request heads that are read.
+const HEAD_MAX: usize = 16 * 1024;
+
+/// Serves `router` until `shutdown` ends, then lets requests under way finish for a while.
+pub async fn serve(
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    router: Router,
+    shutdown: impl Future<Output = ()> + Send,
+) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let (stop, stopped) = tokio::sync::watch::channel(());
+    let mut shutdown = std::pin::pin!(shutdown);
+    loop {
+        let place = tokio::select! {
+            biased;
+            () = &mut shutdown => break,
+            // It is never closed.
+            Ok(place) = places.clone().acquire_owned() => place,
+        };
+        let accepted = tokio::select! {
+            biased;
+            () = &mut shutdown => break,
+            accepted = listener.accept() => accepted,
+        };
+        // Running out of file descriptors passes; so do peers that are gone already.
+        let Ok((stream, peer)) = accepted else {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            continue;
+        };
+        let (tls, router, mut stopped) = (tls.clone(), router.clone(), stopped.clone());
+        tokio::spawn(async move {
+            let _place = place;
+            let stop = async move { drop(stopped.changed().await) };
+            if let Err(error) = connection(stream, tls, router, stop).await {
+                tracing::debug!(%peer, error, "connection ended");
+            }
+        });
+    }
+    drop(listener);
+    drop(stop);
+    let all = places.acquire_many(CONNECTIONS_MAX as u32);
+    // What has not finished by then is cut.
+    let _ = tokio::time::timeout(DRAIN_TIMEOUT, all).await;
+}
+
+async fn connection(
+    stream: TcpStream,
+    tls: Option<TlsAcceptor>,
+    router: Router,
+    stop: impl Future<Output = ()>,
+) -> Result<(), String> {
+    stream.set_nodelay(true).map_err(|e| e.to_string())?;
+    match tls {
+        None => requests(TokioIo::new(stream), router, stop).await,
+        Some(tls) => {
+            let handshake = tokio::time::timeout(HEAD_TIMEOUT, tls.accept(stream)).await;
+            let stream = handshake.map_err(|_| "no TLS handshake in time")?.map_err(|e| e.to_string())?;
+            requests(TokioIo::new(stream), router, stop).await
+        }
+    }
+}
+
+async fn requests<S>(stream: S, router: Router, stop: impl Future<Output = ()>) -> Result<(), String>
+where
+    S: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
+{
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(HEAD_MAX);
+    let mut connection = std::pin::pin!(builder.serve_connection(stream, TowerToHyperService::new(router)));
+    let mut stop = std::pin::pin!(stop);
+    tokio::select! {
+        biased;
+        ended = &mut connection => return ended.map_err(|e| e.to_string()),
+        () = &mut stop => connection.as_mut().graceful_shutdown(),
+    }
+    connection.await.map_err(|e| e.to_string())
+}
+
+/// Listens for HTTP.
+///
+/// # Errors
+/// One sentence.
+pub async fn listen(address: SocketAddr) -> Result<TcpListener, String> {
+    TcpListener::bind(address).await.map_err(|e| format!("cannot listen on {address}: {e}"))
+}

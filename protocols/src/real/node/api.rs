@@ -1,0 +1,180 @@
+//! What a node answers over HTTP.
+
+use super::{
+    desk::{Answer, Desk},
+    metrics::{Metrics, Role},
+};
+use crate::{
+    core::Input,
+    env::{Env, tokio::TokioEnv},
+    message::Message,
+    node::Standing,
+    real::directory::{Directory, is_name},
+    types::{MILLISECOND, NodeId, RequestId},
+};
+use axum::{
+    Json, Router,
+    extract::State,
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use serde_json::json;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tokio::sync::{mpsc::UnboundedSender, watch};
+
+/// The header in which a client names its request, `client:number`, the same on every retry and at every node: then a
+/// retry after an unknown outcome never takes a second number. Without it every request is a new one.
+pub const REQUEST_HEADER: &str = "fencepost-request";
+/// How long a request waits for the store, milliseconds.
+const PATIENCE: Duration = Duration::from_millis(2_000);
+/// Numbers of requests are below this; above, they would overflow in the store.
+const NUMBER_MAX: u64 = 1 << 62;
+
+/// What the handlers share.
+pub struct Api {
+    /// This node's name.
+    pub name: String,
+    /// What its election is called.
+    pub election: String,
+    /// Where its peers answer, by their numbers.
+    pub addresses: Vec<String>,
+    /// Names and numbers.
+    pub directory: Arc<Directory>,
+    /// The node's clocks.
+    pub env: TokioEnv,
+    /// Into the core.
+    pub inputs: UnboundedSender<Input>,
+    /// Who waits for answers.
+    pub desk: Arc<Desk>,
+    /// What the core believes.
+    pub standing: watch::Receiver<Standing>,
+    /// What is counted.
+    pub metrics: Arc<Metrics>,
+    /// Numbers the requests of clients that do not.
+    pub unnamed: AtomicU64,
+}
+
+type Shared = State<Arc<Api>>;
+
+/// The routes.
+pub fn router(api: Arc<Api>) -> Router {
+    Router::new()
+        .route("/status", get(status))
+        .route("/next", post(next))
+        .route("/resign", post(resign))
+        .route("/metrics", get(metrics))
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/readyz", get(ready))
+        .fallback(|| async { error(StatusCode::NOT_FOUND, "no such path; there are /status, /next, /resign, /metrics, /healthz and /readyz") })
+        .method_not_allowed_fallback(|| async {
+            error(StatusCode::METHOD_NOT_ALLOWED, "/next and /resign are for POST, everything else is for GET")
+        })
+        .with_state(api)
+}
+
+fn error(status: StatusCode, why: &str) -> Response {
+    (status, Json(json!({ "error": why }))).into_response()
+}
+
+async fn status(State(api): Shared) -> Response {
+    let (standing, mono) = (*api.standing.borrow(), api.env.now().mono);
+    let role = Role::of(&standing, mono);
+    let leads = role == Role::Leader;
+    // A belief without an end has no time left to tell.
+    let bounded = leads && standing.valid_until != u64::MAX;
+    let remaining_ms = bounded.then(|| (standing.valid_until - mono) / MILLISECOND);
+    let token = standing.incarnation.filter(|_| leads).map(|i| i.epoch);
+    let leader = if leads { Some(api.name.clone()) } else { standing.observed.and_then(|n| api.directory.name(n)) };
+    let body = json!({
+        "node_id": api.name,
+        "role": role.name(),
+        "fence_token": token,
+        "lease_ttl_remaining_ms": remaining_ms,
+        "acting": leads && standing.works,
+        "leader": leader,
+    });
+    Json(body).into_response()
+}
+
+async fn ready(State(api): Shared) -> Response {
+    let standing = *api.standing.borrow();
+    match Role::of(&standing, api.env.now().mono) {
+        Role::Candidate => error(StatusCode::SERVICE_UNAVAILABLE, "no leader is known"),
+        Role::Leader | Role::Follower => "ok\n".into_response(),
+    }
+}
+
+async fn metrics(State(api): Shared) -> Response {
+    let text = api.metrics.exposition(&api.election, &api.standing.borrow(), api.env.now().mono);
+    ([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response()
+}
+
+async fn resign(State(api): Shared) -> Response {
+    if api.standing.borrow().incarnation.is_none() {
+        return not_leader(&api, api.standing.borrow().observed);
+    }
+    // A core that is gone resigns from nothing.
+    let _ = api.inputs.send(Input::Resign);
+    (StatusCode::ACCEPTED, Json(json!({ "resigning": true }))).into_response()
+}
+
+async fn next(State(api): Shared, headers: HeaderMap) -> Response {
+    let request = match request_id(&api, &headers) {
+        Ok(request) => request,
+        Err(why) => return error(StatusCode::BAD_REQUEST, why),
+    };
+    let Some(answer) = api.desk.wait(request) else {
+        return error(StatusCode::SERVICE_UNAVAILABLE, "too many requests wait already");
+    };
+    let message = Message::Next { request };
+    if api.inputs.send(Input::Message { from: request.client, message }).is_err() {
+        return error(StatusCode::SERVICE_UNAVAILABLE, "the node is about to end");
+    }
+    let answer = tokio::time::timeout(PATIENCE, answer).await;
+    match answer {
+        Ok(Ok(Answer::Next { token, seq })) => Json(json!({ "token": token, "seq": seq })).into_response(),
+        Ok(Ok(Answer::NotLeader(leader))) => not_leader(&api, leader),
+        Ok(Ok(Answer::Unknown) | Err(_)) => error(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "leadership ended while the request was under way; it may have taken effect: retry it under the same name",
+        ),
+        Err(_) => {
+            api.desk.give_up(request);
+            error(
+                StatusCode::GATEWAY_TIMEOUT,
+                "the store has not answered; the request may have taken effect: retry it under the same name",
+            )
+        }
+    }
+}
+
+fn not_leader(api: &Api, leader: Option<NodeId>) -> Response {
+    let address = leader.and_then(|l| api.addresses.get(l.index()));
+    let name = leader.and_then(|l| api.directory.name(l));
+    let body = json!({ "error": "not the leader", "leader": name, "address": address });
+    (StatusCode::CONFLICT, Json(body)).into_response()
+}
+
+/// Whose request it is. What the client does not name is this node's own, and a new one.
+fn request_id(api: &Api, headers: &HeaderMap) -> Result<RequestId, &'static str> {
+    const WRONG: &str = "the header fencepost-request must be client:number, the client's name up to 64 letters, digits, \
+                         `-`, `_` or `.`, and the number between 1 and 2^62";
+    let Some(text) = headers.get(REQUEST_HEADER) else {
+        let client = api.directory.number(&format!("{}.http", api.name));
+        return Ok(RequestId { client, number: api.unnamed.fetch_add(1, Ordering::Relaxed) });
+    };
+    let (client, number) = text.to_str().ok().and_then(|t| t.rsplit_once(':')).ok_or(WRONG)?;
+    let number = number.parse().ok().filter(|n| (1..NUMBER_MAX).contains(n)).ok_or(WRONG)?;
+    // A client that goes by a member's name would answer for it.
+    if !is_name(client) || api.directory.member(client).is_some_and(|n| n.index() < api.addresses.len()) {
+        return Err(WRONG);
+    }
+    Ok(RequestId { client: api.directory.number(client), number })
+}

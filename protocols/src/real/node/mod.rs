@@ -1,0 +1,193 @@
+//! A node of the fleet as a process: it campaigns, does the leader's work, and answers over HTTP.
+
+mod api;
+mod desk;
+mod metrics;
+mod watched;
+
+pub use api::REQUEST_HEADER;
+
+use super::{
+    directory::Directory,
+    http,
+    log::Log,
+    store::link::{Link, LinkSettings},
+};
+use crate::{
+    candidate::{self, Port},
+    client::{self, Endpoint},
+    core::Input,
+    election::{Protocol, Setup, Timings},
+    env::{Env, tokio::TokioEnv},
+    history::Kind,
+    message::Message,
+    node::{Node, Place, Standing},
+    types::NodeId,
+};
+use api::Api;
+use desk::{Answer, Desk};
+use metrics::Metrics;
+use std::{
+    future::Future,
+    sync::{Arc, atomic::AtomicU64},
+};
+use tokio::{
+    net::TcpListener,
+    sync::{mpsc, watch},
+};
+use tokio_rustls::TlsAcceptor;
+use watched::Watched;
+
+/// What a node is told when it starts.
+pub struct Settings {
+    /// Its name, one of the directory's first.
+    pub name: String,
+    /// The members' HTTP addresses, in the order of their numbers.
+    pub addresses: Vec<String>,
+    /// Names and numbers: members first, then the service, then the store, then whoever else is known.
+    pub directory: Arc<Directory>,
+    /// How it elects.
+    pub protocol: &'static Protocol,
+    /// The protocol's timers.
+    pub timings: Timings,
+    /// From one tick of the scheduler to the next, nanoseconds.
+    pub tick: u64,
+    /// Tells this process's terms from those of earlier ones.
+    pub starts: u32,
+    /// Where the coordination service is.
+    pub service: Endpoint,
+    /// How the service is reached: through TLS, if that is wanted.
+    pub service_env: TokioEnv,
+    /// The node's clocks and points.
+    pub env: TokioEnv,
+    /// How the store is reached.
+    pub store: LinkSettings,
+    /// Where it answers over HTTP.
+    pub listener: TcpListener,
+    /// With what certificate it does.
+    pub tls: Option<TlsAcceptor>,
+    /// Its part of the history.
+    pub log: Log,
+}
+
+/// Sends datagrams to the store, and answers to whoever waits for them.
+struct RealPort {
+    store: NodeId,
+    link: Link,
+    desk: Arc<Desk>,
+    log: Log,
+}
+
+impl Port for RealPort {
+    fn send(&mut self, to: NodeId, message: Message) {
+        match message {
+            message if to == self.store => self.link.send(message),
+            Message::NextIs { request, token, seq } => self.desk.answer(request, Answer::Next { token, seq }),
+            Message::NotLeader { request, leader } => self.desk.answer(request, Answer::NotLeader(leader)),
+            _ => {}
+        }
+    }
+
+    fn record(&mut self, kind: Kind) {
+        self.log.record(kind);
+    }
+}
+
+/// Runs a node until `shutdown` ends; then it takes no new work, joins what is under way, resigns and returns.
+///
+/// # Errors
+/// One sentence: the core came to an end that it should not have.
+pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), String> {
+    let Settings { name, directory, protocol, timings, env, .. } = &settings;
+    let node = directory.member(name).ok_or_else(|| format!("`{name}` is not among the peers"))?;
+    let store = NodeId(settings.addresses.len() as u16 + 1);
+    let (inputs, to_core) = mpsc::unbounded_channel();
+    let (standing_sender, standing) = watch::channel(Standing::default());
+    let (requests_sender, under_way) = watch::channel(0);
+    let (desk, metrics) = (Arc::new(Desk::default()), Arc::new(Metrics::new(name, protocol.name)));
+
+    let names = directory.fleet()[..settings.addresses.len()].to_vec();
+    let elector = (protocol.elector)(Setup { node, names, timings: *timings, nonce: env.random() });
+    let place = Place { node, store, starts: settings.starts, tick: settings.tick };
+    let core = Watched::new(Node::new(place, elector), standing_sender, requests_sender, desk.clone(), metrics.clone());
+
+    let from_store = inputs.clone();
+    let link = Link::start(settings.store.clone(), directory.clone(), move |message| {
+        // A core that has ended takes nothing any more.
+        let _ = from_store.send(Input::Message { from: store, message });
+    });
+    let (requests, to_service) = mpsc::unbounded_channel();
+    let from_service = inputs.clone();
+    let deliver = move |input| drop(from_service.send(Input::Service(Box::new(input))));
+    let service_env = settings.service_env.clone();
+    let (service, endpoint) = (protocol.service, settings.service.clone());
+    let client = tokio::spawn(async move { client::run(service_env, service, endpoint, to_service, deliver).await });
+
+    let port = RealPort { store, link, desk: desk.clone(), log: settings.log.clone() };
+    let driver = tokio::spawn(candidate::drive(env.clone(), port, Box::new(core), Some(requests), to_core));
+
+    let api = Arc::new(Api {
+        name: name.clone(),
+        election: protocol.name.to_owned(),
+        addresses: settings.addresses.clone(),
+        directory: directory.clone(),
+        env: env.clone(),
+        inputs: inputs.clone(),
+        desk,
+        standing: standing.clone(),
+        metrics,
+        unnamed: AtomicU64::new((env.now().wall & (u64::MAX >> 3)).max(1)),
+    });
+    let (end_http, http_ends) = watch::channel(());
+    let serving = tokio::spawn(http::serve(settings.listener, settings.tls, api::router(api), ended(http_ends)));
+    tracing::info!(node = name, protocol = protocol.name, "running");
+
+    tokio::select! {
+        biased;
+        over = driver => return Err(core_ended(over)),
+        () = shutdown => {}
+    }
+    resign(env, &inputs, standing, under_way, timings).await;
+    drop(end_http);
+    // It drains for a bounded time.
+    let _ = serving.await;
+    client.abort();
+    tracing::info!(node = name, "ended");
+    Ok(())
+}
+
+fn core_ended(over: Result<(), tokio::task::JoinError>) -> String {
+    match over {
+        Ok(()) => "the node's core has ended".to_owned(),
+        Err(error) => format!("the node's core has failed: {error}"),
+    }
+}
+
+async fn ended(mut sender_gone: watch::Receiver<()>) {
+    while sender_gone.changed().await.is_ok() {}
+}
+
+/// Gives leadership up, work first, and waits until that is done or could not be done within a lease.
+async fn resign(
+    env: &TokioEnv,
+    inputs: &mpsc::UnboundedSender<Input>,
+    mut standing: watch::Receiver<Standing>,
+    mut under_way: watch::Receiver<u64>,
+    timings: &Timings,
+) {
+    if standing.borrow().incarnation.is_none() {
+        return;
+    }
+    tracing::info!("resigning");
+    let _ = inputs.send(Input::Resign);
+    let let_go = standing.wait_for(|s| s.incarnation.is_none());
+    if env.timeout(timings.lease_ttl, let_go).await.is_none() {
+        tracing::warn!("the lease could not be given back; it will run out");
+        return;
+    }
+    // The release itself may still be under way.
+    let released = under_way.wait_for(|requests| *requests == 0);
+    if env.timeout(timings.request_timeout, released).await.is_none() {
+        tracing::warn!("the service has not confirmed that the lease was given back");
+    }
+}

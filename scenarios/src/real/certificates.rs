@@ -1,0 +1,36 @@
+//! Certificates for a cluster of one machine's own: an authority that nobody else trusts, and one certificate for all.
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, KeyUsagePurpose};
+use std::path::Path;
+
+/// The authority's certificate.
+pub const AUTHORITY: &str = "ca.pem";
+/// The certificate of every process.
+pub const CERTIFICATE: &str = "cert.pem";
+/// Its key.
+pub const KEY: &str = "key.pem";
+
+/// Writes an authority and a certificate for loopback, valid for servers and clients, into `folder`.
+///
+/// # Errors
+/// One sentence.
+pub fn write(folder: &Path) -> Result<(), String> {
+    let (authority, certificate, key) = make().map_err(|e| format!("cannot make certificates: {e}"))?;
+    for (name, text) in [(AUTHORITY, authority), (CERTIFICATE, certificate), (KEY, key)] {
+        super::cluster::write_secret(&folder.join(name), &text)?;
+    }
+    Ok(())
+}
+
+fn make() -> Result<(String, String, String), rcgen::Error> {
+    let mut authority = CertificateParams::new(Vec::new())?;
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    authority.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+    let authority_key = KeyPair::generate()?;
+    let authority_certificate = authority.self_signed(&authority_key)?;
+    let issuer = Issuer::new(authority, authority_key);
+    let key = KeyPair::generate()?;
+    let names = ["localhost", "127.0.0.1"].map(str::to_owned).to_vec();
+    let certificate = CertificateParams::new(names)?.signed_by(&key, &issuer)?;
+    Ok((authority_certificate.pem(), certificate.pem(), key.serialize_pem()))
+}

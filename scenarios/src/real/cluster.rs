@@ -1,0 +1,298 @@
+//! A cluster of real processes on loopback: coordination service, fenced store, nodes, and a proxy on every link.
+
+use super::{
+    process::{Recipe, Running, free_address, listens},
+    proxy::{Direction, Proxy},
+    service,
+};
+use crate::plan::Plan;
+use protocols::types::NodeId;
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+/// How long a node is given to join its work and resign when the cluster ends.
+const NODE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// What a cluster is made of.
+#[derive(Clone)]
+pub struct Spec {
+    /// The `fencepost` program.
+    pub program: PathBuf,
+    /// Where data, logs and histories go.
+    pub folder: PathBuf,
+    /// Candidates, their clocks, timers, fencing, clients.
+    pub plan: Arc<Plan>,
+    /// A coordination service that runs already; one is started when it is not given.
+    pub service: Option<SocketAddr>,
+    /// The store keeps its state in this PostgreSQL database instead of in a file. The password comes from PGPASSWORD.
+    pub postgres: Option<String>,
+    /// TLS, with certificates of the cluster's own, between nodes and store; both sides show one.
+    pub tls: bool,
+}
+
+/// A process of the cluster.
+struct Slot {
+    recipe: Recipe,
+    address: SocketAddr,
+    running: Option<Running>,
+    starts: u32,
+}
+
+/// A running cluster. Dropping it kills everything that it started.
+pub struct Cluster {
+    spec: Spec,
+    /// By number in the topology; a service that ran already has none, nor have clients.
+    slots: BTreeMap<NodeId, Slot>,
+    /// By who connects and to whom.
+    links: BTreeMap<(NodeId, NodeId), Proxy>,
+    points: SocketAddr,
+    service: Option<SocketAddr>,
+}
+
+impl Cluster {
+    /// Starts service, store and proxies; nodes are started one by one. `points` is where nodes ask at named points.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub async fn start(spec: Spec, points: SocketAddr) -> Result<Cluster, String> {
+        let plan = spec.plan.clone();
+        fs::create_dir_all(&spec.folder).map_err(|e| format!("cannot make {}: {e}", spec.folder.display()))?;
+        write_secret(&spec.token_key(), &super::control::secret())?;
+        if spec.tls {
+            super::certificates::write(&spec.folder)?;
+        }
+        let mut cluster = Cluster { spec, slots: BTreeMap::new(), links: BTreeMap::new(), points, service: None };
+        let service = cluster.start_service().await?;
+        cluster.service = Some(service);
+        let store = cluster.start_store().await?;
+        let nodes: Vec<NodeId> = (0..plan.candidates.len() as u16).map(NodeId).collect();
+        for node in &nodes {
+            let address = free_address()?;
+            let recipe = Recipe { program: cluster.spec.program.clone(), arguments: Vec::new(), output: PathBuf::new() };
+            cluster.slots.insert(*node, Slot { recipe, address, running: None, starts: 0 });
+            cluster.link(*node, plan.service_node(), service).await?;
+            cluster.link(*node, plan.store_node(), store).await?;
+            for client in plan.client_nodes().map(NodeId) {
+                cluster.link(client, *node, address).await?;
+            }
+        }
+        Ok(cluster)
+    }
+
+    async fn link(&mut self, from: NodeId, to: NodeId, address: SocketAddr) -> Result<(), String> {
+        let proxy = Proxy::start(address).await.map_err(|e| format!("no proxy can be had: {e}"))?;
+        self.links.insert((from, to), proxy);
+        Ok(())
+    }
+
+    async fn start_service(&mut self) -> Result<SocketAddr, String> {
+        if let Some(address) = self.spec.service {
+            return Ok(address);
+        }
+        let Some(protocol) = self.spec.plan.election() else { return Err("the plan's protocol is unknown".into()) };
+        let (recipe, address) = service::recipe(protocol.service, &self.spec.folder)?;
+        self.boot(self.spec.plan.service_node(), recipe, address).await?;
+        Ok(address)
+    }
+
+    async fn start_store(&mut self) -> Result<SocketAddr, String> {
+        let (address, spec) = (free_address()?, &self.spec);
+        let path = |path: PathBuf| path.into_os_string();
+        let mut arguments: Vec<OsString> = ["store", "--listen", &address.to_string()].map(Into::into).into();
+        arguments.extend(["--token-key".into(), path(spec.token_key())]);
+        arguments.extend(["--fencing", if spec.plan.fencing { "on" } else { "off" }].map(Into::into));
+        match &spec.postgres {
+            Some(url) => arguments.extend(["--postgres".into(), url.into()]),
+            None => arguments.extend(["--data".into(), path(spec.store_data())]),
+        }
+        arguments.extend(self.tls_arguments());
+        if spec.tls {
+            arguments.push("--tls-mutual".into());
+        }
+        let recipe = Recipe { program: spec.program.clone(), arguments, output: spec.folder.join("store.log") };
+        self.boot(spec.plan.store_node(), recipe, address).await?;
+        Ok(address)
+    }
+
+    fn tls_arguments(&self) -> Vec<OsString> {
+        let Spec { folder, tls, .. } = &self.spec;
+        let option = |name: &str, file: &str| [OsString::from(name), folder.join(file).into_os_string()];
+        let all = [
+            option("--tls-cert", super::certificates::CERTIFICATE),
+            option("--tls-key", super::certificates::KEY),
+            option("--tls-ca", super::certificates::AUTHORITY),
+        ];
+        if *tls { all.into_iter().flatten().collect() } else { Vec::new() }
+    }
+
+    /// Starts a server and waits until it listens.
+    async fn boot(&mut self, node: NodeId, recipe: Recipe, address: SocketAddr) -> Result<(), String> {
+        let mut running = recipe.start()?;
+        listens(address, &mut running, &recipe).await?;
+        self.slots.insert(node, Slot { recipe, address, running: Some(running), starts: 1 });
+        Ok(())
+    }
+
+    /// Starts a process that does not run.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub fn start_process(&mut self, node: NodeId) -> Result<(), String> {
+        let starts = self.slots.get(&node).map_or(0, |s| s.starts);
+        let is_node = node < self.spec.plan.service_node();
+        let arguments = is_node.then(|| self.node_arguments(node, starts));
+        let name = self.name(node).to_owned();
+        let output = self.spec.folder.join(format!("{name}.log"));
+        let Some(slot) = self.slots.get_mut(&node) else { return Err(format!("{name} is not the cluster's to start")) };
+        if slot.running.as_mut().is_some_and(|r| !r.has_ended()) {
+            return Ok(());
+        }
+        if let Some(arguments) = arguments {
+            slot.recipe.arguments = arguments;
+            slot.recipe.output = output;
+        }
+        slot.running = Some(slot.recipe.start()?);
+        slot.starts += 1;
+        Ok(())
+    }
+
+    /// Waits until a process listens that was started.
+    ///
+    /// # Errors
+    /// One sentence: it does not in time, or has ended.
+    pub async fn listens(&mut self, node: NodeId) -> Result<(), String> {
+        let Some(Slot { address, running: Some(running), recipe, .. }) = self.slots.get_mut(&node) else { return Ok(()) };
+        listens(*address, running, recipe).await
+    }
+
+    fn node_arguments(&self, node: NodeId, starts: u32) -> Vec<OsString> {
+        let Spec { plan, folder, .. } = &self.spec;
+        let candidate = &plan.candidates[node.index()];
+        let peers: Vec<String> = plan.candidates.iter().enumerate().map(|(index, c)| {
+            format!("{}={}", c.name, self.slots.get(&NodeId(index as u16)).map_or(self.points, |s| s.address))
+        }).collect();
+        let others = plan.topology().split_off(plan.candidates.len());
+        let through = |to: NodeId| self.links.get(&(node, to)).map_or(self.points, |p| p.address).to_string();
+        let ms = |ms: u64| format!("{ms}ms");
+        let options = [
+            ("--id", candidate.name.clone()),
+            ("--backend", plan.protocol.clone()),
+            ("--peers", peers.join(",")),
+            ("--others", others.join(",")),
+            ("--listen", self.slots.get(&node).map_or(self.points, |s| s.address).to_string()),
+            ("--service", through(plan.service_node())),
+            ("--store", through(plan.store_node())),
+            ("--lease-ttl", ms(plan.timings.lease_ttl_ms)),
+            ("--renew-interval", ms(plan.timings.renew_interval_ms)),
+            ("--request-timeout", ms(plan.timings.request_timeout_ms)),
+            ("--tick", ms(plan.load.tick_ms)),
+            ("--clock-skew", candidate.wall_offset_ms.to_string()),
+            ("--clock-drift", candidate.rate_ppm.to_string()),
+            ("--starts", starts.to_string()),
+            ("--points", self.points.to_string()),
+        ];
+        let mut arguments = vec![OsString::from("node")];
+        for (name, value) in options {
+            arguments.push(format!("{name}={value}").into());
+        }
+        arguments.extend(["--token-key".into(), self.spec.token_key().into_os_string()]);
+        arguments.extend(["--history".into(), history_file(folder, &candidate.name).into_os_string()]);
+        arguments.extend(self.tls_arguments());
+        if self.spec.tls {
+            arguments.push("--store-tls".into());
+        }
+        arguments
+    }
+
+    /// A process's name.
+    pub fn name(&self, node: NodeId) -> &str {
+        let candidates = &self.spec.plan.candidates;
+        match candidates.get(node.index()) {
+            Some(candidate) => &candidate.name,
+            None if node == self.spec.plan.store_node() => crate::plan::STORE,
+            None if node == self.spec.plan.service_node() => {
+                self.spec.plan.election().map_or("service", |p| p.service.name())
+            }
+            None => "client",
+        }
+    }
+
+    /// Where a process of the cluster's own listens.
+    pub fn address(&self, node: NodeId) -> Option<SocketAddr> {
+        self.slots.get(&node).map(|s| s.address)
+    }
+
+    /// Where the coordination service listens.
+    pub fn service(&self) -> Option<SocketAddr> {
+        self.service
+    }
+
+    /// Where `from` reaches `to`.
+    pub fn through(&self, from: NodeId, to: NodeId) -> Option<SocketAddr> {
+        self.links.get(&(from, to)).map(|p| p.address)
+    }
+
+    /// One direction between two processes, if they talk at all.
+    pub fn direction(&self, from: NodeId, to: NodeId) -> Option<&Direction> {
+        let forth = self.links.get(&(from, to)).map(|p| &p.forward);
+        forth.or_else(|| self.links.get(&(to, from)).map(|p| &p.backward))
+    }
+
+    /// A process that runs.
+    pub fn running(&mut self, node: NodeId) -> Option<&mut Running> {
+        self.slots.get_mut(&node)?.running.as_mut().filter(|r| !r.has_ended())
+    }
+
+    /// What it is made of.
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// Ends everything in order: nodes resign, then the store and the service stop.
+    pub async fn end(&mut self) {
+        let service = self.spec.plan.service_node();
+        let nodes: Vec<NodeId> = self.slots.keys().copied().filter(|n| *n < service).collect();
+        let servers: Vec<NodeId> = [self.spec.plan.store_node(), service].into();
+        for node in nodes.into_iter().chain(servers) {
+            if let Some(running) = self.running(node) {
+                running.end(NODE_PATIENCE).await;
+            }
+        }
+    }
+}
+
+impl Spec {
+    /// The file with the key that fencing tokens are authenticated with.
+    pub fn token_key(&self) -> PathBuf {
+        self.folder.join("token.key")
+    }
+
+    /// The embedded store's data.
+    pub fn store_data(&self) -> PathBuf {
+        self.folder.join("store.redb")
+    }
+
+    /// The parts of the history that nodes write.
+    pub fn node_histories(&self) -> Vec<PathBuf> {
+        self.plan.candidates.iter().map(|c| history_file(&self.folder, &c.name)).collect()
+    }
+}
+
+fn history_file(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.jsonl"))
+}
+
+/// Writes a file that only its owner can read.
+pub(super) fn write_secret(path: &Path, text: &str) -> Result<(), String> {
+    use std::{io::Write, os::unix::fs::OpenOptionsExt};
+    let file = fs::OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(path);
+    let written = file.and_then(|mut f| f.write_all(text.as_bytes()));
+    written.map_err(|e| format!("cannot write {}: {e}", path.display()))
+}

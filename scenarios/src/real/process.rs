@@ -1,0 +1,123 @@
+//! Processes of a cluster: how each is started, signalled and ended.
+
+use rustix::process::{Pid, Signal, kill_process};
+use std::{
+    ffi::OsString,
+    fs::OpenOptions,
+    net::{SocketAddr, TcpListener},
+    path::PathBuf,
+    process::Stdio,
+    time::Duration,
+};
+use tokio::{
+    net::TcpStream,
+    process::{Child, Command},
+};
+
+/// How long a server is given to answer for the first time.
+const READY_WITHIN: Duration = Duration::from_secs(20);
+/// From one attempt to reach it to the next.
+const READY_INTERVAL: Duration = Duration::from_millis(20);
+
+/// How to start a process, as often as is wanted.
+#[derive(Clone, Debug)]
+pub struct Recipe {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments. No secret is among them: everybody can read them.
+    pub arguments: Vec<OsString>,
+    /// What it prints is appended here.
+    pub output: PathBuf,
+}
+
+/// A process that was started. It is killed when this is dropped.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    pid: Pid,
+}
+
+impl Recipe {
+    /// Starts it, in a process group of its own: an interrupt at the terminal is for the cluster to carry out.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub fn start(&self) -> Result<Running, String> {
+        let shown = self.program.display();
+        let output = OpenOptions::new().create(true).append(true).open(&self.output);
+        let output = output.map_err(|e| format!("cannot write {}: {e}", self.output.display()))?;
+        let errors = output.try_clone().map_err(|e| format!("cannot write {}: {e}", self.output.display()))?;
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).stdin(Stdio::null()).stdout(output).stderr(errors);
+        let child = command.process_group(0).kill_on_drop(true).spawn();
+        let child = child.map_err(|e| format!("cannot start {shown}: {e}"))?;
+        let pid = child.id().and_then(|id| Pid::from_raw(id as i32));
+        let pid = pid.ok_or_else(|| format!("{shown} ended at once"))?;
+        Ok(Running { child, pid })
+    }
+}
+
+impl Running {
+    /// Its process id.
+    pub fn pid(&self) -> i32 {
+        self.pid.as_raw_nonzero().get()
+    }
+
+    /// Sends a signal, unless the process has ended.
+    pub fn signal(&mut self, signal: Signal) {
+        // A child that was waited for has a process id that may be somebody else's.
+        if let Ok(None) = self.child.try_wait() {
+            let _ = kill_process(self.pid, signal);
+        }
+    }
+
+    /// Has it ended?
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Kills it and waits until it is gone.
+    pub async fn kill(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill().await;
+    }
+
+    /// Asks it to end, and kills it if it has not within `patience`.
+    pub async fn end(&mut self, patience: Duration) {
+        self.signal(Signal::CONT);
+        self.signal(Signal::TERM);
+        if tokio::time::timeout(patience, self.child.wait()).await.is_err() {
+            self.kill().await;
+        }
+    }
+}
+
+/// A port of loopback that nobody uses now.
+///
+/// # Errors
+/// There is none.
+pub fn free_address() -> Result<SocketAddr, String> {
+    let bound = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
+    bound.map_err(|e| format!("no free port on loopback: {e}"))
+}
+
+/// Waits until something listens at `address`, or `process` has ended.
+///
+/// # Errors
+/// One sentence: it ended, or nothing listens in time.
+pub async fn listens(address: SocketAddr, process: &mut Running, recipe: &Recipe) -> Result<(), String> {
+    let name = recipe.program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let attempt = async {
+        loop {
+            if TcpStream::connect(address).await.is_ok() {
+                return Ok(());
+            }
+            if process.has_ended() {
+                return Err(format!("{name} ended at once; see {}", recipe.output.display()));
+            }
+            tokio::time::sleep(READY_INTERVAL).await;
+        }
+    };
+    let late = format!("{name} does not listen on {address} after {} s", READY_WITHIN.as_secs());
+    tokio::time::timeout(READY_WITHIN, attempt).await.map_err(|_| late)?
+}

@@ -1,0 +1,327 @@
+//! The arguments of `cargo real …`. Their names are a contract; names may be added.
+
+#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
+
+use crate::terminal::{
+    options::{PlanOptions, ShowArgs},
+    parse,
+};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use protocols::election::Protocol;
+use std::{net::SocketAddr, path::PathBuf};
+
+/// Leader election and fencing on real processes: the code that the simulation judges, against real servers.
+#[derive(Parser, Debug)]
+#[command(name = "fencepost", version, max_term_width = 100)]
+#[command(after_help = "Try:  cargo real cluster                      # three nodes, a store and an etcd on this machine\n      \
+    cargo real chaos gc-pause-leader --ms 5000\n      cargo real chaos run gc-pause --backend redis\n\n\
+    Exit codes: 0 as asked, 1 safety violated, 2 vacuous, 3 liveness violated, 64 wrong arguments or input,\n\
+    70 something failed")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Join a fleet, campaign, do the leader's work
+    #[command(after_help = "Example:  cargo real node --id n1 --backend etcd --service 127.0.0.1:2379 \
+        --store 127.0.0.1:7000 \\\n            --listen 127.0.0.1:8001 --peers n1=127.0.0.1:8001,n2=127.0.0.1:8002 --token-key key")]
+    Node(Box<NodeArgs>),
+    /// Run the fenced store
+    #[command(after_help = "Example:  cargo real store --listen 127.0.0.1:7000 --data store.redb --token-key key")]
+    Store(StoreArgs),
+    /// Write out what a store has decided, as JSON lines for `check`
+    #[command(after_help = "Example:  cargo real audit --data store.redb > store.jsonl")]
+    Audit(KeepArgs),
+    /// Judge a history: a store's audit, a run's history, your production log
+    Check {
+        /// The file; `-` reads standard input
+        history: PathBuf,
+        #[command(flatten)]
+        show: ShowArgs,
+    },
+    /// Start a store and nodes on this machine, show how they are, end them on Ctrl-C
+    #[command(after_help = "Example:  cargo real cluster --backend redis --lease-ttl 1s")]
+    Cluster(ClusterArgs),
+    /// Break a running cluster, or play a scenario on real processes
+    #[command(subcommand, after_help = "Example:  cargo real chaos partition-leader --secs 8")]
+    Chaos(Chaos),
+}
+
+/// A member of the fleet.
+#[derive(ClapArgs, Debug)]
+pub struct NodeArgs {
+    /// This node's name, one of the peers'
+    #[arg(long, value_name = "NAME")]
+    pub id: String,
+    /// The coordination service: etcd, redis, or a protocol's name (see `cargo run -- list protocols`)
+    #[arg(long, value_parser = backend, default_value = "etcd", value_name = "B")]
+    pub backend: &'static Protocol,
+    /// Where this node answers over HTTP
+    #[arg(long, value_name = "HOST:PORT")]
+    pub listen: SocketAddr,
+    /// Every member with its HTTP address, this node too, in the same order everywhere
+    #[arg(long, value_delimiter = ',', required = true, value_name = "NAME=HOST:PORT,…")]
+    pub peers: Vec<String>,
+    /// Where the coordination service is
+    #[arg(long, value_name = "HOST:PORT")]
+    pub service: String,
+    /// Where the fenced store is
+    #[arg(long, value_name = "HOST:PORT")]
+    pub store: String,
+    /// Time to live of the lease to ask for; the protocol's own default when it is left out
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
+    pub lease_ttl: Option<u64>,
+    /// From one renewal to the next; the protocol's share of the lease when it is left out
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
+    pub renew_interval: Option<u64>,
+    /// How long one request to the service may take; a third of the lease, at most 1 s, when it is left out
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
+    pub request_timeout: Option<u64>,
+    /// For protocols in which nodes elect among themselves; no protocol has one yet
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", hide = true)]
+    pub election_timeout: Option<u64>,
+    /// From one tick of the scheduler to the next
+    #[arg(long, value_parser = parse::duration_ms, default_value = "1s", value_name = "D")]
+    pub tick: u64,
+    /// This node's wall clock is so many milliseconds ahead of the machine's
+    #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_name = "MS")]
+    pub clock_skew: i64,
+    /// This node's clocks run so many parts per million fast
+    #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_name = "PPM")]
+    pub clock_drift: i64,
+    /// Append this node's part of the history to a file, as JSON lines
+    #[arg(long, value_name = "FILE")]
+    pub history: Option<PathBuf>,
+    /// Speak TLS with the service
+    #[arg(long)]
+    pub service_tls: bool,
+    /// Speak TLS with the store
+    #[arg(long)]
+    pub store_tls: bool,
+    #[command(flatten)]
+    pub auth: AuthArgs,
+    #[command(flatten)]
+    pub tls: TlsArgs,
+    #[command(flatten)]
+    pub logs: LogArgs,
+    /// Names that requests and histories have beside the peers': the service's, the store's, clients'
+    #[arg(long, value_delimiter = ',', hide = true)]
+    pub others: Vec<String>,
+    /// How often this node has been started before
+    #[arg(long, hide = true)]
+    pub starts: Option<u32>,
+    /// Whom to ask at named points
+    #[arg(long, hide = true)]
+    pub points: Option<SocketAddr>,
+}
+
+/// The fenced store.
+#[derive(ClapArgs, Debug)]
+pub struct StoreArgs {
+    /// Where it listens
+    #[arg(long, default_value = "127.0.0.1:7000", value_name = "HOST:PORT")]
+    pub listen: SocketAddr,
+    #[command(flatten)]
+    pub keep: KeepArgs,
+    /// Are tokens checked? Off is the ablation: it accepts anything
+    #[arg(long, action = clap::ArgAction::Set, value_parser = parse::on_off, default_value = "on", value_name = "on|off")]
+    pub fencing: bool,
+    #[command(flatten)]
+    pub auth: AuthArgs,
+    #[command(flatten)]
+    pub tls: TlsArgs,
+    #[command(flatten)]
+    pub logs: LogArgs,
+}
+
+/// Where the ledgers are.
+#[derive(ClapArgs, Debug)]
+#[group(required = true, multiple = false, id = "keep")]
+pub struct KeepArgs {
+    /// In this file
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
+    /// In this PostgreSQL database; the password comes from PGPASSWORD
+    #[arg(long, value_name = "URL")]
+    pub postgres: Option<String>,
+}
+
+/// Who may write.
+#[derive(ClapArgs, Debug)]
+pub struct AuthArgs {
+    /// A file with the key, the same at every node and store, that fencing tokens are authenticated with
+    #[arg(long, value_name = "FILE")]
+    pub token_key: Option<PathBuf>,
+    /// Do without: anybody who reaches the store can then brick it with a forged token
+    #[arg(long)]
+    pub insecure: bool,
+}
+
+/// TLS, by files in PEM.
+#[derive(ClapArgs, Debug)]
+pub struct TlsArgs {
+    /// This process's certificate; its server then speaks TLS
+    #[arg(long, value_name = "FILE")]
+    pub tls_cert: Option<PathBuf>,
+    /// The certificate's key
+    #[arg(long, value_name = "FILE")]
+    pub tls_key: Option<PathBuf>,
+    /// The authority that others' certificates are checked against
+    #[arg(long, value_name = "FILE")]
+    pub tls_ca: Option<PathBuf>,
+    /// Want a certificate from every client
+    #[arg(long)]
+    pub tls_mutual: bool,
+}
+
+/// Logs, on standard error; RUST_LOG filters them.
+#[derive(ClapArgs, Debug)]
+pub struct LogArgs {
+    /// How log lines look
+    #[arg(long, value_enum, default_value = "text", value_name = "text|json")]
+    pub log: LogFormat,
+}
+
+/// How log lines look.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// A cluster on this machine.
+#[derive(ClapArgs, Debug)]
+pub struct ClusterArgs {
+    /// The coordination service: etcd, redis, or a protocol's name
+    #[arg(long, value_parser = backend, default_value = "etcd", value_name = "B")]
+    pub backend: &'static Protocol,
+    /// Nodes
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=64), value_name = "N")]
+    pub nodes: u16,
+    /// Time to live of the lease to ask for
+    #[arg(long, value_parser = parse::duration_ms, default_value = "3s", value_name = "D")]
+    pub lease_ttl: u64,
+    /// Does the store check tokens?
+    #[arg(long, action = clap::ArgAction::Set, value_parser = parse::on_off, default_value = "on", value_name = "on|off")]
+    pub fencing: bool,
+    #[command(flatten)]
+    pub world: WorldArgs,
+}
+
+/// What a cluster is built on.
+#[derive(ClapArgs, Debug)]
+pub struct WorldArgs {
+    /// A coordination service that runs already; one that is installed is started when this is left out
+    #[arg(long, value_name = "HOST:PORT")]
+    pub service: Option<String>,
+    /// Keep the store in this PostgreSQL database; the password comes from PGPASSWORD
+    #[arg(long, value_name = "URL")]
+    pub postgres: Option<String>,
+    /// TLS between nodes and store, both sides with a certificate
+    #[arg(long)]
+    pub tls: bool,
+    /// Where data, logs and histories go [default: target/fencepost/cluster, or a folder for the run]
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
+
+/// What goes wrong.
+#[derive(Subcommand, Debug)]
+pub enum Chaos {
+    /// Kill the leader's process; it starts again later
+    KillLeader {
+        /// When it starts again
+        #[arg(long, value_parser = parse::duration_ms, default_value = "5s", value_name = "D")]
+        restart_after: u64,
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Cut the leader off from the coordination service
+    PartitionLeader {
+        /// For so many seconds
+        #[arg(long, default_value_t = 8.0, value_parser = positive, value_name = "S")]
+        secs: f64,
+        /// From whom
+        #[arg(long, value_enum, default_value = "service", value_name = "service|store|both")]
+        from: CutOff,
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Stop the leader's process (SIGSTOP), as a garbage collection does, and let it go on (SIGCONT)
+    GcPauseLeader {
+        /// For so many milliseconds
+        #[arg(long, default_value_t = 5_000.0, value_parser = positive, value_name = "N")]
+        ms: f64,
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Ask the leader to resign
+    ResignLeader {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Play a scenario, or a plan from a file, on real processes, and judge it as the simulation is
+    #[command(after_help = "Example:  cargo real chaos run gc-pause --backend redis --seed 7")]
+    Run(Box<RunArgs>),
+}
+
+/// Which cluster.
+#[derive(ClapArgs, Debug)]
+pub struct Which {
+    /// The folder of the cluster
+    #[arg(long, default_value = DEFAULT_DIR, value_name = "DIR")]
+    pub dir: PathBuf,
+}
+
+/// Where a cluster's files are when nothing else was said.
+pub const DEFAULT_DIR: &str = "target/fencepost/cluster";
+
+/// From whom a leader is cut off.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CutOff {
+    /// The coordination service.
+    Service,
+    /// The store.
+    Store,
+    /// Both.
+    Both,
+}
+
+/// A scenario on real processes.
+#[derive(ClapArgs, Debug)]
+pub struct RunArgs {
+    /// A scenario's name, or a plan in a file (`*.json`)
+    pub what: String,
+    /// The coordination service: etcd, redis, or a protocol's name
+    #[arg(long, value_parser = backend, default_value = "etcd", value_name = "B")]
+    pub backend: &'static Protocol,
+    /// Decides everything that is left open
+    #[arg(long, value_parser = parse::seed, default_value_t = 0, value_name = "N")]
+    pub seed: u64,
+    #[command(flatten)]
+    pub plan: PlanOptions,
+    #[command(flatten)]
+    pub world: WorldArgs,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+/// A service's name stands for the best protocol on it.
+fn backend(text: &str) -> Result<&'static Protocol, String> {
+    parse::protocol(match text {
+        "etcd" => "etcd-election",
+        "redis" => "redis-fenced",
+        name => name,
+    })
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|n: &f64| n.is_finite() && *n > 0.0 && *n <= 86_400_000.0);
+    number.ok_or_else(|| format!("`{text}` must be a number above 0, of a day at most"))
+}

@@ -1,0 +1,97 @@
+//! `cluster`.
+
+use super::{
+    args::{ClusterArgs, DEFAULT_DIR, WorldArgs},
+    asked_to_end, block_on, table,
+};
+use crate::terminal::{exit::Stop, output::Show};
+use scenarios::{
+    Params,
+    plan::Plan,
+    real::{
+        cluster::Spec,
+        control::{self, Card},
+        director::{Director, resolve_address},
+    },
+};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use tokio::{net::TcpListener, sync::mpsc};
+
+/// Starts a cluster, shows how it is, and ends it.
+pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
+    let params = Params {
+        nodes: args.nodes,
+        lease_ttl_ms: args.lease_ttl,
+        fencing: args.fencing,
+        clock_skew_ms: 0,
+        clock_drift_ppm: 0,
+        clients: 1,
+        ..Params::default()
+    };
+    let mut plan = params.plan("cluster", args.backend, 0, 60_000);
+    plan.candidates.iter_mut().for_each(|c| c.starts_at_ms = 0);
+    plan.validate().map_err(Stop::usage)?;
+    let folder = args.world.dir.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_DIR));
+    fresh(&folder)?;
+    let spec = spec(&args.world, plan, folder)?;
+    block_on(async {
+        let end = asked_to_end()?;
+        let show = Show::default();
+        let mut director = Director::new(spec).await.map_err(Stop::harness)?;
+        let card = publish(&director).await?;
+        let (orders, to_director) = mpsc::unbounded_channel();
+        tokio::spawn(control::serve(card.1, card.0.secret.clone(), orders));
+        director.begin(false).map_err(Stop::harness)?;
+        table::introduce(&card.0, director.folder());
+        let table = tokio::spawn(table::show(card.0, show));
+        let obeyed = director.obey(to_director, end).await;
+        table.abort();
+        show.banner("ending: the leader resigns, then store and service stop");
+        let file = director.folder().join(control::FILE);
+        director.end().await;
+        // Nobody can give orders any more.
+        let _ = std::fs::remove_file(file);
+        obeyed.map(|()| 0).map_err(Stop::harness)
+    })
+}
+
+async fn publish(director: &Director) -> Result<(Card, TcpListener), Stop> {
+    let wrong = |e: std::io::Error| Stop::harness(format!("no port on loopback: {e}"));
+    let listener = TcpListener::bind("127.0.0.1:0").await.map_err(wrong)?;
+    let (nodes, store, service) = director.addresses().map_err(Stop::harness)?;
+    let card = Card { control: listener.local_addr().map_err(wrong)?, secret: control::secret(), nodes, store, service };
+    control::publish(director.folder(), &card).map_err(Stop::harness)?;
+    Ok((card, listener))
+}
+
+/// What the cluster is made of.
+pub fn spec(world: &WorldArgs, plan: Plan, folder: PathBuf) -> Result<Spec, Stop> {
+    let program = std::env::current_exe().map_err(|e| Stop::harness(format!("cannot find this program: {e}")))?;
+    let service = world.service.as_deref().map(resolve_address).transpose().map_err(Stop::usage)?;
+    Ok(Spec { program, folder, plan: Arc::new(plan), service, postgres: world.postgres.clone(), tls: world.tls })
+}
+
+/// An empty folder; what an earlier cluster left there is removed, a running one is not disturbed.
+pub fn fresh(folder: &Path) -> Result<(), Stop> {
+    if let Ok(card) = control::card(folder)
+        && std::net::TcpStream::connect(card.control).is_ok()
+    {
+        return Err(Stop::usage(format!("a cluster runs in {} already; end it, or give --dir", folder.display())));
+    }
+    if folder.exists() && !folder.join(MARK).exists() && folder.read_dir().is_ok_and(|mut d| d.next().is_some()) {
+        return Err(Stop::usage(format!("{} holds something that is no cluster's; give another --dir", folder.display())));
+    }
+    let wrong = |e: std::io::Error| Stop::harness(format!("cannot clear {}: {e}", folder.display()));
+    if folder.exists() {
+        std::fs::remove_dir_all(folder).map_err(wrong)?;
+    }
+    std::fs::create_dir_all(folder).map_err(wrong)?;
+    std::fs::write(folder.join(MARK), "A cluster's data, logs and histories; removed when the next one starts here.\n")
+        .map_err(wrong)
+}
+
+/// Marks a folder as a cluster's.
+const MARK: &str = "README.txt";

@@ -1,0 +1,154 @@
+//! `node`.
+
+use super::{args::NodeArgs, asked_to_end, block_on, start_logs, store, tls};
+use crate::terminal::exit::Stop;
+use protocols::{
+    client::{Endpoint, Service},
+    election::{Protocol, Timings},
+    env::tokio::{self as env, Points, TokioEnv},
+    real::{
+        directory::{Directory, is_name},
+        http,
+        log::Log,
+        node::{self, Settings},
+        points::Directed,
+        store::link::LinkSettings,
+        tls::{Secure, Tls},
+    },
+    types::MILLISECOND,
+};
+use std::{
+    collections::hash_map::RandomState,
+    hash::{BuildHasher, Hasher},
+    sync::Arc,
+};
+
+/// Longest lease, milliseconds: a day, as in plans.
+const LEASE_MAX_MS: u64 = scenarios::plan::LONGEST_MS;
+
+/// Runs a node until it is asked to end.
+pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
+    start_logs(args.logs.log);
+    if args.election_timeout.is_some() {
+        return Err(Stop::usage("--election-timeout is for protocols in which nodes elect among themselves, and this one \
+            asks a service; a lease has --lease-ttl and --renew-interval"));
+    }
+    let (names, addresses) = peers(args)?;
+    let tls = tls(&args.tls)?;
+    let timings = timings(args.backend, args)?;
+    let auth = store::auth(&args.auth)?;
+    let directory = Arc::new(Directory::new(names));
+    let log = match &args.history {
+        Some(file) => Log::append(file, directory.clone())
+            .map_err(|e| Stop::usage(format!("cannot write {}: {e}", file.display())))?,
+        None => Log::off(),
+    };
+    let entropy = RandomState::new().build_hasher().finish();
+    block_on(async {
+        let end = asked_to_end()?;
+        let listener = http::listen(args.listen).await.map_err(Stop::usage)?;
+        let points = match args.points {
+            Some(address) => Some(Directed::connect(address, &args.id).map_err(|e| {
+                Stop::harness(format!("nobody answers for named points at {address}: {e}"))
+            })?),
+            None => None,
+        };
+        let clocks = env::Settings {
+            seed: entropy,
+            wall_offset_ms: args.clock_skew,
+            rate_ppm: args.clock_drift,
+            wrap: None,
+            points: points.map(|p| Arc::new(p) as Arc<dyn Points>),
+        };
+        let settings = Settings {
+            name: args.id.clone(),
+            addresses,
+            directory,
+            protocol: args.backend,
+            timings,
+            tick: args.tick.max(1) * MILLISECOND,
+            // Terms of two lives differ, so that one is never taken for the other; the token tells them apart anyhow.
+            starts: args.starts.unwrap_or((entropy >> 32) as u32) & 0x7fff,
+            service: endpoint(&args.service)?,
+            service_env: TokioEnv::with(env::Settings { wrap: service_tls(args, &tls)?, ..clocks.clone() }),
+            env: TokioEnv::with(clocks),
+            store: LinkSettings {
+                node: args.id.clone(),
+                endpoint: endpoint(&args.store)?,
+                auth,
+                tls: args.store_tls.then(|| tls.connector("")).transpose().map_err(Stop::usage)?,
+            },
+            listener,
+            tls: tls.acceptor,
+            log,
+        };
+        node::run(settings, end).await.map_err(Stop::harness)?;
+        Ok(0)
+    })
+}
+
+/// gRPC wants HTTP/2 to be agreed on.
+fn service_tls(args: &NodeArgs, tls: &Tls) -> Result<Option<Arc<dyn env::Wrap>>, Stop> {
+    if !args.service_tls {
+        return Ok(None);
+    }
+    let protocol = match args.backend.service {
+        Service::Etcd => "h2",
+        Service::Redis => "",
+    };
+    let connector = tls.connector(protocol).map_err(Stop::usage)?;
+    Ok(Some(Arc::new(Secure { connector, name: None })))
+}
+
+/// Names in the order of their numbers, and the members' addresses.
+fn peers(args: &NodeArgs) -> Result<(Vec<String>, Vec<String>), Stop> {
+    let (mut names, mut addresses) = (Vec::new(), Vec::new());
+    for peer in &args.peers {
+        let wrong = || Stop::usage(format!("`{peer}` is no peer; write it as NAME=HOST:PORT"));
+        let (name, address) = peer.split_once('=').ok_or_else(wrong)?;
+        if !is_name(name) || address.rsplit_once(':').is_none_or(|(_, port)| port.parse::<u16>().is_err()) {
+            return Err(wrong());
+        }
+        if names.iter().any(|n| n == name) {
+            return Err(Stop::usage(format!("two peers are called `{name}`")));
+        }
+        names.push(name.to_owned());
+        addresses.push(address.to_owned());
+    }
+    if !names.contains(&args.id) {
+        return Err(Stop::usage(format!("--id {} is not among the peers: {}", args.id, names.join(", "))));
+    }
+    match &args.others[..] {
+        [] => names.extend([args.backend.service.name(), scenarios::plan::STORE].map(str::to_owned)),
+        others => names.extend(others.iter().cloned()),
+    }
+    Ok((names, addresses))
+}
+
+fn endpoint(text: &str) -> Result<Endpoint, Stop> {
+    let wrong = || Stop::usage(format!("`{text}` is no HOST:PORT"));
+    let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    if host.is_empty() || host.contains('/') || host.contains('@') {
+        return Err(wrong());
+    }
+    Ok(Endpoint { host: host.to_owned(), port: port.parse().map_err(|_| wrong())? })
+}
+
+fn timings(protocol: &Protocol, args: &NodeArgs) -> Result<Timings, Stop> {
+    let lease_ttl = args.lease_ttl.map_or(protocol.default_lease_ttl, |ms| ms.min(LEASE_MAX_MS + 1) * MILLISECOND);
+    if !(MILLISECOND..=LEASE_MAX_MS * MILLISECOND).contains(&lease_ttl) {
+        return Err(Stop::usage("--lease-ttl must be between 1ms and a day"));
+    }
+    let granted = (protocol.granted_ttl)(lease_ttl);
+    let renew_interval =
+        args.renew_interval.map_or_else(|| (protocol.renew_interval)(granted), |ms| ms.saturating_mul(MILLISECOND));
+    if renew_interval == 0 || renew_interval >= granted {
+        return Err(Stop::usage(format!(
+            "--renew-interval must be above 0 and below the lease, which is {} ms",
+            granted / MILLISECOND
+        )));
+    }
+    let timeout_ms = args.request_timeout.unwrap_or((lease_ttl / MILLISECOND / 3).clamp(1, 1_000));
+    Ok(Timings { lease_ttl, renew_interval, request_timeout: timeout_ms.saturating_mul(MILLISECOND) })
+}

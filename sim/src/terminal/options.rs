@@ -1,0 +1,104 @@
+//! Options that several commands share. Their names are a contract.
+
+#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
+
+use super::{output::Show, parse};
+use clap::Args as ClapArgs;
+use scenarios::{
+    Params,
+    params::{PROFILES, Profile},
+};
+
+/// What a scenario's plan is made of.
+#[derive(ClapArgs, Debug)]
+pub struct PlanOptions {
+    /// Candidates
+    #[arg(long, value_parser = clap::value_parser!(u16), default_value_t = 3, value_name = "N")]
+    nodes: u16,
+    /// Length of the run; as long as the scenario needs when it is left out
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    duration: Option<u64>,
+    /// Time to live of the lease to ask for
+    #[arg(long, value_parser = parse::duration_ms, default_value = "3s", value_name = "D", allow_hyphen_values = true)]
+    lease_ttl: u64,
+    /// From one renewal to the next; a third of the lease when it is left out
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    renew_interval: Option<u64>,
+    /// How long one request to the coordination service may take; a third of the lease, at most 1 s, when left out
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    request_timeout: Option<u64>,
+    /// For protocols in which nodes elect among themselves; no protocol has one yet
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, hide = true)]
+    election_timeout: Option<u64>,
+    /// Switch one known bug on; there are none yet
+    #[arg(long, value_name = "ID", hide = true)]
+    bug: Option<String>,
+    /// Wall clocks are up to so far off, either way
+    #[arg(long, value_parser = parse::duration_ms, default_value = "200ms", value_name = "D", allow_hyphen_values = true)]
+    clock_skew: u64,
+    /// Clocks run up to so many parts per million fast or slow
+    #[arg(long, default_value_t = 100, value_name = "PPM")]
+    clock_drift: u64,
+    /// Requests a second to the sequencer
+    #[arg(long, default_value_t = 1_000, value_name = "N")]
+    rate: u64,
+    /// How long the scenario's pause lasts; the scenario's own choice when it is left out
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    pause: Option<u64>,
+    /// Does the store check tokens?
+    #[arg(long, action = clap::ArgAction::Set, value_parser = parse::on_off, default_value = "on", value_name = "on|off")]
+    fencing: bool,
+    /// The network: lan, ideal, wan or lossy
+    #[arg(long, value_parser = parse::network, default_value = PROFILES[0].name, value_name = "PROFILE")]
+    net: &'static Profile,
+}
+
+/// How much is printed.
+#[derive(ClapArgs, Debug)]
+pub struct ShowArgs {
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    pub json: bool,
+    /// Print only the verdict
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+impl PlanOptions {
+    /// The parameters that scenarios take.
+    ///
+    /// # Errors
+    /// One sentence about an option that nothing here understands yet.
+    pub fn params(&self) -> Result<Params, String> {
+        if self.election_timeout.is_some() {
+            return Err(
+                "--election-timeout is for protocols in which nodes elect among themselves, and there is none yet; \
+                        a lease has --lease-ttl and --renew-interval"
+                    .to_owned(),
+            );
+        }
+        if let Some(id) = &self.bug {
+            return Err(format!("there is no bug `{id}` to switch on; `fencepost list bugs` shows those there are"));
+        }
+        Ok(Params {
+            nodes: self.nodes,
+            duration_ms: self.duration,
+            lease_ttl_ms: self.lease_ttl,
+            renew_interval_ms: self.renew_interval,
+            request_timeout_ms: self.request_timeout,
+            clock_skew_ms: self.clock_skew,
+            clock_drift_ppm: self.clock_drift,
+            rate: self.rate,
+            pause_ms: self.pause,
+            fencing: self.fencing,
+            net: self.net,
+            ..Params::default()
+        })
+    }
+}
+
+impl From<&ShowArgs> for Show {
+    fn from(args: &ShowArgs) -> Show {
+        Show { json: args.json, quiet: args.quiet }
+    }
+}
