@@ -3,3 +3,4 @@
 pub mod clock;
 pub mod directory;
 pub mod log;
+pub mod store;
