@@ -13,21 +13,57 @@ use std::collections::VecDeque;
 /// How many of a client's latest requests a resource remembers. A retry that is older is refused as `Failed`.
 pub const REMEMBERED_REQUESTS: usize = 1 << 16;
 
-/// One resource's ledger. Memory is bounded by clients × [`REMEMBERED_REQUESTS`].
+/// What a ledger holds besides its requests: everything that a restart has to bring back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct State {
+    /// The highest token that was accepted; 0 before the first.
+    pub highest: u64,
+    /// Whose token that is: node and term.
+    pub owner: Option<(NodeId, u32)>,
+    /// The last sequence number.
+    pub seq: u64,
+    /// How many writes have been applied or have burnt their number.
+    pub version: u64,
+}
+
+/// What a ledger remembers of the requests that it has applied.
+pub trait Memory {
+    /// Was `request` applied before?
+    fn recall(&self, request: RequestId) -> Recall;
+
+    /// `request` was applied as number `seq`.
+    fn remember(&mut self, request: RequestId, seq: u64);
+}
+
+/// What memory knows of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Recall {
+    /// It was not applied.
+    New,
+    /// It was applied, as this number.
+    Applied(u64),
+    /// Older than memory reaches: nobody can tell.
+    TooOld,
+}
+
+/// One resource's ledger. With the usual memory it is bounded by clients × [`REMEMBERED_REQUESTS`].
 #[derive(Clone, Debug)]
-pub struct Ledger {
+pub struct Ledger<M = Window> {
     fencing: bool,
-    highest: u64,
-    owner: Option<(NodeId, u32)>,
-    seq: u64,
-    version: u64,
-    clients: Vec<Memory>,
+    state: State,
+    memory: M,
+}
+
+/// A memory of each client's latest [`REMEMBERED_REQUESTS`].
+#[derive(Clone, Debug, Default)]
+pub struct Window {
+    clients: Vec<Client>,
 }
 
 /// The sequence numbers that a client's latest requests got. Requests of one client come nearly in order, so a window
 /// that slides is enough.
 #[derive(Clone, Debug)]
-struct Memory {
+struct Client {
     client: NodeId,
     first: u64,
     seqs: VecDeque<u64>,
@@ -36,17 +72,39 @@ struct Memory {
 impl Ledger {
     /// An empty resource. Without `fencing` it accepts anything: the ablation that shows what tokens are for.
     pub fn new(fencing: bool) -> Self {
-        Ledger { fencing, highest: 0, owner: None, seq: 0, version: 0, clients: Vec::new() }
+        Ledger::restore(fencing, State::default(), Window::default())
+    }
+}
+
+impl<M: Memory> Ledger<M> {
+    /// The ledger that had this state and this memory, as if it had never been away.
+    pub fn restore(fencing: bool, state: State, memory: M) -> Self {
+        Ledger { fencing, state, memory }
+    }
+
+    /// What [`Ledger::restore`] needs besides the memory.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// What it remembers.
+    pub fn memory(&self) -> &M {
+        &self.memory
+    }
+
+    /// The highest token that was accepted; 0 before the first.
+    pub fn highest(&self) -> u64 {
+        self.state.highest
     }
 
     /// The last sequence number.
     pub fn seq(&self) -> u64 {
-        self.seq
+        self.state.seq
     }
 
     /// The version: how many writes have been applied or have burnt their number.
     pub fn version(&self) -> u64 {
-        self.version
+        self.state.version
     }
 
     /// Fences off everything older than `token` (rule 2: before the state is read). True when accepted; sealing twice in
@@ -55,41 +113,41 @@ impl Ledger {
         if self.unchecked(token) {
             return true;
         }
-        if token > self.highest {
-            self.highest = token;
-            self.owner = Some((node, term));
+        if token > self.state.highest {
+            self.state.highest = token;
+            self.state.owner = Some((node, term));
             return true;
         }
-        token == self.highest && self.owner == Some((node, term))
+        token == self.state.highest && self.state.owner == Some((node, term))
     }
 
     /// Decides on a write, and applies it when it is `Ok`.
     pub fn write(&mut self, node: NodeId, write: &Write) -> WriteVerdict {
         if self.unchecked(write.token) {
-            self.seq = write.seq;
-            self.version += 1;
+            self.state.seq = write.seq;
+            self.state.version += 1;
             return WriteVerdict::Ok;
         }
-        if write.token != self.highest || self.owner != Some((node, write.term)) {
-            return WriteVerdict::Fenced { highest: self.highest };
+        if write.token != self.state.highest || self.state.owner != Some((node, write.term)) {
+            return WriteVerdict::Fenced { highest: self.state.highest };
         }
-        let expected = self.seq + 1;
+        let expected = self.state.seq + 1;
         if write.seq > expected {
             return WriteVerdict::Failed { expected };
         }
-        match (self.recall(write.request), write.seq == expected) {
+        match (self.memory.recall(write.request), write.seq == expected) {
             (Recall::Applied(seq), in_turn) => {
                 // The number that the leader had meant for it is burnt, or the leader's next write would not be in turn.
                 if in_turn {
-                    self.seq = write.seq;
-                    self.version += 1;
+                    self.state.seq = write.seq;
+                    self.state.version += 1;
                 }
                 WriteVerdict::Duplicate { seq }
             }
             (Recall::New, true) => {
-                self.seq = write.seq;
-                self.version += 1;
-                self.remember(write.request, write.seq);
+                self.state.seq = write.seq;
+                self.state.version += 1;
+                self.memory.remember(write.request, write.seq);
                 WriteVerdict::Ok
             }
             (Recall::New, false) | (Recall::TooOld, _) => WriteVerdict::Failed { expected },
@@ -98,9 +156,11 @@ impl Ledger {
 
     /// A protocol without tokens has nothing that a ledger could check. Once a token has been seen, it is required.
     fn unchecked(&self, token: u64) -> bool {
-        !self.fencing || (token == 0 && self.highest == 0)
+        !self.fencing || (token == 0 && self.state.highest == 0)
     }
+}
 
+impl Memory for Window {
     fn recall(&self, request: RequestId) -> Recall {
         let Some(memory) = self.clients.iter().find(|m| m.client == request.client) else { return Recall::New };
         if request.number < memory.first {
@@ -115,20 +175,14 @@ impl Ledger {
     fn remember(&mut self, request: RequestId, seq: u64) {
         let known = self.clients.iter().position(|m| m.client == request.client);
         let place = known.unwrap_or_else(|| {
-            self.clients.push(Memory { client: request.client, first: request.number, seqs: VecDeque::new() });
+            self.clients.push(Client { client: request.client, first: request.number, seqs: VecDeque::new() });
             self.clients.len() - 1
         });
         self.clients[place].insert(request.number, seq);
     }
 }
 
-enum Recall {
-    New,
-    Applied(u64),
-    TooOld,
-}
-
-impl Memory {
+impl Client {
     fn insert(&mut self, number: u64, seq: u64) {
         // The first request seen need not be the oldest under way: leave room for those behind it.
         if self.seqs.is_empty() {
@@ -241,5 +295,19 @@ mod tests {
         assert_eq!(ledger.write(NodeId(0), &write(0, 1, 1, 1)), WriteVerdict::Ok);
         assert!(ledger.seal(NodeId(1), 1, 6));
         assert_eq!(ledger.write(NodeId(0), &write(0, 1, 2, 2)), WriteVerdict::Fenced { highest: 6 });
+    }
+
+    #[test]
+    fn a_restored_ledger_decides_like_the_one_that_was_lost() {
+        let mut ledger = Ledger::new(true);
+        assert!(ledger.seal(NodeId(0), 1, 5));
+        assert_eq!(ledger.write(NodeId(0), &write(5, 1, 1, 1)), WriteVerdict::Ok);
+        let mut restored = Ledger::restore(true, ledger.state(), ledger.memory().clone());
+        let questions = [write(5, 1, 2, 1), write(5, 2, 3, 2), write(4, 1, 3, 2), write(5, 1, 9, 2), write(5, 1, 3, 2)];
+        for question in questions {
+            assert_eq!(restored.write(NodeId(0), &question), ledger.write(NodeId(0), &question));
+            assert_eq!(restored.state(), ledger.state());
+        }
+        assert_eq!((restored.seal(NodeId(1), 1, 5), restored.seal(NodeId(1), 1, 6)), (false, true));
     }
 }

@@ -14,7 +14,7 @@ mod reader;
 mod writer;
 
 pub use reader::{LINE_MAX, ReadError, Reader};
-pub use writer::{Naming, Writer};
+pub use writer::{Naming, Writer, append_line};
 
 /// Version of the line format; what [`super::Header::schema`] must be.
 pub const SCHEMA: u32 = 1;

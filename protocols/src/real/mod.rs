@@ -6,4 +6,5 @@ pub mod http;
 pub mod log;
 pub mod node;
 pub mod points;
+pub mod store;
 pub mod tls;

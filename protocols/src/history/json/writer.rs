@@ -84,10 +84,7 @@ impl<W: Write, N: Naming> Sink for Writer<W, N> {
         if self.error.is_some() {
             return;
         }
-        let mut line = std::mem::take(&mut self.line);
-        // Writing to a String cannot fail.
-        let _ = write_event(&mut line, event, &self.names);
-        self.line = line;
+        append_line(&mut self.line, event, &self.names);
         self.flush_line();
     }
 }
@@ -113,6 +110,12 @@ impl std::fmt::Display for Name<'_> {
             None => write!(f, "node-{}", self.1.0),
         }
     }
+}
+
+/// Appends `event` to `line` as it stands in a history, without the end of the line.
+pub fn append_line(line: &mut String, event: &Event, names: &dyn Naming) {
+    // Writing to a String cannot fail.
+    let _ = write_event(line, event, names);
 }
 
 fn write_event(line: &mut String, event: &Event, names: &dyn Naming) -> std::fmt::Result {

@@ -1,0 +1,105 @@
+//! How a store reaches PostgreSQL.
+
+use std::{env, fmt, time::Duration};
+use tokio_postgres::{Client, Config, NoTls, config::SslMode};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+/// Where the database is, and how to log in. Prints no secret.
+#[derive(Clone)]
+pub struct Settings {
+    config: Config,
+    tls: Option<MakeRustlsConnect>,
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let (hosts, database) = (self.config.get_hosts(), self.config.get_dbname());
+        write!(f, "Settings {{ hosts: {hosts:?}, database: {database:?}, tls: {} }}", self.tls.is_some())
+    }
+}
+
+impl Settings {
+    /// From a URL such as `postgresql://store@db.example/fencepost?sslmode=require`, and the password in `PGPASSWORD`.
+    /// With `sslmode=require`, `tls` says whose certificates are trusted; it is used whenever it is given.
+    ///
+    /// # Errors
+    /// The URL is none, has a password in it, or wants TLS and has none; in one sentence.
+    pub fn from_env(url: &str, tls: Option<rustls::ClientConfig>) -> Result<Self, String> {
+        Self::new(url, env::var("PGPASSWORD").ok(), tls)
+    }
+
+    /// The same with the password itself.
+    ///
+    /// # Errors
+    /// As [`Settings::from_env`].
+    pub fn new(url: &str, password: Option<String>, tls: Option<rustls::ClientConfig>) -> Result<Self, String> {
+        // The URL is never repeated: a password may be in it, in whatever form.
+        let parsed = url.parse::<Config>();
+        let mut config =
+            parsed.map_err(|_| "this is no PostgreSQL URL; postgresql://user@host/database is".to_owned())?;
+        if config.get_password().is_some() {
+            let why = "the PostgreSQL URL has a password in it, which every user of this machine can see; take it out \
+                       and put it into the environment variable PGPASSWORD";
+            return Err(why.to_owned());
+        }
+        if let Some(password) = password {
+            config.password(password);
+        }
+        match (config.get_ssl_mode(), &tls) {
+            (SslMode::Require, None) => {
+                return Err("sslmode=require needs to know whose certificates to trust; give their file".to_owned());
+            }
+            // Who gave certificates does not want to be talked out of TLS.
+            (_, Some(_)) => config.ssl_mode(SslMode::Require),
+            (_, None) => config.ssl_mode(SslMode::Disable),
+        };
+        if config.get_application_name().is_none() {
+            config.application_name("fencepost store");
+        }
+        config.connect_timeout(Duration::from_secs(2)).tcp_user_timeout(Duration::from_secs(5));
+        Ok(Settings { config, tls: tls.map(MakeRustlsConnect::new) })
+    }
+
+    /// A connection, set up for a store.
+    pub(super) async fn connect(&self) -> Result<Client, String> {
+        let explain = |e: tokio_postgres::Error| super::explain(&e);
+        let client = match self.tls.clone() {
+            Some(tls) => {
+                let (client, connection) = self.config.connect(tls).await.map_err(explain)?;
+                tokio::spawn(async move { report(connection.await) });
+                client
+            }
+            None => {
+                let (client, connection) = self.config.connect(NoTls).await.map_err(explain)?;
+                tokio::spawn(async move { report(connection.await) });
+                client
+            }
+        };
+        super::sql::set_up(&client).await?;
+        Ok(client)
+    }
+}
+
+fn report(ended: Result<(), tokio_postgres::Error>) {
+    if let Err(e) = ended {
+        tracing::info!("{}", super::explain(&e));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_not_for_the_command_line() {
+        for url in ["postgresql://store:hunter2@db/x", "host=db user=store password=hunter2"] {
+            let why = Settings::new(url, None, None).map(|_| ()).expect_err("refused");
+            assert!(why.contains("PGPASSWORD") && !why.contains("hunter2"), "{why}");
+        }
+        let why = Settings::new("postgresql://store:hunter2@db:x:y/x", None, None).map(|_| ()).expect_err("refused");
+        assert!(!why.contains("hunter2"), "{why}");
+        let settings = Settings::new("postgresql://store@db/x", Some("hunter2".into()), None).expect("fine");
+        assert!(!format!("{settings:?}").contains("hunter2"));
+        assert!(Settings::new("postgresql://store@db/x?sslmode=require", None, None).is_err());
+    }
+}

@@ -1,0 +1,126 @@
+//! What the store says to PostgreSQL.
+
+use tokio_postgres::{Client, Error, Statement};
+
+/// A transaction that stands still is thrown out after this long.
+pub(super) const HELD: &str = "5s";
+
+/// Audit lines after an id, in order.
+pub(super) const PAGE: &str = "select id, line from fenced_audit where id > $1 order by id limit $2";
+
+/// Makes a connection a store's: durable commits, bounded waiting, and names that mean the tables of one schema.
+pub(super) async fn set_up(client: &Client) -> Result<(), String> {
+    let explain = |e: Error| super::explain(&e);
+    let row = client.query_one("select quote_ident(current_schema())", &[]).await.map_err(explain)?;
+    let schema: Option<String> = row.get(0);
+    let schema = schema.ok_or("none of the schemas in PostgreSQL's search_path exists; create one for the store")?;
+    let set = format!(
+        "set search_path = {schema}, pg_temp;
+         set idle_in_transaction_session_timeout = '{HELD}';
+         set lock_timeout = '2s';
+         set statement_timeout = '{HELD}';
+         select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off';"
+    );
+    client.batch_execute(&set).await.map_err(explain)
+}
+
+/// Creates what is missing. Stores that start at the same time take turns.
+pub(super) async fn create(client: &Client) -> Result<(), Error> {
+    client
+        .batch_execute(
+            "begin;
+             select pg_advisory_xact_lock(7310868715934);
+             create table if not exists fenced_resource (
+                 name text primary key,
+                 max_token bigint not null default 0,
+                 owner_node text,
+                 owner_term bigint,
+                 version bigint not null default 0);
+             create table if not exists sequence (
+                 name text primary key,
+                 last_seq bigint not null default 0,
+                 owner_token bigint not null default 0);
+             create table if not exists fenced_request (
+                 resource text not null, client text not null, number bigint not null, seq bigint not null,
+                 primary key (resource, client, number));
+             create index if not exists fenced_request_seq on fenced_request (resource, seq);
+             create table if not exists fenced_client (
+                 resource text not null, client text not null, forgotten bigint not null,
+                 primary key (resource, client));
+             create table if not exists fenced_audit (id bigserial primary key, line text not null);
+             insert into fenced_resource (name) values ('sequence'), ('schedule') on conflict do nothing;
+             insert into sequence (name) values ('sequence'), ('schedule') on conflict do nothing;
+             commit;",
+        )
+        .await
+}
+
+/// The statements of a batch.
+pub(super) struct Statements {
+    pub(super) lock: Statement,
+    pub(super) last_seq: Statement,
+    pub(super) applied: Statement,
+    pub(super) forgotten: Statement,
+    pub(super) resource: Statement,
+    pub(super) sequence: Statement,
+    pub(super) remember: Statement,
+    pub(super) forget: Statement,
+    pub(super) audit: Statement,
+}
+
+impl Statements {
+    pub(super) async fn prepare(client: &Client) -> Result<Self, Error> {
+        Ok(Statements {
+            // In one order, or two stores could each hold what the other waits for.
+            lock: client
+                .prepare(
+                    "select name, max_token, owner_node, owner_term, version from fenced_resource
+                     where name = any($1) order by name for update",
+                )
+                .await?,
+            last_seq: client.prepare("select name, last_seq from sequence where name = any($1) for update").await?,
+            applied: client
+                .prepare(
+                    "select resource, client, number, seq from fenced_request
+                     join unnest($1::text[], $2::text[], $3::bigint[]) as asked (resource, client, number)
+                     using (resource, client, number)",
+                )
+                .await?,
+            forgotten: client
+                .prepare(
+                    "select resource, client, forgotten from fenced_client
+                     where (resource, client) in (select * from unnest($1::text[], $2::text[]))",
+                )
+                .await?,
+            resource: client
+                .prepare(
+                    "update fenced_resource set max_token = $2, owner_node = $3, owner_term = $4, version = $5
+                     where name = $1",
+                )
+                .await?,
+            sequence: client.prepare("update sequence set last_seq = $2, owner_token = $3 where name = $1").await?,
+            remember: client
+                .prepare(
+                    "insert into fenced_request (resource, client, number, seq)
+                     select * from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])",
+                )
+                .await?,
+            forget: client
+                .prepare(
+                    "with gone as (delete from fenced_request where resource = $1 and seq <= $2
+                                   returning client, number)
+                     insert into fenced_client (resource, client, forgotten)
+                     select $1, client, max(number) from gone group by client
+                     on conflict (resource, client)
+                     do update set forgotten = greatest(fenced_client.forgotten, excluded.forgotten)",
+                )
+                .await?,
+            audit: client
+                .prepare(
+                    "insert into fenced_audit (line)
+                     select line from unnest($1::text[]) with ordinality as audit (line, place) order by place",
+                )
+                .await?,
+        })
+    }
+}

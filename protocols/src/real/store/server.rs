@@ -1,0 +1,260 @@
+//! The store behind a socket. Whoever connects may say anything: lines are bounded, connections are counted, and who is
+//! slow or silent waits alone.
+
+use super::{
+    Auth,
+    backend::Job,
+    wire::{self, LINE_MAX, Reply},
+};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufWriter},
+    net::{TcpListener, TcpStream},
+    sync::{Semaphore, mpsc, oneshot},
+    time::{Instant, sleep, timeout},
+};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::{
+    bytes::{Buf, BytesMut},
+    codec::{Decoder, LinesCodec, LinesCodecError},
+    sync::CancellationToken,
+    task::TaskTracker,
+};
+
+/// A TLS handshake takes at most this long.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// A client that takes nothing for this long is let go.
+const WRITE: Duration = Duration::from_secs(10);
+/// After the last line of a client, its answers take at most this long.
+const DRAIN: Duration = Duration::from_secs(10);
+/// A refused client may go on sending this long, and this much; a connection that is closed under its hands would take the
+/// refusal with it.
+const LINGER: Duration = Duration::from_millis(500);
+const LINGER_MAX: usize = 256 << 10;
+/// When no file descriptor is left for a connection, others get this long to give one back.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+
+/// What clients may use up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Connections at a time; one more is closed at once.
+    pub connections: usize,
+    /// A connection may have this many requests under way; it is not read from while it has.
+    pub outstanding: usize,
+    /// A connection without a complete line and with nothing under way is closed after this long.
+    pub idle: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { connections: 2048, outstanding: 256, idle: Duration::from_secs(60) }
+    }
+}
+
+/// What all connections share.
+pub(super) struct Shared {
+    pub(super) jobs: mpsc::Sender<Job>,
+    pub(super) auth: Auth,
+    pub(super) limits: Limits,
+    pub(super) stop: CancellationToken,
+}
+
+/// Accepts connections until `stop`, then lets those that are open finish what is under way.
+pub(super) async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, shared: Shared) {
+    let places = Arc::new(Semaphore::new(shared.limits.connections));
+    let (shared, tasks) = (Arc::new(shared), TaskTracker::new());
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = shared.stop.cancelled() => break,
+            accepted = listener.accept() => accepted,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(e) => {
+                tracing::warn!("no connection can be accepted: {e}");
+                sleep(ACCEPT_AGAIN).await;
+                continue;
+            }
+        };
+        let Ok(place) = places.clone().try_acquire_owned() else {
+            tracing::debug!("one connection too many");
+            continue;
+        };
+        let (shared, tls) = (shared.clone(), tls.clone());
+        tasks.spawn(async move {
+            greet(stream, tls, &shared).await;
+            drop(place);
+        });
+    }
+    tasks.close();
+    let _ = timeout(DRAIN, tasks.wait()).await;
+}
+
+async fn greet(stream: TcpStream, tls: Option<TlsAcceptor>, shared: &Shared) {
+    // Small answers go out at once; without it they only come later.
+    let _ = stream.set_nodelay(true);
+    match tls {
+        None => connection(stream, shared).await,
+        Some(tls) => match timeout(HANDSHAKE, tls.accept(stream)).await {
+            Ok(Ok(stream)) => connection(stream, shared).await,
+            Ok(Err(e)) => tracing::debug!("a TLS handshake failed: {e}"),
+            Err(_) => tracing::debug!("a TLS handshake was not completed"),
+        },
+    }
+}
+
+/// An answer, or the promise of one.
+enum Answer {
+    Ready(Reply),
+    Waiting(oneshot::Receiver<Reply>),
+}
+
+async fn connection(stream: impl AsyncRead + AsyncWrite + Send, shared: &Shared) {
+    let (mut read, write) = tokio::io::split(stream);
+    let (answers, to_write) = mpsc::channel(shared.limits.outstanding);
+    let under_way = AtomicUsize::new(0);
+    let mut writer = std::pin::pin!(answer(write, to_write, &under_way));
+    let lingers = tokio::select! {
+        biased;
+        () = &mut writer => return,
+        () = shared.stop.cancelled() => false,
+        lingers = listen(&mut read, answers, &under_way, shared) => lingers,
+    };
+    if timeout(DRAIN, writer).await.is_ok() && lingers {
+        let mut waste = [0; 4096];
+        let waste = async {
+            let mut seen = 0;
+            while let Ok(n @ 1..) = read.read(&mut waste).await {
+                seen += n;
+                if seen > LINGER_MAX {
+                    break;
+                }
+            }
+        };
+        let _ = timeout(LINGER, waste).await;
+    }
+}
+
+/// Reads requests and queues them until there are no more. True when the client was cut short and should be told.
+async fn listen(
+    read: &mut (impl AsyncRead + Unpin),
+    answers: mpsc::Sender<Answer>,
+    under_way: &AtomicUsize,
+    shared: &Shared,
+) -> bool {
+    let (mut codec, mut buffer) = (LinesCodec::new_with_max_length(LINE_MAX), BytesMut::new());
+    let mut warned = false;
+    loop {
+        let parsed = match next_line(read, &mut codec, &mut buffer, under_way, shared.limits.idle).await {
+            Line::Complete(line) => wire::parse(&line),
+            Line::Garbage(why) => Err(why.to_owned()),
+            Line::None => return false,
+        };
+        // A request takes its place before it is queued: that is what holds back a client that asks too much.
+        let Ok(place) = answers.reserve().await else { return false };
+        under_way.fetch_add(1, Ordering::Relaxed);
+        match parsed {
+            Err(why) => {
+                tracing::debug!("a connection is closed: {why}");
+                place.send(Answer::Ready(Reply::Refused { why }));
+                return true;
+            }
+            Ok(request) if !shared.auth.vouches_for(&request) => {
+                if !std::mem::replace(&mut warned, true) {
+                    tracing::warn!(node = request.authority().map(|a| a.node), "a token's MAC is wrong or missing");
+                }
+                let why = "the token's mac is missing or does not vouch for node, term and token".to_owned();
+                place.send(Answer::Ready(Reply::Refused { why }));
+            }
+            Ok(request) => {
+                let (reply, waiting) = oneshot::channel();
+                place.send(Answer::Waiting(waiting));
+                if shared.jobs.send(Job { request, reply }).await.is_err() {
+                    return false;
+                }
+            }
+        }
+    }
+}
+
+enum Line {
+    Complete(String),
+    Garbage(&'static str),
+    None,
+}
+
+async fn next_line(
+    read: &mut (impl AsyncRead + Unpin),
+    codec: &mut LinesCodec,
+    buffer: &mut BytesMut,
+    under_way: &AtomicUsize,
+    idle: Duration,
+) -> Line {
+    let mut since = Instant::now();
+    let decoded = |result| match result {
+        Ok(line) => Line::Complete(line),
+        Err(LinesCodecError::MaxLineLengthExceeded) => Line::Garbage("the line is longer than 4096 bytes"),
+        Err(LinesCodecError::Io(_)) => Line::Garbage("the line is not UTF-8"),
+    };
+    loop {
+        if let Some(result) = codec.decode(buffer).transpose() {
+            return decoded(result);
+        }
+        buffer.reserve(LINE_MAX);
+        match tokio::time::timeout_at(since + idle, read.read_buf(buffer)).await {
+            Ok(Ok(1..)) => {}
+            Ok(Ok(0)) => match codec.decode_eof(buffer).transpose() {
+                Some(result) => {
+                    buffer.advance(buffer.len());
+                    return decoded(result);
+                }
+                None => return Line::None,
+            },
+            Ok(Err(_)) => return Line::None,
+            Err(_) if under_way.load(Ordering::Relaxed) > 0 => since = Instant::now(),
+            Err(_) => return Line::None,
+        }
+    }
+}
+
+/// Writes answers in the order of the requests, many at a time when many are ready.
+async fn answer(write: impl AsyncWrite, mut answers: mpsc::Receiver<Answer>, under_way: &AtomicUsize) {
+    let mut write = std::pin::pin!(BufWriter::with_capacity(16 << 10, write));
+    let mut ready = Vec::new();
+    while answers.recv_many(&mut ready, 64).await > 0 {
+        for answer in ready.drain(..) {
+            let reply = match answer {
+                Answer::Ready(reply) => reply,
+                Answer::Waiting(mut waiting) => match waiting.try_recv() {
+                    Ok(reply) => reply,
+                    Err(oneshot::error::TryRecvError::Closed) => return,
+                    Err(oneshot::error::TryRecvError::Empty) => {
+                        // What is ready does not wait for what is not.
+                        if !matches!(timeout(WRITE, write.flush()).await, Ok(Ok(()))) {
+                            return;
+                        }
+                        // Nobody knows what became of it: neither answer would be true.
+                        let Ok(reply) = waiting.await else { return };
+                        reply
+                    }
+                },
+            };
+            under_way.fetch_sub(1, Ordering::Relaxed);
+            let line = wire::line(&reply) + "\n";
+            if !matches!(timeout(WRITE, write.write_all(line.as_bytes())).await, Ok(Ok(()))) {
+                return;
+            }
+        }
+        if !matches!(timeout(WRITE, write.flush()).await, Ok(Ok(()))) {
+            return;
+        }
+    }
+    let _ = timeout(WRITE, write.shutdown()).await;
+}

@@ -1,0 +1,108 @@
+//! Authenticated fencing tokens, as Chubby's sequencers: whoever forged a high epoch could brick a resource (fencing rule 4).
+//!
+//! `mac = HMAC-SHA256(key, "fencepost token 1" NUL node NUL term NUL token)` in hex, numbers in decimal, so that a shell can
+//! make one:
+//!
+//! ```text
+//! printf 'fencepost token 1\0%s\0%s\0%s' n1 65537 7 | openssl dgst -sha256 -hmac "$(cat key)"
+//! ```
+//!
+//! Whoever holds the key can vouch for any token: the key is for the fleet alone. A MAC can be used again by who
+//! overhears it, until a newer token is sealed; TLS keeps it from being overheard. Source: Burrows, "The Chubby lock
+//! service" (OSDI 2006), §2.4; RFC 2104.
+
+use data_encoding::HEXLOWER_PERMISSIVE;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use std::{fmt, fs, path::Path};
+
+/// Fewest bytes of a key.
+pub const KEY_MIN: usize = 16;
+/// Hex digits of a MAC.
+pub const MAC_DIGITS: usize = 64;
+
+/// The fleet's secret. Prints nothing of itself.
+#[derive(Clone)]
+pub struct TokenKey(Hmac<Sha256>);
+
+impl fmt::Debug for TokenKey {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("TokenKey(secret)")
+    }
+}
+
+impl TokenKey {
+    /// A key of these bytes; white space around them does not count.
+    ///
+    /// # Errors
+    /// They are fewer than [`KEY_MIN`], in one sentence.
+    pub fn new(secret: &[u8]) -> Result<Self, String> {
+        let secret = secret.trim_ascii();
+        if secret.len() < KEY_MIN {
+            return Err(format!("a token key of {} bytes is too short; it needs at least {KEY_MIN}", secret.len()));
+        }
+        // HMAC takes keys of any length.
+        Hmac::new_from_slice(secret).map(TokenKey).map_err(|e| format!("this token key cannot be used: {e}"))
+    }
+
+    /// The key in the file at `path`.
+    ///
+    /// # Errors
+    /// The file cannot be read, or holds too little, in one sentence.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let secret = fs::read(path).map_err(|e| format!("the token key {} cannot be read: {e}", path.display()))?;
+        Self::new(&secret).map_err(|why| format!("{}: {why}", path.display()))
+    }
+
+    /// The MAC that vouches for `token`, in hex.
+    pub fn mac(&self, node: &str, term: u32, token: u64) -> String {
+        HEXLOWER_PERMISSIVE.encode(&self.start(node, term, token).finalize().into_bytes())
+    }
+
+    /// Does `mac` vouch for `token`? Takes as long whatever is wrong with its digits.
+    pub fn verify(&self, node: &str, term: u32, token: u64, mac: &str) -> bool {
+        let mac = HEXLOWER_PERMISSIVE.decode(mac.as_bytes()).unwrap_or_default();
+        self.start(node, term, token).verify_slice(&mac).is_ok()
+    }
+
+    fn start(&self, node: &str, term: u32, token: u64) -> Hmac<Sha256> {
+        // Names contain no NUL, so no two tokens read the same.
+        self.0.clone().chain_update(format!("fencepost token 1\0{node}\0{term}\0{token}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mac_vouches_for_one_node_one_term_and_one_token() {
+        let key = TokenKey::new(b"0123456789abcdef\n").expect("long enough");
+        let mac = key.mac("n1", 65_537, 7);
+        assert_eq!(mac.len(), MAC_DIGITS);
+        assert!(key.verify("n1", 65_537, 7, &mac) && key.verify("n1", 65_537, 7, &mac.to_uppercase()));
+        assert!(!key.verify("n2", 65_537, 7, &mac) && !key.verify("n1", 65_538, 7, &mac));
+        assert!(!key.verify("n1", 65_537, 8, &mac) && !key.verify("n1", 65_537, 7, &mac[..62]));
+        assert!(!key.verify("n1", 65_537, 7, "") && !key.verify("n1", 65_537, 7, "garbage"));
+        let other = TokenKey::new(b"fedcba9876543210").expect("long enough");
+        assert!(!other.verify("n1", 65_537, 7, &mac));
+    }
+
+    /// What `openssl dgst -sha256 -hmac 0123456789abcdef` says.
+    #[test]
+    fn anybody_can_compute_it() {
+        let key = TokenKey::new(b"  0123456789abcdef\n").expect("long enough");
+        assert_eq!(key.mac("n1", 65_537, 7), "805baab8a3fd4104eb41056eda33c2815cd538f534f3a672abf48c96f0040068");
+    }
+
+    #[test]
+    fn a_short_key_is_refused_and_none_is_shown() {
+        assert_eq!(
+            TokenKey::new(b" short \n").map(|_| ()),
+            Err("a token key of 5 bytes is too short; it needs at least 16".to_owned())
+        );
+        let key = TokenKey::new(b"0123456789abcdef").expect("long enough");
+        assert_eq!(format!("{key:?}"), "TokenKey(secret)");
+        assert!(TokenKey::read(Path::new("/nowhere/key")).is_err());
+    }
+}

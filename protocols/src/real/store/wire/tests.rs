@@ -1,0 +1,109 @@
+use super::*;
+use proptest::prelude::*;
+
+fn name() -> impl Strategy<Value = String> {
+    "[a-zA-Z0-9_.-]{1,64}"
+}
+
+fn resource() -> impl Strategy<Value = Name> {
+    prop_oneof![Just(Name::Sequence), Just(Name::Schedule)]
+}
+
+fn number() -> impl Strategy<Value = u64> {
+    0..=NUMBER_MAX
+}
+
+fn seal() -> impl Strategy<Value = Request> {
+    (resource(), name(), any::<u32>(), number(), "[0-9a-f]{0,64}")
+        .prop_map(|(resource, node, term, token, mac)| Request::Seal(Seal { resource, node, term, token, mac }))
+}
+
+fn write() -> impl Strategy<Value = Request> {
+    let request = (name(), 0..=REQUEST_MAX).prop_map(|(client, number)| format!("{client}:{number}"));
+    let who = (resource(), name(), any::<u32>(), number(), "[0-9a-f]{0,64}");
+    (who, 1..=NUMBER_MAX, number(), request).prop_map(
+        |((resource, node, term, token, mac), seq, read_version, request)| {
+            Request::Write(Write { resource, node, term, token, seq, read_version, request, mac })
+        },
+    )
+}
+
+fn verdict() -> impl Strategy<Value = Verdict> {
+    prop_oneof![
+        Just(Verdict::Ok),
+        number().prop_map(|seq| Verdict::Duplicate { seq }),
+        number().prop_map(|highest| Verdict::Fenced { highest }),
+        number().prop_map(|expected| Verdict::Failed { expected }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn what_is_asked_comes_across(request in prop_oneof![seal(), write()]) {
+        let line = line(&request);
+        prop_assert!(line.len() <= LINE_MAX && !line.contains('\n'));
+        prop_assert_eq!(parse(&line), Ok(request));
+    }
+
+    #[test]
+    fn what_is_answered_comes_across(verdict in verdict(), node in name(), seq in number(), why in ".*") {
+        let (resource, term, token, version, request) = (Name::Sequence, 1, 7, seq, format!("{node}:1"));
+        let owner = Some(Owner { node: node.clone(), term });
+        let replies = [
+            Reply::Sealed(Sealed { resource, node, term, token, verdict, seq, version }),
+            Reply::Written(Written { resource, term, seq, request, verdict }),
+            Reply::State(State { resource, highest: token, owner, seq, version }),
+            Reply::Refused { why },
+        ];
+        for reply in replies {
+            prop_assert_eq!(serde_json::from_str::<Reply>(&line(&reply)).ok(), Some(reply));
+        }
+        prop_assert_eq!(Verdict::from(WriteVerdict::from(verdict)), verdict);
+    }
+
+    #[test]
+    fn garbage_is_refused_and_no_more(text in ".*", request in prop_oneof![seal(), write()], at in any::<prop::sample::Index>()) {
+        prop_assert!(parse(&text).is_err());
+        let line = line(&request);
+        // Half a line is no request, wherever it is cut.
+        prop_assert!(parse(&line[..at.index(line.len())]).is_err());
+    }
+}
+
+#[test]
+fn limits_are_kept_in_one_sentence_each() {
+    let seal = |node: &str, token: &str| {
+        format!(r#"{{"seal":{{"resource":"sequence","node":"{node}","term":1,"token":{token}}}}}"#)
+    };
+    let write = |seq: u64, request: &str| {
+        format!(
+            r#"{{"write":{{"resource":"schedule","node":"n1","term":1,"token":7,"seq":{seq},"read_version":0,"request":"{request}"}}}}"#
+        )
+    };
+    assert!(parse(&seal("n1", "4611686018427387904")).is_ok());
+    assert!(parse(&write(1, "shop:9223372036854775807")).is_ok());
+    let table = [
+        (seal("n1", "4611686018427387905"), "token is above 4611686018427387904"),
+        (seal("n1", "18446744073709551615"), "token is above 4611686018427387904"),
+        (seal("n 1", "1"), "a node's name is 1 to 64 letters, digits, '-', '_' and '.'"),
+        (seal("", "1"), "a node's name is 1 to 64 letters, digits, '-', '_' and '.'"),
+        (write(0, "shop:1"), "seq counts from 1"),
+        (write(NUMBER_MAX + 1, "shop:1"), "seq is above 4611686018427387904"),
+        (write(1, "shop"), "a request is client:number, such as \"shop:17\", its number at most 2^63 - 1"),
+        (write(1, "shop:+1"), "a request is client:number, such as \"shop:17\", its number at most 2^63 - 1"),
+        (
+            write(1, "shop:9223372036854775808"),
+            "a request is client:number, such as \"shop:17\", its number at most 2^63 - 1",
+        ),
+        (r#"{"state":{"resource":"other"}}"#.to_owned(), "the line does not have the fields of a request (column 28)"),
+        (
+            r#"{"state":{"resource":"sequence","x":1}}"#.to_owned(),
+            "the line does not have the fields of a request (column 35)",
+        ),
+        ("{".to_owned(), "the line is not a JSON object (column 1)"),
+        (seal("n1", "-1"), "the line does not have the fields of a request (column 65)"),
+    ];
+    for (line, why) in table {
+        assert_eq!(parse(&line), Err(why.to_owned()), "{line}");
+    }
+}
