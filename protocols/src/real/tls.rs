@@ -66,7 +66,9 @@ impl Files {
         let builder = builder.with_safe_default_protocol_versions().map_err(|e| e.to_string())?;
         let builder = match (self.mutual, authority) {
             (false, _) => builder.with_no_client_auth(),
-            (true, None) => return Err("mutual TLS needs an authority to check the clients' certificates against".into()),
+            (true, None) => {
+                return Err("mutual TLS needs an authority to check the clients' certificates against".into());
+            }
             (true, Some(roots)) => {
                 let verifier = WebPkiClientVerifier::builder_with_provider(roots.clone(), provider()).build();
                 builder.with_client_cert_verifier(verifier.map_err(|e| format!("no authority for clients: {e}"))?)
@@ -87,7 +89,8 @@ fn client_config(
     identity: Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
 ) -> Result<ClientConfig, String> {
     let builder = ClientConfig::builder_with_provider(provider());
-    let builder = builder.with_safe_default_protocol_versions().map_err(|e| e.to_string())?.with_root_certificates(roots);
+    let builder =
+        builder.with_safe_default_protocol_versions().map_err(|e| e.to_string())?.with_root_certificates(roots);
     match identity {
         None => Ok(builder.with_no_client_auth()),
         Some((chain, key)) => {
@@ -119,6 +122,11 @@ fn roots(path: &Path) -> Result<RootCertStore, String> {
 }
 
 impl Tls {
+    /// How clients of this process connect; `None` without an authority to check servers against.
+    pub fn client(&self) -> Option<ClientConfig> {
+        self.client.as_deref().cloned()
+    }
+
     /// Connects by TLS, offering the application protocol `alpn` (`h2` for gRPC; nothing when empty).
     ///
     /// # Errors

@@ -75,7 +75,8 @@ impl Cluster {
         let nodes: Vec<NodeId> = (0..plan.candidates.len() as u16).map(NodeId).collect();
         for node in &nodes {
             let address = free_address()?;
-            let recipe = Recipe { program: cluster.spec.program.clone(), arguments: Vec::new(), output: PathBuf::new() };
+            let recipe =
+                Recipe { program: cluster.spec.program.clone(), arguments: Vec::new(), output: PathBuf::new() };
             cluster.slots.insert(*node, Slot { recipe, address, running: None, starts: 0 });
             cluster.link(*node, plan.service_node(), service).await?;
             cluster.link(*node, plan.store_node(), store).await?;
@@ -168,16 +169,23 @@ impl Cluster {
     /// # Errors
     /// One sentence: it does not in time, or has ended.
     pub async fn listens(&mut self, node: NodeId) -> Result<(), String> {
-        let Some(Slot { address, running: Some(running), recipe, .. }) = self.slots.get_mut(&node) else { return Ok(()) };
+        let Some(Slot { address, running: Some(running), recipe, .. }) = self.slots.get_mut(&node) else {
+            return Ok(());
+        };
         listens(*address, running, recipe).await
     }
 
     fn node_arguments(&self, node: NodeId, starts: u32) -> Vec<OsString> {
         let Spec { plan, folder, .. } = &self.spec;
         let candidate = &plan.candidates[node.index()];
-        let peers: Vec<String> = plan.candidates.iter().enumerate().map(|(index, c)| {
-            format!("{}={}", c.name, self.slots.get(&NodeId(index as u16)).map_or(self.points, |s| s.address))
-        }).collect();
+        let peers: Vec<String> = plan
+            .candidates
+            .iter()
+            .enumerate()
+            .map(|(index, c)| {
+                format!("{}={}", c.name, self.slots.get(&NodeId(index as u16)).map_or(self.points, |s| s.address))
+            })
+            .collect();
         let others = plan.topology().split_off(plan.candidates.len());
         let through = |to: NodeId| self.links.get(&(node, to)).map_or(self.points, |p| p.address).to_string();
         let ms = |ms: u64| format!("{ms}ms");
@@ -247,7 +255,8 @@ impl Cluster {
 
     /// A process that runs.
     pub fn running(&mut self, node: NodeId) -> Option<&mut Running> {
-        self.slots.get_mut(&node)?.running.as_mut().filter(|r| !r.has_ended())
+        let running = self.slots.get_mut(&node)?.running.as_mut()?;
+        if running.has_ended() { None } else { Some(running) }
     }
 
     /// What it is made of.

@@ -56,7 +56,9 @@ pub type Ordered = (Fault, oneshot::Sender<Outcome>);
 pub fn secret() -> String {
     let mut bytes = [0u8; 32];
     // Where there is no such device a secret of zeros would be no secret.
-    File::open("/dev/urandom").and_then(|mut f| f.read_exact(&mut bytes)).expect("the system has a source of randomness");
+    File::open("/dev/urandom")
+        .and_then(|mut f| f.read_exact(&mut bytes))
+        .expect("the system has a source of randomness");
     bytes.iter().fold(String::new(), |mut text, byte| {
         // Writing to a String cannot fail.
         let _ = write!(text, "{byte:02x}");

@@ -110,7 +110,12 @@ impl Port for HttpPort {
     }
 }
 
-async fn ask(http: Http, asked: hyper::Request<Empty<Bytes>>, request: RequestId, directory: &Directory) -> Option<Message> {
+async fn ask(
+    http: Http,
+    asked: hyper::Request<Empty<Bytes>>,
+    request: RequestId,
+    directory: &Directory,
+) -> Option<Message> {
     let answer = http.request(asked).await.ok()?;
     let status = answer.status();
     let body = Limited::new(answer.into_body(), ANSWER_MAX).collect().await.ok()?.to_bytes();

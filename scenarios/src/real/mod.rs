@@ -4,7 +4,7 @@ mod certificates;
 pub mod cluster;
 pub mod control;
 pub mod director;
-mod history;
+pub mod history;
 mod load;
 mod process;
 mod proxy;

@@ -23,7 +23,9 @@ pub fn recipe(service: Service, folder: &Path) -> Result<(Recipe, SocketAddr), S
         Service::Etcd => ("etcd", "etcd-server"),
     };
     let program = find(program).ok_or_else(|| {
-        format!("`{program}` is not installed: `apt-get install {install}`, or give --service HOST:PORT of a running one")
+        format!(
+            "`{program}` is not installed: `apt-get install {install}`, or give --service HOST:PORT of a running one"
+        )
     })?;
     let data = folder.join(service.name());
     std::fs::create_dir_all(&data).map_err(|e| format!("cannot make {}: {e}", data.display()))?;
@@ -34,7 +36,17 @@ pub fn recipe(service: Service, folder: &Path) -> Result<(Recipe, SocketAddr), S
         Service::Redis => {
             let port = address.port().to_string();
             let options = [
-                "--port", &port, "--bind", "127.0.0.1", "--dir", &data, "--save", "", "--appendonly", "yes", "--appendfsync",
+                "--port",
+                &port,
+                "--bind",
+                "127.0.0.1",
+                "--dir",
+                &data,
+                "--save",
+                "",
+                "--appendonly",
+                "yes",
+                "--appendfsync",
                 "always",
             ];
             options.map(str::to_owned).into()

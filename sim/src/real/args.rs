@@ -13,10 +13,12 @@ use std::{net::SocketAddr, path::PathBuf};
 /// Leader election and fencing on real processes: the code that the simulation judges, against real servers.
 #[derive(Parser, Debug)]
 #[command(name = "fencepost", version, max_term_width = 100)]
-#[command(after_help = "Try:  cargo real cluster                      # three nodes, a store and an etcd on this machine\n      \
+#[command(
+    after_help = "Try:  cargo real cluster                      # three nodes, a store and an etcd on this machine\n      \
     cargo real chaos gc-pause-leader --ms 5000\n      cargo real chaos run gc-pause --backend redis\n\n\
     Exit codes: 0 as asked, 1 safety violated, 2 vacuous, 3 liveness violated, 64 wrong arguments or input,\n\
-    70 something failed")]
+    70 something failed"
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -140,14 +142,16 @@ pub struct StoreArgs {
 
 /// Where the ledgers are.
 #[derive(ClapArgs, Debug)]
-#[group(required = true, multiple = false, id = "keep")]
 pub struct KeepArgs {
     /// In this file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "postgres")]
     pub data: Option<PathBuf>,
     /// In this PostgreSQL database; the password comes from PGPASSWORD
     #[arg(long, value_name = "URL")]
     pub postgres: Option<String>,
+    /// Speak TLS with PostgreSQL, and check its certificate against this authority
+    #[arg(long, value_name = "FILE")]
+    pub postgres_ca: Option<PathBuf>,
 }
 
 /// Who may write.

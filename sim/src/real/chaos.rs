@@ -59,7 +59,7 @@ fn play(args: &RunArgs) -> Result<u8, Stop> {
     fs::write(folder.join("plan.json"), plan.to_json_pretty()).map_err(wrong)?;
     let spec = cluster::spec(&args.world, plan.clone(), folder.clone())?;
     let keep = match &spec.postgres {
-        Some(url) => Keep::Postgres(postgres::Settings::from_url(url).map_err(Stop::usage)?),
+        Some(url) => Keep::Postgres(postgres::Settings::from_env(url, None).map_err(Stop::usage)?),
         None => Keep::Embedded(spec.store_data()),
     };
     show.banner(&format!(

@@ -62,7 +62,8 @@ async fn publish(director: &Director) -> Result<(Card, TcpListener), Stop> {
     let wrong = |e: std::io::Error| Stop::harness(format!("no port on loopback: {e}"));
     let listener = TcpListener::bind("127.0.0.1:0").await.map_err(wrong)?;
     let (nodes, store, service) = director.addresses().map_err(Stop::harness)?;
-    let card = Card { control: listener.local_addr().map_err(wrong)?, secret: control::secret(), nodes, store, service };
+    let card =
+        Card { control: listener.local_addr().map_err(wrong)?, secret: control::secret(), nodes, store, service };
     control::publish(director.folder(), &card).map_err(Stop::harness)?;
     Ok((card, listener))
 }
@@ -82,7 +83,10 @@ pub fn fresh(folder: &Path) -> Result<(), Stop> {
         return Err(Stop::usage(format!("a cluster runs in {} already; end it, or give --dir", folder.display())));
     }
     if folder.exists() && !folder.join(MARK).exists() && folder.read_dir().is_ok_and(|mut d| d.next().is_some()) {
-        return Err(Stop::usage(format!("{} holds something that is no cluster's; give another --dir", folder.display())));
+        return Err(Stop::usage(format!(
+            "{} holds something that is no cluster's; give another --dir",
+            folder.display()
+        )));
     }
     let wrong = |e: std::io::Error| Stop::harness(format!("cannot clear {}: {e}", folder.display()));
     if folder.exists() {

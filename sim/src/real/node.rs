@@ -12,11 +12,12 @@ use protocols::{
         log::Log,
         node::{self, Settings},
         points::Directed,
-        store::link::LinkSettings,
+        store::{Auth, link},
         tls::{Secure, Tls},
     },
     types::MILLISECOND,
 };
+use rustls_pki_types::ServerName;
 use std::{
     collections::hash_map::RandomState,
     hash::{BuildHasher, Hasher},
@@ -30,8 +31,10 @@ const LEASE_MAX_MS: u64 = scenarios::plan::LONGEST_MS;
 pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
     start_logs(args.logs.log);
     if args.election_timeout.is_some() {
-        return Err(Stop::usage("--election-timeout is for protocols in which nodes elect among themselves, and this one \
-            asks a service; a lease has --lease-ttl and --renew-interval"));
+        return Err(Stop::usage(
+            "--election-timeout is for protocols in which nodes elect among themselves, and this one \
+            asks a service; a lease has --lease-ttl and --renew-interval",
+        ));
     }
     let (names, addresses) = peers(args)?;
     let tls = tls(&args.tls)?;
@@ -48,9 +51,10 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
         let end = asked_to_end()?;
         let listener = http::listen(args.listen).await.map_err(Stop::usage)?;
         let points = match args.points {
-            Some(address) => Some(Directed::connect(address, &args.id).map_err(|e| {
-                Stop::harness(format!("nobody answers for named points at {address}: {e}"))
-            })?),
+            Some(address) => Some(
+                Directed::connect(address, &args.id)
+                    .map_err(|e| Stop::harness(format!("nobody answers for named points at {address}: {e}")))?,
+            ),
             None => None,
         };
         let clocks = env::Settings {
@@ -63,7 +67,7 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
         let settings = Settings {
             name: args.id.clone(),
             addresses,
-            directory,
+            directory: directory.clone(),
             protocol: args.backend,
             timings,
             tick: args.tick.max(1) * MILLISECOND,
@@ -72,12 +76,7 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
             service: endpoint(&args.service)?,
             service_env: TokioEnv::with(env::Settings { wrap: service_tls(args, &tls)?, ..clocks.clone() }),
             env: TokioEnv::with(clocks),
-            store: LinkSettings {
-                node: args.id.clone(),
-                endpoint: endpoint(&args.store)?,
-                auth,
-                tls: args.store_tls.then(|| tls.connector("")).transpose().map_err(Stop::usage)?,
-            },
+            store: store_link(args, auth, &tls, directory.clone())?,
             listener,
             tls: tls.acceptor,
             log,
@@ -85,6 +84,23 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
         node::run(settings, end).await.map_err(Stop::harness)?;
         Ok(0)
     })
+}
+
+/// How the store is reached.
+fn store_link(args: &NodeArgs, auth: Auth, tls: &Tls, directory: Arc<Directory>) -> Result<link::Settings, Stop> {
+    let key = match auth {
+        Auth::Key(key) => Some(key),
+        Auth::Insecure => None,
+    };
+    let store = endpoint(&args.store)?;
+    let secure = args.store_tls.then(|| {
+        let name =
+            ServerName::try_from(store.host.clone()).map_err(|e| format!("`{}` is no server's name: {e}", store.host));
+        Ok::<_, String>((tls.connector("")?, name?))
+    });
+    let mut settings = link::Settings::new(store, args.id.clone(), directory, key);
+    settings.tls = secure.transpose().map_err(Stop::usage)?;
+    Ok(settings)
 }
 
 /// gRPC wants HTTP/2 to be agreed on.

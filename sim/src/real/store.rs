@@ -5,7 +5,10 @@ use super::{
     asked_to_end, block_on, start_logs, tls,
 };
 use crate::terminal::exit::Stop;
-use protocols::real::store::{self, Auth, Keep, Settings, Store, postgres, server::Limits};
+use protocols::real::{
+    store::{self, Auth, Keep, Settings, Store, postgres, server::Limits},
+    tls::Files,
+};
 use std::io::{self, Write};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -59,7 +62,11 @@ pub fn audit(args: &KeepArgs) -> Result<u8, Stop> {
 pub fn keep(args: &KeepArgs) -> Result<Keep, Stop> {
     match (&args.data, &args.postgres) {
         (Some(path), _) => Ok(Keep::Embedded(path.clone())),
-        (None, Some(url)) => postgres::Settings::from_url(url).map(Keep::Postgres).map_err(Stop::usage),
+        (None, Some(url)) => {
+            let files = Files { authority: args.postgres_ca.clone(), ..Files::default() };
+            let tls = files.load().map_err(Stop::usage)?.client();
+            postgres::Settings::from_env(url, tls).map(Keep::Postgres).map_err(Stop::usage)
+        }
         (None, None) => Err(Stop::usage("say where the ledgers are: --data FILE or --postgres URL")),
     }
 }

@@ -36,8 +36,15 @@ pub fn introduce(card: &Card, folder: &Path) {
     // Writing to a String cannot fail.
     let _ = writeln!(text, "  service {}   store {}   files in {}", card.service, card.store, folder.display());
     let _ = writeln!(text, "  a number:    curl -s -X POST http://{first}/next");
-    let _ = writeln!(text, "  break it:    cargo real chaos kill-leader | partition-leader | gc-pause-leader | resign-leader");
-    let _ = writeln!(text, "  then judge:  cargo real audit --data {0}/store.redb | cargo real check -\n", folder.display());
+    let _ = writeln!(
+        text,
+        "  break it:    cargo real chaos kill-leader | partition-leader | gc-pause-leader | resign-leader"
+    );
+    let _ = writeln!(
+        text,
+        "  then judge:  cargo real audit --data {0}/store.redb | cargo real check -\n",
+        folder.display()
+    );
     print(&text);
 }
 
@@ -72,20 +79,26 @@ fn table(rows: &[Row], colour: bool) -> String {
             None => format!("  {name:<9} {address:<18} silent"),
             Some(status) => {
                 let token = status.fence_token.map_or_else(String::new, |t| t.to_string());
-                let left = status.lease_ttl_remaining_ms.map_or_else(String::new, |ms| format!("{:.1} s", ms as f64 / 1e3));
+                let left =
+                    status.lease_ttl_remaining_ms.map_or_else(String::new, |ms| format!("{:.1} s", ms as f64 / 1e3));
                 let role = if status.acting { "leader" } else { &status.role };
                 format!("  {name:<9} {address:<18} {role:<10} {token:>6}  {left:>10}")
             }
         };
         let leads = status.as_ref().is_some_and(|s| s.role == "leader");
         // Writing to a String cannot fail.
-        let _ = if leads && colour { writeln!(text, "\x1b[2K\x1b[1;32m{line}\x1b[0m") } else { writeln!(text, "\x1b[2K{line}") };
+        let _ = if leads && colour {
+            writeln!(text, "\x1b[2K\x1b[1;32m{line}\x1b[0m")
+        } else {
+            writeln!(text, "\x1b[2K{line}")
+        };
     }
     text
 }
 
 fn tell_changes(rows: &[Row], last: &mut Vec<(String, String)>) {
-    let now: Vec<(String, String)> = rows.iter().map(|(name, _, status)| (name.clone(), word(status.as_ref()))).collect();
+    let now: Vec<(String, String)> =
+        rows.iter().map(|(name, _, status)| (name.clone(), word(status.as_ref()))).collect();
     for (name, is) in &now {
         if !last.contains(&(name.clone(), is.clone())) {
             print(&format!("{name}: {is}"));

@@ -72,7 +72,12 @@ pub fn router(api: Arc<Api>) -> Router {
         .route("/metrics", get(metrics))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
-        .fallback(|| async { error(StatusCode::NOT_FOUND, "no such path; there are /status, /next, /resign, /metrics, /healthz and /readyz") })
+        .fallback(|| async {
+            error(
+                StatusCode::NOT_FOUND,
+                "no such path; there are /status, /next, /resign, /metrics, /healthz and /readyz",
+            )
+        })
         .method_not_allowed_fallback(|| async {
             error(StatusCode::METHOD_NOT_ALLOWED, "/next and /resign are for POST, everything else is for GET")
         })

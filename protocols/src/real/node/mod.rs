@@ -11,7 +11,7 @@ use super::{
     directory::Directory,
     http,
     log::Log,
-    store::link::{Link, LinkSettings},
+    store::link::{self, Link},
 };
 use crate::{
     candidate::{self, Port},
@@ -61,7 +61,7 @@ pub struct Settings {
     /// The node's clocks and points.
     pub env: TokioEnv,
     /// How the store is reached.
-    pub store: LinkSettings,
+    pub store: link::Settings,
     /// Where it answers over HTTP.
     pub listener: TcpListener,
     /// With what certificate it does.
@@ -98,48 +98,47 @@ impl Port for RealPort {
 /// # Errors
 /// One sentence: the core came to an end that it should not have.
 pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), String> {
-    let Settings { name, directory, protocol, timings, env, .. } = &settings;
-    let node = directory.member(name).ok_or_else(|| format!("`{name}` is not among the peers"))?;
-    let store = NodeId(settings.addresses.len() as u16 + 1);
+    let Settings { name, addresses, directory, protocol, timings, tick, starts, .. } = settings;
+    let Settings { service, service_env, env, store: link_settings, listener, tls, log, .. } = settings;
+    let node = directory.member(&name).ok_or_else(|| format!("`{name}` is not among the peers"))?;
+    let store = NodeId(addresses.len() as u16 + 1);
     let (inputs, to_core) = mpsc::unbounded_channel();
     let (standing_sender, standing) = watch::channel(Standing::default());
     let (requests_sender, under_way) = watch::channel(0);
-    let (desk, metrics) = (Arc::new(Desk::default()), Arc::new(Metrics::new(name, protocol.name)));
+    let (desk, metrics) = (Arc::new(Desk::default()), Arc::new(Metrics::new(&name, protocol.name)));
 
-    let names = directory.fleet()[..settings.addresses.len()].to_vec();
-    let elector = (protocol.elector)(Setup { node, names, timings: *timings, nonce: env.random() });
-    let place = Place { node, store, starts: settings.starts, tick: settings.tick };
-    let core = Watched::new(Node::new(place, elector), standing_sender, requests_sender, desk.clone(), metrics.clone());
+    let names = directory.fleet()[..addresses.len()].to_vec();
+    let elector = (protocol.elector)(Setup { node, names, timings, nonce: env.random() });
+    let core = Node::new(Place { node, store, starts, tick }, elector);
+    let core = Watched::new(core, standing_sender, requests_sender, desk.clone(), metrics.clone());
 
     let from_store = inputs.clone();
-    let link = Link::start(settings.store.clone(), directory.clone(), move |message| {
+    let link = Link::start(link_settings, move |message| {
         // A core that has ended takes nothing any more.
         let _ = from_store.send(Input::Message { from: store, message });
     });
     let (requests, to_service) = mpsc::unbounded_channel();
     let from_service = inputs.clone();
     let deliver = move |input| drop(from_service.send(Input::Service(Box::new(input))));
-    let service_env = settings.service_env.clone();
-    let (service, endpoint) = (protocol.service, settings.service.clone());
-    let client = tokio::spawn(async move { client::run(service_env, service, endpoint, to_service, deliver).await });
-
-    let port = RealPort { store, link, desk: desk.clone(), log: settings.log.clone() };
+    let client = tokio::spawn(client::run(service_env, protocol.service, service, to_service, deliver));
+    let port = RealPort { store, link, desk: desk.clone(), log };
     let driver = tokio::spawn(candidate::drive(env.clone(), port, Box::new(core), Some(requests), to_core));
 
     let api = Arc::new(Api {
         name: name.clone(),
         election: protocol.name.to_owned(),
-        addresses: settings.addresses.clone(),
-        directory: directory.clone(),
+        addresses,
+        directory,
         env: env.clone(),
         inputs: inputs.clone(),
         desk,
         standing: standing.clone(),
         metrics,
+        // Numbers of an earlier life must not come again: time has passed meanwhile.
         unnamed: AtomicU64::new((env.now().wall & (u64::MAX >> 3)).max(1)),
     });
     let (end_http, http_ends) = watch::channel(());
-    let serving = tokio::spawn(http::serve(settings.listener, settings.tls, api::router(api), ended(http_ends)));
+    let serving = tokio::spawn(http::serve(listener, tls, api::router(api), ended(http_ends)));
     tracing::info!(node = name, protocol = protocol.name, "running");
 
     tokio::select! {
@@ -147,7 +146,7 @@ pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send +
         over = driver => return Err(core_ended(over)),
         () = shutdown => {}
     }
-    resign(env, &inputs, standing, under_way, timings).await;
+    resign(&env, &inputs, standing, under_way, &timings).await;
     drop(end_http);
     // It drains for a bounded time.
     let _ = serving.await;
@@ -180,13 +179,13 @@ async fn resign(
     }
     tracing::info!("resigning");
     let _ = inputs.send(Input::Resign);
-    let let_go = standing.wait_for(|s| s.incarnation.is_none());
+    let let_go = async { drop(standing.wait_for(|s| s.incarnation.is_none()).await) };
     if env.timeout(timings.lease_ttl, let_go).await.is_none() {
         tracing::warn!("the lease could not be given back; it will run out");
         return;
     }
     // The release itself may still be under way.
-    let released = under_way.wait_for(|requests| *requests == 0);
+    let released = async { drop(under_way.wait_for(|requests| *requests == 0).await) };
     if env.timeout(timings.request_timeout, released).await.is_none() {
         tracing::warn!("the service has not confirmed that the lease was given back");
     }

@@ -97,7 +97,9 @@ impl Core for Watched {
         if before == after {
             return;
         }
-        if before.incarnation == after.incarnation && after.valid_until > before.valid_until && after.incarnation.is_some()
+        if before.incarnation == after.incarnation
+            && after.valid_until > before.valid_until
+            && after.incarnation.is_some()
         {
             self.metrics.renewals.inc();
         }

@@ -259,7 +259,9 @@ impl Director {
     /// # Errors
     /// One of them is missing.
     pub fn addresses(&self) -> Result<(Vec<(String, SocketAddr)>, SocketAddr, SocketAddr), String> {
-        let node = |index: usize| Some((self.plan.candidates[index].name.clone(), self.cluster.address(NodeId(index as u16))?));
+        let node = |index: usize| {
+            Some((self.plan.candidates[index].name.clone(), self.cluster.address(NodeId(index as u16))?))
+        };
         let nodes: Option<Vec<_>> = (0..self.plan.candidates.len()).map(node).collect();
         let (store, service) = (self.cluster.address(self.plan.store_node()), self.cluster.service());
         let (Some(nodes), Some(store), Some(service)) = (nodes, store, service) else {

@@ -48,4 +48,3 @@ async fn questions(
     }
     Some(())
 }
-

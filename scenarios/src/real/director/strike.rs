@@ -2,7 +2,7 @@
 
 use super::{Director, Event, Struck};
 use crate::{
-    fault::{Fault, Who},
+    fault::Fault,
     plan::Plan,
     real::proxy::Gate,
     triggers::{self, nanoseconds},
@@ -27,10 +27,8 @@ impl Director {
         };
         let pids = on.iter().map(|n| self.cluster.running(*n).map(|r| r.pid())).collect();
         let struck = Struck { on, to, pids };
-        let lasts = matches!(
-            what,
-            Fault::Pause { .. } | Fault::Partition { .. } | Fault::Latency { .. } | Fault::Loss { .. }
-        );
+        let lasts =
+            matches!(what, Fault::Pause { .. } | Fault::Partition { .. } | Fault::Latency { .. } | Fault::Loss { .. });
         self.record_fault(index, &what, &struck, if lasts { Phase::Begin } else { Phase::Once });
         if let Some(for_ms) = what.for_ms() {
             self.after(nanoseconds(for_ms), Event::Heal(index));
@@ -119,7 +117,9 @@ impl Director {
         tokio::spawn(async move {
             let asked = async {
                 let mut stream = TcpStream::connect(address).await?;
-                let request = format!("POST /resign HTTP/1.1\r\nhost: {address}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+                let request = format!(
+                    "POST /resign HTTP/1.1\r\nhost: {address}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+                );
                 stream.write_all(request.as_bytes()).await?;
                 // The answer says nothing that the history does not.
                 tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
@@ -133,7 +133,9 @@ impl Director {
         let others = (0..self.directory.fleet().len() as u16).map(NodeId);
         for direction in others.flat_map(|other| [(node, other), (other, node)]) {
             if let Some(direction) = self.cluster.direction(direction.0, direction.1) {
-                direction.send_modify(|gate| gate.blocked = if on { gate.blocked + 1 } else { gate.blocked.saturating_sub(1) });
+                direction.send_modify(|gate| {
+                    gate.blocked = if on { gate.blocked + 1 } else { gate.blocked.saturating_sub(1) }
+                });
             }
         }
     }
@@ -195,4 +197,3 @@ pub(super) fn possible(fault: &Fault) -> Result<(), String> {
 pub(super) fn playable(plan: &Plan) -> Result<(), String> {
     plan.faults.iter().try_for_each(|fault| possible(&fault.what))
 }
-
