@@ -4,7 +4,7 @@ use super::{
     args::{ClusterArgs, DEFAULT_DIR, WorldArgs},
     asked_to_end, block_on, table,
 };
-use crate::terminal::{exit::Stop, output::Show};
+use crate::terminal::{exit::Stop, output::Show, parse};
 use scenarios::{
     Params,
     plan::Plan,
@@ -31,9 +31,9 @@ pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
         clients: 1,
         ..Params::default()
     };
-    let mut plan = params.plan("cluster", args.backend, 0, 60_000);
+    // An operator's faults take the place of a plan's.
+    let mut plan = parse::scenario("steady").and_then(|s| s.compile(&params, args.backend, 0)).map_err(Stop::usage)?;
     plan.candidates.iter_mut().for_each(|c| c.starts_at_ms = 0);
-    plan.validate().map_err(Stop::usage)?;
     let folder = args.world.dir.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_DIR));
     fresh(&folder)?;
     let spec = spec(&args.world, plan, folder)?;
