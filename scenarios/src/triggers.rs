@@ -40,13 +40,19 @@ impl Triggers {
     pub fn new(plan: &Plan) -> Self {
         let mut triggers = Triggers { passages: Vec::new(), scheduled: Vec::new(), watched: 0 };
         for (index, fault) in plan.faults.iter().enumerate() {
-            triggers.add(index as u32, fault);
+            triggers.wait_for(index as u32, fault);
         }
         triggers.watch();
         triggers
     }
 
-    fn add(&mut self, index: u32, fault: &PlannedFault) {
+    /// One more fault, by its index; it counts from now on.
+    pub fn add(&mut self, index: u32, fault: &PlannedFault) {
+        self.wait_for(index, fault);
+        self.watch();
+    }
+
+    fn wait_for(&mut self, index: u32, fault: &PlannedFault) {
         if let Trigger::At { ms } = fault.when {
             self.scheduled.push((nanoseconds(ms), index));
             return;

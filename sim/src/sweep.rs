@@ -1,6 +1,7 @@
 //! Many seeds on all cores: a seed per fresh thread, each run held to what its protocol promises.
 
 use crate::run::{self, Options, Run};
+use crate::terminal::statistics::quantile;
 use protocols::election::{Promise, Protocol};
 use reports::Verdict;
 use scenarios::{
@@ -283,25 +284,5 @@ impl Cell {
         self.failovers_ms.sort_by(f64::total_cmp);
         self.failover_ms_p50 = quantile(&self.failovers_ms, 0.5);
         self.failover_ms_p95 = quantile(&self.failovers_ms, 0.95);
-    }
-}
-
-/// The q-quantile of sorted values (nearest rank); `None` when there are none.
-pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
-    let rank = (q * sorted.len() as f64).ceil() as usize;
-    sorted.get(rank.max(1) - 1).copied()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quantile;
-
-    #[test]
-    fn quantiles_are_values_that_occurred() {
-        assert_eq!(quantile(&[], 0.5), None);
-        assert_eq!(quantile(&[7.0], 0.95), Some(7.0));
-        assert_eq!(quantile(&[1.0, 2.0, 3.0, 4.0], 0.5), Some(2.0));
-        assert_eq!(quantile(&[1.0, 2.0, 3.0, 4.0], 1.0), Some(4.0));
-        assert_eq!(quantile(&[1.0, 2.0, 3.0, 4.0], 0.0), Some(1.0));
     }
 }

@@ -1,6 +1,7 @@
 //! How a running cluster is told what is to go wrong: a line of JSON to a port of loopback, and a file that says which.
 
 use crate::fault::Fault;
+use protocols::point::Point;
 use serde::{Deserialize, Serialize};
 use std::{
     fmt::Write as _,
@@ -44,13 +45,23 @@ pub struct Card {
 struct Order {
     secret: String,
     fault: Fault,
+    /// Strike when the leader next passes this point, not at once.
+    #[serde(default)]
+    at: Option<String>,
 }
 
 /// What became of it.
 type Outcome = Result<String, String>;
 
 /// An order on its way to the director.
-pub type Ordered = (Fault, oneshot::Sender<Outcome>);
+pub struct Ordered {
+    /// What is to go wrong.
+    pub fault: Fault,
+    /// When the leader next passes this point; at once when it is not given.
+    pub at: Option<Point>,
+    /// What became of it.
+    pub answer: oneshot::Sender<Outcome>,
+}
 
 /// 32 random bytes in hex.
 pub fn secret() -> String {
@@ -77,7 +88,7 @@ pub async fn serve(listener: TcpListener, secret: String, orders: UnboundedSende
                 let mut line = String::new();
                 tokio::io::BufReader::new(read.take(ORDER_MAX)).read_line(&mut line).await.ok()?;
                 let outcome = match serde_json::from_str::<Order>(&line) {
-                    Ok(order) if order.secret == secret => carry_out(order.fault, &orders).await,
+                    Ok(order) if order.secret == secret => carry_out(order, &orders).await,
                     Ok(_) => Err("that is not this cluster's secret".to_owned()),
                     Err(error) => Err(format!("no order: {error}")),
                 };
@@ -90,10 +101,13 @@ pub async fn serve(listener: TcpListener, secret: String, orders: UnboundedSende
     }
 }
 
-async fn carry_out(fault: Fault, orders: &UnboundedSender<Ordered>) -> Outcome {
+async fn carry_out(order: Order, orders: &UnboundedSender<Ordered>) -> Outcome {
+    let Order { fault, at, .. } = order;
+    let unknown = |name: &String| format!("there is no point `{name}`");
+    let at = at.map(|name| Point::from_name(&name).ok_or_else(|| unknown(&name))).transpose()?;
     let (answer, answered) = oneshot::channel();
     let gone = || "the cluster is about to end".to_owned();
-    orders.send((fault, answer)).map_err(|_| gone())?;
+    orders.send(Ordered { fault, at, answer }).map_err(|_| gone())?;
     answered.await.unwrap_or_else(|_| Err(gone()))
 }
 
@@ -121,15 +135,15 @@ pub fn publish(folder: &Path, card: &Card) -> Result<PathBuf, String> {
     Ok(file)
 }
 
-/// Has a running cluster suffer `fault`. Gives what was done, in words.
+/// Has a running cluster suffer `fault`, at once or when its leader next passes `at`. Gives what was done, in words.
 ///
 /// # Errors
 /// One sentence: it cannot be reached, or will not.
-pub fn order(card: &Card, fault: Fault) -> Outcome {
+pub fn order(card: &Card, fault: Fault, at: Option<Point>) -> Outcome {
     let wrong = |e: std::io::Error| format!("the cluster cannot be reached at {}: {e}", card.control);
     let mut stream = TcpStream::connect_timeout(&card.control, PATIENCE).map_err(wrong)?;
     stream.set_read_timeout(Some(PATIENCE)).map_err(wrong)?;
-    let order = Order { secret: card.secret.clone(), fault };
+    let order = Order { secret: card.secret.clone(), fault, at: at.map(|p| p.name().to_owned()) };
     let text = serde_json::to_string(&order).map_err(|e| e.to_string())?;
     writeln!(stream, "{text}").map_err(wrong)?;
     let mut answer = String::new();

@@ -57,7 +57,7 @@ impl OneRun {
         let Some(highlights) = &run.highlights else { return };
         print(&text::render(&text::Run {
             header: Some(&run.header),
-            parameters: &parameters(&run.plan),
+            parameters: &parameters(&run.plan, " of virtual time"),
             highlights,
             judgement: &run.judgement,
             facts: &run.facts,

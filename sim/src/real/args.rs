@@ -7,8 +7,8 @@ use crate::terminal::{
     parse,
 };
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use protocols::election::Protocol;
-use std::{net::SocketAddr, path::PathBuf};
+use protocols::{election::Protocol, point::Point};
+use std::{net::SocketAddr, ops::Range, path::PathBuf};
 
 /// Leader election and fencing on real processes: the code that the simulation judges, against real servers.
 #[derive(Parser, Debug)]
@@ -259,9 +259,12 @@ pub enum Chaos {
     },
     /// Stop the leader's process (SIGSTOP), as a garbage collection does, and let it go on (SIGCONT)
     GcPauseLeader {
-        /// For so many milliseconds
+        /// For so many milliseconds; only beyond the lease's time to live is there a successor
         #[arg(long, default_value_t = 5_000.0, value_parser = positive, value_name = "N")]
         ms: f64,
+        /// Where in its code: `lease_checked` is between checking the lease and writing; `now` is wherever it happens to be
+        #[arg(long, value_parser = point, default_value = "lease_checked", value_name = "lease_checked|now")]
+        at: At,
         #[command(flatten)]
         which: Which,
     },
@@ -308,6 +311,9 @@ pub struct RunArgs {
     /// Decides everything that is left open
     #[arg(long, value_parser = parse::seed, default_value_t = 0, value_name = "N")]
     pub seed: u64,
+    /// Play one run after the other with these seeds, a line each, and sum them up
+    #[arg(long, value_parser = parse::seeds, conflicts_with = "seed", value_name = "A..B")]
+    pub seeds: Option<Range<u64>>,
     #[command(flatten)]
     pub plan: PlanOptions,
     #[command(flatten)]
@@ -323,6 +329,19 @@ fn backend(text: &str) -> Result<&'static Protocol, String> {
         "redis" => "redis-fenced",
         name => name,
     })
+}
+
+/// Where a pause falls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct At(pub Option<Point>);
+
+fn point(text: &str) -> Result<At, String> {
+    // Only these are asked about in a cluster without a plan.
+    match text {
+        "now" => Ok(At(None)),
+        "lease_checked" => Ok(At(Some(Point::LeaseChecked))),
+        _ => Err(format!("`{text}` is no place to pause at; there are lease_checked and now")),
+    }
 }
 
 fn positive(text: &str) -> Result<f64, String> {

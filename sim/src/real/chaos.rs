@@ -1,7 +1,7 @@
 //! `chaos`.
 
 use super::{
-    args::{Chaos, CutOff, RunArgs, Which},
+    args::{At, Chaos, CutOff, RunArgs, Which},
     block_on, cluster,
 };
 use crate::terminal::{
@@ -9,8 +9,10 @@ use crate::terminal::{
     exit::Stop,
     output::{Show, print},
     parse,
+    statistics::quantile,
 };
 use protocols::real::store::{self, Keep, postgres};
+use reports::{Judgement, Verdict};
 use scenarios::{
     fault::{Fault, Who},
     plan::Plan,
@@ -23,7 +25,7 @@ use std::{
 
 /// Carries out one of the commands.
 pub fn run(chaos: Chaos) -> Result<u8, Stop> {
-    let leader = || Who::Leader;
+    let (leader, mut at) = (|| Who::Leader, None);
     let (fault, which) = match chaos {
         Chaos::KillLeader { restart_after, which } => {
             (Fault::Kill { node: leader(), restart_after_ms: Some(restart_after as f64) }, which)
@@ -36,21 +38,82 @@ pub fn run(chaos: Chaos) -> Result<u8, Stop> {
             };
             (Fault::Partition { from: vec![leader()], to, one_way: false, for_ms: Some(secs * 1e3) }, which)
         }
-        Chaos::GcPauseLeader { ms, which } => (Fault::Pause { node: leader(), for_ms: ms }, which),
+        Chaos::GcPauseLeader { ms, at: At(point), which } => {
+            at = point;
+            (Fault::Pause { node: leader(), for_ms: ms }, which)
+        }
         Chaos::ResignLeader { which } => (Fault::Resign { node: leader() }, which),
-        Chaos::Run(args) => return play(&args),
+        Chaos::Run(args) => return play_all(&args),
     };
     let Which { dir } = which;
     let card = control::card(&dir).map_err(Stop::usage)?;
-    let done = control::order(&card, fault).map_err(Stop::harness)?;
+    let done = control::order(&card, fault, at).map_err(Stop::harness)?;
     print(&done);
     Ok(0)
 }
 
-/// Plays a plan on real processes and judges it.
-fn play(args: &RunArgs) -> Result<u8, Stop> {
-    let plan = plan(args)?;
-    let show = Show::from(&args.show);
+/// Plays one plan, or one after the other.
+fn play_all(args: &RunArgs) -> Result<u8, Stop> {
+    let Some(seeds) = args.seeds.clone() else {
+        let plan = plan(args, args.seed)?;
+        let file = play(args, &plan)?;
+        return check::judge(&file, Some(&plan), Show::from(&args.show));
+    };
+    let (mut rows, mut worst) = (Vec::new(), 0);
+    for seed in seeds {
+        let plan = plan(args, seed)?;
+        let file = play(args, &plan)?;
+        let judgement = check::read(&file)?.judgement;
+        let (verdict, metrics) = (judgement.verdict, &judgement.metrics);
+        worst = worst.max(verdict.exit_code());
+        if !args.show.json {
+            print(&format!(
+                "seed {seed}: {}; believing {}, acting {}, fenced {}, failover {}",
+                verdict.name(),
+                metrics.leaders_believing_max,
+                metrics.leaders_acting_by_effect_max,
+                metrics.writes_fenced,
+                metrics.failover_ms.iter().map(|ms| format!("{ms:.0} ms")).collect::<Vec<_>>().join(", ")
+            ));
+        }
+        rows.push((seed, judgement));
+    }
+    sum_up(args, &rows);
+    Ok(worst)
+}
+
+fn sum_up(args: &RunArgs, rows: &[(u64, Judgement)]) {
+    let mut failovers: Vec<f64> = rows.iter().flat_map(|(_, j)| j.metrics.failover_ms.iter().copied()).collect();
+    failovers.sort_by(f64::total_cmp);
+    let (median, p95) = (quantile(&failovers, 0.5), quantile(&failovers, 0.95));
+    let with = |verdict: Verdict| rows.iter().filter(|(_, j)| j.verdict == verdict).count();
+    if args.show.json {
+        let fenced: u64 = rows.iter().map(|(_, j)| j.metrics.writes_fenced).sum();
+        return print(&format!(
+            "{:#}",
+            serde_json::json!({
+                "schema": 1, "scenario": args.what, "protocol": args.backend.name, "runs": rows.len(),
+                "pass": with(Verdict::Pass), "safety": with(Verdict::Safety), "liveness": with(Verdict::Liveness),
+                "vacuous": with(Verdict::Vacuous), "writes_fenced": fenced, "failovers_ms": failovers,
+                "failover_ms_p50": median, "failover_ms_p95": p95,
+            })
+        ));
+    }
+    let ms = |value: Option<f64>| value.map_or("–".to_owned(), |ms| format!("{ms:.0} ms"));
+    print(&format!(
+        "{} runs on real processes: {} pass, {} safety, {} liveness, {} vacuous; failover {}, p95 {}",
+        rows.len(),
+        with(Verdict::Pass),
+        with(Verdict::Safety),
+        with(Verdict::Liveness),
+        with(Verdict::Vacuous),
+        ms(median),
+        ms(p95)
+    ));
+}
+
+/// Plays a plan on real processes. Gives the file with its history.
+fn play(args: &RunArgs, plan: &Plan) -> Result<PathBuf, Stop> {
     let folder = args.world.dir.clone().unwrap_or_else(|| {
         Path::new("target/fencepost/real").join(&plan.scenario).join(&plan.protocol).join(plan.seed.to_string())
     });
@@ -62,16 +125,17 @@ fn play(args: &RunArgs) -> Result<u8, Stop> {
         Some(url) => Keep::Postgres(postgres::Settings::from_env(url, None).map_err(Stop::usage)?),
         None => Keep::Embedded(spec.store_data()),
     };
-    show.banner(&format!(
-        "{} {} seed {}: {} s on real processes, in {}",
-        plan.scenario,
-        plan.protocol,
-        plan.seed,
-        plan.duration_ms as f64 / 1e3,
-        folder.display()
-    ));
-    let file = block_on(run_plan(spec, keep, &plan, &folder))?;
-    check::judge(&file, Some(&plan), show)
+    if args.seeds.is_none() {
+        Show::from(&args.show).banner(&format!(
+            "{} {} seed {}: {} s on real processes, in {}",
+            plan.scenario,
+            plan.protocol,
+            plan.seed,
+            plan.duration_ms as f64 / 1e3,
+            folder.display()
+        ));
+    }
+    block_on(run_plan(spec, keep, plan, &folder))
 }
 
 async fn run_plan(
@@ -103,7 +167,7 @@ fn playing(why: String) -> Stop {
     }
 }
 
-fn plan(args: &RunArgs) -> Result<Plan, Stop> {
+fn plan(args: &RunArgs, seed: u64) -> Result<Plan, Stop> {
     if args.what.ends_with(".json") {
         let text = fs::read_to_string(&args.what);
         let text = text.map_err(|e| Stop::usage(format!("cannot read {}: {e}", args.what)))?;
@@ -111,5 +175,5 @@ fn plan(args: &RunArgs) -> Result<Plan, Stop> {
     }
     let scenario = parse::scenario(&args.what).map_err(Stop::usage)?;
     let params = args.plan.params().map_err(Stop::usage)?;
-    scenario.compile(&params, args.backend, args.seed).map_err(Stop::usage)
+    scenario.compile(&params, args.backend, seed).map_err(Stop::usage)
 }

@@ -5,9 +5,9 @@ use super::{
     output::{Show, print},
     parameters::parameters,
 };
-use protocols::history::{Sink, json::Reader};
+use protocols::history::{Header, Sink, json::Reader};
 use reports::{
-    Judge, Names,
+    Judge, Judgement, Names,
     json::{Report, RunFacts},
     text,
     timeline::Highlights,
@@ -24,8 +24,46 @@ pub fn run(file: &Path, show: Show) -> Result<u8, Stop> {
     judge(file, None, show)
 }
 
-/// Judges the JSON lines in `file`, which a run of `plan` has left, if that is known.
+/// Judges the JSON lines in `file`, which a run of `plan` has left, if that is known, and reports it.
 pub fn judge(file: &Path, plan: Option<&Plan>, show: Show) -> Result<u8, Stop> {
+    let Judged { header, judgement, highlights } = read(file)?;
+    let facts = RunFacts::default();
+    if show.json {
+        print(&Report::new(header.as_ref(), &facts, &judgement).to_text());
+    } else if show.quiet {
+        print(judgement.verdict.name());
+    } else {
+        let mut rows = plan.map(|plan| parameters(plan, "")).unwrap_or_default();
+        rows.push(("history".to_owned(), file.display().to_string()));
+        rows.push(("events".to_owned(), judgement.history_events.to_string()));
+        print(&text::render(&text::Run {
+            header: header.as_ref(),
+            parameters: &rows,
+            highlights: &highlights,
+            judgement: &judgement,
+            facts: &facts,
+            replay: None,
+            colour: show.colour(),
+        }));
+    }
+    Ok(judgement.verdict.exit_code())
+}
+
+/// What the judge makes of a history.
+pub struct Judged {
+    /// What the history says of its run.
+    pub header: Option<Header>,
+    /// The verdict.
+    pub judgement: Judgement,
+    /// What a report shows of it.
+    pub highlights: Highlights,
+}
+
+/// Reads and judges the JSON lines in `file`.
+///
+/// # Errors
+/// It cannot be read, is no history, or holds no events.
+pub fn read(file: &Path) -> Result<Judged, Stop> {
     let input: Box<dyn BufRead> = if file == Path::new("-") {
         Box::new(BufReader::new(io::stdin()))
     } else {
@@ -46,24 +84,5 @@ pub fn judge(file: &Path, plan: Option<&Plan>, show: Show) -> Result<u8, Stop> {
     if judgement.history_events == 0 {
         return Err(Stop::usage(format!("{} holds no events", file.display())));
     }
-    let facts = RunFacts::default();
-    if show.json {
-        print(&Report::new(header.as_ref(), &facts, &judgement).to_text());
-    } else if show.quiet {
-        print(judgement.verdict.name());
-    } else {
-        let mut rows = plan.map(parameters).unwrap_or_default();
-        rows.push(("history".to_owned(), file.display().to_string()));
-        rows.push(("events".to_owned(), judgement.history_events.to_string()));
-        print(&text::render(&text::Run {
-            header: header.as_ref(),
-            parameters: &rows,
-            highlights: &highlights,
-            judgement: &judgement,
-            facts: &facts,
-            replay: None,
-            colour: show.colour(),
-        }));
-    }
-    Ok(judgement.verdict.exit_code())
+    Ok(Judged { header, judgement, highlights })
 }

@@ -7,6 +7,7 @@ pub mod options;
 pub mod output;
 pub mod parameters;
 pub mod parse;
+pub mod statistics;
 pub mod suggest;
 
 use clap::error::ErrorKind;

@@ -5,8 +5,8 @@ use scenarios::{
     plan::Plan,
 };
 
-/// The plan's parameters, for the head of a report.
-pub fn parameters(plan: &Plan) -> Vec<(String, String)> {
+/// The plan's parameters, for the head of a report; `time` says what kind of time its duration is.
+pub fn parameters(plan: &Plan, time: &str) -> Vec<(String, String)> {
     let span = |values: &mut dyn Iterator<Item = i64>| {
         let values: Vec<i64> = values.collect();
         let (low, high) = (values.iter().min().copied().unwrap_or(0), values.iter().max().copied().unwrap_or(0));
@@ -32,7 +32,7 @@ pub fn parameters(plan: &Plan) -> Vec<(String, String)> {
                 network.latency_us + network.jitter_us
             ),
         ),
-        pair("duration", format!("{} s of virtual time", plan.duration_ms as f64 / 1e3)),
+        pair("duration", format!("{} s{time}", plan.duration_ms as f64 / 1e3)),
     ];
     for fault in &plan.faults {
         rows.push(pair("fault", describe(fault)));

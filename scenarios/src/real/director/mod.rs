@@ -97,8 +97,8 @@ impl Director {
         let (events, to_me) = mpsc::unbounded_channel();
         let triggers = Triggers::new(&plan);
         let mut armed = triggers.points();
-        // Who leads is known from these.
-        armed.extend([Point::AfterElected, Point::AfterDeposed]);
+        // Who leads is known from the first two; the third is where operators like to strike.
+        armed.extend([Point::AfterElected, Point::AfterDeposed, Point::LeaseChecked]);
         tokio::spawn(questions::listen(listener, directory.clone(), armed, events.clone()));
         Ok(Director {
             cluster,
@@ -204,26 +204,36 @@ impl Director {
                 biased;
                 () = &mut until => return Ok(()),
                 Some(event) = self.to_me.recv() => self.handle(event)?,
-                Some((fault, answer)) = orders.recv() => {
+                Some(Ordered { fault, at, answer }) = orders.recv() => {
                     // Whoever gave the order may have gone away.
-                    let _ = answer.send(self.order(fault));
+                    let _ = answer.send(self.order(fault, at));
                 }
             }
         }
     }
 
-    fn order(&mut self, fault: Fault) -> Result<String, String> {
+    fn order(&mut self, fault: Fault, at: Option<Point>) -> Result<String, String> {
         strike::possible(&fault)?;
         if self.believers.is_empty() && fault.whom().contains(&&Who::Leader) {
             return Err("nobody leads at the moment; try again".to_owned());
         }
         let index = self.faults.len() as u32;
-        self.faults.push(PlannedFault { when: Trigger::At { ms: 0.0 }, what: fault });
-        self.strike(index, None)?;
-        let struck = self.struck.get(&index);
-        let names = |nodes: Option<&Vec<NodeId>>| self.names(nodes.map_or(&[], Vec::as_slice));
-        let what = &self.faults[index as usize].what;
-        Ok(what.describe(&names(struck.map(|s| &s.on)), &names(struck.map(|s| &s.to))))
+        let Some(point) = at else {
+            self.faults.push(PlannedFault { when: Trigger::At { ms: 0.0 }, what: fault });
+            self.strike(index, None)?;
+            let struck = self.struck.get(&index);
+            let names = |nodes: Option<&Vec<NodeId>>| self.names(nodes.map_or(&[], Vec::as_slice));
+            let what = &self.faults[index as usize].what;
+            return Ok(what.describe(&names(struck.map(|s| &s.on)), &names(struck.map(|s| &s.to))));
+        };
+        let when =
+            Trigger::Passage { point: point.name().to_owned(), node: Who::Leader, nth: 1, after: None, delay_ms: 0.0 };
+        let planned = PlannedFault { when, what: fault };
+        let told =
+            format!("{}, when the leader next passes `{}`", planned.what.describe("the leader", ""), point.name());
+        self.triggers.add(index, &planned);
+        self.faults.push(planned);
+        Ok(told)
     }
 
     /// Ends nodes, store and service in order.
