@@ -49,7 +49,10 @@ fn table(sweep: &TtlSweep) -> String {
     for point in &sweep.points {
         let mut failovers = point.failover_ms.clone();
         failovers.sort_by(f64::total_cmp);
-        let at = |q| crate::terminal::statistics::quantile(&failovers, q).map_or("–".to_owned(), |ms| format!("{:.2}", ms / 1e3));
+        let at = |q| {
+            crate::terminal::statistics::quantile(&failovers, q)
+                .map_or("–".to_owned(), |ms| format!("{:.2}", ms / 1e3))
+        };
         let failover = format!("{} s, {} s", at(0.5), at(0.95));
         text += &format!(
             "{:14} {:>4} s {failover:>20} {:>8.2} s {:>22.1}\n",
