@@ -6,12 +6,20 @@ mod store_common;
 use protocols::{
     history::{Kind, json::Reader},
     message::{Message, Write, WriteVerdict},
-    real::store::{Auth, Keep, Settings, export, server::Limits},
+    real::store::{Auth, Keep, Settings, books::Rules, export, link::Link, server::Limits},
     types::{NodeId, RequestId, Resource},
 };
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use store_common::{Client, Folder, STATE, Server, Text, key, seal, settings, write};
-use tokio::{io::AsyncWriteExt, net::TcpStream, sync::mpsc, time::sleep};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt},
+    net::TcpStream,
+    sync::mpsc,
+    time::sleep,
+};
 
 const SEALED_7: &str =
     r#"{"sealed":{"resource":"sequence","node":"n1","term":1,"token":7,"verdict":"ok","seq":0,"version":0}}"#;
@@ -203,9 +211,10 @@ async fn a_restart_keeps_ledgers_requests_and_audit() {
 
 #[tokio::test]
 async fn without_fencing_the_stale_write_takes_effect() {
+    let rules = Rules { fencing: false, ..Rules::default() };
     let folder = Folder::new();
     let keep = Keep::Embedded(folder.store());
-    let server = Server::start(Settings { auth: Auth::Insecure, fencing: false, ..settings(keep) }).await;
+    let server = Server::start(Settings { auth: Auth::Insecure, rules, ..settings(keep) }).await;
     let mut client = server.client().await;
     client.ask(&seal("n1", 1, 7, "")).await;
     client.ask(&seal("n2", 1, 8, "")).await;
@@ -252,11 +261,62 @@ async fn a_link_carries_messages_and_finds_the_store_again() {
 }
 
 #[tokio::test]
+async fn tls_keeps_out_who_does_not_speak_it_and_whom_nobody_vouches_for() {
+    let folder = Folder::new();
+    let keep = Keep::Embedded(folder.store());
+    let server = Server::start(Settings { tls: Some(store_common::tls_acceptor()), ..settings(keep) }).await;
+    let mut plain = server.client().await;
+    plain.say(&format!("{STATE}\n")).await;
+    assert!(!plain.hear().await.contains("state"));
+    let (sender, mut answers) = mpsc::unbounded_channel();
+    let start = |trusting| {
+        let mut settings = store_common::link_settings(server.address, "n1");
+        let connector = tokio_rustls::TlsConnector::from(Arc::new(store_common::tls_config(trusting)));
+        settings.tls = Some((connector, "localhost".try_into().unwrap()));
+        let sender = sender.clone();
+        Link::start(settings, move |message| {
+            let _ = sender.send(message);
+        })
+    };
+    let (wary, link) = (start(false), start(true));
+    while !link.connected() {
+        sleep(Duration::from_millis(5)).await;
+    }
+    link.send(Message::Seal { resource: Resource::Schedule, term: 1, token: 7 });
+    assert!(matches!(answers.recv().await, Some(Message::Sealed { verdict: WriteVerdict::Ok, .. })));
+    assert_eq!(wary.connections(), 0);
+    drop((link, wary));
+    server.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn many_writes_share_a_commit() {
+    let folder = Folder::new();
+    let server = Server::insecure(folder.store()).await;
+    let mut client = server.client().await;
+    client.ask(&seal("n1", 1, 7, "")).await;
+    let count = 5000;
+    let asked: String = (1..=count).map(|seq| write("n1", 1, 7, seq, &format!("shop:{seq}"), "") + "\n").collect();
+    let start = Instant::now();
+    let Client { mut read, write } = client;
+    let mut write = write;
+    let asking = tokio::spawn(async move { write.write_all(asked.as_bytes()).await.map(|()| write) });
+    for _ in 0..count {
+        let mut line = String::new();
+        read.read_line(&mut line).await.unwrap();
+        assert!(line.contains(r#""verdict":"ok""#), "{line}");
+    }
+    println!("{:.0} durable writes a second on one connection", count as f64 / start.elapsed().as_secs_f64());
+    drop(asking.await);
+    server.stop().await.unwrap();
+}
+
+#[tokio::test]
 async fn a_link_gives_up_on_silence() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut settings = store_common::link_settings(listener.local_addr().unwrap(), "n1");
     settings.silence = Duration::from_millis(200);
-    let link = protocols::real::store::link::Link::start(settings, |_| {});
+    let link = Link::start(settings, |_| {});
     let (mut held, start) = (Vec::new(), Instant::now());
     for connection in 1..=3 {
         held.push(listener.accept().await.unwrap());

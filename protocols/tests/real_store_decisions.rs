@@ -2,15 +2,20 @@
 //! them must decide alike.
 //!
 //! A transcript lies in `testdata/store/`: `> REQUEST` is asked, `>> REQUEST` lines are asked together, `! restart` stops the
-//! store and starts it again. A request is `[RESOURCE] seal NODE TERM TOKEN`, `… write NODE TERM TOKEN SEQ CLIENT:NUMBER` or
+//! store and starts it again; `remember N` at the head is how many numbers it remembers. A request is `[RESOURCE] seal NODE TERM TOKEN`, `… write NODE TERM TOKEN SEQ CLIENT:NUMBER` or
 //! `… state`. The `<` lines are the answers as they come over the wire. `FENCEPOST_UPDATE=1` writes them anew.
 #![cfg(feature = "real")]
 
 mod store_common;
 
-use protocols::real::store::{Auth, Keep, Settings, export};
-use std::{fmt::Write as _, fs, path::Path};
-use store_common::{Folder, Server, Text, postgres, settings};
+use protocols::real::store::{
+    self, Auth, Keep,
+    books::{REMEMBERED, Rules},
+    export,
+    postgres::Settings,
+};
+use std::{fmt::Write as _, fs, path::Path, time::Duration};
+use store_common::{Folder, Server, Text, postgres, seal, settings, write};
 
 /// Stores that share what they keep.
 struct Arm {
@@ -19,10 +24,10 @@ struct Arm {
 }
 
 impl Arm {
-    async fn start(&self) -> Vec<Server> {
+    async fn start(&self, rules: Rules) -> Vec<Server> {
         let mut servers = Vec::new();
         for _ in 0..self.stores {
-            let settings = Settings { auth: Auth::Insecure, ..settings(self.keep.clone()) };
+            let settings = store::Settings { auth: Auth::Insecure, rules, ..settings(self.keep.clone()) };
             servers.push(Server::start(settings).await);
         }
         servers
@@ -30,7 +35,10 @@ impl Arm {
 
     /// The transcript with today's answers. Requests go to the stores in turn.
     async fn replay(&self, transcript: &str) -> String {
-        let (mut servers, mut text, mut together) = (self.start().await, String::new(), Vec::new());
+        let remembered = transcript.lines().find_map(|line| line.strip_prefix("remember "));
+        let remembered = remembered.map_or(REMEMBERED, |number| number.parse().unwrap());
+        let rules = Rules { fencing: true, remembered };
+        let (mut servers, mut text, mut together) = (self.start(rules).await, String::new(), Vec::new());
         let mut turn = 0;
         let lines: Vec<_> = transcript.lines().filter(|line| !line.starts_with("< ")).collect();
         for (number, line) in lines.iter().enumerate() {
@@ -46,9 +54,12 @@ impl Arm {
                 for server in servers {
                     server.stop().await.unwrap();
                 }
-                servers = self.start().await;
+                servers = self.start(rules).await;
             } else {
-                assert!(line.is_empty() || line.starts_with('#'), "cannot read the line {line:?}");
+                assert!(
+                    line.is_empty() || line.starts_with('#') || line.starts_with("remember "),
+                    "cannot read the line {line:?}"
+                );
             }
             if !together.is_empty() {
                 let mut client = servers[turn % self.stores].client().await;
@@ -116,4 +127,41 @@ async fn on_postgres_alone_and_shared() {
             assert_eq!(export(&keep, Text::default()).await, Ok(decisions as u64));
         }
     }
+}
+
+#[tokio::test]
+async fn postgres_may_come_and_go_and_psql_sees_the_ledger() {
+    let Some(server) = postgres::start() else { return };
+    let database = server.database_name().await;
+    let tls = Some(store_common::tls_config(true));
+    let url = server.url(&database);
+    let wary = Settings::new(&format!("{url}?sslmode=require"), None, Some(store_common::tls_config(false))).unwrap();
+    assert!(export(&Keep::Postgres(wary), Text::default()).await.is_err());
+    let keep = Keep::Postgres(Settings::new(&format!("{url}?sslmode=require"), None, tls).unwrap());
+    let store = Server::start(settings(keep)).await;
+    let mut client = store.client().await;
+    let mac = store_common::key().mac("n1", 1, 7);
+    client.ask(&seal("n1", 1, 7, &mac)).await;
+    for seq in 1..=5 {
+        // Every connection of the store's is cut, as by a failover.
+        let cut = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'fencepost store'";
+        server.sql("postgres", cut).await;
+        let answer = client.ask(&write("n1", 1, 7, seq, &format!("shop:{seq}"), &mac)).await;
+        assert!(answer.contains(r#""verdict":"ok""#), "{answer}");
+    }
+    // Somebody holds the row: the store waits its turn.
+    let url = server.url(&database);
+    let (somebody, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    somebody.batch_execute("begin; select 1 from fenced_resource where name = 'sequence' for update").await.unwrap();
+    client.say(&(write("n1", 1, 7, 6, "shop:6", &mac) + "\n")).await;
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    somebody.batch_execute("commit").await.unwrap();
+    assert!(client.hear().await.contains(r#""verdict":"ok""#));
+    let seen = "select concat_ws(' ', r.max_token, r.owner_node, r.owner_term, r.version, s.last_seq, s.owner_token)
+                from fenced_resource r join sequence s using (name) where name = 'sequence'";
+    assert_eq!(server.sql(&database, seen).await, ["7 n1 1 6 6 7"]);
+    let told = "select count(*) from pg_stat_ssl join pg_stat_activity using (pid) where ssl and datname is not null";
+    assert_eq!(server.sql(&database, told).await, ["1"]);
+    store.stop().await.unwrap();
 }

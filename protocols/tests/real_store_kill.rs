@@ -8,6 +8,7 @@ mod store_common;
 
 use protocols::real::store::{Keep, export, postgres, serve};
 use std::{
+    collections::VecDeque,
     net::TcpListener,
     os::fd::{AsFd, OwnedFd},
     process::{Child, Command, Stdio},
@@ -45,30 +46,33 @@ fn spawn(listener: &TcpListener, order: &str) -> Child {
     command.stdin(OwnedFd::from(listener.try_clone().unwrap())).stdout(Stdio::null()).spawn().unwrap()
 }
 
-/// Kills the store so many times; every tenth time the leader is elected anew. Gives what the leader was told.
-async fn kill_often(order: &str, kills: u32) -> Leader {
+/// Kills one of so many stores, so many times; every tenth time the leader is elected anew. Gives what it was told.
+async fn kill_often(order: &str, kills: u32, processes: u32) -> Leader {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut leader = Leader::new(listener.local_addr().unwrap());
+    let mut stores: VecDeque<_> = (0..processes).map(|_| spawn(&listener, order)).collect();
     for kill in 1..=kills {
-        let mut store = spawn(&listener, order);
         // Not always at the same place: primes spread over the rhythm of commits and retries.
         leader.work(Duration::from_millis(u64::from(kill * 37 % 41)), 50).await;
-        store.kill().unwrap();
-        store.wait().unwrap();
+        kill_process(stores.pop_front().expect("one runs"));
+        stores.push_back(spawn(&listener, order));
         if kill % 10 == 0 {
             leader.elect();
         }
     }
-    let mut store = spawn(&listener, order);
     leader.finish().await;
-    store.kill().unwrap();
-    store.wait().unwrap();
+    stores.into_iter().for_each(kill_process);
     leader
 }
 
-async fn survives(name: &str, order: &str, kills: u32) {
+fn kill_process(mut store: Child) {
+    store.kill().unwrap();
+    store.wait().unwrap();
+}
+
+async fn survives(name: &str, order: &str, kills: u32, processes: u32) {
     let start = Instant::now();
-    let leader = kill_often(order, kills).await;
+    let leader = kill_often(order, kills, processes).await;
     let audit = Text::default();
     let lines = export(&keep(order), audit.clone()).await.unwrap();
     if let Ok(path) = std::env::var("FENCEPOST_TEST_AUDIT") {
@@ -89,12 +93,12 @@ async fn survives(name: &str, order: &str, kills: u32) {
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_acknowledged_is_lost_or_doubled() {
     let folder = Folder::new();
-    survives("embedded", folder.store().to_str().unwrap(), 100).await;
+    survives("embedded", folder.store().to_str().unwrap(), 100, 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nor_on_postgres() {
+async fn nor_by_two_stores_that_share_a_postgres() {
     let Some(server) = store_common::postgres::start() else { return };
     let url = server.url(&server.database_name().await);
-    survives("postgres", &url, 30).await;
+    survives("two stores on postgres", &url, 30, 2).await;
 }

@@ -4,6 +4,7 @@
 
 use protocols::real::store::{
     backend::{Backend, Trouble},
+    books::Rules,
     embedded::Embedded,
     wire::{self, Name, Reply, Request, Verdict},
 };
@@ -154,11 +155,17 @@ async fn what_was_acknowledged_survives_power_loss() {
     for loss in 0..losses {
         if loss % 50 == 0 {
             let new = medium(Vec::new(), u64::MAX);
-            drop(Embedded::on_medium(new.clone(), true).unwrap().decide(&Arc::new(vec![seal()])).await.unwrap());
+            drop(
+                Embedded::on_medium(new.clone(), Rules::default())
+                    .unwrap()
+                    .decide(&Arc::new(vec![seal()]))
+                    .await
+                    .unwrap(),
+            );
             (image, last) = (new.0.lock().unwrap().synced.clone(), (0, 0));
         }
         let disk = medium(image, u64::MAX);
-        let mut store = Embedded::on_medium(disk.clone(), true).unwrap();
+        let mut store = Embedded::on_medium(disk.clone(), Rules::default()).unwrap();
         let state = Request::State(wire::StateOf { resource: Name::Sequence });
         let replies = store.decide(&Arc::new(vec![state])).await.unwrap();
         let [Reply::State(state)] = &replies[..] else { panic!("{replies:?}") };

@@ -10,12 +10,14 @@ use protocols::{
         directory::Directory,
         store::{
             Audit, Auth, Keep, Settings, Store,
+            books::Rules,
             link::{self, Link},
             server::Limits,
             token::TokenKey,
         },
     },
 };
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use std::{
     io,
     net::SocketAddr,
@@ -35,6 +37,7 @@ use tokio::{
     task::JoinHandle,
     time::timeout,
 };
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 /// The fleet's secret in tests.
@@ -74,9 +77,30 @@ pub fn key() -> TokenKey {
     TokenKey::new(KEY.as_bytes()).unwrap()
 }
 
+fn testdata(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata/tls").join(name)
+}
+
+/// TLS with the tests' certificate.
+pub fn tls_acceptor() -> TlsAcceptor {
+    let certificate = CertificateDer::from_pem_file(testdata("cert.pem")).unwrap();
+    let key = PrivateKeyDer::from_pem_file(testdata("key.pem")).unwrap();
+    let config = rustls::ServerConfig::builder().with_no_client_auth();
+    TlsAcceptor::from(Arc::new(config.with_single_cert(vec![certificate], key).unwrap()))
+}
+
+/// Trusts the tests' certificate, or nobody's.
+pub fn tls_config(trusting: bool) -> rustls::ClientConfig {
+    let mut roots = rustls::RootCertStore::empty();
+    if trusting {
+        roots.add(CertificateDer::from_pem_file(testdata("cert.pem")).unwrap()).unwrap();
+    }
+    rustls::ClientConfig::builder().with_root_certificates(roots).with_no_client_auth()
+}
+
 /// Settings of a store that asks for MACs.
 pub fn settings(keep: Keep) -> Settings {
-    Settings { keep, fencing: true, auth: Auth::Key(key()), limits: Limits::default(), tls: None }
+    Settings { keep, rules: Rules::default(), auth: Auth::Key(key()), limits: Limits::default(), tls: None }
 }
 
 /// A store on a port of its own.

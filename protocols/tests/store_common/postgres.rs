@@ -5,6 +5,7 @@ use protocols::real::store::postgres::Settings;
 use std::{
     fs,
     net::TcpListener,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::atomic::{AtomicU64, Ordering},
@@ -34,8 +35,13 @@ pub fn start() -> Option<Server> {
     fs::create_dir(&data).unwrap();
     // PostgreSQL refuses to run as root; a folder and processes of somebody else's it is, then.
     let root = rustix::process::geteuid().is_root();
+    for name in ["cert.pem", "key.pem"] {
+        fs::copy(super::testdata(name), folder.path().join(name)).unwrap();
+    }
+    let key = folder.path().join("key.pem");
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
     if root {
-        assert!(Command::new("chown").arg("postgres").arg(&data).status().unwrap().success());
+        assert!(Command::new("chown").arg("postgres").arg(&data).arg(&key).status().unwrap().success());
     }
     let arguments = ["--auth=trust", "--username=store", "--no-sync", "--encoding=UTF8", "--locale=C"];
     let mut initdb = as_nobody(root, &binaries.join("initdb"));
@@ -44,6 +50,8 @@ pub fn start() -> Option<Server> {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut postgres = as_nobody(root, &binaries.join("postgres"));
     postgres.arg("-D").arg(&data).args(["-h", "127.0.0.1", "-k", "", "-p", &port.to_string()]);
+    let file = |name: &str, path: &str| format!("{name}={}", folder.path().join(path).display());
+    postgres.args(["-c", "ssl=on", "-c", &file("ssl_cert_file", "cert.pem"), "-c", &file("ssl_key_file", "key.pem")]);
     let child = postgres.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let server = Server { child, port, _folder: folder };
     let deadline = Instant::now() + Duration::from_secs(30);
