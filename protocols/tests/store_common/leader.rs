@@ -56,10 +56,12 @@ impl Leader {
         (self.term, self.token, self.outbox) = (self.term + 1, self.token + 1, None);
     }
 
-    /// Writes for `time`, and until so many more requests are acknowledged.
+    /// Writes until so many more requests are acknowledged, and then for `time`.
     pub async fn work(&mut self, time: Duration, more: usize) {
-        let (until, goal) = (Instant::now() + time, self.acknowledged.len() + more);
-        self.run(|leader| Instant::now() >= until && leader.acknowledged.len() >= goal, true).await;
+        let goal = self.acknowledged.len() + more;
+        self.run(|leader| leader.acknowledged.len() >= goal, true).await;
+        let until = Instant::now() + time;
+        self.run(|_| Instant::now() >= until, true).await;
     }
 
     /// Until nothing is under way any more.
