@@ -145,7 +145,7 @@ impl Store {
         Ok(Store { jobs, keeper, audit, auth, limits, tls })
     }
 
-    /// Its audit, also while it serves.
+    /// Its audit, also while it serves. An embedded store's file stays open for as long as this lives.
     pub fn audit(&self) -> Audit {
         self.audit.clone()
     }
