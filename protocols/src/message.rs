@@ -35,7 +35,8 @@ pub enum WriteVerdict {
         /// The highest token that the resource has accepted.
         highest: u64,
     },
-    /// Refused without effect: not the next in order (an earlier write was lost), or too old to tell.
+    /// Refused: not the next in order (an earlier write was lost), or its request is too old to tell; in turn, that burns
+    /// the number.
     Failed {
         /// The sequence number that the resource expects next.
         expected: u64,

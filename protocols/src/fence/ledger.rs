@@ -150,7 +150,13 @@ impl<M: Memory> Ledger<M> {
                 self.memory.remember(write.request, write.seq);
                 WriteVerdict::Ok
             }
-            (Recall::New, false) | (Recall::TooOld, _) => WriteVerdict::Failed { expected },
+            // Burnt as well, or one old request would hold up everything behind it for as long as this leader leads.
+            (Recall::TooOld, true) => {
+                self.state.seq = write.seq;
+                self.state.version += 1;
+                WriteVerdict::Failed { expected: expected + 1 }
+            }
+            (Recall::New | Recall::TooOld, false) => WriteVerdict::Failed { expected },
         }
     }
 
@@ -277,8 +283,12 @@ mod tests {
         for n in 1..=last {
             assert_eq!(ledger.write(NodeId(0), &write(5, 1, n, n)), WriteVerdict::Ok);
         }
-        assert_eq!(ledger.write(NodeId(0), &write(5, 1, last + 1, 1)), WriteVerdict::Failed { expected: last + 1 });
-        assert_eq!(ledger.write(NodeId(0), &write(5, 1, last + 1, last)), WriteVerdict::Duplicate { seq: last });
+        assert_eq!(ledger.write(NodeId(0), &write(5, 1, last, 1)), WriteVerdict::Failed { expected: last + 1 });
+        // In turn it burns its number, so that those behind it go on.
+        assert_eq!(ledger.write(NodeId(0), &write(5, 1, last + 1, 1)), WriteVerdict::Failed { expected: last + 2 });
+        assert_eq!(ledger.write(NodeId(0), &write(5, 1, last + 2, last)), WriteVerdict::Duplicate { seq: last });
+        assert_eq!(ledger.write(NodeId(0), &write(5, 1, last + 3, last + 1)), WriteVerdict::Ok);
+        assert_eq!((ledger.seq(), ledger.version()), (last + 3, last + 3));
     }
 
     #[test]

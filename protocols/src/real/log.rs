@@ -10,10 +10,12 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+type ToFile = Writer<File, Arc<Directory>>;
+
 /// Where a process records what happens to it; clones write to the same file. Times are [`true_time_us`].
 #[derive(Clone)]
 pub struct Log {
-    to: Arc<Mutex<Option<Writer<File, Arc<Directory>>>>>,
+    to: Arc<Mutex<Option<ToFile>>>,
 }
 
 impl Log {

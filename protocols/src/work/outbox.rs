@@ -116,3 +116,24 @@ impl Outbox {
         self.pending.iter().filter(|p| !p.answered).map(|p| p.write)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{fence::ledger::Ledger, types::NodeId};
+
+    #[test]
+    fn a_request_too_old_to_tell_does_not_hold_up_those_behind_it() {
+        let (mut ledger, node, client) = (Ledger::new(true), NodeId(0), NodeId(9));
+        assert!(ledger.seal(node, 1, 5));
+        let mut outbox = Outbox::new(Resource::Sequence, 1, 5, ledger.seq(), ledger.version());
+        // A client that begins far away and comes back to its first request.
+        let answers = [1 << 40, 1, (1 << 40) + 1].map(|number| {
+            let write = outbox.issue(RequestId { client, number });
+            let verdict = ledger.write(node, &write);
+            outbox.written(1, write.seq, verdict)
+        });
+        assert_eq!(answers, [Answer::Done { seq: 1 }, Answer::Nothing, Answer::Done { seq: 3 }]);
+        assert!(outbox.is_empty());
+    }
+}

@@ -1,9 +1,9 @@
 //! Each accepted write was built on what its predecessor left.
 //!
 //! **Formula.** The version that an accepted write says it read equals the resource's version after the event before it,
-//! and applying it raises the version by one. A duplicate leaves the version alone, or raises it by one when it burns the
-//! number that was next in order. A refused write leaves it alone, and a seal reads it as it is. Disjoint effect intervals
-//! do not catch a write whose *read* is stale; this does.
+//! and applying it raises the version by one. A duplicate, or a request that is too old to tell, leaves the version alone,
+//! or raises it by one when it burns the number that was next in order. A fenced write leaves it alone, and a seal reads it
+//! as it is. Disjoint effect intervals do not catch a write whose *read* is stale; this does.
 //!
 //! **Could fail** when at least one accepted write said what it read, with a predecessor that said what it left. Logs that
 //! carry no versions are not checkable here.
@@ -84,14 +84,14 @@ impl Invariant for ReadVersion {
                         }
                         if was == UNKNOWN_VERSION { next(read) } else { next(was) }
                     }
-                    WriteVerdict::Duplicate { .. } => {
+                    WriteVerdict::Duplicate { .. } | WriteVerdict::Failed { .. } => {
                         if differ(left, was) && differ(left, next(was)) {
                             wrong = Some(What::Left { left, was });
                         }
                         // Whether it burnt its number only the store knows.
                         UNKNOWN_VERSION
                     }
-                    WriteVerdict::Fenced { .. } | WriteVerdict::Failed { .. } => {
+                    WriteVerdict::Fenced { .. } => {
                         if differ(left, was) {
                             wrong = Some(What::Left { left, was });
                         }

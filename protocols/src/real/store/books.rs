@@ -3,7 +3,7 @@
 //! The database is the only memory, so a restart has nothing to bring back, and several processes can share one. Processes
 //! and clients stand in it by name; numbers are given for the length of a batch only, and no client can push out another.
 //!
-//! A request is remembered as long as its number is among the resource's latest [`REMEMBERED`], whoever asked and however
+//! A request is remembered as long as its number is among the resource's latest [`Rules::remembered`], whoever asked and however
 //! often the store was restarted. Of older ones each client's highest is kept: a request that is not above it and not
 //! remembered is refused as `Failed`, never applied a second time. A client that still retries a request which is that old
 //! cannot be told its number any more.
@@ -23,10 +23,26 @@ use crate::{
 };
 use std::{borrow::Cow, collections::BTreeMap};
 
-/// How many of a resource's latest sequence numbers can be told again to whom asked for them.
+/// The usual [`Rules::remembered`].
 pub const REMEMBERED: u64 = 1 << 20;
 /// Most requests of a batch; each brings two names at most, and numbers are for 65,535.
 pub const BATCH_MAX: usize = 1024;
+
+/// What decisions go by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rules {
+    /// Are tokens checked? Without fencing the store accepts anything: the ablation that shows what tokens are for.
+    pub fencing: bool,
+    /// How many of a resource's latest sequence numbers can be told again to whom asked for them. At 10,000 writes a second,
+    /// [`REMEMBERED`] is 104 s: a client has to give up retrying before.
+    pub remembered: u64,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Rules { fencing: true, remembered: REMEMBERED }
+    }
+}
 
 /// A resource as a database holds it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

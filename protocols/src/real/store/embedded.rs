@@ -6,7 +6,7 @@
 use super::{
     audit::{Export, time_us},
     backend::{Backend, Trouble},
-    books::{Books, REMEMBERED, Remembered, Row, requests_of},
+    books::{Books, Remembered, Row, Rules, requests_of},
     wire::{Reply, Request},
 };
 use crate::{real::clock::true_time_us, types::Resource};
@@ -36,7 +36,7 @@ const AUDIT: TableDefinition<u64, &str> = TableDefinition::new("fenced_audit");
 #[derive(Clone)]
 pub struct Embedded {
     database: Arc<Database>,
-    fencing: bool,
+    rules: Rules,
     /// The machine's clock starts anew with the machine; the audit's times go on.
     offset_us: u64,
 }
@@ -46,7 +46,7 @@ impl Embedded {
     ///
     /// # Errors
     /// Another process has it open, it is not a store's, or it cannot be written; in one sentence.
-    pub fn open(path: &Path, fencing: bool) -> Result<Self, String> {
+    pub fn open(path: &Path, rules: Rules) -> Result<Self, String> {
         let fresh = !path.exists();
         let database = Builder::new().set_cache_size(CACHE).create(path).map_err(|e| why(path, &e))?;
         if fresh {
@@ -55,19 +55,19 @@ impl Embedded {
             let synced = File::open(folder).and_then(|f| f.sync_all());
             synced.map_err(|e| format!("the folder {} cannot be synced: {e}", folder.display()))?;
         }
-        Self::on(database, fencing).map_err(|e| format!("the store {} cannot be used: {e}", path.display()))
+        Self::on(database, rules).map_err(|e| format!("the store {} cannot be used: {e}", path.display()))
     }
 
     /// A store on any medium that redb can use.
     ///
     /// # Errors
     /// What the medium or redb says.
-    pub fn on_medium(medium: impl StorageBackend, fencing: bool) -> Result<Self, String> {
+    pub fn on_medium(medium: impl StorageBackend, rules: Rules) -> Result<Self, String> {
         let database = Builder::new().set_cache_size(CACHE).create_with_backend(medium).map_err(|e| e.to_string())?;
-        Self::on(database, fencing).map_err(|e| e.to_string())
+        Self::on(database, rules).map_err(|e| e.to_string())
     }
 
-    fn on(database: Database, fencing: bool) -> Result<Self, redb::Error> {
+    fn on(database: Database, rules: Rules) -> Result<Self, redb::Error> {
         // Tables are made once, so that readers find them.
         let transaction = begin(&database)?;
         transaction.open_table(RESOURCES)?;
@@ -77,7 +77,7 @@ impl Embedded {
         let last_us = transaction.open_table(AUDIT)?.last()?.and_then(|(_, line)| time_us(line.value())).unwrap_or(0);
         transaction.commit()?;
         let offset_us = last_us.saturating_sub(true_time_us());
-        Ok(Embedded { database: Arc::new(database), fencing, offset_us })
+        Ok(Embedded { database: Arc::new(database), rules, offset_us })
     }
 
     /// Writes the audit as JSON lines; how many there were. Sees all that was answered before the call.
@@ -94,7 +94,7 @@ impl Embedded {
             let mut tables = Tables::open(&transaction)?;
             let [sequence, schedule] = Resource::ALL;
             let rows = [tables.read(sequence, batch)?, tables.read(schedule, batch)?];
-            let mut books = Books::restore(self.fencing, rows);
+            let mut books = Books::restore(self.rules.fencing, rows);
             let stamp = || true_time_us() + self.offset_us;
             let replies = batch.iter().map(|request| books.decide(request, stamp())).collect();
             if books.lines().is_empty() {
@@ -102,7 +102,7 @@ impl Embedded {
                 transaction.abort()?;
                 return Ok(replies);
             }
-            tables.write(&books)?;
+            tables.write(&books, self.rules.remembered)?;
             replies
         };
         transaction.commit()?;
@@ -203,7 +203,7 @@ impl<'t> Tables<'t> {
         Ok((row, remembered))
     }
 
-    fn write(&mut self, books: &Books) -> Result<(), redb::Error> {
+    fn write(&mut self, books: &Books, remembered: u64) -> Result<(), redb::Error> {
         for resource in Resource::ALL {
             let Row { max_token, owner, version, last_seq } = books.row(resource);
             let (node, term) = owner.unwrap_or_default();
@@ -217,7 +217,8 @@ impl<'t> Tables<'t> {
             added += 1;
         }
         for resource in Resource::ALL {
-            self.forget(resource.name(), books.row(resource).last_seq, added + FORGET_MORE)?;
+            let Some(oldest) = books.row(resource).last_seq.checked_sub(remembered) else { continue };
+            self.forget(resource.name(), oldest, added + FORGET_MORE)?;
         }
         let mut id = self.audit.last()?.map_or(0, |(id, _)| id.value());
         for line in books.lines() {
@@ -227,9 +228,8 @@ impl<'t> Tables<'t> {
         Ok(())
     }
 
-    /// Forgets requests that are too old, at most so many.
-    fn forget(&mut self, resource: &str, last_seq: u64, most: usize) -> Result<(), redb::Error> {
-        let Some(oldest) = last_seq.checked_sub(REMEMBERED) else { return Ok(()) };
+    /// Forgets requests up to the sequence number `oldest`, at most so many.
+    fn forget(&mut self, resource: &str, oldest: u64, most: usize) -> Result<(), redb::Error> {
         let mut gone = Vec::new();
         for entry in self.by_seq.range((resource, 0)..=(resource, oldest))?.take(most) {
             let (key, value) = entry?;

@@ -188,7 +188,7 @@ async fn converse(
     let (mut read, write) = tokio::io::split(stream);
     let mut write = BufWriter::with_capacity(16 << 10, write);
     let (mut lines, mut buffer) = (LinesCodec::new_with_max_length(LINE_MAX), BytesMut::new());
-    let mut outstanding = 0u64;
+    let (mut outstanding, mut warned) = (0u64, false);
     // The last time that something came, or that the first thing outstanding was sent.
     let (mut heard, mut sent) = (Instant::now(), Instant::now());
     let mut queued = Vec::with_capacity(64);
@@ -212,7 +212,12 @@ async fn converse(
                     heard = Instant::now();
                     outstanding = outstanding.saturating_sub(1);
                     match serde_json::from_str(&line) {
-                        Ok(Reply::Refused { why }) => tracing::warn!("the store refuses: {why}"),
+                        Ok(Reply::Refused { why }) => {
+                            // Cores ask again and again; once a connection is enough to say it.
+                            if !std::mem::replace(&mut warned, true) {
+                                tracing::warn!("the store refuses: {why}");
+                            }
+                        }
                         Ok(reply) => {
                             *useful = true;
                             codec.message(reply).map(&mut *deliver);

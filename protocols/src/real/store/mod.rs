@@ -18,7 +18,9 @@ pub mod server;
 pub mod token;
 pub mod wire;
 
-use self::{backend::Job, embedded::Embedded, postgres::Postgres, server::Limits, token::TokenKey, wire::Request};
+use self::{
+    backend::Job, books::Rules, embedded::Embedded, postgres::Postgres, server::Limits, token::TokenKey, wire::Request,
+};
 use std::{io, path::Path, path::PathBuf};
 use tokio::{net::TcpListener, sync::mpsc, task::JoinHandle};
 use tokio_rustls::TlsAcceptor;
@@ -75,8 +77,8 @@ pub enum Keep {
 pub struct Settings {
     /// Where the ledgers are kept.
     pub keep: Keep,
-    /// Are tokens checked? Without fencing the store accepts anything: the ablation that shows what tokens are for.
-    pub fencing: bool,
+    /// What decisions go by.
+    pub rules: Rules,
     /// Who is believed.
     pub auth: Auth,
     /// What clients may use up.
@@ -127,23 +129,23 @@ impl Store {
     /// # Errors
     /// It cannot be used; in one sentence.
     pub async fn open(settings: Settings) -> Result<Self, String> {
-        let Settings { keep, fencing, auth, limits, tls } = settings;
+        let Settings { keep, rules, auth, limits, tls } = settings;
         let (jobs, queue) = mpsc::channel(QUEUE);
         let (keeper, audit) = match keep {
             Keep::Embedded(path) => {
-                let opened = tokio::task::spawn_blocking(move || Embedded::open(&path, fencing)).await;
+                let opened = tokio::task::spawn_blocking(move || Embedded::open(&path, rules)).await;
                 let store = opened.map_err(|e| e.to_string())??;
                 (tokio::spawn(backend::keep(store.clone(), queue)), Audit::Embedded(store))
             }
             Keep::Postgres(settings) => {
-                let store = Postgres::open(settings.clone(), fencing).await?;
+                let store = Postgres::open(settings.clone(), rules).await?;
                 (tokio::spawn(backend::keep(store, queue)), Audit::Postgres(settings))
             }
         };
         Ok(Store { jobs, keeper, audit, auth, limits, tls })
     }
 
-    /// Its audit, also while it serves.
+    /// Its audit, also while it serves. An embedded store's file stays open for as long as this lives.
     pub fn audit(&self) -> Audit {
         self.audit.clone()
     }

@@ -18,7 +18,7 @@ use self::sql::Statements;
 use super::{
     audit::Export,
     backend::{Backend, Trouble},
-    books::{Applied, Books, REMEMBERED, Remembered, Row, requests_of},
+    books::{Applied, Books, Remembered, Row, Rules, requests_of},
     wire::{Reply, Request},
 };
 use crate::{real::clock::true_time_us, types::Resource};
@@ -34,7 +34,7 @@ const PAGE: i64 = 10_000;
 /// A store's connection; made anew when it breaks.
 pub struct Postgres {
     settings: Settings,
-    fencing: bool,
+    rules: Rules,
     connected: Option<Connected>,
 }
 
@@ -48,11 +48,11 @@ impl Postgres {
     ///
     /// # Errors
     /// The server cannot be reached, or its tables are not a store's; in one sentence.
-    pub async fn open(settings: Settings, fencing: bool) -> Result<Self, String> {
+    pub async fn open(settings: Settings, rules: Rules) -> Result<Self, String> {
         let client = within(settings.connect()).await?;
         within(async { sql::create(&client).await.map_err(|e| explain(&e)) }).await?;
         let connected = Some(prepare(client).await?);
-        Ok(Postgres { settings, fencing, connected })
+        Ok(Postgres { settings, rules, connected })
     }
 
     /// The connection, or a new one when it is broken.
@@ -86,19 +86,19 @@ fn explain(error: &Error) -> String {
 impl Backend for Postgres {
     async fn decide(&mut self, batch: &Arc<Vec<Request>>) -> Result<Vec<Reply>, Trouble> {
         let mut connected = self.take().await.map_err(Trouble::Rejected)?;
-        let replies = transact(&mut connected, self.fencing, batch).await?;
+        let replies = transact(&mut connected, self.rules, batch).await?;
         // Only a connection without trouble is used again: what is left of a transaction ends with its connection.
         self.connected = Some(connected);
         Ok(replies)
     }
 }
 
-async fn transact(connected: &mut Connected, fencing: bool, batch: &[Request]) -> Result<Vec<Reply>, Trouble> {
+async fn transact(connected: &mut Connected, rules: Rules, batch: &[Request]) -> Result<Vec<Reply>, Trouble> {
     let Connected { client, statements } = connected;
     let deciding = within(async {
         let transaction = client.build_transaction().isolation_level(IsolationLevel::ReadCommitted).start();
         let transaction = transaction.await.map_err(|e| explain(&e))?;
-        let replies = decide(&transaction, statements, fencing, batch).await.map_err(|e| explain(&e))?;
+        let replies = decide(&transaction, statements, rules, batch).await.map_err(|e| explain(&e))?;
         Ok((transaction, replies))
     });
     let (transaction, replies) = deciding.await.map_err(Trouble::Rejected)?;
@@ -111,7 +111,7 @@ async fn transact(connected: &mut Connected, fencing: bool, batch: &[Request]) -
 async fn decide(
     transaction: &Transaction<'_>,
     statements: &Statements,
-    fencing: bool,
+    rules: Rules,
     batch: &[Request],
 ) -> Result<Vec<Reply>, Error> {
     // The lock comes first: what is read before it may be stale by the time that it is held.
@@ -150,10 +150,10 @@ async fn decide(
     for row in forgotten {
         read[place(row.get(0))].1.forgotten.push((row.get(1), row.get::<_, i64>(2) as u64));
     }
-    let mut books = Books::restore(fencing, read);
+    let mut books = Books::restore(rules.fencing, read);
     let replies = batch.iter().map(|request| books.decide(request, true_time_us())).collect();
     if !books.lines().is_empty() {
-        keep(transaction, statements, &books, &locked).await?;
+        keep(transaction, statements, &books, &locked, rules.remembered).await?;
     }
     Ok(replies)
 }
@@ -164,12 +164,13 @@ async fn keep(
     statements: &Statements,
     books: &Books,
     locked: &[Resource],
+    remembered: u64,
 ) -> Result<(), Error> {
     for resource in locked {
         let (name, Row { max_token, owner, version, last_seq }) = (resource.name(), books.row(*resource));
         let (node, term) = owner.map(|(node, term)| (node, i64::from(term))).unzip();
         let (max_token, version, last_seq) = (max_token as i64, version as i64, last_seq as i64);
-        let oldest = last_seq.saturating_sub(REMEMBERED as i64);
+        let oldest = last_seq.saturating_sub_unsigned(remembered);
         tokio::try_join!(
             async { transaction.execute(&statements.resource, &[&name, &max_token, &node, &term, &version]).await },
             async { transaction.execute(&statements.sequence, &[&name, &last_seq, &max_token]).await },

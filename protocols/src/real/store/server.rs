@@ -32,7 +32,7 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 /// A client that takes nothing for this long is let go.
 const WRITE: Duration = Duration::from_secs(10);
 /// After the last line of a client, its answers take at most this long.
-const DRAIN: Duration = Duration::from_secs(10);
+const DRAIN: Duration = Duration::from_secs(5);
 /// A refused client may go on sending this long, and this much; a connection that is closed under its hands would take the
 /// refusal with it.
 const LINGER: Duration = Duration::from_millis(500);
@@ -94,7 +94,7 @@ pub(super) async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, shar
         });
     }
     tasks.close();
-    let _ = timeout(DRAIN, tasks.wait()).await;
+    let _ = timeout(DRAIN + LINGER * 2, tasks.wait()).await;
 }
 
 async fn greet(stream: TcpStream, tls: Option<TlsAcceptor>, shared: &Shared) {

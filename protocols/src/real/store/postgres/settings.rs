@@ -7,7 +7,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 /// Where the database is, and how to log in. Prints no secret.
 #[derive(Clone)]
 pub struct Settings {
-    config: Config,
+    config: Box<Config>,
     tls: Option<MakeRustlsConnect>,
 }
 
@@ -57,7 +57,7 @@ impl Settings {
             config.application_name("fencepost store");
         }
         config.connect_timeout(Duration::from_secs(2)).tcp_user_timeout(Duration::from_secs(5));
-        Ok(Settings { config, tls: tls.map(MakeRustlsConnect::new) })
+        Ok(Settings { config: Box::new(config), tls: tls.map(MakeRustlsConnect::new) })
     }
 
     /// A connection, set up for a store.
