@@ -6,7 +6,7 @@ use super::{
 };
 use crate::terminal::exit::Stop;
 use protocols::real::{
-    store::{self, Auth, Keep, Settings, Store, postgres, server::Limits},
+    store::{self, Auth, Keep, Settings, Store, books::Rules, postgres, server::Limits},
     tls::Files,
 };
 use std::io::{self, Write};
@@ -18,7 +18,7 @@ pub fn run(args: &StoreArgs) -> Result<u8, Stop> {
     start_logs(args.logs.log);
     let settings = Settings {
         keep: keep(&args.keep)?,
-        fencing: args.fencing,
+        rules: Rules { fencing: args.fencing, ..Rules::default() },
         auth: auth(&args.auth)?,
         limits: Limits::default(),
         tls: tls(&args.tls)?.acceptor,
