@@ -32,7 +32,7 @@ fn value() -> impl Strategy<Value = String> {
 /// Milliseconds: over while a sequence runs, or long after it; or nonsense.
 fn ttl() -> impl Strategy<Value = String> {
     prop_oneof![
-        3 => word(&["20", "35"]),
+        3 => word(&["15", "25"]),
         6 => word(&["60000", "90000", "300000"]),
         2 => word(&["0", "-1", "ten", "\"\"", "+5", "9223372036854775807", "9223372036854775808", "-9223372036854775808"]),
     ]
@@ -82,14 +82,14 @@ fn connection() -> impl Strategy<Value = String> {
 /// Any command's name with any arguments: mostly the wrong number of them.
 fn nonsense() -> impl Strategy<Value = String> {
     let names = word(&[
-        "SET", "GET", "DEL", "EXISTS", "INCR", "EXPIRE", "PEXPIRE", "TTL", "PTTL", "FLUSHALL", "EVAL", "EVALSHA", "PING",
-        "SELECT", "TIME", "CLIENT", "SCRIPT", "NOPE", "\"\"", "\"N'O\\r\\nPE\"",
+        "SET", "GET", "DEL", "EXISTS", "INCR", "EXPIRE", "PEXPIRE", "TTL", "PTTL", "FLUSHALL", "EVAL @compare-and-delete", "EVALSHA",
+        "PING", "SELECT", "TIME", "CLIENT", "SCRIPT", "NOPE", "\"\"", "\"N'O\\r\\nPE\"",
     ]);
     (names, many(prop_oneof![key(), value(), ttl()], 0..5)).prop_map(|(name, args)| format!("{name} {args}"))
 }
 
 fn command() -> impl Strategy<Value = String> {
-    let expire = (word(&["PEXPIRE", "pexpire"]), key(), ttl(), many(word(&["NX", "XX", "GT", "LT", "FOO"]), 0..3));
+    let expire = (word(&["PEXPIRE", "pexpire"]), key(), ttl(), many(word(&["NX", "XX", "GT", "LT", "FOO", "\"\\r\\nFOO\\n\""]), 0..3));
     prop_oneof![
         8 => (key(), value(), many(set_option(), 0..3)).prop_map(|(key, value, o)| format!("SET {key} {value} {o}")),
         6 => key().prop_map(|key| format!("GET {key}")),
@@ -108,7 +108,7 @@ fn command() -> impl Strategy<Value = String> {
 fn line() -> impl Strategy<Value = String> {
     prop_oneof![
         60 => (word(&["a", "b", "c"]), command()).prop_map(|(session, command)| format!("{session}> {command}")),
-        1 => Just("! wait 60".to_owned()),
+        1 => Just("! wait 40".to_owned()),
         1 => word(&["! reconnect a", "! reconnect b"]),
     ]
 }
@@ -136,7 +136,7 @@ async fn play(sequence: &Sequence, model: &mut Redis, real: &mut Redis) -> Resul
     for line in sequence {
         told += &format!("  {line}\n");
         match line.split_once(' ').expect("a line has a session") {
-            ("!", "wait 60") => tokio::time::sleep(Duration::from_millis(60)).await,
+            ("!", "wait 40") => tokio::time::sleep(Duration::from_millis(40)).await,
             ("!", reconnect) => {
                 let session = reconnect.strip_prefix("reconnect ").expect("a session");
                 model.reconnect(session).await;

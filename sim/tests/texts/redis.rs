@@ -32,7 +32,7 @@ pub fn show(reply: &Resp) -> String {
     let list = |items: &[Resp]| items.iter().map(show).collect::<Vec<_>>().join(" ");
     match reply {
         Resp::Status(text) => format!("+{text}"),
-        Resp::Error(text) => format!("-{}", text.replace(['\r', '\n'], " ")),
+        Resp::Error(text) => format!("-{}", text.trim_matches(['\r', '\n']).replace(['\r', '\n'], " ")),
         Resp::Integer(value) => format!(":{value}"),
         Resp::Bulk(bytes) => show_bulk(bytes),
         Resp::Nil => "nil".into(),
