@@ -110,7 +110,8 @@ fn runs(scale: u64) {
 /// Runs this program again for one run; it prints a line of the table.
 fn one_run(scenario: &str, protocol: &str, nodes: &str, rate: &str, duration_ms: u64) {
     let program = std::env::current_exe().expect("this program is a file");
-    let status = Command::new(program).args([ONE_RUN, scenario, protocol, nodes, rate, &duration_ms.to_string()]).status();
+    let status =
+        Command::new(program).args([ONE_RUN, scenario, protocol, nodes, rate, &duration_ms.to_string()]).status();
     assert!(status.is_ok_and(|s| s.success()), "{scenario} {protocol} did not run");
 }
 
@@ -128,7 +129,9 @@ fn measure_one_run(arguments: &[String]) {
     let (_, real) = timed(|| run::run(&plan, Options::default()).expect("the plan runs").facts.events.unwrap_or(0));
     let virtual_s = plan.duration_ms as f64 / 1e3;
     let (ratio, memory) = (virtual_s / real, peak_memory());
-    println!("| {name}, {protocol}, {nodes} nodes, {rate} requests/s | {virtual_s:.0} | {real:.3} | {ratio:.0} | {memory} |");
+    println!(
+        "| {name}, {protocol}, {nodes} nodes, {rate} requests/s | {virtual_s:.0} | {real:.3} | {ratio:.0} | {memory} |"
+    );
 }
 
 /// The most memory that was resident, where the system says it.

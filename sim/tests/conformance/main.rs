@@ -9,6 +9,9 @@
 //! `FENCEPOST_SERVERS` says what to do about a server that this machine does not have (see `servers`);
 //! `FENCEPOST_CONFORMANCE_CASES` asks for more generated sequences and `FENCEPOST_CONFORMANCE_SEED` for others.
 
+mod etcd;
+mod etcd_generated;
+mod etcd_scripts;
 mod redis;
 mod redis_generated;
 mod script;

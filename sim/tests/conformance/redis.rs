@@ -10,7 +10,10 @@ use protocols::{
     client::Service,
     env::{Env, tokio::TokioEnv},
 };
-use sim::service::{State, redis::resp::{Protocol, Resp}};
+use sim::service::{
+    State,
+    redis::resp::{Protocol, Resp},
+};
 use std::collections::BTreeMap;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -129,7 +132,9 @@ impl Arm for Redis {
             word if word.starts_with("hello") => {
                 // An array in the old protocol, a map in the new.
                 let pair = |id: &str, blank| format!("\"id\"{blank}{id}");
-                [" ", ": "].iter().fold(reply, |reply, blank| reply.replace(&pair(&session.id, blank), &pair(":#", blank)))
+                [" ", ": "]
+                    .iter()
+                    .fold(reply, |reply, blank| reply.replace(&pair(&session.id, blank), &pair(":#", blank)))
             }
             _ => reply,
         }]

@@ -73,7 +73,12 @@ fn connection() -> impl Strategy<Value = String> {
     prop_oneof![
         word(names),
         word(&["HELLO", "HELLO 2", "HELLO 3", "HELLO 4", "HELLO x", "HELLO 3 SETNAME two", "HELLO 2 SETNAME"]),
-        word(&["HELLO 3 AUTH default x", "HELLO 2 AUTH nobody x", "HELLO 3 AUTH default x SETNAME \"a b\"", "HELLO 2 FOO"]),
+        word(&[
+            "HELLO 3 AUTH default x",
+            "HELLO 2 AUTH nobody x",
+            "HELLO 3 AUTH default x SETNAME \"a b\"",
+            "HELLO 2 FOO"
+        ]),
         word(&["SELECT 0", "SELECT 1", "SELECT 1", "SELECT 16", "SELECT x", "SELECT 99999999999"]),
         word(&["PING", "PING there", "TIME", "CLIENT SETINFO LIB-NAME redis-rs", "CLIENT FOO"]),
     ]
@@ -82,14 +87,37 @@ fn connection() -> impl Strategy<Value = String> {
 /// Any command's name with any arguments: mostly the wrong number of them.
 fn nonsense() -> impl Strategy<Value = String> {
     let names = word(&[
-        "SET", "GET", "DEL", "EXISTS", "INCR", "EXPIRE", "PEXPIRE", "TTL", "PTTL", "FLUSHALL", "EVAL @compare-and-delete", "EVALSHA",
-        "PING", "SELECT", "TIME", "CLIENT", "SCRIPT", "NOPE", "\"\"", "\"N'O\\r\\nPE\"",
+        "SET",
+        "GET",
+        "DEL",
+        "EXISTS",
+        "INCR",
+        "EXPIRE",
+        "PEXPIRE",
+        "TTL",
+        "PTTL",
+        "FLUSHALL",
+        "EVAL @compare-and-delete",
+        "EVALSHA",
+        "PING",
+        "SELECT",
+        "TIME",
+        "CLIENT",
+        "SCRIPT",
+        "NOPE",
+        "\"\"",
+        "\"N'O\\r\\nPE\"",
     ]);
     (names, many(prop_oneof![key(), value(), ttl()], 0..5)).prop_map(|(name, args)| format!("{name} {args}"))
 }
 
 fn command() -> impl Strategy<Value = String> {
-    let expire = (word(&["PEXPIRE", "pexpire"]), key(), ttl(), many(word(&["NX", "XX", "GT", "LT", "FOO", "\"\\r\\nFOO\\n\""]), 0..3));
+    let expire = (
+        word(&["PEXPIRE", "pexpire"]),
+        key(),
+        ttl(),
+        many(word(&["NX", "XX", "GT", "LT", "FOO", "\"\\r\\nFOO\\n\""]), 0..3),
+    );
     prop_oneof![
         8 => (key(), value(), many(set_option(), 0..3)).prop_map(|(key, value, o)| format!("SET {key} {value} {o}")),
         6 => key().prop_map(|key| format!("GET {key}")),

@@ -50,7 +50,7 @@ impl Model {
     /// Reads keys.
     ///
     /// # Errors
-    /// Empty key, unknown sort options, a revision that is compacted or yet to come.
+    /// Empty key, unknown target to sort by, a revision that is compacted or yet to come.
     pub fn range(&self, request: &PbRangeRequest) -> Result<PbRangeResponse, Error> {
         check::range(request)?;
         let mut answer = self.read(request, self.revision)?;
@@ -236,16 +236,20 @@ impl Model {
     }
 }
 
-/// Sorts by one of etcd's targets; no order means ascending for every target but the key.
+/// Sorts by one of etcd's targets; no order means ascending for every target but the key, and one that there is not leaves
+/// everything as it was. What is equal stays in the order of keys, descending too (`sort.Sort(sort.Reverse(…))` over a list
+/// that is in key order; not promised by Go, but true of what elections sort by, which is never equal).
 fn sort(kvs: &mut [PbKeyValue], target: i32, order: i32) {
-    match target {
-        1 => kvs.sort_by_key(|kv| kv.version),
-        2 => kvs.sort_by_key(|kv| kv.create_revision),
-        3 => kvs.sort_by_key(|kv| kv.mod_revision),
-        4 => kvs.sort_by(|a, b| a.value.cmp(&b.value)),
+    let compare = |a: &PbKeyValue, b: &PbKeyValue| match target {
+        1 => a.version.cmp(&b.version),
+        2 => a.create_revision.cmp(&b.create_revision),
+        3 => a.mod_revision.cmp(&b.mod_revision),
+        4 => a.value.cmp(&b.value),
+        _ => a.key.cmp(&b.key),
+    };
+    match order {
+        0 | 1 => kvs.sort_by(compare),
+        2 => kvs.sort_by(|a, b| compare(b, a)),
         _ => {}
-    }
-    if order == 2 {
-        kvs.reverse();
     }
 }
