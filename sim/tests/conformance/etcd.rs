@@ -30,7 +30,7 @@ use tonic_prost::ProstCodec;
 /// How long a watch may be silent while something is expected of it.
 const PATIENCE: Duration = Duration::from_secs(6);
 /// How long it is listened to when nothing is.
-const SILENCE: Duration = Duration::from_millis(150);
+const SILENCE: Duration = Duration::from_millis(100);
 
 enum Served {
     Real(Server),
@@ -297,9 +297,22 @@ impl Etcd {
         read
     }
 
-    /// The numbers of the streams.
-    pub fn streams(&self) -> Vec<i64> {
-        self.streams.keys().copied().collect()
+    /// Every item of a stream up to one of that revision or the watch's end; what came until now when `until` is `None`.
+    pub async fn read_watch_until(&mut self, stream: i64, until: Option<i64>) -> Vec<String> {
+        let stream = self.streams.get_mut(&stream).expect("the stream was opened");
+        let patience = if until.is_some() { PATIENCE } else { SILENCE };
+        let mut read = Vec::new();
+        while let Ok(Some(item)) = timeout(patience, stream.items.recv()).await {
+            read.push(show_item(&self.names, &item));
+            let modified = item.events.first().and_then(|event| event.kv.as_ref()).map_or(0, |kv| kv.mod_revision);
+            if item.canceled || until.is_some_and(|until| modified >= self.names.to_server(until)) {
+                return read;
+            }
+        }
+        if until.is_some() {
+            read.push("nothing more".into());
+        }
+        read
     }
 }
 
@@ -331,7 +344,11 @@ impl Arm for Etcd {
             .await
             .unwrap_or_else(|status| panic!("{name} is gone: {status}"));
         // An empty store is at revision 1.
-        self.names.base = gone.header.expect("a header").revision - 1;
+        let revision = gone.header.expect("a header").revision;
+        self.names.base = revision - 1;
+        // It may be compacted to there already.
+        let compact = PbCompactionRequest { revision, physical: false };
+        let _: Answer<PbCompactionResponse> = call(&channel, "/etcdserverpb.KV/Compact", compact).await;
     }
 
     async fn ask(&mut self, session: &str, text: &str) -> Vec<String> {

@@ -125,7 +125,8 @@ impl Model {
     /// Empty key, unknown lease, `ignore_*` with a value, a lease or no key.
     pub fn put(&mut self, request: &PbPutRequest) -> Result<PbPutResponse, Error> {
         check::put(request)?;
-        self.check_put(request)?;
+        self.check_lease(request)?;
+        self.check_kept(request)?;
         let mut changes = self.begin();
         let mut answer = self.write(request, &mut changes);
         self.commit(changes);
@@ -167,11 +168,16 @@ impl Model {
         Ok(PbCompactionResponse { header: self.header_now() })
     }
 
-    /// What a put needs of the store, whatever the rest of its transaction does.
-    pub(super) fn check_put(&self, request: &PbPutRequest) -> Result<(), Error> {
+    /// The lease that a put is to hang on exists.
+    pub(super) fn check_lease(&self, request: &PbPutRequest) -> Result<(), Error> {
         if request.lease != 0 && !self.leases.contains_key(&request.lease) {
             return Err(Error::LeaseNotFound);
         }
+        Ok(())
+    }
+
+    /// What a put is to keep of its key is there.
+    pub(super) fn check_kept(&self, request: &PbPutRequest) -> Result<(), Error> {
         if (request.ignore_value || request.ignore_lease) && !self.keys.contains_key(&request.key) {
             return Err(Error::KeyNotFound);
         }
