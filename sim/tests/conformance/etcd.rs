@@ -333,7 +333,15 @@ impl Arm for Etcd {
         self.opened = 0;
         self.sessions.clear();
         self.names = Names::default();
-        let (channel, name) = (self.channel(""), self.name());
+        let (mut channel, name) = (self.channel(""), self.name());
+        if self.leases(&channel).await.is_err() {
+            // What was asked of it before was too much for it, and its log would have it do that again.
+            if let Served::Real(server) = &mut self.served {
+                *server = Server::start(server.kind()).expect("it started before");
+            }
+            self.sessions.clear();
+            channel = self.channel("");
+        }
         for id in self.leases(&channel).await.unwrap_or_else(|status| panic!("{name} is gone: {status}")) {
             let request = PbLeaseRevokeRequest { id };
             // It may have expired by itself.

@@ -90,7 +90,14 @@ fn transaction() -> impl Strategy<Value = String> {
     };
     let plain = || prop_oneof![4 => put(), 2 => delete(), 3 => get()].boxed();
     let inner = || prop_oneof![6 => plain(), 1 => txn(plain())].boxed();
-    txn(prop_oneof![8 => plain(), 1 => txn(inner())].boxed())
+    txn(prop_oneof![8 => plain(), 1 => txn(inner())].boxed()).prop_map(harmless)
+}
+
+/// What the same transaction deletes with `from_key` it can put with `ignore_…`, and both versions die of that:
+/// not-modelled.txt says how.
+fn harmless(txn: String) -> String {
+    let deadly = txn.contains("del ") && txn.contains("from_key");
+    if deadly { txn.replace("ignore_value", "").replace("ignore_lease", "") } else { txn }
 }
 
 fn of_leases() -> impl Strategy<Value = String> {
