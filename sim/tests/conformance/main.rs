@@ -10,6 +10,7 @@
 //! `FENCEPOST_CONFORMANCE_CASES` asks for more generated sequences and `FENCEPOST_CONFORMANCE_SEED` for others.
 
 mod etcd;
+mod etcd_expiry;
 mod etcd_generated;
 mod etcd_scripts;
 mod redis;
