@@ -2,7 +2,7 @@
 
 use crate::{
     report,
-    script::{self, Arm},
+    script::{self, Arm, Script},
     servers::{Kind, Server, free_port},
     texts::redis::{command, decode},
 };
@@ -162,25 +162,36 @@ impl Arm for Redis {
     }
 }
 
+/// Plays a script and holds the replies against it. On a machine that stood still a key may have ended too early for the
+/// script: a difference must show three times in a row.
+async fn check(script: &Script, arm: &mut Redis) -> Option<String> {
+    let mut wrong = None;
+    for _ in 0..3 {
+        let replies = script.play(arm).await;
+        wrong = script.check(arm, &replies).err();
+        if wrong.is_none() {
+            break;
+        }
+    }
+    wrong
+}
+
 /// Every reply of every script is the real server's and the model's.
 #[test]
 fn redis_scripts() {
     crate::run(async {
         let (mut model, mut real) = (Redis::model(), Redis::real());
-        let mut count = 0;
-        let mut wrong = Vec::new();
+        let (mut count, mut wrong) = (0, Vec::new());
         for mut script in script::all("redis") {
             if let Some(real) = &mut real {
-                let replies = script.play(real).await;
                 if crate::updating() {
+                    let replies = script.play(real).await;
                     script.update(replies);
-                } else {
-                    wrong.extend(script.check(real, &replies).err());
                 }
+                wrong.extend(check(&script, real).await);
                 count += script.commands();
             }
-            let replies = script.play(&mut model).await;
-            wrong.extend(script.check(&model, &replies).err());
+            wrong.extend(check(&script, &mut model).await);
         }
         assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
         if let Some(real) = real {
