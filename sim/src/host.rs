@@ -6,7 +6,7 @@
 //! `select!` and `watch` draw from a process-wide counter otherwise), without time, so that a real timer panics.
 
 use crate::{
-    fleet::Fleet,
+    fleet::Main,
     world::{self, Finished, World},
 };
 use madsim::{
@@ -60,14 +60,17 @@ pub fn spawn_detached(task: impl Future<Output = ()> + Send + 'static) {
     drop(madsim::task::spawn(task));
 }
 
-/// Runs the world that `make_world` makes, in a thread of its own, to its end.
+/// Starts a process: gives back its first task, if it has any.
+pub type Start = Box<dyn Fn(NodeId) -> Option<Main> + Send>;
+
+/// Runs the world that `make_world` makes, in a thread of its own, to its end. `start` says what its processes are.
 ///
 /// # Errors
 /// Code under test or the harness panicked: the panic's message.
 pub fn run(
     seed: u64,
     make_world: impl FnOnce() -> World + Send + 'static,
-    fleet: Fleet,
+    start: Start,
 ) -> Result<Box<Finished>, String> {
     let body = move || {
         let simulated = Runtime::with_seed_and_config(seed, madsim::Config::default());
@@ -77,7 +80,7 @@ pub fn run(
         around.block_on(tokio::task::unconstrained(async {
             simulated.block_on(async move {
                 world::install(make_world());
-                Pump::new(fleet).await;
+                Pump::new(start).await;
             });
         }));
         let finished = world::uninstall().finish();
@@ -104,7 +107,7 @@ const PRUNE_INTERVAL: u64 = 1 << 14;
 struct Pump {
     handle: Handle,
     time: TimeHandle,
-    fleet: Fleet,
+    start: Start,
     nodes: BTreeMap<NodeId, HostNode>,
     probe: Arc<IdleProbe>,
     sleep: Pin<Box<Sleep>>,
@@ -132,12 +135,12 @@ impl Wake for IdleProbe {
 }
 
 impl Pump {
-    fn new(fleet: Fleet) -> Self {
+    fn new(start: Start) -> Self {
         let time = TimeHandle::current();
         let (at, idle, pump) = (AtomicU64::new(0), AtomicBool::new(true), Mutex::new(None));
         let probe = Arc::new(IdleProbe { time: time.clone(), at, idle, pump });
         let sleep = Box::pin(madsim::time::sleep(Duration::from_secs(1)));
-        Pump { handle: Handle::current(), time, fleet, nodes: BTreeMap::new(), probe, sleep, polls: 0 }
+        Pump { handle: Handle::current(), time, start, nodes: BTreeMap::new(), probe, sleep, polls: 0 }
     }
 
     fn perform(&mut self, action: HostAction) {
@@ -150,7 +153,7 @@ impl Pump {
     }
 
     fn start(&mut self, node: NodeId) {
-        let Some(main) = self.fleet.start(node) else { return };
+        let Some(main) = (self.start)(node) else { return };
         if let Some(host) = self.nodes.get(&node) {
             self.handle.restart(*host);
         } else {

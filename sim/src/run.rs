@@ -61,7 +61,7 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
             World::new(&plan, options.driver, recorder, options.trace)
         }
     };
-    let finished = host::run(plan.seed, make_world, fleet)?;
+    let finished = host::run(plan.seed, make_world, Box::new(move |node| fleet.start(node)))?;
     let Finished { trace_hash, trace_error, events, recorder } = *finished;
     if let Some(error) = trace_error {
         return Err(format!("cannot write the trace: {error}"));

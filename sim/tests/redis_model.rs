@@ -1,21 +1,24 @@
 //! The simulated Redis: its model against transcripts, its parser against anything, and the whole of it, over real sockets,
 //! against the genuine client.
 
+mod texts;
+
 use proptest::prelude::*;
-use protocols::client::redis::{ACQUIRE_FENCED, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE};
 use sim::service::redis::{
     model::Model,
     resp::{Protocol, Resp},
-    wire::{Broken, Parser, split},
+    wire::{Broken, Parser},
 };
 use std::{fmt::Write as _, fs, path::Path};
+use texts::redis::{command as words_of, show};
 
 /// The wall clock at a transcript's time 0, milliseconds since the Unix epoch.
 const EPOCH_MS: u64 = 1_800_000_000_000;
 
 /// Each file of `testdata/redis` is a conversation: `> TIME COMMAND`, quoted as on Redis's own command line, and below it
 /// the reply. `@name` stands for a script, `#name` for its digest; `! reconnect` and `! restart` are what they say.
-/// `FENCEPOST_UPDATE=1` writes the replies anew; those committed were compared with Redis 7.0.15, but for
+/// `FENCEPOST_UPDATE=1` writes the replies anew. What needs no exact time lies in `testdata/conformance`, where it is held
+/// against the real server; those here were compared with Redis 7.0.15 by hand, but for
 /// `clock-steps`, `simulated-only` and what happens within a millisecond.
 #[test]
 fn transcripts() {
@@ -52,45 +55,12 @@ fn replay(transcript: &str) -> String {
                 session = model.open();
             }
             command => {
-                let args: Vec<_> = split(command.as_bytes()).unwrap().into_iter().map(script).collect();
-                let reply = model.apply(&mut session, now_ms, &args);
+                let reply = model.apply(&mut session, now_ms, &words_of(command));
                 writeln!(text, "< {}", show(&reply)).unwrap();
             }
         }
     }
     text
-}
-
-fn script(arg: Vec<u8>) -> Vec<u8> {
-    for (name, text) in [
-        ("compare-and-pexpire", COMPARE_AND_PEXPIRE),
-        ("compare-and-delete", COMPARE_AND_DELETE),
-        ("acquire-fenced", ACQUIRE_FENCED),
-    ] {
-        if arg.strip_prefix(b"@") == Some(name.as_bytes()) {
-            return text.as_bytes().to_vec();
-        }
-        if arg.strip_prefix(b"#") == Some(name.as_bytes()) {
-            return sha1_smol::Sha1::from(text).digest().to_string().into_bytes();
-        }
-    }
-    arg
-}
-
-fn show(reply: &Resp) -> String {
-    let list = |items: &[Resp]| items.iter().map(show).collect::<Vec<_>>().join(" ");
-    match reply {
-        Resp::Status(text) => format!("+{text}"),
-        Resp::Error(text) => format!("-{}", text.replace(['\r', '\n'], " ")),
-        Resp::Integer(value) => format!(":{value}"),
-        Resp::Bulk(bytes) => format!("{:?}", String::from_utf8_lossy(bytes)),
-        Resp::Nil => "nil".into(),
-        Resp::Array(items) => format!("[{}]", list(items)),
-        Resp::Map(pairs) => {
-            let pairs: Vec<_> = pairs.iter().map(|(key, value)| format!("{}: {}", show(key), show(value))).collect();
-            format!("{{{}}}", pairs.join(", "))
-        }
-    }
 }
 
 /// Everything that comes out of a parser for some input, in whatever pieces it comes in.

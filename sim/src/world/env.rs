@@ -64,8 +64,8 @@ impl Env for SimEnv {
 
     async fn listen(&self, port: u16) -> io::Result<SimListener> {
         match with(|world| world.listen(self.node, port)) {
-            true => Ok(SimListener { node: self.node, port }),
-            false => Err(io::ErrorKind::AddrInUse.into()),
+            Some(starts) => Ok(SimListener { node: self.node, port, starts }),
+            None => Err(io::ErrorKind::AddrInUse.into()),
         }
     }
 
@@ -134,6 +134,14 @@ impl Drop for SimSleep {
 pub struct SimListener {
     node: NodeId,
     port: u16,
+    /// Which start of its process it belongs to.
+    starts: u32,
+}
+
+impl Drop for SimListener {
+    fn drop(&mut self) {
+        drop(try_with(|world| world.stop_listening(self.node, self.port, self.starts)));
+    }
 }
 
 impl Listener for SimListener {

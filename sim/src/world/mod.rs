@@ -13,6 +13,7 @@ pub mod env;
 mod faults;
 mod network;
 mod queue;
+mod retransmit;
 mod stream;
 mod trace;
 

@@ -116,8 +116,8 @@ impl Link {
     /// 200 ms, doubling.
     pub fn segment(&mut self, now: u64, bytes: usize) -> u64 {
         let mut at = self.depart(now, bytes as u64) + self.latency();
-        let mut timeout = super::stream::RETRANSMIT_FIRST;
-        while (self.chance(self.loss) || self.chance(self.extra_loss)) && timeout < super::stream::RETRANSMIT_MAX {
+        let mut timeout = super::retransmit::RETRANSMIT_FIRST;
+        while (self.chance(self.loss) || self.chance(self.extra_loss)) && timeout < super::retransmit::RETRANSMIT_MAX {
             at += timeout;
             timeout *= 2;
         }

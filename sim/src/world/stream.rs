@@ -3,16 +3,14 @@
 //! A crash resets a process's connections as far as packets can travel; a power loss and a partition are silence. What was
 //! sent into the silence is sent again as TCP would, so it arrives some time *after* the partition is healed.
 
-use super::{World, queue::Event};
-use protocols::types::{MILLISECOND, NodeId, SECOND};
+use super::{
+    World,
+    queue::Event,
+    retransmit::{RETRANSMIT_FIRST, SYN_RETRANSMIT_FIRST, retransmitted_at},
+};
+use protocols::types::NodeId;
 use std::{collections::VecDeque, io, task::Waker};
 
-/// First retransmission timeout, nanoseconds (Linux: TCP_RTO_MIN).
-pub const RETRANSMIT_FIRST: u64 = 200 * MILLISECOND;
-/// Longest retransmission timeout, nanoseconds (Linux: TCP_RTO_MAX).
-pub const RETRANSMIT_MAX: u64 = 120 * SECOND;
-/// First retransmission of a connect, nanoseconds (RFC 6298).
-const SYN_RETRANSMIT_FIRST: u64 = SECOND;
 /// Bytes under way before a writer has to wait.
 const WINDOW: usize = 256 * 1024;
 
@@ -92,16 +90,6 @@ pub struct Listening {
 pub struct Held {
     since: u64,
     segment: Segment,
-}
-
-/// When something first sent at `since` is sent again, at `now` or later, with timeouts that double from `first`.
-fn retransmitted_at(since: u64, now: u64, first: u64) -> u64 {
-    let (mut at, mut timeout) = (since + first, first);
-    while at < now {
-        timeout = (timeout * 2).min(RETRANSMIT_MAX);
-        at += timeout;
-    }
-    at
 }
 
 impl World {
@@ -230,8 +218,8 @@ impl World {
         }
         let opener = conn.opener.take();
         let side = &mut conn.sides[to as usize];
+        // What had arrived before can be read still.
         side.reset = true;
-        side.received.clear();
         let (reader, writer) = (side.reader.take(), side.writer.take());
         self.wake(reader);
         self.wake(writer);
@@ -300,14 +288,34 @@ impl World {
         }
     }
 
-    /// Opens a port. False when it is taken.
-    pub fn listen(&mut self, node: NodeId, port: u16) -> bool {
+    /// Opens a port, for this start of the process, which is given back. `None` when it is taken.
+    pub fn listen(&mut self, node: NodeId, port: u16) -> Option<u32> {
         let starts = self.processes[node.index()].starts;
         if self.listeners.get(&(node, port)).is_some_and(|l| l.starts == starts) {
-            return false;
+            return None;
         }
         self.listeners.insert((node, port), Listening { starts, queue: VecDeque::new(), waker: None });
-        true
+        Some(starts)
+    }
+
+    /// The listening socket was dropped: the port is free, and whoever was not accepted yet is reset. Gives back a waker,
+    /// to be dropped outside the world's borrow.
+    pub fn stop_listening(&mut self, node: NodeId, port: u16, starts: u32) -> Option<Waker> {
+        let process = &self.processes[node.index()];
+        if !process.up || process.starts != starts {
+            // The process is gone, and has closed everything already.
+            return None;
+        }
+        let listening = self.listeners.remove(&(node, port))?;
+        for conn in listening.queue {
+            let side = self.side(conn, 1);
+            if !side.closed {
+                side.closed = true;
+                side.received = VecDeque::new();
+                self.send_segment(Segment::Reset { conn, to: 0 }, self.now);
+            }
+        }
+        listening.waker
     }
 
     /// The next connection to a port. `None`: none yet, and `waker` will be told.
@@ -332,9 +340,6 @@ impl World {
         waker: &Waker,
     ) -> Option<io::Result<()>> {
         let side = self.side(conn, end);
-        if side.reset {
-            return Some(Err(io::ErrorKind::ConnectionReset.into()));
-        }
         let mut read = 0;
         while room > 0 {
             let Some(front) = side.received.front() else { break };
@@ -348,11 +353,14 @@ impl World {
         }
         if read > 0 {
             side.consumed += read;
-            if side.consumed >= WINDOW / 4 {
+            if side.consumed >= WINDOW / 4 && !side.reset {
                 let bytes = std::mem::take(&mut side.consumed);
                 self.send_segment(Segment::Window { conn, to: 1 - end, bytes }, self.now);
             }
             return Some(Ok(()));
+        }
+        if side.reset {
+            return Some(Err(io::ErrorKind::ConnectionReset.into()));
         }
         if side.eof {
             return Some(Ok(()));
@@ -420,18 +428,5 @@ impl World {
             self.send_segment(Segment::Fin { conn, to: 1 - end }, self.now);
         }
         wakers
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn retransmissions_double() {
-        let ms = MILLISECOND;
-        assert_eq!(retransmitted_at(0, 100 * ms, RETRANSMIT_FIRST), 200 * ms);
-        assert_eq!(retransmitted_at(0, 201 * ms, RETRANSMIT_FIRST), 600 * ms);
-        assert_eq!(retransmitted_at(0, 5_000 * ms, RETRANSMIT_FIRST), 6_200 * ms);
     }
 }

@@ -107,8 +107,9 @@ fn unknown(name: &[u8], args: &[Vec<u8>]) -> String {
     format!("ERR unknown command '{}', with args beginning with: {quoted}", text(&name[..name.len().min(128)]))
 }
 
-/// For quoting in an error reply.
+/// For quoting in an error reply: it goes through C's `printf`, for which a string ends at a NUL byte.
 pub(super) fn text(bytes: &[u8]) -> String {
+    let bytes = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
     String::from_utf8_lossy(bytes).into_owned()
 }
 

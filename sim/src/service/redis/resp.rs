@@ -41,8 +41,7 @@ impl Resp {
     pub fn encode(&self, protocol: Protocol, out: &mut Vec<u8>) {
         match self {
             Resp::Status(text) => line(out, '+', text),
-            // The words may quote the client; a line break in them would end the reply early.
-            Resp::Error(text) => line(out, '-', &text.replace(['\r', '\n'], " ")),
+            Resp::Error(text) => line(out, '-', &one_line(text)),
             Resp::Integer(value) => line(out, ':', &value.to_string()),
             Resp::Bulk(bytes) => {
                 line(out, '$', &bytes.len().to_string());
@@ -69,6 +68,12 @@ impl Resp {
             }
         }
     }
+}
+
+/// The words of an error may quote the client; a line break in them would end the reply early
+/// (`src/networking.c: addReplyErrorFormatInternal`).
+fn one_line(text: &str) -> String {
+    text.trim_matches(['\r', '\n']).replace(['\r', '\n'], " ")
 }
 
 fn line(out: &mut Vec<u8>, kind: char, text: &str) {

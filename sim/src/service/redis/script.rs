@@ -92,7 +92,16 @@ impl Lua<'_, '_> {
         };
         match reply {
             Resp::Error(error) => Err(format!("{error} script: {}, on @user_script:{line}.", self.script.digest())),
+            Resp::Integer(value) => Ok(Resp::Integer(through_lua(value))),
             reply => Ok(reply),
         }
     }
+}
+
+/// An integer that comes out of a script again. Lua's numbers are doubles: beyond 2^53 it is not what went in, a fencing
+/// token included (`src/script_lua.c: redisProtocolToLuaType_Int, luaReplyToRedisReply`).
+fn through_lua(value: i64) -> i64 {
+    let double = value as f64;
+    // 2^63 fits no i64; C leaves open what comes of it, and both x86-64 and this give the lowest.
+    if double >= -(i64::MIN as f64) { i64::MIN } else { double as i64 }
 }

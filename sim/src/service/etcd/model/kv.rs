@@ -50,7 +50,7 @@ impl Model {
     /// Reads keys.
     ///
     /// # Errors
-    /// Empty key, unknown sort options, a revision that is compacted or yet to come.
+    /// Empty key, unknown target to sort by, a revision that is compacted or yet to come.
     pub fn range(&self, request: &PbRangeRequest) -> Result<PbRangeResponse, Error> {
         check::range(request)?;
         let mut answer = self.read(request, self.revision)?;
@@ -125,7 +125,8 @@ impl Model {
     /// Empty key, unknown lease, `ignore_*` with a value, a lease or no key.
     pub fn put(&mut self, request: &PbPutRequest) -> Result<PbPutResponse, Error> {
         check::put(request)?;
-        self.check_put(request)?;
+        self.check_lease(request)?;
+        self.check_kept(request)?;
         let mut changes = self.begin();
         let mut answer = self.write(request, &mut changes);
         self.commit(changes);
@@ -167,11 +168,16 @@ impl Model {
         Ok(PbCompactionResponse { header: self.header_now() })
     }
 
-    /// What a put needs of the store, whatever the rest of its transaction does.
-    pub(super) fn check_put(&self, request: &PbPutRequest) -> Result<(), Error> {
+    /// The lease that a put is to hang on exists.
+    pub(super) fn check_lease(&self, request: &PbPutRequest) -> Result<(), Error> {
         if request.lease != 0 && !self.leases.contains_key(&request.lease) {
             return Err(Error::LeaseNotFound);
         }
+        Ok(())
+    }
+
+    /// What a put is to keep of its key is there.
+    pub(super) fn check_kept(&self, request: &PbPutRequest) -> Result<(), Error> {
         if (request.ignore_value || request.ignore_lease) && !self.keys.contains_key(&request.key) {
             return Err(Error::KeyNotFound);
         }
@@ -236,16 +242,20 @@ impl Model {
     }
 }
 
-/// Sorts by one of etcd's targets; no order means ascending for every target but the key.
+/// Sorts by one of etcd's targets; no order means ascending for every target but the key, and one that there is not leaves
+/// everything as it was. What is equal stays in the order of keys, descending too (`sort.Sort(sort.Reverse(…))` over a list
+/// that is in key order; not promised by Go, but true of what elections sort by, which is never equal).
 fn sort(kvs: &mut [PbKeyValue], target: i32, order: i32) {
-    match target {
-        1 => kvs.sort_by_key(|kv| kv.version),
-        2 => kvs.sort_by_key(|kv| kv.create_revision),
-        3 => kvs.sort_by_key(|kv| kv.mod_revision),
-        4 => kvs.sort_by(|a, b| a.value.cmp(&b.value)),
+    let compare = |a: &PbKeyValue, b: &PbKeyValue| match target {
+        1 => a.version.cmp(&b.version),
+        2 => a.create_revision.cmp(&b.create_revision),
+        3 => a.mod_revision.cmp(&b.mod_revision),
+        4 => a.value.cmp(&b.value),
+        _ => a.key.cmp(&b.key),
+    };
+    match order {
+        0 | 1 => kvs.sort_by(compare),
+        2 => kvs.sort_by(|a, b| compare(b, a)),
         _ => {}
-    }
-    if order == 2 {
-        kvs.reverse();
     }
 }

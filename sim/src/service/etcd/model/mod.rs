@@ -38,7 +38,7 @@ pub enum Error {
     TooManyOps,
     /// A transaction that writes a key twice.
     DuplicateKey,
-    /// No such order or target to sort by.
+    /// No such target to sort by.
     InvalidSortOption,
     /// The revision is compacted away.
     Compacted,

@@ -28,7 +28,9 @@ impl Model {
     pub fn txn(&mut self, request: &PbTxnRequest) -> Result<PbTxnResponse, Error> {
         check::txn(request)?;
         let chosen = self.choose(request);
-        self.check_chosen(&chosen)?;
+        // Every put before every read, wherever they stand (`apply.go: checkRequests`).
+        self.check_chosen(&chosen, true)?;
+        self.check_chosen(&chosen, false)?;
         let mut changes = self.begin();
         let mut answer = self.execute(&chosen, &mut changes);
         self.commit(changes);
@@ -47,11 +49,16 @@ impl Model {
         Chosen { succeeded, operations: operations.collect() }
     }
 
-    fn check_chosen(&self, chosen: &Chosen) -> Result<(), Error> {
+    fn check_chosen(&self, chosen: &Chosen, puts: bool) -> Result<(), Error> {
         chosen.operations.iter().try_for_each(|operation| match operation {
-            Operation::Inner(inner) => self.check_chosen(inner),
-            Operation::Plain(PbTxnOpRequest::RequestRange(r)) => self.check_revision(r.revision, self.revision),
-            Operation::Plain(PbTxnOpRequest::RequestPut(r)) => self.check_put(r),
+            Operation::Inner(inner) => self.check_chosen(inner, puts),
+            // The other way round than for a put on its own (`checkRequestPut` against `Put`).
+            Operation::Plain(PbTxnOpRequest::RequestPut(r)) if puts => {
+                self.check_kept(r).and_then(|()| self.check_lease(r))
+            }
+            Operation::Plain(PbTxnOpRequest::RequestRange(r)) if !puts => {
+                self.check_revision(r.revision, self.revision)
+            }
             Operation::Plain(_) => Ok(()),
         })
     }

@@ -1,0 +1,212 @@
+//! The scripts: conversations whose replies must be those of the real server and of the model alike.
+//!
+//! ```text
+//! # A comment.
+//! a> SET k v PX 500        session a says something; sessions are opened when they are first named
+//! < +OK                    the reply, a line or several
+//! ! wait 100               milliseconds pass
+//! ! clock                  the stopwatch starts, and
+//! ! elapsed                this is what it shows, milliseconds
+//! < 100..200               a number within bounds
+//! ! reconnect a            the session's connection is opened anew
+//! ! restart                the server is killed and started again
+//! = -ERR                   what the model replies instead; only in not-modelled.txt, which says why
+//! ```
+//! Everything else is the service's own language. `FENCEPOST_UPDATE=1` writes the replies anew, from the real server;
+//! bounds that still hold stay.
+
+use std::{
+    fmt::Write,
+    fs,
+    future::Future,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+/// One side of the comparison.
+pub trait Arm {
+    /// What failures call it.
+    fn name(&self) -> String;
+    /// Is it the model?
+    fn is_model(&self) -> bool;
+    /// Forgets everything that was done to it.
+    fn reset(&mut self) -> impl Future<Output = ()>;
+    /// Says something in a session and waits for the reply, in lines.
+    fn ask(&mut self, session: &str, command: &str) -> impl Future<Output = Vec<String>>;
+    /// Opens a session's connection anew.
+    fn reconnect(&mut self, session: &str) -> impl Future<Output = ()>;
+    /// Kills the server and starts it again.
+    fn restart(&mut self) -> impl Future<Output = ()>;
+    /// What came unasked and was not read.
+    fn rest(&mut self) -> impl Future<Output = Vec<String>>;
+}
+
+/// A line that does something, with the replies that belong to it.
+struct Step {
+    /// Comments and blank lines before it, and itself.
+    text: String,
+    line: String,
+    replies: Vec<String>,
+    simulated: Vec<String>,
+}
+
+/// A script that was read.
+pub struct Script {
+    path: PathBuf,
+    steps: Vec<Step>,
+    end: String,
+}
+
+/// The scripts of one service.
+pub fn all(service: &str) -> Vec<Script> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata/conformance").join(service);
+    let mut paths: Vec<_> =
+        fs::read_dir(&folder).expect("scripts").map(|entry| entry.expect("a file").path()).collect();
+    paths.sort();
+    assert!(!paths.is_empty(), "no scripts in {}", folder.display());
+    paths.into_iter().map(Script::read).collect()
+}
+
+/// What came out of playing a script: for every step, and what was never read.
+pub type Replies = Vec<Vec<String>>;
+
+impl Script {
+    fn read(path: PathBuf) -> Script {
+        let text = fs::read_to_string(&path).expect("scripts are text");
+        let mut script = Script { path, steps: Vec::new(), end: String::new() };
+        for line in text.lines() {
+            let last = script.steps.last_mut();
+            if let Some(reply) = line.strip_prefix("< ") {
+                last.expect("a reply follows what it replies to").replies.push(reply.to_owned());
+            } else if let Some(reply) = line.strip_prefix("= ") {
+                assert!(script.path.ends_with("not-modelled.txt"), "`=` belongs into not-modelled.txt");
+                last.expect("a reply follows what it replies to").simulated.push(reply.to_owned());
+            } else {
+                writeln!(script.end, "{line}").expect("a string");
+                if !line.is_empty() && !line.starts_with('#') {
+                    let text = std::mem::take(&mut script.end);
+                    script.steps.push(Step { text, line: line.into(), replies: vec![], simulated: vec![] });
+                }
+            }
+        }
+        script
+    }
+
+    /// Its file's name.
+    pub fn name(&self) -> String {
+        self.path.file_name().expect("a file").to_string_lossy().into_owned()
+    }
+
+    /// How many commands it has.
+    pub fn commands(&self) -> usize {
+        self.steps.iter().filter(|step| !step.line.starts_with('!')).count()
+    }
+
+    /// Plays it on one arm.
+    pub async fn play(&self, arm: &mut impl Arm) -> Replies {
+        arm.reset().await;
+        let (mut clock, mut replies) = (Instant::now(), Replies::new());
+        for step in &self.steps {
+            let (session, command) = step.line.split_once(' ').unwrap_or((&step.line, ""));
+            let reply = match (session, command.split_once(' ').unwrap_or((command, ""))) {
+                ("!", ("wait", ms)) => {
+                    tokio::time::sleep(Duration::from_millis(ms.parse().expect("milliseconds"))).await;
+                    vec![]
+                }
+                ("!", ("clock", _)) => {
+                    clock = Instant::now();
+                    vec![]
+                }
+                ("!", ("elapsed", _)) => vec![clock.elapsed().as_millis().to_string()],
+                ("!", ("reconnect", session)) => {
+                    arm.reconnect(session).await;
+                    vec![]
+                }
+                ("!", ("restart", _)) => {
+                    arm.restart().await;
+                    vec![]
+                }
+                (session, _) => {
+                    let session = session.strip_suffix('>');
+                    let session = session.unwrap_or_else(|| panic!("{}: cannot read {:?}", self.name(), step.line));
+                    arm.ask(session, command).await
+                }
+            };
+            replies.push(reply);
+        }
+        replies.push(arm.rest().await);
+        replies
+    }
+
+    /// Holds what an arm replied against the script; every difference is a paragraph of the error.
+    pub fn check(&self, arm: &impl Arm, replies: &Replies) -> Result<(), String> {
+        let mut wrong = String::new();
+        for (step, actual) in self.steps.iter().zip(replies) {
+            let own = arm.is_model() && !step.simulated.is_empty();
+            let expected = if own { &step.simulated } else { &step.replies };
+            if !agree(expected, actual) {
+                let (name, line) = (arm.name(), &step.line);
+                let (expected, actual) = (expected.join("\n    "), actual.join("\n    "));
+                writeln!(wrong, "  {line}\n  expected\n    {expected}\n  {name} said\n    {actual}").expect("a string");
+            }
+        }
+        if let Some(rest) = replies.last().filter(|rest| !rest.is_empty()) {
+            writeln!(wrong, "  {} also said, and nobody read it\n    {}", arm.name(), rest.join("\n    "))
+                .expect("a string");
+        }
+        if wrong.is_empty() { Ok(()) } else { Err(format!("{}:\n{wrong}", self.path.display())) }
+    }
+
+    /// Writes the file anew with these replies.
+    pub fn update(&mut self, replies: Replies) {
+        let mut text = String::new();
+        for (step, actual) in self.steps.iter_mut().zip(replies) {
+            if !agree(&step.replies, &actual) {
+                step.replies = actual;
+            }
+            text += &step.text;
+            for (sign, lines) in [('<', &step.replies), ('=', &step.simulated)] {
+                lines.iter().for_each(|line| writeln!(text, "{sign} {line}").expect("a string"));
+            }
+        }
+        text += &self.end;
+        fs::write(&self.path, text).expect("scripts can be written");
+    }
+}
+
+fn agree(expected: &[String], actual: &[String]) -> bool {
+    expected.len() == actual.len() && expected.iter().zip(actual).all(|(e, a)| line_agrees(e, a))
+}
+
+/// Word by word; `A..B` inside an expected word stands for a number within these bounds.
+fn line_agrees(expected: &str, actual: &str) -> bool {
+    let (expected, actual): (Vec<_>, Vec<_>) = (expected.split(' ').collect(), actual.split(' ').collect());
+    let within = |expected: &str, actual: &str| {
+        let (left, right) = expected.split_once("..")?;
+        let prefix = left.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-');
+        let suffix = right.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-');
+        let low: i64 = left[prefix.len()..].parse().ok()?;
+        let high: i64 = right[..right.len() - suffix.len()].parse().ok()?;
+        let number: i64 = actual.strip_prefix(prefix)?.strip_suffix(suffix)?.parse().ok()?;
+        Some((low..=high).contains(&number))
+    };
+    let word = |(e, a): (&&str, &&str)| e == a || within(e, a).unwrap_or(false);
+    expected.len() == actual.len() && expected.iter().zip(&actual).all(word)
+}
+
+#[test]
+fn bounds_are_bounds() {
+    for (expected, actual, agrees) in [
+        ("a b", "a b", true),
+        ("a b", "a c", false),
+        (":400..500", ":437", true),
+        (":400..500", ":501", false),
+        ("ttl 9..10 of 10", "ttl 9 of 10", true),
+        ("[\"5..7\"]", "[\"6\"]", true),
+        ("-5..-3", "-4", true),
+        ("k..z", "k", false),
+        ("a", "a b", false),
+    ] {
+        assert_eq!(line_agrees(expected, actual), agrees, "{expected} against {actual}");
+    }
+}
