@@ -3,6 +3,8 @@
 //! `@ SECONDS` sets the member's clock, `> request` asks, `< answer` is what it said, `~ stream …` what its watches said.
 //! `<` and `~` lines are written by `FENCEPOST_UPDATE=1 cargo test -p sim --test etcd_model`.
 
+#![cfg(madsim)]
+
 use etcd_client::proto::*;
 use sim::service::etcd::model::{Error, Model, Renewal, WatchCreate};
 use std::{fmt::Write, fs, path::Path};

@@ -1,6 +1,8 @@
 //! The simulated Redis: its model against transcripts, its parser against anything, and the whole of it, over real sockets,
 //! against the genuine client.
 
+#![cfg(madsim)]
+
 use proptest::prelude::*;
 use protocols::client::redis::{ACQUIRE_FENCED, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE};
 use sim::service::redis::{
