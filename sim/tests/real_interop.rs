@@ -151,7 +151,7 @@ fn a_redis_py_lock_and_our_node_exclude_each_other() {
 
     // Ours excludes it, for longer than the lease lasts.
     python.args(["-c", HOLD, &port, LOCK]);
-    let mut lock = |patience: &str, name: &str| {
+    let lock = |patience: &str, name: &str| {
         let mut command = Command::new(python.get_program());
         command.args(python.get_args()).arg(patience);
         command.envs(python.get_envs().filter_map(|(k, v)| Some((k, v?))));
