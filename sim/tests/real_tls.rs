@@ -197,6 +197,14 @@ fn https_works_for_whoever_trusts_the_authority() {
     let (n1, folder) = (fleet.node("n1"), fleet.folder.path().to_owned());
     let seq = eventually("a number", SOON, || next(n1, &folder, false, "shop:1").expect("trusted")?.seq());
     assert!(next(n1, with_certificates().path(), false, "shop:2").is_err(), "a client that trusts somebody else");
+    // As the cluster's own introduction says it; curl is by OpenSSL, which looks more closely than rustls.
+    if let Some(curl) = servers::find("curl", "curl", "HTTPS with curl") {
+        let mut command = std::process::Command::new(curl);
+        command.args(["-sS", "--cacert", &fleet.folder.file("ca.pem"), &format!("https://{n1}/status")]);
+        let output = run(command);
+        assert!(output.status.success(), "{}", real_common::text(&output.stderr));
+        assert!(real_common::text(&output.stdout).contains(r#""node_id":"n1""#));
+    }
     assert_eq!(accepted(&fleet.audit(&[])), [seq]);
 }
 
