@@ -266,6 +266,9 @@ fn forged_tokens_are_refused() {
         assert!(answer.starts_with(r#"{"refused""#) && answer.lines().count() == 1, "{line}: {answer}");
         assert!(!answer.contains(&fine), "a MAC is repeated: {answer}");
     }
+    // These MACs are right otherwise: one for a token of the past is believed, and fenced.
+    let past = say(target.store, &seal("n1", 1, 0, &mac("n1", 1, 0)));
+    assert!(past.starts_with(r#"{"sealed""#) && past.contains(r#"{"fenced":{"highest":1}}"#), "{past}");
     assert_eq!(say(target.store, r#"{"state":{"resource":"sequence"}}"#), before);
     target.serves();
     target.is_unharmed();
