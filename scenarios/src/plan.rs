@@ -6,6 +6,8 @@
 pub mod json;
 mod validate;
 
+pub use validate::{OFFSET_MAX_MS, PPM_MAX};
+
 use crate::fault::{PlannedFault, Who};
 use protocols::{
     election::{self, Protocol},

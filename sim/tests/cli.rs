@@ -1,5 +1,7 @@
 //! The command line is a contract: exit codes, one sentence per mistake, JSON and nothing else.
 
+#![cfg(madsim)]
+
 use std::{
     path::PathBuf,
     process::{Command, Output},

@@ -1,5 +1,7 @@
 //! The same plan gives the same bytes: in one process, on parallel threads, in a fresh process, whatever else runs.
 
+#![cfg(madsim)]
+
 mod common;
 
 use common::{named, pairs, plan, run, run_with_history};

@@ -1,4 +1,5 @@
 //! What protocol code may rely on in an `Env`: one suite, and two worlds to run it in, tokio's and the simulated one.
+#![cfg(madsim)]
 
 use protocols::{
     client::Endpoint,

@@ -3,6 +3,8 @@
 //! `the_client_sees_etcd` writes down what the client sees; `FENCEPOST_ETCD=127.0.0.1:PORT` runs the same calls against a
 //! real etcd with an empty store instead, and must give the same text.
 
+#![cfg(madsim)]
+
 use etcd_client::{
     Client, Compare, CompareOp, DeleteOptions, Error, EventType, GetOptions, GetResponse, LeaseGrantOptions,
     LeaseTimeToLiveOptions, PutOptions, SortOrder, SortTarget, Txn, TxnOp, TxnOpResponse, WatchOptions,

@@ -3,6 +3,8 @@
 //! `@ SECONDS` sets the member's clock, `> request` asks, `< answer` is what it said, `~ stream …` what its watches said.
 //! `<` and `~` lines are written by `FENCEPOST_UPDATE=1 cargo test -p sim --test etcd_model`.
 
+#![cfg(madsim)]
+
 mod texts;
 
 use etcd_client::proto::*;

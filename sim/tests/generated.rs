@@ -1,6 +1,8 @@
 //! Property: whatever the protocol, the faults and the clocks, with fencing on no tokened leader's past takes effect.
 //! Shrinking works on the plan; a failure prints the smallest one, ready for `fencepost replay`.
 
+#![cfg(madsim)]
+
 mod common;
 
 use common::run;

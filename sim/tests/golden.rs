@@ -3,6 +3,8 @@
 //! A history names what happened at the protocol's boundary, and should survive a new version of a dependency; the trace's
 //! hash need not. Client requests that went well are left out: they are many, and say nothing.
 
+#![cfg(madsim)]
+
 mod common;
 
 use common::{golden, named, pairs, root, run_with_history};

@@ -1,6 +1,8 @@
 //! The rules of the house, as ordinary tests: what breaks replay, what breaks the architecture, and what makes code hard to
 //! read does not get in.
 
+#![cfg(madsim)]
+
 use std::{
     fs,
     path::{Path, PathBuf},

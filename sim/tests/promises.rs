@@ -1,5 +1,7 @@
 //! What each protocol promises under each scenario is kept, with fencing and without, and no run is vacuous.
 
+#![cfg(madsim)]
+
 mod common;
 
 use common::{named, run};

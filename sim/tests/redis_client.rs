@@ -1,6 +1,8 @@
 //! The adapter over the genuine `redis` crate against the simulated server, over real sockets: this build is for the
 //! simulation, but outside of one tokio is tokio.
 
+#![cfg(madsim)]
+
 use protocols::{
     client::{
         self, Endpoint, Service,

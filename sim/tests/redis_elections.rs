@@ -1,6 +1,8 @@
 //! The Redis elections against the model in a world of a page: three candidates, one server, late and lost messages,
 //! pauses. It is much less than the simulation, and asks one thing of it: do the *leases* of two nodes ever overlap?
 
+#![cfg(madsim)]
+
 use protocols::{
     client::{
         self,

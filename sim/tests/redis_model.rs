@@ -1,6 +1,8 @@
 //! The simulated Redis: its model against transcripts, its parser against anything, and the whole of it, over real sockets,
 //! against the genuine client.
 
+#![cfg(madsim)]
+
 mod texts;
 
 use proptest::prelude::*;

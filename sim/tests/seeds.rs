@@ -1,5 +1,7 @@
 //! Regressions: every plan under `seeds/`, with what it must come to and the story of why it is there.
 
+#![cfg(madsim)]
+
 mod common;
 
 use common::{root, run};

@@ -156,7 +156,10 @@ impl Wrap for Secure {
         Box::pin(async move {
             let name = self.name.as_ref().unwrap_or(&to.host).clone();
             let name = ServerName::try_from(name).map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e))?;
-            Ok(Box::new(self.connector.connect(name, stream).await?) as Stream)
+            let connected = self.connector.connect(name, stream).await;
+            // Otherwise a node whose certificates are wrong would only ever be a candidate, and not say why.
+            let complain = |e: &io::Error| tracing::warn!("no TLS with {}:{}: {e}", to.host, to.port);
+            Ok(Box::new(connected.inspect_err(complain)?) as Stream)
         })
     }
 }

@@ -14,9 +14,9 @@ use protocols::{
 use std::collections::BTreeSet;
 
 /// Furthest that a wall clock may be off: a year, milliseconds.
-const OFFSET_MAX_MS: u64 = 366 * 24 * 3600 * 1000;
+pub const OFFSET_MAX_MS: u64 = 366 * 24 * 3600 * 1000;
 /// A clock may run at half to one and a half of true time, parts per million.
-const PPM_MAX: u64 = 500_000;
+pub const PPM_MAX: u64 = 500_000;
 const CANDIDATES_MAX: usize = 64;
 const CLIENTS_MAX: u16 = 1000;
 const RATE_MAX: u64 = 1_000_000;

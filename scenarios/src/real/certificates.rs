@@ -1,6 +1,9 @@
 //! Certificates for a cluster of one machine's own: an authority that nobody else trusts, and one certificate for all.
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, KeyUsagePurpose};
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
+};
 use std::path::Path;
 
 /// The authority's certificate.
@@ -24,6 +27,7 @@ pub fn write(folder: &Path) -> Result<(), String> {
 
 fn make() -> Result<(String, String, String), rcgen::Error> {
     let mut authority = CertificateParams::new(Vec::new())?;
+    authority.distinguished_name = called("Fencepost authority of one cluster");
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     authority.key_usages = vec![KeyUsagePurpose::KeyCertSign];
     let authority_key = KeyPair::generate()?;
@@ -31,6 +35,16 @@ fn make() -> Result<(String, String, String), rcgen::Error> {
     let issuer = Issuer::new(authority, authority_key);
     let key = KeyPair::generate()?;
     let names = ["localhost", "127.0.0.1"].map(str::to_owned).to_vec();
-    let certificate = CertificateParams::new(names)?.signed_by(&key, &issuer)?;
+    let mut certificate = CertificateParams::new(names)?;
+    // Not the authority's: OpenSSL takes a certificate whose issuer is called as it is for one that signed itself.
+    certificate.distinguished_name = called("Fencepost process");
+    certificate.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+    let certificate = certificate.signed_by(&key, &issuer)?;
     Ok((authority_certificate.pem(), certificate.pem(), key.serialize_pem()))
+}
+
+fn called(name: &str) -> DistinguishedName {
+    let mut distinguished = DistinguishedName::new();
+    distinguished.push(DnType::CommonName, name);
+    distinguished
 }

@@ -1,6 +1,6 @@
 //! Stories on real processes: clusters on loopback, proxies between their members, and what goes wrong with them.
 
-mod certificates;
+pub mod certificates;
 pub mod cluster;
 pub mod control;
 pub mod director;

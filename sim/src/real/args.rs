@@ -63,7 +63,7 @@ pub struct NodeArgs {
     #[arg(long, value_parser = backend, default_value = "etcd", value_name = "B")]
     pub backend: &'static Protocol,
     /// Where this node answers over HTTP
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, value_parser = socket, value_name = "HOST:PORT")]
     pub listen: SocketAddr,
     /// Every member with its HTTP address, this node too, in the same order everywhere
     #[arg(long, value_delimiter = ',', required = true, value_name = "NAME=HOST:PORT,…")]
@@ -125,7 +125,7 @@ pub struct NodeArgs {
 #[derive(ClapArgs, Debug)]
 pub struct StoreArgs {
     /// Where it listens
-    #[arg(long, default_value = "127.0.0.1:7000", value_name = "HOST:PORT")]
+    #[arg(long, value_parser = socket, default_value = "127.0.0.1:7000", value_name = "HOST:PORT")]
     pub listen: SocketAddr,
     #[command(flatten)]
     pub keep: KeepArgs,
@@ -206,7 +206,7 @@ pub struct ClusterArgs {
     #[arg(long, value_parser = backend, default_value = "etcd", value_name = "B")]
     pub backend: &'static Protocol,
     /// Nodes
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=64), value_name = "N")]
+    #[arg(long, default_value_t = 3, value_parser = nodes, value_name = "N")]
     pub nodes: u16,
     /// Time to live of the lease to ask for
     #[arg(long, value_parser = parse::duration_ms, default_value = "3s", value_name = "D")]
@@ -342,6 +342,15 @@ fn point(text: &str) -> Result<At, String> {
         "lease_checked" => Ok(At(Some(Point::LeaseChecked))),
         _ => Err(format!("`{text}` is no place to pause at; there are lease_checked and now")),
     }
+}
+
+fn socket(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| format!("`{text}` is no address to listen on; write it as 127.0.0.1:7000 or [::1]:7000"))
+}
+
+fn nodes(text: &str) -> Result<u16, String> {
+    let number = text.parse().ok().filter(|n| (1..=64).contains(n));
+    number.ok_or_else(|| format!("`{text}` must be a number of nodes, 1 to 64"))
 }
 
 fn positive(text: &str) -> Result<f64, String> {

@@ -5,10 +5,15 @@ use super::{
     asked_to_end, block_on, table,
 };
 use crate::terminal::{exit::Stop, output::Show, parse};
+use protocols::real::{
+    store::postgres,
+    tls::{Files, Tls},
+};
 use scenarios::{
     Params,
     plan::Plan,
     real::{
+        certificates::AUTHORITY,
         cluster::Spec,
         control::{self, Card},
         director::{Director, resolve_address},
@@ -45,8 +50,9 @@ pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
         let (orders, to_director) = mpsc::unbounded_channel();
         tokio::spawn(control::serve(card.1, card.0.secret.clone(), orders));
         director.begin(false).map_err(Stop::harness)?;
-        table::introduce(&card.0, director.folder());
-        let table = tokio::spawn(table::show(card.0, show));
+        let tls = certificates(&args.world, director.folder())?;
+        table::introduce(&card.0, director.folder(), tls.is_some());
+        let table = tokio::spawn(table::show(card.0, tls, show));
         let obeyed = director.obey(to_director, end).await;
         table.abort();
         show.banner("ending: the leader resigns, then store and service stop");
@@ -56,6 +62,13 @@ pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
         let _ = std::fs::remove_file(file);
         obeyed.map(|()| 0).map_err(Stop::harness)
     })
+}
+
+/// How the nodes are looked at: by TLS if they speak it.
+fn certificates(world: &WorldArgs, folder: &Path) -> Result<Option<Tls>, Stop> {
+    let authority = world.tls.then(|| folder.join(AUTHORITY));
+    let files = authority.map(|file| Files { authority: Some(file), ..Files::default() });
+    files.map(|f| f.load()).transpose().map_err(Stop::harness)
 }
 
 async fn publish(director: &Director) -> Result<(Card, TcpListener), Stop> {
@@ -71,6 +84,10 @@ async fn publish(director: &Director) -> Result<(Card, TcpListener), Stop> {
 /// What the cluster is made of.
 pub fn spec(world: &WorldArgs, plan: Plan, folder: PathBuf) -> Result<Spec, Stop> {
     let program = std::env::current_exe().map_err(|e| Stop::harness(format!("cannot find this program: {e}")))?;
+    if let Some(url) = &world.postgres {
+        // Before it gets onto the store's command line, where everybody would see a password in it.
+        postgres::Settings::from_env(url, None).map_err(Stop::usage)?;
+    }
     let service = world.service.as_deref().map(resolve_address).transpose().map_err(Stop::usage)?;
     Ok(Spec { program, folder, plan: Arc::new(plan), service, postgres: world.postgres.clone(), tls: world.tls })
 }

@@ -18,14 +18,17 @@ use protocols::{
     types::MILLISECOND,
 };
 use rustls_pki_types::ServerName;
+use scenarios::plan::LONGEST_MS;
 use std::{
     collections::hash_map::RandomState,
     hash::{BuildHasher, Hasher},
     sync::Arc,
 };
 
-/// Longest lease, milliseconds: a day, as in plans.
-const LEASE_MAX_MS: u64 = scenarios::plan::LONGEST_MS;
+/// Furthest that a wall clock is off, milliseconds, as in plans.
+const OFFSET_MAX_MS: u64 = scenarios::plan::OFFSET_MAX_MS;
+/// Furthest that a clock's rate is off, parts per million, as in plans.
+const PPM_MAX: u64 = scenarios::plan::PPM_MAX;
 
 /// Runs a node until it is asked to end.
 pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
@@ -46,6 +49,7 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
             .map_err(|e| Stop::usage(format!("cannot write {}: {e}", file.display())))?,
         None => Log::off(),
     };
+    clocks(args)?;
     let entropy = RandomState::new().build_hasher().finish();
     block_on(async {
         let end = asked_to_end()?;
@@ -70,7 +74,7 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
             directory: directory.clone(),
             protocol: args.backend,
             timings,
-            tick: args.tick.max(1) * MILLISECOND,
+            tick: bounded("--tick", args.tick)?,
             // Terms of two lives differ, so that one is never taken for the other; the token tells them apart anyhow.
             starts: args.starts.unwrap_or((entropy >> 32) as u32) & 0x7fff,
             service: endpoint(&args.service)?,
@@ -134,11 +138,26 @@ fn peers(args: &NodeArgs) -> Result<(Vec<String>, Vec<String>), Stop> {
     if !names.contains(&args.id) {
         return Err(Stop::usage(format!("--id {} is not among the peers: {}", args.id, names.join(", "))));
     }
+    let (service, store) = (args.backend.service.name(), scenarios::plan::STORE);
+    if let Some(taken) = names.iter().find(|n| [service, store].contains(&n.as_str())) {
+        return Err(Stop::usage(format!("a peer may not be called `{taken}`: histories call the {taken} so")));
+    }
     match &args.others[..] {
-        [] => names.extend([args.backend.service.name(), scenarios::plan::STORE].map(str::to_owned)),
+        [] => names.extend([service, store].map(str::to_owned)),
         others => names.extend(others.iter().cloned()),
     }
     Ok((names, addresses))
+}
+
+/// Clocks as plans may have them: beyond, a clock would stand still, run backwards, or leave the calendar.
+fn clocks(args: &NodeArgs) -> Result<(), Stop> {
+    if args.clock_skew.unsigned_abs() > OFFSET_MAX_MS {
+        return Err(Stop::usage(format!("--clock-skew must be within {OFFSET_MAX_MS} ms, a year, either way")));
+    }
+    if args.clock_drift.unsigned_abs() > PPM_MAX {
+        return Err(Stop::usage(format!("--clock-drift must be within {PPM_MAX} ppm either way")));
+    }
+    Ok(())
 }
 
 fn endpoint(text: &str) -> Result<Endpoint, Stop> {
@@ -151,11 +170,15 @@ fn endpoint(text: &str) -> Result<Endpoint, Stop> {
     Ok(Endpoint { host: host.to_owned(), port: port.parse().map_err(|_| wrong())? })
 }
 
+/// A duration in nanoseconds that is neither nothing nor longer than in plans.
+fn bounded(option: &str, ms: u64) -> Result<u64, Stop> {
+    let fits = (1..=LONGEST_MS).contains(&ms);
+    fits.then_some(ms * MILLISECOND).ok_or_else(|| Stop::usage(format!("{option} must be between 1ms and a day")))
+}
+
 fn timings(protocol: &Protocol, args: &NodeArgs) -> Result<Timings, Stop> {
-    let lease_ttl = args.lease_ttl.map_or(protocol.default_lease_ttl, |ms| ms.min(LEASE_MAX_MS + 1) * MILLISECOND);
-    if !(MILLISECOND..=LEASE_MAX_MS * MILLISECOND).contains(&lease_ttl) {
-        return Err(Stop::usage("--lease-ttl must be between 1ms and a day"));
-    }
+    let lease_ttl = args.lease_ttl.map(|ms| bounded("--lease-ttl", ms)).transpose()?;
+    let lease_ttl = lease_ttl.unwrap_or(protocol.default_lease_ttl);
     let granted = (protocol.granted_ttl)(lease_ttl);
     let renew_interval =
         args.renew_interval.map_or_else(|| (protocol.renew_interval)(granted), |ms| ms.saturating_mul(MILLISECOND));
@@ -166,5 +189,5 @@ fn timings(protocol: &Protocol, args: &NodeArgs) -> Result<Timings, Stop> {
         )));
     }
     let timeout_ms = args.request_timeout.unwrap_or((lease_ttl / MILLISECOND / 3).clamp(1, 1_000));
-    Ok(Timings { lease_ttl, renew_interval, request_timeout: timeout_ms.saturating_mul(MILLISECOND) })
+    Ok(Timings { lease_ttl, renew_interval, request_timeout: bounded("--request-timeout", timeout_ms)? })
 }

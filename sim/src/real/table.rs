@@ -1,7 +1,8 @@
 //! How a running cluster is, as a table that is drawn again when something changes.
 
 use crate::terminal::output::{Show, print};
-use scenarios::real::control::Card;
+use protocols::real::tls::Tls;
+use scenarios::real::{certificates::AUTHORITY, control::Card};
 use serde::Deserialize;
 use std::{
     fmt::Write as _,
@@ -11,7 +12,7 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::TcpStream,
 };
 
@@ -30,12 +31,19 @@ struct Status {
 }
 
 /// Says what there is and what can be done with it.
-pub fn introduce(card: &Card, folder: &Path) {
+pub fn introduce(card: &Card, folder: &Path, tls: bool) {
     let mut text = String::from("A cluster of real processes on this machine. Ctrl-C ends it.\n\n");
     let first = card.nodes.first().map_or_else(String::new, |(_, address)| address.to_string());
     // Writing to a String cannot fail.
     let _ = writeln!(text, "  service {}   store {}   files in {}", card.service, card.store, folder.display());
-    let _ = writeln!(text, "  a number:    curl -s -X POST http://{first}/next");
+    let _ = match tls {
+        false => writeln!(text, "  a number:    curl -s -X POST http://{first}/next"),
+        true => writeln!(
+            text,
+            "  a number:    curl -s --cacert {} -X POST https://{first}/next",
+            folder.join(AUTHORITY).display()
+        ),
+    };
     let _ = writeln!(
         text,
         "  break it:    cargo real chaos kill-leader | partition-leader | gc-pause-leader | resign-leader"
@@ -49,13 +57,13 @@ pub fn introduce(card: &Card, folder: &Path) {
 }
 
 /// Looks at the nodes for ever. On a terminal the table stays in its place; elsewhere a line tells each change.
-pub async fn show(card: Card, show: Show) {
+pub async fn show(card: Card, tls: Option<Tls>, show: Show) {
     let terminal = std::io::stdout().is_terminal();
     let (mut drawn, mut last) = (false, Vec::new());
     loop {
         let mut rows = Vec::new();
         for (name, address) in &card.nodes {
-            rows.push((name.clone(), *address, ask(*address).await));
+            rows.push((name.clone(), *address, ask(*address, tls.as_ref()).await));
         }
         if terminal {
             let up = if drawn { format!("\x1b[{}A", rows.len() + 1) } else { String::new() };
@@ -116,14 +124,24 @@ fn word(status: Option<&Status>) -> String {
     }
 }
 
-async fn ask(address: SocketAddr) -> Option<Status> {
+async fn ask(address: SocketAddr, tls: Option<&Tls>) -> Option<Status> {
     let asked = async {
-        let mut stream = TcpStream::connect(address).await?;
-        stream.write_all(b"GET /status HTTP/1.1\r\nhost: node\r\nconnection: close\r\n\r\n").await?;
-        let mut answer = String::new();
-        stream.take(8192).read_to_string(&mut answer).await?;
-        Ok::<String, std::io::Error>(answer)
+        let stream = TcpStream::connect(address).await?;
+        match tls {
+            None => read(stream).await,
+            Some(tls) => {
+                let connector = tls.connector("").map_err(std::io::Error::other)?;
+                read(connector.connect(address.ip().into(), stream).await?).await
+            }
+        }
     };
     let answer = tokio::time::timeout(ANSWER_WITHIN, asked).await.ok()?.ok()?;
     serde_json::from_str(answer.split_once("\r\n\r\n")?.1).ok()
+}
+
+async fn read(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> std::io::Result<String> {
+    stream.write_all(b"GET /status HTTP/1.1\r\nhost: node\r\nconnection: close\r\n\r\n").await?;
+    let mut answer = String::new();
+    stream.take(8192).read_to_string(&mut answer).await?;
+    Ok(answer)
 }

@@ -8,6 +8,7 @@
 //!
 //! `FENCEPOST_SERVERS` says what to do about a server that this machine does not have (see `servers`);
 //! `FENCEPOST_CONFORMANCE_CASES` asks for more generated sequences and `FENCEPOST_CONFORMANCE_SEED` for others.
+#![cfg(madsim)]
 
 mod etcd;
 mod etcd_expiry;

@@ -32,6 +32,8 @@ use tokio::sync::{mpsc::UnboundedSender, watch};
 /// The header in which a client names its request, `client:number`, the same on every retry and at every node: then a
 /// retry after an unknown outcome never takes a second number. Without it every request is a new one.
 pub const REQUEST_HEADER: &str = "fencepost-request";
+/// A node asks under its own name with this behind it for clients that name no request.
+const UNNAMED: &str = ".http";
 /// How long a request waits for the store, milliseconds.
 const PATIENCE: Duration = Duration::from_millis(2_000);
 /// Numbers of requests are below this; above, they would overflow in the store.
@@ -167,19 +169,31 @@ fn not_leader(api: &Api, leader: Option<NodeId>) -> Response {
     (StatusCode::CONFLICT, Json(body)).into_response()
 }
 
+/// Is it a name of the fleet's own? Who went by a node's name would answer for it, what is meant for who went by the
+/// store's would be sent there, and who went by `NODE.http` could be handed what a nameless client was.
+fn is_ours(api: &Api, client: &str) -> bool {
+    let nodes = api.addresses.len();
+    let own = client.strip_suffix(UNNAMED).unwrap_or(client);
+    // After the nodes come the service and the store.
+    api.directory.member(client).is_some_and(|n| n.index() < nodes + 2)
+        || api.directory.member(own).is_some_and(|n| n.index() < nodes)
+}
+
 /// Whose request it is. What the client does not name is this node's own, and a new one.
 fn request_id(api: &Api, headers: &HeaderMap) -> Result<RequestId, &'static str> {
     const WRONG: &str = "the header fencepost-request must be client:number, the client's name up to 64 letters, digits, \
                          `-`, `_` or `.`, and the number between 1 and 2^62";
     let Some(text) = headers.get(REQUEST_HEADER) else {
-        let client = api.directory.number(&format!("{}.http", api.name));
+        let client = api.directory.number(&format!("{}{UNNAMED}", api.name));
         return Ok(RequestId { client, number: api.unnamed.fetch_add(1, Ordering::Relaxed) });
     };
     let (client, number) = text.to_str().ok().and_then(|t| t.rsplit_once(':')).ok_or(WRONG)?;
     let number = number.parse().ok().filter(|n| (1..NUMBER_MAX).contains(n)).ok_or(WRONG)?;
-    // A client that goes by a member's name would answer for it.
-    if !is_name(client) || api.directory.member(client).is_some_and(|n| n.index() < api.addresses.len()) {
+    if !is_name(client) {
         return Err(WRONG);
+    }
+    if is_ours(api, client) {
+        return Err("a client may not call itself what a node, the service or the store is called, or NODE.http");
     }
     Ok(RequestId { client: api.directory.number(client), number })
 }

@@ -1,0 +1,284 @@
+//! The command line of real mode: wrong arguments and input end in one sentence and the right exit code, and processes
+//! come and go as operators expect.
+
+#![cfg(real_mode)]
+
+mod real_common;
+
+use real_common::{
+    Folder, SOON, eventually, fencepost,
+    fleet::{Fleet, accepted},
+    free_address, http, program, run, servers, text,
+};
+use std::{
+    net::TcpListener,
+    process::Output,
+    time::{Duration, Instant},
+};
+
+/// Asserts that a command was refused with `code`, in one sentence that has `word` in it.
+fn refused(shown: &str, output: &Output, code: i32, word: &str) {
+    let (errors, code_was) = (text(&output.stderr), output.status.code());
+    assert_eq!(code_was, Some(code), "{shown}: {errors}");
+    assert!(output.stdout.is_empty(), "{shown}: {}", text(&output.stdout));
+    let lines: Vec<_> = errors.lines().collect();
+    assert!(lines.len() == 1 && lines[0].starts_with("fencepost: "), "{shown}: {errors}");
+    assert!(lines[0].contains(word), "{shown}: `{word}` is not in: {errors}");
+    assert!(!errors.contains("panicked") && !errors.contains("backtrace"), "{shown}: {errors}");
+}
+
+/// Runs each line's command, its words split at blanks, `%` standing for the folder, and asserts that it is refused.
+fn all_refused(folder: &Folder, common: &str, cases: &[(&str, i32, &str)]) {
+    for (line, code, word) in cases {
+        let line = format!("{common} {line}").replace('%', &folder.file(""));
+        refused(&line, &fencepost(line.split_whitespace()), *code, word);
+    }
+}
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("short.key", "short\n");
+    folder.write("good.key", "a key of more than sixteen bytes\n");
+    folder.write("garbage", (0..=255).cycle().skip(128).take(100_000).collect::<Vec<u8>>());
+    folder
+}
+
+#[test]
+fn a_store_says_what_is_wrong_with_its_arguments() {
+    let folder = folder();
+    let cases = [
+        ("--data %a", 64, "token key"),
+        ("--data %a --token-key %short.key", 64, "too short; it needs at least 16"),
+        ("--data %a --token-key %missing.key", 64, "missing.key cannot be read"),
+        ("--data %a --token-key %good.key --insecure", 64, "exclude each other"),
+        ("--token-key %good.key", 64, "--data FILE or --postgres URL"),
+        ("--token-key %good.key --data %a --postgres postgresql://u@h/x", 64, "cannot be used with"),
+        ("--token-key %good.key --data %garbage", 70, "garbage cannot be opened"),
+        ("--token-key %good.key --data %no-folder/a", 70, "cannot be opened"),
+        ("--token-key %good.key --postgres postgresql://u:hunter2@h/x", 64, "PGPASSWORD"),
+        ("--token-key %good.key --postgres nonsense", 64, "no PostgreSQL URL"),
+        ("--token-key %good.key --postgres postgresql://u@127.0.0.1:1/x", 70, "PostgreSQL"),
+        ("--token-key %good.key --postgres postgresql://u@h/x?sslmode=require", 64, "whose certificates to trust"),
+        ("--token-key %good.key --data %a --listen nonsense", 64, "`nonsense` is no address"),
+        ("--token-key %good.key --data %a --listen 127.0.0.1:99999", 64, "`127.0.0.1:99999` is no address"),
+        ("--token-key %good.key --data %a --tls-cert %good.key", 64, "belong together"),
+        ("--token-key %good.key --data %a --tls-cert %good.key --tls-key %good.key", 64, "good.key"),
+        ("--token-key %good.key --data %a --tls-mutual", 64, "mutual TLS"),
+        ("--token-key %good.key --data %a --fencing maybe", 64, "`maybe` is neither"),
+        ("--token-key %good.key --data %a --nonsense", 64, "--nonsense"),
+    ];
+    all_refused(&folder, "store", &cases);
+    assert!(!folder.path().join("a").exists(), "a store that is refused leaves nothing behind");
+}
+
+#[test]
+fn a_node_says_what_is_wrong_with_its_arguments() {
+    let folder = folder();
+    let most = "node --listen 127.0.0.1:1 --store 127.0.0.1:1 --token-key %good.key";
+    let cases = [
+        ("--service 127.0.0.1:1 --id n3 --peers n1=h:1,n2=h:2", "--id n3 is not among the peers: n1, n2"),
+        ("--service 127.0.0.1:1 --id n1 --peers n1=h:1,n1=h:2", "two peers are called `n1`"),
+        ("--service 127.0.0.1:1 --id n1 --peers n1", "`n1` is no peer"),
+        ("--service 127.0.0.1:1 --id n1 --peers n1=h", "`n1=h` is no peer"),
+        ("--service 127.0.0.1:1 --id a/b --peers a/b=h:1", "`a/b=h:1` is no peer"),
+        ("--service 127.0.0.1:1 --id etcd --peers etcd=h:1", "may not be called `etcd`"),
+        ("--service 127.0.0.1:1 --id store --peers store=h:1", "may not be called `store`"),
+        ("--id n1 --peers n1=h:1", "--service"),
+        ("--service nonsense --id n1 --peers n1=h:1", "`nonsense` is no HOST:PORT"),
+        ("--service h:99999 --id n1 --peers n1=h:1", "`h:99999` is no HOST:PORT"),
+        ("--service redis://h:1 --id n1 --peers n1=h:1", "is no HOST:PORT"),
+    ];
+    all_refused(&folder, most, &cases.map(|(line, word)| (line, 64, word)));
+    let most = "node --id n1 --peers n1=h:1 --service h:1 --store h:1 --listen 127.0.0.1:1";
+    let cases = [
+        ("", "token key"),
+        ("--token-key %short.key", "too short"),
+        ("--token-key %good.key --backend consul", "there is no protocol `consul`; there are"),
+        ("--token-key %good.key --lease-ttl=-3s", "`-3s` is negative"),
+        ("--token-key %good.key --lease-ttl 3", "`3` is no duration"),
+        ("--token-key %good.key --lease-ttl 0s", "--lease-ttl must be between 1ms and a day"),
+        ("--token-key %good.key --lease-ttl 1441m", "--lease-ttl must be between 1ms and a day"),
+        ("--token-key %good.key --lease-ttl 3s --renew-interval 3s", "below the lease, which is 3000 ms"),
+        ("--token-key %good.key --renew-interval 0s", "--renew-interval must be above 0"),
+        ("--token-key %good.key --request-timeout 0s", "--request-timeout must be between 1ms and a day"),
+        ("--token-key %good.key --tick 0s", "--tick must be between 1ms and a day"),
+        ("--token-key %good.key --clock-skew=-9223372036854775808", "--clock-skew must be within"),
+        ("--token-key %good.key --clock-drift=-1000000", "--clock-drift must be within 500000 ppm"),
+        ("--token-key %good.key --election-timeout 1s", "--election-timeout is for protocols"),
+        ("--token-key %good.key --service-tls", "authority"),
+        ("--token-key %good.key --store-tls", "authority"),
+        ("--token-key %good.key --history %no-folder/x", "cannot write"),
+    ];
+    all_refused(&folder, most, &cases.map(|(line, word)| (line, 64, word)));
+}
+
+#[test]
+fn a_port_in_use_is_named() {
+    let folder = folder();
+    let taken = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+    let port = taken.local_addr().expect("it has an address").port();
+    let store = format!("store --data %a --token-key %good.key --listen 127.0.0.1:{port}");
+    let node = format!(
+        "node --id n1 --peers n1=h:1 --service h:1 --store h:1 --token-key %good.key --listen 127.0.0.1:{port}"
+    );
+    let word = format!("cannot listen on 127.0.0.1:{port}");
+    all_refused(&folder, "", &[(&store, 64, &word), (&node, 64, &word)]);
+}
+
+#[test]
+fn audit_and_check_say_what_is_wrong_with_a_file() {
+    let folder = folder();
+    let cases = [
+        ("audit", 64, "--data FILE or --postgres URL"),
+        ("audit --data %missing", 64, "there is no store at"),
+        ("audit --data %garbage", 70, "garbage cannot be opened"),
+        ("audit --postgres postgresql://u:hunter2@h/x", 64, "PGPASSWORD"),
+        ("check %missing", 64, "cannot read"),
+        ("check %garbage", 64, "line 1"),
+    ];
+    all_refused(&folder, "", &cases);
+}
+
+#[test]
+fn a_cluster_and_its_chaos_say_what_is_wrong() {
+    let folder = folder();
+    for (name, card) in [
+        ("half", r#"{"control":"#),
+        ("empty", "{}"),
+        ("gone", r#"{"control":"127.0.0.1:1","secret":"x","nodes":[],"store":"127.0.0.1:1","service":"127.0.0.1:1"}"#),
+    ] {
+        std::fs::create_dir(folder.path().join(name)).expect("folders can be made");
+        folder.write(&format!("{name}/cluster.json"), card);
+    }
+    folder.write("empty.json", "{}");
+    folder.write("garbage.json", [0xff; 100]);
+    let cases = [
+        ("cluster --dir %c --nodes 0", 64, "`0` must be a number of nodes"),
+        ("cluster --dir %c --nodes 65", 64, "`65` must be a number of nodes"),
+        ("cluster --dir %c --lease-ttl 0s", 64, "lease_ttl_ms is 0"),
+        ("cluster --dir %c --backend consul", 64, "there is no protocol `consul`"),
+        ("cluster --dir %c --service nonsense", 64, "`nonsense` is no HOST:PORT"),
+        ("cluster --dir %c --postgres postgresql://u:hunter2@h/x", 64, "PGPASSWORD"),
+        ("cluster --dir %half", 64, "give another --dir"),
+        ("chaos kill-leader --dir %nowhere", 64, "no cluster runs in"),
+        ("chaos kill-leader --dir %half", 64, "no cluster runs in"),
+        ("chaos resign-leader --dir %empty", 64, "no cluster runs in"),
+        ("chaos resign-leader --dir %gone", 70, "the cluster cannot be reached"),
+        ("chaos gc-pause-leader --ms 0", 64, "`0` must be a number above 0"),
+        ("chaos partition-leader --secs=-1", 64, "`-1` must be a number above 0"),
+        ("chaos run no-such --dir %c", 64, "there is no scenario `no-such`"),
+        ("chaos run %missing.json --dir %c", 64, "cannot read"),
+        ("chaos run %empty.json --dir %c", 64, "the plan is wrong"),
+        ("chaos run %garbage.json --dir %c", 64, "cannot read"),
+        ("chaos run steady --dir %c --postgres postgresql://u:hunter2@h/x", 64, "PGPASSWORD"),
+    ];
+    all_refused(&folder, "", &cases);
+}
+
+/// Real clocks cannot be set without taking the machine's away from everybody else.
+#[test]
+fn a_plan_with_clock_faults_is_for_the_simulation() {
+    let folder = folder();
+    let Some(redis) = servers::redis(&folder, "a plan that real mode cannot play", false) else { return };
+    let compiled = scenarios::scenario::find("steady").expect("a scenario").compile(
+        &scenarios::Params::default(),
+        protocols::election::find("redis-fenced").expect("a protocol"),
+        1,
+    );
+    let mut plan = compiled.expect("the default parameters make sense");
+    let fault = r#"{"when":{"at":{"ms":1000.0}},"what":{"clock-step":{"node":"n1","by_ms":500}}}"#;
+    plan.faults.push(serde_json::from_str(fault).expect("a fault as plans have it"));
+    let file = folder.write("plan.json", plan.to_json_pretty());
+    let (dir, service) = (folder.file("c"), redis.address.to_string());
+    let output = fencepost(["chaos", "run", &file, "--dir", &dir, "--service", &service]);
+    assert_eq!(output.status.code(), Some(64), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("for the simulation"), "{}", text(&output.stderr));
+}
+
+/// The lease would last a minute: only a leader that hands over is succeeded soon.
+#[test]
+fn a_leader_that_is_asked_to_end_hands_over_first() {
+    let folder = Folder::new();
+    let Some(etcd) = servers::etcd(&folder, "a graceful end", false) else { return };
+    let mut fleet = Fleet::new(folder);
+    fleet.start_store(&[]);
+    fleet.tell_nodes(&["--lease-ttl", "60s"]);
+    fleet.start_nodes(2, "etcd", etcd.address);
+    let leader = fleet.leader();
+    let mut numbers: Vec<u64> = (1..=5).map(|n| fleet.number(&format!("shop:{n}"))).collect();
+    let asked = Instant::now();
+    let mut gone = fleet.nodes.remove(&leader).expect("it leads");
+    assert_eq!(gone.process.end().code(), Some(0), "{}", gone.process.log());
+    let successor = fleet.leader();
+    assert!(asked.elapsed() < Duration::from_secs(10), "after {:?}", asked.elapsed());
+    assert_ne!(successor, leader);
+    assert!(gone.process.log().contains("resigning"), "{}", gone.process.log());
+    numbers.extend((6..=10).map(|n| fleet.number(&format!("shop:{n}"))));
+    assert_eq!(accepted(&fleet.audit(&[])), numbers);
+}
+
+#[test]
+fn a_store_that_was_killed_starts_again_with_what_it_had() {
+    let folder = Folder::new();
+    let Some(redis) = servers::redis(&folder, "a store that is killed", false) else { return };
+    let mut fleet = Fleet::new(folder);
+    fleet.start_store(&[]);
+    fleet.start_nodes(2, "redis", redis.address);
+    let mut numbers = Vec::new();
+    for life in 0..3 {
+        numbers.extend((1..=20).map(|n| fleet.number(&format!("life{life}:{n}"))));
+        fleet.store().process.kill();
+        // A node without its store answers, and hands out nothing.
+        let leader = fleet.leader();
+        let answer = http::next(fleet.node(&leader), &format!("dark{life}:1")).expect("an answer");
+        assert!(answer.status == 504 || answer.status == 503 || answer.status == 409, "{answer:?}");
+        fleet.restart_store();
+        // The same request, now that there is a store: it takes effect once.
+        numbers.push(fleet.number(&format!("dark{life}:1")));
+        assert_eq!(fleet.number(&format!("life{life}:20")), numbers[numbers.len() - 2]);
+    }
+    let audit = fleet.audit(&[]);
+    assert_eq!(accepted(&audit), numbers);
+    assert!(numbers.windows(2).all(|w| w[0] < w[1]), "{numbers:?}");
+}
+
+#[test]
+fn the_audit_of_a_store_that_runs_is_refused() {
+    let mut fleet = Fleet::new(Folder::new());
+    fleet.start_store(&[]);
+    let data = fleet.folder.file("store.redb");
+    let output = fencepost(["audit", "--data", &data]);
+    refused("audit", &output, 70, "store.redb");
+    assert_eq!(fleet.store().process.end().code(), Some(0));
+    let output = fencepost(["audit", "--data", &data]);
+    assert!(output.status.success() && output.stdout.is_empty(), "nothing was decided");
+}
+
+#[test]
+fn help_is_help_and_nothing_is_started_without_a_command() {
+    for command in ["node", "store", "audit", "check", "cluster", "chaos"] {
+        let output = fencepost([command, "--help"]);
+        assert_eq!(output.status.code(), Some(0));
+        assert!(text(&output.stdout).contains("Usage") && output.stderr.is_empty());
+    }
+    let output = run(program());
+    assert_eq!(output.status.code(), Some(64));
+}
+
+/// Nobody answers at the service, and still a node can be looked at and ended.
+#[test]
+fn a_node_without_its_services_is_no_leader_and_ends_when_asked() {
+    let mut fleet = Fleet::new(Folder::new());
+    fleet.start_store(&[]);
+    fleet.store().process.kill();
+    fleet.start_nodes(1, "etcd", free_address());
+    let n1 = fleet.node("n1");
+    assert_eq!(http::status(n1)["role"], "candidate");
+    assert_eq!(http::ask(n1, "GET", "/readyz").map(|a| a.status), Some(503));
+    assert_eq!(http::next(n1, "shop:1").map(|a| a.status), Some(409));
+    let asked = Instant::now();
+    let node = &mut fleet.nodes.get_mut("n1").expect("it was started").process;
+    assert_eq!(node.end().code(), Some(0));
+    assert!(asked.elapsed() < SOON / 2);
+    eventually("its log says so", SOON, || node.log().contains("ended").then_some(()));
+}

@@ -1,0 +1,74 @@
+//! Asking a node over HTTP, byte by byte: tests see what is on the wire, and say what no client library would.
+
+use serde_json::Value;
+use std::{
+    io::{Read, Write},
+    net::{SocketAddr, TcpStream},
+    time::Duration,
+};
+
+/// How long an answer may take; a node's own patience with its store is 2 s.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a node has answered.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// The body; null when it is not JSON.
+    pub body: Value,
+}
+
+impl Answer {
+    /// Takes an answer apart; `None` when it is none.
+    pub fn parse(text: &str) -> Option<Answer> {
+        let (head, body) = text.split_once("\r\n\r\n")?;
+        let status = head.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
+        Some(Answer { status, body: serde_json::from_str(body).unwrap_or_default() })
+    }
+
+    /// Sequence number of a `/next` that was answered.
+    pub fn seq(&self) -> Option<u64> {
+        if self.status == 200 { self.body["seq"].as_u64() } else { None }
+    }
+}
+
+/// A request with these lines behind its first.
+pub fn request(method: &str, path: &str, lines: &[&str]) -> String {
+    let lines: String = lines.iter().map(|l| format!("{l}\r\n")).collect();
+    format!("{method} {path} HTTP/1.1\r\nhost: node\r\nconnection: close\r\n{lines}\r\n")
+}
+
+/// Sends bytes, and gives whatever comes back until the other side is done, resets, or says nothing for [`PATIENCE`].
+pub fn send(to: SocketAddr, bytes: &[u8]) -> String {
+    let Ok(mut stream) = TcpStream::connect(to) else { return String::new() };
+    let _ = (stream.set_read_timeout(Some(PATIENCE)), stream.set_write_timeout(Some(PATIENCE)));
+    // Who is refused early may be cut while it still speaks.
+    let _ = stream.write_all(bytes);
+    let mut answer = Vec::new();
+    let mut buffer = [0; 4096];
+    while let Ok(count @ 1..) = stream.read(&mut buffer) {
+        answer.extend(&buffer[..count]);
+    }
+    super::text(&answer)
+}
+
+/// Asks a node; `None` when no answer came.
+pub fn ask(node: SocketAddr, method: &str, path: &str) -> Option<Answer> {
+    Answer::parse(&send(node, request(method, path, &[]).as_bytes()))
+}
+
+/// A number, under a request's name.
+pub fn next(node: SocketAddr, name: &str) -> Option<Answer> {
+    Answer::parse(&send(node, request("POST", "/next", &[&format!("fencepost-request: {name}")]).as_bytes()))
+}
+
+/// A node's status.
+pub fn status(node: SocketAddr) -> Value {
+    ask(node, "GET", "/status").map(|a| a.body).unwrap_or_default()
+}
+
+/// Does the node act as leader?
+pub fn leads(node: SocketAddr) -> bool {
+    status(node)["acting"] == true
+}
