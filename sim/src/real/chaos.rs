@@ -54,6 +54,11 @@ pub fn run(chaos: Chaos) -> Result<u8, Stop> {
 
 /// Plays one plan, or one after the other.
 fn play_all(args: &RunArgs) -> Result<u8, Stop> {
+    if args.world.tls {
+        return Err(Stop::usage(
+            "the plan's clients speak plain HTTP; leave --tls out, or try it with `cargo real cluster`",
+        ));
+    }
     let Some(seeds) = args.seeds.clone() else {
         let plan = plan(args, args.seed)?;
         let file = play(args, &plan)?;

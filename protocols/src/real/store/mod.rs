@@ -49,7 +49,7 @@ impl Auth {
             (None, true) => Ok(Auth::Insecure),
             (Some(_), true) => Err("a token key and insecure exclude each other; leave one out".to_owned()),
             (None, false) => {
-                let why = "a store needs a token key, or any client could brick it with a forged token; say insecure to \
+                let why = "fencing tokens need a key, or any client could brick the store with a forged one; say insecure to \
                            do without";
                 Err(why.to_owned())
             }
@@ -66,6 +66,7 @@ impl Auth {
 
 /// Where the ledgers are kept.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "there is one of it in a process")]
 pub enum Keep {
     /// In a file of the store's own.
     Embedded(PathBuf),
@@ -99,6 +100,7 @@ pub struct Store {
 
 /// The audit of a store that is open. Clones are cheap.
 #[derive(Clone)]
+#[allow(clippy::large_enum_variant, reason = "there is one of it in a process")]
 pub enum Audit {
     /// In a file.
     Embedded(Embedded),
