@@ -2,14 +2,20 @@
 //! once, in order, and what a former leader still sends is refused; and without fencing it is not.
 #![cfg(real_mode)]
 
+mod real_common;
+
+use real_common::{
+    Folder, Process, SOON, eventually, fencepost,
+    fleet::accepted,
+    program, run, say,
+    servers::{self, find},
+    text,
+};
+use scenarios::real::control::{self, Card};
 use serde_json::Value;
 use std::{
-    collections::BTreeMap,
-    fs,
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpStream},
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
     sync::{
         Mutex,
         atomic::{AtomicBool, Ordering},
@@ -23,47 +29,36 @@ const CLIENTS: usize = 4;
 const NUMBERS_EACH: usize = 2_500;
 /// From one request of a client to its next, so that the faults fall among them.
 const PACE: Duration = Duration::from_millis(8);
-/// Nothing that is waited for takes longer.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-const PROGRAM: &str = env!("CARGO_BIN_EXE_fencepost");
+/// A request that nobody answers for so long was never answered.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running `fencepost cluster`.
 struct Cluster {
-    child: Child,
-    folder: PathBuf,
-    nodes: Vec<(String, SocketAddr)>,
-}
-
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        self.signal("-INT");
-        let _ = self.child.wait();
-    }
+    process: Process,
+    folder: Folder,
+    card: Card,
+    /// What says where its ledgers are, and the environment that takes.
+    keep: Vec<String>,
+    environment: Vec<(String, String)>,
 }
 
 impl Cluster {
-    fn start(name: &str, options: &[&str]) -> Cluster {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cluster-{name}"));
-        let mut command = Command::new(PROGRAM);
-        command.args(["cluster", "--lease-ttl", "1s", "--dir"]).arg(&folder).args(options);
-        let child = command.stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().expect("the program starts");
-        let mut cluster = Cluster { child, folder, nodes: Vec::new() };
-        cluster.nodes = wait_for("the cluster's card", || {
-            let text = fs::read_to_string(cluster.folder.join("cluster.json")).ok()?;
-            let card: Value = serde_json::from_str(&text).ok()?;
-            let node = |n: &Value| Some((n[0].as_str()?.to_owned(), n[1].as_str()?.parse().ok()?));
-            card["nodes"].as_array()?.iter().map(node).collect()
-        });
-        wait_for("a leader", || cluster.acting());
-        cluster
-    }
-
-    fn signal(&mut self, signal: &str) {
-        if !matches!(self.child.try_wait(), Ok(None)) {
-            return;
+    fn start(options: &[&str], postgres: Option<&servers::Postgres>) -> Cluster {
+        let folder = Folder::new();
+        let files = folder.file("cluster");
+        let mut command = program();
+        command.args(["cluster", "--lease-ttl", "1s", "--dir", &files]).args(options);
+        let (mut keep, mut environment) = (vec!["--data".to_owned(), format!("{files}/store.redb")], Vec::new());
+        if let Some(postgres) = postgres {
+            keep = vec!["--postgres".to_owned(), postgres.url()];
+            environment.push(("PGPASSWORD".to_owned(), PASSWORD.to_owned()));
+            command.args(&keep).envs(environment.clone());
         }
-        let _ = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
+        let process = Process::start(command, &folder.path().join("cluster.log"));
+        let card = eventually("the cluster says where it is", SOON, || control::card(files.as_ref()).ok());
+        let cluster = Cluster { process, folder, card, keep, environment };
+        eventually("somebody leads", SOON, || cluster.acting());
+        cluster
     }
 
     /// The token of whoever acts.
@@ -72,43 +67,33 @@ impl Cluster {
             let (_, status) = exchange(&mut connect(*address)?, "GET", "/status", "").ok()?;
             if status["acting"] == true { status["fence_token"].as_u64() } else { None }
         };
-        self.nodes.iter().filter_map(|(_, address)| token(address)).max()
+        self.card.nodes.iter().filter_map(|(_, address)| token(address)).max()
     }
 
     /// Has something happen to the leader, and waits until another leadership acts, be it of the same node.
     fn chaos(&self, arguments: &[&str]) {
-        let before = wait_for("a leader", || self.acting());
-        let mut command = Command::new(PROGRAM);
-        let done =
-            command.arg("chaos").args(arguments).arg("--dir").arg(&self.folder).output().expect("the program runs");
-        assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
-        wait_for(&format!("a successor after {arguments:?}"), || self.acting().filter(|now| *now > before));
+        let before = eventually("somebody leads", SOON, || self.acting());
+        let folder = self.folder.file("cluster");
+        let done = fencepost([&["chaos"], arguments, &["--dir", &folder]].concat());
+        assert!(done.status.success(), "{arguments:?}: {}", text(&done.stderr));
+        eventually(&format!("a successor after {arguments:?}"), SOON, || self.acting().filter(|now| *now > before));
     }
 
-    /// Ends the cluster, and gives its store's audit.
-    fn end(mut self) -> PathBuf {
-        self.signal("-INT");
-        let status = self.child.wait().expect("the cluster ends");
-        assert!(status.success(), "the cluster ended with {status}");
-        let audit = self.folder.join("audit.jsonl");
-        let out = fs::File::create(&audit).expect("writable");
-        let data = self.folder.join("store.redb");
-        let done = Command::new(PROGRAM).args(["audit", "--data"]).arg(data).stdout(out).status();
-        assert!(done.expect("the program runs").success());
-        audit
+    /// Ends the cluster. Gives its store's audit, and what the judge makes of it.
+    fn end(mut self) -> (String, Value) {
+        let ended = self.process.end();
+        assert!(ended.success(), "the cluster ended with {ended}: {}", self.process.log());
+        let mut command = program();
+        command.arg("audit").args(&self.keep).envs(self.environment.clone());
+        let audit = run(command);
+        assert!(audit.status.success(), "{}", text(&audit.stderr));
+        let file = self.folder.write("audit.jsonl", &audit.stdout);
+        let judged = fencepost(["check", "--json", &file]);
+        (text(&audit.stdout), serde_json::from_slice(&judged.stdout).expect("a report"))
     }
 }
 
-fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let started = Instant::now();
-    loop {
-        if let Some(seen) = look() {
-            return seen;
-        }
-        assert!(started.elapsed() < PATIENCE, "{what} did not come within {} s", PATIENCE.as_secs());
-        thread::sleep(Duration::from_millis(20));
-    }
-}
+const PASSWORD: &str = "the-drill's-password";
 
 fn connect(address: SocketAddr) -> Option<BufReader<TcpStream>> {
     let stream = TcpStream::connect_timeout(&address, Duration::from_millis(500)).ok()?;
@@ -183,23 +168,6 @@ fn ask(client: usize, nodes: &[(String, SocketAddr)], over: &AtomicBool) -> Vec<
     numbers
 }
 
-fn check(audit: &Path) -> Value {
-    let judged = Command::new(PROGRAM).args(["check", "--json"]).arg(audit).output().expect("the program runs");
-    serde_json::from_slice(&judged.stdout).expect("a report")
-}
-
-/// Every sequence number that was accepted, with how often.
-fn accepted(audit: &Path) -> BTreeMap<u64, u64> {
-    let mut times = BTreeMap::new();
-    for line in fs::read_to_string(audit).expect("readable").lines() {
-        let event: Value = serde_json::from_str(line).expect("JSON lines");
-        if event["event"] == "apply" && event["resource"] == "sequence" && event["verdict"] == "ok" {
-            *times.entry(event["seq"].as_u64().expect("a number")).or_default() += 1;
-        }
-    }
-    times
-}
-
 /// Says when dropped that it is over.
 struct Over<'a>(&'a AtomicBool);
 
@@ -209,9 +177,10 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Numbers are asked for while the leader is paused, cut off and killed.
-fn drill(name: &str, options: &[&str]) -> (Vec<Vec<(u64, u64)>>, PathBuf) {
-    let cluster = Cluster::start(name, options);
+/// Numbers are asked for while the leader is paused, cut off, killed, and asked to resign. Gives the numbers by client, the
+/// audit and what the judge makes of it.
+fn drill(options: &[&str], postgres: Option<&servers::Postgres>) -> (Vec<Vec<(u64, u64)>>, String, Value) {
+    let cluster = Cluster::start(options, postgres);
     let (over, answers) = (AtomicBool::new(false), Mutex::new(Vec::new()));
     thread::scope(|scope| {
         // However this ends, the clients do too.
@@ -219,7 +188,7 @@ fn drill(name: &str, options: &[&str]) -> (Vec<Vec<(u64, u64)>>, PathBuf) {
         for client in 0..CLIENTS {
             let (cluster, over, answers) = (&cluster, &over, &answers);
             scope.spawn(move || {
-                let numbers = ask(client, &cluster.nodes, over);
+                let numbers = ask(client, &cluster.card.nodes, over);
                 answers.lock().expect("no client failed").push(numbers);
             });
         }
@@ -231,12 +200,12 @@ fn drill(name: &str, options: &[&str]) -> (Vec<Vec<(u64, u64)>>, PathBuf) {
         thread::sleep(Duration::from_millis(3_500));
         cluster.chaos(&["resign-leader"]);
     });
-    (answers.into_inner().expect("no client failed"), cluster.end())
+    let (audit, report) = cluster.end();
+    (answers.into_inner().expect("no client failed"), audit, report)
 }
 
-fn holds(name: &str, options: &[&str]) {
-    let (answers, audit) = drill(name, options);
-    let report = check(&audit);
+fn holds(name: &str, options: &[&str], postgres: Option<&servers::Postgres>) {
+    let (answers, audit, report) = drill(options, postgres);
     assert_eq!(report["verdict"], "pass", "{report:#}");
     assert_eq!(report["metrics"]["leaders_acting_by_effect_max"], 1, "{report:#}");
     let fenced = report["metrics"]["writes_fenced"].as_u64().unwrap_or_default();
@@ -248,29 +217,51 @@ fn holds(name: &str, options: &[&str]) {
     distinct.dedup();
     assert_eq!(distinct.len(), all.len(), "a number was handed out twice");
     let applied = accepted(&audit);
-    assert!(distinct.iter().all(|seq| applied.get(seq) == Some(&1)), "an acknowledged write is not in the audit once");
+    assert!(applied.is_sorted_by(|a, b| a < b), "accepted numbers do not rise");
+    let missing = distinct.iter().find(|seq| applied.binary_search(seq).is_err());
+    assert_eq!(missing, None, "an acknowledged write is not in the audit");
     for numbers in &answers {
         assert!(numbers.is_sorted_by(|a, b| a.1 < b.1), "one client's numbers do not rise");
     }
-    eprintln!("{name}: {} numbers, each once, in order; {fenced} stale writes refused", all.len());
+    say(&format!("{name}: {} numbers, each once, in order; {fenced} stale writes refused", all.len()));
 }
 
 #[test]
 fn on_etcd_every_number_is_handed_out_once() {
-    holds("etcd", &["--backend", "etcd"]);
+    if find("etcd", "etcd-server", "a cluster on etcd").is_some() {
+        holds("etcd", &["--backend", "etcd"], None);
+    }
 }
 
 #[test]
 fn on_redis_every_number_is_handed_out_once() {
-    holds("redis", &["--backend", "redis"]);
+    if find("redis-server", "redis-server", "a cluster on Redis").is_some() {
+        holds("redis", &["--backend", "redis"], None);
+    }
+}
+
+#[test]
+fn on_redis_with_the_store_on_postgres_too() {
+    let what = "a cluster on Redis and PostgreSQL";
+    let folder = Folder::new();
+    if find("redis-server", "redis-server", what).is_some()
+        && let Some(postgres) = servers::postgres(&folder, what, PASSWORD)
+    {
+        holds("redis and postgres", &["--backend", "redis"], Some(&postgres));
+    }
 }
 
 #[test]
 fn without_fencing_the_same_drill_hands_out_duplicates() {
-    let (_, audit) = drill("etcd-off", &["--backend", "etcd", "--fencing", "off"]);
-    let report = check(&audit);
+    if find("etcd", "etcd-server", "a cluster without fencing").is_none() {
+        return;
+    }
+    let (_, audit, report) = drill(&["--backend", "etcd", "--fencing", "off"], None);
     assert_eq!(report["verdict"], "safety", "{report:#}");
-    let twice = accepted(&audit).values().filter(|times| **times > 1).count();
-    assert!(twice > 0, "no number was handed out twice");
-    eprintln!("etcd-off: {twice} numbers were handed out twice");
+    let mut applied = accepted(&audit);
+    let all = applied.len();
+    applied.sort_unstable();
+    applied.dedup();
+    assert!(applied.len() < all, "no number was handed out twice");
+    say(&format!("without fencing: {} numbers were handed out twice", all - applied.len()));
 }
