@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 pub(super) struct Failovers {
     /// `None` without a header: then nobody can tell whether a change was needed.
     ttl_us: Option<u64>,
+    /// Who still writes so long after a fault has survived it: lease, takeover and some slack.
+    survive_us: u64,
     candidates: u16,
     nodes: Vec<Node>,
     /// Faults of the service or the store, or of the network between them.
@@ -77,8 +79,9 @@ struct Reign {
 struct Strike {
     t_us: u64,
     incarnation: Incarnation,
-    /// From when on an accepted write shows that the incumbent survived: when the fault was healed; before that, when its
-    /// lease would have run out.
+    /// From when on an accepted write shows that the incumbent survived: when the fault was healed; before that, when a
+    /// successor would have been there. Not when its lease would have run out: a service may notice later, and until then
+    /// the incumbent may rightly write.
     survived_from_us: u64,
     last_accepted_us: u64,
     /// A newer incarnation took effect.
@@ -89,6 +92,7 @@ impl Failovers {
     pub(super) fn new(header: Option<&Header>) -> Self {
         Failovers {
             ttl_us: header.map(|h| h.lease_ttl_ms.saturating_mul(1000)),
+            survive_us: header.map_or(0, |h| h.liveness_bound_ms.saturating_mul(1000)),
             candidates: header.map_or(u16::MAX, |h| h.candidates),
             nodes: Vec::new(),
             backend: Spell::default(),
@@ -194,7 +198,7 @@ impl Failovers {
         if self.strike.as_ref().is_some_and(under_way) {
             return;
         }
-        let survived_from_us = t_us.saturating_add(self.ttl_us.unwrap_or(0));
+        let survived_from_us = t_us.saturating_add(self.survive_us);
         let incarnation = reign.incarnation;
         self.strike = Some(Strike { t_us, incarnation, survived_from_us, last_accepted_us: t_us, over: false });
     }

@@ -1,0 +1,104 @@
+//! `chaos run`: the simulation's plans on real processes, judged by the same judge.
+
+#![cfg(real_mode)]
+
+mod real_common;
+
+use protocols::{election, history::Fact};
+use real_common::{Folder, program, say, servers::find, text};
+use scenarios::{
+    Params,
+    fault::{Fault, PlannedFault, Trigger, Who},
+    scenario,
+};
+use serde_json::Value;
+use std::process::Command;
+
+/// Plays it, and gives the exit code and the report.
+fn play(what: &str, options: &[&str]) -> (Option<i32>, Value) {
+    let folder = Folder::new();
+    let mut command: Command = program();
+    command.args(["chaos", "run", what, "--json", "--dir", &folder.file("run")]).args(options);
+    let output = command.output().expect("the program runs");
+    let report = serde_json::from_slice(&output.stdout);
+    let report: Value = report.unwrap_or_else(|e| panic!("{e}: {}", text(&output.stderr)));
+    say(&format!(
+        "{what} {}: {}, acting {}, fenced {}, failover {}",
+        options.join(" "),
+        report["verdict"],
+        report["metrics"]["leaders_acting_by_effect_max"],
+        report["metrics"]["writes_fenced"],
+        report["metrics"]["failover_ms"]
+    ));
+    (output.status.code(), report)
+}
+
+fn installed() -> bool {
+    let what = "plans on real processes";
+    find("etcd", "etcd-server", what).is_some() && find("redis-server", "redis-server", what).is_some()
+}
+
+/// A lease and a load that a slow machine can bear.
+const LIGHT: [&str; 4] = ["--lease-ttl", "2s", "--rate", "100"];
+
+#[test]
+fn a_paused_leader_is_refused_on_both_services() {
+    if !installed() {
+        return;
+    }
+    for backend in ["etcd", "redis"] {
+        let (code, report) = play("gc-pause", &[&LIGHT[..], &["--backend", backend]].concat());
+        assert_eq!((code, &report["verdict"]), (Some(0), &Value::from("pass")), "{report:#}");
+        let metrics = &report["metrics"];
+        assert_eq!(metrics["leaders_acting_by_effect_max"], 1, "{report:#}");
+        assert!(metrics["leaders_believing_max"].as_u64() >= Some(2), "{report:#}");
+        assert!(metrics["writes_fenced"].as_u64() >= Some(1), "{report:#}");
+    }
+}
+
+#[test]
+fn without_fencing_its_write_takes_effect() {
+    if !installed() {
+        return;
+    }
+    let (code, report) = play("gc-pause", &[&LIGHT[..], &["--backend", "redis", "--fencing", "off"]].concat());
+    assert_eq!((code, &report["verdict"]), (Some(1), &Value::from("safety")), "{report:#}");
+    assert!(report["metrics"]["leaders_acting_by_effect_max"].as_u64() >= Some(2), "{report:#}");
+}
+
+#[test]
+fn a_leader_that_is_cut_off_is_succeeded() {
+    if !installed() {
+        return;
+    }
+    let (code, report) = play("partition", &[&LIGHT[..], &["--backend", "etcd"]].concat());
+    assert_eq!((code, &report["verdict"]), (Some(0), &Value::from("pass")), "{report:#}");
+}
+
+/// Faults that no scenario has: the store and the service die under load, and a link is slow.
+#[test]
+fn a_plan_of_ones_own_is_played() {
+    if !installed() {
+        return;
+    }
+    let params = Params { lease_ttl_ms: 2_000, rate: 100, duration_ms: Some(16_000), ..Params::default() };
+    let protocol = election::find("redis-fenced").expect("a known protocol");
+    let steady = scenario::find("steady").expect("a known scenario");
+    let mut plan = steady.compile(&params, protocol, 1).expect("the parameters make sense");
+    let at = |ms: f64, what: Fault| PlannedFault { when: Trigger::At { ms }, what };
+    let kill = |node: Who| Fault::Kill { node, restart_after_ms: Some(500.0) };
+    let slow =
+        |from: Who, to: Who| Fault::Latency { from: vec![from], to: vec![to], extra_us: 20_000, for_ms: Some(2_000.0) };
+    plan.faults = vec![
+        at(3_000.0, kill(Who::Store)),
+        at(5_000.0, kill(Who::Service)),
+        at(8_000.0, slow(Who::Leader, Who::Store)),
+        at(8_000.0, Fault::PowerLoss { node: Who::Leader, restart_after_ms: Some(1_000.0) }),
+    ];
+    plan.requires.retain(|r| r.fact == Fact::WritesAccepted);
+    let folder = Folder::new();
+    let file = folder.write("plan.json", plan.to_json_pretty());
+    let (code, report) = play(&file, &[]);
+    assert_eq!((code, &report["verdict"]), (Some(0), &Value::from("pass")), "{report:#}");
+    assert!(report["metrics"]["elections"].as_u64() >= Some(2), "{report:#}");
+}
