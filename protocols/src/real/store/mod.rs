@@ -49,8 +49,8 @@ impl Auth {
             (None, true) => Ok(Auth::Insecure),
             (Some(_), true) => Err("a token key and insecure exclude each other; leave one out".to_owned()),
             (None, false) => {
-                let why = "fencing tokens need a key, or any client could brick the store with a forged one; say insecure to \
-                           do without";
+                let why = "without a token key any client could brick the store with a forged token: give --token-key, or \
+                           say --insecure to do without";
                 Err(why.to_owned())
             }
         }
