@@ -301,7 +301,7 @@ async fn the_rest<E: Env>(place: &Place<E>) {
 }
 
 fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port").port()
+    protocols::env::tokio::free_port().expect("a port")
 }
 
 #[test]

@@ -31,8 +31,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// A port that was free a moment ago.
 fn free_port() -> u16 {
-    let socket = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    socket.local_addr().expect("an address").port()
+    protocols::env::tokio::free_port().expect("a port")
 }
 
 fn run(test: impl Future<Output = ()>) {

@@ -29,7 +29,7 @@ use tokio::{
 const PATIENCE: u64 = 20_000 * MILLISECOND;
 
 fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    protocols::env::tokio::free_port().unwrap()
 }
 
 struct Server {

@@ -4,7 +4,6 @@ use super::Folder;
 use protocols::real::store::postgres::Settings;
 use std::{
     fs,
-    net::TcpListener,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -47,7 +46,7 @@ pub fn start() -> Option<Server> {
     let mut initdb = as_nobody(root, &binaries.join("initdb"));
     let made = initdb.arg("-D").arg(&data).args(arguments).stdout(Stdio::null()).status().unwrap();
     assert!(made.success(), "initdb failed");
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = protocols::env::tokio::free_port().unwrap();
     let mut postgres = as_nobody(root, &binaries.join("postgres"));
     postgres.arg("-D").arg(&data).args(["-h", "127.0.0.1", "-k", "", "-p", &port.to_string()]);
     let file = |name: &str, path: &str| format!("{name}={}", folder.path().join(path).display());

@@ -1,14 +1,8 @@
 //! Processes of a cluster: how each is started, signalled and ended.
 
+use protocols::env::tokio::free_port;
 use rustix::process::{Pid, Signal, kill_process};
-use std::{
-    ffi::OsString,
-    fs::OpenOptions,
-    net::{SocketAddr, TcpListener},
-    path::PathBuf,
-    process::Stdio,
-    time::Duration,
-};
+use std::{ffi::OsString, fs::OpenOptions, net::SocketAddr, path::PathBuf, process::Stdio, time::Duration};
 use tokio::{
     net::TcpStream,
     process::{Child, Command},
@@ -97,8 +91,8 @@ impl Running {
 /// # Errors
 /// There is none.
 pub fn free_address() -> Result<SocketAddr, String> {
-    let bound = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
-    bound.map_err(|e| format!("no free port on loopback: {e}"))
+    let port = free_port().map_err(|e| format!("no free port on loopback: {e}"))?;
+    Ok(SocketAddr::from(([127, 0, 0, 1], port)))
 }
 
 /// Waits until something listens at `address`, or `process` has ended.

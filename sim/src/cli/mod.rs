@@ -1,6 +1,7 @@
 //! The `fencepost` command: one file per command that does more than call another crate.
 
 pub mod args;
+mod junit;
 mod list;
 mod one_run;
 mod plot;

@@ -2,6 +2,7 @@
 
 use super::{
     exit::Stop,
+    junit,
     output::{Show, print},
 };
 use crate::{
@@ -77,6 +78,7 @@ fn save(outcome: &mut Outcome, sweep: &Sweep, seconds: f64, out: &Path) -> Resul
     let line = |failure: &Failure| serde_json::to_string(failure).unwrap_or_default() + "\n";
     let lines: String = outcome.failures.iter().map(line).collect();
     artifacts::save(&out.join("failures.ndjson"), &lines).map_err(Stop::usage)?;
+    artifacts::save(&out.join("junit.xml"), &junit::document(outcome, seconds)).map_err(Stop::usage)?;
     artifacts::save(&out.join("summary.json"), &(summary(outcome, sweep, seconds) + "\n")).map_err(Stop::usage)
 }
 

@@ -51,7 +51,7 @@ pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
         tokio::spawn(control::serve(card.1, card.0.secret.clone(), orders));
         director.begin(false).map_err(Stop::harness)?;
         let tls = certificates(&args.world, director.folder())?;
-        table::introduce(&card.0, director.folder(), tls.is_some());
+        table::introduce(&card.0, director.folder(), tls.is_some(), args.world.postgres.as_deref());
         let table = tokio::spawn(table::show(card.0, tls, show));
         let obeyed = director.obey(to_director, end).await;
         table.abort();

@@ -1,5 +1,6 @@
 //! How a running cluster is, as a table that is drawn again when something changes.
 
+use super::args::DEFAULT_DIR;
 use crate::terminal::output::{Show, print};
 use protocols::real::tls::Tls;
 use scenarios::real::{certificates::AUTHORITY, control::Card};
@@ -31,7 +32,7 @@ struct Status {
 }
 
 /// Says what there is and what can be done with it.
-pub fn introduce(card: &Card, folder: &Path, tls: bool) {
+pub fn introduce(card: &Card, folder: &Path, tls: bool, postgres: Option<&str>) {
     let mut text = String::from("A cluster of real processes on this machine. Ctrl-C ends it.\n\n");
     let first = card.nodes.first().map_or_else(String::new, |(_, address)| address.to_string());
     // Writing to a String cannot fail.
@@ -44,15 +45,16 @@ pub fn introduce(card: &Card, folder: &Path, tls: bool) {
             folder.join(AUTHORITY).display()
         ),
     };
+    let which = if folder == Path::new(DEFAULT_DIR) { String::new() } else { format!("   --dir {}", folder.display()) };
     let _ = writeln!(
         text,
-        "  break it:    cargo real chaos kill-leader | partition-leader | gc-pause-leader | resign-leader"
+        "  break it:    cargo real chaos kill-leader | partition-leader | gc-pause-leader | resign-leader{which}"
     );
-    let _ = writeln!(
-        text,
-        "  then judge:  cargo real audit --data {0}/store.redb | cargo real check -\n",
-        folder.display()
-    );
+    let keep = match postgres {
+        Some(url) => format!("--postgres {url}"),
+        None => format!("--data {}/store.redb", folder.display()),
+    };
+    let _ = writeln!(text, "  then judge:  cargo real audit {keep} | cargo real check -\n");
     print(&text);
 }
 

@@ -15,7 +15,7 @@ use std::{
     ffi::OsStr,
     fs::{self, File},
     io::Write,
-    net::{SocketAddr, TcpListener, TcpStream},
+    net::{SocketAddr, TcpStream},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Output, Stdio},
     sync::atomic::{AtomicU32, Ordering},
@@ -61,7 +61,8 @@ pub fn eventually<T>(what: &str, within: Duration, mut look: impl FnMut() -> Opt
 
 /// An address of loopback that was free a moment ago.
 pub fn free_address() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("loopback has a free port")
+    let port = protocols::env::tokio::free_port().expect("loopback has a free port");
+    SocketAddr::from(([127, 0, 0, 1], port))
 }
 
 /// A temporary folder; it stays for a look when its test fails.

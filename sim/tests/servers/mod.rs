@@ -12,7 +12,7 @@ mod install;
 use std::{
     env, fs,
     io::{Read, Write},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::atomic::{AtomicU32, Ordering},
@@ -119,8 +119,7 @@ pub fn say(line: &str) {
 
 /// A port that was free a moment ago.
 pub fn free_port() -> u16 {
-    let socket = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has a free port");
-    socket.local_addr().expect("it has an address").port()
+    protocols::env::tokio::free_port().expect("loopback has a free port")
 }
 
 /// A running server.
