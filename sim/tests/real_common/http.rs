@@ -53,14 +53,19 @@ pub fn send(to: SocketAddr, bytes: &[u8]) -> String {
     super::text(&answer)
 }
 
-/// Asks a node; `None` when no answer came.
+/// Asks a node; `None` when no answer came. Who gets none at all asks again, as any client would: what is asked here may be
+/// asked twice.
 pub fn ask(node: SocketAddr, method: &str, path: &str) -> Option<Answer> {
-    Answer::parse(&send(node, request(method, path, &[]).as_bytes()))
+    patiently(node, &request(method, path, &[]))
+}
+
+fn patiently(node: SocketAddr, request: &str) -> Option<Answer> {
+    (0..3).find_map(|_| Answer::parse(&send(node, request.as_bytes())))
 }
 
 /// A number, under a request's name.
 pub fn next(node: SocketAddr, name: &str) -> Option<Answer> {
-    Answer::parse(&send(node, request("POST", "/next", &[&format!("fencepost-request: {name}")]).as_bytes()))
+    patiently(node, &request("POST", "/next", &[&format!("fencepost-request: {name}")]))
 }
 
 /// A node's status.
