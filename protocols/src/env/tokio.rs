@@ -228,7 +228,9 @@ pub fn free_port() -> io::Result<u16> {
     for _ in PORTS {
         let next = first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
         let port = (PORTS.start + next % (PORTS.end - PORTS.start)) as u16;
-        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+        // Asked by connecting: a listener, however short its life, is inherited by a process that is started meanwhile.
+        let refused = |e: io::Error| e.kind() == io::ErrorKind::ConnectionRefused;
+        if std::net::TcpStream::connect(("127.0.0.1", port)).is_err_and(refused) {
             return Ok(port);
         }
     }
