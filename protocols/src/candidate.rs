@@ -4,12 +4,18 @@
 use crate::{
     core::{Core, Input, Output, TimerId},
     elector::ServiceOutput,
-    env::Env,
+    env::{Disk, Env},
     history::Kind,
     message::Message,
     types::NodeId,
 };
-use std::{collections::BTreeMap, future::Future, pin::Pin, task::Poll};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    future::Future,
+    io,
+    pin::Pin,
+    task::Poll,
+};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 /// How a driven core reaches its peers and the history.
@@ -18,6 +24,8 @@ pub trait Port: Send {
     fn send(&mut self, to: NodeId, message: Message);
     /// Something that belongs into the history happened, now.
     fn record(&mut self, kind: Kind);
+    /// Cuts a machine's power and gives it back after so many nanoseconds, if at all. Only fencing devices ask for it.
+    fn power_off(&mut self, node: NodeId, restart_after: Option<u64>);
 }
 
 /// Steps `core` until `inputs` closes. `inputs` carries datagrams, the service client's answers and orders to resign;
@@ -31,6 +39,7 @@ pub async fn drive<E: Env>(
 ) {
     let mut timers = Timers { env: env.clone(), set: BTreeMap::new(), sleep: None };
     let mut outputs = Vec::new();
+    let (mut persists, mut writing) = (VecDeque::new(), None);
     core.step(env.now(), Input::Start, &mut outputs);
     loop {
         for output in outputs.drain(..) {
@@ -40,6 +49,8 @@ pub async fn drive<E: Env>(
                 Output::CancelTimer(id) => timers.cancel(id),
                 Output::Point(point) => env.point(point).await,
                 Output::Record(kind) => port.record(kind),
+                Output::PowerOff { node, restart_after } => port.power_off(node, restart_after),
+                Output::Persist(state) => persists.push_back(state),
                 Output::Service(output) => {
                     if let Some(service) = &service {
                         // The client may be gone already when the process is about to end.
@@ -48,15 +59,36 @@ pub async fn drive<E: Env>(
                 }
             }
         }
+        if writing.is_none() {
+            writing = persists.pop_front().map(|state| Box::pin(write(env.disk(), state)));
+        }
         // What has arrived goes before what is due: after a pause a process finds its sockets readable first.
-        let input = std::future::poll_fn(|context| match inputs.poll_recv(context) {
-            Poll::Ready(input) => Poll::Ready(input),
-            Poll::Pending => timers.poll(context).map(|id| Some(Input::Timer(id))),
+        let input = std::future::poll_fn(|context| {
+            if let Poll::Ready(input) = inputs.poll_recv(context) {
+                return Poll::Ready(input);
+            }
+            if let Some(write) = &mut writing
+                && let Poll::Ready(result) = write.as_mut().poll(context)
+            {
+                writing = None;
+                // A state that could not be made durable is never confirmed: the core stays where it is.
+                if result.is_ok() {
+                    return Poll::Ready(Some(Input::Persisted));
+                }
+            }
+            timers.poll(context).map(|id| Some(Input::Timer(id)))
         })
         .await;
         let Some(input) = input else { return };
         core.step(env.now(), input, &mut outputs);
     }
+}
+
+/// The file that a core's state is in.
+pub const STATE: &str = "elector-state";
+
+async fn write<D: Disk>(disk: D, state: Vec<u8>) -> io::Result<()> {
+    disk.replace(STATE, state).await
 }
 
 /// The core's timers on one sleep.

@@ -24,8 +24,16 @@ pub enum Input {
     Timer(TimerId),
     /// The coordination service's client has something for the elector.
     Service(Box<elector::ServiceInput>),
+    /// The oldest [`Output::Persist`] that was not confirmed yet is durable now.
+    Persisted,
     /// An operator asks the node to give leadership up, work first.
     Resign,
+    /// An operator asks the node to hand leadership over to this candidate, work first.
+    Transfer(NodeId),
+    /// An operator asks the leader to make this candidate a member.
+    Admit(NodeId),
+    /// An operator asks the leader to make this candidate a member no more.
+    Expel(NodeId),
 }
 
 /// What a core wants done, in order. A pause can fall between any two.
@@ -51,6 +59,16 @@ pub enum Output {
     Point(Point),
     /// Something that belongs into the history happened, now.
     Record(history::Kind),
+    /// Make this the process's state on disk, atomically; [`Input::Persisted`] follows. A process that is started again
+    /// finds what was made durable last, or what was under way.
+    Persist(Vec<u8>),
+    /// Cut a machine's power, and give it back after so many nanoseconds if at all: what a fencing device does.
+    PowerOff {
+        /// Whose.
+        node: NodeId,
+        /// Until it is started again.
+        restart_after: Option<u64>,
+    },
     /// Something for the coordination service's client.
     Service(Box<elector::ServiceOutput>),
 }

@@ -5,6 +5,7 @@ use crate::{
     clock::Now,
     core::TimerId,
     error::Failure,
+    peer::Peer,
     point::Point,
     types::{Leadership, NodeId},
 };
@@ -79,8 +80,24 @@ pub enum Input {
     Timer(TimerId),
     /// From the service's client.
     Service(ServiceInput),
+    /// Another candidate, or a fencing device, says something. It may be a duplicate, late, or from a process that is gone.
+    Peer {
+        /// Who.
+        from: NodeId,
+        /// What.
+        message: Peer,
+    },
+    /// The oldest [`Output::Persist`] that was not confirmed yet is durable now.
+    Persisted,
     /// Give leadership up and let others go first; the work under it has been joined already. A follower ignores it.
     Resign,
+    /// Hand leadership over to this candidate; the work under it has been joined already. A follower ignores it, and so
+    /// does a protocol that cannot.
+    Transfer(NodeId),
+    /// Make this candidate a member; a follower ignores it.
+    Admit(NodeId),
+    /// Make this candidate a member no more; a follower ignores it.
+    Expel(NodeId),
     /// The resource refused our token: somebody newer leads. Stop believing, campaign afresh.
     Fenced,
 }
@@ -90,6 +107,23 @@ pub enum Input {
 pub enum Output {
     /// For the service's client.
     Service(ServiceOutput),
+    /// Say something to another candidate or to a fencing device; it may be lost.
+    Send {
+        /// To whom.
+        to: NodeId,
+        /// What.
+        message: Peer,
+    },
+    /// Make this the elector's state on disk, atomically; [`Input::Persisted`] follows. What is on disk when the process
+    /// starts is in [`crate::election::Setup::stored`].
+    Persist(Vec<u8>),
+    /// Cut the power of another node: what a fencing device does. It has none once this was carried out.
+    PowerOff {
+        /// Whose.
+        node: NodeId,
+        /// Give it back after so many nanoseconds.
+        restart_after: Option<u64>,
+    },
     /// Fire timer `id` at `at` nanoseconds of the node's monotonic clock. Electors have the ids below
     /// [`ELECTOR_TIMERS`]; a timer that is set is moved.
     SetTimer {
@@ -110,6 +144,8 @@ pub enum Output {
     Renewed(Leadership),
     /// The belief ended. Never sent twice for one `Elected`.
     Deposed(Deposed),
+    /// A candidate has become a member (`true`), or is none any more.
+    Membership(NodeId, bool),
     /// Who leads, as far as this node can see; `None` when nobody does.
     Observed(Option<NodeId>),
 }

@@ -12,6 +12,7 @@ use crate::{
     types::{Incarnation, NodeId, RequestId, Resource},
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The version of a foreign log's write that does not say what it was built on, or what it made of the resource. Such
 /// writes cannot be checked for stale reads.
@@ -102,6 +103,8 @@ pub enum Kind {
     End {
         /// Messages delivered: datagrams and stream segments. 0 when nobody counted.
         messages: u64,
+        /// Messages of the election that were sent, by kind. Empty when nobody counted.
+        by_kind: BTreeMap<String, u64>,
     },
 }
 
@@ -162,6 +165,10 @@ pub enum NodeState {
     Paused,
     /// Runs again.
     Resumed,
+    /// Became a member of the cluster.
+    Joined,
+    /// Is no member of the cluster any more.
+    Left,
 }
 
 /// What the judge has to know about the run that it judges. The first line of a history that Fencepost wrote; a store's
@@ -229,6 +236,8 @@ pub enum Fact {
     ElectedWhileCutOff,
     /// Beliefs given up on request.
     Resignations,
+    /// Candidates that became members, or ceased to be.
+    MembershipChanges,
     /// Processes killed.
     Kills,
     /// Faults of any kind that struck.

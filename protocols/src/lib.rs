@@ -16,6 +16,7 @@ pub mod history;
 pub mod load;
 pub mod message;
 pub mod node;
+pub mod peer;
 pub mod point;
 #[cfg(feature = "real")]
 pub mod real;

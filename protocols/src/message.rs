@@ -1,7 +1,10 @@
 //! What clients, nodes and the fenced store say to each other. In the simulation these travel as values; real mode has
 //! a codec for them.
 
-use crate::types::{NodeId, RequestId, Resource};
+use crate::{
+    peer::Peer,
+    types::{NodeId, RequestId, Resource},
+};
 
 /// One protected write, with everything the ledger needs to refuse it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -106,4 +109,6 @@ pub enum Message {
         /// What the ledger made of it.
         verdict: WriteVerdict,
     },
+    /// Between candidates, and to a fencing device: what elects.
+    Peer(Peer),
 }

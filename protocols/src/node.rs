@@ -8,7 +8,7 @@ use crate::{
     clock::Now,
     core::{Core, Input, Output, TimerId},
     elector::{self, ELECTOR_TIMERS, Elector},
-    history::Kind,
+    history::{Kind, NodeState},
     message::{Message, WriteVerdict},
     point::Point,
     types::{Incarnation, Leadership, MILLISECOND, NodeId, Resource},
@@ -42,6 +42,8 @@ pub struct Node {
     lead: Option<Lead>,
     observed: Option<NodeId>,
     resigning: bool,
+    /// To whom leadership is to go when it is given up.
+    successor: Option<NodeId>,
     scratch: Vec<elector::Output>,
 }
 
@@ -78,7 +80,7 @@ impl Node {
     /// A candidate that has not started yet.
     pub fn new(place: Place, elector: Box<dyn Elector>) -> Self {
         let scratch = Vec::new();
-        Node { place, elector, elections: 0, lead: None, observed: None, resigning: false, scratch }
+        Node { place, elector, elections: 0, lead: None, observed: None, resigning: false, successor: None, scratch }
     }
 
     /// What it believes now.
@@ -99,6 +101,11 @@ impl Node {
         for output in scratch.drain(..) {
             match output {
                 elector::Output::Service(output) => out.push(Output::Service(Box::new(output))),
+                elector::Output::Send { to, message } => out.push(Output::Send { to, message: Message::Peer(message) }),
+                elector::Output::Persist(state) => out.push(Output::Persist(state)),
+                elector::Output::PowerOff { node, restart_after } => {
+                    out.push(Output::PowerOff { node, restart_after });
+                }
                 elector::Output::SetTimer { id, at } => out.push(Output::SetTimer { id, at }),
                 elector::Output::CancelTimer(id) => out.push(Output::CancelTimer(id)),
                 elector::Output::Point(point) => out.push(Output::Point(point)),
@@ -110,6 +117,10 @@ impl Node {
                     }
                 }
                 elector::Output::Deposed(reason) => self.deposed(reason, out),
+                elector::Output::Membership(node, joined) => {
+                    let state = if joined { NodeState::Joined } else { NodeState::Left };
+                    out.push(Output::Record(Kind::Node { node, state }));
+                }
                 elector::Output::Observed(leader) => self.observed = leader,
             }
         }
@@ -208,11 +219,20 @@ impl Node {
         }
     }
 
+    fn let_go(&mut self, now: Now, successor: Option<NodeId>, out: &mut Vec<Output>) {
+        if self.lead.is_some() {
+            self.resigning = true;
+            self.successor = successor;
+            self.let_go_when_joined(now, out);
+        }
+    }
+
     fn let_go_when_joined(&mut self, now: Now, out: &mut Vec<Output>) {
         let Some(lead) = &self.lead else { return };
         let joined = lead.work.as_ref().is_none_or(|w| w.sequencer.idle() && w.scheduler.idle());
         if joined {
-            self.elect(now, elector::Input::Resign, out);
+            let input = self.successor.take().map_or(elector::Input::Resign, elector::Input::Transfer);
+            self.elect(now, input, out);
         }
     }
 
@@ -250,16 +270,18 @@ impl Node {
 impl Core for Node {
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         match input {
+            Input::Message { from, message: Message::Peer(message) } => {
+                self.elect(now, elector::Input::Peer { from, message }, out);
+            }
             Input::Message { message, .. } => self.message(now, message, out),
+            Input::Persisted => self.elect(now, elector::Input::Persisted, out),
             Input::Timer(id) => self.timer(now, id, out),
             Input::Service(input) => self.elect(now, elector::Input::Service(*input), out),
             Input::Start => self.elect(now, elector::Input::Start, out),
-            Input::Resign => {
-                if self.lead.is_some() {
-                    self.resigning = true;
-                    self.let_go_when_joined(now, out);
-                }
-            }
+            Input::Resign => self.let_go(now, None, out),
+            Input::Transfer(to) => self.let_go(now, Some(to), out),
+            Input::Admit(node) => self.elect(now, elector::Input::Admit(node), out),
+            Input::Expel(node) => self.elect(now, elector::Input::Expel(node), out),
         }
     }
 }

@@ -77,7 +77,8 @@ impl Run {
         let node = names.iter().position(|name| name == fields["node"]).unwrap();
         let ms = |name: &str| fields[name].parse::<u64>().unwrap() * MILLISECOND;
         let timings = Timings { lease_ttl: ms("ttl"), renew_interval: ms("renew"), request_timeout: ms("timeout") };
-        let setup = Setup { node: NodeId(node as u16), names, timings, nonce: fields["nonce"].parse().unwrap() };
+        let nonce = fields["nonce"].parse().unwrap();
+        let setup = Setup { node: NodeId(node as u16), names, timings, nonce, stored: None };
         let elector = (election::find(protocol).unwrap().elector)(setup);
         Run { elector, timers: BTreeMap::new(), believes: false, now: 0 }
     }

@@ -16,6 +16,7 @@ use protocols::{
     types::{Incarnation, Resource},
 };
 use serde::Serialize;
+use std::collections::BTreeMap;
 use undecided::Undecided;
 
 /// The figures of a run. Times are milliseconds of true time.
@@ -45,6 +46,9 @@ pub struct Metrics {
     pub avoidable_failovers: u64,
     /// Messages delivered: datagrams and stream segments.
     pub messages: u64,
+    /// Messages of the election that were sent, by kind; left out where nobody counted.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub messages_by_kind: BTreeMap<String, u64>,
     /// From a fault that strikes the incumbent to the first accepted write of a newer incarnation.
     pub failover_ms: Vec<f64>,
     /// Faults that struck the incumbent, which then neither went on nor was replaced.
@@ -120,7 +124,10 @@ impl Meter {
                 }
             }
             Kind::Reply { .. } => {}
-            Kind::End { messages } => self.metrics.messages = *messages,
+            Kind::End { messages, by_kind } => {
+                self.metrics.messages = *messages;
+                self.metrics.messages_by_kind = by_kind.clone();
+            }
             _ => self.seldom(event),
         }
     }

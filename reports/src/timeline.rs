@@ -329,8 +329,9 @@ impl Highlights {
             }
             NodeState::Paused => state.running = Running::Paused,
             NodeState::Resumed => state.running = Running::Runs,
+            NodeState::Joined | NodeState::Left => {}
         }
-        if before.believes && !matches!(to, NodeState::Paused | NodeState::Resumed) {
+        if before.believes && matches!(to, NodeState::Up | NodeState::Down | NodeState::Off) {
             self.leaders.died(t_us, node);
         }
         // That the processes of a run start is no news.
@@ -342,7 +343,7 @@ impl Highlights {
         if told {
             self.refresh_last();
         }
-        if told && !matches!(to, NodeState::Resumed | NodeState::Up) {
+        if told && matches!(to, NodeState::Down | NodeState::Off | NodeState::Paused) {
             return;
         }
         let who = self.names.node(node);
@@ -353,6 +354,8 @@ impl Highlights {
             NodeState::Paused => format!("{who} is paused"),
             NodeState::Resumed if before.believes => format!("{who} runs again, and still believes that it leads"),
             NodeState::Resumed => format!("{who} runs again"),
+            NodeState::Joined => format!("{who} is a member now"),
+            NodeState::Left => format!("{who} is no member any more"),
         };
         match self.last() {
             // What the node does then says more than that its fault is healed.

@@ -74,7 +74,7 @@ impl Story {
             requires: Vec::new(),
         };
         let mut judge = Judge::new(Some(&header));
-        let story = self.at(end_ms, Kind::End { messages: 0 });
+        let story = self.at(end_ms, Kind::End { messages: 0, by_kind: Default::default() });
         story.0.iter().for_each(|event| judge.record(event));
         judge.finish()
     }

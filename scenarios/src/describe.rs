@@ -30,9 +30,16 @@ impl Fault {
             Fault::Loss { probability, for_ms, .. } => {
                 format!("{on} to {to} loses {} %{}", round(probability * 100.0), lasting(for_ms))
             }
+            Fault::SlowDisk { extra_us, for_ms, .. } => {
+                let extra = duration(*extra_us as f64 / 1_000.0);
+                format!("{on}'s disk takes {extra} longer to sync{}", lasting(for_ms))
+            }
             Fault::ClockStep { by_ms, .. } => format!("{on}'s wall clock steps by {by_ms} ms"),
             Fault::ClockRate { ppm, for_ms, .. } => format!("{on}'s clocks run at {ppm:+} ppm{}", lasting(for_ms)),
             Fault::Resign { .. } => format!("{on} asked to resign"),
+            Fault::Transfer { .. } => format!("{on} asked to hand over to {to}"),
+            Fault::Join { .. } => format!("{on} starts, to join"),
+            Fault::Leave { .. } => format!("{on} is to leave"),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::fmt;
 pub const RESERVED: [&str; 7] = ["leader", "followers", "candidates", "service", "store", "clients", "trigger"];
 
 /// Every kind of fault, as plans call it, with one sentence.
-pub const KINDS: [(&str, &str); 10] = [
+pub const KINDS: [(&str, &str); 14] = [
     ("pause", "Nothing runs on a node for a while; its sockets buffer, and due timers fire when it wakes."),
     ("kill", "A process dies; its machine resets its connections."),
     ("power-loss", "A machine loses power, and nobody is told."),
@@ -15,9 +15,13 @@ pub const KINDS: [(&str, &str); 10] = [
     ("partition", "Silence between two groups, both ways or one."),
     ("latency", "Packets from one group to another take longer."),
     ("loss", "Packets from one group to another are lost with some probability."),
+    ("slow-disk", "Each sync of a node's disk takes longer."),
     ("clock-step", "A node's wall clock jumps."),
     ("clock-rate", "Both clocks of a node run faster or slower than true time."),
     ("resign", "An operator asks a node to give leadership up."),
+    ("transfer", "An operator asks a node to hand leadership over to another."),
+    ("join", "A candidate starts, and the leader is asked to make it a member."),
+    ("leave", "The leader is asked to make a candidate a member no more."),
 ];
 
 /// A fault and what sets it off. Each strikes once.
@@ -194,6 +198,16 @@ pub enum Fault {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         for_ms: Option<f64>,
     },
+    /// Each sync of a node's disk takes longer.
+    SlowDisk {
+        /// Whose.
+        node: Who,
+        /// How much longer, microseconds.
+        extra_us: u64,
+        /// How long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        for_ms: Option<f64>,
+    },
     /// A node's wall clock jumps.
     ClockStep {
         /// Whose.
@@ -216,6 +230,23 @@ pub enum Fault {
         /// Whom.
         node: Who,
     },
+    /// An operator asks a node to hand leadership over.
+    Transfer {
+        /// Whom.
+        node: Who,
+        /// The successor.
+        to: Who,
+    },
+    /// A candidate starts, and the leader is asked to make it a member.
+    Join {
+        /// Who joins.
+        node: Who,
+    },
+    /// The leader is asked to make a candidate a member no more; its process goes on.
+    Leave {
+        /// Who leaves.
+        node: Who,
+    },
 }
 
 impl Fault {
@@ -229,9 +260,13 @@ impl Fault {
             Fault::Partition { .. } => "partition",
             Fault::Latency { .. } => "latency",
             Fault::Loss { .. } => "loss",
+            Fault::SlowDisk { .. } => "slow-disk",
             Fault::ClockStep { .. } => "clock-step",
             Fault::ClockRate { .. } => "clock-rate",
             Fault::Resign { .. } => "resign",
+            Fault::Transfer { .. } => "transfer",
+            Fault::Join { .. } => "join",
+            Fault::Leave { .. } => "leave",
         }
     }
 
@@ -242,9 +277,13 @@ impl Fault {
             | Fault::Kill { node, .. }
             | Fault::PowerLoss { node, .. }
             | Fault::Restart { node }
+            | Fault::SlowDisk { node, .. }
             | Fault::ClockStep { node, .. }
             | Fault::ClockRate { node, .. }
-            | Fault::Resign { node } => (std::slice::from_ref(node), &[]),
+            | Fault::Resign { node }
+            | Fault::Join { node }
+            | Fault::Leave { node } => (std::slice::from_ref(node), &[]),
+            Fault::Transfer { node, to } => (std::slice::from_ref(node), std::slice::from_ref(to)),
             Fault::Partition { from, to, .. } | Fault::Latency { from, to, .. } | Fault::Loss { from, to, .. } => {
                 (from, to)
             }
@@ -265,12 +304,16 @@ impl Fault {
             Fault::Partition { for_ms, .. }
             | Fault::Latency { for_ms, .. }
             | Fault::Loss { for_ms, .. }
+            | Fault::SlowDisk { for_ms, .. }
             | Fault::ClockRate { for_ms, .. } => *for_ms,
             Fault::Kill { .. }
             | Fault::PowerLoss { .. }
             | Fault::Restart { .. }
             | Fault::ClockStep { .. }
-            | Fault::Resign { .. } => None,
+            | Fault::Resign { .. }
+            | Fault::Transfer { .. }
+            | Fault::Join { .. }
+            | Fault::Leave { .. } => None,
         }
     }
 }
@@ -302,9 +345,15 @@ impl fmt::Display for Fault {
                 let percent = (probability * 1e6).round() / 1e4;
                 write!(f, "lose {percent} % from {} to {}", group(from), group(to))?;
             }
+            Fault::SlowDisk { node, extra_us, .. } => {
+                write!(f, "slow each sync of {node}'s disk by {} ms", *extra_us as f64 / 1e3)?;
+            }
             Fault::ClockStep { node, by_ms } => write!(f, "step the wall clock of {node} by {by_ms:+} ms")?,
             Fault::ClockRate { node, ppm, .. } => write!(f, "run the clocks of {node} at {ppm:+} ppm")?,
             Fault::Resign { node } => write!(f, "ask {node} to resign")?,
+            Fault::Transfer { node, to } => write!(f, "ask {node} to hand over to {to}")?,
+            Fault::Join { node } => write!(f, "have {node} join")?,
+            Fault::Leave { node } => write!(f, "have {node} leave")?,
         }
         self.for_ms().map_or(Ok(()), |for_ms| write!(f, " for {for_ms} ms"))
     }

@@ -52,7 +52,7 @@ pub fn plans_of(protocols: Vec<&'static str>) -> impl Strategy<Value = Plan> {
         .prop_map(
             |(protocol, seed, lease_ttl_ms, share, duration_ms, (rate, clients, net), candidates, drafts)| {
                 let protocol = election::find(protocol).expect("the test names a protocol");
-                let mut params = Params { lease_ttl_ms, rate, clients, net, ..Params::default() };
+                let mut params = Params { lease_ttl_ms: Some(lease_ttl_ms), rate, clients, net, ..Params::default() };
                 params.duration_ms = Some(duration_ms);
                 params.renew_interval_ms = Some(params.granted_ttl_ms(protocol) / share);
                 build(&params, protocol, seed, candidates, &drafts)
@@ -79,7 +79,8 @@ fn build(params: &Params, protocol: &Protocol, seed: u64, candidates: Vec<Candid
     // Clocks that are 10 % off measure leases and pauses 10 % wrong, on both sides.
     let lease_ms = params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol);
     plan.liveness_bound_ms = lease_ms * 5 / 4 + 2 * LIVENESS_SLACK_MS;
-    let cast = Cast { candidates: plan.candidates.len(), duration_ms: plan.duration_ms };
+    let (candidates, has_service) = (plan.candidates.len(), plan.service_node().is_some());
+    let cast = Cast { candidates, has_service, duration_ms: plan.duration_ms };
     plan.faults = drafts.iter().map(|draft| cast.fault(draft)).collect();
     plan
 }
@@ -98,6 +99,7 @@ fn candidate() -> impl Strategy<Value = Candidate> {
         wall_offset_ms,
         rate_ppm,
         starts_at_ms,
+        joins_later: false,
     })
 }
 
@@ -133,6 +135,7 @@ enum What {
     Partition { one_way: bool },
     Latency { extra_us: u64 },
     Loss { percent: u8 },
+    SlowDisk { extra_us: u64 },
     ClockStep { by_ms: i64 },
     ClockRate { ppm: i64, for_good: bool },
     Resign,
@@ -153,6 +156,7 @@ fn draft() -> impl Strategy<Value = Draft> {
         3 => any::<bool>().prop_map(|one_way| What::Partition { one_way }),
         1 => (1_u64..=500_000).prop_map(|extra_us| What::Latency { extra_us }),
         1 => (1_u8..=60).prop_map(|percent| What::Loss { percent }),
+        1 => (1_u64..=200_000).prop_map(|extra_us| What::SlowDisk { extra_us }),
         1 => (-10_000_i64..=10_000).prop_map(|by_ms| What::ClockStep { by_ms }),
         1 => (ppm(), any::<bool>()).prop_map(|(ppm, for_good)| What::ClockRate { ppm, for_good }),
         1 => Just(What::Resign),
@@ -178,6 +182,7 @@ fn role() -> impl Strategy<Value = Role> {
 /// Who there is, and how long it takes.
 struct Cast {
     candidates: usize,
+    has_service: bool,
     duration_ms: u64,
 }
 
@@ -217,6 +222,7 @@ impl Cast {
             What::Loss { percent } => {
                 Fault::Loss { from, to, probability: f64::from(percent) / 100.0, for_ms: lasting }
             }
+            What::SlowDisk { extra_us } => Fault::SlowDisk { node, extra_us, for_ms: lasting },
             What::ClockStep { by_ms } => Fault::ClockStep { node, by_ms },
             What::ClockRate { ppm, for_good } => {
                 Fault::ClockRate { node, ppm, for_ms: if for_good { None } else { lasting } }
@@ -231,7 +237,8 @@ impl Cast {
             Role::Leader => Who::Leader,
             Role::Candidate(number) => Who::Named(name(number % self.candidates)),
             Role::Followers => Who::Followers,
-            Role::Service => Who::Service,
+            Role::Service if self.has_service => Who::Service,
+            Role::Service => Who::Candidates,
             Role::Store => Who::Store,
             Role::Clients => Who::Clients,
         }
@@ -241,7 +248,8 @@ impl Cast {
     fn other(&self, draft: &Draft, by_passage: bool) -> Who {
         let (whom, other) = (self.who(draft.whom, by_passage), self.who(draft.others, by_passage));
         match whom == other {
-            true if whom == Who::Service => Who::Candidates,
+            true if whom == Who::Candidates => Who::Store,
+            true if whom == Who::Service || !self.has_service => Who::Candidates,
             true => Who::Service,
             false => other,
         }

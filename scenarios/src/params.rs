@@ -9,6 +9,8 @@ use protocols::{election::Protocol, types::MILLISECOND};
 
 /// What the liveness bound allows on top of lease and takeover, milliseconds: connecting again, sealing, one lost request.
 pub const LIVENESS_SLACK_MS: u64 = 2_000;
+/// The lease that is asked for by default, milliseconds.
+pub const LEASE_TTL_MS: u64 = 3_000;
 /// Candidates start within so many milliseconds of each other.
 pub const STARTS_WITHIN_MS: u64 = 250;
 
@@ -20,8 +22,11 @@ pub struct Params {
     pub nodes: u16,
     /// Length of the run, milliseconds; as long as the scenario needs when it is not given.
     pub duration_ms: Option<u64>,
-    /// Lease time to live to ask for, milliseconds.
-    pub lease_ttl_ms: u64,
+    /// Lease time to live to ask for, milliseconds; when it is not given, 3 s, or the lower end of the election timeout for
+    /// a protocol that has one. Protocols without a lease take it for how long they wait for a silent leader.
+    pub lease_ttl_ms: Option<u64>,
+    /// Where election timeouts are drawn from, milliseconds; the protocol's own range, or one to two leases, when not given.
+    pub election_timeout_ms: Option<(u64, u64)>,
     /// From one renewal to the next, milliseconds; the protocol's share of the granted lease when it is not given.
     pub renew_interval_ms: Option<u64>,
     /// How long one request to the service may take, milliseconds; a third of the lease, at most 1 s, when it is not given.
@@ -48,7 +53,8 @@ impl Default for Params {
         Params {
             nodes: 3,
             duration_ms: None,
-            lease_ttl_ms: 3_000,
+            lease_ttl_ms: None,
+            election_timeout_ms: None,
             renew_interval_ms: None,
             request_timeout_ms: None,
             clock_skew_ms: 200,
@@ -65,18 +71,32 @@ impl Default for Params {
 impl Params {
     /// The timers for a protocol. Lengths that make no sense come out as asked for; [`Plan::validate`] refuses them.
     pub fn timings(&self, protocol: &Protocol) -> Timings {
+        let ttl_ms = self.asked_ttl_ms(protocol);
         let renew_ms = (protocol.renew_interval)(self.granted_ttl_ms(protocol) * MILLISECOND) / MILLISECOND;
         Timings {
-            lease_ttl_ms: self.lease_ttl_ms,
+            lease_ttl_ms: ttl_ms,
             renew_interval_ms: self.renew_interval_ms.unwrap_or(renew_ms.max(1)),
-            request_timeout_ms: self.request_timeout_ms.unwrap_or((self.lease_ttl_ms / 3).clamp(1, 1_000)),
+            request_timeout_ms: self.request_timeout_ms.unwrap_or((ttl_ms / 3).clamp(1, 1_000)),
+            election_timeout_ms: self.election_timeout(protocol),
         }
+    }
+
+    /// The lease's time to live that is asked for, milliseconds.
+    pub fn asked_ttl_ms(&self, protocol: &Protocol) -> u64 {
+        let shortest = self.election_timeout(protocol).map(|(min_ms, _)| min_ms);
+        self.lease_ttl_ms.or(shortest).unwrap_or(LEASE_TTL_MS)
+    }
+
+    fn election_timeout(&self, protocol: &Protocol) -> Option<(u64, u64)> {
+        let (min, max) = protocol.election_timeout?;
+        let of_lease = self.lease_ttl_ms.map(|ttl_ms| (ttl_ms, ttl_ms.saturating_mul(2)));
+        self.election_timeout_ms.or(of_lease).or(Some((min / MILLISECOND, max / MILLISECOND)))
     }
 
     /// The lease's time to live that the protocol's service grants, milliseconds.
     pub fn granted_ttl_ms(&self, protocol: &Protocol) -> u64 {
         // No plan may have a longer lease, and protocols need not compute with one.
-        (protocol.granted_ttl)(self.lease_ttl_ms.min(LONGEST_MS) * MILLISECOND) / MILLISECOND
+        (protocol.granted_ttl)(self.asked_ttl_ms(protocol).min(LONGEST_MS) * MILLISECOND) / MILLISECOND
     }
 
     /// The longest from the end of an unrenewed lease to a successor's election on a quiet network, milliseconds.
@@ -105,6 +125,7 @@ impl Params {
             wall_offset_ms: streams::within(&mut clocks, self.clock_skew_ms),
             rate_ppm: streams::within(&mut clocks, self.clock_drift_ppm),
             starts_at_ms: streams::between(&mut clocks, 0, STARTS_WITHIN_MS),
+            joins_later: false,
         });
         Plan {
             schema: SCHEMA,

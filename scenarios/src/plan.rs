@@ -63,6 +63,9 @@ pub struct Timings {
     pub renew_interval_ms: u64,
     /// How long one request to the service may take.
     pub request_timeout_ms: u64,
+    /// Where election timeouts are drawn from, for protocols that draw them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub election_timeout_ms: Option<(u64, u64)>,
 }
 
 /// One candidate and its clocks.
@@ -77,6 +80,9 @@ pub struct Candidate {
     pub rate_ppm: i64,
     /// When its process starts, milliseconds.
     pub starts_at_ms: u64,
+    /// It is no member at first, and does not start before it is asked to join; `starts_at_ms` is without meaning then.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub joins_later: bool,
 }
 
 /// The clients of the sequencer. They are open-loop: they ask at their rate whatever the answers.
@@ -155,23 +161,32 @@ impl Plan {
         election::find(&self.protocol)
     }
 
+    /// The coordination service that is a process of its own, if the protocol has one.
+    fn service(&self) -> Option<&'static str> {
+        self.election().map_or(Some("service"), |protocol| protocol.service.process())
+    }
+
     /// The names of all processes in the order of their [`NodeId`]s: candidates, the coordination service (under its own
-    /// name), the store, and the clients `c1`, `c2` …
+    /// name, if there is one), the store, and the clients `c1`, `c2` …
     pub fn topology(&self) -> Vec<String> {
-        let service = self.election().map_or("service", |protocol| protocol.service.name());
         let candidates = self.candidates.iter().map(|candidate| candidate.name.clone());
-        let servers = [service.to_owned(), STORE.to_owned()];
+        let servers = self.service().into_iter().chain([STORE]).map(str::to_owned);
         candidates.chain(servers).chain((1..=self.load.clients).map(|number| format!("c{number}"))).collect()
     }
 
-    /// The coordination service's place in the topology.
-    pub fn service_node(&self) -> NodeId {
-        NodeId(self.candidates.len() as u16)
+    /// The candidates' places in the topology.
+    pub fn candidate_nodes(&self) -> Range<u16> {
+        0..self.candidates.len() as u16
+    }
+
+    /// The coordination service's place in the topology, if it is a process of its own.
+    pub fn service_node(&self) -> Option<NodeId> {
+        self.service().map(|_| NodeId(self.candidate_nodes().end))
     }
 
     /// The store's place in the topology.
     pub fn store_node(&self) -> NodeId {
-        NodeId(self.service_node().0 + 1)
+        NodeId(self.candidate_nodes().end + u16::from(self.service().is_some()))
     }
 
     /// The clients' places in the topology.
@@ -185,8 +200,8 @@ impl Plan {
     pub fn resolve(&self, who: &Who) -> Option<Vec<NodeId>> {
         match who {
             Who::Leader | Who::Followers | Who::Trigger => None,
-            Who::Candidates => Some((0..self.service_node().0).map(NodeId).collect()),
-            Who::Service => Some(vec![self.service_node()]),
+            Who::Candidates => Some(self.candidate_nodes().map(NodeId).collect()),
+            Who::Service => self.service_node().map(|node| vec![node]),
             Who::Store => Some(vec![self.store_node()]),
             Who::Clients => Some(self.client_nodes().map(NodeId).collect()),
             Who::Named(name) => {
@@ -209,7 +224,7 @@ impl Plan {
             tokened: election.is_some_and(|protocol| protocol.tokened),
             plan_digest: self.digest(),
             nodes: self.topology(),
-            candidates: self.service_node().0,
+            candidates: self.candidate_nodes().end,
             lease_ttl_ms: election.map_or(ttl, |protocol| (protocol.granted_ttl)(ttl)) / MILLISECOND,
             rate: self.load.rate,
             liveness_bound_ms: self.liveness_bound_ms,
@@ -219,6 +234,10 @@ impl Plan {
     }
 }
 
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
 impl Timings {
     /// The same in nanoseconds, as protocols take them.
     pub fn resolved(&self) -> election::Timings {
@@ -226,6 +245,9 @@ impl Timings {
             lease_ttl: self.lease_ttl_ms.saturating_mul(MILLISECOND),
             renew_interval: self.renew_interval_ms.saturating_mul(MILLISECOND),
             request_timeout: self.request_timeout_ms.saturating_mul(MILLISECOND),
+            election_timeout: self
+                .election_timeout_ms
+                .map(|(min_ms, max_ms)| (min_ms.saturating_mul(MILLISECOND), max_ms.saturating_mul(MILLISECOND))),
         }
     }
 }

@@ -9,7 +9,7 @@ use protocols::{
     client::{self, Endpoint, Service},
     core::{Core, Input},
     election::{self, Protocol, Setup},
-    env::Env,
+    env::{Disk, Env},
     fence::store::Store,
     history::Kind,
     load::Client,
@@ -41,6 +41,9 @@ impl Port for SimPort {
     fn record(&mut self, kind: Kind) {
         with(|world| world.record(kind));
     }
+    fn power_off(&mut self, node: NodeId, restart_after: Option<u64>) {
+        with(|world| world.power_off(node, restart_after));
+    }
 }
 
 impl Fleet {
@@ -55,11 +58,11 @@ impl Fleet {
 
     /// Starts a process. Gives back its first task, if it has any; what is only a core is stepped by the world.
     pub fn start(&self, node: NodeId) -> Option<Main> {
-        let candidates = self.plan.candidates.len();
-        match node.index() {
-            index if index < candidates => Some(self.candidate(node)),
-            index if index == candidates => Some(self.service_host(node)),
-            index if index == candidates + 1 => {
+        let plan = &self.plan;
+        match node {
+            node if plan.candidate_nodes().contains(&node.0) => Some(self.candidate(node)),
+            node if plan.service_node() == Some(node) => Some(self.service_host(node)),
+            node if plan.store_node() == node => {
                 with(|world| match world.has_core(node) {
                     // Its disk has survived; so has what it is.
                     true => world.input(node, Input::Start),
@@ -67,7 +70,7 @@ impl Fleet {
                 });
                 None
             }
-            index => self.client(node, index - candidates - 2),
+            node => self.client(node, (node.0 - plan.client_nodes().start).into()),
         }
     }
 
@@ -97,25 +100,25 @@ impl Fleet {
     fn candidate(&self, node: NodeId) -> Main {
         let (plan, protocol) = (self.plan.clone(), self.protocol);
         Box::new(move || {
-            let env = SimEnv { node };
-            let core = candidate_core(&plan, protocol, env);
-            let endpoint = Endpoint { host: protocol.service.name().to_owned(), port: protocol.service.port() };
-            Box::pin(run_candidate(env, core, protocol.service, endpoint))
+            let (env, plan) = (SimEnv { node }, plan.clone());
+            Box::pin(async move {
+                let core = candidate_core(&plan, protocol, env).await;
+                let host = protocol.service.process().unwrap_or_default().to_owned();
+                let endpoint = Endpoint { host, port: protocol.service.port() };
+                run_candidate(env, core, protocol.service, endpoint).await;
+            })
         })
     }
 }
 
-fn candidate_core(plan: &Plan, protocol: &Protocol, env: SimEnv) -> Box<dyn Core> {
-    let timings = election::Timings {
-        lease_ttl: plan.timings.lease_ttl_ms * MILLISECOND,
-        renew_interval: plan.timings.renew_interval_ms * MILLISECOND,
-        request_timeout: plan.timings.request_timeout_ms * MILLISECOND,
-    };
+async fn candidate_core(plan: &Plan, protocol: &Protocol, env: SimEnv) -> Box<dyn Core> {
+    let timings = plan.timings.resolved();
+    // A simulated disk can always be read.
+    let stored = env.disk().read(candidate::STATE).await.unwrap_or_default();
     let names = plan.candidates.iter().map(|c| c.name.clone()).collect();
-    let elector = (protocol.elector)(Setup { node: env.node, names, timings, nonce: env.random() });
+    let elector = (protocol.elector)(Setup { node: env.node, names, timings, nonce: env.random(), stored });
     let starts = with(|world| world.process(env.node).starts) - 1;
-    let store = NodeId(plan.candidates.len() as u16 + 1);
-    let place = Place { node: env.node, store, starts, tick: plan.load.tick_ms * MILLISECOND };
+    let place = Place { node: env.node, store: plan.store_node(), starts, tick: plan.load.tick_ms * MILLISECOND };
     Box::new(Node::new(place, elector))
 }
 

@@ -148,7 +148,12 @@ impl Sweep<'_> {
     }
 
     fn total(&self) -> u64 {
-        (self.scenarios.len() * self.protocols.len()) as u64 * (self.seeds.end - self.seeds.start)
+        self.pairs().len() as u64 * (self.seeds.end - self.seeds.start)
+    }
+
+    /// Every scenario with every protocol that it can be told of.
+    fn pairs(&self) -> Vec<(&'static Scenario, &'static Protocol)> {
+        scenario::pairs(&self.scenarios, &self.protocols)
     }
 
     fn mine(&self, index: u64) -> bool {
@@ -162,24 +167,26 @@ impl Sweep<'_> {
     pub fn run(&self, done: impl Fn(bool) + Sync) -> Result<Outcome, String> {
         let seeds = self.seeds.end - self.seeds.start;
         // Refused before anything runs.
-        for scenario in &self.scenarios {
-            for protocol in &self.protocols {
-                scenario.compile(self.params, protocol, self.seeds.start)?;
-            }
+        let pairs = self.pairs();
+        if let ([], Some(scenario), Some(protocol)) = (&*pairs, self.scenarios.first(), self.protocols.first()) {
+            scenario.compile(self.params, protocol, self.seeds.start)?;
+        }
+        for (scenario, protocol) in &pairs {
+            scenario.compile(self.params, protocol, self.seeds.start)?;
         }
         let cells: Vec<Mutex<(Cell, Vec<Failure>)>> = self.cells();
         let next = AtomicU64::new(0);
+        let total = self.total();
         let work = || loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= self.total() {
+            if index >= total {
                 return;
             }
             if !self.mine(index) {
                 continue;
             }
             let (cell, seed) = ((index / seeds) as usize, self.seeds.start + index % seeds);
-            let scenario = self.scenarios[cell / self.protocols.len()];
-            let protocol = self.protocols[cell % self.protocols.len()];
+            let (scenario, protocol) = pairs[cell];
             let (run, failure) = self.one(scenario, protocol, seed);
             done(failure.is_some());
             let mut place = cells[cell].lock().unwrap_or_else(PoisonError::into_inner);
@@ -203,14 +210,13 @@ impl Sweep<'_> {
     }
 
     fn cells(&self) -> Vec<Mutex<(Cell, Vec<Failure>)>> {
-        let pairs = self.scenarios.iter().flat_map(|s| self.protocols.iter().map(move |p| (s, p)));
-        let cell = |(s, p): (&&Scenario, &&Protocol)| Cell {
+        let cell = |(s, p): (&Scenario, &Protocol)| Cell {
             scenario: s.name.to_owned(),
             protocol: p.name.to_owned(),
             promise: promise_name(scenario::promise(s, p, self.params.fencing)).to_owned(),
             ..Cell::default()
         };
-        pairs.map(|pair| Mutex::new((cell(pair), Vec::new()))).collect()
+        self.pairs().into_iter().map(|pair| Mutex::new((cell(pair), Vec::new()))).collect()
     }
 
     fn one(&self, scenario: &Scenario, protocol: &Protocol, seed: u64) -> (Option<Run>, Option<Failure>) {

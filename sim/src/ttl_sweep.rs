@@ -69,7 +69,7 @@ fn point(
     jobs: usize,
     done: &(impl Fn() + Sync),
 ) -> Result<Point, String> {
-    let params = Params { lease_ttl_ms: ttl_ms, rate: RATE, ..Params::default() };
+    let params = Params { lease_ttl_ms: Some(ttl_ms), rate: RATE, ..Params::default() };
     let kill = scenario::find("clean-kill").ok_or("there is no scenario clean-kill")?;
     let work = Sweep {
         scenarios: vec![kill],

@@ -52,6 +52,8 @@ pub fn of_message(message: &Message) -> [u64; 3] {
             let (code, number) = verdict(v);
             [7 | (resource as u64) << 8 | code << 16, fold(u64::from(term), seq), fold(request(r), number)]
         }
+        // There are few of them, and many kinds.
+        Message::Peer(peer) => [8, xxh3_64(format!("{peer:?}").as_bytes()), 0],
     }
 }
 
@@ -98,6 +100,8 @@ pub fn of(kind: &Kind) -> [u64; 3] {
             [0x10a | u64::from(fault.index) << 16 | (fault.phase as u64) << 48, what, on]
         }
         Kind::Node { node, state } => [0x10b, u64::from(node.0), *state as u64],
-        Kind::End { messages } => [0x10c, *messages, 0],
+        Kind::End { messages, by_kind } => {
+            [0x10c, *messages, by_kind.iter().fold(0, |h, (kind, n)| fold(fold(h, xxh3_64(kind.as_bytes())), *n))]
+        }
     }
 }

@@ -279,7 +279,8 @@ impl Candidate {
         let client = protocols::client::run(env.clone(), Service::Etcd, endpoint.clone(), service, deliver);
         let timings = Timings { lease_ttl, renew_interval: lease_ttl / 3, request_timeout: SECOND };
         let names = vec!["n0".into(), "n1".into()];
-        let mut elector = (election::etcd::PROTOCOL.elector)(Setup { node: NodeId(node), names, timings, nonce: 1 });
+        let setup = Setup { node: NodeId(node), names, timings, nonce: 1, stored: None };
+        let mut elector = (election::etcd::PROTOCOL.elector)(setup);
         let clock = env.clone();
         let core = async move {
             let mut timers: BTreeMap<TimerId, u64> = BTreeMap::new();

@@ -50,22 +50,29 @@ pub enum Service {
     Redis,
     /// etcd.
     Etcd,
+    /// None: the candidates elect among themselves.
+    Peers,
 }
 
 impl Service {
-    /// The name of its node in a simulated topology.
-    pub const fn name(self) -> &'static str {
+    /// Every service that is a process of its own.
+    pub const PROCESSES: [Service; 2] = [Service::Redis, Service::Etcd];
+
+    /// The name of its node in a simulated topology; `None` when it is no process of its own.
+    pub const fn process(self) -> Option<&'static str> {
         match self {
-            Service::Redis => "redis",
-            Service::Etcd => "etcd",
+            Service::Redis => Some("redis"),
+            Service::Etcd => Some("etcd"),
+            Service::Peers => None,
         }
     }
 
-    /// The port that it listens on by convention.
+    /// The port that it listens on by convention; 0 when it does not.
     pub const fn port(self) -> u16 {
         match self {
             Service::Redis => 6379,
             Service::Etcd => 2379,
+            Service::Peers => 0,
         }
     }
 }
@@ -91,5 +98,6 @@ pub async fn run<E: Env>(
     match service {
         Service::Redis => redis::run(env, endpoint, outputs, deliver).await,
         Service::Etcd => etcd::run(env, endpoint, outputs, deliver).await,
+        Service::Peers => {}
     }
 }

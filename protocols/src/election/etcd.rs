@@ -24,7 +24,7 @@
 mod observer;
 mod session;
 
-use super::{Hazard, Promise, Protocol, Setup, Timings};
+use super::{Hazard, Preference, Promise, Protocol, Setup, Timings};
 use crate::{
     client::{
         self, Service,
@@ -47,15 +47,19 @@ pub const PROTOCOL: Protocol = Protocol {
     service: Service::Etcd,
     tokened: true,
     default_lease_ttl: 60 * SECOND,
+    election_timeout: None,
     granted_ttl: |ttl| ttl_seconds(ttl).max(MIN_TTL_S) * SECOND,
     renew_interval: |ttl| ttl / 3,
     takeover_max,
+    preference: Preference::Any,
+    transfers: false,
+    changes_members: false,
     elector: |setup| Box::new(EtcdElection::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
         Hazard::PauseBeyondLease => Promise::Breaks,
-        Hazard::CutOffFromService | Hazard::Any => Promise::May,
+        _ => Promise::May,
     },
 };
 
@@ -411,7 +415,7 @@ impl Elector for EtcdElection {
                 self.go(Stage::Resigning, out);
             }
             Input::Fenced if self.stage == Stage::Leading => self.fresh_session(Deposed::Fenced, out),
-            Input::Resign | Input::Fenced => {}
+            _ => {}
         }
     }
 }

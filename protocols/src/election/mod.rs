@@ -1,6 +1,7 @@
 //! The election protocols, one file each, and what each of them promises.
 
 pub mod etcd;
+pub mod lowest_id;
 mod redis_common;
 pub mod redis_fenced;
 pub mod redis_lease;
@@ -19,6 +20,21 @@ pub struct Setup {
     pub timings: Timings,
     /// 64 bits of the node's own random stream, new at every start of the process.
     pub nonce: u64,
+    /// What the elector's last [`crate::elector::Output::Persist`] left on disk; `None` on a node's first start.
+    pub stored: Option<Vec<u8>>,
+}
+
+impl Setup {
+    /// Every other candidate.
+    pub fn others(&self) -> impl Iterator<Item = NodeId> + use<> {
+        let (count, own) = (self.names.len() as u16, self.node);
+        (0..count).map(NodeId).filter(move |node| *node != own)
+    }
+
+    /// How many of the candidates are a majority.
+    pub fn majority(&self) -> usize {
+        self.names.len() / 2 + 1
+    }
 }
 
 /// A protocol's timers, nanoseconds.
@@ -30,6 +46,8 @@ pub struct Timings {
     pub renew_interval: u64,
     /// How long one request may take before its outcome is unknown.
     pub request_timeout: u64,
+    /// Where election timeouts are drawn from, for protocols that draw them.
+    pub election_timeout: Option<(u64, u64)>,
 }
 
 /// What may go wrong in a scenario, as far as protocols promise anything about it.
@@ -45,6 +63,28 @@ pub enum Hazard {
     CutOffFromService,
     /// The leader gives leadership up.
     Resignation,
+    /// Nothing passes between the leader and the other candidates, but everything between it, clients and resource.
+    CutOffFromPeers,
+    /// What one side of a cut says arrives, what the other says does not.
+    OneWayCut,
+    /// Several candidates stand at once.
+    SplitVote,
+    /// No group of candidates that can talk to each other is a majority.
+    NoQuorum,
+    /// A ring falls into two.
+    BrokenRing,
+    /// The candidate that the protocol prefers stops again and again for longer than others wait for it.
+    SlowPreferred,
+    /// The leader hands over to a named successor.
+    Transfer,
+    /// Clocks run at different rates, and the leader answers reads from memory.
+    ClockDrift,
+    /// Candidates join and leave.
+    Churn,
+    /// Both sides of a cut want the other's power cut.
+    FencingRace,
+    /// Messages are lost and nodes stall, but less than failure detectors must bear.
+    FalseSuspicion,
     /// Anything the fault list can say.
     Any,
 }
@@ -60,6 +100,17 @@ pub enum Promise {
     May,
 }
 
+/// Which candidate a protocol wants to lead, whoever does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Preference {
+    /// Any that can.
+    Any,
+    /// The highest id that is alive.
+    Highest,
+    /// The lowest id that is alive.
+    Lowest,
+}
+
 /// One protocol of the registry.
 pub struct Protocol {
     /// Its name on the command line.
@@ -72,6 +123,9 @@ pub struct Protocol {
     pub tokened: bool,
     /// The reference implementation's own lease time to live, nanoseconds.
     pub default_lease_ttl: u64,
+    /// The reference implementation's own range of election timeouts, nanoseconds; `None` when the protocol has none. Then
+    /// the lease's time to live is the shorter of the two, unless somebody asks for another.
+    pub election_timeout: Option<(u64, u64)>,
     /// The time to live that the service grants when asked for this one, nanoseconds.
     pub granted_ttl: fn(u64) -> u64,
     /// The renewal interval that belongs to a time to live, nanoseconds.
@@ -79,6 +133,12 @@ pub struct Protocol {
     /// The longest from the end of an unrenewed lease to a successor's election on a quiet network, nanoseconds:
     /// expiry scans, polling.
     pub takeover_max: fn(&Timings) -> u64,
+    /// Whom it wants to lead.
+    pub preference: Preference,
+    /// Can a leader hand over to a named successor?
+    pub transfers: bool,
+    /// Can candidates join and leave while it runs?
+    pub changes_members: bool,
     /// A new elector.
     pub elector: fn(Setup) -> Box<dyn Elector>,
     /// What it promises under a hazard with fencing on or off.
@@ -86,12 +146,19 @@ pub struct Protocol {
 }
 
 /// Every protocol there is, in the order in which reports show them.
-pub const ALL: [&Protocol; 4] =
-    [&redis_naive::PROTOCOL, &redis_lease::PROTOCOL, &redis_fenced::PROTOCOL, &etcd::PROTOCOL];
+pub const ALL: [&Protocol; 5] =
+    [&redis_naive::PROTOCOL, &redis_lease::PROTOCOL, &redis_fenced::PROTOCOL, &etcd::PROTOCOL, &lowest_id::PROTOCOL];
 
 /// The protocol of that name.
 pub fn find(name: &str) -> Option<&'static Protocol> {
     ALL.into_iter().find(|p| p.name == name)
+}
+
+impl Protocol {
+    /// Do its candidates elect among themselves, without a coordination service?
+    pub fn elects_among_peers(&self) -> bool {
+        matches!(self.service, Service::Peers)
+    }
 }
 
 impl std::fmt::Debug for Protocol {

@@ -24,7 +24,7 @@
 //! `redis_lease.rs` is this file without the token; `diff` shows what that takes.
 
 use super::{
-    Hazard, Promise, Protocol, Setup,
+    Hazard, Preference, Promise, Protocol, Setup,
     redis_common::{Desk, EXPIRE, KEY, POLL, RENEW, TOKEN_KEY},
 };
 use crate::{
@@ -43,15 +43,19 @@ pub const PROTOCOL: Protocol = Protocol {
     service: Service::Redis,
     tokened: true,
     default_lease_ttl: 15 * SECOND,
+    election_timeout: None,
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
     takeover_max: |timings| timings.renew_interval,
+    preference: Preference::Any,
+    transfers: false,
+    changes_members: false,
     elector: |setup| Box::new(RedisFenced::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,
         Hazard::PauseBeyondLease => Promise::Breaks,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
-        Hazard::CutOffFromService | Hazard::Any => Promise::May,
+        _ => Promise::May,
     },
 };
 
@@ -247,7 +251,7 @@ impl Elector for RedisFenced {
             }
             Input::Fenced => self.depose(now, Deposed::Fenced, out),
             // Timers of a role that ended meanwhile, a follower's resignation; Redis has no streams.
-            Input::Timer(_) | Input::Service(_) | Input::Resign => {}
+            _ => {}
         }
     }
 }

@@ -24,7 +24,7 @@
 //! `redis_fenced.rs` is this file plus the token; `diff` shows what that takes.
 
 use super::{
-    Hazard, Promise, Protocol, Setup,
+    Hazard, Preference, Promise, Protocol, Setup,
     redis_common::{Desk, EXPIRE, KEY, POLL, RENEW},
 };
 use crate::{
@@ -43,14 +43,18 @@ pub const PROTOCOL: Protocol = Protocol {
     service: Service::Redis,
     tokened: false,
     default_lease_ttl: 15 * SECOND,
+    election_timeout: None,
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
     takeover_max: |timings| timings.renew_interval,
+    preference: Preference::Any,
+    transfers: false,
+    changes_members: false,
     elector: |setup| Box::new(RedisLease::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::PauseBeyondLease => Promise::Breaks,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
-        Hazard::CutOffFromService | Hazard::Any => Promise::May,
+        _ => Promise::May,
     },
 };
 
@@ -239,7 +243,7 @@ impl Elector for RedisLease {
             }
             Input::Fenced => self.depose(now, Deposed::Fenced, out),
             // Timers of a role that ended meanwhile, a follower's resignation; Redis has no streams.
-            Input::Timer(_) | Input::Service(_) | Input::Resign => {}
+            _ => {}
         }
     }
 }

@@ -14,7 +14,7 @@
 //! **What shows it.** `gc-pause`, `partition`.
 
 use super::{
-    Hazard, Promise, Protocol, Setup,
+    Hazard, Preference, Promise, Protocol, Setup,
     redis_common::{Desk, KEY, POLL, RENEW},
 };
 use crate::{
@@ -33,14 +33,18 @@ pub const PROTOCOL: Protocol = Protocol {
     service: Service::Redis,
     tokened: false,
     default_lease_ttl: 15 * SECOND,
+    election_timeout: None,
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
     takeover_max: |timings| timings.renew_interval,
+    preference: Preference::Any,
+    transfers: false,
+    changes_members: false,
     elector: |setup| Box::new(RedisNaive::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::PauseBeyondLease | Hazard::CutOffFromService => Promise::Breaks,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
-        Hazard::Any => Promise::May,
+        _ => Promise::May,
     },
 };
 
@@ -164,7 +168,7 @@ impl Elector for RedisNaive {
             }
             Input::Fenced if self.leading => self.depose(now, Deposed::Fenced, out),
             // Timers of a role that ended meanwhile; Redis has no streams.
-            Input::Timer(_) | Input::Service(_) | Input::Resign | Input::Fenced => {}
+            _ => {}
         }
     }
 }

@@ -17,6 +17,8 @@ pub trait Env: Clone + Send + Sync + 'static {
     type Sleep: Future<Output = ()> + Send + Sync + Unpin + 'static;
     /// Aborts the task when dropped.
     type Task: Send + Sync + 'static;
+    /// The process's own folder.
+    type Disk: Disk;
 
     /// The process's clocks.
     fn now(&self) -> Now;
@@ -45,6 +47,12 @@ pub trait Env: Clone + Send + Sync + 'static {
     /// 64 random bits; in the simulation from the node's own stream.
     fn random(&self) -> u64;
 
+    /// The process's own folder on disk.
+    fn disk(&self) -> Self::Disk;
+
+    /// Counts a message of the election by its kind, for reports.
+    fn count(&self, _kind: &'static str) {}
+
     /// Passes a named point; in the simulation the process may be paused in here.
     fn point(&self, point: Point) -> impl Future<Output = ()> + Send;
 
@@ -71,6 +79,34 @@ pub trait Env: Clone + Send + Sync + 'static {
             .await
         }
     }
+}
+
+/// A folder of small files, for the process alone. It survives the process.
+pub trait Disk: Clone + Send + Sync + 'static {
+    /// The file's content as last written; `None` when there is none.
+    ///
+    /// # Errors
+    /// The disk's.
+    fn read(&self, file: &str) -> impl Future<Output = io::Result<Option<Vec<u8>>>> + Send;
+
+    /// Appends to a file, which it makes. What was appended survives a crash of the process, but a loss of power only
+    /// after [`Disk::sync`]; until then any part of it may be lost.
+    ///
+    /// # Errors
+    /// The disk's; part of the bytes may have been written.
+    fn append(&self, file: &str, bytes: Vec<u8>) -> impl Future<Output = io::Result<()>> + Send;
+
+    /// Makes everything that was appended to the file durable.
+    ///
+    /// # Errors
+    /// The disk's: nothing is known of what was appended since the last success.
+    fn sync(&self, file: &str) -> impl Future<Output = io::Result<()>> + Send;
+
+    /// Replaces the file's content, atomically and durably.
+    ///
+    /// # Errors
+    /// The disk's: the file is as before, or replaced.
+    fn replace(&self, file: &str, bytes: Vec<u8>) -> impl Future<Output = io::Result<()>> + Send;
 }
 
 /// A listening socket.

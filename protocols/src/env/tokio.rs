@@ -1,7 +1,10 @@
 //! The real world: tokio's tasks, sockets and timers, the machine's clocks.
 
+mod disk;
+
 use super::{Env, Listener};
 use crate::{client::Endpoint, clock::Now, point::Point};
+pub use disk::TokioDisk;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 use std::{
@@ -9,6 +12,7 @@ use std::{
     future::Future,
     io,
     net::SocketAddr,
+    path::PathBuf,
     pin::Pin,
     sync::{
         Arc, Mutex, PoisonError,
@@ -60,6 +64,8 @@ pub struct Settings {
     pub wrap: Option<Arc<dyn Wrap>>,
     /// Who is told of named points.
     pub points: Option<Arc<dyn Points>>,
+    /// Where the process keeps its files; without it nothing can be kept.
+    pub folder: Option<PathBuf>,
 }
 
 /// A process on tokio. Clones share the clocks' origin and the random stream.
@@ -160,6 +166,7 @@ impl Env for TokioEnv {
     type Listener = Listening;
     type Sleep = Sleep;
     type Task = Task;
+    type Disk = TokioDisk;
 
     fn now(&self) -> Now {
         let Shared { start, settings, .. } = &*self.shared;
@@ -186,6 +193,10 @@ impl Env for TokioEnv {
 
     fn spawn_detached(&self, task: impl Future<Output = ()> + Send + 'static) {
         drop(tokio::spawn(task));
+    }
+
+    fn disk(&self) -> TokioDisk {
+        TokioDisk(self.shared.settings.folder.clone())
     }
 
     async fn connect(&self, to: &Endpoint) -> io::Result<Stream> {

@@ -46,6 +46,7 @@ struct Vacuity {
     elected_while_paused: u64,
     elected_while_cut_off: u64,
     resignations: u64,
+    membership_changes: u64,
     kills: u64,
     faults: u64,
 }
@@ -71,6 +72,7 @@ impl Vacuity {
             elected_while_paused: 0,
             elected_while_cut_off: 0,
             resignations: 0,
+            membership_changes: 0,
             kills: 0,
             faults: 0,
         }
@@ -105,6 +107,10 @@ impl Vacuity {
     fn node(&mut self, node: NodeId, state: NodeState) {
         match state {
             NodeState::Paused => self.paused.insert(node),
+            NodeState::Joined | NodeState::Left => {
+                self.membership_changes += 1;
+                return;
+            }
             _ => self.paused.remove(&node),
         };
         self.kills += u64::from(matches!(state, NodeState::Down | NodeState::Off));
@@ -120,6 +126,7 @@ impl Vacuity {
             Fact::ElectedWhilePaused => self.elected_while_paused,
             Fact::ElectedWhileCutOff => self.elected_while_cut_off,
             Fact::Resignations => self.resignations,
+            Fact::MembershipChanges => self.membership_changes,
             Fact::Kills => self.kills,
             Fact::Faults => self.faults,
         }
@@ -193,6 +200,7 @@ fn words(fact: Fact) -> &'static str {
         Fact::ElectedWhilePaused => "elections while a former leader was paused",
         Fact::ElectedWhileCutOff => "elections while a leader was cut off",
         Fact::Resignations => "resignations",
+        Fact::MembershipChanges => "members that joined or left",
         Fact::Kills => "processes killed",
         Fact::Faults => "faults",
     }

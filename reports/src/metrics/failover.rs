@@ -252,6 +252,7 @@ impl Failovers {
                 self.strike(t_us, node);
             }
             NodeState::Resumed => known.paused.end(t_us),
+            NodeState::Joined | NodeState::Left => {}
             NodeState::Down | NodeState::Off => {
                 known.paused.end(t_us);
                 known.dead.begin(t_us);

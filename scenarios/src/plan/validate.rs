@@ -72,7 +72,15 @@ fn timings(plan: &Plan, protocol: &Protocol) -> Checked {
             "timings.renew_interval_ms is {renew_ms}, but the lease lasts {granted_ms} ms: renew before it ends"
         ));
     }
-    Ok(())
+    match (timings.election_timeout_ms, protocol.election_timeout) {
+        (None, None) => Ok(()),
+        (None, Some(_)) => Err(format!("timings.election_timeout_ms is missing, and `{}` needs it", plan.protocol)),
+        (Some(_), None) => Err(format!("timings.election_timeout_ms is given, but `{}` has none", plan.protocol)),
+        (Some((min_ms, max_ms)), Some(_)) => {
+            range("timings.election_timeout_ms, its lower end,", min_ms, 2, LONGEST_MS)?;
+            range("timings.election_timeout_ms, its upper end,", max_ms, min_ms + 1, LONGEST_MS)
+        }
+    }
 }
 
 fn candidates(plan: &Plan) -> Checked {
@@ -112,10 +120,12 @@ fn is_name(name: &str) -> bool {
 
 /// Words of the fault list, the names of servers, and `c1`, `c2` …, which are clients.
 fn is_taken(name: &str) -> bool {
-    let services = [Service::Redis, Service::Etcd];
     let digits = name.strip_prefix('c').unwrap_or_default();
     let client = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    client || name == STORE || RESERVED.contains(&name) || services.iter().any(|service| service.name() == name)
+    client
+        || name == STORE
+        || RESERVED.contains(&name)
+        || Service::PROCESSES.iter().any(|service| service.process() == Some(name))
 }
 
 fn load(plan: &Plan) -> Checked {
@@ -163,11 +173,28 @@ fn fault(plan: &Plan, planned: &PlannedFault) -> Checked {
         }
         Fault::ClockStep { by_ms, .. } => signed("has a by_ms that", *by_ms, OFFSET_MAX_MS),
         Fault::ClockRate { ppm, .. } => signed("has a ppm that", *ppm, PPM_MAX),
+        Fault::SlowDisk { extra_us, .. } => range("has an extra_us that", *extra_us, 1, LATENCY_MAX_US),
+        Fault::Transfer { node, to } => {
+            if !plan.election().is_some_and(|p| p.transfers) {
+                return Err(format!("hands leadership over, which `{}` cannot", plan.protocol));
+            }
+            elects(plan, node).and_then(|()| elects(plan, to))
+        }
+        Fault::Join { node } | Fault::Leave { node } => {
+            if !plan.election().is_some_and(|p| p.changes_members) {
+                return Err(format!("changes the members, which `{}` cannot", plan.protocol));
+            }
+            elects(plan, node)
+        }
         Fault::Resign { node } if !may_elect(plan, node) => {
             Err(format!("asks `{}` to resign, which is no candidate", String::from(node.clone())))
         }
         _ => Ok(()),
     }
+}
+
+fn elects(plan: &Plan, who: &Who) -> Checked {
+    if may_elect(plan, who) { Ok(()) } else { Err(format!("names `{who}`, which is no candidate")) }
 }
 
 fn groups(from: &[Who], to: &[Who]) -> Checked {
@@ -217,6 +244,9 @@ fn trigger(plan: &Plan, trigger_of: &Trigger) -> Checked {
 
 fn whom(plan: &Plan, who: &Who) -> Checked {
     match who {
+        Who::Service if plan.service_node().is_none() => {
+            Err(format!("strikes the service, but `{}` has none; name candidates", plan.protocol))
+        }
         Who::Named(name) if plan.resolve(who).is_none() => {
             Err(format!("names `{name}`, which is no process; there are {}", list(plan.topology())))
         }
@@ -227,7 +257,7 @@ fn whom(plan: &Plan, who: &Who) -> Checked {
 /// Can these processes be candidates? The one that set the fault off always is.
 fn may_elect(plan: &Plan, who: &Who) -> bool {
     match plan.resolve(who) {
-        Some(nodes) => nodes.iter().all(|node| node.0 < plan.service_node().0),
+        Some(nodes) => nodes.iter().all(|node| plan.candidate_nodes().contains(&node.0)),
         None => true,
     }
 }

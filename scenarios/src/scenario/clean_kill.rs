@@ -3,7 +3,7 @@
 //! Its machine lives and resets its connections, so everybody could know at once; the lease makes them wait all the same.
 //! This is the failover time that a team quotes, and the one that a shorter lease buys.
 
-use super::{Scenario, at, drawn_ms, last_strike_ms, require, strike_ms};
+use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, strike_ms};
 use crate::{
     fault::{Fault, Who},
     params::Params,
@@ -23,6 +23,7 @@ pub const SCENARIO: Scenario = Scenario {
             out, a successor is elected, seals the store and goes on. The killed process comes back between half a lease and \
             two leases later, before or after its successor's election, with nothing in its memory.",
     hazard: Hazard::Crash,
+    needs: Needs::Nothing,
     plan,
 };
 

@@ -24,7 +24,7 @@
 //! A longer `--pause` moves the lower end down to 50 ms. A shorter one may leave no phase that is sure to work; then the
 //! latest phase before the next renewal is taken, and a run in which the successor came too late is vacuous.
 
-use super::{Scenario, drawn_ms, require, settled_ms};
+use super::{Needs, Scenario, drawn_ms, require, settled_ms};
 use crate::{
     fault::{Fault, PlannedFault, Trigger, Who},
     params::Params,
@@ -46,6 +46,7 @@ pub const SCENARIO: Scenario = Scenario {
             live migration would do. The lease runs out, a successor is elected and seals the store. Then the sleeper wakes \
             and goes on in the middle: it sends the write that it had checked the lease for.",
     hazard: Hazard::PauseBeyondLease,
+    needs: Needs::Nothing,
     plan,
 };
 

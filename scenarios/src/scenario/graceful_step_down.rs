@@ -3,7 +3,7 @@
 //! What a deployment does at every release. It finishes its work, gives the lease back, and nobody has to wait for it to
 //! run out: the handoff gap is what is measured.
 
-use super::{Scenario, at, last_strike_ms, require, strike_ms};
+use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
 use crate::{
     fault::{Fault, Who},
     params::Params,
@@ -23,6 +23,7 @@ pub const SCENARIO: Scenario = Scenario {
             the others go first. The gap between its last accepted write and its successor's first is as short as the \
             protocol can make it: a queue hands over at once, a poll takes up to its interval.",
     hazard: Hazard::Resignation,
+    needs: Needs::Nothing,
     plan,
 };
 

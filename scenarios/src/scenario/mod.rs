@@ -14,10 +14,41 @@ use crate::{
     streams,
 };
 use protocols::{
-    election::{Hazard, Promise, Protocol},
+    election::{self, Hazard, Promise, Protocol},
     history::{Fact, Requirement},
 };
 use rand_core::RngCore;
+
+/// What a scenario needs a protocol to have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Needs {
+    /// Nothing in particular.
+    Nothing,
+    /// A coordination service that is a process of its own.
+    Service,
+    /// Candidates that elect among themselves.
+    Peers,
+}
+
+impl Needs {
+    /// Does the protocol have it?
+    pub fn met_by(self, protocol: &Protocol) -> bool {
+        match self {
+            Needs::Nothing => true,
+            Needs::Service => protocol.service.process().is_some(),
+            Needs::Peers => protocol.elects_among_peers(),
+        }
+    }
+
+    /// What it is, for people.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Needs::Nothing => "nothing in particular",
+            Needs::Service => "a coordination service",
+            Needs::Peers => "candidates that elect among themselves",
+        }
+    }
+}
 
 /// One scenario of the registry.
 pub struct Scenario {
@@ -29,6 +60,8 @@ pub struct Scenario {
     pub story: &'static str,
     /// What goes wrong, as far as protocols promise anything about it.
     pub hazard: Hazard,
+    /// Which protocols it can be told of.
+    pub needs: Needs,
     /// The plan for these parameters, this protocol and this seed. It is not validated: see [`Scenario::compile`].
     pub plan: fn(&Params, &Protocol, u64) -> Plan,
 }
@@ -47,6 +80,20 @@ pub fn find(name: &str) -> Option<&'static Scenario> {
     ALL.into_iter().find(|scenario| scenario.name == name)
 }
 
+/// Every scenario that can be told of a protocol.
+pub fn of(protocol: &Protocol) -> impl Iterator<Item = &'static Scenario> {
+    ALL.into_iter().filter(|scenario| scenario.needs.met_by(protocol))
+}
+
+/// Each of these scenarios with each of these protocols that it can be told of, in that order.
+pub fn pairs(
+    scenarios: &[&'static Scenario],
+    protocols: &[&'static Protocol],
+) -> Vec<(&'static Scenario, &'static Protocol)> {
+    let all = scenarios.iter().flat_map(|s| protocols.iter().map(move |p| (*s, *p)));
+    all.filter(|(scenario, protocol)| scenario.needs.met_by(protocol)).collect()
+}
+
 /// What a protocol promises in a scenario.
 pub fn promise(scenario: &Scenario, protocol: &Protocol, fencing: bool) -> Promise {
     (protocol.promise)(scenario.hazard, fencing)
@@ -58,6 +105,12 @@ impl Scenario {
     /// # Errors
     /// One sentence, as from [`Plan::validate`].
     pub fn compile(&self, params: &Params, protocol: &Protocol, seed: u64) -> Result<Plan, String> {
+        if !self.needs.met_by(protocol) {
+            let known = election::ALL.into_iter().filter(|p| self.needs.met_by(p)).map(|p| p.name);
+            let known = known.collect::<Vec<_>>().join(", ");
+            let (name, needs) = (self.name, self.needs.words());
+            return Err(format!("`{name}` needs {needs}, and `{}` has none; {known} do", protocol.name));
+        }
         // Checked first, so that no scenario computes with lengths that no plan may have.
         params.plan(self.name, protocol, seed, 1_000).validate()?;
         let plan = (self.plan)(params, protocol, seed);
@@ -69,7 +122,12 @@ impl Scenario {
 /// When the fleet has settled on its first leader and its load, milliseconds: the candidates have started, one was elected,
 /// sealed, and was renewed once.
 fn settled_ms(params: &Params, protocol: &Protocol) -> u64 {
-    1_500 + params.timings(protocol).renew_interval_ms
+    // Candidates that elect among themselves first wait whether somebody leads already.
+    let silence_ms = match protocol.elects_among_peers() {
+        true => params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol),
+        false => 0,
+    };
+    1_500 + silence_ms + params.timings(protocol).renew_interval_ms
 }
 
 /// A time within one lease after `settled_ms`, milliseconds, so that over many seeds a fault strikes in every phase of the

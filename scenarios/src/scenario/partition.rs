@@ -3,7 +3,7 @@
 //! The asymmetry is the point. A leader that is cut off from everything does no harm; one that still reaches the store can,
 //! unless it stops by its own clock before the service gives its lease away, or the store refuses its token.
 
-use super::{Scenario, at, last_strike_ms, require, strike_ms};
+use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
 use crate::{
     fault::{Fault, Who},
     params::Params,
@@ -23,6 +23,7 @@ pub const SCENARIO: Scenario = Scenario {
             way, for three leases and two seconds. Clients, candidates and the store still reach it. Its renewals are lost, \
             the service gives the lease to somebody else, and the store hears from whoever believes to lead.",
     hazard: Hazard::CutOffFromService,
+    needs: Needs::Service,
     plan,
 };
 

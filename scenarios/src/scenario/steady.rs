@@ -3,7 +3,7 @@
 //! The baseline of all others, and the run that speed and memory are measured with. Whatever fails here is no fault's
 //! doing.
 
-use super::{Scenario, require};
+use super::{Needs, Scenario, require};
 use crate::{params::Params, plan::Plan};
 use protocols::{
     election::{Hazard, Protocol},
@@ -17,6 +17,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "The candidates start within a quarter of a second, one of them wins, seals the store and serves every request \
             until the run ends. It shows what an undisturbed fleet costs, and that no invariant fails without a fault.",
     hazard: Hazard::None,
+    needs: Needs::Nothing,
     plan,
 };
 

@@ -16,7 +16,7 @@ use exit::{NOT_DETERMINISTIC, Stop};
 use one_run::default_out;
 use output::{Show, print};
 use protocols::election::Protocol;
-use scenarios::Scenario;
+use scenarios::{Scenario, scenario as stories};
 use std::{ffi::OsString, num::NonZero, ops::Range};
 
 /// Runs the command line; the exit code is a contract.
@@ -74,11 +74,9 @@ fn determinism(names: &[String], seeds: Range<u64>, protocol: &str, shared: &Sha
     let program = std::env::current_exe().map_err(|e| Stop::harness(format!("cannot find this executable: {e}")))?;
     let (params, show) = (shared.plan.params().map_err(Stop::usage)?, Show::from(&shared.output.show));
     let mut plans = Vec::new();
-    for scenario in scenarios {
-        for protocol in &protocols {
-            for seed in seeds.clone() {
-                plans.push(scenario.compile(&params, protocol, seed).map_err(Stop::usage)?);
-            }
+    for (scenario, protocol) in stories::pairs(&scenarios, &protocols) {
+        for seed in seeds.clone() {
+            plans.push(scenario.compile(&params, protocol, seed).map_err(Stop::usage)?);
         }
     }
     let (total, mut differing) = (plans.len(), Vec::new());

@@ -29,7 +29,7 @@ use tokio::{net::TcpListener, sync::mpsc};
 pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
     let params = Params {
         nodes: args.nodes,
-        lease_ttl_ms: args.lease_ttl,
+        lease_ttl_ms: Some(args.lease_ttl),
         fencing: args.fencing,
         clock_skew_ms: 0,
         clock_drift_ppm: 0,

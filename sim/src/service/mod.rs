@@ -13,6 +13,8 @@ pub enum State {
     Redis(Arc<Mutex<redis::model::Model>>),
     /// etcd.
     Etcd(Arc<Mutex<etcd::model::Model>>),
+    /// None.
+    Nothing,
 }
 
 impl State {
@@ -21,6 +23,7 @@ impl State {
         match service {
             Service::Redis => State::Redis(Arc::default()),
             Service::Etcd => State::Etcd(Arc::default()),
+            Service::Peers => State::Nothing,
         }
     }
 
@@ -33,6 +36,7 @@ impl State {
                 redis::wire::serve(env, port, model).await
             }
             State::Etcd(model) => etcd::wire::serve(env, port, model).await,
+            State::Nothing => Ok(()),
         };
         // Nobody else listens on the port of a process of its own; without its service a world shows nothing.
         if let Err(error) = served {

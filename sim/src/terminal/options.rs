@@ -18,18 +18,19 @@ pub struct PlanOptions {
     /// Length of the run; as long as the scenario needs when it is left out
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     duration: Option<u64>,
-    /// Time to live of the lease to ask for
-    #[arg(long, value_parser = parse::duration_ms, default_value = "3s", value_name = "D", allow_hyphen_values = true)]
-    lease_ttl: u64,
+    /// Time to live of the lease to ask for; how long others wait for a silent leader. 3 s when it is left out, or the
+    /// shortest election timeout of a protocol that has one
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    lease_ttl: Option<u64>,
     /// From one renewal to the next; a third of the lease when it is left out
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     renew_interval: Option<u64>,
     /// How long one request to the coordination service may take; a third of the lease, at most 1 s, when left out
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     request_timeout: Option<u64>,
-    /// For protocols in which nodes elect among themselves; no protocol has one yet
-    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, hide = true)]
-    election_timeout: Option<u64>,
+    /// For protocols that draw election timeouts: from where, as 150..300ms; a single time D is D to 2 D
+    #[arg(long, value_parser = parse::duration_range_ms, value_name = "A..B", allow_hyphen_values = true)]
+    election_timeout: Option<(u64, u64)>,
     /// Switch one known bug on; there are none yet
     #[arg(long, value_name = "ID", hide = true)]
     bug: Option<String>,
@@ -70,13 +71,6 @@ impl PlanOptions {
     /// # Errors
     /// One sentence about an option that nothing here understands yet.
     pub fn params(&self) -> Result<Params, String> {
-        if self.election_timeout.is_some() {
-            return Err(
-                "--election-timeout is for protocols in which nodes elect among themselves, and there is none yet; \
-                        a lease has --lease-ttl and --renew-interval"
-                    .to_owned(),
-            );
-        }
         if let Some(id) = &self.bug {
             return Err(format!("there is no bug `{id}` to switch on; `fencepost list bugs` shows those there are"));
         }
@@ -84,6 +78,7 @@ impl PlanOptions {
             nodes: self.nodes,
             duration_ms: self.duration,
             lease_ttl_ms: self.lease_ttl,
+            election_timeout_ms: self.election_timeout,
             renew_interval_ms: self.renew_interval,
             request_timeout_ms: self.request_timeout,
             clock_skew_ms: self.clock_skew,

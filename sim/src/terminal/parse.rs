@@ -43,6 +43,28 @@ pub fn duration_ms(text: &str) -> Result<u64, String> {
     whole.checked_mul(factor).and_then(|ms| ms.checked_add(parts / scale)).ok_or_else(too_long)
 }
 
+/// Milliseconds `A..B`, such as `150..300ms` or `1s..2s`; a single duration D is D to 2 D.
+///
+/// # Errors
+/// One sentence.
+pub fn duration_range_ms(text: &str) -> Result<(u64, u64), String> {
+    let Some((from, to)) = text.split_once("..") else {
+        let ms = duration_ms(text)?;
+        return Ok((ms, ms.saturating_mul(2)));
+    };
+    let to_ms = duration_ms(to)?;
+    let unit = to.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let from_ms = if from.ends_with(|c: char| c.is_ascii_digit()) {
+        duration_ms(&format!("{from}{unit}"))?
+    } else {
+        duration_ms(from)?
+    };
+    if from_ms >= to_ms {
+        return Err(format!("`{text}` is no range: its lower end must be below its upper end"));
+    }
+    Ok((from_ms, to_ms))
+}
+
 /// A seed.
 ///
 /// # Errors

@@ -43,6 +43,9 @@ impl World {
     /// Sends a datagram.
     #[inline]
     pub fn send(&mut self, from: NodeId, to: NodeId, message: Message) {
+        if let Message::Peer(peer) = &message {
+            self.count(peer.kind());
+        }
         match self.links.get(from, to).datagram(self.now) {
             Passage::InOrder(at) => self.queue.push_lane(at, from, to, message),
             Passage::Astray(at) => {
@@ -137,6 +140,8 @@ impl World {
                     timer.set = false;
                 }
             }
+            Output::Persist(state) => self.persist(node, state),
+            Output::PowerOff { node, restart_after } => self.power_off(node, restart_after),
             Output::Service(output) => {
                 if let Some(service) = &self.processes[node.index()].driven.service
                     && service.send(*output).is_ok()

@@ -1,6 +1,6 @@
 //! [`Env`] in the simulated world: what clients and servers of coordination services run on.
 
-use super::{try_with, with};
+use super::{disk::SimDisk, try_with, with};
 use crate::host;
 use protocols::{
     client::Endpoint,
@@ -30,6 +30,7 @@ impl Env for SimEnv {
     type Listener = SimListener;
     type Sleep = SimSleep;
     type Task = host::Task;
+    type Disk = SimDisk;
 
     fn now(&self) -> Now {
         with(|world| world.clocks(self.node))
@@ -45,6 +46,14 @@ impl Env for SimEnv {
 
     fn spawn_detached(&self, task: impl Future<Output = ()> + Send + 'static) {
         host::spawn_detached(task);
+    }
+
+    fn disk(&self) -> SimDisk {
+        SimDisk(self.node)
+    }
+
+    fn count(&self, kind: &'static str) {
+        with(|world| world.count(kind));
     }
 
     async fn connect(&self, to: &Endpoint) -> io::Result<SimStream> {

@@ -3,9 +3,10 @@
 use super::{World, queue::Event};
 use crate::host::HostAction;
 use protocols::{
+    core::Input,
     history::{FaultEvent, Kind, NodeState, Phase},
     point::Point,
-    types::NodeId,
+    types::{MICROSECOND, NodeId},
 };
 use scenarios::{
     fault::{Fault, Who},
@@ -82,7 +83,9 @@ impl World {
         let what = &plan.faults[index as usize].what;
         let (from, to) = what.groups();
         let resolve = |group| triggers::resolve_all(&plan, group, leader, trigger);
-        let (Some(on), Some(to)) = (resolve(from), resolve(to)) else {
+        // Only a leader changes the members.
+        let needs_leader = matches!(what, Fault::Join { .. } | Fault::Leave { .. });
+        let (Some(on), Some(to), true) = (resolve(from), resolve(to), leader.is_some() || !needs_leader) else {
             self.faults.waiting.push(index);
             return;
         };
@@ -98,7 +101,8 @@ impl World {
             Fault::Partition { for_ms, .. }
             | Fault::Latency { for_ms, .. }
             | Fault::Loss { for_ms, .. }
-            | Fault::ClockRate { for_ms, .. } => Some(*for_ms),
+            | Fault::ClockRate { for_ms, .. }
+            | Fault::SlowDisk { for_ms, .. } => Some(*for_ms),
             _ => None,
         };
         let phase = if lasts.is_some() { Phase::Begin } else { Phase::Once };
@@ -123,7 +127,17 @@ impl World {
             }
             Fault::ClockStep { by_ms, .. } => on.iter().for_each(|n| self.processes[n.index()].clocks.step(*by_ms)),
             Fault::ClockRate { ppm, .. } => on.iter().for_each(|n| self.set_rate(*n, *ppm)),
-            Fault::Resign { .. } => on.iter().for_each(|n| self.input(*n, protocols::core::Input::Resign)),
+            Fault::SlowDisk { extra_us, .. } => self.each_disk(&on, *extra_us, true),
+            Fault::Transfer { .. } => {
+                // To the first of them that does not lead already.
+                let heir = struck.to.iter().find(|n| !on.contains(n)).copied();
+                if let Some(heir) = heir {
+                    on.iter().for_each(|n| self.input(*n, Input::Transfer(heir)));
+                }
+            }
+            Fault::Join { .. } => self.ask_leader(&on, true),
+            Fault::Leave { .. } => self.ask_leader(&on, false),
+            Fault::Resign { .. } => on.iter().for_each(|n| self.input(*n, Input::Resign)),
         }
         self.faults.struck[index as usize] = Some(struck);
     }
@@ -152,6 +166,7 @@ impl World {
                 self.each_link(&struck, |world, a, b| world.links.slow(a, b, *extra_us, false));
             }
             Fault::Loss { .. } => self.each_link(&struck, |world, a, b| world.links.lose(a, b, 0.0)),
+            Fault::SlowDisk { extra_us, .. } => self.each_disk(&struck.on, *extra_us, false),
             Fault::ClockRate { .. } => {
                 for (node, ppm) in struck.on.iter().zip(&struck.rate_before) {
                     self.set_rate(*node, *ppm);
@@ -177,6 +192,24 @@ impl World {
                 world.links.block(b, a, on);
             }
         });
+    }
+
+    /// Candidates are to become members, or to be none any more. Who is to join starts first.
+    fn ask_leader(&mut self, nodes: &[NodeId], join: bool) {
+        for node in nodes {
+            if join {
+                self.boot(*node);
+            }
+            if let Some(leader) = self.leader() {
+                self.input(leader, if join { Input::Admit(*node) } else { Input::Expel(*node) });
+            }
+        }
+    }
+
+    fn each_disk(&mut self, nodes: &[NodeId], extra_us: u64, on: bool) {
+        for node in nodes {
+            self.processes[node.index()].disk.slow(extra_us * MICROSECOND, on);
+        }
     }
 
     fn set_rate(&mut self, node: NodeId, ppm: i64) {
@@ -207,6 +240,14 @@ impl World {
         }
     }
 
+    /// A fencing device cuts a machine's power, and perhaps gives it back after so many nanoseconds.
+    pub fn power_off(&mut self, node: NodeId, restart_after: Option<u64>) {
+        self.kill(node, false, None);
+        if let Some(after) = restart_after {
+            self.queue.push(self.now + after, Event::Boot { node });
+        }
+    }
+
     fn kill(&mut self, node: NodeId, crash: bool, restart_after_ms: Option<f64>) {
         if self.processes[node.index()].up {
             self.close_all(node, crash);
@@ -217,6 +258,9 @@ impl World {
             process.pauses = 0;
             self.believers.retain(|b| b.node != node);
             self.forget(node, node == self.faults.plan.store_node());
+            if !crash {
+                self.processes[node.index()].disk.lose_power();
+            }
             let state = if crash { NodeState::Down } else { NodeState::Off };
             self.record(Kind::Node { node, state });
             self.todo.push_back(HostAction::Kill(node));

@@ -8,6 +8,7 @@
 //! whatever runs tasks or futures (faults on the host, drops) happens outside of it.
 
 pub mod clocks;
+pub mod disk;
 mod driver;
 pub mod env;
 mod faults;
@@ -19,6 +20,7 @@ mod trace;
 
 use crate::{host::HostAction, recorder::Recorder};
 use clocks::Clocks;
+use disk::Folder;
 use driver::Driven;
 use faults::Faults;
 use network::Links;
@@ -70,6 +72,7 @@ pub struct Process {
     pauses: u32,
     connections: u64,
     driven: Driven,
+    disk: Folder,
 }
 
 /// A task's sleep.
@@ -98,6 +101,8 @@ pub struct World {
     trace: Trace,
     recorder: Recorder,
     delivered: u64,
+    /// Messages of the election that were sent, by kind.
+    by_kind: BTreeMap<&'static str, u64>,
     driver: Driver,
     outputs: Vec<protocols::core::Output>,
     todo: VecDeque<HostAction>,
@@ -154,6 +159,7 @@ impl World {
                 pauses: 0,
                 connections: 0,
                 driven: Driven::default(),
+                disk: Folder::new(plan.seed, name),
             }
         };
         let mut world = World {
@@ -171,6 +177,7 @@ impl World {
             trace: Trace::new(text),
             recorder,
             delivered: 0,
+            by_kind: BTreeMap::new(),
             driver,
             outputs: Vec::new(),
             todo: VecDeque::new(),
@@ -187,7 +194,9 @@ impl World {
         let candidates = plan.candidates.len();
         for index in (candidates..self.processes.len()).chain(0..candidates) {
             let at = plan.candidates.get(index).map_or(0, |c| c.starts_at_ms * MILLISECOND);
-            self.queue.push(at, Event::Boot { node: NodeId(index as u16) });
+            if !plan.candidates.get(index).is_some_and(|c| c.joins_later) {
+                self.queue.push(at, Event::Boot { node: NodeId(index as u16) });
+            }
         }
         for (at, fault) in self.faults.scheduled() {
             self.queue.push(at, Event::Strike { fault });
@@ -214,6 +223,11 @@ impl World {
     /// The process of that name.
     pub fn find(&self, name: &str) -> Option<NodeId> {
         self.processes.iter().position(|p| p.name == name).map(|index| NodeId(index as u16))
+    }
+
+    /// A message of the election was sent.
+    pub fn count(&mut self, kind: &'static str) {
+        *self.by_kind.entry(kind).or_default() += 1;
     }
 
     /// Is the run over?
@@ -283,6 +297,7 @@ impl World {
                 }
             }
             Event::Sleep { slot, generation } => self.sleep_is_due(slot, generation),
+            Event::Disk { node, number } => self.disk_is_done(node, number),
             Event::Stream(segment) => self.segment_arrives(segment),
             Event::Strike { fault } => self.strike(fault, None),
             Event::Heal { fault } => self.heal(fault),
@@ -292,7 +307,8 @@ impl World {
     }
 
     fn end(&mut self) {
-        self.record(Kind::End { messages: self.delivered });
+        let by_kind = std::mem::take(&mut self.by_kind).into_iter().map(|(kind, n)| (kind.to_owned(), n));
+        self.record(Kind::End { messages: self.delivered, by_kind: by_kind.collect() });
         self.trace.seal();
         self.done = true;
         let waker = self.main.take();

@@ -25,6 +25,8 @@ pub enum Event {
     Input { node: NodeId, starts: u32, input: Input },
     /// A task's sleep is due.
     Sleep { slot: u32, generation: u32 },
+    /// A disk has done something.
+    Disk { node: NodeId, number: u64 },
     /// Something on a byte stream.
     Stream(super::stream::Segment),
     /// A planned fault strikes.

@@ -17,7 +17,7 @@ pub fn root() -> PathBuf {
 
 /// Every scenario with every protocol.
 pub fn pairs() -> impl Iterator<Item = (&'static Scenario, &'static Protocol)> {
-    scenario::ALL.into_iter().flat_map(|s| election::ALL.into_iter().map(move |p| (s, p)))
+    election::ALL.into_iter().flat_map(|p| scenario::of(p).map(move |s| (s, p)))
 }
 
 /// The plan of a scenario at a seed, light enough for many of them.

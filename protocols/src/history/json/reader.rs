@@ -245,6 +245,8 @@ struct Line<'a> {
     #[serde(default)]
     on: Vec<String>,
     messages: Option<u64>,
+    #[serde(default)]
+    by_kind: BTreeMap<String, u64>,
 }
 
 impl Line<'_> {
@@ -279,7 +281,7 @@ impl Line<'_> {
                 detail: self.detail.as_deref().unwrap_or_default().to_owned(),
             })),
             "node" => Kind::Node { node: self.node(nodes)?, state: self.need("state", self.state)? },
-            "end" => Kind::End { messages: self.messages.unwrap_or(0) },
+            "end" => Kind::End { messages: self.messages.unwrap_or(0), by_kind: self.by_kind.clone() },
             other => return Err(format!("there is no event {other:?}")),
         })
     }

@@ -57,7 +57,7 @@ fn every_kind() -> Vec<Event> {
         fault(Phase::Once),
         Kind::Node { node: NodeId(0), state: NodeState::Paused },
         Kind::Deposed { incarnation, reason: Deposed::Fenced },
-        Kind::End { messages: 1234 },
+        Kind::End { messages: 1234, by_kind: [("vote".to_owned(), 7)].into() },
     ];
     kinds.into_iter().enumerate().map(|(i, kind)| Event { t_us: i as u64 / 2, kind }).collect()
 }

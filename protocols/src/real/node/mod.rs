@@ -91,6 +91,10 @@ impl Port for RealPort {
     fn record(&mut self, kind: Kind) {
         self.log.record(kind);
     }
+
+    fn power_off(&mut self, _: NodeId, _: Option<u64>) {
+        // Real machines have fencing devices of their own, and no protocol that asks for one runs here.
+    }
 }
 
 /// Runs a node until `shutdown` ends; then it takes no new work, joins what is under way, resigns and returns.
@@ -108,7 +112,7 @@ pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send +
     let (desk, metrics) = (Arc::new(Desk::default()), Arc::new(Metrics::new(&name, protocol.name)));
 
     let names = directory.fleet()[..addresses.len()].to_vec();
-    let elector = (protocol.elector)(Setup { node, names, timings, nonce: env.random() });
+    let elector = (protocol.elector)(Setup { node, names, timings, nonce: env.random(), stored: None });
     let core = Node::new(Place { node, store, starts, tick }, elector);
     let core = Watched::new(core, standing_sender, requests_sender, desk.clone(), metrics.clone());
 

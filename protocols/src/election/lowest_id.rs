@@ -1,0 +1,185 @@
+//! `lowest-id`: everybody says that it is alive, and the lowest live id leads.
+//!
+//! **Where it comes from.** VRRP with ids for priorities (RFC 5798, section 6.4; acassen/keepalived, `keepalived/vrrp/vrrp.c:
+//! vrrp_state_backup, vrrp_state_master_rx`). Only the leader advertises, once per `renew_interval`. A backup that hears
+//! nothing for `Master_Down_Interval` (three intervals, which is the ttl here, and a skew that is shorter for better ids)
+//! takes over. A backup with a better id than the leader's does not let its advertisements count (`Preempt_Mode`, the
+//! default), so it takes over in the end; a leader that hears a better one steps back at once. Who shuts down says so
+//! (priority 0), and the next waits for its skew only.
+//!
+//! **What it assumes about time.** That an advertisement arrives within the ttl, always. A belief has no end of its own.
+//!
+//! **What breaks it.** Everything: a cut, a one-way loss of advertisements, a pause of the leader. There is no quorum, no
+//! lease and no token; both sides lead, and the resource cannot tell them apart.
+//!
+//! **What shows it.** `asymmetric-partition` (acassen/keepalived issue 1528), `isolate-leader`, `gc-pause`.
+
+use super::{Hazard, Promise, Protocol, Setup, Timings};
+use crate::{
+    client::Service,
+    clock::Now,
+    core::TimerId,
+    elector::{Deposed, Elector, Input, Output},
+    peer::Peer,
+    point::Point,
+    types::{Leadership, MILLISECOND, NodeId, SECOND},
+};
+
+/// The protocol as the registry knows it.
+pub const PROTOCOL: Protocol = Protocol {
+    name: "lowest-id",
+    about: "VRRP's rule: the leader advertises, the lowest live id takes over from silence; no quorum, no token",
+    service: Service::Peers,
+    tokened: false,
+    default_lease_ttl: 3 * SECOND,
+    election_timeout: None,
+    granted_ttl: |ttl| ttl,
+    renew_interval: |ttl| ttl / 3,
+    takeover_max: |timings| timings.renew_interval + 10 * MILLISECOND,
+    preference: super::Preference::Lowest,
+    transfers: false,
+    changes_members: false,
+    elector: |setup| Box::new(LowestId::new(setup)),
+    promise: |hazard, _| match hazard {
+        Hazard::None => Promise::Holds,
+        Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => Promise::Breaks,
+        // A better id that comes back takes over while the other still writes.
+        _ => Promise::May,
+    },
+};
+
+/// What candidates say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Message {
+    /// The sender leads.
+    Advertisement,
+    /// The sender leads no more: priority 0 in VRRP.
+    Release,
+}
+
+impl Message {
+    /// What kind of message it is, for message counts.
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Message::Advertisement => "advertisement",
+            Message::Release => "release",
+        }
+    }
+}
+
+/// Time for the leader to advertise.
+const ADVERTISE: TimerId = 0;
+/// The leader has been silent for too long.
+const MASTER_DOWN: TimerId = 1;
+
+struct LowestId {
+    setup: Setup,
+    leads: bool,
+    /// [`Output::Campaign`] was said for the vacancy that is being waited out.
+    campaigning: bool,
+}
+
+impl LowestId {
+    fn new(setup: Setup) -> Self {
+        LowestId { setup, leads: false, campaigning: false }
+    }
+
+    fn timings(&self) -> &Timings {
+        &self.setup.timings
+    }
+
+    /// `Skew_Time`: the better the id, the shorter.
+    fn skew(&self) -> u64 {
+        let count = self.setup.names.len().max(1) as u64;
+        self.timings().renew_interval * (u64::from(self.setup.node.0) + 1) / (count + 1)
+    }
+
+    fn wait_for_silence(&self, now: Now, out: &mut Vec<Output>) {
+        out.push(Output::SetTimer { id: MASTER_DOWN, at: now.mono + self.timings().lease_ttl + self.skew() });
+    }
+
+    fn tell_all(&self, message: Message, out: &mut Vec<Output>) {
+        for to in self.setup.others() {
+            out.push(Output::Send { to, message: Peer::LowestId(message) });
+        }
+    }
+
+    fn lead(&mut self, now: Now, out: &mut Vec<Output>) {
+        self.leads = true;
+        if !self.campaigning {
+            out.push(Output::Campaign);
+        }
+        self.campaigning = false;
+        out.push(Output::Point(Point::BeforeCampaign));
+        out.push(Output::CancelTimer(MASTER_DOWN));
+        self.advertise(now, out);
+        // Nothing ends this belief but a better advertisement.
+        out.push(Output::Elected(Leadership { token: 0, valid_until: u64::MAX }));
+    }
+
+    fn advertise(&self, now: Now, out: &mut Vec<Output>) {
+        out.push(Output::Point(Point::BeforeRenew));
+        self.tell_all(Message::Advertisement, out);
+        out.push(Output::SetTimer { id: ADVERTISE, at: now.mono + self.timings().renew_interval });
+    }
+
+    fn step_back(&mut self, now: Now, why: Deposed, out: &mut Vec<Output>) {
+        if !std::mem::take(&mut self.leads) {
+            return;
+        }
+        out.push(Output::Deposed(why));
+        out.push(Output::CancelTimer(ADVERTISE));
+        self.wait_for_silence(now, out);
+    }
+
+    fn heard(&mut self, now: Now, from: NodeId, message: Message, out: &mut Vec<Output>) {
+        match message {
+            Message::Advertisement if self.leads => {
+                if from < self.setup.node {
+                    self.step_back(now, Deposed::Lost, out);
+                    out.push(Output::Observed(Some(from)));
+                } else {
+                    // At once, so that the worse one steps back.
+                    self.tell_all(Message::Advertisement, out);
+                }
+            }
+            Message::Advertisement => {
+                out.push(Output::Observed(Some(from)));
+                // A worse leader's do not count: it is to be replaced.
+                if from < self.setup.node {
+                    self.campaigning = false;
+                    self.wait_for_silence(now, out);
+                }
+            }
+            Message::Release if !self.leads => {
+                out.push(Output::Observed(None));
+                self.campaigning = true;
+                out.push(Output::Campaign);
+                out.push(Output::SetTimer { id: MASTER_DOWN, at: now.mono + self.skew() });
+            }
+            Message::Release => {}
+        }
+    }
+}
+
+impl Elector for LowestId {
+    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        match input {
+            Input::Start => self.wait_for_silence(now, out),
+            Input::Timer(MASTER_DOWN) if !self.leads => self.lead(now, out),
+            Input::Timer(ADVERTISE) if self.leads => {
+                self.advertise(now, out);
+                out.push(Output::Point(Point::Renewed));
+            }
+            Input::Peer { from, message: Peer::LowestId(message) } => self.heard(now, from, message, out),
+            Input::Resign if self.leads => {
+                out.push(Output::Point(Point::BeforeRelease));
+                self.step_back(now, Deposed::Resigned, out);
+                self.tell_all(Message::Release, out);
+            }
+            Input::Fenced => self.step_back(now, Deposed::Fenced, out),
+            // Timers of a role that ended meanwhile; what other protocols say.
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! What candidates say to each other when they elect among themselves. In the simulation these travel as values.
+
+use crate::election::lowest_id;
+
+/// A message of an election protocol. Each protocol has its own kind of message and ignores the others'.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Peer {
+    /// Of `lowest-id`.
+    LowestId(lowest_id::Message),
+}
+
+impl Peer {
+    /// What kind of message it is, for message counts.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Peer::LowestId(message) => message.kind(),
+        }
+    }
+}
