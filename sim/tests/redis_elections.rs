@@ -22,7 +22,12 @@ use sim::service::redis::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-const TIMINGS: Timings = Timings { lease_ttl: 3 * SECOND, renew_interval: SECOND, request_timeout: 500 * MILLISECOND };
+const TIMINGS: Timings = Timings {
+    lease_ttl: 3 * SECOND,
+    renew_interval: SECOND,
+    request_timeout: 500 * MILLISECOND,
+    election_timeout: None,
+};
 /// Until then messages are lost and late and nodes pause.
 const CALM_FROM: u64 = 120 * SECOND;
 const END: u64 = 140 * SECOND;
