@@ -2,5 +2,8 @@
 
 pub mod journal;
 pub mod runtime;
+pub mod network;
+pub mod server;
 pub mod store;
 pub mod types;
+pub mod wire;

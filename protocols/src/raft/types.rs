@@ -21,7 +21,7 @@ openraft::declare_raft_types!(
     pub Types:
         D = Nothing,
         R = (),
-        NodeId = u16,
+        NodeId = u64,
         Node = openraft::EmptyNode,
         LeaderId = openraft::impls::leader_id_std::LeaderId<Self::Term, Self::NodeId>,
         AsyncRuntime = Runtime,
