@@ -21,7 +21,9 @@ use crate::{
     env::{Env, Listener},
     types::MILLISECOND,
 };
-use openraft::{ChangeMembers, Config, EmptyNode, RaftMetrics, SnapshotPolicy, StepDownPolicy, async_runtime::WatchReceiver};
+use openraft::{
+    ChangeMembers, Config, EmptyNode, RaftMetrics, SnapshotPolicy, StepDownPolicy, async_runtime::WatchReceiver,
+};
 use std::{collections::BTreeSet, io, sync::Arc};
 use tokio::{io::AsyncWriteExt, sync::mpsc};
 
