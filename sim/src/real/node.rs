@@ -75,6 +75,8 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
             // Terms of two lives differ, so that one is never taken for the other; the token tells them apart anyhow.
             starts: args.starts.unwrap_or((entropy >> 32) as u32) & 0x7fff,
             service: service(args)?,
+            electors: electors(args)?,
+            elect_port: args.elect_listen.map_or(0, |address| address.port()),
             service_env: TokioEnv::with(env::Settings { wrap: service_tls(args, &tls)?, ..clocks.clone() }),
             env: TokioEnv::with(clocks),
             store: store_link(args, auth, &tls, directory.clone())?,
@@ -96,6 +98,33 @@ fn service(args: &NodeArgs) -> Result<Endpoint, Stop> {
         (None, Some(service)) => Err(Stop::usage(format!("--service HOST:PORT is missing: `{name}` needs {service}"))),
         (Some(_), None) => Err(Stop::usage(format!("--service is given, but `{name}` asks no service"))),
     }
+}
+
+/// Where the members find each other, in the order of the peers, when they elect among themselves.
+fn electors(args: &NodeArgs) -> Result<Vec<Endpoint>, Stop> {
+    let name = args.backend.name;
+    if !args.backend.elects_among_peers() {
+        return match args.electors.is_empty() && args.elect_listen.is_none() {
+            true => Ok(Vec::new()),
+            false => Err(Stop::usage(format!("--electors and --elect-listen are given, but `{name}` asks a service"))),
+        };
+    }
+    if args.backend.service != Service::Raft {
+        return Err(Stop::usage(format!("`{name}` runs in the simulation only; of its kind, `raft` runs here")));
+    }
+    if args.elect_listen.is_none() || args.electors.is_empty() || args.data.is_none() {
+        return Err(Stop::usage(format!("`{name}` needs --elect-listen, --electors and --data")));
+    }
+    let (names, _) = named("--electors", &args.electors)?;
+    let (peers, _) = named("--peers", &args.peers)?;
+    if names != peers {
+        return Err(Stop::usage(format!(
+            "--electors must name the peers in their order, {}, and names {}",
+            peers.join(","),
+            names.join(",")
+        )));
+    }
+    named("--electors", &args.electors)?.1.iter().map(|address| endpoint(address)).collect()
 }
 
 /// The folder for what must not be forgotten, made when it is not there.
@@ -135,11 +164,11 @@ fn service_tls(args: &NodeArgs, tls: &Tls) -> Result<Option<Arc<dyn env::Wrap>>,
     Ok(Some(Arc::new(Secure { connector, name: None })))
 }
 
-/// Names in the order of their numbers, and the members' addresses.
-fn peers(args: &NodeArgs) -> Result<(Vec<String>, Vec<String>), Stop> {
+/// Names and addresses of `NAME=HOST:PORT,…`.
+fn named(option: &str, list: &[String]) -> Result<(Vec<String>, Vec<String>), Stop> {
     let (mut names, mut addresses) = (Vec::new(), Vec::new());
-    for peer in &args.peers {
-        let wrong = || Stop::usage(format!("`{peer}` is no peer; write it as NAME=HOST:PORT"));
+    for peer in list {
+        let wrong = || Stop::usage(format!("`{peer}` is no peer; write {option} as NAME=HOST:PORT,…"));
         let (name, address) = peer.split_once('=').ok_or_else(wrong)?;
         if !is_name(name) || address.rsplit_once(':').is_none_or(|(_, port)| port.parse::<u16>().is_err()) {
             return Err(wrong());
@@ -150,6 +179,12 @@ fn peers(args: &NodeArgs) -> Result<(Vec<String>, Vec<String>), Stop> {
         names.push(name.to_owned());
         addresses.push(address.to_owned());
     }
+    Ok((names, addresses))
+}
+
+/// Names in the order of their numbers, and the members' addresses.
+fn peers(args: &NodeArgs) -> Result<(Vec<String>, Vec<String>), Stop> {
+    let (mut names, addresses) = named("--peers", &args.peers)?;
     if !names.contains(&args.id) {
         return Err(Stop::usage(format!("--id {} is not among the peers: {}", args.id, names.join(", "))));
     }
