@@ -182,7 +182,8 @@ fn members_come_and_go_the_leader_too() {
         plan.candidates[3].joins_later = true;
         plan.candidates[4].joins_later = true;
         let reigns = reigns(&plan);
-        let changes: Vec<(&str, bool)> = reigns.members.iter().map(|(_, node, joined)| (node.as_str(), *joined)).collect();
+        let changes: Vec<(&str, bool)> =
+            reigns.members.iter().map(|(_, node, joined)| (node.as_str(), *joined)).collect();
         assert_eq!(changes[..3], [("n4", true), ("n5", true), ("n1", false)], "seed {seed}");
         assert_eq!(changes.len(), 4, "seed {seed}: {changes:?}");
         let (last_ms, last) = (reigns.at_ms.last(), &reigns.elected.last().expect("somebody leads").1);
