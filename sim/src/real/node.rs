@@ -3,7 +3,7 @@
 use super::{args::NodeArgs, asked_to_end, block_on, start_logs, store, tls};
 use crate::terminal::exit::Stop;
 use protocols::{
-    client::{Endpoint, Service},
+    client::{Endpoint, Service, Site},
     election::{Protocol, Timings},
     env::tokio::{self as env, Points, TokioEnv},
     real::{
@@ -15,7 +15,7 @@ use protocols::{
         store::{Auth, link},
         tls::{Secure, Tls},
     },
-    types::MILLISECOND,
+    types::{MILLISECOND, NodeId},
 };
 use rustls_pki_types::ServerName;
 use scenarios::plan::LONGEST_MS;
@@ -38,6 +38,7 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
     let tls = tls(&args.tls)?;
     let timings = timings(args.backend, args)?;
     let auth = store::auth(&args.auth)?;
+    let site = site(args, &names[..addresses.len()], timings)?;
     let directory = Arc::new(Directory::new(names));
     let log = match &args.history {
         Some(file) => Log::append(file, directory.clone())
@@ -74,9 +75,7 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
             tick: bounded("--tick", args.tick)?,
             // Terms of two lives differ, so that one is never taken for the other; the token tells them apart anyhow.
             starts: args.starts.unwrap_or((entropy >> 32) as u32) & 0x7fff,
-            service: service(args)?,
-            electors: electors(args)?,
-            elect_port: args.elect_listen.map_or(0, |address| address.port()),
+            site,
             service_env: TokioEnv::with(env::Settings { wrap: service_tls(args, &tls)?, ..clocks.clone() }),
             env: TokioEnv::with(clocks),
             store: store_link(args, auth, &tls, directory.clone())?,
@@ -100,31 +99,32 @@ fn service(args: &NodeArgs) -> Result<Endpoint, Stop> {
     }
 }
 
-/// Where the members find each other, in the order of the peers, when they elect among themselves.
-fn electors(args: &NodeArgs) -> Result<Vec<Endpoint>, Stop> {
+/// Where the service or the other members are, and where this one answers them. In real mode every member is a founder.
+fn site(args: &NodeArgs, members: &[String], timings: Timings) -> Result<Site, Stop> {
+    let node = members.iter().position(|name| *name == args.id).unwrap_or_default();
+    let nodes = (0..members.len() as u16).map(NodeId);
+    let (mut peers, mut port) = (Vec::new(), 0);
     let name = args.backend.name;
-    if !args.backend.elects_among_peers() {
-        return match args.electors.is_empty() && args.elect_listen.is_none() {
-            true => Ok(Vec::new()),
-            false => Err(Stop::usage(format!("--electors and --elect-listen are given, but `{name}` asks a service"))),
-        };
+    if !args.backend.elects_among_peers() && (args.elect_listen.is_some() || !args.electors.is_empty()) {
+        return Err(Stop::usage(format!("--elect-listen and --electors are given, but `{name}` asks a service")));
     }
-    if args.backend.service != Service::Raft {
-        return Err(Stop::usage(format!("`{name}` runs in the simulation only; of its kind, `raft` runs here")));
+    if args.backend.elects_among_peers() {
+        if args.backend.service != Service::Raft {
+            return Err(Stop::usage(format!("`{name}` runs in the simulation only; of its kind, `raft` runs here")));
+        }
+        let missing = |option: &str| Stop::usage(format!("{option} is missing: `{name}` elects among its members"));
+        port = args.elect_listen.ok_or_else(|| missing("--elect-listen HOST:PORT"))?.port();
+        if args.data.is_none() {
+            return Err(missing("--data DIR"));
+        }
+        let (electors, addresses) = named("--electors", &args.electors)?;
+        for member in members {
+            let own = electors.iter().position(|elector| elector == member);
+            let own = own.ok_or_else(|| missing(&format!("`{member}=HOST:PORT` among --electors")))?;
+            peers.push(endpoint(&addresses[own])?);
+        }
     }
-    if args.elect_listen.is_none() || args.electors.is_empty() || args.data.is_none() {
-        return Err(Stop::usage(format!("`{name}` needs --elect-listen, --electors and --data")));
-    }
-    let (names, _) = named("--electors", &args.electors)?;
-    let (peers, _) = named("--peers", &args.peers)?;
-    if names != peers {
-        return Err(Stop::usage(format!(
-            "--electors must name the peers in their order, {}, and names {}",
-            peers.join(","),
-            names.join(",")
-        )));
-    }
-    named("--electors", &args.electors)?.1.iter().map(|address| endpoint(address)).collect()
+    Ok(Site { service: service(args)?, node: NodeId(node as u16), peers, port, founders: nodes.collect(), timings })
 }
 
 /// The folder for what must not be forgotten, made when it is not there.
