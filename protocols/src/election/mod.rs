@@ -1,6 +1,7 @@
 //! The election protocols, one file each, and what each of them promises.
 
 pub mod etcd;
+pub mod kraft;
 pub mod lowest_id;
 mod redis_common;
 pub mod redis_fenced;
@@ -146,8 +147,14 @@ pub struct Protocol {
 }
 
 /// Every protocol there is, in the order in which reports show them.
-pub const ALL: [&Protocol; 5] =
-    [&redis_naive::PROTOCOL, &redis_lease::PROTOCOL, &redis_fenced::PROTOCOL, &etcd::PROTOCOL, &lowest_id::PROTOCOL];
+pub const ALL: [&Protocol; 6] = [
+    &redis_naive::PROTOCOL,
+    &redis_lease::PROTOCOL,
+    &redis_fenced::PROTOCOL,
+    &etcd::PROTOCOL,
+    &kraft::PROTOCOL,
+    &lowest_id::PROTOCOL,
+];
 
 /// The protocol of that name.
 pub fn find(name: &str) -> Option<&'static Protocol> {
