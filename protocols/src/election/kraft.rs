@@ -25,7 +25,8 @@
 //! goes through its log, where the epoch fences it. A resource elsewhere has to check the token.
 //!
 //! **What breaks it.** A resource that does not: `isolate-leader`, `gc-pause`. And fetch timeouts are not random: followers
-//! lose a dead leader at one moment and may split their votes, which takes an election timeout to mend.
+//! lose a dead leader at one moment, both find that the other would vote for them, and split their votes, which takes an
+//! election timeout to mend (KAFKA-18345: a candidate that lost waits for its random timeout, and does not back off).
 //!
 //! **What is left out.** Observers, changes of the voter set, snapshots, and all records but leader changes. A follower
 //! whose fetch is given up asks nobody else: its fetch timeout, as long, has run out by then. A leader that learns of a
@@ -85,6 +86,7 @@ pub const PROTOCOL: Protocol = Protocol {
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::NoQuorum => Promise::Holds,
+        Hazard::PauseBeyondLease => Promise::Breaks,
         // A belief that outlasts the fetch timeout meets a successor, unless the votes are split first.
         _ => Promise::May,
     },

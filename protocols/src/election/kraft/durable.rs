@@ -16,7 +16,7 @@ pub(super) struct Durable {
     /// Who leads in the epoch.
     pub(super) leader: Option<NodeId>,
     /// Offset to epoch.
-    log: Vec<Epoch>,
+    pub(super) log: Vec<Epoch>,
 }
 
 const NOBODY: u16 = u16::MAX;

@@ -99,3 +99,10 @@ impl Requests {
         under_way.chain(backoff).min().unwrap_or(u64::MAX)
     }
 }
+
+#[cfg(test)]
+impl Requests {
+    pub(super) fn last_correlation(&self) -> u32 {
+        self.last_correlation
+    }
+}
