@@ -60,15 +60,16 @@ impl Kraft {
     }
 
     fn fetch_succeeded(&mut self, now: Now, from: NodeId, found: Found, committed: Option<Offset>) {
-        let Role::Follower { has_fetched } = &mut self.role else { return };
-        if self.state.leader != Some(from) {
+        if !matches!(self.role, Role::Follower { .. }) || self.state.leader != Some(from) {
             return;
         }
         match found {
-            Found::Nothing => {}
+            Found::Nothing => self.commit(committed),
             Found::Record(epoch) => {
                 self.state.append(epoch);
+                self.commit(committed);
             }
+            // What is left may differ from the leader's log still, so nothing of it is committed for being short enough.
             Found::Diverging { epoch, end_offset } => {
                 // Kafka stops the process when it is asked to cut off what it knows to be committed.
                 if self.high_watermark.is_some_and(|committed| end_offset < committed) {
@@ -78,10 +79,14 @@ impl Kraft {
                 self.state.truncate(end);
             }
         }
-        *has_fetched = true;
-        let committed = committed.map(|offset| offset.min(self.state.end_offset()));
-        self.high_watermark = committed.max(self.high_watermark);
+        self.role = Role::Follower { has_fetched: true };
         self.campaigning = false;
         self.role_until = now.mono + self.fetch_timeout();
+    }
+
+    /// The leader has committed so much, of a log that this one is the beginning of (`updateFollowerHighWatermark`).
+    fn commit(&mut self, committed: Option<Offset>) {
+        let committed = committed.map(|offset| offset.min(self.state.end_offset()));
+        self.high_watermark = committed.max(self.high_watermark);
     }
 }

@@ -37,7 +37,10 @@ impl Kraft {
             Role::Prospective(_) => self.lose_pre_vote(now),
             Role::Leader(_) => self.resign(now, Deposed::Expired),
             // An epoch of nobody's, lest others take it for the leader of the old one.
-            Role::Resigned { .. } => self.become_unattached(now, self.state.epoch.saturating_add(1)),
+            Role::Resigned { .. } => match self.state.epoch.checked_add(1) {
+                Some(next) => self.become_unattached(now, next),
+                None => self.role_until = now.mono + self.election_timeout(),
+            },
         }
     }
 
@@ -103,7 +106,9 @@ impl Kraft {
     }
 
     fn become_candidate(&mut self, now: Now) {
-        self.enter(self.state.epoch.saturating_add(1), None);
+        // After the last epoch there is none to stand in.
+        let Some(next) = self.state.epoch.checked_add(1) else { return };
+        self.enter(next, None);
         self.state.voted = Some(self.me());
         self.role = Role::Candidate(Ballot::new(self.voters(), self.me()));
         self.role_until = now.mono + self.election_timeout();
@@ -124,7 +129,7 @@ impl Kraft {
 
     fn become_leader(&mut self, now: Now) {
         let epoch_start = self.state.end_offset();
-        // No record of this epoch can be there before. At the end of all epochs there is nothing to lead.
+        // A candidate's log has no record of its epoch: nobody has led in it.
         if !self.state.append(self.state.epoch) {
             return;
         }
