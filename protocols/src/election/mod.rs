@@ -1,6 +1,7 @@
 //! The election protocols, one file each, and what each of them promises.
 
 pub mod etcd;
+pub mod kraft;
 pub mod lowest_id;
 pub mod raft;
 mod redis_common;
@@ -147,13 +148,14 @@ pub struct Protocol {
 }
 
 /// Every protocol there is, in the order in which reports show them.
-pub const ALL: [&Protocol; 6] = [
+pub const ALL: [&Protocol; 7] = [
     &redis_naive::PROTOCOL,
     &redis_lease::PROTOCOL,
     &redis_fenced::PROTOCOL,
     &etcd::PROTOCOL,
-    &lowest_id::PROTOCOL,
     &raft::PROTOCOL,
+    &kraft::PROTOCOL,
+    &lowest_id::PROTOCOL,
 ];
 
 /// The protocol of that name.
