@@ -6,6 +6,7 @@ mod redis_common;
 pub mod redis_fenced;
 pub mod redis_lease;
 pub mod redis_naive;
+pub mod zab_fle;
 
 use crate::{client::Service, elector::Elector, types::NodeId};
 
@@ -146,8 +147,14 @@ pub struct Protocol {
 }
 
 /// Every protocol there is, in the order in which reports show them.
-pub const ALL: [&Protocol; 5] =
-    [&redis_naive::PROTOCOL, &redis_lease::PROTOCOL, &redis_fenced::PROTOCOL, &etcd::PROTOCOL, &lowest_id::PROTOCOL];
+pub const ALL: [&Protocol; 6] = [
+    &redis_naive::PROTOCOL,
+    &redis_lease::PROTOCOL,
+    &redis_fenced::PROTOCOL,
+    &etcd::PROTOCOL,
+    &lowest_id::PROTOCOL,
+    &zab_fle::PROTOCOL,
+];
 
 /// The protocol of that name.
 pub fn find(name: &str) -> Option<&'static Protocol> {
