@@ -8,6 +8,7 @@ mod redis_common;
 pub mod redis_fenced;
 pub mod redis_lease;
 pub mod redis_naive;
+pub mod zab_fle;
 
 use crate::{client::Service, elector::Elector, types::NodeId};
 
@@ -148,13 +149,14 @@ pub struct Protocol {
 }
 
 /// Every protocol there is, in the order in which reports show them.
-pub const ALL: [&Protocol; 7] = [
+pub const ALL: [&Protocol; 8] = [
     &redis_naive::PROTOCOL,
     &redis_lease::PROTOCOL,
     &redis_fenced::PROTOCOL,
     &etcd::PROTOCOL,
     &raft::PROTOCOL,
     &kraft::PROTOCOL,
+    &zab_fle::PROTOCOL,
     &lowest_id::PROTOCOL,
 ];
 
