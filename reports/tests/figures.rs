@@ -32,8 +32,12 @@ impl Story {
     }
 
     fn fault(self, t_ms: u64, fault: &str, phase: Phase, on: &[NodeId]) -> Self {
-        let (fault, on, detail) = (fault.to_owned(), on.to_vec(), String::new());
-        self.at(t_ms, Kind::Fault(Box::new(FaultEvent { index: 0, fault, phase, on, detail })))
+        self.fault_between(t_ms, fault, phase, on, &[])
+    }
+
+    fn fault_between(self, t_ms: u64, fault: &str, phase: Phase, on: &[NodeId], to: &[NodeId]) -> Self {
+        let (fault, on, to, detail) = (fault.to_owned(), on.to_vec(), to.to_vec(), String::new());
+        self.at(t_ms, Kind::Fault(Box::new(FaultEvent { index: 0, fault, phase, on, to, detail })))
     }
 
     fn node(self, t_ms: u64, node: NodeId, state: NodeState) -> Self {
