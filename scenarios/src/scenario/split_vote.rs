@@ -55,7 +55,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let params = &Params { election_timeout_ms, ..params.clone() };
     let (ttl_ms, takeover_ms) = (params.granted_ttl_ms(protocol), params.takeover_max_ms(protocol));
     // Clocks that are slow wait longer.
-    let drift_ms = (ttl_ms + takeover_ms).saturating_mul(2 * params.clock_drift_ppm) / 1_000_000;
+    let drift_ms = (ttl_ms + takeover_ms).saturating_mul(params.clock_drift_ppm.saturating_mul(2)) / 1_000_000;
     let stall_ms = ttl_ms + takeover_ms + drift_ms + 100;
     let settle_ms = 2 * trip_ms + 1;
     let back_ms = (settle_ms + stall_ms + 3 * longest_ms) as f64;
