@@ -1,12 +1,16 @@
 //! What candidates say to each other when they elect among themselves. In the simulation these travel as values.
 
-use crate::election::lowest_id;
+use crate::election::{bully, lowest_id, ring};
 
 /// A message of an election protocol. Each protocol has its own kind of message and ignores the others'.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Peer {
     /// Of `lowest-id`.
     LowestId(lowest_id::Message),
+    /// Of `bully`.
+    Bully(bully::Message),
+    /// Of `ring-lelann` and `ring-chang-roberts`.
+    Ring(ring::Message),
 }
 
 impl Peer {
@@ -14,6 +18,8 @@ impl Peer {
     pub const fn kind(&self) -> &'static str {
         match self {
             Peer::LowestId(message) => message.kind(),
+            Peer::Bully(message) => message.kind(),
+            Peer::Ring(message) => message.kind(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The election protocols, one file each, and what each of them promises.
 
+pub mod bully;
 pub mod etcd;
 pub mod lowest_id;
 pub mod raft;
@@ -7,6 +8,10 @@ mod redis_common;
 pub mod redis_fenced;
 pub mod redis_lease;
 pub mod redis_naive;
+pub mod ring;
+pub mod ring_chang_roberts;
+pub mod ring_lelann;
+pub mod silent;
 
 use crate::{client::Service, elector::Elector, types::NodeId};
 
@@ -147,13 +152,16 @@ pub struct Protocol {
 }
 
 /// Every protocol there is, in the order in which reports show them.
-pub const ALL: [&Protocol; 6] = [
+pub const ALL: [&Protocol; 9] = [
     &redis_naive::PROTOCOL,
     &redis_lease::PROTOCOL,
     &redis_fenced::PROTOCOL,
     &etcd::PROTOCOL,
     &lowest_id::PROTOCOL,
     &raft::PROTOCOL,
+    &bully::PROTOCOL,
+    &ring_lelann::PROTOCOL,
+    &ring_chang_roberts::PROTOCOL,
 ];
 
 /// The protocol of that name.
