@@ -1,6 +1,7 @@
 //! What candidates say to each other when they elect among themselves. In the simulation these travel as values.
 
 use crate::election::{kraft, lowest_id, zab_fle};
+use crate::election::{bully, lowest_id, ring};
 
 /// A message of an election protocol. Each protocol has its own kind of message and ignores the others'.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,6 +12,10 @@ pub enum Peer {
     LowestId(lowest_id::Message),
     /// Of `zab-fle`.
     ZabFle(zab_fle::Message),
+    /// Of `bully`.
+    Bully(bully::Message),
+    /// Of `ring-lelann` and `ring-chang-roberts`.
+    Ring(ring::Message),
 }
 
 impl Peer {
@@ -20,6 +25,8 @@ impl Peer {
             Peer::Kraft(message) => message.kind(),
             Peer::LowestId(message) => message.kind(),
             Peer::ZabFle(message) => message.kind(),
+            Peer::Bully(message) => message.kind(),
+            Peer::Ring(message) => message.kind(),
         }
     }
 }

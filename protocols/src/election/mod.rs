@@ -1,5 +1,6 @@
 //! The election protocols, one file each, and what each of them promises.
 
+pub mod bully;
 pub mod etcd;
 pub mod kraft;
 pub mod lowest_id;
@@ -9,6 +10,10 @@ pub mod redis_fenced;
 pub mod redis_lease;
 pub mod redis_naive;
 pub mod zab_fle;
+pub mod ring;
+pub mod ring_chang_roberts;
+pub mod ring_lelann;
+pub mod silent;
 
 use crate::{client::Service, elector::Elector, types::NodeId};
 
@@ -149,7 +154,7 @@ pub struct Protocol {
 }
 
 /// Every protocol there is, in the order in which reports show them.
-pub const ALL: [&Protocol; 8] = [
+pub const ALL: [&Protocol; 11] = [
     &redis_naive::PROTOCOL,
     &redis_lease::PROTOCOL,
     &redis_fenced::PROTOCOL,
@@ -157,6 +162,9 @@ pub const ALL: [&Protocol; 8] = [
     &raft::PROTOCOL,
     &kraft::PROTOCOL,
     &zab_fle::PROTOCOL,
+    &bully::PROTOCOL,
+    &ring_lelann::PROTOCOL,
+    &ring_chang_roberts::PROTOCOL,
     &lowest_id::PROTOCOL,
 ];
 
