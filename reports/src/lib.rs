@@ -14,6 +14,7 @@ pub mod timeline;
 mod beliefs;
 mod effects;
 mod freshness;
+mod reads;
 mod requests;
 mod words;
 

@@ -17,7 +17,7 @@ use crate::{
 };
 use protocols::{
     elector::Deposed,
-    history::{Fact, FaultEvent, Header, NodeState, Phase, Requirement},
+    history::{Fact, FaultEvent, Header, NodeState, Outcome, Phase, Requirement},
     message::WriteVerdict,
     types::{Incarnation, NodeId},
 };
@@ -45,6 +45,8 @@ struct Vacuity {
     elections: u64,
     elected_while_paused: u64,
     elected_while_cut_off: u64,
+    reads_while_cut_off: u64,
+    reads_of_replaced: u64,
     resignations: u64,
     membership_changes: u64,
     kills: u64,
@@ -54,6 +56,10 @@ struct Vacuity {
 struct CutOff {
     on: Vec<NodeId>,
     believed: BTreeSet<NodeId>,
+    /// Who believed when it struck.
+    led: BTreeSet<NodeId>,
+    /// Has somebody else been elected since?
+    replaced: bool,
 }
 
 impl Vacuity {
@@ -71,6 +77,8 @@ impl Vacuity {
             elections: 0,
             elected_while_paused: 0,
             elected_while_cut_off: 0,
+            reads_while_cut_off: 0,
+            reads_of_replaced: 0,
             resignations: 0,
             membership_changes: 0,
             kills: 0,
@@ -85,6 +93,9 @@ impl Vacuity {
         self.elected_while_paused += u64::from(paused);
         self.elected_while_cut_off += u64::from(self.cut_off.values().any(|c| others(&c.believed)));
         self.has_led.insert(node);
+        for cut_off in self.cut_off.values_mut() {
+            cut_off.replaced |= !cut_off.led.contains(&node);
+        }
         for cut_off in self.cut_off.values_mut().filter(|c| c.on.contains(&node)) {
             cut_off.believed.insert(node);
         }
@@ -94,14 +105,22 @@ impl Vacuity {
         self.faults += u64::from(fault.phase != Phase::End);
         match fault.phase {
             Phase::Begin if fault.fault == "partition" => {
-                let believed = fault.on.iter().copied().filter(|n| self.beliefs.of(*n).is_some()).collect();
-                self.cut_off.insert(fault.index, CutOff { on: fault.on.clone(), believed });
+                let on = fault.on.clone();
+                let led: BTreeSet<_> = on.iter().copied().filter(|n| self.beliefs.of(*n).is_some()).collect();
+                self.cut_off.insert(fault.index, CutOff { on, believed: led.clone(), led, replaced: false });
             }
             Phase::End => {
                 self.cut_off.remove(&fault.index);
             }
             _ => {}
         }
+    }
+
+    fn read(&mut self, node: NodeId, outcome: Outcome) {
+        let mut cut_off = self.cut_off.values().filter(|c| c.led.contains(&node)).peekable();
+        let answered = matches!(outcome, Outcome::Ok { .. }) && cut_off.peek().is_some();
+        self.reads_while_cut_off += u64::from(answered);
+        self.reads_of_replaced += u64::from(outcome != Outcome::Unknown && cut_off.any(|c| c.replaced));
     }
 
     fn node(&mut self, node: NodeId, state: NodeState) {
@@ -125,6 +144,8 @@ impl Vacuity {
             Fact::StaleWriteAttempts => self.stale,
             Fact::ElectedWhilePaused => self.elected_while_paused,
             Fact::ElectedWhileCutOff => self.elected_while_cut_off,
+            Fact::ReadsWhileCutOff => self.reads_while_cut_off,
+            Fact::ReadsOfReplacedLeader => self.reads_of_replaced,
             Fact::Resignations => self.resignations,
             Fact::MembershipChanges => self.membership_changes,
             Fact::Kills => self.kills,
@@ -135,7 +156,8 @@ impl Vacuity {
 
 impl Invariant for Vacuity {
     fn wants(&self) -> Kinds {
-        Kinds::APPLY.and(Kinds::SEAL).and(Kinds::ELECTED).and(Kinds::DEPOSED).and(Kinds::FAULT).and(Kinds::NODE)
+        let of_leaders = Kinds::APPLY.and(Kinds::SEAL).and(Kinds::ELECTED).and(Kinds::DEPOSED);
+        of_leaders.and(Kinds::FAULT).and(Kinds::NODE).and(Kinds::READ_REPLY)
     }
 
     fn observe(&mut self, event: &Event) {
@@ -156,6 +178,7 @@ impl Invariant for Vacuity {
             Kind::Elected(incarnation) => self.elected(incarnation.node),
             Kind::Deposed { reason: Deposed::Resigned, .. } => self.resignations += 1,
             Kind::Fault(fault) => self.fault(fault),
+            Kind::ReadReply { node, outcome, .. } => self.read(*node, *outcome),
             Kind::Node { node, state } => self.node(*node, *state),
             _ => {}
         }
@@ -199,6 +222,8 @@ fn words(fact: Fact) -> &'static str {
         Fact::StaleWriteAttempts => "stale writes tried",
         Fact::ElectedWhilePaused => "elections while a former leader was paused",
         Fact::ElectedWhileCutOff => "elections while a leader was cut off",
+        Fact::ReadsWhileCutOff => "reads that a leader answered while it was cut off",
+        Fact::ReadsOfReplacedLeader => "reads put to a leader that was cut off and had been replaced",
         Fact::Resignations => "resignations",
         Fact::MembershipChanges => "members that joined or left",
         Fact::Kills => "processes killed",

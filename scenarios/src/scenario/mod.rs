@@ -5,6 +5,7 @@ pub mod clean_kill;
 pub mod gc_pause;
 pub mod graceful_step_down;
 pub mod partition;
+pub mod read_lease;
 pub mod steady;
 
 use crate::{
@@ -28,6 +29,8 @@ pub enum Needs {
     Service,
     /// Candidates that elect among themselves.
     Peers,
+    /// A belief that ends by the leader's own clock.
+    Lease,
 }
 
 impl Needs {
@@ -37,6 +40,7 @@ impl Needs {
             Needs::Nothing => true,
             Needs::Service => protocol.service.process().is_some(),
             Needs::Peers => protocol.elects_among_peers(),
+            Needs::Lease => protocol.read_lease.is_some(),
         }
     }
 
@@ -46,6 +50,7 @@ impl Needs {
             Needs::Nothing => "nothing in particular",
             Needs::Service => "a coordination service",
             Needs::Peers => "candidates that elect among themselves",
+            Needs::Lease => "a belief that ends by the leader's own clock",
         }
     }
 }
@@ -67,12 +72,13 @@ pub struct Scenario {
 }
 
 /// Every scenario there is, in the order in which reports show them.
-pub const ALL: [&Scenario; 5] = [
+pub const ALL: [&Scenario; 6] = [
     &steady::SCENARIO,
     &clean_kill::SCENARIO,
     &gc_pause::SCENARIO,
     &partition::SCENARIO,
     &graceful_step_down::SCENARIO,
+    &read_lease::SCENARIO,
 ];
 
 /// The scenario of that name.
@@ -94,9 +100,16 @@ pub fn pairs(
     all.filter(|(scenario, protocol)| scenario.needs.met_by(protocol)).collect()
 }
 
-/// What a protocol promises in a scenario.
-pub fn promise(scenario: &Scenario, protocol: &Protocol, fencing: bool) -> Promise {
-    (protocol.promise)(scenario.hazard, fencing)
+/// What a protocol promises in a scenario with these parameters. Reads from memory are as good as the clocks: what is
+/// promised of them ends where the clocks drift further apart than the lease allows.
+pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Promise {
+    let promise = (protocol.promise)(scenario.hazard, params.fencing);
+    let from_memory = scenario.hazard == Hazard::ClockDrift && params.read_lease != Some(false);
+    let timings = params.timings(protocol).resolved();
+    match crate::read_lease::bound(protocol, &timings, &params.net.network()) {
+        Some(bound) if from_memory && promise == Promise::Holds && !bound.holds_at(params.clock_drift_ppm) => Promise::May,
+        _ => promise,
+    }
 }
 
 impl Scenario {

@@ -96,6 +96,9 @@ pub enum Command {
         #[command(flatten)]
         shared: SharedArgs,
     },
+    /// The smallest clock drift at which some seed violates safety
+    #[command(after_help = "Example:  fencepost bisect read-lease --protocol redis-fenced --seeds 0..50")]
+    Bisect(BisectArgs),
     /// Draw the plots as SVG and PNG
     Plot {
         /// Which plot
@@ -158,6 +161,26 @@ pub struct ScenarioArgs {
     pub seed: Option<u64>,
     #[command(flatten)]
     pub shared: SharedArgs,
+}
+
+/// One scenario, one protocol, many seeds and drifts.
+#[derive(ClapArgs, Debug)]
+pub struct BisectArgs {
+    /// The scenario; see `fencepost list scenarios`
+    pub name: String,
+    /// The election protocol
+    #[arg(long, value_parser = parse::protocol, default_value = "etcd-election", value_name = "P")]
+    pub protocol: &'static Protocol,
+    /// Seeds A..B that are run at every drift, B excluded
+    #[arg(long, value_parser = parse::seeds, default_value = "0..20", value_name = "A..B")]
+    pub seeds: Range<u64>,
+    /// Runs at a time; as many as there are cores when it is left out
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    #[command(flatten)]
+    pub plan: PlanOptions,
+    #[command(flatten)]
+    pub show: ShowArgs,
 }
 
 /// What `scenario`, `plan`, `sweep` and `determinism` share.
