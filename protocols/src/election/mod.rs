@@ -2,6 +2,7 @@
 
 pub mod etcd;
 pub mod lowest_id;
+pub mod raft;
 mod redis_common;
 pub mod redis_fenced;
 pub mod redis_lease;
@@ -150,8 +151,14 @@ pub struct Protocol {
 }
 
 /// Every protocol there is, in the order in which reports show them.
-pub const ALL: [&Protocol; 5] =
-    [&redis_naive::PROTOCOL, &redis_lease::PROTOCOL, &redis_fenced::PROTOCOL, &etcd::PROTOCOL, &lowest_id::PROTOCOL];
+pub const ALL: [&Protocol; 6] = [
+    &redis_naive::PROTOCOL,
+    &redis_lease::PROTOCOL,
+    &redis_fenced::PROTOCOL,
+    &etcd::PROTOCOL,
+    &lowest_id::PROTOCOL,
+    &raft::PROTOCOL,
+];
 
 /// The protocol of that name.
 pub fn find(name: &str) -> Option<&'static Protocol> {
@@ -161,7 +168,7 @@ pub fn find(name: &str) -> Option<&'static Protocol> {
 impl Protocol {
     /// Do its candidates elect among themselves, without a coordination service?
     pub fn elects_among_peers(&self) -> bool {
-        matches!(self.service, Service::Peers)
+        matches!(self.service, Service::Peers | Service::Raft)
     }
 }
 

@@ -68,9 +68,18 @@ pub struct NodeArgs {
     /// Every member with its HTTP address, this node too, in the same order everywhere
     #[arg(long, value_delimiter = ',', required = true, value_name = "NAME=HOST:PORT,…")]
     pub peers: Vec<String>,
-    /// Where the coordination service is
+    /// Where the coordination service is, if the backend has one
     #[arg(long, value_name = "HOST:PORT")]
-    pub service: String,
+    pub service: Option<String>,
+    /// Where this node answers the other members, if they elect among themselves
+    #[arg(long, value_parser = socket, value_name = "HOST:PORT")]
+    pub elect_listen: Option<SocketAddr>,
+    /// Where this node finds every member for that, in the order of the peers
+    #[arg(long, value_delimiter = ',', value_name = "NAME=HOST:PORT,…")]
+    pub electors: Vec<String>,
+    /// Where it keeps what it must not forget of elections
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
     /// Where the fenced store is
     #[arg(long, value_name = "HOST:PORT")]
     pub store: String,
@@ -83,9 +92,9 @@ pub struct NodeArgs {
     /// How long one request to the service may take; a third of the lease, at most 1 s, when it is left out
     #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
     pub request_timeout: Option<u64>,
-    /// For protocols in which nodes elect among themselves; no protocol has one yet
-    #[arg(long, value_parser = parse::duration_ms, value_name = "D", hide = true)]
-    pub election_timeout: Option<u64>,
+    /// Where election timeouts are drawn from, if the backend draws them; its own range when it is left out
+    #[arg(long, value_parser = parse::duration_range_ms, value_name = "A..B")]
+    pub election_timeout: Option<(u64, u64)>,
     /// From one tick of the scheduler to the next
     #[arg(long, value_parser = parse::duration_ms, default_value = "1s", value_name = "D")]
     pub tick: u64,
@@ -208,9 +217,12 @@ pub struct ClusterArgs {
     /// Nodes
     #[arg(long, default_value_t = 3, value_parser = nodes, value_name = "N")]
     pub nodes: u16,
-    /// Time to live of the lease to ask for
-    #[arg(long, value_parser = parse::duration_ms, default_value = "3s", value_name = "D")]
-    pub lease_ttl: u64,
+    /// Time to live of the lease to ask for; 3 s when it is left out, or the shortest election timeout
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
+    pub lease_ttl: Option<u64>,
+    /// Where election timeouts are drawn from, if the backend draws them; its own range when it is left out
+    #[arg(long, value_parser = parse::duration_range_ms, value_name = "A..B")]
+    pub election_timeout: Option<(u64, u64)>,
     /// Does the store check tokens?
     #[arg(long, action = clap::ArgAction::Set, value_parser = parse::on_off, default_value = "on", value_name = "on|off")]
     pub fencing: bool,

@@ -22,6 +22,7 @@ use scenarios::plan::LONGEST_MS;
 use std::{
     collections::hash_map::RandomState,
     hash::{BuildHasher, Hasher},
+    path::PathBuf,
     sync::Arc,
 };
 
@@ -33,12 +34,6 @@ const PPM_MAX: u64 = scenarios::plan::PPM_MAX;
 /// Runs a node until it is asked to end.
 pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
     start_logs(args.logs.log);
-    if args.election_timeout.is_some() {
-        return Err(Stop::usage(
-            "--election-timeout is for protocols in which nodes elect among themselves, and this one \
-            asks a service; a lease has --lease-ttl and --renew-interval",
-        ));
-    }
     let (names, addresses) = peers(args)?;
     let tls = tls(&args.tls)?;
     let timings = timings(args.backend, args)?;
@@ -67,6 +62,8 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
             rate_ppm: args.clock_drift,
             wrap: None,
             points: points.map(|p| Arc::new(p) as Arc<dyn Points>),
+            listen_on: args.elect_listen.map(|address| address.ip()),
+            folder: data(args)?,
         };
         let settings = Settings {
             name: args.id.clone(),
@@ -77,7 +74,7 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
             tick: bounded("--tick", args.tick)?,
             // Terms of two lives differ, so that one is never taken for the other; the token tells them apart anyhow.
             starts: args.starts.unwrap_or((entropy >> 32) as u32) & 0x7fff,
-            service: endpoint(&args.service)?,
+            service: service(args)?,
             service_env: TokioEnv::with(env::Settings { wrap: service_tls(args, &tls)?, ..clocks.clone() }),
             env: TokioEnv::with(clocks),
             store: store_link(args, auth, &tls, directory.clone())?,
@@ -88,6 +85,24 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
         node::run(settings, end).await.map_err(Stop::harness)?;
         Ok(0)
     })
+}
+
+/// Where the coordination service is; a backend without one is given none.
+fn service(args: &NodeArgs) -> Result<Endpoint, Stop> {
+    let name = args.backend.name;
+    match (&args.service, args.backend.service.process()) {
+        (Some(address), Some(_)) => endpoint(address),
+        (None, None) => Ok(Endpoint { host: String::new(), port: 0 }),
+        (None, Some(service)) => Err(Stop::usage(format!("--service HOST:PORT is missing: `{name}` needs {service}"))),
+        (Some(_), None) => Err(Stop::usage(format!("--service is given, but `{name}` asks no service"))),
+    }
+}
+
+/// The folder for what must not be forgotten, made when it is not there.
+fn data(args: &NodeArgs) -> Result<Option<PathBuf>, Stop> {
+    let Some(folder) = &args.data else { return Ok(None) };
+    std::fs::create_dir_all(folder).map_err(|e| Stop::usage(format!("cannot make {}: {e}", folder.display())))?;
+    Ok(Some(folder.clone()))
 }
 
 /// How the store is reached.
@@ -114,7 +129,7 @@ fn service_tls(args: &NodeArgs, tls: &Tls) -> Result<Option<Arc<dyn env::Wrap>>,
     }
     let protocol = match args.backend.service {
         Service::Etcd => "h2",
-        Service::Redis => "",
+        _ => "",
     };
     let connector = tls.connector(protocol).map_err(Stop::usage)?;
     Ok(Some(Arc::new(Secure { connector, name: None })))
@@ -138,12 +153,12 @@ fn peers(args: &NodeArgs) -> Result<(Vec<String>, Vec<String>), Stop> {
     if !names.contains(&args.id) {
         return Err(Stop::usage(format!("--id {} is not among the peers: {}", args.id, names.join(", "))));
     }
-    let (service, store) = (args.backend.service.name(), scenarios::plan::STORE);
-    if let Some(taken) = names.iter().find(|n| [service, store].contains(&n.as_str())) {
+    let servers: Vec<&str> = args.backend.service.process().into_iter().chain([scenarios::plan::STORE]).collect();
+    if let Some(taken) = names.iter().find(|n| servers.contains(&n.as_str())) {
         return Err(Stop::usage(format!("a peer may not be called `{taken}`: histories call the {taken} so")));
     }
     match &args.others[..] {
-        [] => names.extend([service, store].map(str::to_owned)),
+        [] => names.extend(servers.into_iter().map(str::to_owned)),
         others => names.extend(others.iter().cloned()),
     }
     Ok((names, addresses))
@@ -176,9 +191,26 @@ fn bounded(option: &str, ms: u64) -> Result<u64, Stop> {
     fits.then_some(ms * MILLISECOND).ok_or_else(|| Stop::usage(format!("{option} must be between 1ms and a day")))
 }
 
+/// Where election timeouts are drawn from: as asked for, one to two leases, or the protocol's own.
+fn election_timeout(protocol: &Protocol, args: &NodeArgs, lease_ttl: Option<u64>) -> Result<Option<(u64, u64)>, Stop> {
+    let Some(own) = protocol.election_timeout else {
+        return match args.election_timeout {
+            None => Ok(None),
+            Some(_) => Err(Stop::usage(format!("`{}` draws no election timeouts; it has --lease-ttl", protocol.name))),
+        };
+    };
+    let asked = args.election_timeout.map(|(min_ms, max_ms)| {
+        Ok::<_, Stop>((bounded("--election-timeout", min_ms)?, bounded("--election-timeout", max_ms)?))
+    });
+    let of_lease = lease_ttl.map(|ttl| (ttl, ttl.saturating_mul(2)));
+    Ok(Some(asked.transpose()?.or(of_lease).unwrap_or(own)))
+}
+
 fn timings(protocol: &Protocol, args: &NodeArgs) -> Result<Timings, Stop> {
     let lease_ttl = args.lease_ttl.map(|ms| bounded("--lease-ttl", ms)).transpose()?;
-    let lease_ttl = lease_ttl.unwrap_or(protocol.default_lease_ttl);
+    let election_timeout = election_timeout(protocol, args, lease_ttl)?;
+    let shortest = election_timeout.map(|(min, _)| min);
+    let lease_ttl = lease_ttl.or(shortest).unwrap_or(protocol.default_lease_ttl);
     let granted = (protocol.granted_ttl)(lease_ttl);
     let renew_interval =
         args.renew_interval.map_or_else(|| (protocol.renew_interval)(granted), |ms| ms.saturating_mul(MILLISECOND));
@@ -189,10 +221,6 @@ fn timings(protocol: &Protocol, args: &NodeArgs) -> Result<Timings, Stop> {
         )));
     }
     let timeout_ms = args.request_timeout.unwrap_or((lease_ttl / MILLISECOND / 3).clamp(1, 1_000));
-    Ok(Timings {
-        lease_ttl,
-        renew_interval,
-        request_timeout: bounded("--request-timeout", timeout_ms)?,
-        election_timeout: None,
-    })
+    let request_timeout = bounded("--request-timeout", timeout_ms)?;
+    Ok(Timings { lease_ttl, renew_interval, request_timeout, election_timeout })
 }

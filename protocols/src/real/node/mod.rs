@@ -91,10 +91,6 @@ impl Port for RealPort {
     fn record(&mut self, kind: Kind) {
         self.log.record(kind);
     }
-
-    fn power_off(&mut self, _: NodeId, _: Option<u64>) {
-        // Real machines have fencing devices of their own, and no protocol that asks for one runs here.
-    }
 }
 
 /// Runs a node until `shutdown` ends; then it takes no new work, joins what is under way, resigns and returns.
@@ -105,7 +101,8 @@ pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send +
     let Settings { name, addresses, directory, protocol, timings, tick, starts, .. } = settings;
     let Settings { service, service_env, env, store: link_settings, listener, tls, log, .. } = settings;
     let node = directory.member(&name).ok_or_else(|| format!("`{name}` is not among the peers"))?;
-    let store = NodeId(addresses.len() as u16 + 1);
+    let servers = u16::from(protocol.service.process().is_some());
+    let store = NodeId(addresses.len() as u16 + servers);
     let (inputs, to_core) = mpsc::unbounded_channel();
     let (standing_sender, standing) = watch::channel(Standing::default());
     let (requests_sender, under_way) = watch::channel(0);
@@ -131,6 +128,7 @@ pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send +
     let api = Arc::new(Api {
         name: name.clone(),
         election: protocol.name.to_owned(),
+        transfers: protocol.transfers,
         addresses,
         directory,
         env: env.clone(),
