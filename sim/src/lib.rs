@@ -22,6 +22,8 @@ pub mod cli;
 #[cfg(madsim)]
 pub mod determinism;
 #[cfg(madsim)]
+pub mod election_times;
+#[cfg(madsim)]
 pub mod fleet;
 #[cfg(madsim)]
 pub mod host;
@@ -31,6 +33,8 @@ pub mod identity;
 pub mod recorder;
 #[cfg(madsim)]
 pub mod run;
+#[cfg(madsim)]
+pub mod seeds;
 #[cfg(madsim)]
 pub mod service;
 #[cfg(madsim)]

@@ -2,21 +2,19 @@
 //! elected within a time after the old one was killed. After Ongaro and Ousterhout, "In Search of an Understandable
 //! Consensus Algorithm" (2014), figure 16.
 
-use super::{Area, Failed, GRID, INK, Picture, colour, decades, number, quantile, style};
+use super::{Area, Axis, Failed, GRID, INK, Picture, colour, number, quantile, style};
 use plotters::{
-    coord::ranged1d::{KeyPointHint, Ranged, ValueFormatter},
+    coord::CoordTranslate,
     prelude::*,
     style::text_anchor::{HPos, Pos, VPos},
 };
 use serde::Serialize;
-use std::{collections::BTreeMap, ops::Range};
+use std::collections::BTreeMap;
 
 /// Width, and height without the lines below the chart, pixels.
 const SIZE: (u32, u32) = (1400, 860);
 /// Space for the title, for the labels beside the curves, and for what stands below.
 const MARGINS: (u32, u32, u32) = (96, 330, 54);
-/// Times that spread further than this are drawn on a logarithmic axis.
-const LINEAR_SPREAD_MAX: f64 = 5.0;
 
 /// The distributions.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -122,58 +120,6 @@ fn milliseconds(ms: f64) -> String {
     }
 }
 
-/// The time axis, logarithmic or not, with its ticks.
-#[derive(Clone)]
-struct Times {
-    range: Range<f64>,
-    log: bool,
-    ticks: Vec<f64>,
-}
-
-impl Times {
-    /// An axis that holds all of these, which are above 0.
-    fn new(least: f64, most: f64) -> Self {
-        if most / least > LINEAR_SPREAD_MAX {
-            let range = least / 1.15..most * 1.15;
-            let ticks = decades(range.start, range.end);
-            return Times { range, log: true, ticks };
-        }
-        let margin = (most - least).max(most / 50.0) * 0.06;
-        let range = (least - margin).max(0.0)..most + margin;
-        let rough = (range.end - range.start) / 7.0;
-        let power = 10_f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].map(|s| s * power).into_iter().find(|s| *s >= rough).unwrap_or(power * 10.0);
-        let (first, last) = ((range.start / step).ceil() as i64, (range.end / step).floor() as i64);
-        Times { ticks: (first..=last).map(|n| n as f64 * step).collect(), range, log: false }
-    }
-}
-
-impl Ranged for Times {
-    type FormatOption = plotters::coord::ranged1d::NoDefaultFormatting;
-    type ValueType = f64;
-
-    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
-        let of = |v: f64| if self.log { v.max(f64::MIN_POSITIVE).ln() } else { v };
-        let (start, end) = (of(self.range.start), of(self.range.end));
-        let share = (of(*value) - start) / (end - start);
-        limit.0 + (share * f64::from(limit.1 - limit.0)).round() as i32
-    }
-
-    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
-        self.ticks.clone()
-    }
-
-    fn range(&self) -> Range<f64> {
-        self.range.clone()
-    }
-}
-
-impl ValueFormatter<f64> for Times {
-    fn format(value: &f64) -> String {
-        number(*value)
-    }
-}
-
 impl Picture for ElectionCdf {
     fn check(&self) -> Result<(), String> {
         let wrong = |c: &&Curve| c.elections_ms.iter().any(|ms| !ms.is_finite() || *ms < 0.0);
@@ -215,7 +161,7 @@ impl ElectionCdf {
     fn chart<DB: DrawingBackend>(&self, area: &Area<DB>) -> Result<(), Failed<DB>> {
         // Nothing takes no time at all on a logarithmic axis.
         let times = || self.curves.iter().flat_map(|c| &c.elections_ms).map(|ms| ms.max(1e-3));
-        let axis = Times::new(times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));
+        let axis = Axis::spanning(times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));
         let log = axis.log;
         let mut chart = ChartBuilder::on(area)
             .margin_left(24)
@@ -248,7 +194,7 @@ impl ElectionCdf {
             let share = self.label_share(rank);
             let curve = &self.curves[place];
             let Some(time) = curve.within(share) else { continue };
-            let point = plotters::coord::CoordTranslate::translate(&on_screen, &(time.max(1e-3), 100.0 * share));
+            let point = on_screen.translate(&(time.max(1e-3), 100.0 * share));
             self.label(area, place, point, right)?;
         }
         Ok(())
@@ -256,8 +202,9 @@ impl ElectionCdf {
 
     /// The curves that can be labelled, from the slowest to the fastest, by place.
     fn by_median(&self) -> Vec<usize> {
+        let median = |place: &usize| self.curves[*place].within(0.5).unwrap_or(f64::INFINITY);
         let mut places: Vec<_> = (0..self.curves.len()).filter(|p| !self.curves[*p].elections_ms.is_empty()).collect();
-        places.sort_by(|a, b| self.curves[*b].within(0.5).unwrap_or(f64::INFINITY).total_cmp(&self.curves[*a].within(0.5).unwrap_or(f64::INFINITY)));
+        places.sort_by(|a, b| median(b).total_cmp(&median(a)));
         places
     }
 
@@ -338,14 +285,5 @@ mod tests {
         nothing.curves[0].elections_ms = vec![-1.0];
         assert_eq!(draw_svg(&nothing, path).unwrap_err(), "made-up 150–151 ms has an election time that is below 0");
         assert!(draw_svg(&made_up(), path).unwrap_err().starts_with("no-such-folder/x.svg cannot be drawn: "));
-    }
-
-    #[test]
-    fn ticks_lie_on_the_axis_and_are_round() {
-        let linear = Times::new(151.0, 320.0);
-        assert_eq!((linear.log, linear.ticks.clone()), (false, vec![150.0, 200.0, 250.0, 300.0]));
-        let log = Times::new(2.0, 4_000.0);
-        assert!(log.log && log.ticks.contains(&1_000.0));
-        assert_eq!((log.map(&log.range.start, (10, 90)), log.map(&log.range.end, (10, 90))), (10, 90));
     }
 }

@@ -1,9 +1,11 @@
 //! The plots, one file each, as SVG and PNG. The font comes with the binary: nothing is asked of the machine.
 
+mod axis;
 pub mod election_cdf;
 pub mod message_counts;
 pub mod ttl_sweep;
 
+use axis::Axis;
 use plotters::{
     coord::Shift,
     prelude::*,
