@@ -2,7 +2,7 @@
 //! elected within a time after the old one was killed. After Ongaro and Ousterhout, "In Search of an Understandable
 //! Consensus Algorithm" (2014), figure 16.
 
-use super::{Area, Axis, Failed, GRID, INK, Picture, colour, number, quantile, style};
+use super::{Area, Axis, Failed, GRID, INK, Picture, colour, number, quantile, style, within};
 use plotters::{
     coord::CoordTranslate,
     prelude::*,
@@ -178,12 +178,13 @@ impl ElectionCdf {
             .axis_desc_style(style(19))
             .x_desc(if log { "milliseconds since the kill, logarithmic" } else { "milliseconds since the kill" })
             .y_desc("runs, per cent")
+            .y_label_formatter(&|v| number(*v))
             .y_labels(6)
             .draw()?;
         for (place, curve) in self.curves.iter().enumerate() {
             let mut steps = curve.steps();
-            if let (Some(first), Some(last)) = (steps.first().copied(), steps.last().copied()) {
-                steps.insert(0, (axis.range.start, first.1));
+            // Runs without an election: the rest of the curve is beyond the end of every run.
+            if let Some(last) = steps.last().copied().filter(|_| curve.censored > 0) {
                 steps.push((axis.range.end, last.1));
             }
             chart.draw_series(LineSeries::new(steps, colour(place).stroke_width(3)))?;
@@ -194,7 +195,7 @@ impl ElectionCdf {
             let share = self.label_share(rank);
             let curve = &self.curves[place];
             let Some(time) = curve.within(share) else { continue };
-            let point = on_screen.translate(&(time.max(1e-3), 100.0 * share));
+            let point = within(area, on_screen.translate(&(time.max(1e-3), 100.0 * share)));
             self.label(area, place, point, right)?;
         }
         Ok(())

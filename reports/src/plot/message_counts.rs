@@ -1,6 +1,6 @@
 //! What one election costs in messages: by kind, against the number of candidates, a panel for each protocol.
 
-use super::{Area, Axis, Failed, GRID, INK, Picture, colour, number, style};
+use super::{Area, Axis, Failed, GRID, INK, Picture, colour, number, style, within};
 use plotters::{
     coord::CoordTranslate,
     prelude::*,
@@ -136,8 +136,8 @@ impl MessageCounts {
         }
         let last = points.last().map_or(0.0, |p| f64::from(p.nodes));
         let on_screen = chart.as_coord_spec().clone();
-        let right = on_screen.translate(&(last + HALF_BAR, 0.0)).0;
-        let heights: Vec<i32> = labels.iter().map(|l| on_screen.translate(&(last, l.3)).1).collect();
+        let right = within(area, on_screen.translate(&(last + HALF_BAR, 0.0))).0;
+        let heights: Vec<i32> = labels.iter().map(|l| within(area, on_screen.translate(&(last, l.3))).1).collect();
         for ((place, kind, n, _), (from, to)) in labels.iter().zip(apart(&heights)) {
             let colour = colour(*place);
             area.draw(&PathElement::new([(right + 3, from), (right + 16, to)], colour.stroke_width(1)))?;

@@ -86,6 +86,13 @@ fn panel<'a, 'b, DB: DrawingBackend>(area: &'a Area<DB>, title: &str) -> ChartBu
     chart
 }
 
+/// Where a point of a chart is in the area that the chart is drawn on.
+fn within<DB: DrawingBackend>(area: &Area<DB>, (x, y): (i32, i32)) -> (i32, i32) {
+    // Charts count from the picture's corner, areas from their own.
+    let (columns, rows) = area.get_pixel_range();
+    (x - columns.start, y - rows.start)
+}
+
 /// The colour of the nth thing that is told apart by colour.
 fn colour(place: usize) -> RGBColor {
     PALETTE[place % PALETTE.len()]
