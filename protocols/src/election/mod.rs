@@ -141,6 +141,10 @@ pub struct Protocol {
     /// The longest from the end of an unrenewed lease to a successor's election on a quiet network, nanoseconds:
     /// expiry scans, polling.
     pub takeover_max: fn(&Timings) -> u64,
+    /// For how long the leader of these timers believes after it sent what confirmed it last, by its own clock; and for how
+    /// long whoever can replace it waits at least after that arrived, by another clock. Nanoseconds. A leader may answer
+    /// reads from memory while the first is over before the second. `None` for a belief without an end.
+    pub read_lease: Option<fn(&Timings) -> (u64, u64)>,
     /// Whom it wants to lead.
     pub preference: Preference,
     /// Can a leader hand over to a named successor?
