@@ -1,12 +1,21 @@
 //! What candidates say to each other when they elect among themselves. In the simulation these travel as values.
 
-use crate::election::lowest_id;
+use crate::{
+    election::{lowest_id, stonith, swim},
+    fence::power,
+};
 
 /// A message of an election protocol. Each protocol has its own kind of message and ignores the others'.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Peer {
     /// Of `lowest-id`.
     LowestId(lowest_id::Message),
+    /// Of `stonith`, besides the wrapped protocol's.
+    Stonith(stonith::Message),
+    /// To and from a fencing device.
+    Power(power::Message),
+    /// Of `swim`.
+    Swim(swim::Message),
 }
 
 impl Peer {
@@ -14,6 +23,9 @@ impl Peer {
     pub const fn kind(&self) -> &'static str {
         match self {
             Peer::LowestId(message) => message.kind(),
+            Peer::Stonith(message) => message.kind(),
+            Peer::Power(message) => message.kind(),
+            Peer::Swim(message) => message.kind(),
         }
     }
 }

@@ -52,11 +52,13 @@ pub enum Service {
     Etcd,
     /// None: the candidates elect among themselves.
     Peers,
+    /// None, but a fencing device, which candidates reach by datagrams like each other.
+    Power,
 }
 
 impl Service {
     /// Every service that is a process of its own.
-    pub const PROCESSES: [Service; 2] = [Service::Redis, Service::Etcd];
+    pub const PROCESSES: [Service; 3] = [Service::Redis, Service::Etcd, Service::Power];
 
     /// The name of its node in a simulated topology; `None` when it is no process of its own.
     pub const fn process(self) -> Option<&'static str> {
@@ -64,6 +66,7 @@ impl Service {
             Service::Redis => Some("redis"),
             Service::Etcd => Some("etcd"),
             Service::Peers => None,
+            Service::Power => Some("power"),
         }
     }
 
@@ -72,7 +75,7 @@ impl Service {
         match self {
             Service::Redis => 6379,
             Service::Etcd => 2379,
-            Service::Peers => 0,
+            Service::Peers | Service::Power => 0,
         }
     }
 }
@@ -98,6 +101,6 @@ pub async fn run<E: Env>(
     match service {
         Service::Redis => redis::run(env, endpoint, outputs, deliver).await,
         Service::Etcd => etcd::run(env, endpoint, outputs, deliver).await,
-        Service::Peers => {}
+        Service::Peers | Service::Power => {}
     }
 }

@@ -6,6 +6,8 @@ mod redis_common;
 pub mod redis_fenced;
 pub mod redis_lease;
 pub mod redis_naive;
+pub mod stonith;
+pub mod swim;
 
 use crate::{client::Service, elector::Elector, types::NodeId};
 
@@ -146,8 +148,15 @@ pub struct Protocol {
 }
 
 /// Every protocol there is, in the order in which reports show them.
-pub const ALL: [&Protocol; 5] =
-    [&redis_naive::PROTOCOL, &redis_lease::PROTOCOL, &redis_fenced::PROTOCOL, &etcd::PROTOCOL, &lowest_id::PROTOCOL];
+pub const ALL: [&Protocol; 7] = [
+    &redis_naive::PROTOCOL,
+    &redis_lease::PROTOCOL,
+    &redis_fenced::PROTOCOL,
+    &etcd::PROTOCOL,
+    &lowest_id::PROTOCOL,
+    &stonith::PROTOCOL,
+    &swim::PROTOCOL,
+];
 
 /// The protocol of that name.
 pub fn find(name: &str) -> Option<&'static Protocol> {
@@ -155,9 +164,14 @@ pub fn find(name: &str) -> Option<&'static Protocol> {
 }
 
 impl Protocol {
-    /// Do its candidates elect among themselves, without a coordination service?
+    /// Do its candidates elect among themselves, without a coordination service? They may have a fencing device.
     pub fn elects_among_peers(&self) -> bool {
-        matches!(self.service, Service::Peers)
+        matches!(self.service, Service::Peers | Service::Power)
+    }
+
+    /// Is a silent leader's power cut before somebody takes over? Then it never wakes up as a stale one.
+    pub fn cuts_power(&self) -> bool {
+        matches!(self.service, Service::Power)
     }
 }
 

@@ -35,7 +35,7 @@ impl Needs {
     pub fn met_by(self, protocol: &Protocol) -> bool {
         match self {
             Needs::Nothing => true,
-            Needs::Service => protocol.service.process().is_some(),
+            Needs::Service => protocol.service.process().is_some() && !protocol.elects_among_peers(),
             Needs::Peers => protocol.elects_among_peers(),
         }
     }
