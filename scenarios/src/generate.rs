@@ -317,7 +317,9 @@ mod tests {
     #[test]
     fn every_kind_of_fault_protocol_and_profile_is_generated() {
         let plans: Vec<Plan> = (0..400).map(plan).collect();
-        for (kind, _) in crate::fault::KINDS {
+        // Who joins, leaves or takes over by order is for scenarios.
+        let left_out = ["transfer", "join", "leave"];
+        for (kind, _) in crate::fault::KINDS.into_iter().filter(|(kind, _)| !left_out.contains(kind)) {
             assert!(plans.iter().flat_map(|plan| &plan.faults).any(|fault| fault.what.kind() == kind), "no {kind}");
         }
         for protocol in election::ALL {

@@ -2,6 +2,7 @@
 
 pub mod etcd;
 pub mod lowest_id;
+pub mod raft;
 mod redis_common;
 pub mod redis_fenced;
 pub mod redis_lease;
@@ -148,12 +149,13 @@ pub struct Protocol {
 }
 
 /// Every protocol there is, in the order in which reports show them.
-pub const ALL: [&Protocol; 7] = [
+pub const ALL: [&Protocol; 8] = [
     &redis_naive::PROTOCOL,
     &redis_lease::PROTOCOL,
     &redis_fenced::PROTOCOL,
     &etcd::PROTOCOL,
     &lowest_id::PROTOCOL,
+    &raft::PROTOCOL,
     &stonith::PROTOCOL,
     &swim::PROTOCOL,
 ];
@@ -166,7 +168,7 @@ pub fn find(name: &str) -> Option<&'static Protocol> {
 impl Protocol {
     /// Do its candidates elect among themselves, without a coordination service? They may have a fencing device.
     pub fn elects_among_peers(&self) -> bool {
-        matches!(self.service, Service::Peers | Service::Power)
+        matches!(self.service, Service::Peers | Service::Power | Service::Raft)
     }
 
     /// Is a silent leader's power cut before somebody takes over? Then it never wakes up as a stale one.
