@@ -2,6 +2,10 @@
 
 use crate::election::{kraft, lowest_id, zab_fle};
 use crate::election::{bully, lowest_id, ring};
+use crate::{
+    election::{lowest_id, stonith, swim},
+    fence::power,
+};
 
 /// A message of an election protocol. Each protocol has its own kind of message and ignores the others'.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,6 +20,12 @@ pub enum Peer {
     Bully(bully::Message),
     /// Of `ring-lelann` and `ring-chang-roberts`.
     Ring(ring::Message),
+    /// Of `stonith`, besides the wrapped protocol's.
+    Stonith(stonith::Message),
+    /// To and from a fencing device.
+    Power(power::Message),
+    /// Of `swim`.
+    Swim(swim::Message),
 }
 
 impl Peer {
@@ -27,6 +37,9 @@ impl Peer {
             Peer::ZabFle(message) => message.kind(),
             Peer::Bully(message) => message.kind(),
             Peer::Ring(message) => message.kind(),
+            Peer::Stonith(message) => message.kind(),
+            Peer::Power(message) => message.kind(),
+            Peer::Swim(message) => message.kind(),
         }
     }
 }

@@ -10,7 +10,7 @@ use protocols::{
     core::{Core, Input},
     election::{self, Protocol, Setup},
     env::{Disk, Env},
-    fence::store::Store,
+    fence::{power::PowerSwitch, store::Store},
     history::Kind,
     load::Client,
     message::Message,
@@ -61,6 +61,11 @@ impl Fleet {
         let plan = &self.plan;
         match node {
             node if plan.candidate_nodes().contains(&node.0) => Some(self.candidate(node)),
+            node if plan.service_node() == Some(node) && self.protocol.cuts_power() => {
+                let outlets = plan.candidate_nodes().end;
+                with(|world| world.set_core(node, Box::new(PowerSwitch::new(outlets))));
+                None
+            }
             node if plan.service_node() == Some(node) => Some(self.service_host(node)),
             node if plan.store_node() == node => {
                 with(|world| match world.has_core(node) {

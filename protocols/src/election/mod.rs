@@ -14,6 +14,8 @@ pub mod ring;
 pub mod ring_chang_roberts;
 pub mod ring_lelann;
 pub mod silent;
+pub mod stonith;
+pub mod swim;
 
 use crate::{client::Service, elector::Elector, types::NodeId};
 
@@ -158,7 +160,7 @@ pub struct Protocol {
 }
 
 /// Every protocol there is, in the order in which reports show them.
-pub const ALL: [&Protocol; 11] = [
+pub const ALL: [&Protocol; 13] = [
     &redis_naive::PROTOCOL,
     &redis_lease::PROTOCOL,
     &redis_fenced::PROTOCOL,
@@ -170,6 +172,8 @@ pub const ALL: [&Protocol; 11] = [
     &ring_lelann::PROTOCOL,
     &ring_chang_roberts::PROTOCOL,
     &lowest_id::PROTOCOL,
+    &swim::PROTOCOL,
+    &stonith::PROTOCOL,
 ];
 
 /// The protocol of that name.
@@ -178,9 +182,14 @@ pub fn find(name: &str) -> Option<&'static Protocol> {
 }
 
 impl Protocol {
-    /// Do its candidates elect among themselves, without a coordination service?
+    /// Do its candidates elect among themselves, without a coordination service? They may have a fencing device.
     pub fn elects_among_peers(&self) -> bool {
-        matches!(self.service, Service::Peers | Service::Raft)
+        matches!(self.service, Service::Peers | Service::Power | Service::Raft)
+    }
+
+    /// Is a silent leader's power cut before somebody takes over? Then it never wakes up as a stale one.
+    pub fn cuts_power(&self) -> bool {
+        matches!(self.service, Service::Power)
     }
 }
 
