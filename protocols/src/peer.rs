@@ -1,9 +1,7 @@
 //! What candidates say to each other when they elect among themselves. In the simulation these travel as values.
 
-use crate::election::{kraft, lowest_id, zab_fle};
-use crate::election::{bully, lowest_id, ring};
 use crate::{
-    election::{lowest_id, stonith, swim},
+    election::{bully, kraft, lowest_id, ring, stonith, swim, zab_fle},
     fence::power,
 };
 

@@ -7,8 +7,7 @@ mod dark;
 mod failover;
 mod undecided;
 
-use crate::{beliefs::Beliefs, contest::Contest, effects::Effects};
-use crate::{beliefs::Beliefs, effects::Effects, reads::Reads};
+use crate::{beliefs::Beliefs, contest::Contest, effects::Effects, reads::Reads};
 use dark::Dark;
 use failover::Failovers;
 use protocols::{

@@ -58,6 +58,7 @@ pub const PROTOCOL: Protocol = Protocol {
     preference: super::Preference::Highest,
     transfers: false,
     changes_members: false,
+    read_lease: None,
     elector: |setup| Box::new(Bully::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::None | Hazard::Resignation => Promise::Holds,

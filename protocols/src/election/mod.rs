@@ -9,13 +9,13 @@ mod redis_common;
 pub mod redis_fenced;
 pub mod redis_lease;
 pub mod redis_naive;
-pub mod zab_fle;
 pub mod ring;
 pub mod ring_chang_roberts;
 pub mod ring_lelann;
 pub mod silent;
 pub mod stonith;
 pub mod swim;
+pub mod zab_fle;
 
 use crate::{client::Service, elector::Elector, types::NodeId};
 

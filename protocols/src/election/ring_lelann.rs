@@ -43,6 +43,7 @@ pub const PROTOCOL: Protocol = Protocol {
     preference: Preference::Highest,
     transfers: false,
     changes_members: false,
+    read_lease: None,
     elector: |setup| {
         let order = ring::ascending(&setup);
         elector(setup, &order)

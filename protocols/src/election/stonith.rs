@@ -64,6 +64,7 @@ pub const PROTOCOL: Protocol = Protocol {
     preference: Preference::Lowest,
     transfers: false,
     changes_members: false,
+    read_lease: None,
     elector: |setup| {
         let inner = (lowest_id::PROTOCOL.elector)(setup.clone());
         Box::new(Stonith::new(setup, inner))

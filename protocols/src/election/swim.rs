@@ -52,6 +52,7 @@ pub const PROTOCOL: Protocol = Protocol {
     preference: Preference::Lowest,
     transfers: false,
     changes_members: false,
+    read_lease: None,
     elector: |setup| Box::new(Swim::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::None => Promise::Holds,

@@ -199,8 +199,7 @@ impl Vacuity {
 impl Invariant for Vacuity {
     fn wants(&self) -> Kinds {
         let beliefs = Kinds::CAMPAIGN.and(Kinds::ELECTED).and(Kinds::DEPOSED);
-        Kinds::APPLY.and(Kinds::SEAL).and(beliefs).and(Kinds::FAULT).and(Kinds::NODE)
-        let of_leaders = Kinds::APPLY.and(Kinds::SEAL).and(Kinds::ELECTED).and(Kinds::DEPOSED);
+        let of_leaders = Kinds::APPLY.and(Kinds::SEAL).and(beliefs);
         of_leaders.and(Kinds::FAULT).and(Kinds::NODE).and(Kinds::READ_REPLY)
     }
 

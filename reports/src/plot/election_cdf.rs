@@ -68,7 +68,12 @@ pub struct Spread {
 
 impl Curve {
     /// The distribution of these times.
-    pub fn new(protocol: &str, election_timeout_ms: Option<(u64, u64)>, lease_ttl_ms: u64, mut times: Vec<f64>) -> Self {
+    pub fn new(
+        protocol: &str,
+        election_timeout_ms: Option<(u64, u64)>,
+        lease_ttl_ms: u64,
+        mut times: Vec<f64>,
+    ) -> Self {
         times.sort_by(f64::total_cmp);
         let n = times.len() as u64;
         Curve {
@@ -217,7 +222,13 @@ impl ElectionCdf {
     }
 
     /// A curve's name and figures beside the chart, and a thin line from it to there.
-    fn label<DB: DrawingBackend>(&self, area: &Area<DB>, place: usize, at: (i32, i32), right: i32) -> Result<(), Failed<DB>> {
+    fn label<DB: DrawingBackend>(
+        &self,
+        area: &Area<DB>,
+        place: usize,
+        at: (i32, i32),
+        right: i32,
+    ) -> Result<(), Failed<DB>> {
         let (curve, colour) = (&self.curves[place], colour(place));
         let mut x = at.0;
         while x < right {
@@ -254,7 +265,9 @@ mod tests {
     #[test]
     fn every_curve_is_labelled_with_its_figures() {
         let (text, _) = drawn(&made_up(), "election-cdf");
-        for words in ["made-up 150–151 ms", "made-up 150–300 ms", "median", "milliseconds since the kill", "seeds 0..500"] {
+        for words in
+            ["made-up 150–151 ms", "made-up 150–300 ms", "median", "milliseconds since the kill", "seeds 0..500"]
+        {
             assert!(text.contains(words), "{words}");
         }
         let mut wide = made_up();

@@ -47,7 +47,10 @@ pub trait Picture {
     ///
     /// # Errors
     /// The file cannot be written.
-    fn draw<DB: DrawingBackend>(&self, root: &DrawingArea<DB, Shift>) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>>;
+    fn draw<DB: DrawingBackend>(
+        &self,
+        root: &DrawingArea<DB, Shift>,
+    ) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>>;
 }
 
 /// Draws a picture as SVG.

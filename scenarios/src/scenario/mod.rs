@@ -11,10 +11,10 @@ pub mod leadership_transfer;
 pub mod membership_churn;
 pub mod partition;
 pub mod quorum_loss;
+pub mod read_lease;
 pub mod ring_break;
 pub mod slow_top_node;
 pub mod split_vote;
-pub mod read_lease;
 pub mod steady;
 pub mod stonith_race;
 
@@ -69,6 +69,7 @@ impl Needs {
             Needs::Transfer => protocol.transfers,
             Needs::Membership => protocol.changes_members,
             Needs::PowerDevice => protocol.service.process() == Some(POWER),
+            Needs::Lease => protocol.read_lease.is_some(),
         }
     }
 
@@ -81,7 +82,7 @@ impl Needs {
             Needs::ElectionTimeout => 3,
             // One leaves, the leader leaves, and somebody has to be left.
             Needs::Membership => 3,
-            Needs::Lease => protocol.read_lease.is_some(),
+            Needs::Lease => 2,
         }
     }
 
@@ -122,8 +123,7 @@ pub struct Scenario {
 }
 
 /// Every scenario there is, in the order in which reports show them.
-pub const ALL: [&Scenario; 15] = [
-pub const ALL: [&Scenario; 6] = [
+pub const ALL: [&Scenario; 16] = [
     &steady::SCENARIO,
     &clean_kill::SCENARIO,
     &gc_pause::SCENARIO,
@@ -168,7 +168,9 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
     let from_memory = scenario.hazard == Hazard::ClockDrift && params.read_lease != Some(false);
     let timings = params.timings(protocol).resolved();
     match crate::read_lease::bound(protocol, &timings, &params.net.network()) {
-        Some(bound) if from_memory && promise == Promise::Holds && !bound.holds_at(params.clock_drift_ppm) => Promise::May,
+        Some(bound) if from_memory && promise == Promise::Holds && !bound.holds_at(params.clock_drift_ppm) => {
+            Promise::May
+        }
         _ => promise,
     }
 }
