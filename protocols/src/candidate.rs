@@ -24,8 +24,9 @@ pub trait Port: Send {
     fn send(&mut self, to: NodeId, message: Message);
     /// Something that belongs into the history happened, now.
     fn record(&mut self, kind: Kind);
-    /// Cuts a machine's power and gives it back after so many nanoseconds, if at all. Only fencing devices ask for it.
-    fn power_off(&mut self, node: NodeId, restart_after: Option<u64>);
+    /// Cuts a machine's power and gives it back after so many nanoseconds, if at all. Only simulated fencing devices ask for
+    /// it; real machines have their own.
+    fn power_off(&mut self, _node: NodeId, _restart_after: Option<u64>) {}
 }
 
 /// Steps `core` until `inputs` closes. `inputs` carries datagrams, the service client's answers and orders to resign;

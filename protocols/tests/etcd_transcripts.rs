@@ -108,6 +108,7 @@ fn output(output: &Output) -> String {
         Output::Renewed(l) => format!("renewed token {} until {}", l.token, seconds(l.valid_until)),
         Output::Deposed(why) => format!("deposed {}", why.name()),
         Output::Observed(who) => format!("observed {who:?}"),
+        other => format!("{other:?}").to_lowercase(),
     }
 }
 
@@ -123,7 +124,12 @@ impl Player {
         let names: Vec<String> = ["n0", "n1", "n2"].map(String::from).to_vec();
         let node = NodeId(names.iter().position(|n| n == words[2]).expect("n0, n1 or n2") as u16);
         let lease_ttl = nanoseconds(words[4]);
-        let timings = Timings { lease_ttl, renew_interval: lease_ttl / 3, request_timeout: 1000 * MILLISECOND };
+        let timings = Timings {
+            lease_ttl,
+            renew_interval: lease_ttl / 3,
+            request_timeout: 1000 * MILLISECOND,
+            election_timeout: None,
+        };
         let elector = (election::etcd::PROTOCOL.elector)(Setup { node, names, timings, nonce: 7, stored: None });
         Player { elector, timers: BTreeMap::new(), text: String::new() }
     }

@@ -76,7 +76,12 @@ impl Run {
         let names: Vec<String> = fields["of"].split(',').map(String::from).collect();
         let node = names.iter().position(|name| name == fields["node"]).unwrap();
         let ms = |name: &str| fields[name].parse::<u64>().unwrap() * MILLISECOND;
-        let timings = Timings { lease_ttl: ms("ttl"), renew_interval: ms("renew"), request_timeout: ms("timeout") };
+        let timings = Timings {
+            lease_ttl: ms("ttl"),
+            renew_interval: ms("renew"),
+            request_timeout: ms("timeout"),
+            election_timeout: None,
+        };
         let nonce = fields["nonce"].parse().unwrap();
         let setup = Setup { node: NodeId(node as u16), names, timings, nonce, stored: None };
         let elector = (election::find(protocol).unwrap().elector)(setup);
@@ -190,6 +195,7 @@ fn show_output(output: &Output) -> String {
         }
         Output::Deposed(why) => format!("deposed, {}", why.name()),
         Output::Observed(leader) => leader.map_or("observed nobody".into(), |leader| format!("observed {}", leader.0)),
+        other => format!("{other:?}").to_lowercase(),
     }
 }
 

@@ -101,7 +101,14 @@ impl Params {
 
     /// The longest from the end of an unrenewed lease to a successor's election on a quiet network, milliseconds.
     pub fn takeover_max_ms(&self, protocol: &Protocol) -> u64 {
-        (protocol.takeover_max)(&self.timings(protocol).resolved()).div_ceil(MILLISECOND)
+        // As for the lease: no protocol need compute with what no plan may have.
+        let mut timings = self.timings(protocol);
+        timings.lease_ttl_ms = timings.lease_ttl_ms.min(LONGEST_MS);
+        timings.renew_interval_ms = timings.renew_interval_ms.min(LONGEST_MS);
+        timings.request_timeout_ms = timings.request_timeout_ms.min(LONGEST_MS);
+        let range = timings.election_timeout_ms;
+        timings.election_timeout_ms = range.map(|(min_ms, max_ms)| (min_ms.min(LONGEST_MS), max_ms.min(LONGEST_MS)));
+        (protocol.takeover_max)(&timings.resolved()).div_ceil(MILLISECOND)
     }
 
     /// How soon after the last fault is healed a leader must act again, milliseconds: the dead leader's lease runs out,

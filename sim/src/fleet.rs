@@ -6,7 +6,7 @@ use crate::{
 };
 use protocols::{
     candidate::{self, Port},
-    client::{self, Endpoint, Service},
+    client::{self, Endpoint, Service, Site},
     core::{Core, Input},
     election::{self, Protocol, Setup},
     env::{Disk, Env},
@@ -103,11 +103,23 @@ impl Fleet {
             let (env, plan) = (SimEnv { node }, plan.clone());
             Box::pin(async move {
                 let core = candidate_core(&plan, protocol, env).await;
-                let host = protocol.service.process().unwrap_or_default().to_owned();
-                let endpoint = Endpoint { host, port: protocol.service.port() };
-                run_candidate(env, core, protocol.service, endpoint).await;
+                run_candidate(env, core, protocol.service, site(&plan, protocol.service, node)).await;
             })
         })
+    }
+}
+
+/// What a candidate's client is told: in the simulation, processes are reached by their names.
+fn site(plan: &Plan, service: Service, node: NodeId) -> Site {
+    let (port, joins_later) = (service.port(), |n: &NodeId| plan.candidates[n.index()].joins_later);
+    let endpoint = |host: &str| Endpoint { host: host.to_owned(), port };
+    Site {
+        service: endpoint(service.process().unwrap_or_default()),
+        node,
+        peers: plan.candidates.iter().map(|c| endpoint(&c.name)).collect(),
+        port,
+        founders: plan.candidate_nodes().map(NodeId).filter(|n| !joins_later(n)).collect(),
+        timings: plan.timings.resolved(),
     }
 }
 
@@ -122,7 +134,7 @@ async fn candidate_core(plan: &Plan, protocol: &Protocol, env: SimEnv) -> Box<dy
     Box::new(Node::new(place, elector))
 }
 
-async fn run_candidate(env: SimEnv, core: Box<dyn Core>, service: Service, endpoint: Endpoint) {
+async fn run_candidate(env: SimEnv, core: Box<dyn Core>, service: Service, site: Site) {
     let (outputs, requests) = mpsc::unbounded_channel();
     if with(|world| world.driver()) == Driver::Inline {
         with(|world| {
@@ -130,10 +142,10 @@ async fn run_candidate(env: SimEnv, core: Box<dyn Core>, service: Service, endpo
             world.set_core(env.node, core);
         });
         let deliver = move |input| with(|world| world.input(env.node, Input::Service(Box::new(input))));
-        client::run(env, service, endpoint, requests, deliver).await;
+        client::run(env, service, site, requests, deliver).await;
     } else {
         let deliver = move |input| with(|world| world.input(env.node, Input::Service(Box::new(input))));
-        env.spawn_detached(async move { client::run(env, service, endpoint, requests, deliver).await });
+        env.spawn_detached(async move { client::run(env, service, site, requests, deliver).await });
         drive(env, core, Some(outputs)).await;
     }
     // A process does not end by itself.

@@ -22,7 +22,12 @@ use sim::service::redis::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-const TIMINGS: Timings = Timings { lease_ttl: 3 * SECOND, renew_interval: SECOND, request_timeout: 500 * MILLISECOND };
+const TIMINGS: Timings = Timings {
+    lease_ttl: 3 * SECOND,
+    renew_interval: SECOND,
+    request_timeout: 500 * MILLISECOND,
+    election_timeout: None,
+};
 /// Until then messages are lost and late and nodes pause.
 const CALM_FROM: u64 = 120 * SECOND;
 const END: u64 = 140 * SECOND;
@@ -65,7 +70,8 @@ impl World {
         let names: Vec<String> = ["a", "b", "c"].map(String::from).to_vec();
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let elector = |node: usize, nonce| {
-            let setup = Setup { node: NodeId(node as u16), names: names.clone(), timings: TIMINGS, nonce };
+            let setup =
+                Setup { node: NodeId(node as u16), names: names.clone(), timings: TIMINGS, nonce, stored: None };
             (election::find(protocol).unwrap().elector)(setup)
         };
         let electors = (0..3).map(|node| elector(node, random.next_u64())).collect();

@@ -1,7 +1,9 @@
 //! The election protocols, one file each, and what each of them promises.
 
 pub mod etcd;
+pub mod kraft;
 pub mod lowest_id;
+pub mod raft;
 mod redis_common;
 pub mod redis_fenced;
 pub mod redis_lease;
@@ -147,13 +149,15 @@ pub struct Protocol {
 }
 
 /// Every protocol there is, in the order in which reports show them.
-pub const ALL: [&Protocol; 6] = [
+pub const ALL: [&Protocol; 8] = [
     &redis_naive::PROTOCOL,
     &redis_lease::PROTOCOL,
     &redis_fenced::PROTOCOL,
     &etcd::PROTOCOL,
-    &lowest_id::PROTOCOL,
+    &raft::PROTOCOL,
+    &kraft::PROTOCOL,
     &zab_fle::PROTOCOL,
+    &lowest_id::PROTOCOL,
 ];
 
 /// The protocol of that name.
@@ -164,7 +168,7 @@ pub fn find(name: &str) -> Option<&'static Protocol> {
 impl Protocol {
     /// Do its candidates elect among themselves, without a coordination service?
     pub fn elects_among_peers(&self) -> bool {
-        matches!(self.service, Service::Peers)
+        matches!(self.service, Service::Peers | Service::Raft)
     }
 }
 

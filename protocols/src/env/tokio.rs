@@ -11,7 +11,7 @@ use std::{
     fmt,
     future::Future,
     io,
-    net::SocketAddr,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
     path::PathBuf,
     pin::Pin,
     sync::{
@@ -64,6 +64,8 @@ pub struct Settings {
     pub wrap: Option<Arc<dyn Wrap>>,
     /// Who is told of named points.
     pub points: Option<Arc<dyn Points>>,
+    /// The address that listeners are bound to; loopback when it is not given.
+    pub listen_on: Option<IpAddr>,
     /// Where the process keeps its files; without it nothing can be kept.
     pub folder: Option<PathBuf>,
 }
@@ -209,7 +211,8 @@ impl Env for TokioEnv {
     }
 
     async fn listen(&self, port: u16) -> io::Result<Listening> {
-        TcpListener::bind(("127.0.0.1", port)).await.map(Listening)
+        let address = self.shared.settings.listen_on.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        TcpListener::bind((address, port)).await.map(Listening)
     }
 
     fn random(&self) -> u64 {

@@ -6,7 +6,7 @@ use super::{
     service,
 };
 use crate::plan::Plan;
-use protocols::types::NodeId;
+use protocols::{election::Protocol, types::NodeId};
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -52,6 +52,8 @@ pub struct Cluster {
     slots: BTreeMap<NodeId, Slot>,
     /// By who connects and to whom.
     links: BTreeMap<(NodeId, NodeId), Proxy>,
+    /// Where candidates answer each other, if they elect among themselves.
+    electors: BTreeMap<NodeId, SocketAddr>,
     points: SocketAddr,
     service: Option<SocketAddr>,
 }
@@ -68,22 +70,25 @@ impl Cluster {
         if spec.tls {
             super::certificates::write(&spec.folder)?;
         }
-        let mut cluster = Cluster { spec, slots: BTreeMap::new(), links: BTreeMap::new(), points, service: None };
-        let service = cluster.start_service().await?;
-        cluster.service = Some(service);
+        let (slots, links, electors) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let mut cluster = Cluster { spec, slots, links, electors, points, service: None };
+        cluster.start_service().await?;
         let store = cluster.start_store().await?;
-        let nodes: Vec<NodeId> = (0..plan.candidates.len() as u16).map(NodeId).collect();
+        let nodes: Vec<NodeId> = plan.candidate_nodes().map(NodeId).collect();
         for node in &nodes {
             let address = free_address()?;
             let recipe =
                 Recipe { program: cluster.spec.program.clone(), arguments: Vec::new(), output: PathBuf::new() };
             cluster.slots.insert(*node, Slot { recipe, address, running: None, starts: 0 });
-            cluster.link(*node, plan.service_node(), service).await?;
+            if let (Some(service_node), Some(service)) = (plan.service_node(), cluster.service) {
+                cluster.link(*node, service_node, service).await?;
+            }
             cluster.link(*node, plan.store_node(), store).await?;
             for client in plan.client_nodes().map(NodeId) {
                 cluster.link(client, *node, address).await?;
             }
         }
+        cluster.link_candidates(&nodes).await?;
         Ok(cluster)
     }
 
@@ -93,14 +98,29 @@ impl Cluster {
         Ok(())
     }
 
-    async fn start_service(&mut self) -> Result<SocketAddr, String> {
-        if let Some(address) = self.spec.service {
-            return Ok(address);
+    /// Candidates that elect among themselves reach each other through proxies of their own.
+    async fn link_candidates(&mut self, nodes: &[NodeId]) -> Result<(), String> {
+        if !self.spec.plan.election().is_some_and(Protocol::elects_among_peers) {
+            return Ok(());
         }
+        for node in nodes {
+            let address = free_address()?;
+            self.electors.insert(*node, address);
+            for other in nodes.iter().filter(|other| *other != node) {
+                self.link(*other, *node, address).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn start_service(&mut self) -> Result<(), String> {
+        self.service = self.spec.service;
+        let Some(node) = self.spec.plan.service_node().filter(|_| self.service.is_none()) else { return Ok(()) };
         let Some(protocol) = self.spec.plan.election() else { return Err("the plan's protocol is unknown".into()) };
         let (recipe, address) = service::recipe(protocol.service, &self.spec.folder)?;
-        self.boot(self.spec.plan.service_node(), recipe, address).await?;
-        Ok(address)
+        self.boot(node, recipe, address).await?;
+        self.service = Some(address);
+        Ok(())
     }
 
     async fn start_store(&mut self) -> Result<SocketAddr, String> {
@@ -147,7 +167,7 @@ impl Cluster {
     /// One sentence.
     pub fn start_process(&mut self, node: NodeId) -> Result<(), String> {
         let starts = self.slots.get(&node).map_or(0, |s| s.starts);
-        let is_node = node < self.spec.plan.service_node();
+        let is_node = self.spec.plan.candidate_nodes().contains(&node.0);
         let arguments = is_node.then(|| self.node_arguments(node, starts));
         let name = self.name(node).to_owned();
         let output = self.spec.folder.join(format!("{name}.log"));
@@ -195,7 +215,6 @@ impl Cluster {
             ("--peers", peers.join(",")),
             ("--others", others.join(",")),
             ("--listen", self.slots.get(&node).map_or(self.points, |s| s.address).to_string()),
-            ("--service", through(plan.service_node())),
             ("--store", through(plan.store_node())),
             ("--lease-ttl", ms(plan.timings.lease_ttl_ms)),
             ("--renew-interval", ms(plan.timings.renew_interval_ms)),
@@ -207,7 +226,8 @@ impl Cluster {
             ("--points", self.points.to_string()),
         ];
         let mut arguments = vec![OsString::from("node")];
-        for (name, value) in options {
+        let service = plan.service_node().map(|service| ("--service", through(service)));
+        for (name, value) in options.into_iter().chain(service).chain(self.electing(node)) {
             arguments.push(format!("{name}={value}").into());
         }
         arguments.extend(["--token-key".into(), self.spec.token_key().into_os_string()]);
@@ -219,14 +239,37 @@ impl Cluster {
         arguments
     }
 
+    /// What a candidate needs that elects among its peers: where it answers them, where it finds them, where it keeps what
+    /// it must not forget.
+    fn electing(&self, node: NodeId) -> Vec<(&'static str, String)> {
+        let Spec { plan, folder, .. } = &self.spec;
+        let Some(own) = self.electors.get(&node) else { return Vec::new() };
+        let electors = plan.candidates.iter().enumerate().filter_map(|(index, candidate)| {
+            let address = match NodeId(index as u16) {
+                other if other == node => *own,
+                other => self.links.get(&(node, other))?.address,
+            };
+            Some(format!("{}={address}", candidate.name))
+        });
+        let mut options = vec![
+            ("--elect-listen", own.to_string()),
+            ("--electors", electors.collect::<Vec<_>>().join(",")),
+            ("--data", folder.join(&plan.candidates[node.index()].name).display().to_string()),
+        ];
+        if let Some((min_ms, max_ms)) = plan.timings.election_timeout_ms {
+            options.push(("--election-timeout", format!("{min_ms}..{max_ms}ms")));
+        }
+        options
+    }
+
     /// A process's name.
     pub fn name(&self, node: NodeId) -> &str {
         let candidates = &self.spec.plan.candidates;
         match candidates.get(node.index()) {
             Some(candidate) => &candidate.name,
             None if node == self.spec.plan.store_node() => crate::plan::STORE,
-            None if node == self.spec.plan.service_node() => {
-                self.spec.plan.election().map_or("service", |p| p.service.name())
+            None if Some(node) == self.spec.plan.service_node() => {
+                self.spec.plan.election().and_then(|p| p.service.process()).unwrap_or("service")
             }
             None => "client",
         }
@@ -247,10 +290,11 @@ impl Cluster {
         self.links.get(&(from, to)).map(|p| p.address)
     }
 
-    /// One direction between two processes, if they talk at all.
-    pub fn direction(&self, from: NodeId, to: NodeId) -> Option<&Direction> {
-        let forth = self.links.get(&(from, to)).map(|p| &p.forward);
-        forth.or_else(|| self.links.get(&(to, from)).map(|p| &p.backward))
+    /// Everything by which one process says something to another: what it says on its own connections, and what it answers
+    /// on the other's.
+    pub fn directions(&self, from: NodeId, to: NodeId) -> impl Iterator<Item = &Direction> {
+        let own = self.links.get(&(from, to)).map(|p| &p.forward);
+        own.into_iter().chain(self.links.get(&(to, from)).map(|p| &p.backward))
     }
 
     /// A process that runs.
@@ -267,9 +311,8 @@ impl Cluster {
     /// Ends everything in order: nodes resign, then the store and the service stop.
     pub async fn end(&mut self) {
         let service = self.spec.plan.service_node();
-        let nodes: Vec<NodeId> = self.slots.keys().copied().filter(|n| *n < service).collect();
-        let servers: Vec<NodeId> = [self.spec.plan.store_node(), service].into();
-        for node in nodes.into_iter().chain(servers) {
+        let nodes: Vec<NodeId> = self.spec.plan.candidate_nodes().map(NodeId).collect();
+        for node in nodes.into_iter().chain([self.spec.plan.store_node()]).chain(service) {
             if let Some(running) = self.running(node) {
                 running.end(NODE_PATIENCE).await;
             }

@@ -35,8 +35,8 @@ pub struct Card {
     pub nodes: Vec<(String, SocketAddr)>,
     /// Where the store listens.
     pub store: SocketAddr,
-    /// Where the coordination service listens.
-    pub service: SocketAddr,
+    /// Where the coordination service listens, if it is a process of its own.
+    pub service: Option<SocketAddr>,
 }
 
 /// An order.

@@ -18,16 +18,17 @@ fn find(program: &str) -> Option<PathBuf> {
 /// # Errors
 /// It is not installed: one sentence that says what to do.
 pub fn recipe(service: Service, folder: &Path) -> Result<(Recipe, SocketAddr), String> {
-    let (program, install) = match service {
-        Service::Redis => ("redis-server", "redis-server"),
-        Service::Etcd => ("etcd", "etcd-server"),
+    let (program, install, name) = match service {
+        Service::Redis => ("redis-server", "redis-server", "redis"),
+        Service::Etcd => ("etcd", "etcd-server", "etcd"),
+        _ => return Err("there is no service to start".to_owned()),
     };
     let program = find(program).ok_or_else(|| {
         format!(
             "`{program}` is not installed: `apt-get install {install}`, or give --service HOST:PORT of a running one"
         )
     })?;
-    let data = folder.join(service.name());
+    let data = folder.join(name);
     std::fs::create_dir_all(&data).map_err(|e| format!("cannot make {}: {e}", data.display()))?;
     let address = free_address()?;
     let data = data.display().to_string();
@@ -64,8 +65,9 @@ pub fn recipe(service: Service, folder: &Path) -> Result<(Recipe, SocketAddr), S
             ];
             options.into_iter().flat_map(|(name, value)| [name.to_owned(), value.to_owned()]).collect()
         }
+        _ => Vec::new(),
     };
-    let output = folder.join(format!("{}.log", service.name()));
+    let output = folder.join(format!("{name}.log"));
     let arguments = arguments.into_iter().map(Into::into).collect();
     Ok((Recipe { program, arguments, output }, address))
 }

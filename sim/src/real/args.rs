@@ -14,7 +14,7 @@ use std::{net::SocketAddr, ops::Range, path::PathBuf};
 #[derive(Parser, Debug)]
 #[command(name = "fencepost", version, max_term_width = 100)]
 #[command(
-    after_help = "Try:  cargo real cluster                      # three nodes, a store and an etcd on this machine\n      \
+    after_help = "Try:  cargo real cluster                      # three nodes and a store on this machine, on Raft\n      \
     cargo real chaos gc-pause-leader --ms 5000\n      cargo real chaos run gc-pause --backend redis\n\n\
     Exit codes: 0 as asked, 1 safety violated, 2 vacuous, 3 liveness violated, 64 wrong arguments or input,\n\
     70 something failed"
@@ -30,7 +30,10 @@ pub struct Cli {
 pub enum Command {
     /// Join a fleet, campaign, do the leader's work
     #[command(after_help = "Example:  cargo real node --id n1 --backend etcd --service 127.0.0.1:2379 \
-        --store 127.0.0.1:7000 \\\n            --listen 127.0.0.1:8001 --peers n1=127.0.0.1:8001,n2=127.0.0.1:8002 --token-key key")]
+        --store 127.0.0.1:7000 \\\n            --listen 127.0.0.1:8001 --peers n1=127.0.0.1:8001,n2=127.0.0.1:8002 --token-key key\n\n          \
+        cargo real node --id n1 --store 127.0.0.1:7000 --elect-listen 127.0.0.1:9001 \\\n            \
+        --electors n1=127.0.0.1:9001,n2=127.0.0.1:9002,n3=127.0.0.1:9003 --data n1 \\\n            \
+        --listen 127.0.0.1:8001 --peers n1=127.0.0.1:8001,n2=127.0.0.1:8002,n3=127.0.0.1:8003 --token-key key")]
     Node(Box<NodeArgs>),
     /// Run the fenced store
     #[command(after_help = "Example:  cargo real store --listen 127.0.0.1:7000 --data store.redb --token-key key")]
@@ -59,8 +62,8 @@ pub struct NodeArgs {
     /// This node's name, one of the peers'
     #[arg(long, value_name = "NAME")]
     pub id: String,
-    /// The coordination service: etcd, redis, or a protocol's name (see `cargo run -- list protocols`)
-    #[arg(long, value_parser = backend, default_value = "etcd", value_name = "B")]
+    /// How leaders are elected: raft among the nodes themselves, or by etcd, redis, or a protocol's name (see `cargo run -- list protocols`)
+    #[arg(long, value_parser = backend, default_value = "raft", value_name = "B")]
     pub backend: &'static Protocol,
     /// Where this node answers over HTTP
     #[arg(long, value_parser = socket, value_name = "HOST:PORT")]
@@ -68,9 +71,18 @@ pub struct NodeArgs {
     /// Every member with its HTTP address, this node too, in the same order everywhere
     #[arg(long, value_delimiter = ',', required = true, value_name = "NAME=HOST:PORT,…")]
     pub peers: Vec<String>,
-    /// Where the coordination service is
+    /// Where the coordination service is, if the backend has one
     #[arg(long, value_name = "HOST:PORT")]
-    pub service: String,
+    pub service: Option<String>,
+    /// Where this node answers the other members, if they elect among themselves
+    #[arg(long, value_parser = socket, value_name = "HOST:PORT")]
+    pub elect_listen: Option<SocketAddr>,
+    /// Where this node finds every member for that, in the order of the peers
+    #[arg(long, value_delimiter = ',', value_name = "NAME=HOST:PORT,…")]
+    pub electors: Vec<String>,
+    /// Where it keeps what it must not forget of elections
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
     /// Where the fenced store is
     #[arg(long, value_name = "HOST:PORT")]
     pub store: String,
@@ -83,9 +95,9 @@ pub struct NodeArgs {
     /// How long one request to the service may take; a third of the lease, at most 1 s, when it is left out
     #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
     pub request_timeout: Option<u64>,
-    /// For protocols in which nodes elect among themselves; no protocol has one yet
-    #[arg(long, value_parser = parse::duration_ms, value_name = "D", hide = true)]
-    pub election_timeout: Option<u64>,
+    /// Where election timeouts are drawn from, if the backend draws them; its own range when it is left out
+    #[arg(long, value_parser = parse::duration_range_ms, value_name = "A..B")]
+    pub election_timeout: Option<(u64, u64)>,
     /// From one tick of the scheduler to the next
     #[arg(long, value_parser = parse::duration_ms, default_value = "1s", value_name = "D")]
     pub tick: u64,
@@ -202,15 +214,18 @@ pub enum LogFormat {
 /// A cluster on this machine.
 #[derive(ClapArgs, Debug)]
 pub struct ClusterArgs {
-    /// The coordination service: etcd, redis, or a protocol's name
-    #[arg(long, value_parser = backend, default_value = "etcd", value_name = "B")]
+    /// How leaders are elected: raft among the nodes themselves, or by etcd, redis, or a protocol's name
+    #[arg(long, value_parser = backend, default_value = "raft", value_name = "B")]
     pub backend: &'static Protocol,
     /// Nodes
     #[arg(long, default_value_t = 3, value_parser = nodes, value_name = "N")]
     pub nodes: u16,
-    /// Time to live of the lease to ask for
-    #[arg(long, value_parser = parse::duration_ms, default_value = "3s", value_name = "D")]
-    pub lease_ttl: u64,
+    /// Time to live of the lease to ask for; 3 s when it is left out, or the shortest election timeout
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
+    pub lease_ttl: Option<u64>,
+    /// Where election timeouts are drawn from, if the backend draws them; its own range when it is left out
+    #[arg(long, value_parser = parse::duration_range_ms, value_name = "A..B")]
+    pub election_timeout: Option<(u64, u64)>,
     /// Does the store check tokens?
     #[arg(long, action = clap::ArgAction::Set, value_parser = parse::on_off, default_value = "on", value_name = "on|off")]
     pub fencing: bool,
@@ -246,7 +261,7 @@ pub enum Chaos {
         #[command(flatten)]
         which: Which,
     },
-    /// Cut the leader off from the coordination service
+    /// Cut the leader off from the coordination service, or from the other nodes when they elect among themselves
     PartitionLeader {
         /// For so many seconds
         #[arg(long, default_value_t = 8.0, value_parser = positive, value_name = "S")]
@@ -273,6 +288,14 @@ pub enum Chaos {
         #[command(flatten)]
         which: Which,
     },
+    /// Ask the leader to hand over to a node of that name
+    TransferLeader {
+        /// Who is to lead
+        #[arg(long, value_name = "NAME")]
+        to: String,
+        #[command(flatten)]
+        which: Which,
+    },
     /// Play a scenario, or a plan from a file, on real processes, and judge it as the simulation is
     #[command(after_help = "Example:  cargo real chaos run gc-pause --backend redis --seed 7")]
     Run(Box<RunArgs>),
@@ -292,7 +315,7 @@ pub const DEFAULT_DIR: &str = "target/fencepost/cluster";
 /// From whom a leader is cut off.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CutOff {
-    /// The coordination service.
+    /// The coordination service, or the other nodes when they elect among themselves.
     Service,
     /// The store.
     Store,
@@ -305,8 +328,8 @@ pub enum CutOff {
 pub struct RunArgs {
     /// A scenario's name, or a plan in a file (`*.json`)
     pub what: String,
-    /// The coordination service: etcd, redis, or a protocol's name
-    #[arg(long, value_parser = backend, default_value = "etcd", value_name = "B")]
+    /// How leaders are elected: raft among the nodes themselves, or by etcd, redis, or a protocol's name
+    #[arg(long, value_parser = backend, default_value = "raft", value_name = "B")]
     pub backend: &'static Protocol,
     /// Decides everything that is left open
     #[arg(long, value_parser = parse::seed, default_value_t = 0, value_name = "N")]

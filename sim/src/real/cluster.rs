@@ -29,7 +29,8 @@ use tokio::{net::TcpListener, sync::mpsc};
 pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
     let params = Params {
         nodes: args.nodes,
-        lease_ttl_ms: Some(args.lease_ttl),
+        lease_ttl_ms: args.lease_ttl,
+        election_timeout_ms: args.election_timeout,
         fencing: args.fencing,
         clock_skew_ms: 0,
         clock_drift_ppm: 0,

@@ -36,7 +36,8 @@ pub fn introduce(card: &Card, folder: &Path, tls: bool, postgres: Option<&str>) 
     let mut text = String::from("A cluster of real processes on this machine. Ctrl-C ends it.\n\n");
     let first = card.nodes.first().map_or_else(String::new, |(_, address)| address.to_string());
     // Writing to a String cannot fail.
-    let _ = writeln!(text, "  service {}   store {}   files in {}", card.service, card.store, folder.display());
+    let service = card.service.map_or_else(String::new, |address| format!("service {address}   "));
+    let _ = writeln!(text, "  {service}store {}   files in {}", card.store, folder.display());
     let _ = match tls {
         false => writeln!(text, "  a number:    curl -s -X POST http://{first}/next"),
         true => writeln!(

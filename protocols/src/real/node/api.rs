@@ -14,11 +14,12 @@ use crate::{
 };
 use axum::{
     Json, Router,
-    extract::State,
+    extract::{Query, State, rejection::QueryRejection},
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
+use serde::Deserialize;
 use serde_json::json;
 use std::{
     sync::{
@@ -45,6 +46,8 @@ pub struct Api {
     pub name: String,
     /// What its election is called.
     pub election: String,
+    /// Can it name a successor?
+    pub transfers: bool,
     /// Where its peers answer, by their numbers.
     pub addresses: Vec<String>,
     /// Names and numbers.
@@ -71,17 +74,21 @@ pub fn router(api: Arc<Api>) -> Router {
         .route("/status", get(status))
         .route("/next", post(next))
         .route("/resign", post(resign))
+        .route("/transfer", post(transfer))
         .route("/metrics", get(metrics))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .fallback(|| async {
             error(
                 StatusCode::NOT_FOUND,
-                "no such path; there are /status, /next, /resign, /metrics, /healthz and /readyz",
+                "no such path; there are /status, /next, /resign, /transfer, /metrics, /healthz and /readyz",
             )
         })
         .method_not_allowed_fallback(|| async {
-            error(StatusCode::METHOD_NOT_ALLOWED, "/next and /resign are for POST, everything else is for GET")
+            error(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "/next, /resign and /transfer are for POST, everything else is for GET",
+            )
         })
         .with_state(api)
 }
@@ -130,6 +137,31 @@ async fn resign(State(api): Shared) -> Response {
     // A core that is gone resigns from nothing.
     let _ = api.inputs.send(Input::Resign);
     (StatusCode::ACCEPTED, Json(json!({ "resigning": true }))).into_response()
+}
+
+/// To whom leadership is to go.
+#[derive(Deserialize)]
+struct Heir {
+    to: String,
+}
+
+async fn transfer(State(api): Shared, heir: Result<Query<Heir>, QueryRejection>) -> Response {
+    let Ok(Query(Heir { to })) = heir else {
+        return error(StatusCode::BAD_REQUEST, "say to whom: /transfer?to=NAME");
+    };
+    if !api.transfers {
+        return error(StatusCode::NOT_IMPLEMENTED, "this election cannot name a successor; ask for /resign");
+    }
+    let heir = api.directory.member(&to).filter(|heir| heir.index() < api.addresses.len() && to != api.name);
+    let Some(heir) = heir else {
+        return error(StatusCode::BAD_REQUEST, "no other member is called so");
+    };
+    if api.standing.borrow().incarnation.is_none() {
+        return not_leader(&api, api.standing.borrow().observed);
+    }
+    // A core that is gone hands nothing over.
+    let _ = api.inputs.send(Input::Transfer(heir));
+    (StatusCode::ACCEPTED, Json(json!({ "transferring": to }))).into_response()
 }
 
 async fn next(State(api): Shared, headers: HeaderMap) -> Response {

@@ -132,7 +132,7 @@ impl Director {
     /// One sentence.
     pub fn begin(&mut self, with_load: bool) -> Result<(), String> {
         self.start_us = true_time_us();
-        for node in [self.plan.service_node(), self.plan.store_node()] {
+        for node in self.plan.service_node().into_iter().chain([self.plan.store_node()]) {
             self.up.insert(node, true);
             self.log.record(Kind::Node { node, state: NodeState::Up });
         }
@@ -214,6 +214,12 @@ impl Director {
 
     fn order(&mut self, fault: Fault, at: Option<Point>) -> Result<String, String> {
         strike::possible(&fault)?;
+        if let Some(protocol) = self.plan.election()
+            && matches!(fault, Fault::Transfer { .. })
+            && !protocol.transfers
+        {
+            return Err(format!("`{}` cannot name a successor; ask the leader to resign", protocol.name));
+        }
         if self.believers.is_empty() && fault.whom().contains(&&Who::Leader) {
             return Err("nobody leads at the moment; try again".to_owned());
         }
@@ -268,13 +274,13 @@ impl Director {
     ///
     /// # Errors
     /// One of them is missing.
-    pub fn addresses(&self) -> Result<(Vec<(String, SocketAddr)>, SocketAddr, SocketAddr), String> {
+    pub fn addresses(&self) -> Result<(Vec<(String, SocketAddr)>, SocketAddr, Option<SocketAddr>), String> {
         let node = |index: usize| {
             Some((self.plan.candidates[index].name.clone(), self.cluster.address(NodeId(index as u16))?))
         };
         let nodes: Option<Vec<_>> = (0..self.plan.candidates.len()).map(node).collect();
         let (store, service) = (self.cluster.address(self.plan.store_node()), self.cluster.service());
-        let (Some(nodes), Some(store), Some(service)) = (nodes, store, service) else {
+        let (Some(nodes), Some(store)) = (nodes, store) else {
             return Err("a process of the cluster has no address".to_owned());
         };
         Ok((nodes, store, service))

@@ -8,7 +8,7 @@ use crate::{
     triggers::{self, nanoseconds},
 };
 use protocols::{
-    history::{FaultEvent, Kind, NodeState, Phase},
+    history::{Kind, NodeState, Phase},
     types::NodeId,
 };
 use rustix::process::Signal;
@@ -44,7 +44,13 @@ impl Director {
                     self.start(*node)?;
                 }
             }
-            Fault::Resign { .. } => struck.on.iter().for_each(|n| self.resign(*n)),
+            Fault::Resign { .. } => struck.on.iter().for_each(|n| self.ask(*n, "/resign".to_owned())),
+            Fault::Transfer { .. } => {
+                let heir = struck.to.iter().find(|n| !struck.on.contains(n)).map(|n| self.cluster.name(*n).to_owned());
+                if let Some(heir) = heir {
+                    struck.on.iter().for_each(|n| self.ask(*n, format!("/transfer?to={heir}")));
+                }
+            }
             what => self.change_links(what, &struck, true),
         }
         self.struck.insert(index, struck);
@@ -111,14 +117,14 @@ impl Director {
         }
     }
 
-    /// Asks a node to resign, over HTTP, as an operator does.
-    fn resign(&mut self, node: NodeId) {
+    /// Asks something of a node over HTTP, as an operator does.
+    fn ask(&mut self, node: NodeId, what: String) {
         let Some(address) = self.cluster.address(node) else { return };
         tokio::spawn(async move {
             let asked = async {
                 let mut stream = TcpStream::connect(address).await?;
                 let request = format!(
-                    "POST /resign HTTP/1.1\r\nhost: {address}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+                    "POST {what} HTTP/1.1\r\nhost: {address}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
                 );
                 stream.write_all(request.as_bytes()).await?;
                 // The answer says nothing that the history does not.
@@ -132,7 +138,7 @@ impl Director {
     pub(super) fn silence(&mut self, node: NodeId, on: bool) {
         let others = (0..self.directory.fleet().len() as u16).map(NodeId);
         for direction in others.flat_map(|other| [(node, other), (other, node)]) {
-            if let Some(direction) = self.cluster.direction(direction.0, direction.1) {
+            for direction in self.cluster.directions(direction.0, direction.1) {
                 direction.send_modify(|gate| {
                     gate.blocked = if on { gate.blocked + 1 } else { gate.blocked.saturating_sub(1) }
                 });
@@ -146,7 +152,7 @@ impl Director {
             for b in struck.to.iter().filter(|b| *b != a) {
                 let both = matches!(what, Fault::Partition { one_way: false, .. });
                 for (from, to) in [(*a, *b), (*b, *a)].into_iter().take(if both { 2 } else { 1 }) {
-                    if let Some(direction) = self.cluster.direction(from, to) {
+                    for direction in self.cluster.directions(from, to) {
                         direction.send_modify(|gate| change_gate(gate, what, on));
                     }
                 }
@@ -160,14 +166,8 @@ impl Director {
     }
 
     fn record_fault(&self, index: u32, what: &Fault, struck: &Struck, phase: Phase) {
-        let detail = what.describe(&self.names(&struck.on), &self.names(&struck.to));
-        let mut on = struck.on.clone();
-        // A partition strikes both sides.
-        if matches!(what, Fault::Partition { .. }) {
-            on.extend(&struck.to);
-        }
-        let fault = what.kind().to_owned();
-        self.log.record(Kind::Fault(Box::new(FaultEvent { index, fault, phase, on, detail })));
+        let event = what.event(index, phase, (&struck.on, &struck.to), |nodes| self.names(nodes));
+        self.log.record(Kind::Fault(Box::new(event)));
     }
 }
 
@@ -190,6 +190,9 @@ pub(super) fn possible(fault: &Fault) -> Result<(), String> {
              the plan's candidates",
             fault.kind()
         )),
+        Fault::SlowDisk { .. } | Fault::Join { .. } | Fault::Leave { .. } => {
+            Err(format!("`{}` is for the simulation; real processes cannot be made to suffer it", fault.kind()))
+        }
         _ => Ok(()),
     }
 }
