@@ -29,6 +29,10 @@
 //! refuse. Followers that restart at the wrong moment (see above). A disk that forgets an accepted epoch: then one epoch can
 //! have two leaders, which is why a stored state that cannot be read keeps the node out for good, as `loadDataBase` does.
 //!
+//! Availability has a gap of its own: one candidate's votes can make a leader of one node for some and of another for others.
+//! The one that gets no quorum of followers waits for the whole init limit, two leases, and so do its followers; a large fleet
+//! that loses its other leader meanwhile has no quorum left until then.
+//!
 //! **What shows it.** `gc-pause` with and without fencing; `partition`s among the candidates for the bound on belief.
 //!
 //! **Giving up.** ZooKeeper has no order for it: one stops the leader's process. Here it hangs up, as a process that stops
