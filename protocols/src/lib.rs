@@ -18,6 +18,7 @@ pub mod message;
 pub mod node;
 pub mod peer;
 pub mod point;
+pub mod raft;
 #[cfg(feature = "real")]
 pub mod real;
 pub mod types;

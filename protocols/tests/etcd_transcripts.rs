@@ -108,6 +108,7 @@ fn output(output: &Output) -> String {
         Output::Renewed(l) => format!("renewed token {} until {}", l.token, seconds(l.valid_until)),
         Output::Deposed(why) => format!("deposed {}", why.name()),
         Output::Observed(who) => format!("observed {who:?}"),
+        other => format!("{other:?}").to_lowercase(),
     }
 }
 

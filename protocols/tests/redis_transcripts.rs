@@ -195,6 +195,7 @@ fn show_output(output: &Output) -> String {
         }
         Output::Deposed(why) => format!("deposed, {}", why.name()),
         Output::Observed(leader) => leader.map_or("observed nobody".into(), |leader| format!("observed {}", leader.0)),
+        other => format!("{other:?}").to_lowercase(),
     }
 }
 

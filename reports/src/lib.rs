@@ -12,8 +12,10 @@ pub mod text;
 pub mod timeline;
 
 mod beliefs;
+mod contest;
 mod effects;
 mod freshness;
+mod reads;
 mod requests;
 mod words;
 

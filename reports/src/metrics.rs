@@ -7,7 +7,7 @@ mod dark;
 mod failover;
 mod undecided;
 
-use crate::{beliefs::Beliefs, effects::Effects};
+use crate::{beliefs::Beliefs, contest::Contest, effects::Effects, reads::Reads};
 use dark::Dark;
 use failover::Failovers;
 use protocols::{
@@ -36,8 +36,16 @@ pub struct Metrics {
     pub writes_unknown: u64,
     /// Numbers between two applied ones that were never handed out.
     pub seq_gaps: u64,
+    /// Reads that were answered; left out when there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub reads_answered: u64,
+    /// Those of them that did not know a number that a client had been told before they were put.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub reads_stale: u64,
     /// Elections won.
     pub elections: u64,
+    /// Elections that more than one candidate stood for: at least two had begun to campaign since the election before.
+    pub contested_elections: u64,
     /// Changes of leadership while, throughout the lease's ttl before the vacancy, the incumbent was alive, unpaused, not
     /// resigning, and struck by no fault of the network, the service or the store. 0 without a header.
     pub false_failovers: u64,
@@ -53,6 +61,8 @@ pub struct Metrics {
     pub failover_ms: Vec<f64>,
     /// Faults that struck the incumbent, which then neither went on nor was replaced.
     pub failover_censored: u64,
+    /// From a fault that strikes the incumbent, or else from the end of its belief, to the next election won.
+    pub election_time_ms: Vec<f64>,
     /// From campaign to election; a waiter's clock starts at the vacancy.
     pub election_latency_ms: Vec<f64>,
     /// On `sequence`: from the last accepted write of one incarnation to the first of the next. Negative when they overlap.
@@ -69,6 +79,10 @@ pub struct Metrics {
     pub availability: Option<f64>,
 }
 
+fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
 /// Microseconds as milliseconds.
 fn ms(us: i64) -> f64 {
     us as f64 / 1000.0
@@ -78,12 +92,14 @@ fn ms(us: i64) -> f64 {
 pub(crate) struct Meter {
     metrics: Metrics,
     beliefs: Beliefs,
+    contest: Contest,
     effects: Effects,
     issues: Effects,
     last_seq: Option<u64>,
     failovers: Failovers,
     dark: Option<Dark>,
     undecided: Undecided,
+    reads: Reads,
     grace_us: u64,
 }
 
@@ -92,12 +108,14 @@ impl Meter {
         Meter {
             metrics: Metrics::default(),
             beliefs: Beliefs::default(),
+            contest: Contest::default(),
             effects: Effects::default(),
             issues: Effects::default(),
             last_seq: None,
             failovers: Failovers::new(header),
             dark: header.filter(|h| h.rate > 0).map(Dark::new),
             undecided: Undecided::default(),
+            reads: Reads::default(),
             grace_us: header.map_or(0, |h| h.dark_after_ms.saturating_mul(1000)),
         }
     }
@@ -123,7 +141,12 @@ impl Meter {
                     WriteVerdict::Duplicate { .. } | WriteVerdict::Failed { .. } => {}
                 }
             }
-            Kind::Reply { .. } => {}
+            Kind::Reply { .. } | Kind::ReadInvoke { .. } | Kind::ReadReply { .. } => {
+                if let Some(read) = self.reads.observe(event) {
+                    self.metrics.reads_answered += 1;
+                    self.metrics.reads_stale += u64::from(read.is_stale());
+                }
+            }
             Kind::End { messages, by_kind } => {
                 self.metrics.messages = *messages;
                 self.metrics.messages_by_kind = by_kind.clone();
@@ -156,12 +179,14 @@ impl Meter {
         }
         self.failovers.observe(event);
         self.beliefs.observe(event);
+        self.contest.observe(event);
     }
 
     pub(crate) fn finish(self, end_us: u64) -> Metrics {
         let mut metrics = self.metrics;
         metrics.leaders_acting_by_effect_max = self.effects.overlap().map_or(0, |o| o.most);
         metrics.leaders_believing_max = self.beliefs.most();
+        metrics.contested_elections = self.contest.contested();
         metrics.dual_belief_ms = ms(self.beliefs.several_us(end_us) as i64);
         metrics.writes_unknown = self.undecided.count(end_us.saturating_sub(self.grace_us));
         metrics.handoff_effect_gap_ms = gaps(&self.effects);

@@ -1,6 +1,10 @@
 //! Faults in words, for histories and reports.
 
 use crate::fault::Fault;
+use protocols::{
+    history::{FaultEvent, Phase},
+    types::NodeId,
+};
 
 /// Milliseconds as people write them.
 fn duration(ms: f64) -> String {
@@ -11,7 +15,29 @@ fn round(value: f64) -> f64 {
     (value * 1_000.0).round() / 1_000.0
 }
 
+/// `n1's`, `the followers'`.
+fn possessive(on: &str) -> String {
+    if on.ends_with('s') { format!("{on}'") } else { format!("{on}'s") }
+}
+
 impl Fault {
+    /// What histories say of it; `names` says what processes are called.
+    pub fn event(
+        &self,
+        index: u32,
+        phase: Phase,
+        (on, to): (&[NodeId], &[NodeId]),
+        names: impl Fn(&[NodeId]) -> String,
+    ) -> FaultEvent {
+        let detail = self.describe(&names(on), &names(to));
+        // A partition strikes both sides.
+        let (on, to) = match self {
+            Fault::Partition { .. } => ([on, to].concat(), Vec::new()),
+            _ => (on.to_vec(), to.to_vec()),
+        };
+        FaultEvent { index, fault: self.kind().to_owned(), phase, on, to, detail }
+    }
+
     /// One line for people; `on` and `to` name whom it strikes.
     pub fn describe(&self, on: &str, to: &str) -> String {
         let lasting = |for_ms: &Option<f64>| for_ms.map_or(String::new(), |ms| format!(" for {}", duration(ms)));
@@ -32,10 +58,12 @@ impl Fault {
             }
             Fault::SlowDisk { extra_us, for_ms, .. } => {
                 let extra = duration(*extra_us as f64 / 1_000.0);
-                format!("{on}'s disk takes {extra} longer to sync{}", lasting(for_ms))
+                format!("{} disk takes {extra} longer to sync{}", possessive(on), lasting(for_ms))
             }
-            Fault::ClockStep { by_ms, .. } => format!("{on}'s wall clock steps by {by_ms} ms"),
-            Fault::ClockRate { ppm, for_ms, .. } => format!("{on}'s clocks run at {ppm:+} ppm{}", lasting(for_ms)),
+            Fault::ClockStep { by_ms, .. } => format!("{} wall clock steps by {by_ms} ms", possessive(on)),
+            Fault::ClockRate { ppm, for_ms, .. } => {
+                format!("{} clocks run at {ppm:+} ppm{}", possessive(on), lasting(for_ms))
+            }
             Fault::Resign { .. } => format!("{on} asked to resign"),
             Fault::Transfer { .. } => format!("{on} asked to hand over to {to}"),
             Fault::Join { .. } => format!("{on} starts, to join"),

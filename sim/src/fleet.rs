@@ -6,11 +6,11 @@ use crate::{
 };
 use protocols::{
     candidate::{self, Port},
-    client::{self, Endpoint, Service},
+    client::{self, Endpoint, Service, Site},
     core::{Core, Input},
     election::{self, Protocol, Setup},
     env::{Disk, Env},
-    fence::store::Store,
+    fence::{power::PowerSwitch, store::Store},
     history::Kind,
     load::Client,
     message::Message,
@@ -61,6 +61,11 @@ impl Fleet {
         let plan = &self.plan;
         match node {
             node if plan.candidate_nodes().contains(&node.0) => Some(self.candidate(node)),
+            node if plan.service_node() == Some(node) && self.protocol.cuts_power() => {
+                let outlets = plan.candidate_nodes().end;
+                with(|world| world.set_core(node, Box::new(PowerSwitch::new(outlets))));
+                None
+            }
             node if plan.service_node() == Some(node) => Some(self.service_host(node)),
             node if plan.store_node() == node => {
                 with(|world| match world.has_core(node) {
@@ -84,10 +89,16 @@ impl Fleet {
         let interval = SECOND * u64::from(load.clients) / load.rate;
         let mut random = streams::stream(self.plan.seed, &format!("workload/{index}"));
         let phase = rand_core::RngCore::next_u64(&mut random) % interval.max(1);
+        let reads = (SECOND * u64::from(load.clients)).checked_div(load.reads_per_s);
+        let reads = reads.map(|interval| (interval, rand_core::RngCore::next_u64(&mut random) % interval.max(1)));
         let candidates = self.plan.candidates.len() as u16;
         let core = move || {
             let starts = with(|world| world.process(node).starts) - 1;
-            Box::new(Client::new(node, candidates, interval, phase, starts))
+            let client = Client::new(node, candidates, interval, phase, starts);
+            Box::new(match reads {
+                Some((interval, phase)) => client.with_reads(interval, phase),
+                None => client,
+            })
         };
         if with(|world| world.driver()) == Driver::Inline {
             let core = core();
@@ -103,11 +114,23 @@ impl Fleet {
             let (env, plan) = (SimEnv { node }, plan.clone());
             Box::pin(async move {
                 let core = candidate_core(&plan, protocol, env).await;
-                let host = protocol.service.process().unwrap_or_default().to_owned();
-                let endpoint = Endpoint { host, port: protocol.service.port() };
-                run_candidate(env, core, protocol.service, endpoint).await;
+                run_candidate(env, core, protocol.service, site(&plan, protocol.service, node)).await;
             })
         })
+    }
+}
+
+/// What a candidate's client is told: in the simulation, processes are reached by their names.
+fn site(plan: &Plan, service: Service, node: NodeId) -> Site {
+    let (port, joins_later) = (service.port(), |n: &NodeId| plan.candidates[n.index()].joins_later);
+    let endpoint = |host: &str| Endpoint { host: host.to_owned(), port };
+    Site {
+        service: endpoint(service.process().unwrap_or_default()),
+        node,
+        peers: plan.candidates.iter().map(|c| endpoint(&c.name)).collect(),
+        port,
+        founders: plan.candidate_nodes().map(NodeId).filter(|n| !joins_later(n)).collect(),
+        timings: plan.timings.resolved(),
     }
 }
 
@@ -118,11 +141,12 @@ async fn candidate_core(plan: &Plan, protocol: &Protocol, env: SimEnv) -> Box<dy
     let names = plan.candidates.iter().map(|c| c.name.clone()).collect();
     let elector = (protocol.elector)(Setup { node: env.node, names, timings, nonce: env.random(), stored });
     let starts = with(|world| world.process(env.node).starts) - 1;
-    let place = Place { node: env.node, store: plan.store_node(), starts, tick: plan.load.tick_ms * MILLISECOND };
+    let (store, tick, read_lease) = (plan.store_node(), plan.load.tick_ms * MILLISECOND, plan.read_lease);
+    let place = Place { node: env.node, store, starts, tick, read_lease };
     Box::new(Node::new(place, elector))
 }
 
-async fn run_candidate(env: SimEnv, core: Box<dyn Core>, service: Service, endpoint: Endpoint) {
+async fn run_candidate(env: SimEnv, core: Box<dyn Core>, service: Service, site: Site) {
     let (outputs, requests) = mpsc::unbounded_channel();
     if with(|world| world.driver()) == Driver::Inline {
         with(|world| {
@@ -130,10 +154,10 @@ async fn run_candidate(env: SimEnv, core: Box<dyn Core>, service: Service, endpo
             world.set_core(env.node, core);
         });
         let deliver = move |input| with(|world| world.input(env.node, Input::Service(Box::new(input))));
-        client::run(env, service, endpoint, requests, deliver).await;
+        client::run(env, service, site, requests, deliver).await;
     } else {
         let deliver = move |input| with(|world| world.input(env.node, Input::Service(Box::new(input))));
-        env.spawn_detached(async move { client::run(env, service, endpoint, requests, deliver).await });
+        env.spawn_detached(async move { client::run(env, service, site, requests, deliver).await });
         drive(env, core, Some(outputs)).await;
     }
     // A process does not end by itself.

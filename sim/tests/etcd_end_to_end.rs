@@ -10,7 +10,7 @@ use etcd_client::{
     LeaseTimeToLiveOptions, PutOptions, SortOrder, SortTarget, Txn, TxnOp, TxnOpResponse, WatchOptions,
 };
 use protocols::{
-    client::{Endpoint, Service, etcd::connect},
+    client::{Endpoint, etcd::connect},
     clock::Now,
     core::TimerId,
     election::{self, Setup, Timings},
@@ -276,7 +276,7 @@ impl Candidate {
         let (requests, service) = unbounded_channel();
         let answers = inputs.clone();
         let deliver = move |input: ServiceInput| drop(answers.send(Input::Service(input)));
-        let client = protocols::client::run(env.clone(), Service::Etcd, endpoint.clone(), service, deliver);
+        let client = protocols::client::etcd::run(env.clone(), endpoint.clone(), service, deliver);
         let timings =
             Timings { lease_ttl, renew_interval: lease_ttl / 3, request_timeout: SECOND, election_timeout: None };
         let names = vec!["n0".into(), "n1".into()];

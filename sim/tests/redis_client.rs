@@ -5,7 +5,7 @@
 
 use protocols::{
     client::{
-        self, Endpoint, Service,
+        self, Endpoint,
         redis::{Reply, Request},
     },
     elector::{RequestNumber, ServiceInput, ServiceOutput},
@@ -70,7 +70,7 @@ impl Client {
         let (outputs, to_adapter) = unbounded_channel();
         let (from_adapter, answers) = unbounded_channel();
         let endpoint = Endpoint { host: "127.0.0.1".into(), port };
-        let adapter = client::run(env.clone(), Service::Redis, endpoint, to_adapter, move |input| {
+        let adapter = client::redis::run(env.clone(), endpoint, to_adapter, move |input| {
             from_adapter.send(input).unwrap();
         });
         Client { outputs, answers, requests: 0, _task: env.spawn(adapter) }

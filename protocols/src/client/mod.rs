@@ -3,11 +3,14 @@
 //! One file a service. Request and reply types live beside the adapter and are shared by the service's protocols.
 
 pub mod etcd;
+pub mod raft;
 pub mod redis;
 
 use crate::{
+    election::Timings,
     elector::{ServiceInput, ServiceOutput},
     env::Env,
+    types::NodeId,
 };
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -18,6 +21,8 @@ pub enum Request {
     Redis(redis::Request),
     /// To etcd.
     Etcd(etcd::Request),
+    /// To the Raft node in this process.
+    Raft(raft::Request),
 }
 
 /// The answer to a [`Request`] of the same service.
@@ -27,6 +32,8 @@ pub enum Reply {
     Redis(redis::Reply),
     /// From etcd.
     Etcd(etcd::Reply),
+    /// From the Raft node in this process.
+    Raft(raft::Reply),
 }
 
 /// A stream to open.
@@ -34,6 +41,8 @@ pub enum Reply {
 pub enum StreamRequest {
     /// On etcd.
     Etcd(etcd::StreamRequest),
+    /// On the Raft node in this process.
+    Raft(raft::StreamRequest),
 }
 
 /// What a stream brings.
@@ -41,6 +50,8 @@ pub enum StreamRequest {
 pub enum Item {
     /// From etcd.
     Etcd(etcd::Item),
+    /// From the Raft node in this process.
+    Raft(raft::Item),
 }
 
 /// Which coordination service a protocol talks to.
@@ -52,27 +63,33 @@ pub enum Service {
     Etcd,
     /// None: the candidates elect among themselves.
     Peers,
+    /// None, but a fencing device, which candidates reach by datagrams like each other.
+    Power,
+    /// A Raft node in each candidate's own process.
+    Raft,
 }
 
 impl Service {
     /// Every service that is a process of its own.
-    pub const PROCESSES: [Service; 2] = [Service::Redis, Service::Etcd];
+    pub const PROCESSES: [Service; 3] = [Service::Redis, Service::Etcd, Service::Power];
 
     /// The name of its node in a simulated topology; `None` when it is no process of its own.
     pub const fn process(self) -> Option<&'static str> {
         match self {
             Service::Redis => Some("redis"),
             Service::Etcd => Some("etcd"),
-            Service::Peers => None,
+            Service::Power => Some("power"),
+            Service::Peers | Service::Raft => None,
         }
     }
 
-    /// The port that it listens on by convention; 0 when it does not.
+    /// The port that it, or each candidate's part of it, listens on by convention; 0 when it does not.
     pub const fn port(self) -> u16 {
         match self {
             Service::Redis => 6379,
             Service::Etcd => 2379,
-            Service::Peers => 0,
+            Service::Peers | Service::Power => 0,
+            Service::Raft => raft::PORT,
         }
     }
 }
@@ -86,18 +103,36 @@ pub struct Endpoint {
     pub port: u16,
 }
 
+/// What a client is told of the process that it works for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Site {
+    /// Where the service listens, if it is a process of its own.
+    pub service: Endpoint,
+    /// The candidate.
+    pub node: NodeId,
+    /// Where each candidate is reached, by [`NodeId`].
+    pub peers: Vec<Endpoint>,
+    /// The port on which this candidate answers its peers.
+    pub port: u16,
+    /// The candidates that are members from the beginning.
+    pub founders: Vec<NodeId>,
+    /// The protocol's timers.
+    pub timings: Timings,
+}
+
 /// Runs the genuine client of `service` for one elector until `outputs` closes: carries out what comes from it and hands
 /// every answer to `deliver`.
 pub async fn run<E: Env>(
     env: E,
     service: Service,
-    endpoint: Endpoint,
+    site: Site,
     outputs: UnboundedReceiver<ServiceOutput>,
     deliver: impl Fn(ServiceInput) + Clone + Send + Sync + 'static,
 ) {
     match service {
-        Service::Redis => redis::run(env, endpoint, outputs, deliver).await,
-        Service::Etcd => etcd::run(env, endpoint, outputs, deliver).await,
-        Service::Peers => {}
+        Service::Redis => redis::run(env, site.service, outputs, deliver).await,
+        Service::Etcd => etcd::run(env, site.service, outputs, deliver).await,
+        Service::Raft => raft::run(env, site, outputs, deliver).await,
+        Service::Peers | Service::Power => {}
     }
 }

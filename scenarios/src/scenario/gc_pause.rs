@@ -60,8 +60,12 @@ const RENEWAL_TICK_MS: u64 = 500;
 const PHASE_MIN_MS: f64 = 50.0;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
-    let pause_ms = params.pause_ms.unwrap_or(params.granted_ttl_ms(protocol) + BEYOND_LEASE_MS);
     let renew_ms = params.timings(protocol).renew_interval_ms;
+    // Where a takeover takes much longer than noticing, a successor must have the time for it.
+    let takeover_ms = params.takeover_max_ms(protocol);
+    let takeover_ms = if takeover_ms > renew_ms + BEYOND_LEASE_MS { takeover_ms } else { 0 };
+    let default_ms = params.granted_ttl_ms(protocol) + takeover_ms + BEYOND_LEASE_MS;
+    let pause_ms = params.pause_ms.unwrap_or(default_ms);
     let woken_ms = (settled_ms(params, protocol) + RENEWALS.1 * (renew_ms + RENEWAL_TICK_MS)).saturating_add(pause_ms);
     let needed_ms = woken_ms.saturating_add(params.aftermath_ms(protocol));
     let mut random = streams::stream(seed, PLAN);
@@ -85,12 +89,17 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
     plan.faults =
         vec![PlannedFault { when: lease_checked, what: Fault::Pause { node: Who::Trigger, for_ms: pause_ms as f64 } }];
-    plan.requires = require([
-        (Fact::Elections, 2),
-        (Fact::LeadersBelieving, 2),
-        (Fact::StaleWriteAttempts, 1),
-        (Fact::ElectedWhilePaused, 1),
-    ]);
+    plan.requires = if protocol.cuts_power() {
+        // The sleeper does not wake up: its power is cut before there is a successor.
+        require([(Fact::Elections, 2), (Fact::LeadersTookEffect, 2), (Fact::Kills, 1)])
+    } else {
+        require([
+            (Fact::Elections, 2),
+            (Fact::LeadersBelieving, 2),
+            (Fact::StaleWriteAttempts, 1),
+            (Fact::ElectedWhilePaused, 1),
+        ])
+    };
     plan
 }
 

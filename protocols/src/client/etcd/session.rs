@@ -85,6 +85,10 @@ impl<E: Env, D: Fn(ServiceInput) + Clone + Send + Sync + 'static> Session<E, D> 
                 self.finish(number);
             }
             ServiceOutput::Open { number, request: client::StreamRequest::Etcd(request) } => self.open(number, request),
+            ServiceOutput::Open { number, .. } => {
+                let failure = Failure::Rejected("etcd has no such stream".into());
+                (self.deliver)(ServiceInput::Ended { number, failure });
+            }
             ServiceOutput::Push(number) => {
                 if let Some(stream) = self.streams.get(&number) {
                     // A push that finds one still waiting says nothing new.

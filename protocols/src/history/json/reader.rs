@@ -244,6 +244,8 @@ struct Line<'a> {
     state: Option<NodeState>,
     #[serde(default)]
     on: Vec<String>,
+    #[serde(default)]
+    to: Vec<String>,
     messages: Option<u64>,
     #[serde(default)]
     by_kind: BTreeMap<String, u64>,
@@ -269,15 +271,19 @@ impl Line<'_> {
                 verdict: self.verdict()?,
                 version: self.version.unwrap_or(UNKNOWN_VERSION),
             },
-            "invoke" => Kind::Invoke { request: nodes.request(self.text("request", &self.request)?)? },
-            "reply" => {
-                Kind::Reply { request: nodes.request(self.text("request", &self.request)?)?, outcome: self.outcome()? }
+            "invoke" => Kind::Invoke { request: self.request(nodes)? },
+            "reply" => Kind::Reply { request: self.request(nodes)?, outcome: self.outcome()? },
+            "read-invoke" => Kind::ReadInvoke { request: self.request(nodes)? },
+            "read-reply" => {
+                let (node, request) = (self.node(nodes)?, self.request(nodes)?);
+                Kind::ReadReply { request, node, outcome: self.outcome()? }
             }
             "fault" => Kind::Fault(Box::new(FaultEvent {
                 index: self.need("index", self.index)?,
                 fault: self.text("fault", &self.fault)?.to_owned(),
                 phase: self.need("phase", self.phase)?,
                 on: self.on.iter().map(|name| nodes.id(name)).collect::<Result<_, _>>()?,
+                to: self.to.iter().map(|name| nodes.id(name)).collect::<Result<_, _>>()?,
                 detail: self.detail.as_deref().unwrap_or_default().to_owned(),
             })),
             "node" => Kind::Node { node: self.node(nodes)?, state: self.need("state", self.state)? },
@@ -296,6 +302,10 @@ impl Line<'_> {
 
     fn node(&self, nodes: &mut Nodes) -> Result<NodeId, String> {
         nodes.id(self.text("node", &self.node)?)
+    }
+
+    fn request(&self, nodes: &mut Nodes) -> Result<RequestId, String> {
+        nodes.request(self.text("request", &self.request)?)
     }
 
     fn incarnation(&self, nodes: &mut Nodes) -> Result<Incarnation, String> {

@@ -34,8 +34,15 @@ fn every_kind() -> Vec<Event> {
     let foreign = Write { read_version: UNKNOWN_VERSION, request: UNKNOWN_REQUEST, ..write };
     let apply = |write, verdict, version| Kind::Apply { node: NodeId(1), write, verdict, version };
     let fault = |phase| {
-        let on = vec![NodeId(0), NodeId(1)];
-        Kind::Fault(Box::new(FaultEvent { index: 1, fault: "pause".into(), phase, on, detail: "a \\ \"b\"".into() }))
+        let (on, to) = (vec![NodeId(0), NodeId(1)], Vec::new());
+        Kind::Fault(Box::new(FaultEvent {
+            index: 1,
+            fault: "pause".into(),
+            phase,
+            on,
+            to,
+            detail: "a \\ \"b\"".into(),
+        }))
     };
     let kinds = vec![
         Kind::Node { node: NodeId(0), state: NodeState::Up },
@@ -52,9 +59,21 @@ fn every_kind() -> Vec<Event> {
         Kind::Reply { request, outcome: Outcome::Ok { epoch: 5, seq: 3 } },
         Kind::Reply { request, outcome: Outcome::Rejected },
         Kind::Reply { request, outcome: Outcome::Unknown },
+        Kind::ReadInvoke { request: RequestId { number: 18, ..request } },
+        Kind::ReadReply { request, node: NodeId(1), outcome: Outcome::Ok { epoch: 5, seq: 3 } },
+        Kind::ReadReply { request, node: NodeId(0), outcome: Outcome::Rejected },
+        Kind::ReadReply { request, node: NodeId(0), outcome: Outcome::Unknown },
         fault(Phase::Begin),
         fault(Phase::End),
         fault(Phase::Once),
+        Kind::Fault(Box::new(FaultEvent {
+            index: 2,
+            fault: "transfer".into(),
+            phase: Phase::Once,
+            on: vec![NodeId(1)],
+            to: vec![NodeId(0)],
+            detail: String::new(),
+        })),
         Kind::Node { node: NodeId(0), state: NodeState::Paused },
         Kind::Deposed { incarnation, reason: Deposed::Fenced },
         Kind::End { messages: 1234, by_kind: [("vote".to_owned(), 7)].into() },
@@ -110,6 +129,10 @@ fn wrong_lines_are_one_sentence_with_their_number() {
         ("{\"t_us\":4,\"event\":\"end\"}\n", "line 2: t_us goes back from 5 to 4"),
         ("{\"t_us\":6,\"event\":\"promoted\"}\n", "line 2: there is no event \"promoted\""),
         ("{\"t_us\":6,\"event\":\"elected\",\"no", "line 2: is cut short"),
+        (
+            "{\"t_us\":6,\"event\":\"read-reply\",\"request\":\"c:1\",\"outcome\":\"ok\",\"seq\":3}\n",
+            "line 2: read-reply needs a field \"node\"",
+        ),
         ("{\"event\":\"end\"}\n", "line 2: t_us is missing; it is the true time in microseconds"),
         ("{\"t_us\":6,\"event\":\"elected\"}\n", "line 2: elected needs a field \"node\""),
         ("{\"t_us\":6,\"event\":\"header\"}\n", "line 2: a header must be the first line"),

@@ -1,0 +1,303 @@
+//! `raft`: leader of a Raft term, as long as a majority's lease lasts.
+//!
+//! **Where it comes from.** Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm" (2014), with the
+//! leader lease, leadership transfer and pre-vote of Ongaro's dissertation (§6.4.1, §3.10, §9.6), by the openraft crate
+//! (databendlabs/openraft, 0.10.0-alpha.37), which runs in the candidate's process (`client/raft.rs`). Election timeout
+//! 150 to 300 ms, heartbeat every 50 ms. openraft goes on leading when it has lost its majority; only lease reads end then
+//! (`openraft/src/proposer/leader.rs: is_lease_valid`). So does this belief.
+//!
+//! **What it assumes about time.** openraft's followers grant no vote within the *upper* end of the election timeout of the
+//! leader's last message, by their own clocks (`openraft/src/engine/engine_config.rs: EngineConfig::new` sets the lease,
+//! `engine_impl.rs: handle_vote_req, handle_pre_vote_req` refuse). The leader counts from when it *sent* the last round that
+//! a majority acknowledged (`proposer/leader.rs: update_clock`; from the answer's arrival it would be sofa-jraft issue 34)
+//! and believes for nine tenths of that time: long enough to lose heartbeats, and over before a successor can be elected
+//! if no two clocks differ by more than a tenth in rate. A new leader begins with no lease at all: it believes from its
+//! first acknowledged round on. A follower that restarts has forgotten whom it promised what, so it waits first
+//! (`raft/server.rs`).
+//!
+//! **What breaks it.** A pause between looking at the belief and writing, as ever: Raft keeps its log from a stale leader,
+//! not somebody else's resource. With the token the resource can tell.
+//!
+//! **What shows it.** `gc-pause`, and `isolate-leader` for the lease.
+//!
+//! **The token is the term.** openraft is used with the leader ids of the paper, at most one leader in a term, and a vote
+//! is on disk before it is given: terms that are won only rise, across restarts. The token is drawn by the election itself.
+//! A token belongs to one reign: a term whose belief has ended, for whatever reason, is not believed in again. When its
+//! Raft leader is still acknowledged, it hands over, and whoever wins has a new term.
+//!
+//! **Giving up.** The belief ends first, then openraft is asked to hand over (openraft issue 1747: its lease outlives the
+//! transfer; hashicorp/raft issue 487: so do writes).
+
+use super::{Hazard, Preference, Promise, Protocol, Setup};
+use crate::{
+    client::{
+        self, Service,
+        raft::{Item, Reply, Request, StreamRequest},
+    },
+    clock::Now,
+    core::TimerId,
+    elector::{Deposed, Elector, Input, Output, RequestNumber, ServiceInput, ServiceOutput, StreamNumber},
+    error::Failure,
+    point::Point,
+    types::{Leadership, MILLISECOND, NodeId},
+};
+
+/// The protocol as the registry knows it.
+pub const PROTOCOL: Protocol = Protocol {
+    name: "raft",
+    about: "openraft in every candidate: leader of a term while a majority's lease lasts; the term is the token",
+    service: Service::Raft,
+    tokened: true,
+    default_lease_ttl: ELECTION_TIMEOUT.0,
+    election_timeout: Some(ELECTION_TIMEOUT),
+    granted_ttl: |ttl| ttl,
+    renew_interval: |ttl| ttl / 3,
+    // A follower stands when the lease and its own timeout are over, and once more when the vote was split.
+    takeover_max: |timings| {
+        let (_, max) = timings.election_timeout.unwrap_or(ELECTION_TIMEOUT);
+        (3 * max + 50 * MILLISECOND).saturating_sub(timings.lease_ttl)
+    },
+    // A follower that has restarted stands after the lease alone; others wait for their own timeout besides.
+    read_lease: Some(|timings| {
+        let (_, max) = timings.election_timeout.unwrap_or(ELECTION_TIMEOUT);
+        (max / 10 * 9, max)
+    }),
+    preference: Preference::Any,
+    transfers: true,
+    changes_members: true,
+    elector: |setup| Box::new(Raft::new(setup)),
+    promise: |hazard, fencing| match (hazard, fencing) {
+        (_, true) => Promise::Holds,
+        (Hazard::PauseBeyondLease, false) => Promise::Breaks,
+        (Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::Transfer, false) => Promise::Holds,
+        (_, false) => Promise::May,
+    },
+};
+
+/// The paper's range, nanoseconds.
+const ELECTION_TIMEOUT: (u64, u64) = (150 * MILLISECOND, 300 * MILLISECOND);
+
+/// The belief ends.
+const EXPIRE: TimerId = 0;
+/// Time to ask again for a change of the members.
+const RETRY: TimerId = 1;
+/// The only stream: what the Raft node is.
+const WATCH: StreamNumber = 1;
+
+/// What was asked and is not answered yet.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Transfer,
+    Change(Change),
+}
+
+/// A change of the members.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    Admit(NodeId),
+    Expel(NodeId),
+}
+
+struct Raft {
+    setup: Setup,
+    belief: Option<Leadership>,
+    /// Terms up to this one are not believed in (any more).
+    ended: u64,
+    /// The highest term that this node has stood in.
+    stood: u64,
+    observed: Option<Option<NodeId>>,
+    requests: RequestNumber,
+    under_way: Option<(RequestNumber, Asked)>,
+    /// Changes of the members to ask for.
+    changes: Vec<Change>,
+}
+
+impl Raft {
+    fn new(setup: Setup) -> Self {
+        let (under_way, changes) = (None, Vec::new());
+        Raft { setup, belief: None, ended: 0, stood: 0, observed: None, requests: 0, under_way, changes }
+    }
+
+    /// How long an acknowledged round is worth, from its sending on.
+    fn bound(&self) -> u64 {
+        let (_, max) = self.setup.timings.election_timeout.unwrap_or(ELECTION_TIMEOUT);
+        max / 10 * 9
+    }
+
+    fn ask(&mut self, request: Request, asked: Asked, out: &mut Vec<Output>) {
+        self.requests += 1;
+        self.under_way = Some((self.requests, asked));
+        // A change of the members takes several rounds, and the newcomer has to catch up; a transfer takes an election.
+        let (_, max) = self.setup.timings.election_timeout.unwrap_or(ELECTION_TIMEOUT);
+        out.push(Output::Service(ServiceOutput::Request {
+            number: self.requests,
+            request: client::Request::Raft(request),
+            timeout: self.setup.timings.request_timeout.max(4 * max),
+            concurrent: false,
+        }));
+    }
+
+    /// Asks openraft to hand over, unless it has been asked already. Whatever else is under way can wait.
+    fn hand_over(&mut self, to: Option<NodeId>, out: &mut Vec<Output>) {
+        match self.under_way {
+            Some((_, Asked::Transfer)) => return,
+            Some((number, Asked::Change(_))) => out.push(Output::Service(ServiceOutput::Cancel(number))),
+            None => {}
+        }
+        self.ask(Request::Transfer { to }, Asked::Transfer, out);
+    }
+
+    fn observe(&mut self, leader: Option<NodeId>, out: &mut Vec<Output>) {
+        if self.observed != Some(leader) {
+            self.observed = Some(leader);
+            out.push(Output::Observed(leader));
+        }
+    }
+
+    fn stand(&mut self, term: u64, out: &mut Vec<Output>) {
+        if term > self.stood {
+            self.stood = term;
+            out.push(Output::Point(Point::BeforeCampaign));
+            out.push(Output::Campaign);
+        }
+    }
+
+    fn item(&mut self, now: Now, item: Item, out: &mut Vec<Output>) {
+        match item {
+            Item::Leading { term, acked_at } => self.acknowledged(now, term, acked_at, out),
+            Item::Candidate { term } => {
+                self.depose(Deposed::Lost, out);
+                self.observe(None, out);
+                self.stand(term, out);
+            }
+            Item::Following { leader, .. } => {
+                self.depose(Deposed::Lost, out);
+                self.observe(leader, out);
+            }
+        }
+    }
+
+    /// A majority has acknowledged what this node sent at `acked_at` as the leader of `term`.
+    fn acknowledged(&mut self, now: Now, term: u64, acked_at: u64, out: &mut Vec<Output>) {
+        if self.belief.is_some_and(|belief| belief.token < term) {
+            self.depose(Deposed::Lost, out);
+        }
+        let valid_until = acked_at.saturating_add(self.bound());
+        if valid_until <= now.mono {
+            return;
+        }
+        let leadership = Leadership { token: term, valid_until };
+        match self.belief {
+            Some(belief) if belief.token != term => {}
+            Some(belief) if belief.valid_until >= valid_until => {}
+            Some(_) => {
+                self.belief = Some(leadership);
+                out.push(Output::Point(Point::Renewed));
+                out.push(Output::SetTimer { id: EXPIRE, at: valid_until });
+                out.push(Output::Renewed(leadership));
+            }
+            None if term > self.ended => {
+                // A candidate that wins at once may never have been seen as one.
+                self.stand(term, out);
+                self.belief = Some(leadership);
+                self.observed = None;
+                out.push(Output::SetTimer { id: EXPIRE, at: valid_until });
+                out.push(Output::Elected(leadership));
+            }
+            None => self.hand_over(None, out),
+        }
+    }
+
+    /// Ends the belief; its term is over for good.
+    fn depose(&mut self, why: Deposed, out: &mut Vec<Output>) {
+        let Some(belief) = self.belief.take() else { return };
+        self.ended = belief.token;
+        out.push(Output::Deposed(why));
+        out.push(Output::CancelTimer(EXPIRE));
+        // Who leads no more admits nobody; only whoever is to leave itself still has something to ask for.
+        let own = Change::Expel(self.setup.node);
+        self.changes.retain(|change| *change == own);
+    }
+
+    fn give_up(&mut self, why: Deposed, to: Option<NodeId>, out: &mut Vec<Output>) {
+        if self.belief.is_some() {
+            if why != Deposed::Fenced {
+                out.push(Output::Point(Point::BeforeRelease));
+            }
+            self.depose(why, out);
+            self.hand_over(to, out);
+        }
+    }
+
+    fn change(&mut self, change: Change, out: &mut Vec<Output>) {
+        if self.belief.is_none() {
+            return;
+        }
+        if !self.changes.contains(&change) {
+            self.changes.push(change);
+        }
+        // A leader does not take itself out: the next one does.
+        match change == Change::Expel(self.setup.node) {
+            true => self.give_up(Deposed::Resigned, None, out),
+            false => self.next_change(out),
+        }
+    }
+
+    fn next_change(&mut self, out: &mut Vec<Output>) {
+        let Some(change) = self.changes.first().copied().filter(|_| self.under_way.is_none()) else { return };
+        if change == Change::Expel(self.setup.node) && self.belief.is_some() {
+            // Elected once more before the successor could take it out.
+            return self.give_up(Deposed::Resigned, None, out);
+        }
+        let request = match change {
+            Change::Admit(node) => Request::AddVoter { node },
+            Change::Expel(node) => Request::RemoveVoter { node },
+        };
+        self.ask(request, Asked::Change(change), out);
+    }
+
+    fn replied(&mut self, now: Now, asked: Asked, reply: &Result<client::Reply, Failure>, out: &mut Vec<Output>) {
+        let done = matches!(reply, Ok(client::Reply::Raft(Reply::Done)));
+        if let (Asked::Change(change), true) = (asked, done) {
+            self.changes.retain(|waiting| *waiting != change);
+            out.push(match change {
+                Change::Admit(node) => Output::Membership(node, true),
+                Change::Expel(node) => Output::Membership(node, false),
+            });
+        }
+        if !self.changes.is_empty() {
+            // Not at once: a new leader has to be known first, and what was refused would be refused again.
+            out.push(Output::SetTimer { id: RETRY, at: now.mono + self.setup.timings.renew_interval });
+        }
+    }
+}
+
+impl Elector for Raft {
+    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        // Before anything else: after a pause, items and timers come in any order.
+        if self.belief.is_some_and(|belief| belief.valid_until <= now.mono) {
+            self.depose(Deposed::Expired, out);
+        }
+        match input {
+            Input::Start => out.push(Output::Service(ServiceOutput::Open {
+                number: WATCH,
+                request: client::StreamRequest::Raft(StreamRequest::Watch),
+            })),
+            Input::Service(ServiceInput::Item { item: client::Item::Raft(item), .. }) => self.item(now, item, out),
+            Input::Service(ServiceInput::Reply { number, reply }) => {
+                if let Some((_, asked)) = self.under_way.take_if(|(under_way, _)| *under_way == number) {
+                    self.replied(now, asked, &reply, out);
+                }
+            }
+            Input::Timer(RETRY) => self.next_change(out),
+            Input::Resign => self.give_up(Deposed::Resigned, None, out),
+            Input::Transfer(to) => self.give_up(Deposed::Resigned, Some(to), out),
+            Input::Fenced => self.give_up(Deposed::Fenced, None, out),
+            Input::Admit(node) => self.change(Change::Admit(node), out),
+            Input::Expel(node) => self.change(Change::Expel(node), out),
+            // The timer of a belief that was renewed or has ended; openraft talks to its peers, keeps its state and its
+            // watch by itself.
+            Input::Timer(_) | Input::Service(_) | Input::Peer { .. } | Input::Persisted => {}
+        }
+    }
+}
