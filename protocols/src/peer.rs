@@ -1,7 +1,6 @@
 //! What candidates say to each other when they elect among themselves. In the simulation these travel as values.
 
-use crate::election::{kraft, lowest_id};
-use crate::election::{lowest_id, zab_fle};
+use crate::election::{kraft, lowest_id, zab_fle};
 
 /// A message of an election protocol. Each protocol has its own kind of message and ignores the others'.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
