@@ -121,7 +121,6 @@ fn the_sleeper_of_gc_pause_wakes_after_its_successor_has_sealed() {
                 assert!(low_ms >= 50.0 && low_ms <= high_ms, "{about}");
                 assert!(high_ms <= renew_interval_ms as f64 - 50.0, "the next renewal is sent first: {about}");
                 let woken_ms = low_ms + pause_ms as f64;
-                assert!(low_ms < high_ms, "no phase is sure to work: {about}");
                 assert!(woken_ms >= (ttl_ms + takeover_ms + 150) as f64, "the successor comes too late: {about}");
             }
             // A pause that cannot outlast the takeover begins as late as it can.
