@@ -90,6 +90,20 @@ pub enum Kind {
         /// How.
         outcome: Outcome,
     },
+    /// A client asked for the last number.
+    ReadInvoke {
+        /// The request.
+        request: RequestId,
+    },
+    /// A client's question for the last number ended.
+    ReadReply {
+        /// The request.
+        request: RequestId,
+        /// Whom the client had asked.
+        node: NodeId,
+        /// How it ended; the number is the last that the node knew.
+        outcome: Outcome,
+    },
     /// A fault began, ended, or was over at once.
     Fault(Box<FaultEvent>),
     /// A process changed its state.
@@ -244,6 +258,10 @@ pub enum Fact {
     ContestedElections,
     /// Leaderships that were to go to a named successor, and of which it won the next election.
     TransfersWon,
+    /// Reads that were answered by a leader while it was cut off.
+    ReadsWhileCutOff,
+    /// Reads put to a leader that was cut off after another had been elected, whatever it answered.
+    ReadsOfReplacedLeader,
     /// Beliefs given up on request.
     Resignations,
     /// Candidates that became members, or ceased to be.

@@ -1,5 +1,8 @@
 //! Open-loop clients of the sequencer: they ask at their rate, whatever the answers, so that they also measure when
 //! nobody answers. A request that is not answered is tried again elsewhere under the same id until its patience ends.
+//!
+//! They may also read the last number: every other read goes to whom the client takes for the leader, and the others to all
+//! candidates in turn, since clients that still talk to a former leader are what makes reads go wrong. A read is put once.
 
 use crate::{
     clock::Now,
@@ -21,6 +24,7 @@ const REDIRECTS_MAX: u8 = 2;
 
 const ASK: TimerId = 0;
 const SWEEP: TimerId = 1;
+const READ: TimerId = 2;
 
 /// One client.
 pub struct Client {
@@ -29,12 +33,22 @@ pub struct Client {
     interval: u64,
     phase: u64,
     next_at: u64,
+    reads: Option<Reads>,
     target: NodeId,
     number: u64,
     waiting: VecDeque<Waiting>,
 }
 
+/// When this client reads.
+struct Reads {
+    interval: u64,
+    phase: u64,
+    next_at: u64,
+    put: u64,
+}
+
 struct Waiting {
+    read: bool,
     asked: NodeId,
     asked_at: u64,
     first_at: u64,
@@ -61,7 +75,12 @@ impl Client {
     pub fn new(me: NodeId, candidates: u16, interval: u64, phase: u64, starts: u32) -> Self {
         let target = NodeId(me.0 % candidates.max(1));
         let (waiting, number) = (VecDeque::new(), u64::from(starts) << 32);
-        Client { me, candidates, interval, phase, next_at: 0, target, number, waiting }
+        Client { me, candidates, interval, phase, next_at: 0, reads: None, target, number, waiting }
+    }
+
+    /// The same client, which also reads every `interval` nanoseconds, the first time after `phase`.
+    pub fn with_reads(self, interval: u64, phase: u64) -> Self {
+        Client { reads: Some(Reads { interval, phase, next_at: 0, put: 0 }), ..self }
     }
 
     fn ask(&mut self, now: Now, out: &mut Vec<Output>) {
@@ -69,11 +88,37 @@ impl Client {
         let request = RequestId { client: self.me, number: self.number };
         out.push(Output::Record(Kind::Invoke { request }));
         out.push(Output::Send { to: self.target, message: Message::Next { request } });
-        let (asked, at) = (self.target, now.mono);
-        self.waiting.push_back(Waiting { asked, asked_at: at, first_at: at, redirects: 0, state: State::Clean });
+        self.wait(now, false, self.target);
         // Open loop: the schedule does not slip when the client itself was held up.
         self.next_at += self.interval;
         out.push(Output::SetTimer { id: ASK, at: self.next_at });
+    }
+
+    fn wait(&mut self, now: Now, read: bool, asked: NodeId) {
+        let at = now.mono;
+        self.waiting.push_back(Waiting { read, asked, asked_at: at, first_at: at, redirects: 0, state: State::Clean });
+    }
+
+    fn read(&mut self, now: Now, out: &mut Vec<Output>) {
+        let Some(reads) = &mut self.reads else { return };
+        let in_turn = NodeId((reads.put / 2 % u64::from(self.candidates.max(1))) as u16);
+        let asked = if reads.put % 2 == 0 { self.target } else { in_turn };
+        reads.put += 1;
+        reads.next_at += reads.interval;
+        out.push(Output::SetTimer { id: READ, at: reads.next_at });
+        self.number += 1;
+        let request = RequestId { client: self.me, number: self.number };
+        out.push(Output::Record(Kind::ReadInvoke { request }));
+        out.push(Output::Send { to: asked, message: Message::Read { request } });
+        self.wait(now, true, asked);
+    }
+
+    /// A read is over.
+    fn read_ended(&mut self, from: NodeId, request: RequestId, outcome: Outcome, out: &mut Vec<Output>) {
+        let Some(waiting) = self.find(request).filter(|w| w.read && w.asked == from) else { return };
+        waiting.state = State::Done;
+        out.push(Output::Record(Kind::ReadReply { request, node: from, outcome }));
+        self.forget_done();
     }
 
     fn find(&mut self, request: RequestId) -> Option<&mut Waiting> {
@@ -89,7 +134,7 @@ impl Client {
     }
 
     fn answered(&mut self, from: NodeId, request: RequestId, token: u64, seq: u64, out: &mut Vec<Output>) {
-        let Some(waiting) = self.find(request) else { return };
+        let Some(waiting) = self.find(request).filter(|w| !w.read) else { return };
         waiting.state = State::Done;
         out.push(Output::Record(Kind::Reply { request, outcome: Outcome::Ok { epoch: token, seq } }));
         self.target = from;
@@ -99,6 +144,9 @@ impl Client {
     fn refused(&mut self, now: Now, from: NodeId, request: RequestId, leader: Option<NodeId>, out: &mut Vec<Output>) {
         let candidates = self.candidates;
         let Some(waiting) = self.find(request) else { return };
+        if waiting.read {
+            return self.read_ended(from, request, Outcome::Rejected, out);
+        }
         if waiting.asked != from {
             return;
         }
@@ -120,6 +168,14 @@ impl Client {
         let mut silent = None;
         for (index, waiting) in self.waiting.iter_mut().enumerate() {
             let request = RequestId { client: self.me, number: first + index as u64 };
+            if waiting.read {
+                if waiting.state != State::Done && now.mono - waiting.asked_at >= ATTEMPT_TIMEOUT {
+                    waiting.state = State::Done;
+                    let (node, outcome) = (waiting.asked, Outcome::Unknown);
+                    out.push(Output::Record(Kind::ReadReply { request, node, outcome }));
+                }
+                continue;
+            }
             let unsure = match waiting.state {
                 State::Done => continue,
                 State::Refused { unsure } => unsure,
@@ -161,11 +217,19 @@ impl Core for Client {
                 self.next_at = now.mono + self.phase;
                 out.push(Output::SetTimer { id: ASK, at: self.next_at });
                 out.push(Output::SetTimer { id: SWEEP, at: now.mono + SWEEP_INTERVAL });
+                if let Some(reads) = &mut self.reads {
+                    reads.next_at = now.mono + reads.phase;
+                    out.push(Output::SetTimer { id: READ, at: reads.next_at });
+                }
             }
+            Input::Timer(READ) => self.read(now, out),
             Input::Timer(ASK) => self.ask(now, out),
             Input::Timer(SWEEP) => self.sweep(now, out),
             Input::Message { from, message: Message::NextIs { request, token, seq } } => {
                 self.answered(from, request, token, seq, out);
+            }
+            Input::Message { from, message: Message::ReadIs { request, token, seq } } => {
+                self.read_ended(from, request, Outcome::Ok { epoch: token, seq }, out);
             }
             Input::Message { from, message: Message::NotLeader { request, leader } } => {
                 self.refused(now, from, request, leader, out);

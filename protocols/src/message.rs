@@ -70,6 +70,42 @@ pub enum Message {
         /// Whom to ask instead.
         leader: Option<NodeId>,
     },
+    /// Client to node: what is the last number?
+    Read {
+        /// The client's request.
+        request: RequestId,
+    },
+    /// Node to client: the last number.
+    ReadIs {
+        /// The request that this answers.
+        request: RequestId,
+        /// Fencing token of the leader that answers.
+        token: u64,
+        /// The number; 0 before the first.
+        seq: u64,
+    },
+    /// Leader to store: what is the last number, if nobody newer leads?
+    ReadStore {
+        /// The client's request.
+        request: RequestId,
+        /// The reader's leadership count.
+        term: u32,
+        /// Fencing token; 0 when the protocol has none.
+        token: u64,
+    },
+    /// Store to leader: the last number, or a refusal.
+    StoreIs {
+        /// The request that this answers.
+        request: RequestId,
+        /// The leadership count of the question that this answers.
+        term: u32,
+        /// The token of the question that this answers.
+        token: u64,
+        /// `Ok`, or `Fenced`.
+        verdict: WriteVerdict,
+        /// The last sequence number.
+        seq: u64,
+    },
     /// Leader to store: fence off everything older, then tell me the state (fencing rule 2).
     Seal {
         /// What to seal.

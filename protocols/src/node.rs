@@ -11,7 +11,7 @@ use crate::{
     history::{Kind, NodeState},
     message::{Message, WriteVerdict},
     point::Point,
-    types::{Incarnation, Leadership, MILLISECOND, NodeId, Resource},
+    types::{Incarnation, Leadership, MILLISECOND, NodeId, RequestId, Resource},
     work::{scheduler::Scheduler, sequencer::Sequencer},
 };
 
@@ -32,6 +32,8 @@ pub struct Place {
     pub starts: u32,
     /// The scheduler's period, nanoseconds.
     pub tick: u64,
+    /// Are reads answered from memory while the belief is valid? Otherwise the store is asked.
+    pub read_lease: bool,
 }
 
 /// A candidate with its elector and its work.
@@ -197,8 +199,45 @@ impl Node {
                 lead.sealed[resource as usize] = Some((seq, version));
                 self.work_when_sealed(now, out);
             }
+            Message::Read { request } => self.read(now, request, out),
+            Message::StoreIs { request, term, token, verdict, seq } => {
+                if verdict == WriteVerdict::Ok {
+                    // What the store said was so between question and answer, whoever leads by now.
+                    return out
+                        .push(Output::Send { to: request.client, message: Message::ReadIs { request, token, seq } });
+                }
+                out.push(Output::Send { to: request.client, message: Message::NotLeader { request, leader: None } });
+                if self.lead.as_ref().is_some_and(|l| l.incarnation.term == term && l.incarnation.epoch == token) {
+                    self.elect(now, elector::Input::Fenced, out);
+                }
+            }
             // Everything else is not for a node.
             _ => {}
+        }
+    }
+
+    /// Answers a read: never before the own seal, never while leadership is being given up (openraft issue 1747), and from
+    /// memory only while the belief lasts by this node's clock (Ongaro, "Consensus: Bridging Theory and Practice", §6.4.1).
+    fn read(&mut self, now: Now, request: RequestId, out: &mut Vec<Output>) {
+        let Place { store, read_lease, .. } = self.place;
+        match &self.lead {
+            Some(Lead { incarnation, valid_until, work: Some(work), .. })
+                if now.mono < *valid_until && !self.resigning =>
+            {
+                let (term, token) = (incarnation.term, incarnation.epoch);
+                if read_lease {
+                    // What a pause does here, no check of the lease can help.
+                    out.push(Output::Point(Point::ReadChecked));
+                    let message = Message::ReadIs { request, token, seq: work.sequencer.last() };
+                    out.push(Output::Send { to: request.client, message });
+                } else {
+                    out.push(Output::Send { to: store, message: Message::ReadStore { request, term, token } });
+                }
+            }
+            lead => {
+                let leader = if lead.is_some() { None } else { self.observed };
+                out.push(Output::Send { to: request.client, message: Message::NotLeader { request, leader } });
+            }
         }
     }
 

@@ -15,6 +15,8 @@ pub enum Point {
     AfterSeal,
     /// The lease was found valid for one request; the write is not yet sent.
     LeaseChecked,
+    /// The lease was found valid for one read; the answer is not yet sent.
+    ReadChecked,
     /// About to send a renewal.
     BeforeRenew,
     /// A renewal was confirmed.
@@ -27,12 +29,13 @@ pub enum Point {
 
 impl Point {
     /// Every point there is.
-    pub const ALL: [Point; 9] = [
+    pub const ALL: [Point; 10] = [
         Point::BeforeCampaign,
         Point::AfterElected,
         Point::BeforeSeal,
         Point::AfterSeal,
         Point::LeaseChecked,
+        Point::ReadChecked,
         Point::BeforeRenew,
         Point::Renewed,
         Point::BeforeRelease,
@@ -47,6 +50,7 @@ impl Point {
             Point::BeforeSeal => "before_seal",
             Point::AfterSeal => "after_seal",
             Point::LeaseChecked => "lease_checked",
+            Point::ReadChecked => "read_checked",
             Point::BeforeRenew => "before_renew",
             Point::Renewed => "renewed",
             Point::BeforeRelease => "before_release",

@@ -8,7 +8,7 @@ use serde::Serialize;
 pub const SCHEMA: u32 = 1;
 
 /// What is known of a run beside its history. Nothing of it is known of a history that came from elsewhere.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct RunFacts {
     /// The chained hash over everything that the world did, in hexadecimal.
     pub trace_hash: Option<String>,
@@ -16,8 +16,23 @@ pub struct RunFacts {
     pub events: Option<u64>,
     /// Virtual time that the run took, milliseconds; taken from the history when unknown.
     pub simulated_ms: Option<u64>,
+    /// How far clocks may drift before reads from memory are stale, when they are answered so.
+    pub read_lease: Option<ReadLease>,
     /// Real time that it took, milliseconds: the only thing that may differ between two runs of one plan.
     pub wall_ms: Option<u64>,
+}
+
+/// What bounds the drift of clocks while a leader answers reads from memory.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct ReadLease {
+    /// How long the leader believes after it sent what confirmed it, milliseconds of its own clock.
+    pub leader_ms: f64,
+    /// How long whoever can replace it waits after that arrived, milliseconds of another clock.
+    pub others_ms: f64,
+    /// What a takeover takes at least besides, milliseconds of true time.
+    pub takeover_min_ms: f64,
+    /// The largest drift of either clock that is harmless, parts per million; null: there is none.
+    pub holds_up_to_ppm: Option<u64>,
 }
 
 /// The object. What is not known is null.
@@ -43,6 +58,9 @@ pub struct Report<'a> {
     pub simulated_ms: u64,
     /// See [`RunFacts`].
     pub wall_ms: Option<u64>,
+    /// See [`RunFacts`]; left out where reads are not answered from memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_lease: Option<ReadLease>,
     /// What came of it.
     pub verdict: Verdict,
     /// What each invariant saw.
@@ -65,6 +83,7 @@ impl<'a> Report<'a> {
             events: facts.events,
             simulated_ms: facts.simulated_ms.unwrap_or(judgement.end_us / 1000),
             wall_ms: facts.wall_ms,
+            read_lease: facts.read_lease,
             verdict: judgement.verdict,
             invariants: &judgement.invariants,
             metrics: &judgement.metrics,

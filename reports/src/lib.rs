@@ -15,6 +15,7 @@ mod beliefs;
 mod contest;
 mod effects;
 mod freshness;
+mod reads;
 mod requests;
 mod words;
 

@@ -7,7 +7,7 @@ mod dark;
 mod failover;
 mod undecided;
 
-use crate::{beliefs::Beliefs, contest::Contest, effects::Effects};
+use crate::{beliefs::Beliefs, contest::Contest, effects::Effects, reads::Reads};
 use dark::Dark;
 use failover::Failovers;
 use protocols::{
@@ -36,6 +36,12 @@ pub struct Metrics {
     pub writes_unknown: u64,
     /// Numbers between two applied ones that were never handed out.
     pub seq_gaps: u64,
+    /// Reads that were answered; left out when there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub reads_answered: u64,
+    /// Those of them that did not know a number that a client had been told before they were put.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub reads_stale: u64,
     /// Elections won.
     pub elections: u64,
     /// Elections that more than one candidate stood for: at least two had begun to campaign since the election before.
@@ -73,6 +79,10 @@ pub struct Metrics {
     pub availability: Option<f64>,
 }
 
+fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
 /// Microseconds as milliseconds.
 fn ms(us: i64) -> f64 {
     us as f64 / 1000.0
@@ -89,6 +99,7 @@ pub(crate) struct Meter {
     failovers: Failovers,
     dark: Option<Dark>,
     undecided: Undecided,
+    reads: Reads,
     grace_us: u64,
 }
 
@@ -104,6 +115,7 @@ impl Meter {
             failovers: Failovers::new(header),
             dark: header.filter(|h| h.rate > 0).map(Dark::new),
             undecided: Undecided::default(),
+            reads: Reads::default(),
             grace_us: header.map_or(0, |h| h.dark_after_ms.saturating_mul(1000)),
         }
     }
@@ -129,7 +141,12 @@ impl Meter {
                     WriteVerdict::Duplicate { .. } | WriteVerdict::Failed { .. } => {}
                 }
             }
-            Kind::Reply { .. } => {}
+            Kind::Reply { .. } | Kind::ReadInvoke { .. } | Kind::ReadReply { .. } => {
+                if let Some(read) = self.reads.observe(event) {
+                    self.metrics.reads_answered += 1;
+                    self.metrics.reads_stale += u64::from(read.is_stale());
+                }
+            }
             Kind::End { messages, by_kind } => {
                 self.metrics.messages = *messages;
                 self.metrics.messages_by_kind = by_kind.clone();

@@ -218,6 +218,10 @@ fn figures(run: &Run) -> Vec<(String, String)> {
         ("writes of unknown outcome", grouped(m.writes_unknown)),
         ("numbers skipped", grouped(m.seq_gaps)),
     ];
+    if m.reads_answered > 0 {
+        rows.push(("reads answered", grouped(m.reads_answered)));
+        rows.push(("of them stale", grouped(m.reads_stale)));
+    }
     if let Some(dark_ms) = m.dark_ms {
         rows.push(("dark time", ms(dark_ms)));
         rows.extend(m.availability.map(|a| ("available", format!("{:.3} %", a * 100.0))));

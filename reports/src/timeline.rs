@@ -6,11 +6,15 @@
 
 mod draw;
 mod leaders;
+mod reads;
 
 pub(crate) use draw::draw;
 pub use leaders::Leader;
 
-use crate::words::{Names, count, duration, grouped};
+use crate::{
+    reads::{Read, Reads},
+    words::{Names, count, duration, grouped},
+};
 use leaders::Leaders;
 use protocols::{
     elector::Deposed,
@@ -68,6 +72,8 @@ pub(crate) enum Mark {
     Refused(NodeId),
     /// A write of this node was accepted after another had taken over.
     Stale(NodeId),
+    /// A client was told the past; the store has no part in it.
+    Misread,
 }
 
 /// What a line is about, so that an event that belongs to the line before joins it.
@@ -76,6 +82,7 @@ enum About {
     Other,
     Fault(Vec<NodeId>),
     Node(NodeId),
+    Reads { reads: u64, first: Read },
     Seal { incarnation: Incarnation, resources: Vec<Resource>, seq: u64 },
     Writes { incarnation: Incarnation, resource: Resource, accepted: bool, writes: u64, first_seq: u64, highest: u64 },
 }
@@ -92,6 +99,7 @@ pub struct Highlights {
     leaders: Leaders,
     in_effect: [Option<Incarnation>; Resource::ALL.len()],
     accepted: u64,
+    reads: Reads,
     pub(crate) head: Vec<Row>,
     pub(crate) tail: VecDeque<Row>,
     pub(crate) left_out: u64,
@@ -110,6 +118,7 @@ impl Highlights {
             leaders: Leaders::default(),
             in_effect: [None; 2],
             accepted: 0,
+            reads: Reads::default(),
             head: Vec::new(),
             tail: VecDeque::new(),
             left_out: 0,
@@ -391,7 +400,12 @@ impl Sink for Highlights {
                     WriteVerdict::Duplicate { .. } | WriteVerdict::Failed { .. } => {}
                 }
             }
-            Kind::Invoke { .. } | Kind::Issue { .. } | Kind::Reply { .. } | Kind::Campaign { .. } => {}
+            Kind::Reply { .. } | Kind::ReadInvoke { .. } | Kind::ReadReply { .. } => {
+                if let Some(read) = self.reads.observe(event) {
+                    self.read(t_us, &read);
+                }
+            }
+            Kind::Invoke { .. } | Kind::Issue { .. } | Kind::Campaign { .. } => {}
             Kind::Elected(incarnation) => self.elected(t_us, *incarnation),
             Kind::Deposed { incarnation, reason } => self.deposed(t_us, *incarnation, *reason),
             Kind::Seal { resource, incarnation, accepted, seq, .. } => {

@@ -15,6 +15,11 @@ fn round(value: f64) -> f64 {
     (value * 1_000.0).round() / 1_000.0
 }
 
+/// `n1's`, `the followers'`.
+fn possessive(on: &str) -> String {
+    if on.ends_with('s') { format!("{on}'") } else { format!("{on}'s") }
+}
+
 impl Fault {
     /// What histories say of it; `names` says what processes are called.
     pub fn event(
@@ -53,10 +58,12 @@ impl Fault {
             }
             Fault::SlowDisk { extra_us, for_ms, .. } => {
                 let extra = duration(*extra_us as f64 / 1_000.0);
-                format!("{on}'s disk takes {extra} longer to sync{}", lasting(for_ms))
+                format!("{} disk takes {extra} longer to sync{}", possessive(on), lasting(for_ms))
             }
-            Fault::ClockStep { by_ms, .. } => format!("{on}'s wall clock steps by {by_ms} ms"),
-            Fault::ClockRate { ppm, for_ms, .. } => format!("{on}'s clocks run at {ppm:+} ppm{}", lasting(for_ms)),
+            Fault::ClockStep { by_ms, .. } => format!("{} wall clock steps by {by_ms} ms", possessive(on)),
+            Fault::ClockRate { ppm, for_ms, .. } => {
+                format!("{} clocks run at {ppm:+} ppm{}", possessive(on), lasting(for_ms))
+            }
             Fault::Resign { .. } => format!("{on} asked to resign"),
             Fault::Transfer { .. } => format!("{on} asked to hand over to {to}"),
             Fault::Join { .. } => format!("{on} starts, to join"),

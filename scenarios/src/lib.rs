@@ -9,6 +9,7 @@ pub mod fault;
 pub mod generate;
 pub mod params;
 pub mod plan;
+pub mod read_lease;
 #[cfg(feature = "real")]
 pub mod real;
 pub mod scenario;

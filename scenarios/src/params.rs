@@ -11,6 +11,8 @@ use protocols::{election::Protocol, types::MILLISECOND};
 pub const LIVENESS_SLACK_MS: u64 = 2_000;
 /// The lease that is asked for by default, milliseconds.
 pub const LEASE_TTL_MS: u64 = 3_000;
+/// Reads a second where a run is about them.
+pub const READS_PER_S: u64 = 1_000;
 /// Candidates start within so many milliseconds of each other.
 pub const STARTS_WITHIN_MS: u64 = 250;
 
@@ -44,6 +46,12 @@ pub struct Params {
     pub pause_ms: Option<u64>,
     /// Does the store check tokens?
     pub fencing: bool,
+    /// Does the leader answer reads from memory while its belief lasts? The scenario's own choice when it is not given:
+    /// no, but in the one that is about it.
+    pub read_lease: Option<bool>,
+    /// Reads of the last number a second, all clients together; when it is not given, none, or [`READS_PER_S`] where
+    /// reads are answered from memory.
+    pub reads_per_s: Option<u64>,
     /// How the network behaves when nothing is wrong.
     pub net: &'static Profile,
 }
@@ -63,6 +71,8 @@ impl Default for Params {
             clients: 2,
             pause_ms: None,
             fencing: true,
+            read_lease: None,
+            reads_per_s: None,
             net: &PROFILES[0],
         }
     }
@@ -123,6 +133,10 @@ impl Params {
         (2 * self.granted_ttl_ms(protocol) + 3_000).max(self.liveness_bound_ms(protocol) + 1_000)
     }
 
+    fn reads_per_s(&self) -> u64 {
+        self.reads_per_s.unwrap_or(if self.read_lease == Some(true) { READS_PER_S } else { 0 })
+    }
+
     /// A plan in which nothing goes wrong and nothing is required: candidates `n1`, `n2` … with clocks drawn from the seed,
     /// and a run of `needed_ms` rounded up to seconds, unless a duration was asked for.
     pub fn plan(&self, scenario: &str, protocol: &Protocol, seed: u64, needed_ms: u64) -> Plan {
@@ -140,10 +154,11 @@ impl Params {
             protocol: protocol.name.to_owned(),
             seed,
             fencing: self.fencing,
+            read_lease: self.read_lease.unwrap_or(false),
             duration_ms: self.duration_ms.unwrap_or(needed_ms.div_ceil(1_000).saturating_mul(1_000)),
             timings: self.timings(protocol),
             candidates: candidates.collect(),
-            load: Load { clients: self.clients, rate: self.rate, tick_ms: 1_000 },
+            load: Load { clients: self.clients, rate: self.rate, tick_ms: 1_000, reads_per_s: self.reads_per_s() },
             network: self.net.network(),
             faults: Vec::new(),
             requires: Vec::new(),

@@ -37,6 +37,9 @@ pub struct Plan {
     pub fencing: bool,
     /// Virtual time that the run takes, milliseconds.
     pub duration_ms: u64,
+    /// Does the leader answer reads from memory while its belief lasts? Otherwise the store is asked.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub read_lease: bool,
     /// The protocol's timers.
     pub timings: Timings,
     /// The processes that elect.
@@ -95,6 +98,9 @@ pub struct Load {
     pub rate: u64,
     /// The scheduler's period, milliseconds.
     pub tick_ms: u64,
+    /// Reads of the last number a second, all clients together.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reads_per_s: u64,
 }
 
 /// The network's behaviour, the same for every link and direction; faults change links.
@@ -236,6 +242,10 @@ impl Plan {
 
 fn is_false(value: &bool) -> bool {
     !value
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
 
 impl Timings {

@@ -10,7 +10,7 @@ use protocols::{
     core::{Core, Input},
     election::{self, Protocol, Setup},
     env::{Disk, Env},
-    fence::store::Store,
+    fence::{power::PowerSwitch, store::Store},
     history::Kind,
     load::Client,
     message::Message,
@@ -61,6 +61,11 @@ impl Fleet {
         let plan = &self.plan;
         match node {
             node if plan.candidate_nodes().contains(&node.0) => Some(self.candidate(node)),
+            node if plan.service_node() == Some(node) && self.protocol.cuts_power() => {
+                let outlets = plan.candidate_nodes().end;
+                with(|world| world.set_core(node, Box::new(PowerSwitch::new(outlets))));
+                None
+            }
             node if plan.service_node() == Some(node) => Some(self.service_host(node)),
             node if plan.store_node() == node => {
                 with(|world| match world.has_core(node) {
@@ -84,10 +89,16 @@ impl Fleet {
         let interval = SECOND * u64::from(load.clients) / load.rate;
         let mut random = streams::stream(self.plan.seed, &format!("workload/{index}"));
         let phase = rand_core::RngCore::next_u64(&mut random) % interval.max(1);
+        let reads = (SECOND * u64::from(load.clients)).checked_div(load.reads_per_s);
+        let reads = reads.map(|interval| (interval, rand_core::RngCore::next_u64(&mut random) % interval.max(1)));
         let candidates = self.plan.candidates.len() as u16;
         let core = move || {
             let starts = with(|world| world.process(node).starts) - 1;
-            Box::new(Client::new(node, candidates, interval, phase, starts))
+            let client = Client::new(node, candidates, interval, phase, starts);
+            Box::new(match reads {
+                Some((interval, phase)) => client.with_reads(interval, phase),
+                None => client,
+            })
         };
         if with(|world| world.driver()) == Driver::Inline {
             let core = core();
@@ -130,7 +141,8 @@ async fn candidate_core(plan: &Plan, protocol: &Protocol, env: SimEnv) -> Box<dy
     let names = plan.candidates.iter().map(|c| c.name.clone()).collect();
     let elector = (protocol.elector)(Setup { node: env.node, names, timings, nonce: env.random(), stored });
     let starts = with(|world| world.process(env.node).starts) - 1;
-    let place = Place { node: env.node, store: plan.store_node(), starts, tick: plan.load.tick_ms * MILLISECOND };
+    let (store, tick, read_lease) = (plan.store_node(), plan.load.tick_ms * MILLISECOND, plan.read_lease);
+    let place = Place { node: env.node, store, starts, tick, read_lease };
     Box::new(Node::new(place, elector))
 }
 

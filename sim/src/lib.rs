@@ -16,9 +16,13 @@ pub mod terminal;
 #[cfg(madsim)]
 pub mod artifacts;
 #[cfg(madsim)]
+pub mod bisect;
+#[cfg(madsim)]
 pub mod cli;
 #[cfg(madsim)]
 pub mod determinism;
+#[cfg(madsim)]
+pub mod election_times;
 #[cfg(madsim)]
 pub mod fleet;
 #[cfg(madsim)]
@@ -29,6 +33,8 @@ pub mod identity;
 pub mod recorder;
 #[cfg(madsim)]
 pub mod run;
+#[cfg(madsim)]
+pub mod seeds;
 #[cfg(madsim)]
 pub mod service;
 #[cfg(madsim)]

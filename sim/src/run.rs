@@ -7,8 +7,12 @@ use crate::{
     world::{Driver, Finished, World},
 };
 use protocols::history::Header;
-use reports::{Judgement, json::RunFacts, timeline::Highlights};
-use scenarios::plan::Plan;
+use reports::{
+    Judgement,
+    json::{ReadLease, RunFacts},
+    timeline::Highlights,
+};
+use scenarios::{plan::Plan, read_lease};
 use std::{io::Write, sync::Arc, time::Instant};
 
 /// What a run is to leave behind, beside the verdict.
@@ -45,6 +49,17 @@ impl Run {
     }
 }
 
+/// The bound on clock drift, for reports; `None` where reads are not answered from memory under a lease.
+fn read_lease(plan: &Plan) -> Option<ReadLease> {
+    let ms = |ns: u64| ns as f64 / 1e6;
+    read_lease::of_plan(plan).map(|bound| ReadLease {
+        leader_ms: ms(bound.leader),
+        others_ms: ms(bound.others),
+        takeover_min_ms: ms(bound.takeover),
+        holds_up_to_ppm: bound.holds_up_to_ppm,
+    })
+}
+
 /// Executes `plan`, which is valid, in a thread of its own.
 ///
 /// # Errors
@@ -74,6 +89,7 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
         trace_hash: Some(trace_hash),
         events: Some(events),
         simulated_ms: Some(plan.duration_ms),
+        read_lease: read_lease(&plan),
         wall_ms: Some(started.elapsed().as_millis() as u64),
     };
     Ok(Run { plan, header, facts, judgement, highlights: recorder.highlights })

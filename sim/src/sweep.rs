@@ -231,14 +231,14 @@ impl Sweep<'_> {
         let cell = |(s, p): (&Scenario, &Protocol)| Cell {
             scenario: s.name.to_owned(),
             protocol: p.name.to_owned(),
-            promise: promise_name(scenario::promise(s, p, self.params.fencing)).to_owned(),
+            promise: promise_name(scenario::promise(s, p, self.params)).to_owned(),
             ..Cell::default()
         };
         self.pairs().into_iter().map(|pair| Mutex::new((cell(pair), Vec::new()))).collect()
     }
 
     fn one(&self, scenario: &Scenario, protocol: &Protocol, seed: u64) -> (Option<Run>, Option<Failure>) {
-        let promise = scenario::promise(scenario, protocol, self.params.fencing);
+        let promise = scenario::promise(scenario, protocol, self.params);
         let plan = match scenario.compile(self.params, protocol, seed) {
             Ok(plan) => plan,
             Err(why) => return (None, Some(self.failure(scenario, protocol, seed, ("harness", why, ""), None))),

@@ -3,6 +3,7 @@
 
 use crate::{
     run::{self, Options},
+    seeds,
     sweep::Sweep,
 };
 use protocols::{election::Protocol, types::SECOND};
@@ -13,14 +14,7 @@ use scenarios::{
     fault::{Fault, PlannedFault, Trigger, Who},
     scenario, streams,
 };
-use std::{
-    ops::Range,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-};
+use std::ops::Range;
 
 /// The pauses that strike the leader, in words, for the picture.
 pub const PAUSE_PROFILE: &str = "the leader pauses every 20 s on average; P(longer than d) = 50 ms / d, up to 60 s";
@@ -107,29 +101,13 @@ fn pauses(
     jobs: usize,
     done: &(impl Fn() + Sync),
 ) -> Result<(u64, f64), String> {
-    let plans: Vec<Plan> = seeds.map(|seed| paused_plan(params, protocol, seed)).collect::<Result<_, _>>()?;
-    let (next, sum) = (AtomicUsize::new(0), Mutex::new(Ok(0)));
-    let work = || {
-        while let Some(plan) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let run = run::run(plan, Options::default());
-            let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
-            *sum = match (run, std::mem::replace(&mut *sum, Ok(0))) {
-                (Ok(run), Ok(sum)) => {
-                    let metrics = &run.judgement.metrics;
-                    Ok(sum + metrics.false_failovers + metrics.avoidable_failovers)
-                }
-                (Err(why), _) | (_, Err(why)) => Err(why),
-            };
-            done();
-        }
+    let runs = seeds.end - seeds.start;
+    let changes = |seed| {
+        let run = run::run(&paused_plan(params, protocol, seed)?, Options::default())?;
+        Ok(run.judgement.metrics.false_failovers + run.judgement.metrics.avoidable_failovers)
     };
-    thread::scope(|scope| {
-        for _ in 0..jobs.max(1) {
-            scope.spawn(work);
-        }
-    });
-    let changes = sum.into_inner().unwrap_or_else(PoisonError::into_inner)?;
-    Ok((changes, plans.len() as f64 * PAUSED_RUN_MS as f64 / 3_600_000.0))
+    let changes: u64 = seeds::each(seeds, jobs, changes, done)?.into_iter().sum();
+    Ok((changes, runs as f64 * PAUSED_RUN_MS as f64 / 3_600_000.0))
 }
 
 /// A quiet world in which the leader pauses now and then.

@@ -52,6 +52,13 @@ pub fn of_message(message: &Message) -> [u64; 3] {
             let (code, number) = verdict(v);
             [7 | (resource as u64) << 8 | code << 16, fold(u64::from(term), seq), fold(request(r), number)]
         }
+        Message::Read { request: r } => [9, request(r), 0],
+        Message::ReadIs { request: r, token, seq } => [10, request(r), fold(token, seq)],
+        Message::ReadStore { request: r, term, token } => [11, request(r), fold(u64::from(term), token)],
+        Message::StoreIs { request: r, term, token, verdict: v, seq } => {
+            let (code, number) = verdict(v);
+            [12 | code << 16, request(r), fold(fold(u64::from(term), token), fold(seq, number))]
+        }
         // There are few of them, and many kinds.
         Message::Peer(peer) => [8, xxh3_64(format!("{peer:?}").as_bytes()), 0],
     }
@@ -94,6 +101,15 @@ pub fn of(kind: &Kind) -> [u64; 3] {
             Outcome::Rejected => [0x108, request(*r), 0],
             Outcome::Unknown => [0x109, request(*r), 0],
         },
+        Kind::ReadInvoke { request: r } => [0x10d, request(*r), 0],
+        Kind::ReadReply { request: r, node, outcome } => {
+            let node = u64::from(node.0) << 16;
+            match outcome {
+                Outcome::Ok { epoch, seq } => [0x10e | node, request(*r), fold(*epoch, *seq)],
+                Outcome::Rejected => [0x10f | node, request(*r), 0],
+                Outcome::Unknown => [0x110 | node, request(*r), 0],
+            }
+        }
         Kind::Fault(fault) => {
             let on = fault.on.iter().fold(0, |h, n| fold(h, u64::from(n.0) + 1));
             let what = xxh3_64(fault.detail.as_bytes()) ^ xxh3_64(fault.fault.as_bytes()).rotate_left(17);

@@ -63,19 +63,22 @@ pub enum Service {
     Etcd,
     /// None: the candidates elect among themselves.
     Peers,
+    /// None, but a fencing device, which candidates reach by datagrams like each other.
+    Power,
     /// A Raft node in each candidate's own process.
     Raft,
 }
 
 impl Service {
     /// Every service that is a process of its own.
-    pub const PROCESSES: [Service; 2] = [Service::Redis, Service::Etcd];
+    pub const PROCESSES: [Service; 3] = [Service::Redis, Service::Etcd, Service::Power];
 
     /// The name of its node in a simulated topology; `None` when it is no process of its own.
     pub const fn process(self) -> Option<&'static str> {
         match self {
             Service::Redis => Some("redis"),
             Service::Etcd => Some("etcd"),
+            Service::Power => Some("power"),
             Service::Peers | Service::Raft => None,
         }
     }
@@ -85,7 +88,7 @@ impl Service {
         match self {
             Service::Redis => 6379,
             Service::Etcd => 2379,
-            Service::Peers => 0,
+            Service::Peers | Service::Power => 0,
             Service::Raft => raft::PORT,
         }
     }
@@ -130,6 +133,6 @@ pub async fn run<E: Env>(
         Service::Redis => redis::run(env, site.service, outputs, deliver).await,
         Service::Etcd => etcd::run(env, site.service, outputs, deliver).await,
         Service::Raft => raft::run(env, site, outputs, deliver).await,
-        Service::Peers => {}
+        Service::Peers | Service::Power => {}
     }
 }

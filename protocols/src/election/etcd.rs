@@ -48,9 +48,11 @@ pub const PROTOCOL: Protocol = Protocol {
     tokened: true,
     default_lease_ttl: 60 * SECOND,
     election_timeout: None,
-    granted_ttl: |ttl| ttl_seconds(ttl).max(MIN_TTL_S) * SECOND,
+    granted_ttl: granted,
     renew_interval: |ttl| ttl / 3,
     takeover_max,
+    // The deadline counts from the answer and is looked at once a second: the belief outlives the lease on any clock.
+    read_lease: Some(|timings| (granted(timings.lease_ttl) + DEADLINE_SCAN, granted(timings.lease_ttl))),
     preference: Preference::Any,
     transfers: false,
     changes_members: false,
@@ -77,6 +79,11 @@ const AGAIN: TimerId = 2;
 const REOPEN: TimerId = 3;
 /// The observer asks again.
 const OBSERVE: TimerId = 4;
+
+/// What the server makes of a time to live.
+fn granted(ttl: u64) -> u64 {
+    ttl_seconds(ttl).max(MIN_TTL_S) * SECOND
+}
 
 /// The server's expiry scan, its resynchronisation of a watch (100 ms), and four messages' worth of slack.
 fn takeover_max(_: &Timings) -> u64 {

@@ -82,6 +82,7 @@ pub const PROTOCOL: Protocol = Protocol {
     preference: super::Preference::Any,
     transfers: false,
     changes_members: false,
+    read_lease: None,
     elector: |setup| Box::new(Kraft::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,

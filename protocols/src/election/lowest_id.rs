@@ -36,6 +36,7 @@ pub const PROTOCOL: Protocol = Protocol {
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
     takeover_max: |timings| timings.renew_interval + 10 * MILLISECOND,
+    read_lease: None,
     preference: super::Preference::Lowest,
     transfers: false,
     changes_members: false,

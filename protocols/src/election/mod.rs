@@ -1,5 +1,6 @@
 //! The election protocols, one file each, and what each of them promises.
 
+pub mod bully;
 pub mod etcd;
 pub mod kraft;
 pub mod lowest_id;
@@ -8,6 +9,12 @@ mod redis_common;
 pub mod redis_fenced;
 pub mod redis_lease;
 pub mod redis_naive;
+pub mod ring;
+pub mod ring_chang_roberts;
+pub mod ring_lelann;
+pub mod silent;
+pub mod stonith;
+pub mod swim;
 pub mod zab_fle;
 
 use crate::{client::Service, elector::Elector, types::NodeId};
@@ -136,6 +143,10 @@ pub struct Protocol {
     /// The longest from the end of an unrenewed lease to a successor's election on a quiet network, nanoseconds:
     /// expiry scans, polling.
     pub takeover_max: fn(&Timings) -> u64,
+    /// For how long the leader of these timers believes after it sent what confirmed it last, by its own clock; and for how
+    /// long whoever can replace it waits at least after that arrived, by another clock. Nanoseconds. A leader may answer
+    /// reads from memory while the first is over before the second. `None` for a belief without an end.
+    pub read_lease: Option<fn(&Timings) -> (u64, u64)>,
     /// Whom it wants to lead.
     pub preference: Preference,
     /// Can a leader hand over to a named successor?
@@ -149,7 +160,7 @@ pub struct Protocol {
 }
 
 /// Every protocol there is, in the order in which reports show them.
-pub const ALL: [&Protocol; 8] = [
+pub const ALL: [&Protocol; 13] = [
     &redis_naive::PROTOCOL,
     &redis_lease::PROTOCOL,
     &redis_fenced::PROTOCOL,
@@ -157,7 +168,12 @@ pub const ALL: [&Protocol; 8] = [
     &raft::PROTOCOL,
     &kraft::PROTOCOL,
     &zab_fle::PROTOCOL,
+    &bully::PROTOCOL,
+    &ring_lelann::PROTOCOL,
+    &ring_chang_roberts::PROTOCOL,
     &lowest_id::PROTOCOL,
+    &swim::PROTOCOL,
+    &stonith::PROTOCOL,
 ];
 
 /// The protocol of that name.
@@ -166,9 +182,14 @@ pub fn find(name: &str) -> Option<&'static Protocol> {
 }
 
 impl Protocol {
-    /// Do its candidates elect among themselves, without a coordination service?
+    /// Do its candidates elect among themselves, without a coordination service? They may have a fencing device.
     pub fn elects_among_peers(&self) -> bool {
-        matches!(self.service, Service::Peers | Service::Raft)
+        matches!(self.service, Service::Peers | Service::Power | Service::Raft)
+    }
+
+    /// Is a silent leader's power cut before somebody takes over? Then it never wakes up as a stale one.
+    pub fn cuts_power(&self) -> bool {
+        matches!(self.service, Service::Power)
     }
 }
 

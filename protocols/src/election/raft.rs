@@ -57,6 +57,11 @@ pub const PROTOCOL: Protocol = Protocol {
         let (_, max) = timings.election_timeout.unwrap_or(ELECTION_TIMEOUT);
         (3 * max + 50 * MILLISECOND).saturating_sub(timings.lease_ttl)
     },
+    // A follower that has restarted stands after the lease alone; others wait for their own timeout besides.
+    read_lease: Some(|timings| {
+        let (_, max) = timings.election_timeout.unwrap_or(ELECTION_TIMEOUT);
+        (max / 10 * 9, max)
+    }),
     preference: Preference::Any,
     transfers: true,
     changes_members: true,

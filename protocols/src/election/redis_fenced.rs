@@ -47,6 +47,8 @@ pub const PROTOCOL: Protocol = Protocol {
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
     takeover_max: |timings| timings.renew_interval,
+    // The key lasts from when the request arrived, the belief from when it was sent.
+    read_lease: Some(|timings| (timings.lease_ttl, timings.lease_ttl)),
     preference: Preference::Any,
     transfers: false,
     changes_members: false,
@@ -54,7 +56,7 @@ pub const PROTOCOL: Protocol = Protocol {
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,
         Hazard::PauseBeyondLease => Promise::Breaks,
-        Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
+        Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
         _ => Promise::May,
     },
 };

@@ -37,6 +37,7 @@ pub const PROTOCOL: Protocol = Protocol {
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
     takeover_max: |timings| timings.renew_interval,
+    read_lease: None,
     preference: Preference::Any,
     transfers: false,
     changes_members: false,

@@ -74,6 +74,7 @@ pub const PROTOCOL: Protocol = Protocol {
     preference: Preference::Any,
     transfers: false,
     changes_members: false,
+    read_lease: None,
     elector: |setup| Box::new(ZabFle::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,

@@ -121,6 +121,17 @@ impl<M: Memory> Ledger<M> {
         token == self.state.highest && self.state.owner == Some((node, term))
     }
 
+    /// Decides on a question for the state: it is refused where a write would be, so that what is answered is the newest
+    /// leader's.
+    pub fn read(&self, node: NodeId, term: u32, token: u64) -> WriteVerdict {
+        let newest = token == self.state.highest && self.state.owner == Some((node, term));
+        if newest || self.unchecked(token) {
+            WriteVerdict::Ok
+        } else {
+            WriteVerdict::Fenced { highest: self.state.highest }
+        }
+    }
+
     /// Decides on a write, and applies it when it is `Ok`.
     pub fn write(&mut self, node: NodeId, write: &Write) -> WriteVerdict {
         if self.unchecked(write.token) {
@@ -289,6 +300,19 @@ mod tests {
         assert_eq!(ledger.write(NodeId(0), &write(5, 1, last + 2, last)), WriteVerdict::Duplicate { seq: last });
         assert_eq!(ledger.write(NodeId(0), &write(5, 1, last + 3, last + 1)), WriteVerdict::Ok);
         assert_eq!((ledger.seq(), ledger.version()), (last + 3, last + 3));
+    }
+
+    #[test]
+    fn a_read_is_refused_where_a_write_would_be() {
+        let mut ledger = Ledger::new(true);
+        assert!(ledger.seal(NodeId(0), 1, 5));
+        assert_eq!(ledger.read(NodeId(0), 1, 5), WriteVerdict::Ok);
+        for (node, term, token) in [(1, 1, 5), (0, 2, 5), (0, 1, 4), (0, 1, 6), (0, 1, 0)] {
+            assert_eq!(ledger.read(NodeId(node), term, token), WriteVerdict::Fenced { highest: 5 });
+        }
+        assert!(ledger.seal(NodeId(1), 1, 6));
+        assert_eq!(ledger.read(NodeId(0), 1, 5), WriteVerdict::Fenced { highest: 6 });
+        assert_eq!(Ledger::new(false).read(NodeId(0), 1, 5), WriteVerdict::Ok);
     }
 
     #[test]

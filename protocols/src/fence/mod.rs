@@ -1,4 +1,6 @@
-//! The fenced store: the resource that refuses the past.
+//! What keeps the past from taking effect: the fenced store, a resource that refuses it, and the fencing device, which cuts
+//! its power.
 
 pub mod ledger;
+pub mod power;
 pub mod store;

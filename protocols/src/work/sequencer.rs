@@ -16,12 +16,21 @@ pub struct Sequencer {
     store: NodeId,
     token: u64,
     outbox: Outbox,
+    /// The last number that is known to have been handed out.
+    last: u64,
 }
 
 impl Sequencer {
     /// Starts from the state that the seal read.
     pub fn new(node: NodeId, store: NodeId, term: u32, token: u64, seq: u64, version: u64) -> Self {
-        Sequencer { node, store, token, outbox: Outbox::new(Resource::Sequence, term, token, seq, version) }
+        let outbox = Outbox::new(Resource::Sequence, term, token, seq, version);
+        Sequencer { node, store, token, outbox, last: seq }
+    }
+
+    /// The last number that is known to have been handed out: everything before the seal, and everything that this
+    /// leadership has answered since. Fit for reads only while nobody else can have handed out another.
+    pub fn last(&self) -> u64 {
+        self.last
     }
 
     /// True when every number that was asked for is answered.
@@ -47,6 +56,8 @@ impl Sequencer {
     ) -> bool {
         match self.outbox.written(term, seq, verdict) {
             Answer::Done { seq } => {
+                // Before it is told: a read must include whatever a client knows.
+                self.last = self.last.max(seq);
                 let message = Message::NextIs { request, token: self.token, seq };
                 out.push(Output::Send { to: request.client, message });
             }

@@ -6,6 +6,7 @@
 pub mod epochs_monotone;
 pub mod leaders_acting_by_effect;
 pub mod liveness;
+pub mod no_stale_read;
 pub mod no_stale_write;
 pub mod read_version;
 pub mod seq_strictly_increasing;
@@ -16,11 +17,12 @@ use protocols::history::{Event, Header, Kind};
 use serde::Serialize;
 
 /// Every invariant there is, in the order in which reports show them.
-pub const ALL: [&Entry; 7] = [
+pub const ALL: [&Entry; 8] = [
     &leaders_acting_by_effect::ENTRY,
     &epochs_monotone::ENTRY,
     &seq_strictly_increasing::ENTRY,
     &no_stale_write::ENTRY,
+    &no_stale_read::ENTRY,
     &read_version::ENTRY,
     &liveness::ENTRY,
     &vacuity::ENTRY,
@@ -118,8 +120,12 @@ impl Kinds {
     pub const FAULT: Kinds = Kinds(1 << 8);
     /// [`Kind::Node`].
     pub const NODE: Kinds = Kinds(1 << 9);
+    /// [`Kind::ReadInvoke`].
+    pub const READ_INVOKE: Kinds = Kinds(1 << 11);
+    /// [`Kind::ReadReply`].
+    pub const READ_REPLY: Kinds = Kinds(1 << 12);
     /// How many kinds there are.
-    pub const COUNT: usize = 11;
+    pub const COUNT: usize = 13;
 
     /// Both sets.
     pub const fn and(self, other: Kinds) -> Kinds {
@@ -145,6 +151,8 @@ impl Kinds {
             Kind::Fault(_) => 8,
             Kind::Node { .. } => 9,
             Kind::End { .. } => 10,
+            Kind::ReadInvoke { .. } => 11,
+            Kind::ReadReply { .. } => 12,
         }
     }
 }

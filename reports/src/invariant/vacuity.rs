@@ -18,7 +18,7 @@ use crate::{
 };
 use protocols::{
     elector::Deposed,
-    history::{Fact, FaultEvent, Header, NodeState, Phase, Requirement},
+    history::{Fact, FaultEvent, Header, NodeState, Outcome, Phase, Requirement},
     message::WriteVerdict,
     types::{Incarnation, NodeId},
 };
@@ -52,6 +52,8 @@ struct Vacuity {
     writes_while_cut_off: u64,
     lapsed_while_cut_off: u64,
     transfers_won: u64,
+    reads_while_cut_off: u64,
+    reads_of_replaced: u64,
     resignations: u64,
     membership_changes: u64,
     kills: u64,
@@ -63,6 +65,10 @@ struct Vacuity {
 struct CutOff {
     on: Vec<NodeId>,
     believed: BTreeSet<NodeId>,
+    /// Who believed when it struck.
+    led: BTreeSet<NodeId>,
+    /// Has somebody else been elected since?
+    replaced: bool,
 }
 
 impl Vacuity {
@@ -85,6 +91,8 @@ impl Vacuity {
             writes_while_cut_off: 0,
             lapsed_while_cut_off: 0,
             transfers_won: 0,
+            reads_while_cut_off: 0,
+            reads_of_replaced: 0,
             resignations: 0,
             membership_changes: 0,
             kills: 0,
@@ -102,6 +110,9 @@ impl Vacuity {
         self.elected_while_cut_off += u64::from(self.cut_off.values().any(|c| others(&c.believed)));
         self.transfers_won += u64::from(self.successor.take() == Some(node));
         self.has_led.insert(node);
+        for cut_off in self.cut_off.values_mut() {
+            cut_off.replaced |= !cut_off.led.contains(&node);
+        }
         for cut_off in self.cut_off.values_mut().filter(|c| c.on.contains(&node)) {
             cut_off.believed.insert(node);
         }
@@ -125,8 +136,9 @@ impl Vacuity {
         self.faults += u64::from(fault.phase != Phase::End);
         match fault.phase {
             Phase::Begin if fault.fault == "partition" => {
-                let believed = fault.on.iter().copied().filter(|n| self.beliefs.of(*n).is_some()).collect();
-                self.cut_off.insert(fault.index, CutOff { on: fault.on.clone(), believed });
+                let on = fault.on.clone();
+                let led: BTreeSet<_> = on.iter().copied().filter(|n| self.beliefs.of(*n).is_some()).collect();
+                self.cut_off.insert(fault.index, CutOff { on, believed: led.clone(), led, replaced: false });
             }
             Phase::Once if fault.fault == "transfer" => self.successor = fault.to.first().copied(),
             Phase::End => {
@@ -134,6 +146,13 @@ impl Vacuity {
             }
             _ => {}
         }
+    }
+
+    fn read(&mut self, node: NodeId, outcome: Outcome) {
+        let mut cut_off = self.cut_off.values().filter(|c| c.led.contains(&node)).peekable();
+        let answered = matches!(outcome, Outcome::Ok { .. }) && cut_off.peek().is_some();
+        self.reads_while_cut_off += u64::from(answered);
+        self.reads_of_replaced += u64::from(outcome != Outcome::Unknown && cut_off.any(|c| c.replaced));
     }
 
     fn node(&mut self, node: NodeId, state: NodeState) {
@@ -165,6 +184,8 @@ impl Vacuity {
             Fact::LapsedWhileCutOff => self.lapsed_while_cut_off,
             Fact::ContestedElections => self.contest.contested(),
             Fact::TransfersWon => self.transfers_won,
+            Fact::ReadsWhileCutOff => self.reads_while_cut_off,
+            Fact::ReadsOfReplacedLeader => self.reads_of_replaced,
             Fact::Resignations => self.resignations,
             Fact::MembershipChanges => self.membership_changes,
             Fact::Kills => self.kills,
@@ -178,7 +199,8 @@ impl Vacuity {
 impl Invariant for Vacuity {
     fn wants(&self) -> Kinds {
         let beliefs = Kinds::CAMPAIGN.and(Kinds::ELECTED).and(Kinds::DEPOSED);
-        Kinds::APPLY.and(Kinds::SEAL).and(beliefs).and(Kinds::FAULT).and(Kinds::NODE)
+        let of_leaders = Kinds::APPLY.and(Kinds::SEAL).and(beliefs);
+        of_leaders.and(Kinds::FAULT).and(Kinds::NODE).and(Kinds::READ_REPLY)
     }
 
     fn observe(&mut self, event: &Event) {
@@ -201,6 +223,7 @@ impl Invariant for Vacuity {
             Kind::Elected(incarnation) => self.elected(incarnation.node),
             Kind::Deposed { incarnation, reason } => self.deposed(incarnation.node, *reason),
             Kind::Fault(fault) => self.fault(fault),
+            Kind::ReadReply { node, outcome, .. } => self.read(*node, *outcome),
             Kind::Node { node, state } => self.node(*node, *state),
             _ => {}
         }
@@ -248,6 +271,8 @@ fn words(fact: Fact) -> &'static str {
         Fact::LapsedWhileCutOff => "leaders that stopped while they were cut off",
         Fact::ContestedElections => "elections that several candidates stood for",
         Fact::TransfersWon => "elections won by the successor that was named",
+        Fact::ReadsWhileCutOff => "reads that a leader answered while it was cut off",
+        Fact::ReadsOfReplacedLeader => "reads put to a leader that was cut off and had been replaced",
         Fact::Resignations => "resignations",
         Fact::MembershipChanges => "members that joined or left",
         Fact::Kills => "processes killed",

@@ -1,9 +1,17 @@
 //! The plots, one file each, as SVG and PNG. The font comes with the binary: nothing is asked of the machine.
 
+mod axis;
+pub mod election_cdf;
+pub mod message_counts;
 pub mod ttl_sweep;
 
-use plotters::style::{FontStyle, RGBColor, register_font};
-use std::sync::OnceLock;
+use axis::Axis;
+use plotters::{
+    coord::Shift,
+    prelude::*,
+    style::{FontStyle, register_font},
+};
+use std::{path::Path, sync::OnceLock};
 
 /// The family that text is set in. An SVG names it, so that a browser takes its own sans-serif.
 const FONT: &str = "sans-serif";
@@ -17,6 +25,76 @@ const PALETTE: [RGBColor; 6] = [
     RGBColor(230, 159, 0),
     RGBColor(86, 180, 233),
 ];
+
+const INK: RGBColor = RGBColor(40, 40, 40);
+const GRID: RGBColor = RGBColor(225, 225, 225);
+
+type Area<DB> = DrawingArea<DB, Shift>;
+type Failed<DB> = DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>;
+
+/// Figures that can be drawn.
+pub trait Picture {
+    /// Refuses what cannot be drawn.
+    ///
+    /// # Errors
+    /// One sentence.
+    fn check(&self) -> Result<(), String>;
+
+    /// Width and height, pixels.
+    fn size(&self) -> (u32, u32);
+
+    /// Draws it. Only what has passed [`Picture::check`] is drawn.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    fn draw<DB: DrawingBackend>(
+        &self,
+        root: &DrawingArea<DB, Shift>,
+    ) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>>;
+}
+
+/// Draws a picture as SVG.
+///
+/// # Errors
+/// There is nothing to draw, or the file cannot be written: one sentence.
+pub fn draw_svg(picture: &impl Picture, path: &Path) -> Result<(), String> {
+    picture.check()?;
+    draw(picture, &SVGBackend::new(path, picture.size()).into_drawing_area(), path)
+}
+
+/// Draws a picture as PNG.
+///
+/// # Errors
+/// There is nothing to draw, or the file cannot be written: one sentence.
+pub fn draw_png(picture: &impl Picture, path: &Path) -> Result<(), String> {
+    picture.check()?;
+    draw(picture, &BitMapBackend::new(path, picture.size()).into_drawing_area(), path)
+}
+
+fn draw<DB: DrawingBackend>(picture: &impl Picture, root: &Area<DB>, path: &Path) -> Result<(), String> {
+    with_font()?;
+    let drawn = root.fill(&WHITE).and_then(|()| picture.draw(root)).and_then(|()| root.present());
+    drawn.map_err(|e| format!("{} cannot be drawn: {e}", path.display()))
+}
+
+/// Text of that size.
+fn style(size: u32) -> TextStyle<'static> {
+    (FONT, size).into_font().color(&INK)
+}
+
+/// A chart with its caption and room for its axes.
+fn panel<'a, 'b, DB: DrawingBackend>(area: &'a Area<DB>, title: &str) -> ChartBuilder<'a, 'b, DB> {
+    let mut chart = ChartBuilder::on(area);
+    chart.caption(title, style(21)).margin_left(10).margin_right(30).x_label_area_size(60).y_label_area_size(80);
+    chart
+}
+
+/// Where a point of a chart is in the area that the chart is drawn on.
+fn within<DB: DrawingBackend>(area: &Area<DB>, (x, y): (i32, i32)) -> (i32, i32) {
+    // Charts count from the picture's corner, areas from their own.
+    let (columns, rows) = area.get_pixel_range();
+    (x - columns.start, y - rows.start)
+}
 
 /// The colour of the nth thing that is told apart by colour.
 fn colour(place: usize) -> RGBColor {
@@ -60,6 +138,21 @@ mod tests {
         let values = [1.0, 2.0, 3.0, 4.0];
         assert_eq!([0.0, 0.5, 1.0].map(|q| quantile(&values, q)), [Some(1.0), Some(2.5), Some(4.0)]);
         assert_eq!((quantile(&[7.0], 0.95), quantile(&[], 0.5)), (Some(7.0), None));
+    }
+
+    /// Draws both formats of a picture, and gives the text of the one and the bytes of the other.
+    pub(super) fn drawn(picture: &impl Picture, name: &str) -> (String, Vec<u8>) {
+        let folder = std::env::temp_dir().join(format!("fencepost-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (svg, png) = (folder.join(format!("{name}.svg")), folder.join(format!("{name}.png")));
+        draw_svg(picture, &svg).unwrap();
+        draw_png(picture, &png).unwrap();
+        let (text, image) = (std::fs::read_to_string(&svg).unwrap(), std::fs::read(&png).unwrap());
+        assert!(image.starts_with(b"\x89PNG") && image.len() > 20_000, "{} bytes", image.len());
+        if std::env::var_os("FENCEPOST_KEEP").is_none() {
+            std::fs::remove_dir_all(&folder).unwrap();
+        }
+        (text, image)
     }
 
     #[test]

@@ -2,10 +2,9 @@
 //! that were only held up. Failover time against ttl with each protocol's analytic bound, and beside it the failovers
 //! that a stated profile of pauses caused.
 
-use super::{FONT, colour, decades, number, quantile, with_font};
+use super::{Area, Failed, GRID, INK, Picture, colour, decades, number, panel, quantile, style};
 use plotters::{
     coord::{
-        Shift,
         combinators::{LogCoord, WithKeyPoints},
         types::RangedCoordf64,
     },
@@ -13,15 +12,12 @@ use plotters::{
     style::text_anchor::{HPos, Pos, VPos},
 };
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeSet, path::Path};
+use std::collections::BTreeSet;
 
 /// Width and height, pixels.
 const SIZE: (u32, u32) = (1500, 800);
 /// Space above the panels, for the title; and below them, for the legend and the captions.
 const MARGINS: (u32, u32) = (64, 150);
-
-const INK: RGBColor = RGBColor(40, 40, 40);
-const GRID: RGBColor = RGBColor(225, 225, 225);
 
 /// A sweep over times to live.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -55,29 +51,18 @@ pub struct Point {
     pub runs: u64,
 }
 
-/// Draws the sweep as SVG.
-///
-/// # Errors
-/// There is nothing to draw, or the file cannot be written: one sentence.
-pub fn draw_svg(sweep: &TtlSweep, path: &Path) -> Result<(), String> {
-    draw(sweep, SVGBackend::new(path, SIZE).into_drawing_area(), path)
-}
+impl Picture for TtlSweep {
+    fn check(&self) -> Result<(), String> {
+        Data::new(self).map(drop)
+    }
 
-/// Draws the sweep as PNG.
-///
-/// # Errors
-/// There is nothing to draw, or the file cannot be written: one sentence.
-pub fn draw_png(sweep: &TtlSweep, path: &Path) -> Result<(), String> {
-    draw(sweep, BitMapBackend::new(path, SIZE).into_drawing_area(), path)
-}
+    fn size(&self) -> (u32, u32) {
+        SIZE
+    }
 
-type Area<DB> = DrawingArea<DB, Shift>;
-type Failed<DB> = DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>;
-
-fn draw<DB: DrawingBackend>(sweep: &TtlSweep, root: Area<DB>, path: &Path) -> Result<(), String> {
-    with_font()?;
-    let data = Data::new(sweep)?;
-    data.draw(&root).map_err(|e| format!("{} cannot be drawn: {e}", path.display()))
+    fn draw<DB: DrawingBackend>(&self, root: &Area<DB>) -> Result<(), Failed<DB>> {
+        Data::new(self).map_or(Ok(()), |data| data.draw(root))
+    }
 }
 
 struct Data<'a> {
@@ -94,10 +79,6 @@ fn spread(point: &Point) -> Option<[f64; 3]> {
     sorted.sort_by(f64::total_cmp);
     let [low, median, high] = [0.05, 0.5, 0.95].map(|q| quantile(&sorted, q));
     Some([low? / 1e3, median? / 1e3, high? / 1e3])
-}
-
-fn style(size: u32) -> TextStyle<'static> {
-    (FONT, size).into_font().color(&INK)
 }
 
 impl<'a> Data<'a> {
@@ -124,7 +105,6 @@ impl<'a> Data<'a> {
     }
 
     fn draw<DB: DrawingBackend>(&self, root: &Area<DB>) -> Result<(), Failed<DB>> {
-        root.fill(&WHITE)?;
         let title = "What a lease's time to live costs";
         root.draw(&Text::new(title, (24, 18), style(30)))?;
         let (_, rest) = root.split_vertically(MARGINS.0);
@@ -132,8 +112,7 @@ impl<'a> Data<'a> {
         let (left, right) = panels.split_horizontally(SIZE.0 / 2);
         self.failover(&left)?;
         self.pauses(&right)?;
-        self.legend(&below)?;
-        root.present()
+        self.legend(&below)
     }
 
     /// The ttl axis of both panels: logarithmic, a tick at each ttl of the sweep.
@@ -253,15 +232,13 @@ impl<'a> Data<'a> {
     }
 }
 
-fn panel<'a, 'b, DB: DrawingBackend>(area: &'a Area<DB>, title: &str) -> ChartBuilder<'a, 'b, DB> {
-    let mut chart = ChartBuilder::on(area);
-    chart.caption(title, style(21)).margin_left(10).margin_right(30).x_label_area_size(60).y_label_area_size(80);
-    chart
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::{draw_png, draw_svg, tests::drawn},
+        *,
+    };
+    use std::path::Path;
 
     fn made_up() -> TtlSweep {
         let protocols = [("redis-lease", 0.0), ("redis-fenced", 0.02), ("etcd-election", 0.5)];
@@ -287,19 +264,9 @@ mod tests {
 
     #[test]
     fn both_formats_are_drawn_without_a_system_font() {
-        let folder = std::env::temp_dir().join(format!("fencepost-ttl-sweep-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let (svg, png) = (folder.join("ttl-sweep.svg"), folder.join("ttl-sweep.png"));
-        draw_svg(&made_up(), &svg).unwrap();
-        draw_png(&made_up(), &png).unwrap();
-        let text = std::fs::read_to_string(&svg).unwrap();
+        let (text, _) = drawn(&made_up(), "ttl-sweep");
         for words in ["etcd-election", "failover time, seconds", "lease time to live, seconds", "Seeds 0..100", "10"] {
             assert!(text.contains(words), "{words}");
-        }
-        let image = std::fs::read(&png).unwrap();
-        assert!(image.starts_with(b"\x89PNG") && image.len() > 20_000, "{} bytes", image.len());
-        if std::env::var_os("FENCEPOST_KEEP").is_none() {
-            std::fs::remove_dir_all(&folder).unwrap();
         }
     }
 

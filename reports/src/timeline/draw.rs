@@ -142,6 +142,7 @@ impl Drawing<'_> {
                 let tone = if row.text.starts_with("fault") { Tone::Warn } else { Tone::Plain };
                 (row.in_effect.map_or(String::new(), |_| "┃".to_owned()), tone)
             }
+            Mark::Misread => (row.in_effect.map_or(String::new(), |_| "┃".to_owned()), Tone::Bad),
             Mark::Accepted(node) => (format!("✓ {}", name(node)), Tone::Plain),
             Mark::Refused(node) => (format!("✗ {}", name(node)), Tone::Good),
             Mark::Stale(node) => (format!("! {}", name(node)), Tone::Bad),
@@ -151,7 +152,7 @@ impl Drawing<'_> {
 
 fn store_tone(mark: Mark) -> Tone {
     match mark {
-        Mark::Quiet => Tone::Dim,
+        Mark::Quiet | Mark::Misread => Tone::Dim,
         Mark::Accepted(_) => Tone::Good,
         Mark::Refused(_) => Tone::Warn,
         Mark::Stale(_) => Tone::Bad,

@@ -131,7 +131,8 @@ fn is_taken(name: &str) -> bool {
 fn load(plan: &Plan) -> Checked {
     range("load.clients", u64::from(plan.load.clients), 1, u64::from(CLIENTS_MAX))?;
     range("load.rate", plan.load.rate, 1, RATE_MAX)?;
-    range("load.tick_ms", plan.load.tick_ms, 1, LONGEST_MS)
+    range("load.tick_ms", plan.load.tick_ms, 1, LONGEST_MS)?;
+    range("load.reads_per_s", plan.load.reads_per_s, 0, RATE_MAX)
 }
 
 fn network(network: &Network) -> Checked {

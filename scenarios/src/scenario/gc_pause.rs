@@ -87,12 +87,17 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
     plan.faults =
         vec![PlannedFault { when: lease_checked, what: Fault::Pause { node: Who::Trigger, for_ms: pause_ms as f64 } }];
-    plan.requires = require([
-        (Fact::Elections, 2),
-        (Fact::LeadersBelieving, 2),
-        (Fact::StaleWriteAttempts, 1),
-        (Fact::ElectedWhilePaused, 1),
-    ]);
+    plan.requires = if protocol.cuts_power() {
+        // The sleeper does not wake up: its power is cut before there is a successor.
+        require([(Fact::Elections, 2), (Fact::LeadersTookEffect, 2), (Fact::Kills, 1)])
+    } else {
+        require([
+            (Fact::Elections, 2),
+            (Fact::LeadersBelieving, 2),
+            (Fact::StaleWriteAttempts, 1),
+            (Fact::ElectedWhilePaused, 1),
+        ])
+    };
     plan
 }
 

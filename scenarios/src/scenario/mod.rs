@@ -11,6 +11,7 @@ pub mod leadership_transfer;
 pub mod membership_churn;
 pub mod partition;
 pub mod quorum_loss;
+pub mod read_lease;
 pub mod ring_break;
 pub mod slow_top_node;
 pub mod split_vote;
@@ -50,6 +51,8 @@ pub enum Needs {
     Membership,
     /// A device that cuts the power of nodes.
     PowerDevice,
+    /// A belief that ends by the leader's own clock.
+    Lease,
 }
 
 impl Needs {
@@ -66,6 +69,7 @@ impl Needs {
             Needs::Transfer => protocol.transfers,
             Needs::Membership => protocol.changes_members,
             Needs::PowerDevice => protocol.service.process() == Some(POWER),
+            Needs::Lease => protocol.read_lease.is_some(),
         }
     }
 
@@ -78,6 +82,7 @@ impl Needs {
             Needs::ElectionTimeout => 3,
             // One leaves, the leader leaves, and somebody has to be left.
             Needs::Membership => 3,
+            Needs::Lease => 2,
         }
     }
 
@@ -93,6 +98,7 @@ impl Needs {
             Needs::Transfer => "a leader that can hand over to a named successor",
             Needs::Membership => "candidates that can join and leave",
             Needs::PowerDevice => "a device that cuts power",
+            Needs::Lease => "a belief that ends by the leader's own clock",
         }
     }
 }
@@ -117,7 +123,7 @@ pub struct Scenario {
 }
 
 /// Every scenario there is, in the order in which reports show them.
-pub const ALL: [&Scenario; 15] = [
+pub const ALL: [&Scenario; 16] = [
     &steady::SCENARIO,
     &clean_kill::SCENARIO,
     &gc_pause::SCENARIO,
@@ -133,6 +139,7 @@ pub const ALL: [&Scenario; 15] = [
     &membership_churn::SCENARIO,
     &stonith_race::SCENARIO,
     &detector_comparison::SCENARIO,
+    &read_lease::SCENARIO,
 ];
 
 /// The scenario of that name.
@@ -157,9 +164,18 @@ pub fn pairs(
     all.filter(|(scenario, protocol)| scenario.needs.met_by(protocol) && !few(scenario)).collect()
 }
 
-/// What a protocol promises in a scenario.
-pub fn promise(scenario: &Scenario, protocol: &Protocol, fencing: bool) -> Promise {
-    (protocol.promise)(scenario.hazard, fencing)
+/// What a protocol promises in a scenario with these parameters. Reads from memory are as good as the clocks: what is
+/// promised of them ends where the clocks drift further apart than the lease allows.
+pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Promise {
+    let promise = (protocol.promise)(scenario.hazard, params.fencing);
+    let from_memory = scenario.hazard == Hazard::ClockDrift && params.read_lease != Some(false);
+    let timings = params.timings(protocol).resolved();
+    match crate::read_lease::bound(protocol, &timings, &params.net.network()) {
+        Some(bound) if from_memory && promise == Promise::Holds && !bound.holds_at(params.clock_drift_ppm) => {
+            Promise::May
+        }
+        _ => promise,
+    }
 }
 
 impl Scenario {

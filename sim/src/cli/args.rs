@@ -8,6 +8,7 @@ use crate::terminal::{
 };
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use protocols::election::Protocol;
+use scenarios::params::{PROFILES, Profile};
 use std::{ops::Range, path::PathBuf};
 
 /// Can two leaders ever take effect, and for how long does nobody lead? Fencepost runs real election and fencing code in
@@ -96,6 +97,9 @@ pub enum Command {
         #[command(flatten)]
         shared: SharedArgs,
     },
+    /// The smallest clock drift at which some seed violates safety
+    #[command(after_help = "Example:  fencepost bisect read-lease --protocol redis-fenced --seeds 0..50")]
+    Bisect(BisectArgs),
     /// Draw the plots as SVG and PNG
     Plot {
         /// Which plot
@@ -119,15 +123,73 @@ pub enum Plot {
         /// Seeds A..B per point, B excluded
         #[arg(long, value_parser = parse::seeds, default_value = "0..200", value_name = "A..B")]
         seeds: Range<u64>,
-        /// Where the pictures and the figures go
-        #[arg(long, default_value = "target/fencepost/plots")]
-        out: PathBuf,
-        /// Runs at a time; as many as there are cores when it is left out
-        #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
-        jobs: Option<u16>,
         #[command(flatten)]
-        show: ShowArgs,
+        shared: PlotArgs,
     },
+    /// How long elections take: the share of runs that had elected within a time after the leader was killed
+    #[command(after_help = "Example:  fencepost plot election-cdf --protocol raft --nodes 5 \\\n            \
+        --election-timeout 150..155ms --election-timeout 150..300ms")]
+    ElectionCdf(ElectionCdfArgs),
+    /// Messages of one election by kind, against the number of candidates
+    #[command(after_help = "Example:  fencepost plot message-counts --protocol raft --nodes 3,5,7,9")]
+    MessageCounts(MessageCountsArgs),
+}
+
+/// What all plots share.
+#[derive(ClapArgs, Debug)]
+pub struct PlotArgs {
+    /// Where the pictures and the figures go
+    #[arg(long, default_value = "target/fencepost/plots")]
+    pub out: PathBuf,
+    /// Runs at a time; as many as there are cores when it is left out
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+/// Elections of several protocols, or with several election timeouts.
+#[derive(ClapArgs, Debug)]
+pub struct ElectionCdfArgs {
+    /// Protocols, with commas, or `all`
+    #[arg(long, default_value = "all", value_name = "P,…")]
+    pub protocol: String,
+    /// Runs per curve: seeds 0 to N - 1
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000), value_name = "N")]
+    pub runs: u64,
+    /// Candidates
+    #[arg(long, value_parser = clap::value_parser!(u16), default_value_t = 3, value_name = "N")]
+    pub nodes: u16,
+    /// The network: lan, ideal, wan or lossy
+    #[arg(long, value_parser = parse::network, default_value = PROFILES[0].name, value_name = "PROFILE")]
+    pub net: &'static Profile,
+    /// Where election timeouts are drawn from, as 150..300ms; a curve for each when given several times
+    #[arg(long, value_parser = parse::duration_range_ms, value_name = "A..B", allow_hyphen_values = true)]
+    pub election_timeout: Vec<(u64, u64)>,
+    /// Time to live of the lease; 3 s when it is left out, or the shortest election timeout of a protocol that has one
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    pub lease_ttl: Option<u64>,
+    #[command(flatten)]
+    pub shared: PlotArgs,
+}
+
+/// Elections among several numbers of candidates.
+#[derive(ClapArgs, Debug)]
+pub struct MessageCountsArgs {
+    /// Protocols whose candidates elect among themselves, with commas, or `all` of those
+    #[arg(long, default_value = "all", value_name = "P,…")]
+    pub protocol: String,
+    /// Candidates, with commas
+    #[arg(long, default_value = "3,4,5,6,7,8,9", value_delimiter = ',', value_name = "N,…")]
+    pub nodes: Vec<u16>,
+    /// Elections per bar: seeds 0 to N - 1
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=1_000_000), value_name = "N")]
+    pub runs: u64,
+    /// The network: lan, ideal, wan or lossy
+    #[arg(long, value_parser = parse::network, default_value = PROFILES[0].name, value_name = "PROFILE")]
+    pub net: &'static Profile,
+    #[command(flatten)]
+    pub shared: PlotArgs,
 }
 
 /// What `list` lists.
@@ -158,6 +220,26 @@ pub struct ScenarioArgs {
     pub seed: Option<u64>,
     #[command(flatten)]
     pub shared: SharedArgs,
+}
+
+/// One scenario, one protocol, many seeds and drifts.
+#[derive(ClapArgs, Debug)]
+pub struct BisectArgs {
+    /// The scenario; see `fencepost list scenarios`
+    pub name: String,
+    /// The election protocol
+    #[arg(long, value_parser = parse::protocol, default_value = "etcd-election", value_name = "P")]
+    pub protocol: &'static Protocol,
+    /// Seeds A..B that are run at every drift, B excluded
+    #[arg(long, value_parser = parse::seeds, default_value = "0..20", value_name = "A..B")]
+    pub seeds: Range<u64>,
+    /// Runs at a time; as many as there are cores when it is left out
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    #[command(flatten)]
+    pub plan: PlanOptions,
+    #[command(flatten)]
+    pub show: ShowArgs,
 }
 
 /// What `scenario`, `plan`, `sweep` and `determinism` share.

@@ -1,6 +1,7 @@
 //! The `fencepost` command: one file per command that does more than call another crate.
 
 pub mod args;
+mod bisect;
 mod junit;
 mod list;
 mod one_run;
@@ -55,11 +56,12 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
             let kept = sweep::run(&work, (&shared.output.show).into(), &out)?;
             Ok(u8::from(!kept))
         }
-        Command::Plot { plot: Plot::TtlSweep { ttl, protocol, seeds, out, jobs, show } } => {
-            let protocols = parse::protocols(&protocol).map_err(Stop::usage)?;
-            plot::ttl_sweep(&ttl, &protocols, seeds, &out, jobs_or_cores(jobs), (&show).into())?;
-            Ok(0)
+        Command::Bisect(args) => bisect::run(&args),
+        Command::Plot { plot: Plot::TtlSweep { ttl, protocol, seeds, shared } } => {
+            plot::ttl_sweep(&ttl, &protocol, seeds, &shared)
         }
+        Command::Plot { plot: Plot::ElectionCdf(args) } => plot::election_cdf(&args),
+        Command::Plot { plot: Plot::MessageCounts(args) } => plot::message_counts(&args),
     }
 }
 

@@ -23,7 +23,7 @@ impl State {
         match service {
             Service::Redis => State::Redis(Arc::default()),
             Service::Etcd => State::Etcd(Arc::default()),
-            Service::Peers | Service::Raft => State::Nothing,
+            Service::Peers | Service::Power | Service::Raft => State::Nothing,
         }
     }
 

@@ -37,9 +37,9 @@ pub struct PlanOptions {
     /// Wall clocks are up to so far off, either way
     #[arg(long, value_parser = parse::duration_ms, default_value = "200ms", value_name = "D", allow_hyphen_values = true)]
     clock_skew: u64,
-    /// Clocks run up to so many parts per million fast or slow
-    #[arg(long, default_value_t = 100, value_name = "PPM")]
-    clock_drift: u64,
+    /// Clocks run up to so many parts per million fast or slow; 100 when it is left out
+    #[arg(long, value_name = "PPM")]
+    clock_drift: Option<u64>,
     /// Requests a second to the sequencer
     #[arg(long, default_value_t = 1_000, value_name = "N")]
     rate: u64,
@@ -49,6 +49,13 @@ pub struct PlanOptions {
     /// Does the store check tokens?
     #[arg(long, action = clap::ArgAction::Set, value_parser = parse::on_off, default_value = "on", value_name = "on|off")]
     fencing: bool,
+    /// Does the leader answer reads from memory while its lease lasts, or ask the store? Off when it is left out, but in
+    /// the scenario that is about it
+    #[arg(long, value_parser = parse::on_off, num_args = 0..=1, default_missing_value = "on", value_name = "on|off")]
+    read_lease: Option<bool>,
+    /// Reads of the last number a second; none when it is left out, or 1000 with --read-lease on
+    #[arg(long, value_name = "N")]
+    reads: Option<u64>,
     /// The network: lan, ideal, wan or lossy
     #[arg(long, value_parser = parse::network, default_value = PROFILES[0].name, value_name = "PROFILE")]
     net: &'static Profile,
@@ -66,6 +73,11 @@ pub struct ShowArgs {
 }
 
 impl PlanOptions {
+    /// The clock drift, if it was given.
+    pub fn clock_drift(&self) -> Option<u64> {
+        self.clock_drift
+    }
+
     /// The parameters that scenarios take.
     ///
     /// # Errors
@@ -82,10 +94,12 @@ impl PlanOptions {
             renew_interval_ms: self.renew_interval,
             request_timeout_ms: self.request_timeout,
             clock_skew_ms: self.clock_skew,
-            clock_drift_ppm: self.clock_drift,
+            clock_drift_ppm: self.clock_drift.unwrap_or(Params::default().clock_drift_ppm),
             rate: self.rate,
             pause_ms: self.pause,
             fencing: self.fencing,
+            read_lease: self.read_lease,
+            reads_per_s: self.reads,
             net: self.net,
             ..Params::default()
         })

@@ -4,6 +4,7 @@ use protocols::election::Protocol;
 use scenarios::{
     fault::{PlannedFault, Trigger, Who},
     plan::Plan,
+    read_lease,
 };
 
 /// The plan's parameters, for the head of a report; `time` says what kind of time its duration is.
@@ -35,6 +36,14 @@ pub fn parameters(plan: &Plan, time: &str) -> Vec<(String, String)> {
         ),
         pair("duration", format!("{} s{time}", plan.duration_ms as f64 / 1e3)),
     ];
+    if plan.load.reads_per_s > 0 {
+        let how = if plan.read_lease { "answered from the leader's memory" } else { "answered through the store" };
+        rows.push(pair("reads", format!("{} a second, {how}", plan.load.reads_per_s)));
+    }
+    if plan.read_lease {
+        let words = read_lease::of_plan(plan).map(|bound| bound.words());
+        rows.push(pair("read lease", words.unwrap_or_else(|| "ends by no clock: nothing bounds it".to_owned())));
+    }
     for fault in &plan.faults {
         rows.push(pair("fault", describe(fault)));
     }

@@ -271,9 +271,12 @@ impl Line<'_> {
                 verdict: self.verdict()?,
                 version: self.version.unwrap_or(UNKNOWN_VERSION),
             },
-            "invoke" => Kind::Invoke { request: nodes.request(self.text("request", &self.request)?)? },
-            "reply" => {
-                Kind::Reply { request: nodes.request(self.text("request", &self.request)?)?, outcome: self.outcome()? }
+            "invoke" => Kind::Invoke { request: self.request(nodes)? },
+            "reply" => Kind::Reply { request: self.request(nodes)?, outcome: self.outcome()? },
+            "read-invoke" => Kind::ReadInvoke { request: self.request(nodes)? },
+            "read-reply" => {
+                let (node, request) = (self.node(nodes)?, self.request(nodes)?);
+                Kind::ReadReply { request, node, outcome: self.outcome()? }
             }
             "fault" => Kind::Fault(Box::new(FaultEvent {
                 index: self.need("index", self.index)?,
@@ -299,6 +302,10 @@ impl Line<'_> {
 
     fn node(&self, nodes: &mut Nodes) -> Result<NodeId, String> {
         nodes.id(self.text("node", &self.node)?)
+    }
+
+    fn request(&self, nodes: &mut Nodes) -> Result<RequestId, String> {
+        nodes.request(self.text("request", &self.request)?)
     }
 
     fn incarnation(&self, nodes: &mut Nodes) -> Result<Incarnation, String> {

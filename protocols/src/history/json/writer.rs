@@ -150,11 +150,16 @@ fn write_event(line: &mut String, event: &Event, names: &dyn Naming) -> std::fmt
         Kind::Reply { request, outcome } => {
             write!(line, "reply\"")?;
             write_request(line, request, names)?;
-            match outcome {
-                Outcome::Ok { epoch, seq } => write!(line, ",\"outcome\":\"ok\",\"epoch\":{epoch},\"seq\":{seq}")?,
-                Outcome::Rejected => write!(line, ",\"outcome\":\"rejected\"")?,
-                Outcome::Unknown => write!(line, ",\"outcome\":\"unknown\"")?,
-            }
+            write_outcome(line, outcome)?;
+        }
+        Kind::ReadInvoke { request } => {
+            write!(line, "read-invoke\"")?;
+            write_request(line, request, names)?;
+        }
+        Kind::ReadReply { request, node, outcome } => {
+            write!(line, "read-reply\",\"node\":\"{}\"", Name(names, *node))?;
+            write_request(line, request, names)?;
+            write_outcome(line, outcome)?;
         }
         Kind::Fault(fault) => write_fault(line, fault, names)?,
         Kind::Node { node, state } => {
@@ -206,6 +211,14 @@ fn write_protected(
 
 fn write_request(line: &mut String, request: &RequestId, names: &dyn Naming) -> std::fmt::Result {
     write!(line, ",\"request\":\"{}:{}\"", Name(names, request.client), request.number)
+}
+
+fn write_outcome(line: &mut String, outcome: &Outcome) -> std::fmt::Result {
+    match outcome {
+        Outcome::Ok { epoch, seq } => write!(line, ",\"outcome\":\"ok\",\"epoch\":{epoch},\"seq\":{seq}"),
+        Outcome::Rejected => write!(line, ",\"outcome\":\"rejected\""),
+        Outcome::Unknown => write!(line, ",\"outcome\":\"unknown\""),
+    }
 }
 
 fn write_fault(line: &mut String, fault: &FaultEvent, names: &dyn Naming) -> std::fmt::Result {

@@ -110,7 +110,7 @@ pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send +
 
     let names = directory.fleet()[..addresses.len()].to_vec();
     let elector = (protocol.elector)(Setup { node, names, timings, nonce: env.random(), stored: None });
-    let core = Node::new(Place { node, store, starts, tick }, elector);
+    let core = Node::new(Place { node, store, starts, tick, read_lease: false }, elector);
     let core = Watched::new(core, standing_sender, requests_sender, desk.clone(), metrics.clone());
 
     let from_store = inputs.clone();

@@ -196,5 +196,8 @@ pub(super) fn possible(fault: &Fault) -> Result<(), String> {
 }
 
 pub(super) fn playable(plan: &Plan) -> Result<(), String> {
+    if plan.load.reads_per_s > 0 {
+        return Err("reads are for the simulation; clients of real processes only ask for numbers".to_owned());
+    }
     plan.faults.iter().try_for_each(|fault| possible(&fault.what))
 }

@@ -1,0 +1,76 @@
+//! `ring-chang-roberts`: a candidate's id goes around the ring until it meets a higher one; the one that comes home leads.
+//!
+//! **Where it comes from.** Chang and Roberts, "An Improved Algorithm for Decentralized Extrema-Finding in Circular
+//! Configurations of Processes" (CACM 22(5), 1979), with participants and the announcement as in Coulouris et al.,
+//! "Distributed Systems" (5th edition, 15.3). A node passes a higher id on and is a participant from then on. A lower one is
+//! swallowed by a participant, and replaced with its own id by a node that is none yet. Whose id comes home has won, and says
+//! so in a second lap. For comparison: tlaplus/Examples, `specifications/chang_roberts/ChangRoberts.tla`; DistAlgo/distalgo,
+//! `benchmarks/crleader/orig.da`. What surrounds it is in `ring.rs`.
+//!
+//! **What it costs.** With all standing, 2n-1 messages when the ids rise along the ring (as they do here), n(n+1)/2 when they
+//! fall, and n(1 + 1/2 + … + 1/n) on average over all orders; and n for the announcement. The links are to be first in first
+//! out for `ring-lelann` only, this algorithm does not need it.
+//!
+//! **What it assumes about time.** That a heartbeat lap comes by within the ttl, always. A belief has no end of its own.
+//!
+//! **What breaks it.** A ring that does not hold: a cut makes two rings, each elects. A pause of the leader: the others skip
+//! it, and it wakes as a second one. There is no quorum, no lease and no token.
+//!
+//! **What shows it.** `ring-break`, `isolate-leader`, `gc-pause`; the price of it, message for message, in
+//! `protocols/tests/election_messages.rs`.
+
+use super::{
+    Preference, Protocol, Setup,
+    ring::{self, Member, Rules, Verdict},
+};
+use crate::{
+    client::Service,
+    elector::Elector,
+    types::{NodeId, SECOND},
+};
+
+/// The protocol as the registry knows it.
+pub const PROTOCOL: Protocol = Protocol {
+    name: "ring-chang-roberts",
+    about: "Chang and Roberts 1979: on a ring, a higher id swallows a lower, one comes home; no quorum, no token",
+    service: Service::Peers,
+    tokened: false,
+    default_lease_ttl: 3 * SECOND,
+    election_timeout: None,
+    granted_ttl: |ttl| ttl,
+    renew_interval: |ttl| ttl / 3,
+    takeover_max: ring::takeover_max,
+    preference: Preference::Highest,
+    transfers: false,
+    changes_members: false,
+    read_lease: None,
+    elector: |setup| {
+        let order = ring::ascending(&setup);
+        elector(setup, &order)
+    },
+    promise: ring::promise,
+};
+
+/// A candidate on the ring that passes all of them in `order`, which the registry's has in the order of their ids.
+pub fn elector(setup: Setup, order: &[NodeId]) -> Box<dyn Elector> {
+    Box::new(Member::new(setup, order, ChangRoberts))
+}
+
+struct ChangRoberts;
+
+impl Rules for ChangRoberts {
+    fn begin(&mut self, _: NodeId) {}
+
+    fn candidate(&mut self, own: NodeId, other: NodeId, takes_part: bool) -> Verdict {
+        let is_higher = other > own;
+        Verdict { stand: !is_higher && !takes_part, pass: is_higher }
+    }
+
+    fn winner(&self, own: NodeId) -> NodeId {
+        own
+    }
+
+    fn announces(&self) -> bool {
+        true
+    }
+}

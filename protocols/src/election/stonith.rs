@@ -1,0 +1,439 @@
+//! `stonith`: whoever is to take over has the silent ones' power cut first, and waits until that is acknowledged.
+//!
+//! A wrapper around another elector (here `lowest-id`), whose word alone is worth nothing: that somebody is silent does not
+//! mean that he has stopped. The wrapper adds corosync's membership and quorum, and Pacemaker's fencing.
+//! ```text
+//!  a peer is silent ──► quorum? ──no──► neither fence nor lead: wait
+//!                          │ yes          (a leader's belief ends a ttl after it last heard a majority)
+//!                          ▼
+//!           wait 0 … 1 s, and 2 s more when it runs what is to be taken over
+//!                          │ still silent
+//!                          ▼
+//!  ┌─────────────► ask the fencing device
+//!  │ no answer             │ answered: its power is off
+//!  └───────────────────────┤
+//!                          ▼
+//!     every other candidate off, or alive and "I do not lead" ──► 200 ms for its last packets ──► lead
+//! ```
+//! **Where it comes from.** ClusterLabs/pacemaker: `lib/pengine/utils.c: pe_can_fence` (no fencing without quorum),
+//! `lib/pengine/unpack.c` (whoever is lost or was never seen is fenced, `startup-fencing`; `no-quorum-policy=stop`),
+//! `daemons/fenced/fenced_commands.c: schedule_stonith_command` (delays; random up to `pcmk_delay_max`, and
+//! `pcmk_delay_base`, here for who runs the resource, as `priority-fencing-delay`). corosync/corosync: `exec/votequorum.c`
+//! (`two_node`: a quorum of one, and therefore `wait_for_all`: who starts is not quorate before it has seen the other), and
+//! `token` (3 s, the ttl here), sent again after a 4.2th of it. An operation that times out (`stonith-timeout`) is asked for
+//! again without end: a takeover without an acknowledgement is what must never be. A live leader is not shot but asked to
+//! stop, as Pacemaker stops a resource before it starts it elsewhere: see [`Message::Claim`].
+//!
+//! **What it assumes about time.** For safety only that no packet travels longer than [`SETTLE`]: a write may be on its way
+//! while its sender's power is cut, and without a token nothing else keeps it from a successor's reign. Timeouts decide who
+//! is shot, never who leads. No two lead: each needs the other's word that it does not, or its power cut, after its claim.
+//!
+//! **What breaks it.** A packet that is slower than [`SETTLE`], and a device that lies. A device that cannot be reached
+//! leaves everybody dark. Two that each have quorum (two nodes, or a cut that a third sees around) and ask the device within
+//! its [`crate::fence::power::ACTION_DELAY`] are both off until they have rebooted: GitHub, 2012-12-22, where a network froze
+//! for 90 s and fileserver pairs shot each other. The delay for the leader's sake is longer than the others' sum, so that it
+//! prevents that where one of them leads; more than two nodes and quorum prevent it in every clean cut.
+//!
+//! **What shows it.** `stonith-race`, `gc-pause`, `isolate-leader`, `asymmetric-partition`.
+
+use super::{Hazard, Preference, Promise, Protocol, Setup, lowest_id};
+use crate::{
+    client::Service,
+    clock::Now,
+    core::TimerId,
+    elector::{Deposed, Elector, Input, Output},
+    fence::power,
+    peer::Peer,
+    point::Point,
+    types::{Leadership, MILLISECOND, NodeId, SECOND},
+};
+use rand_chacha::ChaCha8Rng;
+use rand_core::{RngCore, SeedableRng};
+
+/// The protocol as the registry knows it.
+pub const PROTOCOL: Protocol = Protocol {
+    name: "stonith",
+    about: "Pacemaker's fencing around lowest-id: takes over once the silent ones' power is off, and that acknowledged",
+    service: Service::Power,
+    tokened: false,
+    default_lease_ttl: 3 * SECOND,
+    election_timeout: None,
+    granted_ttl: |ttl| ttl,
+    renew_interval: |ttl| ttl * 10 / 42,
+    takeover_max: |timings| 2 * timings.renew_interval + DELAY_BASE + DELAY_RANDOM + power::ACTION_DELAY + SETTLE,
+    preference: Preference::Lowest,
+    transfers: false,
+    changes_members: false,
+    read_lease: None,
+    elector: |setup| {
+        let inner = (lowest_id::PROTOCOL.elector)(setup.clone());
+        Box::new(Stonith::new(setup, inner))
+    },
+    promise: |hazard, _| match hazard {
+        // Packets may be slower than is assumed.
+        Hazard::Any => Promise::May,
+        _ => Promise::Holds,
+    },
+};
+
+/// How much longer to wait before shooting who runs what is to be taken over, nanoseconds. Longer than the others' wait,
+/// the device's delay and a heartbeat together, so that of two the leader shoots first.
+pub const DELAY_BASE: u64 = 2 * SECOND;
+/// Every shot waits for a random part of so many nanoseconds.
+pub const DELAY_RANDOM: u64 = SECOND;
+/// The longest that a packet travels, nanoseconds: assumed. Several times the slowest network profile's.
+pub const SETTLE: u64 = 200 * MILLISECOND;
+
+/// What candidates say, besides what the inner elector's say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Message {
+    /// I run.
+    Alive,
+    /// I am to lead; do you? Sent again until it is granted, or the sender does not want to any more.
+    Claim {
+        /// Names the claim; never used twice.
+        round: u64,
+    },
+    /// I neither lead nor go on with a claim of my own.
+    Grant {
+        /// Which claim this answers.
+        round: u64,
+        /// Nothing that this process ever sent as leader, or its predecessor did, can still be on its way.
+        quiet: bool,
+    },
+}
+
+impl Message {
+    /// What kind of message it is, for message counts.
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Message::Alive => "alive",
+            Message::Claim { .. } => "claim",
+            Message::Grant { .. } => "grant",
+        }
+    }
+}
+
+/// Timers from here on are the wrapper's, those below the inner elector's.
+const HEARTBEAT: TimerId = 8;
+/// Something else is due.
+const WAKE: TimerId = 9;
+
+/// What a candidate is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Role {
+    /// Its elector does not want to lead.
+    Follows,
+    /// Its elector does, but not everybody else is known to have stopped.
+    Claims { round: u64, ask_at: u64, settled_at: u64 },
+    /// It leads. The belief ends when no majority has been heard for a ttl.
+    Leads { valid_until: u64 },
+}
+
+/// Another candidate, as this one sees it.
+struct Other {
+    node: NodeId,
+    /// When it was last heard.
+    heard: Option<u64>,
+    /// Known not to lead, for the claim that is under way.
+    cleared: bool,
+    /// When the device said that its power was off; until it is heard again.
+    off: Option<u64>,
+    shot: Option<Shot>,
+}
+
+/// A power-off that is wanted.
+#[derive(Clone, Copy)]
+struct Shot {
+    request: u64,
+    /// When to ask the device, first or again.
+    ask_at: u64,
+    asked: bool,
+}
+
+struct Stonith {
+    setup: Setup,
+    inner: Box<dyn Elector>,
+    role: Role,
+    others: Vec<Other>,
+    /// This process has heard all others, each at some time (`wait_for_all`).
+    seen_all: bool,
+    started: u64,
+    /// When this process stopped leading, or when it started.
+    stopped: u64,
+    /// Who leads, as the inner elector sees it.
+    leader: Option<NodeId>,
+    random: ChaCha8Rng,
+    wake_at: Option<u64>,
+    scratch: Vec<Output>,
+}
+
+impl Stonith {
+    fn new(setup: Setup, inner: Box<dyn Elector>) -> Self {
+        let other = |node| Other { node, heard: None, cleared: false, off: None, shot: None };
+        let others = setup.others().map(other).collect();
+        let random = ChaCha8Rng::seed_from_u64(setup.nonce);
+        let (role, leader, scratch) = (Role::Follows, None, Vec::new());
+        let seen_all = setup.names.len() == 1;
+        Stonith { setup, inner, role, others, seen_all, started: 0, stopped: 0, leader, random, wake_at: None, scratch }
+    }
+
+    fn ttl(&self) -> u64 {
+        self.setup.timings.lease_ttl
+    }
+
+    fn leads(&self) -> bool {
+        matches!(self.role, Role::Leads { .. })
+    }
+
+    /// Until when there is a quorum if nobody is heard any more, nanoseconds of the node's clock.
+    fn quorum_until(&self) -> u64 {
+        if self.others.len() < 2 {
+            // corosync's `two_node`: one is enough, once it has seen the other.
+            return if self.seen_all { u64::MAX } else { 0 };
+        }
+        let mut heard: Vec<u64> = self.others.iter().filter_map(|other| other.heard).collect();
+        heard.sort_unstable_by(|a, b| b.cmp(a));
+        // This node itself is one of the majority.
+        heard.get(self.setup.majority() - 2).map_or(0, |at| at + self.ttl())
+    }
+
+    fn quorate(&self, now: Now) -> bool {
+        now.mono < self.quorum_until()
+    }
+
+    /// When a peer that is not heard any more counts as lost.
+    fn lost_at(&self, other: &Other) -> u64 {
+        other.heard.unwrap_or(self.started) + self.ttl()
+    }
+
+    fn heard(&mut self, now: Now, from: NodeId) {
+        let Some(other) = self.others.iter_mut().find(|other| other.node == from) else { return };
+        // What it had sent before its power was cut.
+        if other.off.is_some_and(|off| now.mono < off + SETTLE) {
+            return;
+        }
+        other.heard = Some(now.mono);
+        other.off = None;
+        other.shot = other.shot.filter(|shot| shot.asked);
+        self.seen_all |= self.others.iter().all(|other| other.heard.is_some());
+    }
+
+    /// One step of the inner elector. What it says goes out only with a quorum: alone, nobody is in its cluster.
+    fn inner(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        self.inner.step(now, input, &mut scratch);
+        for output in scratch.drain(..) {
+            match output {
+                Output::Send { .. } if !self.quorate(now) => {}
+                Output::Point(Point::BeforeRenew | Point::Renewed) if !self.leads() => {}
+                Output::Elected(_) => self.claim(now),
+                Output::Renewed(_) => {}
+                Output::Deposed(reason) => {
+                    self.stop(now, reason, out);
+                    self.role = Role::Follows;
+                }
+                Output::Observed(leader) => {
+                    self.leader = leader.or(self.leader);
+                    out.push(output);
+                }
+                output => out.push(output),
+            }
+        }
+        self.scratch = scratch;
+    }
+
+    fn stop(&mut self, now: Now, reason: Deposed, out: &mut Vec<Output>) {
+        if self.leads() {
+            self.stopped = now.mono;
+            out.push(Output::Deposed(reason));
+        }
+    }
+
+    /// Begins a claim. What was granted or acknowledged for an older one counts no more: this node may have granted
+    /// another's in between.
+    fn claim(&mut self, now: Now) {
+        for other in &mut self.others {
+            other.cleared = false;
+            other.shot = None;
+        }
+        self.role = Role::Claims { round: self.random.next_u64(), ask_at: now.mono, settled_at: now.mono };
+    }
+
+    fn claimed(&mut self, now: Now, by: NodeId, round: u64, out: &mut Vec<Output>) {
+        match self.role {
+            // Only its own elector makes a leader step back.
+            Role::Leads { .. } => return,
+            // Of two claims, the better candidate's.
+            Role::Claims { .. } if self.setup.node < by => return,
+            Role::Claims { .. } => {
+                self.claim(now);
+                let later = now.mono + self.setup.timings.request_timeout;
+                if let Role::Claims { ask_at, .. } = &mut self.role {
+                    *ask_at = later;
+                }
+            }
+            Role::Follows => {}
+        }
+        let quiet = now.mono >= self.stopped + SETTLE;
+        out.push(Output::Send { to: by, message: Peer::Stonith(Message::Grant { round, quiet }) });
+    }
+
+    /// Somebody is known not to lead.
+    fn clear(&mut self, now: Now, node: NodeId, quiet: bool) {
+        let Role::Claims { settled_at, .. } = &mut self.role else { return };
+        let Some(other) = self.others.iter_mut().find(|other| other.node == node && !other.cleared) else { return };
+        other.cleared = true;
+        if !quiet {
+            *settled_at = now.mono + SETTLE;
+        }
+    }
+
+    fn fenced(&mut self, now: Now, target: NodeId, request: u64) {
+        let Some(other) = self.others.iter_mut().find(|other| other.node == target) else { return };
+        // Of an older claim.
+        if other.shot.is_none_or(|shot| shot.request != request) {
+            return;
+        }
+        other.shot = None;
+        other.off = Some(now.mono);
+        other.heard = None;
+        self.clear(now, target, false);
+    }
+
+    /// Takes aim at everybody who is lost, and asks the device when it is time to. `heard` is `None` of one that is off, or
+    /// was never there: it is lost too, unless this node has its acknowledgement.
+    fn shoot(&mut self, now: Now, out: &mut Vec<Output>) {
+        let (device, retry) = (NodeId(self.setup.names.len() as u16), self.setup.timings.request_timeout);
+        let (quorate, leads) = (self.quorate(now), self.leads());
+        for index in 0..self.others.len() {
+            let lost = now.mono >= self.lost_at(&self.others[index]);
+            let other = &self.others[index];
+            let wanted = if leads { other.off.is_none() } else { !other.cleared };
+            let asked = other.shot.is_some_and(|shot| shot.asked);
+            if !quorate || !wanted || !(lost || asked) {
+                self.others[index].shot = other.shot.filter(|shot| shot.asked && wanted);
+                continue;
+            }
+            let mut shot = match other.shot {
+                Some(shot) => shot,
+                None => {
+                    let base = if self.leader == Some(other.node) { DELAY_BASE } else { 0 };
+                    let ask_at = now.mono + base + self.random.next_u64() % DELAY_RANDOM;
+                    Shot { request: self.random.next_u64(), ask_at, asked: false }
+                }
+            };
+            if now.mono >= shot.ask_at {
+                (shot.asked, shot.ask_at) = (true, now.mono + retry);
+                let message = power::Message::Fence { target: self.others[index].node, request: shot.request };
+                out.push(Output::Send { to: device, message: Peer::Power(message) });
+            }
+            self.others[index].shot = Some(shot);
+        }
+    }
+
+    /// Goes as far as it can by now.
+    fn advance(&mut self, now: Now, out: &mut Vec<Output>) {
+        if let Role::Leads { valid_until } = self.role {
+            let until = self.quorum_until();
+            if now.mono >= until {
+                // no-quorum-policy=stop. The elector still wants to lead, and will once there is a quorum.
+                self.stop(now, Deposed::Expired, out);
+                self.claim(now);
+            } else if now.mono >= valid_until {
+                self.renew(until, out);
+            }
+        }
+        if self.role != Role::Follows {
+            self.shoot(now, out);
+        }
+        let Role::Claims { round, ask_at, settled_at } = self.role else { return };
+        if !self.quorate(now) {
+            return;
+        }
+        if self.others.iter().all(|other| other.cleared) {
+            if now.mono >= settled_at {
+                let valid_until = self.quorum_until();
+                self.role = Role::Leads { valid_until };
+                self.leader = Some(self.setup.node);
+                out.push(Output::Elected(Leadership { token: 0, valid_until }));
+            }
+        } else if now.mono >= ask_at {
+            let ask_at = now.mono + self.setup.timings.request_timeout;
+            self.role = Role::Claims { round, ask_at, settled_at };
+            for other in self.others.iter().filter(|other| !other.cleared) {
+                out.push(Output::Send { to: other.node, message: Peer::Stonith(Message::Claim { round }) });
+            }
+        }
+    }
+
+    fn renew(&mut self, until: u64, out: &mut Vec<Output>) {
+        if let Role::Leads { valid_until } = &mut self.role
+            && *valid_until != until
+        {
+            *valid_until = until;
+            out.push(Output::Renewed(Leadership { token: 0, valid_until: until }));
+        }
+    }
+
+    fn heartbeat(&mut self, now: Now, out: &mut Vec<Output>) {
+        for to in self.setup.others() {
+            out.push(Output::Send { to, message: Peer::Stonith(Message::Alive) });
+        }
+        self.renew(self.quorum_until(), out);
+        out.push(Output::SetTimer { id: HEARTBEAT, at: now.mono + self.setup.timings.renew_interval });
+    }
+
+    /// Sees to it that the next thing that is due is not missed. A timer that comes too early does no harm.
+    fn schedule(&mut self, now: Now, out: &mut Vec<Output>) {
+        let mut due = Vec::new();
+        match self.role {
+            Role::Follows => return,
+            Role::Claims { ask_at, settled_at, .. } => due.extend([ask_at, settled_at]),
+            Role::Leads { valid_until } => due.push(valid_until),
+        }
+        for other in self.others.iter().filter(|other| !other.cleared || self.leads()) {
+            due.push(self.lost_at(other));
+            due.extend(other.shot.map(|shot| shot.ask_at));
+        }
+        let next = due.into_iter().filter(|at| *at > now.mono && *at != u64::MAX).min();
+        if let Some(at) = next.filter(|at| self.wake_at.is_none_or(|set| *at < set)) {
+            self.wake_at = Some(at);
+            out.push(Output::SetTimer { id: WAKE, at });
+        }
+    }
+}
+
+impl Elector for Stonith {
+    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        if let Input::Peer { from, .. } = &input {
+            self.heard(now, *from);
+        }
+        match input {
+            Input::Start => {
+                (self.started, self.stopped) = (now.mono, now.mono);
+                self.heartbeat(now, out);
+                self.inner(now, Input::Start, out);
+            }
+            Input::Timer(HEARTBEAT) => self.heartbeat(now, out),
+            Input::Timer(WAKE) => self.wake_at = None,
+            Input::Peer { from, message: Peer::Stonith(message) } => match message {
+                Message::Alive => {}
+                Message::Claim { round } => self.claimed(now, from, round, out),
+                Message::Grant { round, quiet } => {
+                    if matches!(self.role, Role::Claims { round: own, .. } if own == round) {
+                        self.clear(now, from, quiet);
+                    }
+                }
+            },
+            Input::Peer { message: Peer::Power(power::Message::Fenced { target, request, ok: true }), .. } => {
+                self.fenced(now, target, request);
+            }
+            // Refused: the device is asked again all the same, and nobody leads meanwhile.
+            Input::Peer { message: Peer::Power(_), .. } => {}
+            input => self.inner(now, input, out),
+        }
+        self.advance(now, out);
+        self.schedule(now, out);
+    }
+}

@@ -1,0 +1,245 @@
+//! `swim`: a failure detector that does without everybody watching everybody, and the lowest id that it holds alive leads.
+//!
+//! **Where it comes from.** Das, Gupta, Motivala, "SWIM: Scalable Weakly-consistent Infection-style Process Group Membership
+//! Protocol" (DSN 2002), with Lifeguard's suspicion, as in hashicorp/memberlist (`state.go`, `suspicion.go`, `awareness.go`,
+//! `config.go: DefaultLANConfig`): a probe per second and member, of one member at a time in a random order; after 500 ms
+//! without an answer three others are asked to try; then the member is suspect, and has 4 s and more to contradict by a higher
+//! incarnation number. News travels on the probes, and every 200 ms to three others. The detector knows nothing of leaders
+//! ([`detector`]); taking the lowest id for one is what people build on such a list, and what its authors warn of.
+//!
+//! **How it scales.** All constants are memberlist's, multiplied by the renewal interval in seconds: `--lease-ttl 3s`, the
+//! default, makes that 1 s. What the ttl is called here is the time after which a silent member can be dead at the earliest:
+//! one failed probe and the shortest suspicion, five intervals.
+//!
+//! **What it assumes about time.** That a member that lives answers one of its probers in time, or hears the accusation and
+//! contradicts in time. A belief has no end of its own.
+//!
+//! **What breaks it.** A pause, a cut: there is no quorum and no token, and each side declares the other dead and leads. It
+//! is a detector, and never a source of tokens. What it does better than plain heartbeats (`lowest-id`): one bad link or a
+//! lost packet makes nobody dead.
+//!
+//! **What shows it.** `detector-comparison`, `isolate-leader`, `gc-pause`.
+
+pub mod detector;
+pub mod gossip;
+pub mod suspicion;
+
+use super::{Hazard, Preference, Promise, Protocol, Setup};
+use crate::{
+    client::Service,
+    clock::Now,
+    core::TimerId,
+    elector::{Deposed, Elector, Input, Output},
+    peer::Peer,
+    point::Point,
+    types::{Leadership, NodeId, SECOND},
+};
+use detector::{Detector, Effect};
+use gossip::Updates;
+
+/// The protocol as the registry knows it.
+pub const PROTOCOL: Protocol = Protocol {
+    name: "swim",
+    about: "SWIM's failure detector as in memberlist, and the lowest id that it holds alive leads; no quorum, no token",
+    service: Service::Peers,
+    tokened: false,
+    default_lease_ttl: 3 * SECOND,
+    election_timeout: None,
+    // A probe and the shortest suspicion.
+    granted_ttl: |ttl| ttl.saturating_mul(5) / 3,
+    renew_interval: |granted| granted / 5,
+    takeover_max: |timings| TAKEOVER_INTERVALS * timings.renew_interval,
+    preference: Preference::Lowest,
+    transfers: false,
+    changes_members: false,
+    read_lease: None,
+    elector: |setup| Box::new(Swim::new(setup)),
+    promise: |hazard, _| match hazard {
+        Hazard::None => Promise::Holds,
+        Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => Promise::Breaks,
+        // Whoever comes back with a better id leads when it has joined, whether the other has heard of it or not.
+        _ => Promise::May,
+    },
+};
+
+/// With so many probe intervals more than five, up to nine members have all accused a dead one: each probes it once in two
+/// rounds, and the suspicion is not at its shortest before two have confirmed.
+const TAKEOVER_INTERVALS: u64 = 12;
+/// Who has just joined does not lead before so many probe intervals: those who do are to hear of it first.
+const JOIN_INTERVALS: u64 = 2;
+/// Who gave leadership up joins again after so many probe intervals.
+const REJOIN_INTERVALS: u64 = 5;
+
+/// A datagram of the detector.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Message {
+    /// What it is about.
+    pub body: Body,
+    /// What is said of members besides.
+    pub updates: Updates,
+}
+
+/// What a datagram is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Body {
+    /// Are you there?
+    Ping {
+        /// Names the probe.
+        number: u32,
+    },
+    /// Ask `target` for me.
+    PingRequest {
+        /// The asker's name for the probe.
+        number: u32,
+        /// Whom.
+        target: NodeId,
+    },
+    /// Yes, or: it is.
+    Ack {
+        /// The probe that this answers.
+        number: u32,
+    },
+    /// I asked in vain.
+    Nack {
+        /// The asker's name for the probe.
+        number: u32,
+    },
+    /// Only updates.
+    Gossip,
+    /// The updates are all that the sender knows, or a part of it.
+    State {
+        /// Tell me the same.
+        answer: bool,
+    },
+}
+
+impl Message {
+    /// What kind of message it is, for message counts.
+    pub const fn kind(self) -> &'static str {
+        match self.body {
+            Body::Ping { .. } => "ping",
+            Body::PingRequest { .. } => "ping-request",
+            Body::Ack { .. } => "ack",
+            Body::Nack { .. } => "nack",
+            Body::Gossip => "gossip",
+            Body::State { .. } => "state",
+        }
+    }
+}
+
+/// The detector has something to do.
+const DETECT: TimerId = 0;
+/// The member has joined long enough ago, or left long enough ago.
+const STAND: TimerId = 1;
+
+struct Swim {
+    setup: Setup,
+    detector: Detector,
+    leads: bool,
+    /// From when on it may lead, nanoseconds; `None` after it has given leadership up.
+    stands_at: Option<u64>,
+    observed: Option<NodeId>,
+    /// For when [`DETECT`] is set.
+    detect_at: Option<u64>,
+    effects: Vec<Effect>,
+}
+
+impl Swim {
+    fn new(setup: Setup) -> Self {
+        let interval = setup.timings.renew_interval;
+        let detector = Detector::new(setup.node, setup.names.len(), interval, setup.nonce);
+        let (stands_at, effects) = (None, Vec::new());
+        Swim { setup, detector, leads: false, stands_at, observed: None, detect_at: None, effects }
+    }
+
+    fn interval(&self) -> u64 {
+        self.setup.timings.renew_interval
+    }
+
+    /// Has the detector do something, and carries out what it wants.
+    fn detect(&mut self, out: &mut Vec<Output>, work: impl FnOnce(&mut Detector, &mut Vec<Effect>)) {
+        work(&mut self.detector, &mut self.effects);
+        for effect in self.effects.drain(..) {
+            match effect {
+                Effect::Send { to, message } => out.push(Output::Send { to, message: Peer::Swim(message) }),
+                Effect::Probing if self.leads => out.push(Output::Point(Point::BeforeRenew)),
+                Effect::Probed if self.leads => out.push(Output::Point(Point::Renewed)),
+                Effect::Probing | Effect::Probed | Effect::Changed { .. } => {}
+            }
+        }
+        let at = self.detector.deadline();
+        if self.detect_at.is_none_or(|set| at < set) {
+            self.detect_at = Some(at);
+            out.push(Output::SetTimer { id: DETECT, at });
+        }
+    }
+
+    /// Leads or follows, as the detector has it.
+    fn decide(&mut self, now: Now, out: &mut Vec<Output>) {
+        let members = (0..self.setup.names.len() as u16).map(NodeId).find(|node| self.detector.is_member(*node));
+        let own = self.setup.node;
+        let best = members == Some(own);
+        if self.leads && !best {
+            self.step_back(Deposed::Lost, out);
+        } else if !self.leads && best && self.stands_at.is_some_and(|at| now.mono >= at) {
+            self.leads = true;
+            out.push(Output::Campaign);
+            out.push(Output::Point(Point::BeforeCampaign));
+            // Nothing ends this belief but news of a better one.
+            out.push(Output::Elected(Leadership { token: 0, valid_until: u64::MAX }));
+        }
+        let observed = if best { self.leads.then_some(own) } else { members };
+        if observed != self.observed {
+            self.observed = observed;
+            out.push(Output::Observed(observed));
+        }
+    }
+
+    fn step_back(&mut self, why: Deposed, out: &mut Vec<Output>) {
+        if std::mem::take(&mut self.leads) {
+            out.push(Output::Deposed(why));
+        }
+    }
+
+    fn stand_later(&mut self, now: Now, out: &mut Vec<Output>) {
+        let at = now.mono + JOIN_INTERVALS * self.interval();
+        self.stands_at = Some(at);
+        out.push(Output::SetTimer { id: STAND, at });
+    }
+}
+
+impl Elector for Swim {
+    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        match input {
+            Input::Start => {
+                self.stand_later(now, out);
+                self.detect(out, |detector, effects| detector.start(now.mono, effects));
+            }
+            Input::Timer(DETECT) => {
+                self.detect_at = None;
+                self.detect(out, |detector, effects| detector.poll(now.mono, effects));
+            }
+            Input::Timer(STAND) if self.stands_at.is_none() => {
+                self.stand_later(now, out);
+                self.detect(out, |detector, effects| detector.join(now.mono, effects));
+            }
+            Input::Peer { from, message: Peer::Swim(message) } if from.index() < self.setup.names.len() => {
+                self.detect(out, |detector, effects| detector.message(now.mono, from, message, effects));
+            }
+            Input::Resign if self.leads => {
+                out.push(Output::Point(Point::BeforeRelease));
+                self.step_back(Deposed::Resigned, out);
+                self.stands_at = None;
+                out.push(Output::SetTimer { id: STAND, at: now.mono + REJOIN_INTERVALS * self.interval() });
+                self.detect(out, |detector, effects| detector.leave(now.mono, effects));
+            }
+            Input::Fenced => {
+                self.step_back(Deposed::Fenced, out);
+                self.stand_later(now, out);
+            }
+            // A timer that only makes it decide; what other protocols say.
+            _ => {}
+        }
+        self.decide(now, out);
+    }
+}

@@ -1,0 +1,474 @@
+//! The failure detector: who is alive, as far as this member can tell. Pure, and of no election.
+//!
+//! Source: hashicorp/memberlist 1b4c746, `state.go` (`probe`, `probeNode`, `gossip`, `pushPull`, `refute`, `aliveNode`,
+//! `suspectNode`, `deadNode`, `mergeState`), `net.go: handleIndirectPing`, `awareness.go`, `config.go: DefaultLANConfig`.
+//! Its constants are multiples of the probe interval here, and with 1 s they are its own. The probe over TCP that goes with
+//! the indirect ones is a second ping. Full states are exchanged in as many messages as it takes; one that is lost is made
+//! up for by the next exchange. With the failed, states are exchanged as serf does it (hashicorp/serf `serf.go:
+//! reconnect`), or two halves of a cluster would never meet again.
+
+use super::{
+    Body, Message,
+    gossip::{Broadcasts, PIGGYBACK, Rumour, Update},
+    suspicion::Suspicion,
+};
+use crate::types::NodeId;
+use rand_chacha::ChaCha8Rng;
+use rand_core::{RngCore, SeedableRng};
+
+/// `IndirectChecks`.
+const INDIRECT_CHECKS: usize = 3;
+/// `GossipNodes`.
+const GOSSIP_NODES: usize = 3;
+/// `AwarenessMaxMultiplier`.
+const AWARENESS_MAX: u32 = 8;
+/// `PushPullInterval`, `GossipToTheDeadTime` and serf's `ReconnectInterval`, in probe intervals.
+const SELDOM: u64 = 30;
+
+/// What a member is taken for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// Never heard of.
+    Unknown,
+    /// Alive.
+    Alive,
+    /// It has not answered, and may still contradict. It counts as alive.
+    Suspect,
+    /// It has not contradicted in time.
+    Dead,
+    /// It said that it leaves.
+    Left,
+}
+
+/// What the detector wants done, or tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// Send a datagram.
+    Send {
+        /// To whom.
+        to: NodeId,
+        /// What.
+        message: Message,
+    },
+    /// A member is taken for something else from now on.
+    Changed {
+        /// The member.
+        node: NodeId,
+        /// What it is taken for.
+        state: State,
+    },
+    /// A probe begins; when nobody is left to be probed, one of nobody.
+    Probing,
+    /// A probe was answered, if there was one.
+    Probed,
+}
+
+struct Member {
+    incarnation: u32,
+    state: State,
+    changed_at: u64,
+    suspicion: Option<Suspicion>,
+}
+
+/// A probe under way.
+struct Probe {
+    target: NodeId,
+    number: u32,
+    /// When others are asked for help; `None` once they were.
+    timeout_at: Option<u64>,
+    deadline: u64,
+    nacks_missing: u32,
+}
+
+/// A probe on behalf of somebody.
+struct Relay {
+    number: u32,
+    asker: NodeId,
+    askers_number: u32,
+    nack_at: u64,
+}
+
+/// One member's view of all.
+pub struct Detector {
+    own: NodeId,
+    interval: u64,
+    members: Vec<Member>,
+    left: bool,
+    /// How badly this member itself seems to be doing: `awareness.go`'s score.
+    awareness: u32,
+    number: u32,
+    order: Vec<NodeId>,
+    probe: Option<Probe>,
+    /// A tick came while a probe was under way.
+    overdue: bool,
+    relays: Vec<Relay>,
+    broadcasts: Broadcasts,
+    random: ChaCha8Rng,
+    probe_at: u64,
+    gossip_at: u64,
+    exchange_at: u64,
+    reconnect_at: u64,
+}
+
+impl Detector {
+    /// The detector of member `own` among `count` nodes, which probes once per `interval` nanoseconds. Nothing happens
+    /// before [`Detector::start`].
+    pub fn new(own: NodeId, count: usize, interval: u64, seed: u64) -> Self {
+        let member = || Member { incarnation: 0, state: State::Unknown, changed_at: 0, suspicion: None };
+        Detector {
+            own,
+            interval,
+            members: (0..count).map(|_| member()).collect(),
+            left: false,
+            awareness: 0,
+            number: 0,
+            order: Vec::new(),
+            probe: None,
+            overdue: false,
+            relays: Vec::new(),
+            broadcasts: Broadcasts::default(),
+            random: ChaCha8Rng::seed_from_u64(seed),
+            probe_at: 0,
+            gossip_at: 0,
+            exchange_at: 0,
+            reconnect_at: 0,
+        }
+    }
+
+    /// Joins: says that it is alive, and exchanges states with everybody. Tickers start at random phases.
+    pub fn start(&mut self, now: u64, out: &mut Vec<Effect>) {
+        let mut phase = |interval: u64| now + self.random.next_u64() % interval.max(1) + 1;
+        self.probe_at = phase(self.interval);
+        self.gossip_at = phase(self.interval / 5);
+        self.exchange_at = phase(SELDOM * self.interval);
+        self.reconnect_at = phase(SELDOM * self.interval);
+        self.join(now, out);
+    }
+
+    /// Joins again after [`Detector::leave`].
+    pub fn join(&mut self, now: u64, out: &mut Vec<Effect>) {
+        self.left = false;
+        let incarnation = self.members[self.own.index()].incarnation + 1;
+        self.tell(Update { node: self.own, incarnation, rumour: Rumour::Alive });
+        self.members[self.own.index()].incarnation = incarnation;
+        self.turn(now, self.own, State::Alive, out);
+        for to in self.others(|_| true) {
+            self.exchange(to, true, out);
+        }
+    }
+
+    /// Leaves: `Leave`, a death that it announces itself.
+    pub fn leave(&mut self, now: u64, out: &mut Vec<Effect>) {
+        self.left = true;
+        let incarnation = self.members[self.own.index()].incarnation;
+        self.apply(now, Update { node: self.own, incarnation, rumour: Rumour::Dead { by: self.own } }, out);
+        self.gossip(now, out);
+    }
+
+    /// What a node is taken for.
+    pub fn state(&self, node: NodeId) -> State {
+        self.members[node.index()].state
+    }
+
+    /// Is it a member, if perhaps a suspect one?
+    pub fn is_member(&self, node: NodeId) -> bool {
+        matches!(self.state(node), State::Alive | State::Suspect)
+    }
+
+    /// When [`Detector::poll`] has something to do, nanoseconds.
+    pub fn deadline(&self) -> u64 {
+        let probe = self.probe.iter().map(|probe| probe.timeout_at.unwrap_or(probe.deadline));
+        let suspicions = self.members.iter().filter_map(|m| m.suspicion.as_ref().map(Suspicion::due));
+        let relays = self.relays.iter().map(|relay| relay.nack_at);
+        let tickers = [self.probe_at, self.gossip_at, self.exchange_at, self.reconnect_at];
+        probe.chain(suspicions).chain(relays).chain(tickers).min().unwrap_or(u64::MAX)
+    }
+
+    /// Does everything that is due.
+    pub fn poll(&mut self, now: u64, out: &mut Vec<Effect>) {
+        if self.probe.as_ref().is_some_and(|p| p.timeout_at.is_some_and(|at| at <= now)) {
+            self.ask_for_help(out);
+        }
+        if self.probe.as_ref().is_some_and(|probe| probe.deadline <= now) {
+            self.probe_failed(now, out);
+        }
+        for index in 0..self.members.len() {
+            let member = &self.members[index];
+            if member.suspicion.as_ref().is_some_and(|suspicion| suspicion.due() <= now) {
+                let (node, rumour) = (NodeId(index as u16), Rumour::Dead { by: self.own });
+                self.apply(now, Update { node, incarnation: member.incarnation, rumour }, out);
+            }
+        }
+        let due: Vec<Relay> = self.relays.extract_if(.., |relay| relay.nack_at <= now).collect();
+        for relay in due {
+            self.send(relay.asker, Body::Nack { number: relay.askers_number }, None, out);
+        }
+        self.tick(now, out);
+    }
+
+    /// The tickers. A tick that was missed is not made up for.
+    fn tick(&mut self, now: u64, out: &mut Vec<Effect>) {
+        if self.probe_at <= now {
+            self.probe_at = now + self.interval;
+            self.overdue = self.probe.is_some();
+            if !self.overdue {
+                self.probe(now, out);
+            }
+        }
+        if self.gossip_at <= now {
+            self.gossip_at = now + (self.interval / 5).max(1);
+            self.gossip(now, out);
+        }
+        if self.exchange_at <= now {
+            self.exchange_at = now + SELDOM * self.interval;
+            let alive = self.others(|member| member.state == State::Alive);
+            if let Some(to) = self.choose(alive, 1).first() {
+                self.exchange(*to, true, out);
+            }
+        }
+        if self.reconnect_at <= now {
+            self.reconnect_at = now + SELDOM * self.interval;
+            let failed = self.others(|member| matches!(member.state, State::Dead | State::Unknown));
+            let alive = self.others(|member| matches!(member.state, State::Alive | State::Suspect)).len();
+            // As many try, on average, as there are to be tried.
+            if self.random.next_u64() % (alive as u64 + 1) < failed.len() as u64
+                && let Some(to) = self.choose(failed, 1).first()
+            {
+                self.exchange(*to, true, out);
+            }
+        }
+    }
+
+    fn probe(&mut self, now: u64, out: &mut Vec<Effect>) {
+        out.push(Effect::Probing);
+        // Everybody once in a random order, then in another.
+        for _ in 0..2 {
+            while let Some(target) = self.order.pop() {
+                if !self.is_member(target) {
+                    continue;
+                }
+                self.number += 1;
+                let (number, timeout_at) = (self.number, Some(now + self.interval / 2));
+                let deadline = now + self.interval * u64::from(self.awareness + 1);
+                self.probe = Some(Probe { target, number, timeout_at, deadline, nacks_missing: 0 });
+                // A suspect hears of it, so that it can contradict.
+                let (Member { incarnation, state, .. }, rumour) =
+                    (&self.members[target.index()], Rumour::Suspect { by: self.own });
+                let accusation = Update { node: target, incarnation: *incarnation, rumour };
+                let accusation = (*state == State::Suspect).then_some(accusation);
+                return self.send(target, Body::Ping { number }, accusation, out);
+            }
+            let everybody = self.others(|_| true);
+            self.order = self.choose(everybody, usize::MAX);
+        }
+        out.push(Effect::Probed);
+    }
+
+    fn ask_for_help(&mut self, out: &mut Vec<Effect>) {
+        let Some(Probe { target, number, .. }) = self.probe else { return };
+        let mut helpers = self.others(|member| member.state == State::Alive);
+        helpers.retain(|node| *node != target);
+        let helpers = self.choose(helpers, INDIRECT_CHECKS);
+        if let Some(probe) = &mut self.probe {
+            probe.timeout_at = None;
+            probe.nacks_missing = helpers.len() as u32;
+        }
+        for helper in &helpers {
+            self.send(*helper, Body::PingRequest { number, target }, None, out);
+        }
+        self.send(target, Body::Ping { number }, None, out);
+    }
+
+    fn probe_failed(&mut self, now: u64, out: &mut Vec<Effect>) {
+        let Some(probe) = self.probe.take() else { return };
+        // Helpers that did not even say that they had failed: perhaps it is this member that is deaf.
+        let alone = self.others(|m| m.state == State::Alive).iter().all(|node| *node == probe.target);
+        let worse = if alone { 1 } else { probe.nacks_missing };
+        self.awareness = (self.awareness + worse).min(AWARENESS_MAX - 1);
+        let incarnation = self.members[probe.target.index()].incarnation;
+        let rumour = Rumour::Suspect { by: self.own };
+        self.apply(now, Update { node: probe.target, incarnation, rumour }, out);
+        self.probe_overdue(now, out);
+    }
+
+    fn probe_overdue(&mut self, now: u64, out: &mut Vec<Effect>) {
+        if std::mem::take(&mut self.overdue) {
+            self.probe(now, out);
+        }
+    }
+
+    fn gossip(&mut self, now: u64, out: &mut Vec<Effect>) {
+        let until_forgotten = SELDOM * self.interval;
+        let listeners = self.others(|member| match member.state {
+            State::Alive | State::Suspect => true,
+            State::Dead => now - member.changed_at <= until_forgotten,
+            State::Left | State::Unknown => false,
+        });
+        for to in self.choose(listeners, GOSSIP_NODES) {
+            if self.broadcasts.is_empty() {
+                return;
+            }
+            self.send(to, Body::Gossip, None, out);
+        }
+    }
+
+    /// Takes a datagram from another member.
+    pub fn message(&mut self, now: u64, from: NodeId, message: Message, out: &mut Vec<Effect>) {
+        let exchanged = matches!(message.body, Body::State { .. });
+        let members = self.members.len();
+        for mut update in message.updates.into_iter().flatten().filter(|update| update.node.index() < members) {
+            if exchanged
+                && let Rumour::Dead { by } = update.rumour
+                && by != update.node
+            {
+                // Who holds somebody to be dead may have missed that he contradicted.
+                update.rumour = Rumour::Suspect { by: self.own };
+            }
+            self.apply(now, update, out);
+        }
+        match message.body {
+            Body::Ping { number } => self.send(from, Body::Ack { number }, None, out),
+            Body::PingRequest { number, target } if target.index() < self.members.len() => {
+                self.number += 1;
+                let nack_at = now + self.interval / 2;
+                self.relays.push(Relay { number: self.number, asker: from, askers_number: number, nack_at });
+                self.send(target, Body::Ping { number: self.number }, None, out);
+            }
+            Body::Ack { number } => self.acknowledged(now, number, out),
+            Body::Nack { number } => {
+                if let Some(probe) = self.probe.as_mut().filter(|probe| probe.number == number) {
+                    probe.nacks_missing = probe.nacks_missing.saturating_sub(1);
+                }
+            }
+            Body::State { answer: true } => self.exchange(from, false, out),
+            Body::State { answer: false } | Body::Gossip | Body::PingRequest { .. } => {}
+        }
+    }
+
+    fn acknowledged(&mut self, now: u64, number: u32, out: &mut Vec<Effect>) {
+        if let Some(index) = self.relays.iter().position(|relay| relay.number == number) {
+            let relay = self.relays.swap_remove(index);
+            return self.send(relay.asker, Body::Ack { number: relay.askers_number }, None, out);
+        }
+        if self.probe.as_ref().is_some_and(|probe| probe.number == number) {
+            self.probe = None;
+            self.awareness = self.awareness.saturating_sub(1);
+            out.push(Effect::Probed);
+            self.probe_overdue(now, out);
+        }
+    }
+
+    /// Takes what is said of a member.
+    fn apply(&mut self, now: u64, update: Update, out: &mut Vec<Effect>) {
+        let Update { node, incarnation, rumour } = update;
+        let (own, member) = (node == self.own, &mut self.members[node.index()]);
+        match rumour {
+            Rumour::Alive if own => {
+                // Of a life before this one.
+                if !self.left && incarnation > member.incarnation {
+                    self.contradict(incarnation);
+                }
+            }
+            Rumour::Alive => {
+                if incarnation > member.incarnation {
+                    member.incarnation = incarnation;
+                    member.suspicion = None;
+                    self.tell(update);
+                    self.turn(now, node, State::Alive, out);
+                }
+            }
+            _ if incarnation < member.incarnation || member.state == State::Unknown => {}
+            Rumour::Suspect { by } => {
+                if let Some(suspicion) = &mut member.suspicion {
+                    if suspicion.confirm(by) {
+                        self.tell(update);
+                    }
+                } else if member.state == State::Alive && own {
+                    self.contradict(incarnation);
+                } else if member.state == State::Alive {
+                    member.incarnation = incarnation;
+                    let known = self.members.iter().filter(|m| m.state != State::Unknown).count();
+                    let suspicion = Suspicion::new(by, known, self.interval, now);
+                    self.members[node.index()].suspicion = Some(suspicion);
+                    self.tell(update);
+                    self.turn(now, node, State::Suspect, out);
+                }
+            }
+            Rumour::Dead { by } => {
+                member.suspicion = None;
+                if matches!(member.state, State::Dead | State::Left) {
+                    return;
+                }
+                if own && !self.left {
+                    return self.contradict(incarnation);
+                }
+                member.incarnation = incarnation;
+                self.tell(update);
+                self.turn(now, node, if by == node { State::Left } else { State::Dead }, out);
+            }
+        }
+    }
+
+    /// `refute`: this member lives, whatever was said of its incarnation up to `accused`.
+    fn contradict(&mut self, accused: u32) {
+        let own = &mut self.members[self.own.index()];
+        own.incarnation = own.incarnation.max(accused).saturating_add(1);
+        let incarnation = own.incarnation;
+        self.awareness = (self.awareness + 1).min(AWARENESS_MAX - 1);
+        self.tell(Update { node: self.own, incarnation, rumour: Rumour::Alive });
+    }
+
+    fn tell(&mut self, update: Update) {
+        self.broadcasts.push(update);
+    }
+
+    fn turn(&mut self, now: u64, node: NodeId, state: State, out: &mut Vec<Effect>) {
+        let member = &mut self.members[node.index()];
+        if member.state != state {
+            (member.state, member.changed_at) = (state, now);
+            out.push(Effect::Changed { node, state });
+        }
+    }
+
+    /// Sends everything that this member knows, and perhaps asks for the same.
+    fn exchange(&self, to: NodeId, ask: bool, out: &mut Vec<Effect>) {
+        let update = |(index, member): (usize, &Member)| {
+            let node = NodeId(index as u16);
+            let rumour = match member.state {
+                State::Unknown => return None,
+                State::Alive => Rumour::Alive,
+                State::Suspect => Rumour::Suspect { by: self.own },
+                State::Dead => Rumour::Dead { by: self.own },
+                State::Left => Rumour::Dead { by: node },
+            };
+            Some(Update { node, incarnation: member.incarnation, rumour })
+        };
+        let known: Vec<Update> = self.members.iter().enumerate().filter_map(update).collect();
+        let parts = known.chunks(PIGGYBACK).len();
+        for (index, part) in known.chunks(PIGGYBACK).enumerate() {
+            let updates = std::array::from_fn(|place| part.get(place).copied());
+            let body = Body::State { answer: ask && index + 1 == parts };
+            out.push(Effect::Send { to, message: Message { body, updates } });
+        }
+    }
+
+    fn send(&mut self, to: NodeId, body: Body, first: Option<Update>, out: &mut Vec<Effect>) {
+        let known = self.members.iter().filter(|member| member.state != State::Unknown).count();
+        let updates = self.broadcasts.take(known, first);
+        out.push(Effect::Send { to, message: Message { body, updates } });
+    }
+
+    fn others(&self, which: impl Fn(&Member) -> bool) -> Vec<NodeId> {
+        let all = self.members.iter().enumerate().filter(|(_, member)| which(member));
+        all.map(|(index, _)| NodeId(index as u16)).filter(|node| *node != self.own).collect()
+    }
+
+    /// Some of these nodes, in a random order.
+    fn choose(&mut self, mut nodes: Vec<NodeId>, count: usize) -> Vec<NodeId> {
+        for last in (1..nodes.len()).rev() {
+            nodes.swap(last, (self.random.next_u64() % (last as u64 + 1)) as usize);
+        }
+        nodes.truncate(count);
+        nodes
+    }
+}

@@ -1,0 +1,143 @@
+//! The fencing device: a power switch on the network that cuts a machine's power on request, and says when it has.
+//!
+//! **Where it comes from.** What stands behind a fence agent of ClusterLabs/pacemaker: an IPMI controller or a switched
+//! power strip. Like `daemons/fenced` with its default `pcmk_action_limit` of 1, it carries out one action after the other,
+//! and it answers several requests for one target with one cut (`fenced_remote.c: merge_duplicates`). The action is
+//! `reboot`, the default of `stonith-action`: off, acknowledged, and on again later.
+//!
+//! **What it promises.** An answer means that the target was without power at some time after the request was made.
+//! Nothing else: it cuts anew for every request, also what it holds to be off, because somebody may have pressed the button.
+//!
+//! **What it does not.** Whoever asks first wins only if the other's request comes after the cut. A request is void when
+//! its sender is off by then; one that was accepted before is carried out all the same. So two that ask within
+//! [`ACTION_DELAY`] of each other both lose their power.
+
+use crate::{
+    clock::Now,
+    core::{Core, Input, Output, TimerId},
+    message,
+    peer::Peer,
+    types::{MILLISECOND, NodeId, SECOND},
+};
+use std::collections::{BTreeMap, VecDeque};
+
+/// How long the device takes to cut the power, nanoseconds. Real ones take from some hundred milliseconds to a minute;
+/// pauses and latency faults on the process make it lag.
+pub const ACTION_DELAY: u64 = 250 * MILLISECOND;
+/// After so many nanoseconds the machine has power again, and its process starts.
+pub const REBOOT_DELAY: u64 = 5 * SECOND;
+
+/// What is said to and by a fencing device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Message {
+    /// To the device: cut the power of `target`.
+    Fence {
+        /// Whose.
+        target: NodeId,
+        /// Names the request; the same when it is sent again.
+        request: u64,
+    },
+    /// From the device: what came of it.
+    Fenced {
+        /// Whose power was to be cut.
+        target: NodeId,
+        /// The request that this answers.
+        request: u64,
+        /// It was cut. If not, the device cannot do it.
+        ok: bool,
+    },
+}
+
+impl Message {
+    /// What kind of message it is, for message counts.
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Message::Fence { .. } => "fence",
+            Message::Fenced { .. } => "fenced",
+        }
+    }
+}
+
+/// Time to carry out the action that is under way.
+const ACTION: TimerId = 0;
+
+/// A cut that was accepted, and who wants to hear of it.
+struct Action {
+    target: NodeId,
+    asked: Vec<(NodeId, u64)>,
+}
+
+/// The fencing device.
+pub struct PowerSwitch {
+    /// Machines on its outlets: the candidates.
+    outlets: u16,
+    /// The first is under way.
+    actions: VecDeque<Action>,
+    /// Until when an outlet that it cut stays off.
+    off_until: BTreeMap<NodeId, u64>,
+    /// The last request that it carried out, by who asked and whom it struck.
+    done: BTreeMap<(NodeId, NodeId), u64>,
+}
+
+impl PowerSwitch {
+    /// A device with the first `outlets` nodes of the topology on it.
+    pub fn new(outlets: u16) -> Self {
+        PowerSwitch { outlets, actions: VecDeque::new(), off_until: BTreeMap::new(), done: BTreeMap::new() }
+    }
+
+    fn asked(&mut self, now: Now, from: NodeId, target: NodeId, request: u64, out: &mut Vec<Output>) {
+        // It was sent before the cut and has arrived after it.
+        if self.off_until.get(&from).is_some_and(|until| now.mono < *until) {
+            return;
+        }
+        if target.0 >= self.outlets || target == from {
+            return answer(from, target, request, false, out);
+        }
+        if self.done.get(&(from, target)) == Some(&request) {
+            return answer(from, target, request, true, out);
+        }
+        let idle = self.actions.is_empty();
+        match self.actions.iter_mut().find(|action| action.target == target) {
+            Some(action) if action.asked.contains(&(from, request)) => {}
+            Some(action) => action.asked.push((from, request)),
+            None => self.actions.push_back(Action { target, asked: vec![(from, request)] }),
+        }
+        if idle {
+            out.push(Output::SetTimer { id: ACTION, at: now.mono + ACTION_DELAY });
+        }
+    }
+
+    fn act(&mut self, now: Now, out: &mut Vec<Output>) {
+        let Some(Action { target, asked }) = self.actions.pop_front() else { return };
+        out.push(Output::PowerOff { node: target, restart_after: Some(REBOOT_DELAY) });
+        self.off_until.insert(target, now.mono + REBOOT_DELAY);
+        for (from, request) in asked {
+            self.done.insert((from, target), request);
+            answer(from, target, request, true, out);
+        }
+        if !self.actions.is_empty() {
+            out.push(Output::SetTimer { id: ACTION, at: now.mono + ACTION_DELAY });
+        }
+    }
+}
+
+fn answer(to: NodeId, target: NodeId, request: u64, ok: bool, out: &mut Vec<Output>) {
+    let message = message::Message::Peer(Peer::Power(Message::Fenced { target, request, ok }));
+    out.push(Output::Send { to, message });
+}
+
+impl Core for PowerSwitch {
+    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        match input {
+            Input::Message {
+                from,
+                message: message::Message::Peer(Peer::Power(Message::Fence { target, request })),
+            } => {
+                self.asked(now, from, target, request, out);
+            }
+            Input::Timer(ACTION) => self.act(now, out),
+            // What is not for a fencing device.
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! No read answers with the past.
+//!
+//! **Formula.** A read of the last number that was put after a client had been told number k, by the answer to a request or
+//! to another read, does not return less than k. (A write of the newest leader that was accepted but not answered yet may be
+//! missing: it is under way at the same time as the read, and can be placed after it.)
+//!
+//! **Could fail** when a read was answered that was put after a client had been told a number.
+//!
+//! **Memory.** One number for each read under way.
+//!
+//! **Source.** Linearizability of a register: Herlihy and Wing, "Linearizability: a correctness condition for concurrent
+//! objects", TOPLAS 1990. Which leader may answer without asking anybody: Ongaro, "Consensus: Bridging Theory and Practice",
+//! 2014, §6.4.1.
+
+use super::{Class, Ending, Entry, Event, Finding, Invariant, Kinds, Violations};
+use crate::{
+    reads::{Read, Reads},
+    words::{count, grouped},
+};
+use std::collections::BTreeSet;
+
+/// The registry's entry.
+pub const ENTRY: Entry = Entry {
+    name: "no_stale_read",
+    about: "No read returns a number below one that a client had been told before it was put.",
+    class: Class::Safety,
+    new: |_| Box::new(NoStaleRead::default()),
+};
+
+#[derive(Default)]
+struct NoStaleRead {
+    reads: Reads,
+    /// Answered reads that something had been told before.
+    compared: u64,
+    answered_by: BTreeSet<protocols::types::NodeId>,
+    stale: Violations<Read>,
+}
+
+impl Invariant for NoStaleRead {
+    fn wants(&self) -> Kinds {
+        Kinds::REPLY.and(Kinds::READ_INVOKE).and(Kinds::READ_REPLY)
+    }
+
+    fn observe(&mut self, event: &Event) {
+        let Some(read) = self.reads.observe(event) else { return };
+        self.compared += u64::from(read.known.is_some());
+        self.answered_by.insert(read.node);
+        if read.is_stale() {
+            self.stale.add(event.t_us, read);
+        }
+    }
+
+    fn finish(&mut self, ending: &Ending) -> Finding {
+        let violated = self.stale.sentence(|read| {
+            let Read { request, node, seq, known } = read;
+            let (client, node) = (ending.names.node(request.client), ending.names.node(*node));
+            let (seq, known) = (grouped(*seq), grouped(known.unwrap_or(0)));
+            format!("{client}:{} read {seq} from {node}, but asked after {known} had been told", request.number)
+        });
+        let seen = match self.compared {
+            0 => "nothing was read".to_owned(),
+            n => {
+                let nodes = count(self.answered_by.len() as u64, "node");
+                format!("{} answered by {nodes}, none with the past", count(n, "read"))
+            }
+        };
+        Finding { holds: violated.is_none(), could_fail: self.compared > 0, detail: violated.unwrap_or(seen) }
+    }
+}

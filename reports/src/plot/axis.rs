@@ -1,0 +1,81 @@
+//! An axis of numbers with ticks where they are wanted.
+
+use super::{decades, number};
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+use std::ops::Range;
+
+/// Values that spread further than this are drawn on a logarithmic axis.
+const LINEAR_SPREAD_MAX: f64 = 5.0;
+/// About so many ticks stand on an axis.
+const TICKS: f64 = 7.0;
+
+/// An axis, logarithmic or not.
+#[derive(Clone, Debug)]
+pub(super) struct Axis {
+    pub(super) range: Range<f64>,
+    pub(super) log: bool,
+    pub(super) ticks: Vec<f64>,
+}
+
+impl Axis {
+    /// An axis that holds everything between these two, which are above 0: logarithmic when they are far apart.
+    pub(super) fn spanning(least: f64, most: f64) -> Self {
+        if most / least > LINEAR_SPREAD_MAX {
+            let range = least / 1.15..most * 1.15;
+            let ticks = decades(range.start, range.end);
+            return Axis { range, log: true, ticks };
+        }
+        let margin = (most - least).max(most / 50.0) * 0.06;
+        let range = (least - margin).max(0.0)..most + margin;
+        let rough = (range.end - range.start) / TICKS;
+        let power = 10_f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].map(|s| s * power).into_iter().find(|s| *s >= rough).unwrap_or(power * 10.0);
+        let (first, last) = ((range.start / step).ceil() as i64, (range.end / step).floor() as i64);
+        Axis { ticks: (first..=last).map(|n| n as f64 * step).collect(), range, log: false }
+    }
+
+    /// A linear axis with these ticks.
+    pub(super) fn with_ticks(range: Range<f64>, ticks: Vec<f64>) -> Self {
+        Axis { range, log: false, ticks }
+    }
+}
+
+impl Ranged for Axis {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        let of = |v: f64| if self.log { v.max(f64::MIN_POSITIVE).ln() } else { v };
+        let (start, end) = (of(self.range.start), of(self.range.end));
+        let share = (of(*value) - start) / (end - start);
+        limit.0 + (share * f64::from(limit.1 - limit.0)).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
+        self.ticks.clone()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.range.clone()
+    }
+}
+
+impl ValueFormatter<f64> for Axis {
+    fn format(value: &f64) -> String {
+        number(*value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_lie_on_the_axis_and_are_round() {
+        let linear = Axis::spanning(151.0, 320.0);
+        assert_eq!((linear.log, linear.ticks), (false, vec![150.0, 200.0, 250.0, 300.0]));
+        let log = Axis::spanning(2.0, 4_000.0);
+        assert!(log.log && log.ticks.contains(&1_000.0));
+        assert_eq!((log.map(&log.range.start, (10, 90)), log.map(&log.range.end, (10, 90))), (10, 90));
+    }
+}

@@ -1,0 +1,207 @@
+//! What one election costs in messages: by kind, against the number of candidates, a panel for each protocol.
+
+use super::{Area, Axis, Failed, GRID, INK, Picture, colour, number, style, within};
+use plotters::{
+    coord::CoordTranslate,
+    prelude::*,
+    style::text_anchor::{HPos, Pos, VPos},
+};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Width and height of a panel, pixels.
+const PANEL: (u32, u32) = (620, 430);
+/// Panels side by side.
+const COLUMNS: u32 = 2;
+/// Space for the title, beside the bars for the kinds' names, and below the panels.
+const MARGINS: (u32, u32, u32) = (96, 190, 54);
+/// Half of a bar's width, candidates.
+const HALF_BAR: f64 = 0.34;
+/// Labels closer together than this, pixels, would cover each other.
+const LABEL_HEIGHT: i32 = 20;
+
+/// The counts.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct MessageCounts {
+    /// Version of this object: 1.
+    pub schema: u32,
+    /// What was counted, in words.
+    pub about: String,
+    /// One for each protocol and number of candidates.
+    pub points: Vec<Point>,
+}
+
+/// The messages of one protocol among so many candidates.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Point {
+    /// The protocol.
+    pub protocol: String,
+    /// How many candidates there are.
+    pub nodes: u16,
+    /// Elections that this is the mean of.
+    pub elections: u64,
+    /// Messages in one election, by kind, on average.
+    pub by_kind: BTreeMap<String, f64>,
+    /// All of them together.
+    pub total: f64,
+}
+
+impl Picture for MessageCounts {
+    fn check(&self) -> Result<(), String> {
+        let wrong = |p: &&Point| p.by_kind.values().any(|n| !n.is_finite() || *n < 0.0);
+        if let Some(point) = self.points.iter().find(wrong) {
+            return Err(format!("{} with {} candidates has a count that is below 0", point.protocol, point.nodes));
+        }
+        if self.points.is_empty() { Err("there are no messages to draw".to_owned()) } else { Ok(()) }
+    }
+
+    fn size(&self) -> (u32, u32) {
+        let panels = self.protocols().len() as u32;
+        (PANEL.0 * panels.clamp(1, COLUMNS), MARGINS.0 + PANEL.1 * panels.div_ceil(COLUMNS) + MARGINS.2)
+    }
+
+    fn draw<DB: DrawingBackend>(&self, root: &Area<DB>) -> Result<(), Failed<DB>> {
+        let left = |size| style(size).pos(Pos::new(HPos::Left, VPos::Center));
+        root.draw(&Text::new("What an election costs", (30, 34), left(30)))?;
+        root.draw(&Text::new("Messages of one election, against the number of candidates", (30, 70), left(20)))?;
+        let protocols = self.protocols();
+        let rows = protocols.len().div_ceil(COLUMNS as usize);
+        let (_, rest) = root.split_vertically(MARGINS.0);
+        let (panels, below) = rest.split_vertically(PANEL.1 * rows as u32);
+        let columns = protocols.len().min(COLUMNS as usize);
+        for (area, protocol) in panels.split_evenly((rows, columns)).iter().zip(&protocols) {
+            self.panel(area, protocol)?;
+        }
+        below.draw(&Text::new(self.about.as_str(), (30, 24), left(18)))
+    }
+}
+
+impl MessageCounts {
+    /// In the order in which the points name them.
+    fn protocols(&self) -> Vec<&str> {
+        let mut protocols: Vec<&str> = Vec::new();
+        for point in &self.points {
+            if !protocols.contains(&point.protocol.as_str()) {
+                protocols.push(&point.protocol);
+            }
+        }
+        protocols
+    }
+
+    /// One protocol's bars, on the axes of all.
+    fn panel<DB: DrawingBackend>(&self, area: &Area<DB>, protocol: &str) -> Result<(), Failed<DB>> {
+        let nodes: BTreeSet<u16> = self.points.iter().map(|p| p.nodes).collect();
+        let (first, last) = (nodes.first().copied().unwrap_or(0), nodes.last().copied().unwrap_or(0));
+        let most = self.points.iter().map(|p| p.total).fold(1.0, f64::max);
+        let ticks = nodes.iter().map(|n| f64::from(*n)).collect();
+        let x = Axis::with_ticks(f64::from(first) - 0.6..f64::from(last) + 0.6, ticks);
+        let mut chart = ChartBuilder::on(area)
+            .caption(protocol, style(22))
+            .margin_left(10)
+            .margin_right(MARGINS.1)
+            .x_label_area_size(52)
+            .y_label_area_size(66)
+            .build_cartesian_2d(x, 0.0..most * 1.1)?;
+        chart
+            .configure_mesh()
+            .disable_x_mesh()
+            .bold_line_style(GRID)
+            .light_line_style(TRANSPARENT)
+            .axis_style(INK)
+            .label_style(style(17))
+            .axis_desc_style(style(18))
+            .x_desc("candidates")
+            .y_desc("messages")
+            .x_label_formatter(&|v| number(*v))
+            .y_label_formatter(&|v| number(*v))
+            .y_labels(6)
+            .draw()?;
+        let points: Vec<&Point> = self.points.iter().filter(|p| p.protocol == protocol).collect();
+        let kinds: BTreeSet<&str> = points.iter().flat_map(|p| p.by_kind.keys().map(String::as_str)).collect();
+        let mut labels = Vec::new();
+        for point in &points {
+            let (at, mut base) = (f64::from(point.nodes), 0.0);
+            for (place, kind) in kinds.iter().enumerate() {
+                let n = point.by_kind.get(*kind).copied().unwrap_or(0.0);
+                let corners = [(at - HALF_BAR, base), (at + HALF_BAR, base + n)];
+                chart.draw_series([Rectangle::new(corners, colour(place).filled())])?;
+                if points.last().is_some_and(|last| last.nodes == point.nodes) && n > 0.0 {
+                    labels.push((place, *kind, n, base + n / 2.0));
+                }
+                base += n;
+            }
+            let above = style(16).pos(Pos::new(HPos::Center, VPos::Bottom));
+            let total = EmptyElement::at((at, base)) + Text::new(number((base * 10.0).round() / 10.0), (0, -4), above);
+            chart.draw_series([total])?;
+        }
+        let last = points.last().map_or(0.0, |p| f64::from(p.nodes));
+        let on_screen = chart.as_coord_spec().clone();
+        let right = within(area, on_screen.translate(&(last + HALF_BAR, 0.0))).0;
+        let heights: Vec<i32> = labels.iter().map(|l| within(area, on_screen.translate(&(last, l.3))).1).collect();
+        for ((place, kind, n, _), (from, to)) in labels.iter().zip(apart(&heights)) {
+            let colour = colour(*place);
+            area.draw(&PathElement::new([(right + 3, from), (right + 16, to)], colour.stroke_width(1)))?;
+            let middle = style(17).pos(Pos::new(HPos::Left, VPos::Center)).color(&colour);
+            area.draw(&Text::new(format!("{kind} {}", number((n * 10.0).round() / 10.0)), (right + 20, to), middle))?;
+        }
+        Ok(())
+    }
+}
+
+/// Where labels for these heights stand so that they do not cover each other: each height, from the lowest on the screen
+/// upwards, and where its label goes.
+fn apart(heights: &[i32]) -> Vec<(i32, i32)> {
+    let mut highest = i32::MAX;
+    let place = |height: &i32| {
+        let at = (*height).min(highest.saturating_sub(LABEL_HEIGHT));
+        highest = at;
+        (*height, at)
+    };
+    heights.iter().map(place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{draw_svg, tests::drawn},
+        *,
+    };
+    use std::path::Path;
+
+    fn made_up() -> MessageCounts {
+        let mut points = Vec::new();
+        for protocol in ["bully", "ring", "raft"] {
+            for nodes in 3..=9 {
+                let n = f64::from(nodes);
+                let by_kind = [("election", n * (n - 1.0) / 2.0), ("ok", n), ("coordinator", n - 1.0)];
+                let by_kind: BTreeMap<_, _> = by_kind.into_iter().map(|(kind, n)| (kind.to_owned(), n)).collect();
+                let total = by_kind.values().sum();
+                points.push(Point { protocol: protocol.to_owned(), nodes, elections: 5, by_kind, total });
+            }
+        }
+        MessageCounts { schema: 1, about: "Made up.".to_owned(), points }
+    }
+
+    #[test]
+    fn every_kind_of_every_protocol_is_named() {
+        let (text, _) = drawn(&made_up(), "message-counts");
+        for words in ["bully", "ring", "raft", "coordinator 8", "election 36", "53", "candidates", "Made up."] {
+            assert!(text.contains(words), "{words}");
+        }
+    }
+
+    #[test]
+    fn labels_keep_their_distance() {
+        assert_eq!(apart(&[300, 295, 200]), [(300, 300), (295, 280), (200, 200)]);
+    }
+
+    #[test]
+    fn what_cannot_be_drawn_is_one_sentence() {
+        let mut counts = made_up();
+        counts.points[0].by_kind.insert("ok".to_owned(), -1.0);
+        let path = Path::new("no-such-folder/x.svg");
+        assert_eq!(draw_svg(&counts, path).unwrap_err(), "bully with 3 candidates has a count that is below 0");
+        counts.points.clear();
+        assert_eq!(draw_svg(&counts, path).unwrap_err(), "there are no messages to draw");
+    }
+}

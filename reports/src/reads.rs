@@ -1,0 +1,58 @@
+//! Which reads come from the past: shared by the invariant, the figures and the story.
+
+use crate::requests::Requests;
+use protocols::{
+    history::{Event, Kind, Outcome},
+    types::{NodeId, RequestId},
+};
+
+/// Knows the highest number that clients have been told, and for each read under way what that was when it was put.
+/// Memory is bounded by the reads under way.
+#[derive(Debug, Default)]
+pub(crate) struct Reads {
+    under_way: Requests<u64>,
+    /// One more than the highest number that a client was told; 0 before the first.
+    top: u64,
+}
+
+/// A read that was answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Read {
+    pub(crate) request: RequestId,
+    /// Who answered.
+    pub(crate) node: NodeId,
+    /// The answer.
+    pub(crate) seq: u64,
+    /// The highest number that a client had been told when it was put; `None`: there was none.
+    pub(crate) known: Option<u64>,
+}
+
+impl Read {
+    /// Was something told before it was put that it does not know of?
+    pub(crate) fn is_stale(&self) -> bool {
+        self.known.is_some_and(|known| self.seq < known)
+    }
+}
+
+impl Reads {
+    /// Takes a reply, or the beginning or end of a read; gives a read that was answered.
+    pub(crate) fn observe(&mut self, event: &Event) -> Option<Read> {
+        match event.kind {
+            Kind::Reply { outcome: Outcome::Ok { seq, .. }, .. } => {
+                self.top = self.top.max(seq.saturating_add(1));
+                None
+            }
+            Kind::ReadInvoke { request } => {
+                self.under_way.insert(request, self.top);
+                None
+            }
+            Kind::ReadReply { request, node, outcome } => {
+                let top = self.under_way.remove(request)?;
+                let Outcome::Ok { seq, .. } = outcome else { return None };
+                self.top = self.top.max(seq.saturating_add(1));
+                Some(Read { request, node, seq, known: top.checked_sub(1) })
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! How far apart clocks may drift before a leader that answers reads from memory can answer what is no longer so.
+//!
+//! The leader believes for L of its clock from when it *sent* what confirmed it last; whoever replaces it waits for T of
+//! another clock from when that *arrived*. With the leader's clock slow and the other one fast by a share d, and m of true
+//! time that a takeover takes at least, nothing stale can be read while
+//! ```text
+//! L / (1 − d)  ≤  T / (1 + d) + m        which is, without m,        (1 + d) / (1 − d)  ≤  T / L
+//! ```
+//! Source: Ongaro, "Consensus: Bridging Theory and Practice" (2014), §6.4.1, which bounds the drift between servers' clocks
+//! for leases; Gray and Cheriton, "Leases" (SOSP 1989), §5, which subtracts what clocks may be off from the lease.
+
+use crate::plan::{Network, PPM_MAX, Plan};
+use protocols::{election, election::Protocol, types::MICROSECOND};
+
+/// What a takeover takes at least besides waiting, in trips of a packet: the leader's last request on its way, a vote or a
+/// grant on its way back, a seal and its answer, the successor's first answer to a client, and that client's question to
+/// the former leader.
+const TRIPS: u64 = 6;
+const MILLION: u64 = 1_000_000;
+
+/// The bound, and what it is made of. Times are nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bound {
+    /// How long the leader believes, by its own clock.
+    pub leader: u64,
+    /// How long whoever replaces it waits, by another clock.
+    pub others: u64,
+    /// What a takeover takes at least besides, true time.
+    pub takeover: u64,
+    /// The largest drift of either clock at which no read can be stale, parts per million; `None`: there is none, however
+    /// good the clocks.
+    pub holds_up_to_ppm: Option<u64>,
+}
+
+/// The bound of a protocol with these timers on this network; `None` when its belief has no end of its own.
+pub fn bound(protocol: &Protocol, timings: &election::Timings, network: &Network) -> Option<Bound> {
+    let (leader, others) = (protocol.read_lease?)(timings);
+    let takeover = TRIPS.saturating_mul(network.latency_us).saturating_mul(MICROSECOND);
+    let holds = |ppm| safe(leader, others, takeover, ppm);
+    // The condition only gets harder to meet as clocks get worse.
+    let (mut low, mut high) = (0, PPM_MAX + 1);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if holds(middle) { low = middle } else { high = middle }
+    }
+    Some(Bound { leader, others, takeover, holds_up_to_ppm: holds(0).then_some(low) })
+}
+
+/// The bound of a plan whose reads are answered from memory.
+pub fn of_plan(plan: &Plan) -> Option<Bound> {
+    let protocol = plan.election().filter(|_| plan.read_lease)?;
+    bound(protocol, &plan.timings.resolved(), &plan.network)
+}
+
+impl Bound {
+    /// Can no read be stale while both clocks drift by so many parts per million at most?
+    pub fn holds_at(&self, ppm: u64) -> bool {
+        self.holds_up_to_ppm.is_some_and(|most| ppm <= most)
+    }
+
+    /// The bound in words, without its subject.
+    pub fn words(&self) -> String {
+        let ms = |ns: u64| (ns / MICROSECOND) as f64 / 1e3;
+        let (leader, others) = (ms(self.leader), ms(self.others));
+        let clocks = format!("{leader} ms of the leader's clock against {others} ms of the others'");
+        match self.holds_up_to_ppm {
+            Some(ppm) => format!("{clocks}; holds up to ±{ppm} ppm"),
+            None => format!("{clocks}: too long for any clock"),
+        }
+    }
+}
+
+/// L·(1 + d) ≤ T·(1 − d) + m·(1 − d²), in millionths.
+fn safe(leader: u64, others: u64, takeover: u64, ppm: u64) -> bool {
+    let [leader, others, takeover] = [leader, others, takeover].map(u128::from);
+    let (slow, fast) = (u128::from(MILLION.saturating_sub(ppm)), u128::from(MILLION + ppm));
+    leader * fast * u128::from(MILLION) <= others * slow * u128::from(MILLION) + takeover * slow * fast
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocols::types::MILLISECOND;
+
+    #[test]
+    fn without_a_takeovers_time_it_is_the_textbooks_ratio() {
+        // (1 + d) / (1 − d) = 150 / 135 at d = 15 / 285.
+        let (leader, others) = (135 * MILLISECOND, 150 * MILLISECOND);
+        assert!(safe(leader, others, 0, 52_631) && !safe(leader, others, 0, 52_632));
+        assert!(safe(others, others, 0, 0) && !safe(others, others, 0, 1));
+        assert!(!safe(others, leader, 0, 0));
+    }
+
+    #[test]
+    fn what_a_takeover_takes_counts_in_true_time() {
+        let (lease, takeover) = (3_000 * MILLISECOND, 1_200 * MICROSECOND);
+        // d ≈ m / (L + T).
+        assert!(safe(lease, lease, takeover, 199) && !safe(lease, lease, takeover, 201));
+    }
+
+    #[test]
+    fn the_longest_lease_does_not_overflow() {
+        let day = u64::MAX;
+        assert!(safe(day, day, day, 0) && !safe(day, day, 0, PPM_MAX));
+    }
+}

@@ -1,0 +1,128 @@
+//! The smallest clock drift that breaks a scenario, by bisection.
+
+use crate::run::{self, Options, Run};
+use protocols::election::Protocol;
+use reports::Verdict;
+use scenarios::{Params, Scenario, plan::PPM_MAX};
+use std::{
+    ops::Range,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+};
+
+/// What to look for.
+pub struct Bisect<'a> {
+    /// The scenario.
+    pub scenario: &'static Scenario,
+    /// The protocol.
+    pub protocol: &'static Protocol,
+    /// The seeds that are run at every drift.
+    pub seeds: Range<u64>,
+    /// Parameters of every run, but for the drift.
+    pub params: &'a Params,
+    /// Runs at a time.
+    pub jobs: usize,
+}
+
+/// A drift at which a seed violates safety.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Break {
+    /// The drift, parts per million.
+    pub ppm: u64,
+    /// The seed.
+    pub seed: u64,
+    /// The invariants that it violates.
+    pub violated: Vec<&'static str>,
+}
+
+/// What was found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Found {
+    /// The smallest drift that breaks; `None`: none of those that were tried.
+    pub breaks: Option<Break>,
+    /// The largest drift below it at which every seed was safe, parts per million; `None` when it breaks without any.
+    pub holds_ppm: Option<u64>,
+}
+
+impl Bisect<'_> {
+    /// Searches between no drift and the largest that plans allow. `tried` is told of every drift that was tried.
+    ///
+    /// # Errors
+    /// The parameters make no sense, or a run could not be finished.
+    pub fn search(&self, tried: impl Fn(u64, Option<&Break>)) -> Result<Found, String> {
+        let mut before = None;
+        let mut try_at = |ppm| {
+            let found = self.first_break(ppm, before)?;
+            tried(ppm, found.as_ref());
+            before = found.as_ref().map(|b| b.seed).or(before);
+            Ok::<_, String>(found)
+        };
+        // Clocks that are far off can be so wrong that nobody leads, and nothing breaks: then less of it may.
+        let mut wide = PPM_MAX;
+        let mut breaks = loop {
+            match (try_at(wide)?, wide) {
+                (Some(found), _) => break found,
+                (None, 0) => return Ok(Found { breaks: None, holds_ppm: Some(PPM_MAX) }),
+                (None, _) => wide /= 4,
+            }
+        };
+        let mut holds = 0;
+        if breaks.ppm > 0 {
+            if let Some(found) = try_at(0)? {
+                breaks = found;
+            }
+        }
+        if breaks.ppm == 0 {
+            return Ok(Found { breaks: Some(breaks), holds_ppm: None });
+        }
+        while breaks.ppm - holds > 1 {
+            let middle = holds + (breaks.ppm - holds) / 2;
+            match try_at(middle)? {
+                Some(found) => breaks = found,
+                None => holds = middle,
+            }
+        }
+        Ok(Found { breaks: Some(breaks), holds_ppm: Some(holds) })
+    }
+
+    /// The first of the seeds that violates safety at this drift. The seed that broke last comes first, since it is the
+    /// likeliest to break again; the others follow in order, so that the answer does not depend on which run ends first.
+    fn first_break(&self, ppm: u64, before: Option<u64>) -> Result<Option<Break>, String> {
+        let params = Params { clock_drift_ppm: ppm, ..self.params.clone() };
+        let seeds: Vec<u64> = before.into_iter().chain(self.seeds.clone().filter(|s| Some(*s) != before)).collect();
+        let (next, first) = (AtomicU64::new(0), Mutex::new((u64::MAX, Ok(None))));
+        let work = || {
+            loop {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                let known = first.lock().unwrap_or_else(PoisonError::into_inner).0;
+                let Some(seed) = seeds.get(place as usize).filter(|_| place < known) else { return };
+                let found = self.one(&params, *seed).map(|run| violations(&run)).transpose();
+                let Some(found) = found else { continue };
+                let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
+                if place < first.0 {
+                    *first = (place, found.map(|violated| Some(Break { ppm, seed: *seed, violated })));
+                }
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..self.jobs.max(1) {
+                scope.spawn(work);
+            }
+        });
+        first.into_inner().unwrap_or_else(PoisonError::into_inner).1
+    }
+
+    fn one(&self, params: &Params, seed: u64) -> Result<Run, String> {
+        let plan = self.scenario.compile(params, self.protocol, seed)?;
+        run::run(&plan, Options::default())
+    }
+}
+
+/// The safety invariants that a run violates; `None` when it is safe.
+fn violations(run: &Run) -> Option<Vec<&'static str>> {
+    let violated = || run.judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.name).collect();
+    (run.judgement.verdict == Verdict::Safety).then(violated)
+}

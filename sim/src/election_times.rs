@@ -1,0 +1,130 @@
+//! How long elections take, and what they cost in messages: the leader is killed under a light load, over many seeds.
+
+use crate::{
+    run::{self, Options, Run},
+    seeds,
+};
+use protocols::election::Protocol;
+use reports::plot::{
+    election_cdf::{Curve, Spread},
+    message_counts::Point,
+};
+use scenarios::{
+    Params, Plan,
+    fault::{Fault, Trigger},
+    scenario,
+};
+use std::{collections::BTreeMap, ops::Range};
+
+/// Requests a second: an election needs none.
+const RATE: u64 = 20;
+
+/// The times of one protocol's elections; `done` is told of each run.
+///
+/// # Errors
+/// The parameters make no sense, or a run could not be finished.
+pub fn curve(
+    params: &Params,
+    protocol: &'static Protocol,
+    seeds: Range<u64>,
+    jobs: usize,
+    done: impl Fn() + Sync,
+) -> Result<Curve, String> {
+    let one = |seed| {
+        let run = run::run(&killed(params, protocol, seed)?, Options { timeline: true, ..Options::default() })?;
+        let election_ms = vacancy(&run).map(|(from_us, to_us)| (to_us - from_us) as f64 / 1e3);
+        Ok((election_ms, run.judgement.metrics.messages_by_kind))
+    };
+    let runs = seeds::each(seeds, jobs, one, done)?;
+    let timings = params.timings(protocol);
+    let times: Vec<f64> = runs.iter().filter_map(|(election_ms, _)| *election_ms).collect();
+    let censored = (runs.len() - times.len()) as u64;
+    let by_kind: Vec<_> = runs.into_iter().map(|(_, by_kind)| by_kind).collect();
+    let curve = Curve::new(protocol.name, timings.election_timeout_ms, params.granted_ttl_ms(protocol), times);
+    Ok(Curve { censored, messages_by_kind: spreads(&by_kind), ..curve })
+}
+
+/// The messages of one election of a protocol, by kind, on average over the seeds.
+///
+/// # Errors
+/// The parameters make no sense, a run could not be finished, or no messages of this protocol are counted.
+pub fn messages(
+    params: &Params,
+    protocol: &'static Protocol,
+    seeds: Range<u64>,
+    jobs: usize,
+    done: impl Fn() + Sync,
+) -> Result<Point, String> {
+    let counted = seeds::each(seeds, jobs, |seed| of_one_election(params, protocol, seed), done)?;
+    let elections = counted.iter().flatten().count() as u64;
+    let mut by_kind: BTreeMap<String, f64> = BTreeMap::new();
+    for (kind, n) in counted.into_iter().flatten().flatten() {
+        *by_kind.entry(kind).or_default() += n as f64 / elections as f64;
+    }
+    if by_kind.is_empty() {
+        let name = protocol.name;
+        return Err(format!(
+            "no message of `{name}` was counted; take a protocol whose candidates elect among themselves"
+        ));
+    }
+    let total = by_kind.values().sum();
+    Ok(Point { protocol: protocol.name.to_owned(), nodes: params.nodes, elections, by_kind, total })
+}
+
+/// What the candidates sent from the death of the leader until everybody can have heard of the next; `None` when there was
+/// no next.
+///
+/// A run counts its messages once, at its end. But a plan that ends earlier gives the same run up to there, so that two
+/// shorter runs count what was sent between their ends.
+fn of_one_election(params: &Params, protocol: &Protocol, seed: u64) -> Result<Option<BTreeMap<String, u64>>, String> {
+    let mut plan = killed(params, protocol, seed)?;
+    for fault in &mut plan.faults {
+        if let (Trigger::At { ms }, Fault::Kill { restart_after_ms, .. }) = (&mut fault.when, &mut fault.what) {
+            // Runs end at whole milliseconds. And whoever comes back in the middle would ask who leads.
+            (*ms, *restart_after_ms) = (ms.trunc(), None);
+        }
+    }
+    let whole = run::run(&plan, Options { timeline: true, ..Options::default() })?;
+    let Some((from_us, to_us)) = vacancy(&whole) else { return Ok(None) };
+    let heard_us = (u64::from(params.nodes) + 1) * plan.network.one_way_max_us();
+    let until = |us: u64| {
+        let plan = Plan { duration_ms: us.div_ceil(1_000), ..plan.clone() };
+        run::run(&plan, Options::default()).map(|run| run.judgement.metrics.messages_by_kind)
+    };
+    let (before, mut sent) = (until(from_us)?, until(to_us + heard_us)?);
+    for (kind, n) in before {
+        if let Some(sent) = sent.get_mut(&kind) {
+            *sent -= n.min(*sent);
+        }
+    }
+    sent.retain(|_, n| *n > 0);
+    Ok(Some(sent))
+}
+
+fn killed(params: &Params, protocol: &Protocol, seed: u64) -> Result<Plan, String> {
+    let kill = scenario::find("clean-kill").ok_or("there is no scenario clean-kill")?;
+    kill.compile(&Params { rate: RATE, ..params.clone() }, protocol, seed)
+}
+
+/// From the death of the first leader that died to the next election, microseconds.
+fn vacancy(run: &Run) -> Option<(u64, u64)> {
+    let leaders = run.highlights.as_ref()?.leaders();
+    let died = leaders.iter().filter_map(|l| l.ended.filter(|(_, why)| *why == "died"));
+    let from_us = died.map(|(t_us, _)| t_us).min()?;
+    let to_us = leaders.iter().filter_map(|l| l.elected_us).filter(|t_us| *t_us >= from_us).min()?;
+    Some((from_us, to_us))
+}
+
+/// What each kind came to per run; a kind that a run does not know came to nothing there.
+fn spreads(runs: &[BTreeMap<String, u64>]) -> BTreeMap<String, Spread> {
+    let mut spreads: BTreeMap<String, Spread> = BTreeMap::new();
+    for kind in runs.iter().flat_map(BTreeMap::keys) {
+        if !spreads.contains_key(kind) {
+            let counts = || runs.iter().map(|run| run.get(kind).copied().unwrap_or(0));
+            let mean = counts().sum::<u64>() as f64 / runs.len() as f64;
+            let (min, max) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+            spreads.insert(kind.clone(), Spread { mean, min, max });
+        }
+    }
+    spreads
+}
