@@ -1,7 +1,7 @@
 //! How far the triggers of a plan's faults have come. Both worlds use it: the simulated one, and the one of real processes.
 
 use crate::{
-    fault::{PlannedFault, Trigger, Who},
+    fault::{Fault, PlannedFault, Trigger, Who},
     plan::Plan,
 };
 use protocols::{point::Point, types::NodeId};
@@ -145,13 +145,26 @@ pub fn resolve(plan: &Plan, who: &Who, leader: Option<NodeId>, passed_by: Option
     }
 }
 
-/// Everyone that a group means now, each once; `None` as for [`resolve`].
-pub fn resolve_all(
+/// The two groups that a fault means now; `None` as for [`resolve`]. A transfer has one successor: the first of those named
+/// that it does not strike.
+pub fn groups(
     plan: &Plan,
-    group: &[Who],
+    what: &Fault,
     leader: Option<NodeId>,
     passed_by: Option<NodeId>,
-) -> Option<Vec<NodeId>> {
+) -> Option<(Vec<NodeId>, Vec<NodeId>)> {
+    let (from, to) = what.groups();
+    let on = resolve_all(plan, from, leader, passed_by)?;
+    let mut to = resolve_all(plan, to, leader, passed_by)?;
+    if matches!(what, Fault::Transfer { .. }) {
+        to.retain(|node| !on.contains(node));
+        to.truncate(1);
+    }
+    Some((on, to))
+}
+
+/// Everyone that a group means now, each once; `None` as for [`resolve`].
+fn resolve_all(plan: &Plan, group: &[Who], leader: Option<NodeId>, passed_by: Option<NodeId>) -> Option<Vec<NodeId>> {
     let mut nodes = Vec::new();
     for who in group {
         nodes.extend(resolve(plan, who, leader, passed_by)?);

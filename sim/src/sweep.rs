@@ -169,9 +169,9 @@ impl Sweep<'_> {
         self.pairs().len() as u64 * (self.seeds.end - self.seeds.start)
     }
 
-    /// Every scenario with every protocol that it can be told of.
+    /// Every scenario with every protocol that it can be told of, by so many candidates.
     fn pairs(&self) -> Vec<(&'static Scenario, &'static Protocol)> {
-        scenario::pairs(&self.scenarios, &self.protocols)
+        scenario::pairs(&self.scenarios, &self.protocols, self.params)
     }
 
     fn mine(&self, index: u64) -> bool {

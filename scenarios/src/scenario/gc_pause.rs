@@ -16,13 +16,15 @@
 //!
 //! | ttl asked | Redis: takeover is the renew interval | etcd: takeover at most 1 s |
 //! |---|---|---|
-//! | 1 s | 50 to 281 (renew 333) | 614 (granted 2 s, renew 666): 114 ms after the latest election, so not quite sure |
+//! | 1 s | 50 to 281 (renew 333) | 460 to 614 (granted 2 s, renew 666), with a pause of 2696 ms |
 //! | 3 s | 656 to 948 (renew 1000) | 656 to 948 (renew 1000) |
 //! | 10 s | 2991 to 3281 (renew 3333) | 657 to 3281 (renew 3333) |
 //! | 30 s | 9663 to 9948 (renew 10000) | 661 to 9948 (renew 10000) |
 //!
-//! A longer `--pause` moves the lower end down to 50 ms. A shorter one may leave no phase that is sure to work; then the
-//! latest phase before the next renewal is taken, and a run in which the successor came too late is vacuous.
+//! Where ttl + 500 ms leaves no phase that is sure to work (a takeover that takes much longer than a renewal, as with drawn
+//! election timeouts), the default pause is so long that the last quarter of the phases is. A longer `--pause` moves the
+//! lower end down to 50 ms. A shorter one may leave no phase that is sure to work; then the latest phase before the next
+//! renewal is taken, and a run in which the successor came too late is vacuous.
 
 use super::{Needs, Scenario, drawn_ms, require, settled_ms};
 use crate::{
@@ -60,12 +62,8 @@ const RENEWAL_TICK_MS: u64 = 500;
 const PHASE_MIN_MS: f64 = 50.0;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let pause_ms = params.pause_ms.unwrap_or_else(|| default_pause_ms(params, protocol));
     let renew_ms = params.timings(protocol).renew_interval_ms;
-    // Where a takeover takes much longer than noticing, a successor must have the time for it.
-    let takeover_ms = params.takeover_max_ms(protocol);
-    let takeover_ms = if takeover_ms > renew_ms + BEYOND_LEASE_MS { takeover_ms } else { 0 };
-    let default_ms = params.granted_ttl_ms(protocol) + takeover_ms + BEYOND_LEASE_MS;
-    let pause_ms = params.pause_ms.unwrap_or(default_ms);
     let woken_ms = (settled_ms(params, protocol) + RENEWALS.1 * (renew_ms + RENEWAL_TICK_MS)).saturating_add(pause_ms);
     let needed_ms = woken_ms.saturating_add(params.aftermath_ms(protocol));
     let mut random = streams::stream(seed, PLAN);
@@ -103,18 +101,38 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     plan
 }
 
+/// How long the pause is when nobody asks for another; see the head of this file. Milliseconds.
+pub fn default_pause_ms(params: &Params, protocol: &Protocol) -> u64 {
+    let shortest_ms = params.granted_ttl_ms(protocol) + BEYOND_LEASE_MS;
+    let (sealed_ms, latest_ms) = (sealed_ms(params, protocol), latest_ms(params, protocol));
+    match sealed_ms - shortest_ms as f64 <= latest_ms {
+        true => shortest_ms,
+        false => (sealed_ms - 0.75 * latest_ms).ceil() as u64,
+    }
+}
+
 /// The phases that are sure to work, from the confirmed renewal to the pause; see the head of this file.
 pub fn phase_ms(params: &Params, protocol: &Protocol, pause_ms: u64) -> (f64, f64) {
+    let high_ms = latest_ms(params, protocol);
+    let low_ms = (sealed_ms(params, protocol) - pause_ms as f64).max(PHASE_MIN_MS);
+    (low_ms.min(high_ms), high_ms)
+}
+
+/// When the successor has surely sealed, from the confirmed renewal, milliseconds.
+fn sealed_ms(params: &Params, protocol: &Protocol) -> f64 {
     let ttl_ms = params.granted_ttl_ms(protocol) as f64;
     let takeover_ms = params.takeover_max_ms(protocol) as f64;
-    let renew_ms = params.timings(protocol).renew_interval_ms as f64;
     let trip_ms = params.net.network().one_way_max_us() as f64 / 1e3;
     // Sealing takes a few trips, and two clocks of different rates measure the lease.
     let drift_ms = 2.0 * params.clock_drift_ppm as f64 * (ttl_ms + takeover_ms) / 1e6;
-    let guard_ms = 150.0 + 10.0 * trip_ms + drift_ms;
+    ttl_ms + takeover_ms + 150.0 + 10.0 * trip_ms + drift_ms
+}
+
+/// The latest phase before the next renewal, milliseconds.
+fn latest_ms(params: &Params, protocol: &Protocol) -> f64 {
+    let renew_ms = params.timings(protocol).renew_interval_ms as f64;
+    let trip_ms = params.net.network().one_way_max_us() as f64 / 1e3;
     // The lease is checked at the first request after the phase, which takes a moment to come.
     let margin_ms = 50.0 + 2.0 * trip_ms + 1e3 / params.rate as f64;
-    let high_ms = (renew_ms - margin_ms).max(renew_ms / 2.0);
-    let low_ms = (ttl_ms + takeover_ms + guard_ms - pause_ms as f64).max(PHASE_MIN_MS);
-    (low_ms.min(high_ms), high_ms)
+    (renew_ms - margin_ms).max(renew_ms / 2.0)
 }

@@ -152,13 +152,16 @@ pub fn of(protocol: &Protocol) -> impl Iterator<Item = &'static Scenario> {
     ALL.into_iter().filter(|scenario| scenario.needs.met_by(protocol))
 }
 
-/// Each of these scenarios with each of these protocols that it can be told of, in that order.
+/// Each of these scenarios with each of these protocols that it can be told of, by so many candidates, in that order.
 pub fn pairs(
     scenarios: &[&'static Scenario],
     protocols: &[&'static Protocol],
+    params: &Params,
 ) -> Vec<(&'static Scenario, &'static Protocol)> {
     let all = scenarios.iter().flat_map(|s| protocols.iter().map(move |p| (*s, *p)));
-    all.filter(|(scenario, protocol)| scenario.needs.met_by(protocol)).collect()
+    // How many candidates there may be at all is for the plan to say.
+    let few = |scenario: &Scenario| (1..scenario.needs.candidates_min()).contains(&params.nodes);
+    all.filter(|(scenario, protocol)| scenario.needs.met_by(protocol) && !few(scenario)).collect()
 }
 
 /// What a protocol promises in a scenario with these parameters. Reads from memory are as good as the clocks: what is

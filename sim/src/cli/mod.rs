@@ -76,7 +76,12 @@ fn determinism(names: &[String], seeds: Range<u64>, protocol: &str, shared: &Sha
     let program = std::env::current_exe().map_err(|e| Stop::harness(format!("cannot find this executable: {e}")))?;
     let (params, show) = (shared.plan.params().map_err(Stop::usage)?, Show::from(&shared.output.show));
     let mut plans = Vec::new();
-    for (scenario, protocol) in stories::pairs(&scenarios, &protocols) {
+    let pairs = stories::pairs(&scenarios, &protocols, &params);
+    if let ([], Some(scenario), Some(protocol)) = (&*pairs, scenarios.first(), protocols.first()) {
+        // Says why there is nothing to compare.
+        scenario.compile(&params, protocol, seeds.start).map_err(Stop::usage)?;
+    }
+    for (scenario, protocol) in pairs {
         for seed in seeds.clone() {
             plans.push(scenario.compile(&params, protocol, seed).map_err(Stop::usage)?);
         }

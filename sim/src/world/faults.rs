@@ -81,19 +81,13 @@ impl World {
     pub(super) fn strike(&mut self, index: u32, trigger: Option<NodeId>) {
         let (leader, plan) = (self.leader(), self.faults.plan.clone());
         let what = &plan.faults[index as usize].what;
-        let (from, to) = what.groups();
-        let resolve = |group| triggers::resolve_all(&plan, group, leader, trigger);
         // Only a leader changes the members.
         let needs_leader = matches!(what, Fault::Join { .. } | Fault::Leave { .. });
-        let (Some(on), Some(mut to), true) = (resolve(from), resolve(to), leader.is_some() || !needs_leader) else {
+        let groups = triggers::groups(&plan, what, leader, trigger).filter(|_| leader.is_some() || !needs_leader);
+        let Some((on, to)) = groups else {
             self.faults.waiting.push(index);
             return;
         };
-        if matches!(what, Fault::Transfer { .. }) {
-            // One successor: the first of them that does not lead already.
-            to.retain(|n| !on.contains(n));
-            to.truncate(1);
-        }
         let starts = on.first().map_or(0, |n| self.processes[n.index()].starts);
         let rate_before = on.iter().map(|n| self.processes[n.index()].clocks.rate()).collect();
         let struck = Struck { on, to, starts, rate_before };

@@ -19,9 +19,7 @@ impl Director {
     pub(super) fn strike(&mut self, index: u32, by: Option<NodeId>) -> Result<(), String> {
         let (leader, plan) = (self.believers.last().copied(), self.plan.clone());
         let what = self.faults[index as usize].what.clone();
-        let (from, to) = what.groups();
-        let resolve = |group| triggers::resolve_all(&plan, group, leader, by);
-        let (Some(on), Some(to)) = (resolve(from), resolve(to)) else {
+        let Some((on, to)) = triggers::groups(&plan, &what, leader, by) else {
             self.waiting.push(index);
             return Ok(());
         };
@@ -46,7 +44,7 @@ impl Director {
             }
             Fault::Resign { .. } => struck.on.iter().for_each(|n| self.ask(*n, "/resign".to_owned())),
             Fault::Transfer { .. } => {
-                let heir = struck.to.iter().find(|n| !struck.on.contains(n)).map(|n| self.cluster.name(*n).to_owned());
+                let heir = struck.to.first().map(|n| self.cluster.name(*n).to_owned());
                 if let Some(heir) = heir {
                     struck.on.iter().for_each(|n| self.ask(*n, format!("/transfer?to={heir}")));
                 }
