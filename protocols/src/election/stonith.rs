@@ -60,7 +60,7 @@ pub const PROTOCOL: Protocol = Protocol {
     election_timeout: None,
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl * 10 / 42,
-    takeover_max: |timings| 2 * timings.renew_interval + DELAY_BASE + DELAY_RANDOM + power::ACTION_DELAY + SETTLE,
+    takeover_max: |timings| 2 * timings.renew_interval + DELAY_BASE + DELAY_RANDOM + power::ACTION_DELAY + 2 * SETTLE,
     preference: Preference::Lowest,
     transfers: false,
     changes_members: false,
@@ -201,9 +201,10 @@ impl Stonith {
         now.mono < self.quorum_until()
     }
 
-    /// When a peer that is not heard any more counts as lost.
+    /// When a peer that is not heard any more counts as lost: a heartbeat and a trip after the ttl. Whoever else a cut has
+    /// taken away is missed by then too, and no quorum is left that was counted with them.
     fn lost_at(&self, other: &Other) -> u64 {
-        other.heard.unwrap_or(self.started) + self.ttl()
+        other.heard.unwrap_or(self.started) + self.ttl() + self.setup.timings.renew_interval + SETTLE
     }
 
     fn heard(&mut self, now: Now, from: NodeId) {
