@@ -328,6 +328,23 @@ fn a_side_without_a_majority_neither_fences_nor_leads() {
 }
 
 #[test]
+fn a_mute_leader_stops_and_a_deaf_one_is_replaced_too() {
+    for deaf in [false, true] {
+        let mut world = World::new(3, 4);
+        world.run_until(10 * SECOND);
+        for other in [NodeId(1), NodeId(2)] {
+            world.cut.insert(if deaf { (other, NodeId(0)) } else { (NodeId(0), other) });
+        }
+        // That nobody hears it, it is told a ttl later.
+        world.run_until(if deaf { 13 * SECOND } else { 16 * SECOND } + 100 * MILLISECOND);
+        assert!(!world.leaders().contains(&0), "deaf: {deaf}");
+        world.run_until(25 * SECOND);
+        assert_eq!(world.leaders(), [1], "deaf: {deaf}");
+        assert!(world.cuts.iter().any(|cut| cut.1 == NodeId(0)));
+    }
+}
+
+#[test]
 fn of_two_the_leader_shoots_first_and_the_other_comes_back_as_a_follower() {
     for seed in 0..200 {
         let mut world = World::new(2, seed);

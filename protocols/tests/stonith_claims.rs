@@ -33,7 +33,7 @@ impl Claimant {
         let setup = Setup { node: NodeId(1), names, timings: TIMINGS, nonce: 5, stored: None };
         let mut claimant = Claimant { elector: (PROTOCOL.elector)(setup), timers: BTreeMap::new(), now: 0 };
         claimant.step(Input::Start);
-        claimant.hears(0, stonith::Message::Alive);
+        claimant.hears(0, stonith::Message::Alive { hears: u64::MAX });
         claimant
     }
 
@@ -58,7 +58,7 @@ impl Claimant {
             let (id, at) = self.timers.iter().map(|(id, at)| (*id, *at)).min_by_key(|(_, at)| *at).expect("a timer");
             self.timers.remove(&id);
             self.now = at;
-            let mut outputs = self.hears(2, stonith::Message::Alive);
+            let mut outputs = self.hears(2, stonith::Message::Alive { hears: u64::MAX });
             outputs.extend(self.step(Input::Timer(id)));
             let said = outputs.into_iter().find_map(|output| match output {
                 Output::Send { to: whom, message } if whom == NodeId(to) => what(message),
@@ -83,7 +83,7 @@ impl Claimant {
     fn wins_by(&mut self, from: u16, message: Peer) -> bool {
         let mut outputs = self.step(Input::Peer { from: NodeId(from), message });
         self.now += SETTLE;
-        outputs.extend(self.hears(2, stonith::Message::Alive));
+        outputs.extend(self.hears(2, stonith::Message::Alive { hears: u64::MAX }));
         outputs.iter().any(|output| matches!(output, Output::Elected(_)))
     }
 }
