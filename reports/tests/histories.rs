@@ -169,6 +169,7 @@ fn report(history: &History, judgement: &Judgement, highlights: &Highlights, col
         events: Some(5432),
         simulated_ms: Some(14_000),
         wall_ms: Some(21),
+        read_lease: None,
     };
     text::render(&text::Run {
         header: history.header.as_ref(),
