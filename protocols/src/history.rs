@@ -147,8 +147,10 @@ pub struct FaultEvent {
     pub fault: String,
     /// Beginning, end, or both.
     pub phase: Phase,
-    /// The processes that it strikes.
+    /// The processes that it strikes; a partition strikes both sides.
     pub on: Vec<NodeId>,
+    /// Whom it names beside them: the other end of a link, the successor of a transfer. Empty for a partition.
+    pub to: Vec<NodeId>,
     /// One line for people.
     pub detail: String,
 }
@@ -252,12 +254,24 @@ pub enum Fact {
     ReadsWhileCutOff,
     /// Reads put to a leader that was cut off after another had been elected, whatever it answered.
     ReadsOfReplacedLeader,
+    /// Protected writes that were applied while their writer, which had believed, was cut off.
+    WritesWhileCutOff,
+    /// Beliefs that ended, and not on request, while their node was cut off.
+    LapsedWhileCutOff,
+    /// Elections before which at least two candidates had begun to campaign since the election before.
+    ContestedElections,
+    /// Leaderships that were to go to a named successor, and of which it won the next election.
+    TransfersWon,
     /// Beliefs given up on request.
     Resignations,
     /// Candidates that became members, or ceased to be.
     MembershipChanges,
     /// Processes killed.
     Kills,
+    /// Machines that lost their power.
+    PowerOffs,
+    /// Processes stopped for a while.
+    Pauses,
     /// Faults of any kind that struck.
     Faults,
 }

@@ -12,6 +12,7 @@ pub mod text;
 pub mod timeline;
 
 mod beliefs;
+mod contest;
 mod effects;
 mod freshness;
 mod reads;

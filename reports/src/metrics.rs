@@ -7,7 +7,7 @@ mod dark;
 mod failover;
 mod undecided;
 
-use crate::{beliefs::Beliefs, effects::Effects, reads::Reads};
+use crate::{beliefs::Beliefs, contest::Contest, effects::Effects, reads::Reads};
 use dark::Dark;
 use failover::Failovers;
 use protocols::{
@@ -44,6 +44,8 @@ pub struct Metrics {
     pub reads_stale: u64,
     /// Elections won.
     pub elections: u64,
+    /// Elections that more than one candidate stood for: at least two had begun to campaign since the election before.
+    pub contested_elections: u64,
     /// Changes of leadership while, throughout the lease's ttl before the vacancy, the incumbent was alive, unpaused, not
     /// resigning, and struck by no fault of the network, the service or the store. 0 without a header.
     pub false_failovers: u64,
@@ -59,6 +61,8 @@ pub struct Metrics {
     pub failover_ms: Vec<f64>,
     /// Faults that struck the incumbent, which then neither went on nor was replaced.
     pub failover_censored: u64,
+    /// From a fault that strikes the incumbent, or else from the end of its belief, to the next election won.
+    pub election_time_ms: Vec<f64>,
     /// From campaign to election; a waiter's clock starts at the vacancy.
     pub election_latency_ms: Vec<f64>,
     /// On `sequence`: from the last accepted write of one incarnation to the first of the next. Negative when they overlap.
@@ -88,6 +92,7 @@ fn ms(us: i64) -> f64 {
 pub(crate) struct Meter {
     metrics: Metrics,
     beliefs: Beliefs,
+    contest: Contest,
     effects: Effects,
     issues: Effects,
     last_seq: Option<u64>,
@@ -103,6 +108,7 @@ impl Meter {
         Meter {
             metrics: Metrics::default(),
             beliefs: Beliefs::default(),
+            contest: Contest::default(),
             effects: Effects::default(),
             issues: Effects::default(),
             last_seq: None,
@@ -173,12 +179,14 @@ impl Meter {
         }
         self.failovers.observe(event);
         self.beliefs.observe(event);
+        self.contest.observe(event);
     }
 
     pub(crate) fn finish(self, end_us: u64) -> Metrics {
         let mut metrics = self.metrics;
         metrics.leaders_acting_by_effect_max = self.effects.overlap().map_or(0, |o| o.most);
         metrics.leaders_believing_max = self.beliefs.most();
+        metrics.contested_elections = self.contest.contested();
         metrics.dual_belief_ms = ms(self.beliefs.several_us(end_us) as i64);
         metrics.writes_unknown = self.undecided.count(end_us.saturating_sub(self.grace_us));
         metrics.handoff_effect_gap_ms = gaps(&self.effects);

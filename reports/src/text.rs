@@ -11,11 +11,15 @@ use crate::{
 };
 use paint::{Paint, Tone, pad, wrap};
 use protocols::history::Header;
+use std::collections::BTreeMap;
 
 /// The widest line, characters.
 pub(crate) const WIDTH: usize = 100;
 /// How many leaders are listed from the start, and how many from the end.
 const LEADERS_MAX: (usize, usize) = (8, 4);
+
+/// Kinds of messages that are shown.
+const KINDS_MAX: usize = 6;
 
 /// One run, as the report needs it.
 #[derive(Clone, Copy, Debug)]
@@ -181,6 +185,20 @@ fn times(values_ms: &[f64]) -> String {
     }
 }
 
+/// Message counts: those that are most, and how many there are of all others together.
+fn by_kind(counts: &BTreeMap<String, u64>) -> String {
+    let mut counts: Vec<_> = counts.iter().map(|(kind, n)| (kind.as_str(), *n)).collect();
+    counts.sort_by_key(|(kind, n)| (std::cmp::Reverse(*n), *kind));
+    let shown = if counts.len() > KINDS_MAX { KINDS_MAX - 1 } else { counts.len() };
+    let (most, others) = counts.split_at(shown);
+    let others: u64 = others.iter().map(|(_, n)| n).sum();
+    let mut words: Vec<_> = most.iter().map(|(kind, n)| format!("{} {kind}", grouped(*n))).collect();
+    if others > 0 {
+        words.push(format!("{} of other kinds", grouped(others)));
+    }
+    words.join(", ")
+}
+
 fn figures(run: &Run) -> Vec<(String, String)> {
     let m = &run.judgement.metrics;
     let ms = |ms: f64| duration(ms * 1000.0);
@@ -209,11 +227,16 @@ fn figures(run: &Run) -> Vec<(String, String)> {
         rows.extend(m.availability.map(|a| ("available", format!("{:.3} %", a * 100.0))));
     }
     rows.push(("failover time", failover));
+    rows.push(("election time", times(&m.election_time_ms)));
     rows.push(("election latency", times(&m.election_latency_ms)));
     rows.push(("handoff gap, by effect", times(&m.handoff_effect_gap_ms)));
     rows.push(("handoff gap, by intent", times(&m.handoff_intent_gap_ms)));
     if m.messages > 0 {
         rows.push(("messages", grouped(m.messages)));
+    }
+    if !m.messages_by_kind.is_empty() {
+        rows.push(("contested elections", grouped(m.contested_elections)));
+        rows.push(("messages of the election", by_kind(&m.messages_by_kind)));
     }
     if let Some(events) = run.facts.events {
         rows.push(("events", grouped(events)));

@@ -32,8 +32,12 @@ impl Story {
     }
 
     fn fault(self, t_ms: u64, fault: &str, phase: Phase, on: &[NodeId]) -> Self {
-        let (fault, on, detail) = (fault.to_owned(), on.to_vec(), String::new());
-        self.at(t_ms, Kind::Fault(Box::new(FaultEvent { index: 0, fault, phase, on, detail })))
+        self.fault_between(t_ms, fault, phase, on, &[])
+    }
+
+    fn fault_between(self, t_ms: u64, fault: &str, phase: Phase, on: &[NodeId], to: &[NodeId]) -> Self {
+        let (fault, on, to, detail) = (fault.to_owned(), on.to_vec(), to.to_vec(), String::new());
+        self.at(t_ms, Kind::Fault(Box::new(FaultEvent { index: 0, fault, phase, on, to, detail })))
     }
 
     fn node(self, t_ms: u64, node: NodeId, state: NodeState) -> Self {
@@ -118,6 +122,37 @@ fn changes_for_a_reason_are_neither() {
     }
     let others = leads().fault(2000, "partition", Phase::Begin, &[N2, SERVICE]);
     assert_eq!(needless(&others.elected(5000, N2, 2).metrics(10_000)), (1, 0), "cutting off another explains nothing");
+}
+
+#[test]
+fn what_detectors_have_to_bear_explains_nothing() {
+    let lossy = |to| leads().write(20, N1, 1, 1).fault_between(2000, "loss", Phase::Begin, &[N1, N2], to);
+    let m = lossy(&[N1, N2]).elected(5000, N2, 2).write(5100, N2, 2, 2).metrics(10_000);
+    assert_eq!((needless(&m), m.failover_ms.len()), ((1, 0), 0), "messages among candidates are lost");
+    let m = lossy(&[SERVICE]).elected(5000, N2, 2).write(5100, N2, 2, 2).metrics(10_000);
+    assert_eq!((needless(&m), m.failover_ms), ((0, 0), vec![3100.0]), "so are renewals: the backend is far");
+}
+
+#[test]
+fn election_time_counts_from_the_fault_or_else_from_the_vacancy() {
+    let killed = leads().fault(2000, "kill", Phase::Once, &[N1]).node(2000, N1, NodeState::Down);
+    let m = killed.at(4900, Kind::Campaign { node: N2 }).elected(5000, N2, 2).metrics(10_000);
+    assert_eq!((m.election_time_ms, m.elections), (vec![3000.0], 2), "the first election has no incumbent");
+    let m = leads().deposed(9000, N1, 1, Deposed::Lost).elected(9100, N2, 2).metrics(10_000);
+    assert_eq!(m.election_time_ms, [100.0]);
+    let m = leads().elected(9100, N2, 2).metrics(10_000);
+    assert!(m.election_time_ms.is_empty(), "nothing shows where the vacancy began");
+    assert_eq!(m.contested_elections, 1, "both stood for the first one");
+}
+
+#[test]
+fn who_was_asked_to_hand_over_was_not_deposed_for_nothing() {
+    let asked = leads().fault_between(2000, "transfer", Phase::Once, &[N1], &[N2]).elected(2100, N2, 2);
+    assert_eq!(needless(&asked.metrics(10_000)), (0, 0));
+    let later = leads().fault(2000, "resign", Phase::Once, &[N1]).deposed(2001, N1, 1, Deposed::Resigned);
+    let later = later.elected(2100, N2, 2).deposed(3000, N2, 2, Deposed::Resigned).elected(3100, N1, 3);
+    let m = later.deposed(9000, N1, 3, Deposed::Lost).elected(9100, N2, 4).metrics(10_000);
+    assert_eq!(needless(&m), (1, 0), "a request of long ago explains nothing");
 }
 
 #[test]

@@ -1,6 +1,10 @@
 //! Faults in words, for histories and reports.
 
 use crate::fault::Fault;
+use protocols::{
+    history::{FaultEvent, Phase},
+    types::NodeId,
+};
 
 /// Milliseconds as people write them.
 fn duration(ms: f64) -> String {
@@ -17,6 +21,23 @@ fn possessive(on: &str) -> String {
 }
 
 impl Fault {
+    /// What histories say of it; `names` says what processes are called.
+    pub fn event(
+        &self,
+        index: u32,
+        phase: Phase,
+        (on, to): (&[NodeId], &[NodeId]),
+        names: impl Fn(&[NodeId]) -> String,
+    ) -> FaultEvent {
+        let detail = self.describe(&names(on), &names(to));
+        // A partition strikes both sides.
+        let (on, to) = match self {
+            Fault::Partition { .. } => ([on, to].concat(), Vec::new()),
+            _ => (on.to_vec(), to.to_vec()),
+        };
+        FaultEvent { index, fault: self.kind().to_owned(), phase, on, to, detail }
+    }
+
     /// One line for people; `on` and `to` name whom it strikes.
     pub fn describe(&self, on: &str, to: &str) -> String {
         let lasting = |for_ms: &Option<f64>| for_ms.map_or(String::new(), |ms| format!(" for {}", duration(ms)));

@@ -91,11 +91,29 @@ pub struct Cell {
     pub failover_ms_p50: Option<f64>,
     /// 95th percentile of the failover time, milliseconds.
     pub failover_ms_p95: Option<f64>,
+    /// Elections won, over all runs.
+    pub elections: u64,
+    /// Changes of leadership that were not needed, over all runs.
+    pub false_failovers: u64,
+    /// Changes of leadership that only a pause explains, over all runs.
+    pub avoidable_failovers: u64,
+    /// Median time from a fault on the incumbent, or the end of its belief, to the next election, milliseconds.
+    pub election_time_ms_p50: Option<f64>,
+    /// 95th percentile of the same, milliseconds.
+    pub election_time_ms_p95: Option<f64>,
+    /// Median time in which no request would have been served, per run, milliseconds.
+    pub dark_ms_p50: Option<f64>,
     /// Faults on the incumbent after which nobody took over before the run ended.
     pub failover_censored: u64,
     /// Every failover time, milliseconds, sorted.
     #[serde(skip)]
     pub failovers_ms: Vec<f64>,
+    /// Every election time, milliseconds, sorted.
+    #[serde(skip)]
+    pub election_times_ms: Vec<f64>,
+    /// The dark time of every run, milliseconds, sorted.
+    #[serde(skip)]
+    pub darks_ms: Vec<f64>,
 }
 
 /// A verdict that does not keep a promise, in one sentence; `None` when it does.
@@ -284,11 +302,21 @@ impl Cell {
         self.dual_belief_runs += u64::from(metrics.leaders_believing_max > 1);
         self.failover_censored += metrics.failover_censored;
         self.failovers_ms.extend(&metrics.failover_ms);
+        self.elections += metrics.elections;
+        self.false_failovers += metrics.false_failovers;
+        self.avoidable_failovers += metrics.avoidable_failovers;
+        self.election_times_ms.extend(&metrics.election_time_ms);
+        self.darks_ms.extend(metrics.dark_ms);
     }
 
     fn finish(&mut self) {
         self.failovers_ms.sort_by(f64::total_cmp);
         self.failover_ms_p50 = quantile(&self.failovers_ms, 0.5);
         self.failover_ms_p95 = quantile(&self.failovers_ms, 0.95);
+        self.election_times_ms.sort_by(f64::total_cmp);
+        self.election_time_ms_p50 = quantile(&self.election_times_ms, 0.5);
+        self.election_time_ms_p95 = quantile(&self.election_times_ms, 0.95);
+        self.darks_ms.sort_by(f64::total_cmp);
+        self.dark_ms_p50 = quantile(&self.darks_ms, 0.5);
     }
 }

@@ -96,7 +96,7 @@ fn a_plan_of_ones_own_is_played() {
     if !installed() {
         return;
     }
-    let params = Params { lease_ttl_ms: 2_000, rate: 100, duration_ms: Some(16_000), ..Params::default() };
+    let params = Params { lease_ttl_ms: Some(2_000), rate: 100, duration_ms: Some(16_000), ..Params::default() };
     let protocol = election::find("redis-fenced").expect("a known protocol");
     let steady = scenario::find("steady").expect("a known scenario");
     let mut plan = steady.compile(&params, protocol, 1).expect("the parameters make sense");
@@ -116,4 +116,34 @@ fn a_plan_of_ones_own_is_played() {
     let (code, report) = play(&file, &[]);
     assert_eq!((code, &report["verdict"]), (Some(0), &Value::from("pass")), "{report:#}");
     assert!(report["metrics"]["elections"].as_u64() >= Some(2), "{report:#}");
+}
+
+/// Raft needs nothing that is installed: the plans of its simulation, on real processes.
+#[test]
+fn raft_plays_its_scenarios() {
+    let raft = ["--backend", "raft", "--lease-ttl", "1s", "--rate", "100"];
+    for (what, fenced) in [("gc-pause", 1), ("isolate-leader", 0), ("leadership-transfer", 0), ("quorum-loss", 0)] {
+        let (code, report) = play(what, &raft);
+        assert_eq!((code, &report["verdict"]), (Some(0), &Value::from("pass")), "{what}: {report:#}");
+        let metrics = &report["metrics"];
+        assert_eq!(metrics["leaders_acting_by_effect_max"], 1, "{what}: {report:#}");
+        assert!(metrics["writes_fenced"].as_u64() >= Some(fenced), "{what}: {report:#}");
+    }
+}
+
+/// What was voted is on disk: after all nodes have died at once, terms go on rising, and nothing acknowledged is lost.
+#[test]
+fn all_raft_nodes_die_and_come_back() {
+    let params = Params { lease_ttl_ms: Some(1_000), rate: 100, duration_ms: Some(16_000), ..Params::default() };
+    let protocol = election::find("raft").expect("a known protocol");
+    let steady = scenario::find("steady").expect("a known scenario");
+    let mut plan = steady.compile(&params, protocol, 1).expect("the parameters make sense");
+    let kill = || Fault::Kill { node: Who::Candidates, restart_after_ms: Some(300.0) };
+    plan.faults = [5_000.0, 9_000.0].map(|ms| PlannedFault { when: Trigger::At { ms }, what: kill() }).into();
+    plan.requires.retain(|r| r.fact == Fact::WritesAccepted);
+    let folder = Folder::new();
+    let file = folder.write("plan.json", plan.to_json_pretty());
+    let (code, report) = play(&file, &[]);
+    assert_eq!((code, &report["verdict"]), (Some(0), &Value::from("pass")), "{report:#}");
+    assert!(report["metrics"]["elections"].as_u64() >= Some(3), "{report:#}");
 }

@@ -227,6 +227,11 @@ fn holds(name: &str, options: &[&str], postgres: Option<&servers::Postgres>) {
 }
 
 #[test]
+fn on_raft_among_the_nodes_every_number_is_handed_out_once() {
+    holds("raft", &["--backend", "raft"], None);
+}
+
+#[test]
 fn on_etcd_every_number_is_handed_out_once() {
     if find("etcd", "etcd-server", "a cluster on etcd").is_some() {
         holds("etcd", &["--backend", "etcd"], None);

@@ -1,12 +1,14 @@
 //! The election protocols, one file each, and what each of them promises.
 
 pub mod etcd;
+pub mod kraft;
 pub mod lowest_id;
 pub mod raft;
 mod redis_common;
 pub mod redis_fenced;
 pub mod redis_lease;
 pub mod redis_naive;
+pub mod zab_fle;
 
 use crate::{client::Service, elector::Elector, types::NodeId};
 
@@ -151,13 +153,15 @@ pub struct Protocol {
 }
 
 /// Every protocol there is, in the order in which reports show them.
-pub const ALL: [&Protocol; 6] = [
+pub const ALL: [&Protocol; 8] = [
     &redis_naive::PROTOCOL,
     &redis_lease::PROTOCOL,
     &redis_fenced::PROTOCOL,
     &etcd::PROTOCOL,
-    &lowest_id::PROTOCOL,
     &raft::PROTOCOL,
+    &kraft::PROTOCOL,
+    &zab_fle::PROTOCOL,
+    &lowest_id::PROTOCOL,
 ];
 
 /// The protocol of that name.

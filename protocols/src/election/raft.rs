@@ -245,6 +245,10 @@ impl Raft {
 
     fn next_change(&mut self, out: &mut Vec<Output>) {
         let Some(change) = self.changes.first().copied().filter(|_| self.under_way.is_none()) else { return };
+        if change == Change::Expel(self.setup.node) && self.belief.is_some() {
+            // Elected once more before the successor could take it out.
+            return self.give_up(Deposed::Resigned, None, out);
+        }
         let request = match change {
             Change::Admit(node) => Request::AddVoter { node },
             Change::Expel(node) => Request::RemoveVoter { node },

@@ -102,6 +102,8 @@ pub struct InvariantResult {
 pub struct Kinds(u16);
 
 impl Kinds {
+    /// [`Kind::Campaign`].
+    pub const CAMPAIGN: Kinds = Kinds(1);
     /// [`Kind::Elected`].
     pub const ELECTED: Kinds = Kinds(1 << 1);
     /// [`Kind::Deposed`].

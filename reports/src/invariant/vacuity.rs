@@ -11,6 +11,7 @@
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds};
 use crate::{
     beliefs::Beliefs,
+    contest::Contest,
     effects::Effects,
     freshness::Freshness,
     words::{count, grouped},
@@ -40,6 +41,9 @@ struct Vacuity {
     has_led: BTreeSet<NodeId>,
     /// Partitions under way, and who of those that they strike believed when they did, or began to during them.
     cut_off: BTreeMap<u32, CutOff>,
+    contest: Contest,
+    /// Who is to win the next election, after a leader was asked to hand over.
+    successor: Option<NodeId>,
     accepted: u64,
     stale: u64,
     elections: u64,
@@ -47,9 +51,14 @@ struct Vacuity {
     elected_while_cut_off: u64,
     reads_while_cut_off: u64,
     reads_of_replaced: u64,
+    writes_while_cut_off: u64,
+    lapsed_while_cut_off: u64,
+    transfers_won: u64,
     resignations: u64,
     membership_changes: u64,
     kills: u64,
+    power_offs: u64,
+    pauses: u64,
     faults: u64,
 }
 
@@ -72,6 +81,8 @@ impl Vacuity {
             paused: BTreeSet::new(),
             has_led: BTreeSet::new(),
             cut_off: BTreeMap::new(),
+            contest: Contest::default(),
+            successor: None,
             accepted: 0,
             stale: 0,
             elections: 0,
@@ -79,9 +90,14 @@ impl Vacuity {
             elected_while_cut_off: 0,
             reads_while_cut_off: 0,
             reads_of_replaced: 0,
+            writes_while_cut_off: 0,
+            lapsed_while_cut_off: 0,
+            transfers_won: 0,
             resignations: 0,
             membership_changes: 0,
             kills: 0,
+            power_offs: 0,
+            pauses: 0,
             faults: 0,
         }
     }
@@ -92,12 +108,27 @@ impl Vacuity {
         let paused = self.paused.intersection(&self.has_led).any(|n| *n != node);
         self.elected_while_paused += u64::from(paused);
         self.elected_while_cut_off += u64::from(self.cut_off.values().any(|c| others(&c.believed)));
+        self.transfers_won += u64::from(self.successor.take() == Some(node));
         self.has_led.insert(node);
         for cut_off in self.cut_off.values_mut() {
             cut_off.replaced |= !cut_off.led.contains(&node);
         }
         for cut_off in self.cut_off.values_mut().filter(|c| c.on.contains(&node)) {
             cut_off.believed.insert(node);
+        }
+    }
+
+    /// Is a node cut off that believed when the cut began, or has believed since?
+    fn is_cut_off(&self, node: NodeId) -> bool {
+        self.cut_off.values().any(|c| c.believed.contains(&node))
+    }
+
+    fn deposed(&mut self, node: NodeId, reason: Deposed) {
+        match reason {
+            Deposed::Resigned => self.resignations += 1,
+            Deposed::Expired | Deposed::Lost | Deposed::Fenced => {
+                self.lapsed_while_cut_off += u64::from(self.is_cut_off(node));
+            }
         }
     }
 
@@ -109,6 +140,7 @@ impl Vacuity {
                 let led: BTreeSet<_> = on.iter().copied().filter(|n| self.beliefs.of(*n).is_some()).collect();
                 self.cut_off.insert(fault.index, CutOff { on, believed: led.clone(), led, replaced: false });
             }
+            Phase::Once if fault.fault == "transfer" => self.successor = fault.to.first().copied(),
             Phase::End => {
                 self.cut_off.remove(&fault.index);
             }
@@ -125,7 +157,10 @@ impl Vacuity {
 
     fn node(&mut self, node: NodeId, state: NodeState) {
         match state {
-            NodeState::Paused => self.paused.insert(node),
+            NodeState::Paused => {
+                self.pauses += 1;
+                self.paused.insert(node)
+            }
             NodeState::Joined | NodeState::Left => {
                 self.membership_changes += 1;
                 return;
@@ -133,6 +168,7 @@ impl Vacuity {
             _ => self.paused.remove(&node),
         };
         self.kills += u64::from(matches!(state, NodeState::Down | NodeState::Off));
+        self.power_offs += u64::from(state == NodeState::Off);
     }
 
     fn counted(&self, fact: Fact) -> u64 {
@@ -146,9 +182,15 @@ impl Vacuity {
             Fact::ElectedWhileCutOff => self.elected_while_cut_off,
             Fact::ReadsWhileCutOff => self.reads_while_cut_off,
             Fact::ReadsOfReplacedLeader => self.reads_of_replaced,
+            Fact::WritesWhileCutOff => self.writes_while_cut_off,
+            Fact::LapsedWhileCutOff => self.lapsed_while_cut_off,
+            Fact::ContestedElections => self.contest.contested(),
+            Fact::TransfersWon => self.transfers_won,
             Fact::Resignations => self.resignations,
             Fact::MembershipChanges => self.membership_changes,
             Fact::Kills => self.kills,
+            Fact::PowerOffs => self.power_offs,
+            Fact::Pauses => self.pauses,
             Fact::Faults => self.faults,
         }
     }
@@ -156,8 +198,8 @@ impl Vacuity {
 
 impl Invariant for Vacuity {
     fn wants(&self) -> Kinds {
-        let of_leaders = Kinds::APPLY.and(Kinds::SEAL).and(Kinds::ELECTED).and(Kinds::DEPOSED);
-        of_leaders.and(Kinds::FAULT).and(Kinds::NODE).and(Kinds::READ_REPLY)
+        let beliefs = Kinds::CAMPAIGN.and(Kinds::ELECTED).and(Kinds::DEPOSED);
+        Kinds::APPLY.and(Kinds::SEAL).and(beliefs).and(Kinds::FAULT).and(Kinds::NODE).and(Kinds::READ_REPLY)
     }
 
     fn observe(&mut self, event: &Event) {
@@ -167,6 +209,7 @@ impl Invariant for Vacuity {
             match verdict {
                 WriteVerdict::Ok => {
                     self.accepted += 1;
+                    self.writes_while_cut_off += u64::from(self.is_cut_off(*node));
                     self.effects.acted(write.resource, incarnation, event.t_us);
                 }
                 _ => self.effects.tried(write.resource, incarnation),
@@ -174,9 +217,10 @@ impl Invariant for Vacuity {
             return;
         }
         self.beliefs.observe(event);
+        self.contest.observe(event);
         match &event.kind {
             Kind::Elected(incarnation) => self.elected(incarnation.node),
-            Kind::Deposed { reason: Deposed::Resigned, .. } => self.resignations += 1,
+            Kind::Deposed { incarnation, reason } => self.deposed(incarnation.node, *reason),
             Kind::Fault(fault) => self.fault(fault),
             Kind::ReadReply { node, outcome, .. } => self.read(*node, *outcome),
             Kind::Node { node, state } => self.node(*node, *state),
@@ -224,9 +268,15 @@ fn words(fact: Fact) -> &'static str {
         Fact::ElectedWhileCutOff => "elections while a leader was cut off",
         Fact::ReadsWhileCutOff => "reads that a leader answered while it was cut off",
         Fact::ReadsOfReplacedLeader => "reads put to a leader that was cut off and had been replaced",
+        Fact::WritesWhileCutOff => "writes of leaders that were cut off",
+        Fact::LapsedWhileCutOff => "leaders that stopped while they were cut off",
+        Fact::ContestedElections => "elections that several candidates stood for",
+        Fact::TransfersWon => "elections won by the successor that was named",
         Fact::Resignations => "resignations",
         Fact::MembershipChanges => "members that joined or left",
         Fact::Kills => "processes killed",
+        Fact::PowerOffs => "machines that lost power",
+        Fact::Pauses => "processes paused",
         Fact::Faults => "faults",
     }
 }

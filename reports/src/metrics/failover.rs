@@ -22,6 +22,7 @@ pub(super) struct Failovers {
     incumbent: Option<Reign>,
     strike: Option<Strike>,
     failover_ms: Vec<f64>,
+    election_time_ms: Vec<f64>,
     election_latency_ms: Vec<f64>,
     false_failovers: u64,
     avoidable_failovers: u64,
@@ -101,6 +102,7 @@ impl Failovers {
             incumbent: None,
             strike: None,
             failover_ms: Vec::new(),
+            election_time_ms: Vec::new(),
             election_latency_ms: Vec::new(),
             false_failovers: 0,
             avoidable_failovers: 0,
@@ -154,7 +156,9 @@ impl Failovers {
     fn elected(&mut self, t_us: u64, incarnation: Incarnation) {
         let rank = self.ranks.len() as u64;
         self.ranks.insert(incarnation, rank);
-        let campaign_us = self.node(incarnation.node).campaign_us.take();
+        let winner = self.node(incarnation.node);
+        winner.resigning = Spell::default();
+        let campaign_us = winner.campaign_us.take();
         if self.strike.is_some_and(|s| s.survived()) {
             self.strike = None;
         }
@@ -165,6 +169,7 @@ impl Failovers {
                 let struck_us = self.strike.filter(|s| s.incarnation == reign.incarnation).map(|s| s.t_us);
                 // When nothing shows where the vacancy began, nobody knows how long the election took.
                 let vacant_us = [struck_us, reign.ended_us].into_iter().flatten().min();
+                self.election_time_ms.extend(vacant_us.map(|vacant_us| ms((t_us - vacant_us) as i64)));
                 vacant_us.map(|vacant_us| campaign_us.map_or(vacant_us, |c| c.max(vacant_us)))
             }
         };
@@ -205,13 +210,14 @@ impl Failovers {
 
     fn fault(&mut self, t_us: u64, fault: &FaultEvent) {
         match fault.phase {
+            Phase::Begin | Phase::Once if self.is_bearable(fault) => {}
             Phase::Begin => {
                 self.touch(fault, |spell| spell.begin(t_us));
                 self.faults.insert(fault.index, fault.clone());
                 fault.on.iter().for_each(|node| self.strike(t_us, *node));
             }
             Phase::Once => {
-                if fault.fault == "resign" {
+                if matches!(fault.fault.as_str(), "resign" | "transfer" | "leave") {
                     fault.on.iter().for_each(|node| self.node(*node).resigning.begin(t_us));
                 }
                 fault.on.iter().for_each(|node| self.strike(t_us, *node));
@@ -225,6 +231,13 @@ impl Failovers {
                 }
             }
         }
+    }
+
+    /// Packets that are lost among candidates are what a failure detector is there to bear: they explain no change of
+    /// leadership, and strike nobody.
+    fn is_bearable(&self, fault: &FaultEvent) -> bool {
+        let elects = |node: &NodeId| node.0 < self.candidates;
+        fault.fault == "loss" && !fault.to.is_empty() && fault.on.iter().chain(&fault.to).all(elects)
     }
 
     /// Applies `change` to what a fault of the network, the service or the store touches.
@@ -275,6 +288,7 @@ impl Failovers {
     pub(super) fn finish(self, metrics: &mut Metrics) {
         metrics.failover_censored = u64::from(self.strike.is_some_and(|s| !s.over && !s.survived()));
         metrics.failover_ms = self.failover_ms;
+        metrics.election_time_ms = self.election_time_ms;
         metrics.election_latency_ms = self.election_latency_ms;
         metrics.false_failovers = self.false_failovers;
         metrics.avoidable_failovers = self.avoidable_failovers;

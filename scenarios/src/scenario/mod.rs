@@ -1,21 +1,31 @@
 //! The scenarios, one file each. A scenario is a pure function (parameters, protocol, seed) → [`Plan`]; what it draws, it
 //! draws from the seed's stream `plan`.
 
+pub mod asymmetric_partition;
 pub mod clean_kill;
+pub mod detector_comparison;
 pub mod gc_pause;
 pub mod graceful_step_down;
+pub mod isolate_leader;
+pub mod leadership_transfer;
+pub mod membership_churn;
 pub mod partition;
+pub mod quorum_loss;
 pub mod read_lease;
+pub mod ring_break;
+pub mod slow_top_node;
+pub mod split_vote;
 pub mod steady;
+pub mod stonith_race;
 
 use crate::{
-    fault::{Fault, PlannedFault, Trigger},
+    fault::{Fault, PlannedFault, Trigger, Who},
     params::Params,
     plan::Plan,
     streams,
 };
 use protocols::{
-    election::{self, Hazard, Promise, Protocol},
+    election::{self, Hazard, Preference, Promise, Protocol},
     history::{Fact, Requirement},
 };
 use rand_core::RngCore;
@@ -31,6 +41,18 @@ pub enum Needs {
     Peers,
     /// A belief that ends by the leader's own clock.
     Lease,
+    /// The same, along a ring.
+    Ring,
+    /// Candidates that draw election timeouts.
+    ElectionTimeout,
+    /// Candidates that notice a silent leader after a fixed time.
+    Detector,
+    /// A leader that can hand over to a named successor.
+    Transfer,
+    /// Candidates that can join and leave.
+    Membership,
+    /// A device that cuts the power of nodes.
+    PowerDevice,
 }
 
 impl Needs {
@@ -38,9 +60,28 @@ impl Needs {
     pub fn met_by(self, protocol: &Protocol) -> bool {
         match self {
             Needs::Nothing => true,
-            Needs::Service => protocol.service.process().is_some(),
+            Needs::Service => protocol.service.process().is_some() && !protocol.elects_among_peers(),
             Needs::Peers => protocol.elects_among_peers(),
             Needs::Lease => protocol.read_lease.is_some(),
+            // What these protocols are called after.
+            Needs::Ring => protocol.elects_among_peers() && protocol.name.starts_with("ring-"),
+            Needs::ElectionTimeout => protocol.election_timeout.is_some(),
+            Needs::Detector => protocol.elects_among_peers() && protocol.election_timeout.is_none(),
+            Needs::Transfer => protocol.transfers,
+            Needs::Membership => protocol.changes_members,
+            Needs::PowerDevice => protocol.service.process() == Some(POWER),
+        }
+    }
+
+    /// The fewest candidates that the story can be told of.
+    pub const fn candidates_min(self) -> u16 {
+        match self {
+            Needs::Nothing | Needs::Service => 1,
+            Needs::Peers | Needs::Lease | Needs::Ring | Needs::Detector | Needs::Transfer | Needs::PowerDevice => 2,
+            // The leader dies, and two stand against each other.
+            Needs::ElectionTimeout => 3,
+            // One leaves, the leader leaves, and somebody has to be left.
+            Needs::Membership => 3,
         }
     }
 
@@ -51,9 +92,18 @@ impl Needs {
             Needs::Service => "a coordination service",
             Needs::Peers => "candidates that elect among themselves",
             Needs::Lease => "a belief that ends by the leader's own clock",
+            Needs::Ring => "candidates on a ring",
+            Needs::ElectionTimeout => "drawn election timeouts",
+            Needs::Detector => "a failure detector with a fixed patience",
+            Needs::Transfer => "a leader that can hand over to a named successor",
+            Needs::Membership => "candidates that can join and leave",
+            Needs::PowerDevice => "a device that cuts power",
         }
     }
 }
+
+/// The process of a power device.
+const POWER: &str = "power";
 
 /// One scenario of the registry.
 pub struct Scenario {
@@ -72,12 +122,22 @@ pub struct Scenario {
 }
 
 /// Every scenario there is, in the order in which reports show them.
-pub const ALL: [&Scenario; 6] = [
+pub const ALL: [&Scenario; 16] = [
     &steady::SCENARIO,
     &clean_kill::SCENARIO,
     &gc_pause::SCENARIO,
     &partition::SCENARIO,
     &graceful_step_down::SCENARIO,
+    &isolate_leader::SCENARIO,
+    &asymmetric_partition::SCENARIO,
+    &split_vote::SCENARIO,
+    &quorum_loss::SCENARIO,
+    &ring_break::SCENARIO,
+    &slow_top_node::SCENARIO,
+    &leadership_transfer::SCENARIO,
+    &membership_churn::SCENARIO,
+    &stonith_race::SCENARIO,
+    &detector_comparison::SCENARIO,
     &read_lease::SCENARIO,
 ];
 
@@ -122,10 +182,18 @@ impl Scenario {
             let known = election::ALL.into_iter().filter(|p| self.needs.met_by(p)).map(|p| p.name);
             let known = known.collect::<Vec<_>>().join(", ");
             let (name, needs) = (self.name, self.needs.words());
-            return Err(format!("`{name}` needs {needs}, and `{}` has none; {known} do", protocol.name));
+            let known = if known.is_empty() { "no protocol has".to_owned() } else { format!("these have: {known}") };
+            return Err(format!("`{name}` needs {needs}, and `{}` has none; {known}", protocol.name));
         }
         // Checked first, so that no scenario computes with lengths that no plan may have.
         params.plan(self.name, protocol, seed, 1_000).validate()?;
+        let fewest = self.needs.candidates_min();
+        if params.nodes < fewest {
+            return Err(format!(
+                "`{}` needs at least {fewest} candidates, and {} is asked for",
+                self.name, params.nodes
+            ));
+        }
         let plan = (self.plan)(params, protocol, seed);
         plan.validate()?;
         Ok(plan)
@@ -155,13 +223,49 @@ fn last_strike_ms(params: &Params, protocol: &Protocol) -> u64 {
     settled_ms(params, protocol) + params.granted_ttl_ms(protocol)
 }
 
+/// How long a cut lasts in which a successor is to be elected and to be seen at work, milliseconds: three leases and 2 s,
+/// and longer where a successor may take longer than a lease.
+fn cut_ms(params: &Params, protocol: &Protocol) -> u64 {
+    let (ttl_ms, takeover_ms) = (params.granted_ttl_ms(protocol), params.takeover_max_ms(protocol));
+    2 * ttl_ms + ttl_ms.max(takeover_ms) + 2_000
+}
+
+/// The candidates' names in an order that is drawn.
+fn shuffled(random: &mut impl RngCore, params: &Params) -> Vec<String> {
+    let mut names: Vec<String> = (1..=params.nodes).map(candidate).collect();
+    for last in (1..names.len()).rev() {
+        names.swap(last, streams::between(random, 0, last as u64) as usize);
+    }
+    names
+}
+
+/// Nothing passes between two groups of candidates.
+fn cut(from: &[String], to: &[String], for_ms: u64) -> Fault {
+    let group = |names: &[String]| names.iter().cloned().map(Who::Named).collect();
+    Fault::Partition { from: group(from), to: group(to), one_way: false, for_ms: Some(for_ms as f64) }
+}
+
+/// The candidate of that number, from 1.
+fn candidate(number: u16) -> String {
+    format!("n{number}")
+}
+
+/// The candidate that the protocol prefers; the one with the highest id where it has no preference.
+fn preferred(params: &Params, protocol: &Protocol) -> String {
+    match protocol.preference {
+        Preference::Lowest => candidate(1),
+        Preference::Any | Preference::Highest => candidate(params.nodes),
+    }
+}
+
 /// A time between two, milliseconds, in whole microseconds.
 fn drawn_ms(random: &mut impl RngCore, low_ms: f64, high_ms: f64) -> f64 {
     streams::between(random, (low_ms * 1e3) as u64, (high_ms * 1e3) as u64) as f64 / 1e3
 }
 
 fn at(ms: f64, what: Fault) -> PlannedFault {
-    PlannedFault { when: Trigger::At { ms }, what }
+    // Sums of milliseconds are not quite whole microseconds.
+    PlannedFault { when: Trigger::At { ms: (ms * 1e3).round() / 1e3 }, what }
 }
 
 fn require<const N: usize>(facts: [(Fact, u64); N]) -> Vec<Requirement> {

@@ -1,7 +1,10 @@
 //! `list`: what there is, a line each with one sentence.
 
 use super::{args::Listing, output::print};
-use protocols::{election, types::SECOND};
+use protocols::{
+    election,
+    types::{MILLISECOND, SECOND},
+};
 use reports::invariant;
 use scenarios::{fault, scenario};
 
@@ -34,8 +37,14 @@ fn rows(listing: Listing) -> Vec<(String, String)> {
         Listing::Protocols => {
             let about = |p: &&election::Protocol| {
                 let token = if p.tokened { "token" } else { "no token" };
-                let ttl = p.default_lease_ttl / SECOND;
-                (p.name.to_owned(), format!("{} ({token}; default lease {ttl} s)", p.about))
+                let timers = match (p.election_timeout, p.elects_among_peers()) {
+                    (Some((min, max)), _) => {
+                        format!("election timeout {} to {} ms", min / MILLISECOND, max / MILLISECOND)
+                    }
+                    (None, true) => format!("waits {} s for a silent leader", p.default_lease_ttl / SECOND),
+                    (None, false) => format!("default lease {} s", p.default_lease_ttl / SECOND),
+                };
+                (p.name.to_owned(), format!("{} ({token}; {timers})", p.about))
             };
             election::ALL.iter().map(about).collect()
         }

@@ -102,9 +102,32 @@ fn summary(outcome: &Outcome, sweep: &Sweep, seconds: f64) -> String {
     serde_json::to_string_pretty(&summary).unwrap_or_default()
 }
 
+/// Changes of leadership per run that nothing explains, and beside them those that only a pause does.
+fn needless(cell: &Cell) -> String {
+    let per_run = |changes: u64| match changes {
+        0 => "0".to_owned(),
+        changes => format!("{:.2}", changes as f64 / cell.runs as f64),
+    };
+    match cell.avoidable_failovers {
+        0 => per_run(cell.false_failovers),
+        paused => format!("{} ({})", per_run(cell.false_failovers), per_run(paused)),
+    }
+}
+
 /// The cells as a table.
 fn table(cells: &[Cell]) -> String {
-    let head = ["scenario", "protocol", "promise", "runs", "pass", "safety", "fenced", "two believed", "failover ms"];
+    let head = [
+        "scenario",
+        "protocol",
+        "promise",
+        "runs",
+        "pass",
+        "safety",
+        "fenced",
+        "false (paused)",
+        "two believed",
+        "failover ms",
+    ];
     let count = |cell: &Cell, verdict: &str| cell.verdicts.get(verdict).copied().unwrap_or(0).to_string();
     let rows = cells.iter().map(|cell| {
         let failover = match (cell.failover_ms_p50, cell.failover_ms_p95) {
@@ -124,18 +147,19 @@ fn table(cells: &[Cell]) -> String {
             count(cell, "pass"),
             count(cell, "safety"),
             cell.writes_fenced.to_string(),
+            needless(cell),
             believed,
             failover,
         ]
     });
-    let rows: Vec<[String; 9]> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
+    let rows: Vec<[String; 10]> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
     let width = |column: usize| rows.iter().map(|r| r[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..head.len()).map(width).collect();
-    let line = |row: &[String; 9]| {
+    let line = |row: &[String; 10]| {
         let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
             let pad = " ".repeat(width - cell.chars().count());
             // Numbers to the right, words to the left.
-            if (3..=6).contains(&column) { format!("{pad}{cell}") } else { format!("{cell}{pad}") }
+            if (3..=7).contains(&column) { format!("{pad}{cell}") } else { format!("{cell}{pad}") }
         });
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
     };

@@ -14,7 +14,7 @@ use std::{net::SocketAddr, ops::Range, path::PathBuf};
 #[derive(Parser, Debug)]
 #[command(name = "fencepost", version, max_term_width = 100)]
 #[command(
-    after_help = "Try:  cargo real cluster                      # three nodes, a store and an etcd on this machine\n      \
+    after_help = "Try:  cargo real cluster                      # three nodes and a store on this machine, on Raft\n      \
     cargo real chaos gc-pause-leader --ms 5000\n      cargo real chaos run gc-pause --backend redis\n\n\
     Exit codes: 0 as asked, 1 safety violated, 2 vacuous, 3 liveness violated, 64 wrong arguments or input,\n\
     70 something failed"
@@ -30,7 +30,10 @@ pub struct Cli {
 pub enum Command {
     /// Join a fleet, campaign, do the leader's work
     #[command(after_help = "Example:  cargo real node --id n1 --backend etcd --service 127.0.0.1:2379 \
-        --store 127.0.0.1:7000 \\\n            --listen 127.0.0.1:8001 --peers n1=127.0.0.1:8001,n2=127.0.0.1:8002 --token-key key")]
+        --store 127.0.0.1:7000 \\\n            --listen 127.0.0.1:8001 --peers n1=127.0.0.1:8001,n2=127.0.0.1:8002 --token-key key\n\n          \
+        cargo real node --id n1 --store 127.0.0.1:7000 --elect-listen 127.0.0.1:9001 \\\n            \
+        --electors n1=127.0.0.1:9001,n2=127.0.0.1:9002,n3=127.0.0.1:9003 --data n1 \\\n            \
+        --listen 127.0.0.1:8001 --peers n1=127.0.0.1:8001,n2=127.0.0.1:8002,n3=127.0.0.1:8003 --token-key key")]
     Node(Box<NodeArgs>),
     /// Run the fenced store
     #[command(after_help = "Example:  cargo real store --listen 127.0.0.1:7000 --data store.redb --token-key key")]
@@ -59,8 +62,8 @@ pub struct NodeArgs {
     /// This node's name, one of the peers'
     #[arg(long, value_name = "NAME")]
     pub id: String,
-    /// The coordination service: etcd, redis, or a protocol's name (see `cargo run -- list protocols`)
-    #[arg(long, value_parser = backend, default_value = "etcd", value_name = "B")]
+    /// How leaders are elected: raft among the nodes themselves, or by etcd, redis, or a protocol's name (see `cargo run -- list protocols`)
+    #[arg(long, value_parser = backend, default_value = "raft", value_name = "B")]
     pub backend: &'static Protocol,
     /// Where this node answers over HTTP
     #[arg(long, value_parser = socket, value_name = "HOST:PORT")]
@@ -211,8 +214,8 @@ pub enum LogFormat {
 /// A cluster on this machine.
 #[derive(ClapArgs, Debug)]
 pub struct ClusterArgs {
-    /// The coordination service: etcd, redis, or a protocol's name
-    #[arg(long, value_parser = backend, default_value = "etcd", value_name = "B")]
+    /// How leaders are elected: raft among the nodes themselves, or by etcd, redis, or a protocol's name
+    #[arg(long, value_parser = backend, default_value = "raft", value_name = "B")]
     pub backend: &'static Protocol,
     /// Nodes
     #[arg(long, default_value_t = 3, value_parser = nodes, value_name = "N")]
@@ -258,7 +261,7 @@ pub enum Chaos {
         #[command(flatten)]
         which: Which,
     },
-    /// Cut the leader off from the coordination service
+    /// Cut the leader off from the coordination service, or from the other nodes when they elect among themselves
     PartitionLeader {
         /// For so many seconds
         #[arg(long, default_value_t = 8.0, value_parser = positive, value_name = "S")]
@@ -285,6 +288,14 @@ pub enum Chaos {
         #[command(flatten)]
         which: Which,
     },
+    /// Ask the leader to hand over to a node of that name
+    TransferLeader {
+        /// Who is to lead
+        #[arg(long, value_name = "NAME")]
+        to: String,
+        #[command(flatten)]
+        which: Which,
+    },
     /// Play a scenario, or a plan from a file, on real processes, and judge it as the simulation is
     #[command(after_help = "Example:  cargo real chaos run gc-pause --backend redis --seed 7")]
     Run(Box<RunArgs>),
@@ -304,7 +315,7 @@ pub const DEFAULT_DIR: &str = "target/fencepost/cluster";
 /// From whom a leader is cut off.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CutOff {
-    /// The coordination service.
+    /// The coordination service, or the other nodes when they elect among themselves.
     Service,
     /// The store.
     Store,
@@ -317,8 +328,8 @@ pub enum CutOff {
 pub struct RunArgs {
     /// A scenario's name, or a plan in a file (`*.json`)
     pub what: String,
-    /// The coordination service: etcd, redis, or a protocol's name
-    #[arg(long, value_parser = backend, default_value = "etcd", value_name = "B")]
+    /// How leaders are elected: raft among the nodes themselves, or by etcd, redis, or a protocol's name
+    #[arg(long, value_parser = backend, default_value = "raft", value_name = "B")]
     pub backend: &'static Protocol,
     /// Decides everything that is left open
     #[arg(long, value_parser = parse::seed, default_value_t = 0, value_name = "N")]

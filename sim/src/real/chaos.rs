@@ -1,7 +1,7 @@
 //! `chaos`.
 
 use super::{
-    args::{At, Chaos, CutOff, RunArgs, Which},
+    args::{At, Chaos, CutOff, RunArgs},
     block_on, cluster,
 };
 use crate::terminal::{
@@ -25,28 +25,43 @@ use std::{
 
 /// Carries out one of the commands.
 pub fn run(chaos: Chaos) -> Result<u8, Stop> {
-    let (leader, mut at) = (|| Who::Leader, None);
-    let (fault, which) = match chaos {
-        Chaos::KillLeader { restart_after, which } => {
-            (Fault::Kill { node: leader(), restart_after_ms: Some(restart_after as f64) }, which)
-        }
-        Chaos::PartitionLeader { secs, from, which } => {
-            let to = match from {
-                CutOff::Service => vec![Who::Service],
-                CutOff::Store => vec![Who::Store],
-                CutOff::Both => vec![Who::Service, Who::Store],
-            };
-            (Fault::Partition { from: vec![leader()], to, one_way: false, for_ms: Some(secs * 1e3) }, which)
-        }
-        Chaos::GcPauseLeader { ms, at: At(point), which } => {
-            at = point;
-            (Fault::Pause { node: leader(), for_ms: ms }, which)
-        }
-        Chaos::ResignLeader { which } => (Fault::Resign { node: leader() }, which),
+    let which = match chaos {
         Chaos::Run(args) => return play_all(&args),
+        Chaos::KillLeader { ref which, .. }
+        | Chaos::PartitionLeader { ref which, .. }
+        | Chaos::GcPauseLeader { ref which, .. }
+        | Chaos::ResignLeader { ref which }
+        | Chaos::TransferLeader { ref which, .. } => which,
     };
-    let Which { dir } = which;
-    let card = control::card(&dir).map_err(Stop::usage)?;
+    let card = control::card(&which.dir).map_err(Stop::usage)?;
+    let (leader, mut at) = (|| Who::Leader, None);
+    let fault = match chaos {
+        Chaos::KillLeader { restart_after, .. } => {
+            Fault::Kill { node: leader(), restart_after_ms: Some(restart_after as f64) }
+        }
+        Chaos::PartitionLeader { secs, from, .. } => {
+            // Without a service it is the others who elect.
+            let electing = if card.service.is_some() { Who::Service } else { Who::Followers };
+            let to = match from {
+                CutOff::Service => vec![electing],
+                CutOff::Store => vec![Who::Store],
+                CutOff::Both => vec![electing, Who::Store],
+            };
+            Fault::Partition { from: vec![leader()], to, one_way: false, for_ms: Some(secs * 1e3) }
+        }
+        Chaos::GcPauseLeader { ms, at: At(point), .. } => {
+            at = point;
+            Fault::Pause { node: leader(), for_ms: ms }
+        }
+        Chaos::TransferLeader { to, .. } => {
+            if !card.nodes.iter().any(|(name, _)| *name == to) {
+                let known: Vec<&str> = card.nodes.iter().map(|(name, _)| name.as_str()).collect();
+                return Err(Stop::usage(format!("there is no node `{to}`; there are {}", known.join(", "))));
+            }
+            Fault::Transfer { node: leader(), to: Who::from(to) }
+        }
+        Chaos::ResignLeader { .. } | Chaos::Run(_) => Fault::Resign { node: leader() },
+    };
     let done = control::order(&card, fault, at).map_err(Stop::harness)?;
     print(&done);
     Ok(0)

@@ -3,7 +3,7 @@
 use super::{args::NodeArgs, asked_to_end, block_on, start_logs, store, tls};
 use crate::terminal::exit::Stop;
 use protocols::{
-    client::{Endpoint, Service},
+    client::{Endpoint, Service, Site},
     election::{Protocol, Timings},
     env::tokio::{self as env, Points, TokioEnv},
     real::{
@@ -15,7 +15,7 @@ use protocols::{
         store::{Auth, link},
         tls::{Secure, Tls},
     },
-    types::MILLISECOND,
+    types::{MILLISECOND, NodeId},
 };
 use rustls_pki_types::ServerName;
 use scenarios::plan::LONGEST_MS;
@@ -38,6 +38,7 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
     let tls = tls(&args.tls)?;
     let timings = timings(args.backend, args)?;
     let auth = store::auth(&args.auth)?;
+    let site = site(args, &names[..addresses.len()], timings)?;
     let directory = Arc::new(Directory::new(names));
     let log = match &args.history {
         Some(file) => Log::append(file, directory.clone())
@@ -74,7 +75,7 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
             tick: bounded("--tick", args.tick)?,
             // Terms of two lives differ, so that one is never taken for the other; the token tells them apart anyhow.
             starts: args.starts.unwrap_or((entropy >> 32) as u32) & 0x7fff,
-            service: service(args)?,
+            site,
             service_env: TokioEnv::with(env::Settings { wrap: service_tls(args, &tls)?, ..clocks.clone() }),
             env: TokioEnv::with(clocks),
             store: store_link(args, auth, &tls, directory.clone())?,
@@ -96,6 +97,34 @@ fn service(args: &NodeArgs) -> Result<Endpoint, Stop> {
         (None, Some(service)) => Err(Stop::usage(format!("--service HOST:PORT is missing: `{name}` needs {service}"))),
         (Some(_), None) => Err(Stop::usage(format!("--service is given, but `{name}` asks no service"))),
     }
+}
+
+/// Where the service or the other members are, and where this one answers them. In real mode every member is a founder.
+fn site(args: &NodeArgs, members: &[String], timings: Timings) -> Result<Site, Stop> {
+    let node = members.iter().position(|name| *name == args.id).unwrap_or_default();
+    let nodes = (0..members.len() as u16).map(NodeId);
+    let (mut peers, mut port) = (Vec::new(), 0);
+    let name = args.backend.name;
+    if !args.backend.elects_among_peers() && (args.elect_listen.is_some() || !args.electors.is_empty()) {
+        return Err(Stop::usage(format!("--elect-listen and --electors are given, but `{name}` asks a service")));
+    }
+    if args.backend.elects_among_peers() {
+        if args.backend.service != Service::Raft {
+            return Err(Stop::usage(format!("`{name}` runs in the simulation only; of its kind, `raft` runs here")));
+        }
+        let missing = |option: &str| Stop::usage(format!("{option} is missing: `{name}` elects among its members"));
+        port = args.elect_listen.ok_or_else(|| missing("--elect-listen HOST:PORT"))?.port();
+        if args.data.is_none() {
+            return Err(missing("--data DIR"));
+        }
+        let (electors, addresses) = named("--electors", &args.electors)?;
+        for member in members {
+            let own = electors.iter().position(|elector| elector == member);
+            let own = own.ok_or_else(|| missing(&format!("`{member}=HOST:PORT` among --electors")))?;
+            peers.push(endpoint(&addresses[own])?);
+        }
+    }
+    Ok(Site { service: service(args)?, node: NodeId(node as u16), peers, port, founders: nodes.collect(), timings })
 }
 
 /// The folder for what must not be forgotten, made when it is not there.
@@ -135,11 +164,11 @@ fn service_tls(args: &NodeArgs, tls: &Tls) -> Result<Option<Arc<dyn env::Wrap>>,
     Ok(Some(Arc::new(Secure { connector, name: None })))
 }
 
-/// Names in the order of their numbers, and the members' addresses.
-fn peers(args: &NodeArgs) -> Result<(Vec<String>, Vec<String>), Stop> {
+/// Names and addresses of `NAME=HOST:PORT,…`.
+fn named(option: &str, list: &[String]) -> Result<(Vec<String>, Vec<String>), Stop> {
     let (mut names, mut addresses) = (Vec::new(), Vec::new());
-    for peer in &args.peers {
-        let wrong = || Stop::usage(format!("`{peer}` is no peer; write it as NAME=HOST:PORT"));
+    for peer in list {
+        let wrong = || Stop::usage(format!("`{peer}` is no peer; write {option} as NAME=HOST:PORT,…"));
         let (name, address) = peer.split_once('=').ok_or_else(wrong)?;
         if !is_name(name) || address.rsplit_once(':').is_none_or(|(_, port)| port.parse::<u16>().is_err()) {
             return Err(wrong());
@@ -150,6 +179,12 @@ fn peers(args: &NodeArgs) -> Result<(Vec<String>, Vec<String>), Stop> {
         names.push(name.to_owned());
         addresses.push(address.to_owned());
     }
+    Ok((names, addresses))
+}
+
+/// Names in the order of their numbers, and the members' addresses.
+fn peers(args: &NodeArgs) -> Result<(Vec<String>, Vec<String>), Stop> {
+    let (mut names, addresses) = named("--peers", &args.peers)?;
     if !names.contains(&args.id) {
         return Err(Stop::usage(format!("--id {} is not among the peers: {}", args.id, names.join(", "))));
     }

@@ -1,5 +1,6 @@
 //! A plan's parameters, for the head of a report.
 
+use protocols::election::Protocol;
 use scenarios::{
     fault::{PlannedFault, Trigger, Who},
     plan::Plan,
@@ -22,7 +23,7 @@ pub fn parameters(plan: &Plan, time: &str) -> Vec<(String, String)> {
         pair("fencing", if plan.fencing { "on" } else { "off: the store accepts anything" }.to_owned()),
         pair("seed", plan.seed.to_string()),
         pair("nodes", format!("{}, clocks off by {skew} ms and {drift} ppm", plan.candidates.len())),
-        pair("lease", format!("{} ms, renewed every {} ms", plan.timings.lease_ttl_ms, plan.timings.renew_interval_ms)),
+        lease(plan),
         pair("load", format!("{} requests/s from {} clients", plan.load.rate, plan.load.clients)),
         pair(
             "network",
@@ -49,6 +50,22 @@ pub fn parameters(plan: &Plan, time: &str) -> Vec<(String, String)> {
     rows
 }
 
+/// The timers that decide who leads for how long.
+fn lease(plan: &Plan) -> (String, String) {
+    let timings = &plan.timings;
+    let renewed = timings.renew_interval_ms;
+    match (timings.election_timeout_ms, plan.election().is_some_and(Protocol::elects_among_peers)) {
+        (Some((min_ms, max_ms)), _) => {
+            ("timeout".to_owned(), format!("{min_ms} to {max_ms} ms until others stand; heartbeat every {renewed} ms"))
+        }
+        (None, true) => (
+            "silence".to_owned(),
+            format!("{} ms until others stand; heartbeat every {renewed} ms", timings.lease_ttl_ms),
+        ),
+        (None, false) => ("lease".to_owned(), format!("{} ms, renewed every {renewed} ms", timings.lease_ttl_ms)),
+    }
+}
+
 fn describe(fault: &PlannedFault) -> String {
     let (from, to) = fault.what.groups();
     let names = |group: &[Who]| {
@@ -56,6 +73,7 @@ fn describe(fault: &PlannedFault) -> String {
             Who::Leader | Who::Trigger => "the leader".to_owned(),
             Who::Followers | Who::Clients => format!("the {who}"),
             Who::Service => "the service".to_owned(),
+            Who::Candidates => "all nodes".to_owned(),
             Who::Store => "the store".to_owned(),
             who => who.to_string(),
         };

@@ -4,7 +4,7 @@ use super::{World, queue::Event};
 use crate::host::HostAction;
 use protocols::{
     core::Input,
-    history::{FaultEvent, Kind, NodeState, Phase},
+    history::{Kind, NodeState, Phase},
     point::Point,
     types::{MICROSECOND, NodeId},
 };
@@ -85,10 +85,15 @@ impl World {
         let resolve = |group| triggers::resolve_all(&plan, group, leader, trigger);
         // Only a leader changes the members.
         let needs_leader = matches!(what, Fault::Join { .. } | Fault::Leave { .. });
-        let (Some(on), Some(to), true) = (resolve(from), resolve(to), leader.is_some() || !needs_leader) else {
+        let (Some(on), Some(mut to), true) = (resolve(from), resolve(to), leader.is_some() || !needs_leader) else {
             self.faults.waiting.push(index);
             return;
         };
+        if matches!(what, Fault::Transfer { .. }) {
+            // One successor: the first of them that does not lead already.
+            to.retain(|n| !on.contains(n));
+            to.truncate(1);
+        }
         let starts = on.first().map_or(0, |n| self.processes[n.index()].starts);
         let rate_before = on.iter().map(|n| self.processes[n.index()].clocks.rate()).collect();
         let struck = Struck { on, to, starts, rate_before };
@@ -129,9 +134,7 @@ impl World {
             Fault::ClockRate { ppm, .. } => on.iter().for_each(|n| self.set_rate(*n, *ppm)),
             Fault::SlowDisk { extra_us, .. } => self.each_disk(&on, *extra_us, true),
             Fault::Transfer { .. } => {
-                // To the first of them that does not lead already.
-                let heir = struck.to.iter().find(|n| !on.contains(n)).copied();
-                if let Some(heir) = heir {
+                if let Some(heir) = struck.to.first().copied() {
                     on.iter().for_each(|n| self.input(*n, Input::Transfer(heir)));
                 }
             }
@@ -275,13 +278,7 @@ impl World {
             let names: Vec<&str> = nodes.iter().map(|n| self.processes[n.index()].name.as_str()).collect();
             names.join(", ")
         };
-        let detail = what.describe(&names(&struck.on), &names(&struck.to));
-        let fault = what.kind().to_owned();
-        let mut on = struck.on.clone();
-        // A partition strikes both sides.
-        if matches!(what, Fault::Partition { .. }) {
-            on.extend(&struck.to);
-        }
-        self.record(Kind::Fault(Box::new(FaultEvent { index, fault, phase, on, detail })));
+        let event = what.event(index, phase, (&struck.on, &struck.to), names);
+        self.record(Kind::Fault(Box::new(event)));
     }
 }

@@ -244,6 +244,8 @@ struct Line<'a> {
     state: Option<NodeState>,
     #[serde(default)]
     on: Vec<String>,
+    #[serde(default)]
+    to: Vec<String>,
     messages: Option<u64>,
     #[serde(default)]
     by_kind: BTreeMap<String, u64>,
@@ -281,6 +283,7 @@ impl Line<'_> {
                 fault: self.text("fault", &self.fault)?.to_owned(),
                 phase: self.need("phase", self.phase)?,
                 on: self.on.iter().map(|name| nodes.id(name)).collect::<Result<_, _>>()?,
+                to: self.to.iter().map(|name| nodes.id(name)).collect::<Result<_, _>>()?,
                 detail: self.detail.as_deref().unwrap_or_default().to_owned(),
             })),
             "node" => Kind::Node { node: self.node(nodes)?, state: self.need("state", self.state)? },

@@ -34,8 +34,15 @@ fn every_kind() -> Vec<Event> {
     let foreign = Write { read_version: UNKNOWN_VERSION, request: UNKNOWN_REQUEST, ..write };
     let apply = |write, verdict, version| Kind::Apply { node: NodeId(1), write, verdict, version };
     let fault = |phase| {
-        let on = vec![NodeId(0), NodeId(1)];
-        Kind::Fault(Box::new(FaultEvent { index: 1, fault: "pause".into(), phase, on, detail: "a \\ \"b\"".into() }))
+        let (on, to) = (vec![NodeId(0), NodeId(1)], Vec::new());
+        Kind::Fault(Box::new(FaultEvent {
+            index: 1,
+            fault: "pause".into(),
+            phase,
+            on,
+            to,
+            detail: "a \\ \"b\"".into(),
+        }))
     };
     let kinds = vec![
         Kind::Node { node: NodeId(0), state: NodeState::Up },
@@ -59,6 +66,14 @@ fn every_kind() -> Vec<Event> {
         fault(Phase::Begin),
         fault(Phase::End),
         fault(Phase::Once),
+        Kind::Fault(Box::new(FaultEvent {
+            index: 2,
+            fault: "transfer".into(),
+            phase: Phase::Once,
+            on: vec![NodeId(1)],
+            to: vec![NodeId(0)],
+            detail: String::new(),
+        })),
         Kind::Node { node: NodeId(0), state: NodeState::Paused },
         Kind::Deposed { incarnation, reason: Deposed::Fenced },
         Kind::End { messages: 1234, by_kind: [("vote".to_owned(), 7)].into() },

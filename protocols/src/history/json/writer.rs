@@ -222,11 +222,21 @@ fn write_outcome(line: &mut String, outcome: &Outcome) -> std::fmt::Result {
 }
 
 fn write_fault(line: &mut String, fault: &FaultEvent, names: &dyn Naming) -> std::fmt::Result {
-    let FaultEvent { index, fault, phase, on, detail } = fault;
-    write!(line, "fault\",\"index\":{index},\"fault\":\"{}\",\"phase\":{},\"on\":[", escape(fault), word(phase))?;
-    for (place, node) in on.iter().enumerate() {
+    let FaultEvent { index, fault, phase, on, to, detail } = fault;
+    write!(line, "fault\",\"index\":{index},\"fault\":\"{}\",\"phase\":{}", escape(fault), word(phase))?;
+    write_names(line, "on", on, names)?;
+    if !to.is_empty() {
+        write_names(line, "to", to, names)?;
+    }
+    write!(line, ",\"detail\":\"{}\"", escape(detail))
+}
+
+fn write_names(line: &mut String, field: &str, nodes: &[NodeId], names: &dyn Naming) -> std::fmt::Result {
+    write!(line, ",\"{field}\":[")?;
+    for (place, node) in nodes.iter().enumerate() {
         let comma = if place == 0 { "" } else { "," };
         write!(line, "{comma}\"{}\"", Name(names, *node))?;
     }
-    write!(line, "],\"detail\":\"{}\"", escape(detail))
+    line.push(']');
+    Ok(())
 }

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     candidate::{self, Port},
-    client::{self, Endpoint},
+    client::{self, Site},
     core::Input,
     election::{Protocol, Setup, Timings},
     env::{Env, tokio::TokioEnv},
@@ -54,8 +54,8 @@ pub struct Settings {
     pub tick: u64,
     /// Tells this process's terms from those of earlier ones.
     pub starts: u32,
-    /// Where the coordination service is.
-    pub service: Endpoint,
+    /// Where the coordination service is, or the other members are.
+    pub site: Site,
     /// How the service is reached: through TLS, if that is wanted.
     pub service_env: TokioEnv,
     /// The node's clocks and points.
@@ -99,7 +99,7 @@ impl Port for RealPort {
 /// One sentence: the core came to an end that it should not have.
 pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), String> {
     let Settings { name, addresses, directory, protocol, timings, tick, starts, .. } = settings;
-    let Settings { service, service_env, env, store: link_settings, listener, tls, log, .. } = settings;
+    let Settings { site, service_env, env, store: link_settings, listener, tls, log, .. } = settings;
     let node = directory.member(&name).ok_or_else(|| format!("`{name}` is not among the peers"))?;
     let servers = u16::from(protocol.service.process().is_some());
     let store = NodeId(addresses.len() as u16 + servers);
@@ -121,7 +121,9 @@ pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send +
     let (requests, to_service) = mpsc::unbounded_channel();
     let from_service = inputs.clone();
     let deliver = move |input| drop(from_service.send(Input::Service(Box::new(input))));
-    let client = tokio::spawn(client::run(service_env, protocol.service, service, to_service, deliver));
+    // What is part of this process goes by its very clock.
+    let client_env = if protocol.service.process().is_some() { service_env } else { env.clone() };
+    let client = tokio::spawn(client::run(client_env, protocol.service, site, to_service, deliver));
     let port = RealPort { store, link, desk: desk.clone(), log };
     let driver = tokio::spawn(candidate::drive(env.clone(), port, Box::new(core), Some(requests), to_core));
 

@@ -214,6 +214,12 @@ impl Director {
 
     fn order(&mut self, fault: Fault, at: Option<Point>) -> Result<String, String> {
         strike::possible(&fault)?;
+        if let Some(protocol) = self.plan.election()
+            && matches!(fault, Fault::Transfer { .. })
+            && !protocol.transfers
+        {
+            return Err(format!("`{}` cannot name a successor; ask the leader to resign", protocol.name));
+        }
         if self.believers.is_empty() && fault.whom().contains(&&Who::Leader) {
             return Err("nobody leads at the moment; try again".to_owned());
         }

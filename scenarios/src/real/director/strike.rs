@@ -8,7 +8,7 @@ use crate::{
     triggers::{self, nanoseconds},
 };
 use protocols::{
-    history::{FaultEvent, Kind, NodeState, Phase},
+    history::{Kind, NodeState, Phase},
     types::NodeId,
 };
 use rustix::process::Signal;
@@ -166,14 +166,8 @@ impl Director {
     }
 
     fn record_fault(&self, index: u32, what: &Fault, struck: &Struck, phase: Phase) {
-        let detail = what.describe(&self.names(&struck.on), &self.names(&struck.to));
-        let mut on = struck.on.clone();
-        // A partition strikes both sides.
-        if matches!(what, Fault::Partition { .. }) {
-            on.extend(&struck.to);
-        }
-        let fault = what.kind().to_owned();
-        self.log.record(Kind::Fault(Box::new(FaultEvent { index, fault, phase, on, detail })));
+        let event = what.event(index, phase, (&struck.on, &struck.to), |nodes| self.names(nodes));
+        self.log.record(Kind::Fault(Box::new(event)));
     }
 }
 

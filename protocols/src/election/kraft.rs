@@ -1,0 +1,305 @@
+//! `kraft`: Kafka's Raft, in which followers fetch and leaders answer.
+//!
+//! **Where it comes from.** apache/kafka 4.x, `raft/src/main/java/org/apache/kafka/raft/`: `KafkaRaftClient.java`,
+//! `QuorumState.java`, `LeaderState.java`, `FollowerState.java`, `ProspectiveState.java` and the other states,
+//! `RequestManager.java`, `FileQuorumStateStore.java`; KIP-595, and KIP-996 for the pre-vote. Defaults are those of
+//! `QuorumConfig.java`, with the ratios between them: election timeout 1 s plus up to as much again at random, fetch
+//! timeout 2 s, requests given up after 2 s, a fetch waits up to 500 ms for something new (`MAX_FETCH_WAIT_MS`). The time to
+//! live that is asked for is the shortest election timeout here; the fetch timeout, which others wait for a silent leader,
+//! is twice that.
+//!
+//! **How it elects.** A follower whose fetches were not answered for the fetch timeout first asks who would vote for it. No
+//! follower would that has fetched from its leader itself; so the leader is replaced once a majority has lost it, not
+//! before. Then it stands in a new epoch, and who has not voted in that epoch and has no better log votes for it. The winner
+//! writes a leader change into its log; it leads when a majority has fetched past that record, and the epoch is its token.
+//! Epoch, vote, leader and log are on disk before anything that follows from them is said: one thread does everything in
+//! Kafka, and waits for its disk, so this core leaves its inputs lying while it writes.
+//!
+//! **How it ends.** A leader that a majority has not fetched from for 1.5 fetch timeouts resigns (`checkQuorumTimeoutMs`,
+//! KAFKA-15489); that is the end of the belief here, and nothing shorter. Who resigns, for that or on request, tells the
+//! others to elect (`EndQuorumEpoch`): the one with the longest log at once, each next after a pause.
+//!
+//! **What it assumes about time.** Nothing, for epochs: one leader each, and what is committed stays. But the belief
+//! outlasts the fetch timeout by half, and successors do not wait for it: for up to a second (3 s against 2 s) a leader
+//! that is cut off from the others believes beside its successor. Kafka can live with that because whatever a leader does
+//! goes through its log, where the epoch fences it. A resource elsewhere has to check the token.
+//!
+//! **What breaks it.** A resource that does not: `isolate-leader`, `gc-pause`. And fetch timeouts are not random: followers
+//! lose a dead leader at one moment, both find that the other would vote for them, and split their votes, which takes an
+//! election timeout to mend (KAFKA-18345: a candidate that lost waits for its random timeout, and does not back off).
+//!
+//! **What is left out.** Observers, changes of the voter set, snapshots, and all records but leader changes. A follower
+//! whose fetch is given up asks nobody else: its fetch timeout, as long, has run out by then. A leader that learns of a
+//! higher epoch refuses the fetches that lie with it at once, as it does in Kafka when it resigns or follows, and not only
+//! when their wait is over.
+//!
+//! **What shows it.** `isolate-leader`, `gc-pause`, `quorum-loss`, `split-vote`.
+
+mod answer;
+mod durable;
+mod learn;
+mod message;
+mod requests;
+mod role;
+#[cfg(test)]
+mod tests;
+mod transition;
+
+pub use message::{Answer, Ask, Epoch, Found, Message, Offset, Refusal};
+
+use super::{Hazard, Promise, Protocol, Setup};
+use crate::{
+    client::Service,
+    clock::Now,
+    core::TimerId,
+    elector::{Deposed, Elector, Input, Output},
+    peer::Peer,
+    point::Point,
+    types::{Leadership, MILLISECOND, NodeId, SECOND},
+};
+use durable::Durable;
+use rand_chacha::ChaCha8Rng;
+use rand_core::{RngCore, SeedableRng};
+use requests::Requests;
+use role::Role;
+use std::collections::VecDeque;
+
+/// The protocol as the registry knows it.
+pub const PROTOCOL: Protocol = Protocol {
+    name: "kraft",
+    about: "Kafka's Raft: followers fetch, a leader without the fetches of a majority resigns; the epoch is the token",
+    service: Service::Peers,
+    tokened: true,
+    default_lease_ttl: SECOND,
+    election_timeout: Some((SECOND, 2 * SECOND)),
+    granted_ttl: fetch_timeout,
+    renew_interval: |fetch_timeout| fetch_timeout / 4,
+    // Followers lose the leader within a fetch's wait of each other, and may split their votes once.
+    takeover_max: |timings| {
+        let election_max = timings.election_timeout.map_or(2 * timings.lease_ttl, |(_, max)| max);
+        election_max + 50 * MILLISECOND
+    },
+    // The belief ends with `checkQuorumTimeoutMs`, half as long again as others wait: no lease for reads.
+    read_lease: Some(|timings| (fetch_timeout(timings.lease_ttl) / 2 * 3, fetch_timeout(timings.lease_ttl))),
+    preference: super::Preference::Any,
+    transfers: false,
+    changes_members: false,
+    elector: |setup| Box::new(Kraft::new(setup)),
+    promise: |hazard, fencing| match hazard {
+        _ if fencing => Promise::Holds,
+        Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::NoQuorum => Promise::Holds,
+        Hazard::PauseBeyondLease => Promise::Breaks,
+        // A belief that outlasts the fetch timeout meets a successor, unless the votes are split first.
+        _ => Promise::May,
+    },
+};
+
+/// How long a follower waits for a fetch to succeed, for an election timeout of at least `ttl` nanoseconds.
+fn fetch_timeout(ttl: u64) -> u64 {
+    ttl.saturating_mul(2)
+}
+
+/// Something may be due; which, the deadlines tell.
+const DUE: TimerId = 0;
+
+struct Kraft {
+    setup: Setup,
+    random: ChaCha8Rng,
+    state: Durable,
+    /// What is on disk, or on its way there.
+    written: Durable,
+    role: Role,
+    /// Up to where this voter knows the log to be committed.
+    high_watermark: Option<Offset>,
+    /// When the role's own time is over: fetch timeout, election timeout, or the quorum's.
+    role_until: u64,
+    requests: Requests,
+    /// [`Output::Elected`] was said, and no end of it.
+    believes: bool,
+    /// [`Output::Campaign`] was said for the vacancy that there is.
+    campaigning: bool,
+    observed: Option<NodeId>,
+    /// The disk is at work; inputs wait.
+    writing: bool,
+    inbox: VecDeque<Input>,
+    /// What is to be done when the input has been taken, and what has been decided is on disk.
+    held: Vec<Output>,
+    /// When the timer is set for.
+    armed: u64,
+    /// The disk holds something that is no state of ours: who cannot know how it voted takes no part.
+    unreadable: bool,
+}
+
+impl Kraft {
+    fn new(setup: Setup) -> Self {
+        let stored = setup.stored.as_deref().map_or_else(|| Some(Durable::default()), Durable::decode);
+        let (unreadable, state) = (stored.is_none(), stored.unwrap_or_default());
+        let mut random = ChaCha8Rng::seed_from_u64(setup.nonce);
+        let timings = setup.timings;
+        let correlation = random.next_u32();
+        let timeout = fetch_timeout(timings.lease_ttl);
+        let requests = Requests::new(setup.names.len(), correlation, timeout, timings.renew_interval);
+        Kraft {
+            setup,
+            random,
+            written: state.clone(),
+            state,
+            role: Role::Unattached,
+            high_watermark: None,
+            role_until: u64::MAX,
+            requests,
+            believes: false,
+            campaigning: false,
+            observed: None,
+            writing: false,
+            inbox: VecDeque::new(),
+            held: Vec::new(),
+            armed: u64::MAX,
+            unreadable,
+        }
+    }
+
+    fn voters(&self) -> usize {
+        self.setup.names.len()
+    }
+
+    fn me(&self) -> NodeId {
+        self.setup.node
+    }
+
+    fn fetch_timeout(&self) -> u64 {
+        fetch_timeout(self.setup.timings.lease_ttl)
+    }
+
+    /// `LeaderState.checkQuorumTimeoutMs`; a leader without others never loses them.
+    fn quorum_until(&self, now: Now) -> u64 {
+        if self.voters() > 1 { now.mono + self.fetch_timeout() / 2 * 3 } else { u64::MAX }
+    }
+
+    /// `QuorumState.randomElectionTimeoutMs`.
+    fn election_timeout(&mut self) -> u64 {
+        let ttl = self.setup.timings.lease_ttl;
+        let (min, max) = self.setup.timings.election_timeout.unwrap_or((ttl, 2 * ttl));
+        min + self.random.next_u64() % max.saturating_sub(min).max(1)
+    }
+
+    fn send(&mut self, to: NodeId, message: Message) {
+        self.held.push(Output::Send { to, message: Peer::Kraft(message) });
+    }
+
+    fn ask(&mut self, now: Now, to: NodeId, ask: Ask) {
+        let message = self.requests.ask(to, self.state.epoch, ask, now.mono);
+        self.send(to, message);
+    }
+
+    fn leadership(&self) -> Leadership {
+        Leadership { token: u64::from(self.state.epoch), valid_until: self.role_until }
+    }
+
+    fn observe(&mut self, leader: Option<NodeId>) {
+        if self.observed != leader {
+            self.observed = leader;
+            self.held.push(Output::Observed(leader));
+        }
+    }
+
+    fn take(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        match input {
+            Input::Start => self.initialize(now),
+            Input::Peer { from, message: Peer::Kraft(message) } if self.is_other(from) => match message {
+                Message::Request { correlation, epoch, ask } => self.asked(now, from, correlation, epoch, ask),
+                Message::Response { correlation, epoch, leader, result } => {
+                    if self.requests.answered(from, correlation) {
+                        self.answered(now, from, epoch, leader, result);
+                    }
+                }
+            },
+            Input::Timer(DUE) => {
+                self.armed = u64::MAX;
+                self.due(now);
+            }
+            Input::Resign if self.believes => {
+                self.held.push(Output::Point(Point::BeforeRelease));
+                self.resign(now, Deposed::Resigned);
+            }
+            Input::Fenced if self.believes => self.resign(now, Deposed::Fenced),
+            // Timers that others might set; what other protocols say.
+            _ => {}
+        }
+        self.finish(now, out);
+    }
+
+    fn is_other(&self, node: NodeId) -> bool {
+        node.index() < self.voters() && node != self.me()
+    }
+
+    /// What an input leads to, in the order that makes it safe: a belief ends at once, and nothing that follows from a new
+    /// state is said before that is on disk.
+    fn finish(&mut self, now: Now, out: &mut Vec<Output>) {
+        self.ask_on(now);
+        let next = self.next_at(now);
+        if next != self.armed {
+            self.armed = next;
+            self.held.push(match next {
+                u64::MAX => Output::CancelTimer(DUE),
+                at => Output::SetTimer { id: DUE, at },
+            });
+        }
+        if self.state == self.written {
+            out.append(&mut self.held);
+            return;
+        }
+        let (said, local) = self.held.drain(..).partition(|output| matches!(output, Output::Send { .. }));
+        self.held = said;
+        out.extend::<Vec<_>>(local);
+        self.writing = true;
+        self.written = self.state.clone();
+        out.push(Output::Persist(self.state.encode()));
+    }
+
+    /// What has been decided is on disk.
+    fn persisted(&mut self, now: Now, out: &mut Vec<Output>) {
+        self.writing = false;
+        out.append(&mut self.held);
+        if let Role::Leader(leading) = &mut self.role {
+            leading.note_end(self.setup.node, self.state.end_offset());
+            self.advance(now);
+        }
+        self.finish(now, out);
+        while !self.writing
+            && let Some(input) = self.inbox.pop_front()
+        {
+            self.take(now, input, out);
+        }
+    }
+
+    fn next_at(&self, now: Now) -> u64 {
+        let next = self.requests.next_at(now.mono).min(self.role_until);
+        let Role::Leader(leading) = &self.role else { return next };
+        let parked = leading.parked.iter().map(|fetch| fetch.until).min().unwrap_or(u64::MAX);
+        let begin = if self.voters() > 1 { leading.begin_at } else { u64::MAX };
+        next.min(parked).min(begin)
+    }
+
+    /// Does whatever is due by now.
+    fn due(&mut self, now: Now) {
+        if now.mono >= self.role_until {
+            self.role_is_over(now);
+        }
+        self.answer_parked(now, false);
+        for (to, message) in self.requests.due(now.mono) {
+            self.send(to, message);
+        }
+    }
+}
+
+impl Elector for Kraft {
+    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        match input {
+            _ if self.unreadable => {}
+            Input::Persisted => self.persisted(now, out),
+            input if self.writing => self.inbox.push_back(input),
+            input => self.take(now, input, out),
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! What a voter answers (`handleVoteRequest`, `handleBeginQuorumEpochRequest`, `handleEndQuorumEpochRequest`,
+//! `handleFetchRequest` in `KafkaRaftClient.java`).
+
+use super::{
+    Kraft,
+    message::{Answer, Ask, Epoch, Found, Offset, Refusal},
+    role::{Ballot, Parked, Role},
+};
+use crate::{clock::Now, elector::Output, point::Point, types::NodeId};
+
+impl Kraft {
+    pub(super) fn asked(&mut self, now: Now, from: NodeId, correlation: u32, epoch: Epoch, ask: Ask) {
+        let result = match ask {
+            Ask::Fetch { .. } => {
+                return self.fetched(now, Parked { from, correlation, epoch, ask, until: 0 });
+            }
+            // `INVALID_REQUEST`, which nobody sends: a record is never of a later epoch than its log's owner.
+            Ask::Vote { pre_vote: true, last_epoch, .. } if last_epoch > epoch => return,
+            Ask::Vote { pre_vote: false, last_epoch, .. } if last_epoch >= epoch => return,
+            _ if epoch < self.state.epoch => Err(Refusal::FencedEpoch),
+            Ask::Vote { pre_vote, last_epoch, end_offset } => {
+                if epoch > self.state.epoch {
+                    self.become_unattached(now, epoch);
+                }
+                let up_to_date = self.state.is_up_to_date(last_epoch, end_offset);
+                let granted = self.can_grant(from, up_to_date, pre_vote);
+                if granted && !pre_vote {
+                    self.vote_for(now, from);
+                }
+                Ok(Answer::Vote { granted })
+            }
+            Ask::BeginQuorumEpoch => {
+                self.meet_leader(now, epoch, Some(from));
+                Ok(Answer::BeginQuorumEpoch)
+            }
+            Ask::EndQuorumEpoch { position, successors } => {
+                self.meet_leader(now, epoch, Some(from));
+                if matches!(self.role, Role::Follower { .. }) && self.state.leader == Some(from) {
+                    self.role_until = now.mono + self.succession_backoff(position, successors);
+                }
+                Ok(Answer::EndQuorumEpoch)
+            }
+        };
+        self.respond(from, correlation, result);
+    }
+
+    /// `canGrantVote` of each state.
+    fn can_grant(&self, to: NodeId, up_to_date: bool, pre_vote: bool) -> bool {
+        match &self.role {
+            Role::Unattached | Role::Prospective(_) if pre_vote => up_to_date,
+            Role::Unattached | Role::Prospective(_) => match (self.state.voted, self.state.leader) {
+                (Some(voted), _) => voted == to,
+                (None, Some(_)) => false,
+                (None, None) => up_to_date,
+            },
+            Role::Candidate(_) | Role::Resigned { .. } => pre_vote && up_to_date,
+            Role::Follower { has_fetched } => pre_vote && !has_fetched && up_to_date,
+            Role::Leader(_) => false,
+        }
+    }
+
+    fn vote_for(&mut self, now: Now, candidate: NodeId) {
+        if self.state.voted.is_some() {
+            return;
+        }
+        self.state.voted = Some(candidate);
+        // It has as good a chance as this voter would have.
+        self.role_until = now.mono + self.election_timeout();
+        if let Role::Prospective(ballot) = &mut self.role {
+            *ballot = Ballot::new(self.setup.names.len(), self.setup.node);
+        }
+    }
+
+    /// `strictExponentialElectionBackoffMs`: the first of the successors at once, each next twice as late as the one before,
+    /// the last after half of the longest pause and whoever is not among them after all of it.
+    fn succession_backoff(&self, position: u16, successors: u16) -> u64 {
+        let longest = self.setup.timings.lease_ttl;
+        match position {
+            0 => 0,
+            position if position >= successors => longest,
+            position => {
+                let first = longest.checked_shr(u32::from(successors) - 1).unwrap_or(0);
+                first.saturating_mul(1_u64.checked_shl(u32::from(position) - 1).unwrap_or(u64::MAX)).min(longest)
+            }
+        }
+    }
+
+    fn fetched(&mut self, now: Now, fetch: Parked) {
+        let refusal = match &self.role {
+            _ if fetch.epoch < self.state.epoch => Some(Refusal::FencedEpoch),
+            _ if fetch.epoch > self.state.epoch => Some(Refusal::UnknownEpoch),
+            // The same again: it lies here already.
+            Role::Leader(leading) if leading.parked.iter().any(|p| same(p, &fetch)) => return,
+            Role::Leader(_) => None,
+            _ => Some(Refusal::NotLeader),
+        };
+        if let Some(refusal) = refusal {
+            return self.respond(fetch.from, fetch.correlation, Err(refusal));
+        }
+        let Some((answer, waits)) = self.try_complete(now, &fetch) else { return };
+        let until = now.mono + self.setup.timings.renew_interval;
+        let Role::Leader(leading) = &mut self.role else { return };
+        leading.parked.retain(|parked| parked.from != fetch.from);
+        if waits {
+            leading.parked.push(Parked { until, ..fetch });
+        } else {
+            self.respond(fetch.from, fetch.correlation, Ok(answer));
+        }
+        self.advance(now);
+    }
+
+    /// The answer to a fetch, and whether it can wait for a better one (`tryCompleteFetchRequest`).
+    fn try_complete(&mut self, now: Now, fetch: &Parked) -> Option<(Answer, bool)> {
+        let Ask::Fetch { offset, last_fetched_epoch, high_watermark: known } = fetch.ask else { return None };
+        if last_fetched_epoch > fetch.epoch {
+            return None;
+        }
+        let found = self.state.find(offset, last_fetched_epoch);
+        if !matches!(found, Found::Diverging { .. }) {
+            self.note_fetch(now, fetch.from, offset);
+        }
+        let Role::Leader(leading) = &mut self.role else { return None };
+        let high_watermark = leading.high_watermark;
+        let waits = found == Found::Nothing && known >= high_watermark;
+        Some((Answer::Fetch { found, high_watermark }, waits))
+    }
+
+    /// A follower has everything before `offset` on its disk.
+    fn note_fetch(&mut self, now: Now, from: NodeId, offset: Offset) {
+        let until = self.quorum_until(now);
+        let Role::Leader(leading) = &mut self.role else { return };
+        let majority = leading.note_fetch(from, offset, now.mono);
+        leading.update_high_watermark();
+        if !majority {
+            return;
+        }
+        self.role_until = until;
+        if self.believes {
+            let leadership = self.leadership();
+            self.held.push(Output::Renewed(leadership));
+            self.held.push(Output::Point(Point::Renewed));
+        }
+    }
+
+    /// Leads once the leader change is committed, and answers the fetches that wait for that.
+    pub(super) fn advance(&mut self, now: Now) {
+        let Role::Leader(leading) = &mut self.role else { return };
+        leading.update_high_watermark();
+        if leading.high_watermark.is_none() {
+            return;
+        }
+        self.high_watermark = leading.high_watermark;
+        if !self.believes {
+            self.believes = true;
+            self.campaigning = false;
+            let leadership = self.leadership();
+            self.held.push(Output::Elected(leadership));
+        }
+        self.answer_parked(now, true);
+    }
+
+    /// Answers the fetches whose wait is over or, when there may be something new, those that need wait no longer.
+    pub(super) fn answer_parked(&mut self, now: Now, news: bool) {
+        let Role::Leader(leading) = &mut self.role else { return };
+        let (high_watermark, mut answers) = (leading.high_watermark, Vec::new());
+        leading.parked.retain(|fetch| {
+            let Ask::Fetch { high_watermark: known, .. } = fetch.ask else { return false };
+            let stays = fetch.until > now.mono && !(news && known < high_watermark);
+            if !stays {
+                answers.push(*fetch);
+            }
+            stays
+        });
+        if self.believes && !answers.is_empty() {
+            // What followers wait for from a leader: its heartbeat.
+            self.held.push(Output::Point(Point::BeforeRenew));
+        }
+        for fetch in answers {
+            let found = Found::Nothing;
+            self.respond(fetch.from, fetch.correlation, Ok(Answer::Fetch { found, high_watermark }));
+        }
+    }
+}
+
+fn same(parked: &Parked, fetch: &Parked) -> bool {
+    parked.from == fetch.from && parked.correlation == fetch.correlation
+}

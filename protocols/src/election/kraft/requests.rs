@@ -1,0 +1,108 @@
+//! Requests under way: at most one to each voter (`RequestManager.java`).
+//!
+//! Kafka's requests travel over TCP, which sends again what was lost; here a request that is not answered in time is sent
+//! again as it was, and whoever answers it twice is listened to once.
+
+use super::message::{Ask, Epoch, Message};
+use crate::types::{MILLISECOND, NodeId};
+
+/// How long TCP waits at least before it sends again: Linux's `TCP_RTO_MIN`.
+const RETRANSMIT: u64 = 200 * MILLISECOND;
+/// `controller.quorum.retry.backoff.ms`. Kafka asks again at once after a refusal that it understood; here that waits so
+/// long as well, or a voter that looks for the leader would ask as fast as the network answers.
+const BACKOFF: u64 = 20 * MILLISECOND;
+
+pub(super) struct Requests {
+    /// By voter.
+    under_way: Vec<Option<UnderWay>>,
+    last_correlation: u32,
+    /// No new request before this.
+    backoff_until: u64,
+    /// `controller.quorum.request.timeout.ms`.
+    timeout: u64,
+    /// How long a fetch may lie with the leader.
+    fetch_wait: u64,
+}
+
+struct UnderWay {
+    correlation: u32,
+    message: Message,
+    again_at: u64,
+    again_after: u64,
+    given_up_at: u64,
+}
+
+impl Requests {
+    /// `first_correlation` should be another at each start of the process: an answer to a former one is not ours.
+    pub(super) fn new(voters: usize, first_correlation: u32, timeout: u64, fetch_wait: u64) -> Self {
+        let under_way = (0..voters).map(|_| None).collect();
+        Requests { under_way, last_correlation: first_correlation, backoff_until: 0, timeout, fetch_wait }
+    }
+
+    /// Forgets all of them; no answer is expected any more.
+    pub(super) fn reset(&mut self) {
+        self.under_way.iter_mut().for_each(|request| *request = None);
+        self.backoff_until = 0;
+    }
+
+    pub(super) fn may_ask(&self, voter: NodeId, now: u64) -> bool {
+        now >= self.backoff_until && self.under_way.get(voter.index()).is_some_and(Option::is_none)
+    }
+
+    pub(super) fn none_under_way(&self) -> bool {
+        self.under_way.iter().all(Option::is_none)
+    }
+
+    /// The message that asks `voter`.
+    pub(super) fn ask(&mut self, voter: NodeId, epoch: Epoch, ask: Ask, now: u64) -> Message {
+        self.last_correlation = self.last_correlation.wrapping_add(1);
+        let correlation = self.last_correlation;
+        let message = Message::Request { correlation, epoch, ask };
+        let lies = if matches!(ask, Ask::Fetch { .. }) { self.fetch_wait } else { 0 };
+        let again_after = RETRANSMIT + lies;
+        if let Some(slot) = self.under_way.get_mut(voter.index()) {
+            let (again_at, given_up_at) = (now + again_after, now + self.timeout);
+            *slot = Some(UnderWay { correlation, message, again_at, again_after, given_up_at });
+        }
+        message
+    }
+
+    /// Is this the answer that is expected from `voter`? Then no other is.
+    pub(super) fn answered(&mut self, voter: NodeId, correlation: u32) -> bool {
+        let slot = self.under_way.get_mut(voter.index());
+        slot.and_then(|slot| slot.take_if(|request| request.correlation == correlation)).is_some()
+    }
+
+    /// A request was refused.
+    pub(super) fn back_off(&mut self, now: u64) {
+        self.backoff_until = now + BACKOFF;
+    }
+
+    /// What is to be sent again by now.
+    pub(super) fn due(&mut self, now: u64) -> Vec<(NodeId, Message)> {
+        let mut due = Vec::new();
+        for (voter, slot) in self.under_way.iter_mut().enumerate() {
+            // Given up: a new request may be made.
+            slot.take_if(|request| request.given_up_at <= now);
+            if let Some(request) = slot.as_mut().filter(|request| request.again_at <= now) {
+                request.again_at = now + request.again_after;
+                due.push((NodeId(voter as u16), request.message));
+            }
+        }
+        due
+    }
+
+    /// When something is to be done next, if anything: `u64::MAX` otherwise.
+    pub(super) fn next_at(&self, now: u64) -> u64 {
+        let under_way = self.under_way.iter().flatten().map(|request| request.again_at.min(request.given_up_at));
+        let backoff = Some(self.backoff_until).filter(|until| *until > now);
+        under_way.chain(backoff).min().unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+impl Requests {
+    pub(super) fn last_correlation(&self) -> u32 {
+        self.last_correlation
+    }
+}

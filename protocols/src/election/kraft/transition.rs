@@ -1,0 +1,219 @@
+//! From role to role (`QuorumState.java`, and the `poll…` functions of `KafkaRaftClient.java`).
+
+use super::{
+    Kraft,
+    message::{Ask, Epoch, Message, Refusal},
+    role::{Ballot, Leading, Parked, Role},
+};
+use crate::{
+    clock::Now,
+    elector::{Deposed, Output},
+    point::Point,
+    types::NodeId,
+};
+use rand_core::RngCore;
+
+impl Kraft {
+    /// The first role after a start: the one before it (`QuorumState.initialize`).
+    pub(super) fn initialize(&mut self, now: Now) {
+        let me = Some(self.me());
+        self.role_until = now.mono + self.election_timeout();
+        if self.voters() == 1 {
+            self.become_prospective(now);
+        } else if self.state.leader == me {
+            // It must not vote in that epoch, nor write to its log again.
+            self.role = Role::Resigned { successors: Vec::new(), unacknowledged: self.setup.others().collect() };
+        } else if self.state.voted == me && self.state.leader.is_none() {
+            self.campaign();
+            self.role = Role::Candidate(Ballot::new(self.voters(), self.me()));
+        } else if let Some(leader) = self.state.leader {
+            self.become_follower(now, self.state.epoch, leader);
+        }
+    }
+
+    pub(super) fn role_is_over(&mut self, now: Now) {
+        match &self.role {
+            Role::Unattached | Role::Follower { .. } | Role::Candidate(_) => self.become_prospective(now),
+            Role::Prospective(_) => self.lose_pre_vote(now),
+            Role::Leader(_) => self.resign(now, Deposed::Expired),
+            // An epoch of nobody's, lest others take it for the leader of the old one.
+            Role::Resigned { .. } => match self.state.epoch.checked_add(1) {
+                Some(next) => self.become_unattached(now, next),
+                None => self.role_until = now.mono + self.election_timeout(),
+            },
+        }
+    }
+
+    /// In an epoch in which nobody is known to lead.
+    pub(super) fn become_unattached(&mut self, now: Now, epoch: Epoch) {
+        let parked = self.leave_leadership(Deposed::Lost);
+        let goes_on = match &self.role {
+            Role::Candidate(_) | Role::Unattached | Role::Resigned { .. } => true,
+            Role::Prospective(ballot) => !ballot.is_rejected(),
+            Role::Leader(_) | Role::Follower { .. } => false,
+        };
+        // Whoever waits for an election goes on waiting for that long.
+        if !goes_on {
+            self.role_until = now.mono + self.election_timeout();
+        }
+        self.enter(epoch, None);
+        self.role = Role::Unattached;
+        self.requests.reset();
+        self.refuse_parked(parked);
+        self.observe(None);
+    }
+
+    pub(super) fn become_follower(&mut self, now: Now, epoch: Epoch, leader: NodeId) {
+        let parked = self.leave_leadership(Deposed::Lost);
+        self.enter(epoch, Some(leader));
+        self.role = Role::Follower { has_fetched: false };
+        self.role_until = now.mono + self.fetch_timeout();
+        self.requests.reset();
+        self.refuse_parked(parked);
+        self.observe(Some(leader));
+    }
+
+    /// A vote counts for the epoch it was given in.
+    fn enter(&mut self, epoch: Epoch, leader: Option<NodeId>) {
+        if epoch != self.state.epoch {
+            self.state.epoch = epoch;
+            self.state.voted = None;
+        }
+        self.state.leader = leader;
+    }
+
+    fn become_prospective(&mut self, now: Now) {
+        self.campaign();
+        self.role = Role::Prospective(Ballot::new(self.voters(), self.me()));
+        self.role_until = now.mono + self.election_timeout();
+        self.requests.reset();
+        self.observe(None);
+        self.count_votes(now);
+    }
+
+    fn campaign(&mut self) {
+        if !std::mem::replace(&mut self.campaigning, true) {
+            self.held.push(Output::Campaign);
+            self.held.push(Output::Point(Point::BeforeCampaign));
+        }
+    }
+
+    fn lose_pre_vote(&mut self, now: Now) {
+        match self.state.leader {
+            Some(leader) => self.become_follower(now, self.state.epoch, leader),
+            None => self.become_unattached(now, self.state.epoch),
+        }
+    }
+
+    fn become_candidate(&mut self, now: Now) {
+        // After the last epoch there is none to stand in.
+        let Some(next) = self.state.epoch.checked_add(1) else { return };
+        self.enter(next, None);
+        self.state.voted = Some(self.me());
+        self.role = Role::Candidate(Ballot::new(self.voters(), self.me()));
+        self.role_until = now.mono + self.election_timeout();
+        self.requests.reset();
+        self.count_votes(now);
+    }
+
+    /// From prospective to candidate to leader, as far as the votes go; or back.
+    pub(super) fn count_votes(&mut self, now: Now) {
+        match &self.role {
+            Role::Prospective(ballot) if ballot.is_granted() => self.become_candidate(now),
+            Role::Prospective(ballot) if ballot.is_rejected() => self.lose_pre_vote(now),
+            Role::Candidate(ballot) if ballot.is_granted() => self.become_leader(now),
+            // A candidate that has lost waits for its election timeout.
+            _ => {}
+        }
+    }
+
+    fn become_leader(&mut self, now: Now) {
+        let epoch_start = self.state.end_offset();
+        // A candidate's log has no record of its epoch: nobody has led in it.
+        if !self.state.append(self.state.epoch) {
+            return;
+        }
+        self.state.leader = Some(self.me());
+        self.role = Role::Leader(Leading::new(self.voters(), self.me(), epoch_start, now.mono));
+        self.role_until = self.quorum_until(now);
+        self.requests.reset();
+    }
+
+    /// Gives leadership up and tells the others to elect.
+    pub(super) fn resign(&mut self, now: Now, why: Deposed) {
+        let Role::Leader(leading) = &self.role else { return };
+        let successors = leading.successors();
+        let parked = self.leave_leadership(why);
+        self.role = Role::Resigned { unacknowledged: successors.clone(), successors };
+        self.role_until = now.mono + self.election_timeout();
+        self.requests.reset();
+        self.refuse_parked(parked);
+        self.observe(None);
+    }
+
+    /// Ends the belief. Gives back the fetches that wait.
+    fn leave_leadership(&mut self, why: Deposed) -> Vec<Parked> {
+        if std::mem::take(&mut self.believes) {
+            self.held.push(Output::Deposed(why));
+        }
+        match &mut self.role {
+            Role::Leader(leading) => std::mem::take(&mut leading.parked),
+            _ => Vec::new(),
+        }
+    }
+
+    fn refuse_parked(&mut self, parked: Vec<Parked>) {
+        for fetch in parked {
+            self.respond(fetch.from, fetch.correlation, Err(Refusal::NotLeader));
+        }
+    }
+
+    /// Asks whom the role wants asked and who is not being asked already.
+    pub(super) fn ask_on(&mut self, now: Now) {
+        let fetch = self.state.fetch(self.high_watermark);
+        let asks = match &mut self.role {
+            Role::Prospective(ballot) | Role::Candidate(ballot) if ballot.is_rejected() => Vec::new(),
+            Role::Prospective(ballot) => to_each(ballot.unrecorded(), self.state.vote(true)),
+            Role::Candidate(ballot) => to_each(ballot.unrecorded(), self.state.vote(false)),
+            Role::Follower { .. } => to_each(self.state.leader.into_iter(), fetch),
+            Role::Unattached if !self.requests.none_under_way() => Vec::new(),
+            Role::Unattached => {
+                // Whoever is asked knows the leader, or is it. The draw is spent only when it is used.
+                let others: Vec<_> = self.setup.others().filter(|o| self.requests.may_ask(*o, now.mono)).collect();
+                match others.len() as u64 {
+                    0 => Vec::new(),
+                    count => {
+                        let one = others[(self.random.next_u64() % count) as usize];
+                        vec![(one, fetch)]
+                    }
+                }
+            }
+            Role::Leader(leading) if now.mono >= leading.begin_at => {
+                let interval = super::fetch_timeout(self.setup.timings.lease_ttl) / 2;
+                leading.begin_at = now.mono + interval;
+                to_each(leading.silent(now.mono, interval).into_iter(), Ask::BeginQuorumEpoch)
+            }
+            Role::Leader(_) => Vec::new(),
+            Role::Resigned { successors, unacknowledged } => {
+                let count = successors.len() as u16;
+                let place = |voter| successors.iter().position(|s| *s == voter).map_or(count, |place| place as u16);
+                let end = |voter| (voter, Ask::EndQuorumEpoch { position: place(voter), successors: count });
+                unacknowledged.iter().copied().map(end).collect()
+            }
+        };
+        for (to, ask) in asks {
+            if self.requests.may_ask(to, now.mono) {
+                self.ask(now, to, ask);
+            }
+        }
+    }
+
+    pub(super) fn respond(&mut self, to: NodeId, correlation: u32, result: Result<super::Answer, Refusal>) {
+        let (epoch, leader) = (self.state.epoch, self.state.leader);
+        self.send(to, Message::Response { correlation, epoch, leader, result });
+    }
+}
+
+fn to_each(voters: impl Iterator<Item = NodeId>, ask: Ask) -> Vec<(NodeId, Ask)> {
+    voters.map(|voter| (voter, ask)).collect()
+}

@@ -1,0 +1,172 @@
+//! Following: the learner's half of the handshake by which an epoch begins, then answering pings (`Learner.java:
+//! registerWithLeader, syncWithLeader`, `Follower.java: followLeader`).
+
+use super::{Connection, Next, Own, Packet, READ, RETRY, packet};
+use crate::{
+    elector::Output,
+    types::{MILLISECOND, NodeId},
+};
+
+/// A leader that does not listen (yet) is asked again after so many nanoseconds (`leaderConnectDelayDuringRetryMs`).
+const CONNECT_DELAY: u64 = 100 * MILLISECOND;
+/// So many connects may be refused.
+const CONNECT_TRIES: u32 = 5;
+/// What was not answered is sent again after so many nanoseconds, as TCP would.
+const RETRANSMIT: u64 = 200 * MILLISECOND;
+
+/// A candidate that follows.
+pub struct Follower {
+    /// Whom.
+    pub leader: NodeId,
+    connection: Connection,
+    stage: Stage,
+    refusals: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    /// Nobody listened at the other end.
+    Refused,
+    /// FOLLOWERINFO was sent.
+    Connecting,
+    /// The new epoch is being written down as accepted.
+    Accepting { epoch: u32, acked: Option<u32>, write: u64 },
+    /// ACKEPOCH was sent, with the epoch that was current then if it counts.
+    Acknowledging { epoch: u32, acked: Option<u32>, zxid: u64 },
+    /// The new epoch is being written down as current.
+    Syncing { epoch: u32, write: u64 },
+    /// NEWLEADER was acknowledged.
+    Synced { epoch: u32 },
+    /// UPTODATE came; `pinged` is the newest ping.
+    Serving { pinged: u64 },
+}
+
+impl Follower {
+    /// Connects to a leader that was elected.
+    pub fn connect(own: &mut Own, now: u64, leader: NodeId, out: &mut Vec<Output>) -> Self {
+        let follower = Follower { leader, connection: own.connection(), stage: Stage::Connecting, refusals: 0 };
+        follower.say_again(own, now, out);
+        out.push(Output::SetTimer { id: READ, at: now + own.init_limit() });
+        follower
+    }
+
+    fn send(&self, what: Packet, out: &mut Vec<Output>) {
+        out.push(packet(self.leader, self.connection, what));
+    }
+
+    /// Says what the stage has to say, and once more if it is not answered.
+    fn say_again(&self, own: &Own, now: u64, out: &mut Vec<Output>) {
+        match self.stage {
+            Stage::Connecting => self.send(Packet::FollowerInfo { accepted: own.epochs.accepted }, out),
+            Stage::Acknowledging { acked, zxid, .. } => self.send(Packet::AckEpoch { current: acked, zxid }, out),
+            Stage::Synced { epoch } => self.send(Packet::Ack { epoch }, out),
+            _ => return,
+        }
+        out.push(Output::SetTimer { id: RETRY, at: now + RETRANSMIT });
+    }
+
+    /// The leader must say something within the limit from now.
+    fn read_within(limit: u64, now: u64, out: &mut Vec<Output>) {
+        out.push(Output::SetTimer { id: READ, at: now + limit });
+    }
+
+    /// The leader says something; what belongs to another connection is no longer meant for us.
+    pub fn heard(
+        &mut self,
+        own: &mut Own,
+        now: u64,
+        from: NodeId,
+        connection: Connection,
+        what: Packet,
+        out: &mut Vec<Output>,
+    ) -> Next {
+        if (from, connection) != (self.leader, self.connection) {
+            own.reset(from, connection, what, out);
+            return Next::Stays;
+        }
+        match (self.stage, what) {
+            (Stage::Connecting, Packet::Closed) => {
+                self.refusals += 1;
+                if self.refusals >= CONNECT_TRIES {
+                    return Next::Ends;
+                }
+                self.stage = Stage::Refused;
+                out.push(Output::SetTimer { id: RETRY, at: now + CONNECT_DELAY });
+            }
+            (Stage::Refused, Packet::Closed) => {}
+            (_, Packet::Closed) => return Next::Ends,
+            (Stage::Connecting, Packet::LeaderInfo { epoch }) => return self.offered(own, now, epoch, out),
+            (Stage::Acknowledging { epoch, .. }, Packet::NewLeader { epoch: new }) if new == epoch => {
+                own.epochs.current = epoch;
+                self.stage = Stage::Syncing { epoch, write: own.persist(out) };
+                out.push(Output::CancelTimer(RETRY));
+                // From here on the leader may count on our patience: see `Leader::valid_until`.
+                Self::read_within(own.sync_limit(), now, out);
+            }
+            (Stage::Synced { epoch }, Packet::UpToDate) => {
+                self.stage = Stage::Serving { pinged: 0 };
+                out.push(Output::CancelTimer(RETRY));
+                Self::read_within(own.sync_limit(), now, out);
+                return Next::Established { leader: self.leader, epoch };
+            }
+            // An older one is a datagram that went astray, and says nothing about the leader of now.
+            (Stage::Serving { pinged }, Packet::Ping { sent }) if sent > pinged => {
+                self.stage = Stage::Serving { pinged: sent };
+                self.send(Packet::Pong { sent }, out);
+                Self::read_within(own.sync_limit(), now, out);
+            }
+            // What was said twice.
+            _ => {}
+        }
+        Next::Stays
+    }
+
+    /// The leader names its epoch.
+    fn offered(&mut self, own: &mut Own, now: u64, epoch: u32, out: &mut Vec<Output>) -> Next {
+        let epochs = own.epochs;
+        if epoch < epochs.accepted {
+            return Next::Ends;
+        }
+        out.push(Output::CancelTimer(RETRY));
+        Self::read_within(own.init_limit(), now, out);
+        if epoch > epochs.accepted {
+            own.epochs.accepted = epoch;
+            self.stage = Stage::Accepting { epoch, acked: Some(epochs.current), write: own.persist(out) };
+        } else {
+            // Accepted before, perhaps from somebody else: this does not count as acceptance.
+            self.stage = Stage::Acknowledging { epoch, acked: None, zxid: epochs.zxid() };
+            self.say_again(own, now, out);
+        }
+        Next::Stays
+    }
+
+    /// Something became durable.
+    pub fn persisted(&mut self, own: &Own, now: u64, out: &mut Vec<Output>) {
+        match self.stage {
+            Stage::Accepting { epoch, acked, write } if own.durable >= write => {
+                self.stage = Stage::Acknowledging { epoch, acked, zxid: own.epochs.zxid() };
+            }
+            Stage::Syncing { epoch, write } if own.durable >= write => {
+                self.stage = Stage::Synced { epoch };
+                Self::read_within(own.sync_limit(), now, out);
+            }
+            _ => return,
+        }
+        self.say_again(own, now, out);
+    }
+
+    /// Time to say something again.
+    pub fn retry(&mut self, own: &mut Own, now: u64, out: &mut Vec<Output>) {
+        if self.stage == Stage::Refused {
+            self.connection = own.connection();
+            self.stage = Stage::Connecting;
+        }
+        self.say_again(own, now, out);
+    }
+
+    /// Follows no more.
+    pub fn close(&self, out: &mut Vec<Output>) {
+        out.extend([READ, RETRY].map(Output::CancelTimer));
+        self.send(Packet::Closed, out);
+    }
+}

@@ -1,0 +1,129 @@
+//! What requirements count, each fact on the smallest story in which it happens, and on one in which it nearly does.
+
+use protocols::{
+    elector::Deposed,
+    history::{Event, Fact, FaultEvent, Header, Kind, NodeState, Phase, Requirement, Sink, UNKNOWN_REQUEST},
+    message::{Write, WriteVerdict},
+    types::{Incarnation, NodeId, Resource},
+};
+use reports::Judge;
+
+const N1: NodeId = NodeId(0);
+const N2: NodeId = NodeId(1);
+const N3: NodeId = NodeId(2);
+
+fn reign(node: NodeId, epoch: u64) -> Incarnation {
+    Incarnation { epoch, node, term: epoch as u32 }
+}
+
+fn campaign(node: NodeId) -> Kind {
+    Kind::Campaign { node }
+}
+
+fn elected(node: NodeId, epoch: u64) -> Kind {
+    Kind::Elected(reign(node, epoch))
+}
+
+fn deposed(node: NodeId, epoch: u64, reason: Deposed) -> Kind {
+    Kind::Deposed { incarnation: reign(node, epoch), reason }
+}
+
+fn state(node: NodeId, state: NodeState) -> Kind {
+    Kind::Node { node, state }
+}
+
+fn fault(fault: &str, phase: Phase, on: &[NodeId], to: &[NodeId]) -> Kind {
+    let (fault, on, to, detail) = (fault.to_owned(), on.to_vec(), to.to_vec(), String::new());
+    Kind::Fault(Box::new(FaultEvent { index: 0, fault, phase, on, to, detail }))
+}
+
+fn cut() -> Kind {
+    fault("partition", Phase::Begin, &[N1, N2, N3], &[])
+}
+
+fn healed() -> Kind {
+    fault("partition", Phase::End, &[N1, N2, N3], &[])
+}
+
+fn applied(node: NodeId, token: u64, seq: u64) -> Kind {
+    let (resource, request) = (Resource::Sequence, UNKNOWN_REQUEST);
+    let write = Write { resource, term: token as u32, token, seq, read_version: seq - 1, request };
+    Kind::Apply { node, write, verdict: WriteVerdict::Ok, version: seq }
+}
+
+/// How often the fact is counted in a history of these events, at most 9: what a requirement of it still accepts.
+fn counted(fact: Fact, kinds: &[Kind]) -> u64 {
+    let accepts = |at_least: u64| {
+        let header = Header {
+            schema: 1,
+            scenario: "story".into(),
+            protocol: "lowest-id".into(),
+            seed: 1,
+            fencing: true,
+            tokened: true,
+            plan_digest: String::new(),
+            nodes: ["n1", "n2", "n3", "store", "c1"].map(String::from).into(),
+            candidates: 3,
+            lease_ttl_ms: 3000,
+            rate: 10,
+            liveness_bound_ms: 5000,
+            dark_after_ms: 1000,
+            requires: vec![Requirement { fact, at_least }],
+        };
+        let mut judge = Judge::new(Some(&header));
+        for (place, kind) in kinds.iter().enumerate() {
+            judge.record(&Event { t_us: place as u64 * 1000, kind: kind.clone() });
+        }
+        judge.finish().invariant("vacuity").unwrap().holds
+    };
+    (1..10).take_while(|n| accepts(*n)).last().unwrap_or(0)
+}
+
+#[test]
+fn an_election_is_contested_when_two_stood_for_it() {
+    let won = elected(N1, 1);
+    assert_eq!(counted(Fact::ContestedElections, &[campaign(N1), campaign(N2), won.clone()]), 1);
+    assert_eq!(counted(Fact::ContestedElections, &[campaign(N1), campaign(N1), won.clone()]), 0, "twice the same");
+    let before = [campaign(N1), won, campaign(N2), elected(N2, 2)];
+    assert_eq!(counted(Fact::ContestedElections, &before), 0, "who stood for the election before does not count");
+}
+
+#[test]
+fn a_leader_that_is_cut_off_writes_lapses_or_is_replaced() {
+    let fact = Fact::WritesWhileCutOff;
+    let writes = [elected(N1, 1), applied(N1, 1, 1), cut(), applied(N1, 1, 2), healed(), applied(N1, 1, 3)];
+    assert_eq!(counted(fact, &writes), 1, "before and after do not count");
+    let fact = Fact::LapsedWhileCutOff;
+    let expired = deposed(N1, 1, Deposed::Expired);
+    assert_eq!(counted(fact, &[elected(N1, 1), cut(), expired.clone(), healed()]), 1);
+    assert_eq!(counted(fact, &[elected(N1, 1), cut(), healed(), expired]), 0, "after it was healed");
+    let resigned = deposed(N1, 1, Deposed::Resigned);
+    assert_eq!(counted(fact, &[elected(N1, 1), cut(), resigned, healed()]), 0, "on request");
+    let fact = Fact::ElectedWhileCutOff;
+    assert_eq!(counted(fact, &[elected(N1, 1), cut(), elected(N2, 2), healed()]), 1);
+    assert_eq!(counted(fact, &[cut(), elected(N2, 2), healed()]), 0, "nobody led when the cut began");
+}
+
+#[test]
+fn a_transfer_is_won_by_the_one_that_was_named() {
+    let asked = [elected(N1, 1), fault("transfer", Phase::Once, &[N1], &[N3]), deposed(N1, 1, Deposed::Resigned)];
+    let then = |winners: &[NodeId]| {
+        let mut story = asked.to_vec();
+        story.extend(winners.iter().enumerate().map(|(place, node)| elected(*node, place as u64 + 2)));
+        counted(Fact::TransfersWon, &story)
+    };
+    assert_eq!((then(&[N3]), then(&[N2]), then(&[N2, N3])), (1, 0, 0), "the next election decides");
+}
+
+#[test]
+fn stops_and_losses_of_power_are_counted() {
+    let story = [
+        state(N1, NodeState::Paused),
+        state(N1, NodeState::Resumed),
+        state(N2, NodeState::Paused),
+        state(N3, NodeState::Off),
+        state(N1, NodeState::Down),
+    ];
+    assert_eq!(counted(Fact::Pauses, &story), 2);
+    assert_eq!((counted(Fact::PowerOffs, &story), counted(Fact::Kills, &story)), (1, 2));
+}

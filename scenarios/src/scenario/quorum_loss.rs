@@ -1,0 +1,51 @@
+//! `quorum-loss`: the candidates are cut into groups of which none is a majority.
+//!
+//! The largest groups that are no majority, filled in an order drawn from the seed: 1 + 1 of two candidates, 1 + 1 + 1 of
+//! three, 2 + 2 of four, 2 + 2 + 1 of five. Clients and the store reach everybody. What needs a majority must go dark: the
+//! leader's belief ends by its own clock, and nobody follows. What needs none leads in every group. Both are required, each
+//! of those that it is true of: a protocol that promises to break under this hazard, fencing or not, is one that needs no
+//! majority.
+//!
+//! The cut lasts as long as that of `isolate-leader`, so that whoever would be elected is.
+
+use super::{Needs, Scenario, at, cut, cut_ms, last_strike_ms, require, shuffled, strike_ms};
+use crate::{
+    params::Params,
+    plan::Plan,
+    streams::{self, PLAN},
+};
+use protocols::{
+    election::{Hazard, Promise, Protocol},
+    history::Fact,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "quorum-loss",
+    about: "The candidates are cut into groups of which none is a majority.",
+    story: "At a time drawn from the seed the candidates fall into groups that hear nothing of each other, and none of them \
+            is a majority, for three leases and two seconds. Whoever needs a majority stops, and nobody leads until the cut \
+            is healed; whoever needs none leads in every group at once.",
+    hazard: Hazard::NoQuorum,
+    needs: Needs::Peers,
+    plan,
+};
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let for_ms = cut_ms(params, protocol);
+    let needed_ms = last_strike_ms(params, protocol) + for_ms + params.aftermath_ms(protocol);
+    let mut random = streams::stream(seed, PLAN);
+    let strike_ms = strike_ms(&mut random, params, protocol);
+    let names = shuffled(&mut random, params);
+    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    let groups: Vec<&[String]> = names.chunks((names.len() / 2).max(1)).collect();
+    for (place, group) in groups.iter().enumerate() {
+        plan.faults.extend(groups[place + 1..].iter().map(|other| at(strike_ms, cut(group, other, for_ms))));
+    }
+    let leads_without = (protocol.promise)(Hazard::NoQuorum, false) == Promise::Breaks;
+    plan.requires = match leads_without {
+        true => require([(Fact::LeadersBelieving, 2), (Fact::LeadersTookEffect, 2)]),
+        false => require([(Fact::LapsedWhileCutOff, 1), (Fact::LeadersTookEffect, 2)]),
+    };
+    plan
+}
