@@ -203,7 +203,8 @@ impl Node {
             Message::StoreIs { request, term, token, verdict, seq } => {
                 if verdict == WriteVerdict::Ok {
                     // What the store said was so between question and answer, whoever leads by now.
-                    return out.push(Output::Send { to: request.client, message: Message::ReadIs { request, token, seq } });
+                    return out
+                        .push(Output::Send { to: request.client, message: Message::ReadIs { request, token, seq } });
                 }
                 out.push(Output::Send { to: request.client, message: Message::NotLeader { request, leader: None } });
                 if self.lead.as_ref().is_some_and(|l| l.incarnation.term == term && l.incarnation.epoch == token) {

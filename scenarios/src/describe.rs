@@ -61,7 +61,9 @@ impl Fault {
                 format!("{} disk takes {extra} longer to sync{}", possessive(on), lasting(for_ms))
             }
             Fault::ClockStep { by_ms, .. } => format!("{} wall clock steps by {by_ms} ms", possessive(on)),
-            Fault::ClockRate { ppm, for_ms, .. } => format!("{} clocks run at {ppm:+} ppm{}", possessive(on), lasting(for_ms)),
+            Fault::ClockRate { ppm, for_ms, .. } => {
+                format!("{} clocks run at {ppm:+} ppm{}", possessive(on), lasting(for_ms))
+            }
             Fault::Resign { .. } => format!("{on} asked to resign"),
             Fault::Transfer { .. } => format!("{on} asked to hand over to {to}"),
             Fault::Join { .. } => format!("{on} starts, to join"),

@@ -63,7 +63,9 @@ pub fn messages(
     }
     if by_kind.is_empty() {
         let name = protocol.name;
-        return Err(format!("no message of `{name}` was counted; take a protocol whose candidates elect among themselves"));
+        return Err(format!(
+            "no message of `{name}` was counted; take a protocol whose candidates elect among themselves"
+        ));
     }
     let total = by_kind.values().sum();
     Ok(Point { protocol: protocol.name.to_owned(), nodes: params.nodes, elections, by_kind, total })
@@ -74,11 +76,7 @@ pub fn messages(
 ///
 /// A run counts its messages once, at its end. But a plan that ends earlier gives the same run up to there, so that two
 /// shorter runs count what was sent between their ends.
-fn of_one_election(
-    params: &Params,
-    protocol: &Protocol,
-    seed: u64,
-) -> Result<Option<BTreeMap<String, u64>>, String> {
+fn of_one_election(params: &Params, protocol: &Protocol, seed: u64) -> Result<Option<BTreeMap<String, u64>>, String> {
     let mut plan = killed(params, protocol, seed)?;
     for fault in &mut plan.faults {
         if let (Trigger::At { ms }, Fault::Kill { restart_after_ms, .. }) = (&mut fault.when, &mut fault.what) {

@@ -2,7 +2,7 @@
 //! elected within a time after the old one was killed. After Ongaro and Ousterhout, "In Search of an Understandable
 //! Consensus Algorithm" (2014), figure 16.
 
-use super::{Area, Axis, Failed, GRID, INK, Picture, colour, number, quantile, style, within};
+use super::{Area, Axis, Failed, GRID, INK, Picture, colour, number, quantile, style, text_colour, within};
 use plotters::{
     coord::CoordTranslate,
     prelude::*,
@@ -68,7 +68,12 @@ pub struct Spread {
 
 impl Curve {
     /// The distribution of these times.
-    pub fn new(protocol: &str, election_timeout_ms: Option<(u64, u64)>, lease_ttl_ms: u64, mut times: Vec<f64>) -> Self {
+    pub fn new(
+        protocol: &str,
+        election_timeout_ms: Option<(u64, u64)>,
+        lease_ttl_ms: u64,
+        mut times: Vec<f64>,
+    ) -> Self {
         times.sort_by(f64::total_cmp);
         let n = times.len() as u64;
         Curve {
@@ -217,8 +222,14 @@ impl ElectionCdf {
     }
 
     /// A curve's name and figures beside the chart, and a thin line from it to there.
-    fn label<DB: DrawingBackend>(&self, area: &Area<DB>, place: usize, at: (i32, i32), right: i32) -> Result<(), Failed<DB>> {
-        let (curve, colour) = (&self.curves[place], colour(place));
+    fn label<DB: DrawingBackend>(
+        &self,
+        area: &Area<DB>,
+        place: usize,
+        at: (i32, i32),
+        right: i32,
+    ) -> Result<(), Failed<DB>> {
+        let (curve, colour, text) = (&self.curves[place], colour(place), text_colour(place));
         let mut x = at.0;
         while x < right {
             area.draw(&PathElement::new([(x, at.1), ((x + 3).min(right + 8), at.1)], colour.mix(0.7).stroke_width(1)))?;
@@ -227,7 +238,7 @@ impl ElectionCdf {
         area.draw(&Circle::new(at, 5, colour.filled()))?;
         area.draw(&Circle::new(at, 2, WHITE.filled()))?;
         let anchored = |size: u32, v| style(size).pos(Pos::new(HPos::Left, v));
-        area.draw(&Text::new(curve.label(), (right + 14, at.1 - 1), anchored(20, VPos::Bottom).color(&colour)))?;
+        area.draw(&Text::new(curve.label(), (right + 14, at.1 - 1), anchored(20, VPos::Bottom).color(&text)))?;
         let figure = |share: f64| curve.within(share).map_or("never".to_owned(), milliseconds);
         let figures = format!("median {}, 99 % {}", figure(0.5), figure(0.99));
         area.draw(&Text::new(figures, (right + 14, at.1 + 3), anchored(17, VPos::Top)))
@@ -254,7 +265,9 @@ mod tests {
     #[test]
     fn every_curve_is_labelled_with_its_figures() {
         let (text, _) = drawn(&made_up(), "election-cdf");
-        for words in ["made-up 150–151 ms", "made-up 150–300 ms", "median", "milliseconds since the kill", "seeds 0..500"] {
+        for words in
+            ["made-up 150–151 ms", "made-up 150–300 ms", "median", "milliseconds since the kill", "seeds 0..500"]
+        {
             assert!(text.contains(words), "{words}");
         }
         let mut wide = made_up();

@@ -167,7 +167,9 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
     let from_memory = scenario.hazard == Hazard::ClockDrift && params.read_lease != Some(false);
     let timings = params.timings(protocol).resolved();
     match crate::read_lease::bound(protocol, &timings, &params.net.network()) {
-        Some(bound) if from_memory && promise == Promise::Holds && !bound.holds_at(params.clock_drift_ppm) => Promise::May,
+        Some(bound) if from_memory && promise == Promise::Holds && !bound.holds_at(params.clock_drift_ppm) => {
+            Promise::May
+        }
         _ => promise,
     }
 }

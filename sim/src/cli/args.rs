@@ -127,10 +127,8 @@ pub enum Plot {
         shared: PlotArgs,
     },
     /// How long elections take: the share of runs that had elected within a time after the leader was killed
-    #[command(
-        after_help = "Example:  fencepost plot election-cdf --protocol raft --nodes 5 \\\n            \
-        --election-timeout 150..155ms --election-timeout 150..300ms"
-    )]
+    #[command(after_help = "Example:  fencepost plot election-cdf --protocol raft --nodes 5 \\\n            \
+        --election-timeout 150..155ms --election-timeout 150..300ms")]
     ElectionCdf(ElectionCdfArgs),
     /// Messages of one election by kind, against the number of candidates
     #[command(after_help = "Example:  fencepost plot message-counts --protocol raft --nodes 3,5,7,9")]

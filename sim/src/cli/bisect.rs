@@ -67,7 +67,9 @@ fn words(bisect: &Bisect, found: &Found, bound: Option<&Bound>, command: &str) -
     let seeds = format!("{}..{}", bisect.seeds.start, bisect.seeds.end);
     let mut text = match (&found.breaks, found.holds_ppm) {
         (None, _) => {
-            format!("{name} · {protocol}: nothing breaks at any of the drifts tried up to ±{PPM_MAX} ppm, seeds {seeds}\n")
+            format!(
+                "{name} · {protocol}: nothing breaks at any of the drifts tried up to ±{PPM_MAX} ppm, seeds {seeds}\n"
+            )
         }
         (Some(_), None) => format!("{name} · {protocol}: breaks without any clock drift, seeds {seeds}\n"),
         (Some(found), Some(holds)) => {
