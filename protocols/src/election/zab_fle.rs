@@ -75,10 +75,10 @@ pub const PROTOCOL: Protocol = Protocol {
     // Two followers notice a moment apart, so a vote can fall on deaf ears; it is said again after 200 ms, or 400 ms when the
     // other's second one came first. Then 200 ms for better votes, 100 ms when a connect was too early, and the handshake.
     takeover_max: |_| 750 * MILLISECOND,
+    read_lease: Some(|timings| (timings.lease_ttl / 100 * 99, timings.lease_ttl)),
     preference: Preference::Any,
     transfers: false,
     changes_members: false,
-    read_lease: None,
     elector: |setup| Box::new(ZabFle::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,
