@@ -70,7 +70,6 @@ impl Needs {
             Needs::Transfer => protocol.transfers,
             Needs::Membership => protocol.changes_members,
             Needs::PowerDevice => protocol.service.process() == Some(POWER),
-            Needs::Lease => protocol.read_lease.is_some(),
         }
     }
 

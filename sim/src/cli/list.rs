@@ -39,10 +39,10 @@ fn rows(listing: Listing) -> Vec<(String, String)> {
                 let token = if p.tokened { "token" } else { "no token" };
                 let timers = match (p.election_timeout, p.elects_among_peers()) {
                     (Some((min, max)), _) => {
-                        format!("election timeout {} to {} ms", min / MILLISECOND, max / MILLISECOND)
+                        format!("timeout {}–{} ms", min / MILLISECOND, max / MILLISECOND)
                     }
-                    (None, true) => format!("waits {} s for a silent leader", p.default_lease_ttl / SECOND),
-                    (None, false) => format!("default lease {} s", p.default_lease_ttl / SECOND),
+                    (None, true) => format!("silence {} s", p.default_lease_ttl / SECOND),
+                    (None, false) => format!("lease {} s", p.default_lease_ttl / SECOND),
                 };
                 (p.name.to_owned(), format!("{} ({token}; {timers})", p.about))
             };
