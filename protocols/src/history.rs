@@ -250,6 +250,10 @@ pub enum Fact {
     ElectedWhilePaused,
     /// Elections won while a node that believed was cut off.
     ElectedWhileCutOff,
+    /// Reads that were answered by a leader while it was cut off.
+    ReadsWhileCutOff,
+    /// Reads put to a leader that was cut off after another had been elected, whatever it answered.
+    ReadsOfReplacedLeader,
     /// Protected writes that were applied while their writer, which had believed, was cut off.
     WritesWhileCutOff,
     /// Beliefs that ended, and not on request, while their node was cut off.
@@ -258,10 +262,6 @@ pub enum Fact {
     ContestedElections,
     /// Leaderships that were to go to a named successor, and of which it won the next election.
     TransfersWon,
-    /// Reads that were answered by a leader while it was cut off.
-    ReadsWhileCutOff,
-    /// Reads put to a leader that was cut off after another had been elected, whatever it answered.
-    ReadsOfReplacedLeader,
     /// Beliefs given up on request.
     Resignations,
     /// Candidates that became members, or ceased to be.

@@ -2,9 +2,9 @@
 
 use protocols::{
     elector::Deposed,
-    history::{Event, Fact, FaultEvent, Header, Kind, NodeState, Phase, Requirement, Sink, UNKNOWN_REQUEST},
+    history::{Event, Fact, FaultEvent, Header, Kind, NodeState, Outcome, Phase, Requirement, Sink, UNKNOWN_REQUEST},
     message::{Write, WriteVerdict},
-    types::{Incarnation, NodeId, Resource},
+    types::{Incarnation, NodeId, RequestId, Resource},
 };
 use reports::Judge;
 
@@ -102,6 +102,21 @@ fn a_leader_that_is_cut_off_writes_lapses_or_is_replaced() {
     let fact = Fact::ElectedWhileCutOff;
     assert_eq!(counted(fact, &[elected(N1, 1), cut(), elected(N2, 2), healed()]), 1);
     assert_eq!(counted(fact, &[cut(), elected(N2, 2), healed()]), 0, "nobody led when the cut began");
+}
+
+#[test]
+fn reads_count_when_they_are_put_to_a_leader_that_is_cut_off() {
+    let read = |node, outcome| Kind::ReadReply { request: RequestId { client: NodeId(4), number: 1 }, node, outcome };
+    let told = Outcome::Ok { epoch: 1, seq: 7 };
+    let led = [elected(N1, 1), read(N1, told), cut()];
+    let fact = Fact::ReadsWhileCutOff;
+    let then = |fact, kinds: &[Kind]| counted(fact, &[&led, kinds].concat());
+    assert_eq!(then(fact, &[read(N1, told), read(N1, Outcome::Rejected), healed(), read(N1, told)]), 1);
+    assert_eq!(then(fact, &[elected(N2, 2), read(N2, told)]), 0, "the successor is on the right side of the cut");
+    let fact = Fact::ReadsOfReplacedLeader;
+    let asked = [read(N1, told), read(N1, Outcome::Rejected), read(N1, Outcome::Unknown)];
+    assert_eq!(then(fact, &[&[elected(N2, 2)][..], &asked].concat()), 2, "no answer says nothing");
+    assert_eq!(then(fact, &asked), 0, "nobody has replaced it");
 }
 
 #[test]

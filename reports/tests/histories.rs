@@ -169,6 +169,7 @@ fn report(history: &History, judgement: &Judgement, highlights: &Highlights, col
         events: Some(5432),
         simulated_ms: Some(14_000),
         wall_ms: Some(21),
+        ..json::RunFacts::default()
     };
     text::render(&text::Run {
         header: history.header.as_ref(),
@@ -225,6 +226,27 @@ fn a_foreign_log_is_told_and_judged() {
 }
 
 #[test]
+fn a_stale_read_is_told_once_for_all_that_follow_it() {
+    let mut history = read("no_stale_read-bad.jsonl");
+    let drawn = |history: &History| {
+        let mut highlights = Highlights::new(None, &history.names);
+        history.events.iter().for_each(|event| highlights.record(event));
+        let judgement = judge(history);
+        let metrics = &judgement.metrics;
+        ((metrics.reads_answered, metrics.reads_stale), report(history, &judgement, &highlights, false))
+    };
+    let (reads, text) = drawn(&history);
+    assert_eq!(reads, (2, 1));
+    assert!(text.contains("STALE: c2 reads 1 from n1 after 2 had been told"), "{text}");
+    let again: Vec<Event> = history.events[6..8].iter().cloned().map(|event| Event { t_us: 3_000, ..event }).collect();
+    history.events.truncate(8);
+    history.events.extend(again);
+    let (reads, text) = drawn(&history);
+    assert_eq!(reads, (2, 2));
+    assert!(text.contains("STALE: 2 reads from n1, the first 1 after 2 had been told"), "{text}");
+}
+
+#[test]
 fn long_stories_are_cut_in_the_middle() {
     let history = read("gc-pause.jsonl");
     let mut highlights = Highlights::new(history.header.as_ref(), &history.names);
@@ -248,6 +270,7 @@ fn the_json_object_has_the_names_that_scripts_read() {
     let facts = json::RunFacts { wall_ms: Some(3), ..json::RunFacts::default() };
     let text = json::Report::new(history.header.as_ref(), &facts, &judgement).to_text();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert!(value.get("read_lease").is_none() && value["metrics"].get("reads_answered").is_none(), "nothing was read");
     assert_eq!((&value["schema"], &value["verdict"], &value["seed"]), (&1.into(), &"pass".into(), &42.into()));
     for field in ["scenario", "protocol", "fencing", "plan_digest", "trace_hash", "events", "simulated_ms", "wall_ms"] {
         assert!(value.get(field).is_some(), "{field}");

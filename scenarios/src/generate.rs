@@ -46,15 +46,16 @@ pub fn plans_of(protocols: Vec<&'static str>) -> impl Strategy<Value = Plan> {
         select(vec![1_000_u64, 1_500, 2_000, 3_000, 5_000]),
         2_u64..=5,
         15_000..=DURATION_MAX_MS,
-        (5_u64..=50, 1_u16..=3, select(PROFILES.iter().collect::<Vec<_>>())),
+        (5_u64..=50, 1_u16..=3, select(PROFILES.iter().collect::<Vec<_>>()), prop_oneof![Just(0), 5_u64..=50]),
         proptest::collection::vec(candidate(), 1..=CANDIDATES_MAX),
         proptest::collection::vec(draft(), 0..=FAULTS_MAX),
     )
         .prop_map(
-            |(protocol, seed, lease_ttl_ms, share, duration_ms, (rate, clients, net), candidates, drafts)| {
+            |(protocol, seed, lease_ttl_ms, share, duration_ms, (rate, clients, net, reads), candidates, drafts)| {
                 let protocol = election::find(protocol).expect("the test names a protocol");
                 let mut params = Params { lease_ttl_ms: Some(lease_ttl_ms), rate, clients, net, ..Params::default() };
                 params.duration_ms = Some(duration_ms);
+                params.reads_per_s = Some(reads);
                 params.renew_interval_ms = Some(params.granted_ttl_ms(protocol) / share);
                 build(&params, protocol, seed, candidates, &drafts)
             },

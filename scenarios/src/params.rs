@@ -27,7 +27,8 @@ pub struct Params {
     /// Lease time to live to ask for, milliseconds; when it is not given, 3 s, or the lower end of the election timeout for
     /// a protocol that has one. Protocols without a lease take it for how long they wait for a silent leader.
     pub lease_ttl_ms: Option<u64>,
-    /// Where election timeouts are drawn from, milliseconds; the protocol's own range, or one to two leases, when not given.
+    /// Where election timeouts are drawn from, milliseconds; when not given, one to two leases, or the protocol's own range,
+    /// several times that on a network with long trips.
     pub election_timeout_ms: Option<(u64, u64)>,
     /// From one renewal to the next, milliseconds; the protocol's share of the granted lease when it is not given.
     pub renew_interval_ms: Option<u64>,
@@ -100,7 +101,12 @@ impl Params {
     fn election_timeout(&self, protocol: &Protocol) -> Option<(u64, u64)> {
         let (min, max) = protocol.election_timeout?;
         let of_lease = self.lease_ttl_ms.map(|ttl_ms| (ttl_ms, ttl_ms.saturating_mul(2)));
-        self.election_timeout_ms.or(of_lease).or(Some((min / MILLISECOND, max / MILLISECOND)))
+        // Ten round trips, as etcd's tuning guide has it: on a network that is slower than the reference's nobody would ever
+        // be acknowledged in time.
+        let trips_ms = (20 * self.net.network().one_way_max_us()).div_ceil(1_000);
+        let stretch = trips_ms.div_ceil((min / MILLISECOND).max(1)).max(1);
+        let own = (min / MILLISECOND * stretch, max / MILLISECOND * stretch);
+        self.election_timeout_ms.or(of_lease).or(Some(own))
     }
 
     /// The lease's time to live that the protocol's service grants, milliseconds.

@@ -56,6 +56,21 @@ fn mistakes_get_one_sentence_and_64() {
         (vec!["replay", &path(&truncated)], "line"),
         (vec!["replay", &path(&negative)], "duration_ms"),
         (vec!["replay", &path(&binary)], "cannot read"),
+        (vec!["scenario", "read-lease", "--protocol", "redis-naive"], "ends by the leader's own clock"),
+        (vec!["scenario", "steady", "--read-lease", "maybe"], "`on` nor `off`"),
+        (vec!["scenario", "steady", "--reads", "2000000"], "load.reads_per_s"),
+        (vec!["bisect"], "NAME"),
+        (vec!["bisect", "read-leas"], "did you mean `read-lease`?"),
+        (vec!["bisect", "read-lease", "--clock-drift", "5"], "is what bisect looks for"),
+        (vec!["bisect", "read-lease", "--protocol", "redis-naive"], "ends by the leader's own clock"),
+        (vec!["bisect", "read-lease", "--seeds", "3"], "no range of seeds"),
+        (vec!["plot", "election-cfd"], "election-cdf"),
+        (vec!["plot", "election-cdf", "--runs", "0"], "0 is not in 1.."),
+        (vec!["plot", "election-cdf", "--election-timeout", "300..150ms"], "lower end must be below"),
+        (vec!["plot", "election-cdf", "--protocol", "redis-lease", "--election-timeout", "150..300ms"], "raft"),
+        (vec!["plot", "election-cdf", "--nodes", "0", "--runs", "1"], "0 candidates"),
+        (vec!["plot", "message-counts", "--protocol", "etcd-election", "--runs", "1"], "no message of `etcd-election`"),
+        (vec!["plot", "message-counts", "--nodes", "3,x"], "3,x"),
         (vec!["check", &path(&history)], "nonsense"),
         (vec!["check", "no-such-file.jsonl"], "cannot read"),
     ]
@@ -146,6 +161,56 @@ fn a_failing_run_leaves_what_it_takes_to_repeat_it() {
         std::fs::read_to_string(&capsule).expect("the capsule reads").replacen("\"rustc\": \"", "\"rustc\": \"x", 1);
     let other = file("other-build.json", &other).display().to_string();
     assert_eq!(fencepost(&["replay", &other, "--strict", "--no-artifacts"]).status.code(), Some(5));
+}
+
+#[test]
+fn a_bisection_is_one_object_and_shows_its_seed() {
+    let arguments =
+        ["bisect", "read-lease", "--protocol", "redis-fenced", "--seeds", "0..1", "--rate", "100", "--json"];
+    let output = fencepost(&arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    assert_eq!((&report["schema"], &report["seed"]), (&1.into(), &0.into()));
+    assert_eq!(report["breaks_at_ppm"].as_u64(), report["holds_at_ppm"].as_u64().map(|ppm| ppm + 1));
+    assert_eq!(report["read_lease"]["leader_ms"], 3_000.0);
+    let command = report["command"].as_str().expect("a command").strip_prefix("cargo run -- ").expect("ours");
+    let again = fencepost(&command.split(' ').chain(["--json"]).collect::<Vec<_>>());
+    assert_eq!(again.status.code(), Some(1), "{command}: {}", text(&again.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&again.stdout).expect("one JSON object");
+    assert!(report["metrics"]["reads_stale"].as_u64().is_some_and(|n| n > 0), "{command}");
+    assert_eq!(report["read_lease"]["holds_up_to_ppm"], 199);
+    let nothing = fencepost(&["bisect", "steady", "--seeds", "0..1", "--rate", "10", "--duration", "2s"]);
+    assert!(text(&nothing.stdout).contains("nothing breaks"), "{}", text(&nothing.stdout));
+}
+
+#[test]
+fn plots_leave_pictures_and_one_object() {
+    let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("plots").display().to_string();
+    let range = ["--election-timeout", "150..155ms", "--election-timeout", "150..300ms"];
+    let cdf = ["plot", "election-cdf", "--protocol", "raft,lowest-id", "--runs", "5", "--out", &out, "--json"];
+    let counts =
+        ["plot", "message-counts", "--protocol", "raft", "--nodes", "3,4", "--runs", "2", "--out", &out, "--json"];
+    for (name, arguments) in [("election-cdf", [&cdf[..], &range].concat()), ("message-counts", counts.to_vec())] {
+        let output = fencepost(&arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let figures: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+        let saved = std::fs::read_to_string(format!("{out}/{name}.json")).expect("the figures");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&saved).expect("JSON"), figures);
+        for format in ["svg", "png"] {
+            assert!(
+                std::fs::metadata(format!("{out}/{name}.{format}")).is_ok_and(|m| m.len() > 1_000),
+                "{name}.{format}"
+            );
+        }
+        if name == "election-cdf" {
+            let curves = figures["curves"].as_array().expect("curves");
+            assert_eq!(curves.iter().map(|c| c["n"].as_u64()).collect::<Vec<_>>(), [Some(5); 3]);
+            assert_eq!(curves[0]["percentiles_ms"].as_array().map(Vec::len), Some(101));
+            assert!(curves[1]["messages_by_kind"]["vote"]["mean"].as_f64().is_some_and(|n| n > 0.0), "{figures}");
+        } else {
+            assert!(figures["points"][1]["by_kind"]["vote"].as_f64().is_some_and(|n| n >= 3.0), "{figures}");
+        }
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn story(history: &str) -> String {
         let event: serde_json::Value = serde_json::from_str(line).expect("a history is JSON lines");
         let field = |name: &str| event[name].to_string();
         match event["event"].as_str().unwrap_or_default() {
-            "invoke" | "issue" | "reply" => continue,
+            "invoke" | "issue" | "reply" | "read-invoke" | "read-reply" => continue,
             "apply" => {
                 let what = ["resource", "node", "epoch", "term", "verdict"].map(field);
                 if seen.insert(what) {

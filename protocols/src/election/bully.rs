@@ -163,8 +163,11 @@ impl Bully {
         let higher: Vec<_> = self.setup.others().filter(|node| *node > own && Some(*node) != unwilling).collect();
         if higher.is_empty() {
             self.lead(now, out);
-            // It has made itself the lowest.
-            return unwilling.into_iter().for_each(|to| self.send(to, Message::Coordinator, out));
+            // Whoever has resigned counts as lower.
+            return unwilling
+                .into_iter()
+                .filter(|node| *node > own)
+                .for_each(|to| self.send(to, Message::Coordinator, out));
         }
         higher.into_iter().for_each(|to| self.send(to, Message::Election, out));
         self.wait(Role::Asks, now.mono + self.timings().request_timeout, out);

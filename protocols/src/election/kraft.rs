@@ -79,10 +79,11 @@ pub const PROTOCOL: Protocol = Protocol {
         let election_max = timings.election_timeout.map_or(2 * timings.lease_ttl, |(_, max)| max);
         election_max + 50 * MILLISECOND
     },
+    // The belief ends with `checkQuorumTimeoutMs`, half as long again as others wait: no lease for reads.
+    read_lease: Some(|timings| (fetch_timeout(timings.lease_ttl) / 2 * 3, fetch_timeout(timings.lease_ttl))),
     preference: super::Preference::Any,
     transfers: false,
     changes_members: false,
-    read_lease: None,
     elector: |setup| Box::new(Kraft::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,

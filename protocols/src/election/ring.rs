@@ -385,6 +385,8 @@ impl<R: Rules> Member<R> {
 impl<R: Rules> Elector for Member<R> {
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         match input {
+            // Alone on the ring there is nobody to be heard.
+            Input::Start if self.link.count() == 1 => self.stand(now, out),
             Input::Start => self.wait_for_silence(now, out),
             Input::Timer(SILENCE) if !matches!(self.role, Role::Leads { .. }) => self.stand(now, out),
             Input::Timer(BEAT) => self.beat(now, out),

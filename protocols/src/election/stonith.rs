@@ -60,7 +60,7 @@ pub const PROTOCOL: Protocol = Protocol {
     election_timeout: None,
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl * 10 / 42,
-    takeover_max: |timings| 2 * timings.renew_interval + DELAY_BASE + DELAY_RANDOM + power::ACTION_DELAY + SETTLE,
+    takeover_max: |timings| 2 * timings.renew_interval + DELAY_BASE + DELAY_RANDOM + power::ACTION_DELAY + 2 * SETTLE,
     preference: Preference::Lowest,
     transfers: false,
     changes_members: false,
@@ -76,8 +76,8 @@ pub const PROTOCOL: Protocol = Protocol {
     },
 };
 
-/// How much longer to wait before shooting who runs what is to be taken over, nanoseconds. Longer than the others' wait,
-/// the device's delay and a heartbeat together, so that of two the leader shoots first.
+/// How much longer to wait before shooting who leads, nanoseconds. Longer than the random wait, the device's delay and a
+/// heartbeat together, so that of two the leader shoots first.
 pub const DELAY_BASE: u64 = 2 * SECOND;
 /// Every shot waits for a random part of so many nanoseconds.
 pub const DELAY_RANDOM: u64 = SECOND;
@@ -88,7 +88,11 @@ pub const SETTLE: u64 = 200 * MILLISECOND;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Message {
     /// I run.
-    Alive,
+    Alive {
+        /// Whom the sender has heard within the ttl, a bit each. Who does not hear is no member, however loud: totem's
+        /// members agree on who they are.
+        hears: u64,
+    },
     /// I am to lead; do you? Sent again until it is granted, or the sender does not want to any more.
     Claim {
         /// Names the claim; never used twice.
@@ -107,7 +111,7 @@ impl Message {
     /// What kind of message it is, for message counts.
     pub const fn kind(self) -> &'static str {
         match self {
-            Message::Alive => "alive",
+            Message::Alive { .. } => "alive",
             Message::Claim { .. } => "claim",
             Message::Grant { .. } => "grant",
         }
@@ -133,7 +137,9 @@ enum Role {
 /// Another candidate, as this one sees it.
 struct Other {
     node: NodeId,
-    /// When it was last heard.
+    /// When something of it last arrived.
+    arrived: Option<u64>,
+    /// When it last said that it hears this candidate.
     heard: Option<u64>,
     /// Known not to lead, for the claim that is under way.
     cleared: bool,
@@ -142,11 +148,10 @@ struct Other {
     shot: Option<Shot>,
 }
 
-/// A power-off that is wanted.
+/// A power-off that is wanted; `ask_at` is when to ask the device, first or again.
 #[derive(Clone, Copy)]
 struct Shot {
     request: u64,
-    /// When to ask the device, first or again.
     ask_at: u64,
     asked: bool,
 }
@@ -170,16 +175,11 @@ struct Stonith {
 
 impl Stonith {
     fn new(setup: Setup, inner: Box<dyn Elector>) -> Self {
-        let other = |node| Other { node, heard: None, cleared: false, off: None, shot: None };
+        let other = |node| Other { node, arrived: None, heard: None, cleared: false, off: None, shot: None };
         let others = setup.others().map(other).collect();
-        let random = ChaCha8Rng::seed_from_u64(setup.nonce);
+        let (random, seen_all) = (ChaCha8Rng::seed_from_u64(setup.nonce), setup.names.len() == 1);
         let (role, leader, scratch) = (Role::Follows, None, Vec::new());
-        let seen_all = setup.names.len() == 1;
         Stonith { setup, inner, role, others, seen_all, started: 0, stopped: 0, leader, random, wake_at: None, scratch }
-    }
-
-    fn ttl(&self) -> u64 {
-        self.setup.timings.lease_ttl
     }
 
     fn leads(&self) -> bool {
@@ -195,22 +195,28 @@ impl Stonith {
         let mut heard: Vec<u64> = self.others.iter().filter_map(|other| other.heard).collect();
         heard.sort_unstable_by(|a, b| b.cmp(a));
         // This node itself is one of the majority.
-        heard.get(self.setup.majority() - 2).map_or(0, |at| at + self.ttl())
+        heard.get(self.setup.majority() - 2).map_or(0, |at| at + self.setup.timings.lease_ttl)
     }
 
     fn quorate(&self, now: Now) -> bool {
         now.mono < self.quorum_until()
     }
 
-    /// When a peer that is not heard any more counts as lost.
+    /// When a peer that is not heard any more counts as lost: a heartbeat and a trip after the ttl. Whoever else a cut has
+    /// taken away is missed by then too, and no quorum is left that was counted with them.
     fn lost_at(&self, other: &Other) -> u64 {
-        other.heard.unwrap_or(self.started) + self.ttl()
+        other.heard.unwrap_or(self.started) + self.setup.timings.lease_ttl + self.setup.timings.renew_interval + SETTLE
     }
 
-    fn heard(&mut self, now: Now, from: NodeId) {
+    /// Something of another candidate has arrived; perhaps that it `hears` this one.
+    fn heard(&mut self, now: Now, from: NodeId, hears: bool) {
         let Some(other) = self.others.iter_mut().find(|other| other.node == from) else { return };
         // What it had sent before its power was cut.
         if other.off.is_some_and(|off| now.mono < off + SETTLE) {
+            return;
+        }
+        other.arrived = Some(now.mono);
+        if !hears {
             return;
         }
         other.heard = Some(now.mono);
@@ -297,7 +303,7 @@ impl Stonith {
         }
         other.shot = None;
         other.off = Some(now.mono);
-        other.heard = None;
+        (other.arrived, other.heard) = (None, None);
         self.clear(now, target, false);
     }
 
@@ -315,14 +321,11 @@ impl Stonith {
                 self.others[index].shot = other.shot.filter(|shot| shot.asked && wanted);
                 continue;
             }
-            let mut shot = match other.shot {
-                Some(shot) => shot,
-                None => {
-                    let base = if self.leader == Some(other.node) { DELAY_BASE } else { 0 };
-                    let ask_at = now.mono + base + self.random.next_u64() % DELAY_RANDOM;
-                    Shot { request: self.random.next_u64(), ask_at, asked: false }
-                }
-            };
+            let (known, base) = (other.shot, if self.leader == Some(other.node) { DELAY_BASE } else { 0 });
+            let mut shot = known.unwrap_or_else(|| {
+                let ask_at = now.mono + base + self.random.next_u64() % DELAY_RANDOM;
+                Shot { request: self.random.next_u64(), ask_at, asked: false }
+            });
             if now.mono >= shot.ask_at {
                 (shot.asked, shot.ask_at) = (true, now.mono + retry);
                 let message = power::Message::Fence { target: self.others[index].node, request: shot.request };
@@ -377,8 +380,10 @@ impl Stonith {
     }
 
     fn heartbeat(&mut self, now: Now, out: &mut Vec<Output>) {
+        let recently = |other: &&Other| other.arrived.is_some_and(|at| now.mono < at + self.setup.timings.lease_ttl);
+        let hears = self.others.iter().filter(recently).fold(0, |bits, other| bits | bit(other.node));
         for to in self.setup.others() {
-            out.push(Output::Send { to, message: Peer::Stonith(Message::Alive) });
+            out.push(Output::Send { to, message: Peer::Stonith(Message::Alive { hears }) });
         }
         self.renew(self.quorum_until(), out);
         out.push(Output::SetTimer { id: HEARTBEAT, at: now.mono + self.setup.timings.renew_interval });
@@ -404,10 +409,17 @@ impl Stonith {
     }
 }
 
+/// A candidate's bit; there are at most 64.
+fn bit(node: NodeId) -> u64 {
+    1_u64.checked_shl(node.0.into()).unwrap_or(0)
+}
+
 impl Elector for Stonith {
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
-        if let Input::Peer { from, .. } = &input {
-            self.heard(now, *from);
+        if let Input::Peer { from, message } = &input {
+            let own = bit(self.setup.node);
+            let hears = matches!(message, Peer::Stonith(Message::Alive { hears }) if hears & own != 0);
+            self.heard(now, *from, hears);
         }
         match input {
             Input::Start => {
@@ -418,7 +430,7 @@ impl Elector for Stonith {
             Input::Timer(HEARTBEAT) => self.heartbeat(now, out),
             Input::Timer(WAKE) => self.wake_at = None,
             Input::Peer { from, message: Peer::Stonith(message) } => match message {
-                Message::Alive => {}
+                Message::Alive { .. } => {}
                 Message::Claim { round } => self.claimed(now, from, round, out),
                 Message::Grant { round, quiet } => {
                     if matches!(self.role, Role::Claims { round: own, .. } if own == round) {
@@ -429,7 +441,6 @@ impl Elector for Stonith {
             Input::Peer { message: Peer::Power(power::Message::Fenced { target, request, ok: true }), .. } => {
                 self.fenced(now, target, request);
             }
-            // Refused: the device is asked again all the same, and nobody leads meanwhile.
             Input::Peer { message: Peer::Power(_), .. } => {}
             input => self.inner(now, input, out),
         }

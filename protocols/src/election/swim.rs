@@ -22,6 +22,7 @@
 
 pub mod detector;
 pub mod gossip;
+mod rumours;
 pub mod suspicion;
 
 use super::{Hazard, Preference, Promise, Protocol, Setup};
@@ -56,7 +57,9 @@ pub const PROTOCOL: Protocol = Protocol {
     elector: |setup| Box::new(Swim::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::None => Promise::Holds,
-        Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => Promise::Breaks,
+        Hazard::PauseBeyondLease | Hazard::SlowPreferred => Promise::Breaks,
+        // Whether it is mute or deaf, the other side declares it dead.
+        Hazard::CutOffFromPeers | Hazard::OneWayCut | Hazard::NoQuorum => Promise::Breaks,
         // Whoever comes back with a better id leads when it has joined, whether the other has heard of it or not.
         _ => Promise::May,
     },

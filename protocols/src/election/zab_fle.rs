@@ -29,6 +29,10 @@
 //! refuse. Followers that restart at the wrong moment (see above). A disk that forgets an accepted epoch: then one epoch can
 //! have two leaders, which is why a stored state that cannot be read keeps the node out for good, as `loadDataBase` does.
 //!
+//! Availability has a gap of its own: one candidate's votes can make a leader of one node for some and of another for others.
+//! The one that gets no quorum of followers waits for the whole init limit, two leases, and so do its followers; a large fleet
+//! that loses its other leader meanwhile has no quorum left until then.
+//!
 //! **What shows it.** `gc-pause` with and without fencing; `partition`s among the candidates for the bound on belief.
 //!
 //! **Giving up.** ZooKeeper has no order for it: one stops the leader's process. Here it hangs up, as a process that stops
@@ -71,10 +75,10 @@ pub const PROTOCOL: Protocol = Protocol {
     // Two followers notice a moment apart, so a vote can fall on deaf ears; it is said again after 200 ms, or 400 ms when the
     // other's second one came first. Then 200 ms for better votes, 100 ms when a connect was too early, and the handshake.
     takeover_max: |_| 750 * MILLISECOND,
+    read_lease: Some(|timings| (timings.lease_ttl / 100 * 99, timings.lease_ttl)),
     preference: Preference::Any,
     transfers: false,
     changes_members: false,
-    read_lease: None,
     elector: |setup| Box::new(ZabFle::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,

@@ -312,12 +312,12 @@ impl AsyncRuntime for Runtime {
         }
     }
 
-    fn spawn_blocking<F, T>(work: F) -> impl Future<Output = Result<T, std::io::Error>> + Send
+    async fn spawn_blocking<F, T>(work: F) -> Result<T, std::io::Error>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
         // There are no threads in a simulation, and nothing of ours blocks.
-        async move { Ok(work()) }
+        Ok(work())
     }
 }

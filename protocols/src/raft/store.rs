@@ -94,7 +94,8 @@ impl<D: Disk> RaftLogStorage<Types> for Log<D> {
     {
         let records: Vec<Record> = entries.into_iter().map(Record::Entry).collect();
         let result = self.0.write(records, true).await;
-        flushed.io_completed(result.as_ref().map(|()| ()).map_err(|e| io::Error::new(e.kind(), e.to_string())));
+        let told = result.as_ref().map_err(|e| io::Error::new(e.kind(), e.to_string()));
+        flushed.io_completed(told.copied());
         result
     }
 

@@ -263,7 +263,7 @@ impl Fleet {
         machine.core = None;
         machine.timers.clear();
         machine.observed = None;
-        if let Some(state) = machine.under_way.drain(..).take(kept).last() {
+        if let Some(state) = machine.under_way.drain(..).take(kept).next_back() {
             machine.durable = Some(state);
         }
         if let Some(place) = machine.leads.take() {

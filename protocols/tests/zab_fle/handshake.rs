@@ -114,6 +114,51 @@ fn a_leader_takes_an_epoch_above_all_that_a_quorum_has_accepted_and_writes_befor
 }
 
 #[test]
+fn a_leader_is_not_faster_than_its_own_disk() {
+    let mut leader = Alone::new(2, Epochs { accepted: 6, current: 4 });
+    leader.elect(2, 4);
+    leader.packet(1, LINE, Packet::FollowerInfo { accepted: 6 });
+    leader.step(Input::Persisted);
+    leader.packet(1, LINE, Packet::AckEpoch { current: Some(4), zxid: 4 << 32 });
+    leader.packet(0, LINE, Packet::FollowerInfo { accepted: 6 });
+    leader.packet(0, LINE, Packet::AckEpoch { current: Some(4), zxid: 4 << 32 });
+    for follower in [0, 1] {
+        assert!(elected(&leader.packet(follower, LINE, Packet::Ack { epoch: 7 })).is_none(), "a quorum without us");
+    }
+    assert!(elected(&leader.step(Input::Persisted)).is_some());
+}
+
+#[test]
+fn an_older_write_does_not_stand_for_a_newer() {
+    let line = |number| Connection { process: 5, number };
+    // It accepts an epoch, loses that leader, and finds another while the disk is still at work.
+    let waiting = |leader: u16| {
+        let mut node = Alone::new(0, Epochs { accepted: 6, current: 4 });
+        node.elect(2, 4);
+        node.packet(2, line(1), Packet::LeaderInfo { epoch: 7 });
+        node.packet(2, line(1), Packet::Closed);
+        let vote = Vote { epoch: 5, zxid: 5 << 32, leader: NodeId(leader) };
+        let vote = if leader == 0 { Vote { epoch: 4, zxid: 4 << 32, ..vote } } else { vote };
+        node.hear(1, Message::Notification(Notification { state: State::Looking, vote, round: 2 }));
+        node.now += 200 * MILLISECOND;
+        node.step(Input::Timer(POLL));
+        node
+    };
+    let mut follower = waiting(1);
+    let out = follower.packet(1, line(2), Packet::LeaderInfo { epoch: 9 });
+    assert_eq!(persisted(&out), Some(Epochs { accepted: 9, current: 4 }));
+    assert_eq!(packets(&follower.step(Input::Persisted)), [], "epoch 7 is durable, 9 is not");
+    let acked = Packet::AckEpoch { current: Some(4), zxid: 4 << 32 };
+    assert_eq!(packets(&follower.step(Input::Persisted)), [(1, acked)]);
+
+    let mut leader = waiting(0);
+    let out = leader.packet(1, LINE, Packet::FollowerInfo { accepted: 7 });
+    assert_eq!(persisted(&out), Some(Epochs { accepted: 8, current: 4 }));
+    assert_eq!(packets(&leader.step(Input::Persisted)), [], "epoch 7 is durable, 8 is not");
+    assert_eq!(packets(&leader.step(Input::Persisted)), [(1, Packet::LeaderInfo { epoch: 8 })]);
+}
+
+#[test]
 fn accepting_an_epoch_again_does_not_count() {
     let mut leader = Alone::new(2, Epochs { accepted: 6, current: 4 });
     leader.elect(2, 4);

@@ -49,11 +49,11 @@ struct Vacuity {
     elections: u64,
     elected_while_paused: u64,
     elected_while_cut_off: u64,
+    reads_while_cut_off: u64,
+    reads_of_replaced: u64,
     writes_while_cut_off: u64,
     lapsed_while_cut_off: u64,
     transfers_won: u64,
-    reads_while_cut_off: u64,
-    reads_of_replaced: u64,
     resignations: u64,
     membership_changes: u64,
     kills: u64,
@@ -88,11 +88,11 @@ impl Vacuity {
             elections: 0,
             elected_while_paused: 0,
             elected_while_cut_off: 0,
+            reads_while_cut_off: 0,
+            reads_of_replaced: 0,
             writes_while_cut_off: 0,
             lapsed_while_cut_off: 0,
             transfers_won: 0,
-            reads_while_cut_off: 0,
-            reads_of_replaced: 0,
             resignations: 0,
             membership_changes: 0,
             kills: 0,
@@ -180,12 +180,12 @@ impl Vacuity {
             Fact::StaleWriteAttempts => self.stale,
             Fact::ElectedWhilePaused => self.elected_while_paused,
             Fact::ElectedWhileCutOff => self.elected_while_cut_off,
+            Fact::ReadsWhileCutOff => self.reads_while_cut_off,
+            Fact::ReadsOfReplacedLeader => self.reads_of_replaced,
             Fact::WritesWhileCutOff => self.writes_while_cut_off,
             Fact::LapsedWhileCutOff => self.lapsed_while_cut_off,
             Fact::ContestedElections => self.contest.contested(),
             Fact::TransfersWon => self.transfers_won,
-            Fact::ReadsWhileCutOff => self.reads_while_cut_off,
-            Fact::ReadsOfReplacedLeader => self.reads_of_replaced,
             Fact::Resignations => self.resignations,
             Fact::MembershipChanges => self.membership_changes,
             Fact::Kills => self.kills,
@@ -199,8 +199,7 @@ impl Vacuity {
 impl Invariant for Vacuity {
     fn wants(&self) -> Kinds {
         let beliefs = Kinds::CAMPAIGN.and(Kinds::ELECTED).and(Kinds::DEPOSED);
-        let of_leaders = Kinds::APPLY.and(Kinds::SEAL).and(beliefs);
-        of_leaders.and(Kinds::FAULT).and(Kinds::NODE).and(Kinds::READ_REPLY)
+        Kinds::APPLY.and(Kinds::SEAL).and(beliefs).and(Kinds::FAULT).and(Kinds::NODE).and(Kinds::READ_REPLY)
     }
 
     fn observe(&mut self, event: &Event) {
@@ -267,12 +266,12 @@ fn words(fact: Fact) -> &'static str {
         Fact::StaleWriteAttempts => "stale writes tried",
         Fact::ElectedWhilePaused => "elections while a former leader was paused",
         Fact::ElectedWhileCutOff => "elections while a leader was cut off",
+        Fact::ReadsWhileCutOff => "reads that a leader answered while it was cut off",
+        Fact::ReadsOfReplacedLeader => "reads put to a leader that was cut off and had been replaced",
         Fact::WritesWhileCutOff => "writes of leaders that were cut off",
         Fact::LapsedWhileCutOff => "leaders that stopped while they were cut off",
         Fact::ContestedElections => "elections that several candidates stood for",
         Fact::TransfersWon => "elections won by the successor that was named",
-        Fact::ReadsWhileCutOff => "reads that a leader answered while it was cut off",
-        Fact::ReadsOfReplacedLeader => "reads put to a leader that was cut off and had been replaced",
         Fact::Resignations => "resignations",
         Fact::MembershipChanges => "members that joined or left",
         Fact::Kills => "processes killed",

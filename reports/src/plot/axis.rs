@@ -22,7 +22,10 @@ impl Axis {
     pub(super) fn spanning(least: f64, most: f64) -> Self {
         if most / least > LINEAR_SPREAD_MAX {
             let range = least / 1.15..most * 1.15;
-            let ticks = decades(range.start, range.end);
+            // Less than two decades have room for more ticks.
+            let close = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0];
+            let steps = if most / least < 100.0 { &close[..] } else { &[1.0, 2.0, 5.0] };
+            let ticks = decades(range.start, range.end, steps);
             return Axis { range, log: true, ticks };
         }
         let margin = (most - least).max(most / 50.0) * 0.06;

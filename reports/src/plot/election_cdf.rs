@@ -2,7 +2,7 @@
 //! elected within a time after the old one was killed. After Ongaro and Ousterhout, "In Search of an Understandable
 //! Consensus Algorithm" (2014), figure 16.
 
-use super::{Area, Axis, Failed, GRID, INK, Picture, colour, number, quantile, style, within};
+use super::{Area, Axis, Failed, GRID, INK, Picture, colour, number, quantile, style, text_colour, within};
 use plotters::{
     coord::CoordTranslate,
     prelude::*,
@@ -229,7 +229,7 @@ impl ElectionCdf {
         at: (i32, i32),
         right: i32,
     ) -> Result<(), Failed<DB>> {
-        let (curve, colour) = (&self.curves[place], colour(place));
+        let (curve, colour, text) = (&self.curves[place], colour(place), text_colour(place));
         let mut x = at.0;
         while x < right {
             area.draw(&PathElement::new([(x, at.1), ((x + 3).min(right + 8), at.1)], colour.mix(0.7).stroke_width(1)))?;
@@ -238,7 +238,7 @@ impl ElectionCdf {
         area.draw(&Circle::new(at, 5, colour.filled()))?;
         area.draw(&Circle::new(at, 2, WHITE.filled()))?;
         let anchored = |size: u32, v| style(size).pos(Pos::new(HPos::Left, v));
-        area.draw(&Text::new(curve.label(), (right + 14, at.1 - 1), anchored(20, VPos::Bottom).color(&colour)))?;
+        area.draw(&Text::new(curve.label(), (right + 14, at.1 - 1), anchored(20, VPos::Bottom).color(&text)))?;
         let figure = |share: f64| curve.within(share).map_or("never".to_owned(), milliseconds);
         let figures = format!("median {}, 99 % {}", figure(0.5), figure(0.99));
         area.draw(&Text::new(figures, (right + 14, at.1 + 3), anchored(17, VPos::Top)))

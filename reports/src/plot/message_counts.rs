@@ -1,6 +1,6 @@
 //! What one election costs in messages: by kind, against the number of candidates, a panel for each protocol.
 
-use super::{Area, Axis, Failed, GRID, INK, Picture, colour, number, style, within};
+use super::{Area, Axis, Failed, GRID, INK, Picture, colour, number, style, text_colour, within};
 use plotters::{
     coord::CoordTranslate,
     prelude::*,
@@ -10,11 +10,11 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Width and height of a panel, pixels.
-const PANEL: (u32, u32) = (620, 430);
+const PANEL: (u32, u32) = (700, 440);
 /// Panels side by side.
 const COLUMNS: u32 = 2;
 /// Space for the title, beside the bars for the kinds' names, and below the panels.
-const MARGINS: (u32, u32, u32) = (96, 190, 54);
+const MARGINS: (u32, u32, u32) = (96, 260, 54);
 /// Half of a bar's width, candidates.
 const HALF_BAR: f64 = 0.34;
 /// Labels closer together than this, pixels, would cover each other.
@@ -63,7 +63,11 @@ impl Picture for MessageCounts {
     fn draw<DB: DrawingBackend>(&self, root: &Area<DB>) -> Result<(), Failed<DB>> {
         let left = |size| style(size).pos(Pos::new(HPos::Left, VPos::Center));
         root.draw(&Text::new("What an election costs", (30, 34), left(30)))?;
-        root.draw(&Text::new("Messages of one election, against the number of candidates", (30, 70), left(20)))?;
+        root.draw(&Text::new(
+            "Messages of one election, against the number of candidates; each protocol has its own scale",
+            (30, 70),
+            left(20),
+        ))?;
         let protocols = self.protocols();
         let rows = protocols.len().div_ceil(COLUMNS as usize);
         let (_, rest) = root.split_vertically(MARGINS.0);
@@ -88,16 +92,17 @@ impl MessageCounts {
         protocols
     }
 
-    /// One protocol's bars, on the axes of all.
+    /// One protocol's bars, on a scale of their own: protocols differ a hundredfold, and the numbers stand above the bars.
     fn panel<DB: DrawingBackend>(&self, area: &Area<DB>, protocol: &str) -> Result<(), Failed<DB>> {
         let nodes: BTreeSet<u16> = self.points.iter().map(|p| p.nodes).collect();
         let (first, last) = (nodes.first().copied().unwrap_or(0), nodes.last().copied().unwrap_or(0));
-        let most = self.points.iter().map(|p| p.total).fold(1.0, f64::max);
+        let most = self.points.iter().filter(|p| p.protocol == protocol).map(|p| p.total).fold(1.0, f64::max);
         let ticks = nodes.iter().map(|n| f64::from(*n)).collect();
         let x = Axis::with_ticks(f64::from(first) - 0.6..f64::from(last) + 0.6, ticks);
         let mut chart = ChartBuilder::on(area)
             .caption(protocol, style(22))
             .margin_left(10)
+            .margin_top(14)
             .margin_right(MARGINS.1)
             .x_label_area_size(52)
             .y_label_area_size(66)
@@ -141,7 +146,8 @@ impl MessageCounts {
         for ((place, kind, n, _), (from, to)) in labels.iter().zip(apart(&heights)) {
             let colour = colour(*place);
             area.draw(&PathElement::new([(right + 3, from), (right + 16, to)], colour.stroke_width(1)))?;
-            let middle = style(17).pos(Pos::new(HPos::Left, VPos::Center)).color(&colour);
+            let text = text_colour(*place);
+            let middle = style(17).pos(Pos::new(HPos::Left, VPos::Center)).color(&text);
             area.draw(&Text::new(format!("{kind} {}", number((n * 10.0).round() / 10.0)), (right + 20, to), middle))?;
         }
         Ok(())

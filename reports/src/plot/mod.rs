@@ -98,7 +98,17 @@ fn within<DB: DrawingBackend>(area: &Area<DB>, (x, y): (i32, i32)) -> (i32, i32)
 
 /// The colour of the nth thing that is told apart by colour.
 fn colour(place: usize) -> RGBColor {
-    PALETTE[place % PALETTE.len()]
+    let RGBColor(red, green, blue) = PALETTE[place % PALETTE.len()];
+    // Once round the palette they are lighter.
+    let lighter = |part: u8| if place / PALETTE.len() % 2 == 1 { part / 2 + 127 } else { part };
+    RGBColor(lighter(red), lighter(green), lighter(blue))
+}
+
+/// The same for text, which is thin and has to be darker.
+fn text_colour(place: usize) -> RGBColor {
+    let RGBColor(red, green, blue) = PALETTE[place % PALETTE.len()];
+    let darker = |part: u8| (u16::from(part) * 3 / 4) as u8;
+    RGBColor(darker(red), darker(green), darker(blue))
 }
 
 /// Makes [`FONT`] known to the drawing library, once.
@@ -115,11 +125,11 @@ fn quantile(values: &[f64], q: f64) -> Option<f64> {
     Some(below + (above - below) * place.fract())
 }
 
-/// The numbers 1, 2, 5, 10, 20 … within a range, for the ticks of a logarithmic axis.
-fn decades(from: f64, to: f64) -> Vec<f64> {
+/// The steps of each power of ten within a range, for the ticks of a logarithmic axis.
+fn decades(from: f64, to: f64, steps: &[f64]) -> Vec<f64> {
     let first = from.log10().floor() as i32;
     let last = to.log10().ceil() as i32;
-    let all = (first..=last).flat_map(|power| [1.0, 2.0, 5.0].map(|step| step * 10_f64.powi(power)));
+    let all = (first..=last).flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)));
     all.filter(|tick| (from..=to).contains(tick)).collect()
 }
 
@@ -157,6 +167,9 @@ mod tests {
 
     #[test]
     fn ticks_are_round_numbers() {
-        assert_eq!(decades(0.4, 30.0).into_iter().map(number).collect::<Vec<_>>(), ["0.5", "1", "2", "5", "10", "20"]);
+        assert_eq!(
+            decades(0.4, 30.0, &[1.0, 2.0, 5.0]).into_iter().map(number).collect::<Vec<_>>(),
+            ["0.5", "1", "2", "5", "10", "20"]
+        );
     }
 }

@@ -138,7 +138,10 @@ impl<'a> Data<'a> {
         let low = values.iter().copied().fold(f64::INFINITY, f64::min) / 1.5;
         let high = values.iter().copied().fold(0.0, f64::max) * 1.5;
         let mut chart = panel(area, "Failover time: from the fault to the successor's first accepted write")
-            .build_cartesian_2d(self.ttl_axis(), (low..high).log_scale().with_key_points(decades(low, high)))?;
+            .build_cartesian_2d(
+                self.ttl_axis(),
+                (low..high).log_scale().with_key_points(decades(low, high, &[1.0, 2.0, 5.0])),
+            )?;
         chart
             .configure_mesh()
             .bold_line_style(GRID)

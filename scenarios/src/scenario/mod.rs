@@ -39,6 +39,8 @@ pub enum Needs {
     Service,
     /// Candidates that elect among themselves.
     Peers,
+    /// A belief that ends by the leader's own clock.
+    Lease,
     /// The same, along a ring.
     Ring,
     /// Candidates that draw election timeouts.
@@ -51,8 +53,6 @@ pub enum Needs {
     Membership,
     /// A device that cuts the power of nodes.
     PowerDevice,
-    /// A belief that ends by the leader's own clock.
-    Lease,
 }
 
 impl Needs {
@@ -62,6 +62,7 @@ impl Needs {
             Needs::Nothing => true,
             Needs::Service => protocol.service.process().is_some() && !protocol.elects_among_peers(),
             Needs::Peers => protocol.elects_among_peers(),
+            Needs::Lease => protocol.read_lease.is_some(),
             // What these protocols are called after.
             Needs::Ring => protocol.elects_among_peers() && protocol.name.starts_with("ring-"),
             Needs::ElectionTimeout => protocol.election_timeout.is_some(),
@@ -77,12 +78,11 @@ impl Needs {
     pub const fn candidates_min(self) -> u16 {
         match self {
             Needs::Nothing | Needs::Service => 1,
-            Needs::Peers | Needs::Ring | Needs::Detector | Needs::Transfer | Needs::PowerDevice => 2,
+            Needs::Peers | Needs::Lease | Needs::Ring | Needs::Detector | Needs::Transfer | Needs::PowerDevice => 2,
             // The leader dies, and two stand against each other.
             Needs::ElectionTimeout => 3,
             // One leaves, the leader leaves, and somebody has to be left.
             Needs::Membership => 3,
-            Needs::Lease => 2,
         }
     }
 
@@ -92,13 +92,13 @@ impl Needs {
             Needs::Nothing => "nothing in particular",
             Needs::Service => "a coordination service",
             Needs::Peers => "candidates that elect among themselves",
+            Needs::Lease => "a belief that ends by the leader's own clock",
             Needs::Ring => "candidates on a ring",
             Needs::ElectionTimeout => "drawn election timeouts",
             Needs::Detector => "a failure detector with a fixed patience",
             Needs::Transfer => "a leader that can hand over to a named successor",
             Needs::Membership => "candidates that can join and leave",
             Needs::PowerDevice => "a device that cuts power",
-            Needs::Lease => "a belief that ends by the leader's own clock",
         }
     }
 }

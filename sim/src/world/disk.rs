@@ -114,6 +114,21 @@ impl Folder {
         }
     }
 
+    /// The process has died: what it asked the kernel to sync is synced, but it puts nothing in another's place any more.
+    /// What it was about to replace it may have replaced just now.
+    pub fn lose_process(&mut self) {
+        let mut going_on = VecDeque::new();
+        while let Some(operation) = self.under_way.pop_front() {
+            let replaces = matches!(operation.what, What::Replace(_));
+            if !replaces {
+                going_on.push_back(operation);
+            } else if self.random.next_u32() & 1 == 0 {
+                self.carry_out(&operation);
+            }
+        }
+        self.under_way = going_on;
+    }
+
     /// Power is gone: of what was not durable, a random part is left; of what was being replaced, the old or the new.
     pub fn lose_power(&mut self) {
         while let Some(operation) = self.under_way.pop_front() {

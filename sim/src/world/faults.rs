@@ -255,8 +255,11 @@ impl World {
             process.pauses = 0;
             self.believers.retain(|b| b.node != node);
             self.forget(node, node == self.faults.plan.store_node());
-            if !crash {
-                self.processes[node.index()].disk.lose_power();
+            let disk = &mut self.processes[node.index()].disk;
+            if crash {
+                disk.lose_process()
+            } else {
+                disk.lose_power()
             }
             let state = if crash { NodeState::Down } else { NodeState::Off };
             self.record(Kind::Node { node, state });

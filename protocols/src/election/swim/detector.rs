@@ -9,7 +9,7 @@
 
 use super::{
     Body, Message,
-    gossip::{Broadcasts, PIGGYBACK, Rumour, Update},
+    gossip::{Broadcasts, Rumour, Update},
     suspicion::Suspicion,
 };
 use crate::types::NodeId;
@@ -63,11 +63,11 @@ pub enum Effect {
     Probed,
 }
 
-struct Member {
-    incarnation: u32,
-    state: State,
+pub(super) struct Member {
+    pub(super) incarnation: u32,
+    pub(super) state: State,
     changed_at: u64,
-    suspicion: Option<Suspicion>,
+    pub(super) suspicion: Option<Suspicion>,
 }
 
 /// A probe under way.
@@ -90,10 +90,10 @@ struct Relay {
 
 /// One member's view of all.
 pub struct Detector {
-    own: NodeId,
-    interval: u64,
-    members: Vec<Member>,
-    left: bool,
+    pub(super) own: NodeId,
+    pub(super) interval: u64,
+    pub(super) members: Vec<Member>,
+    pub(super) left: bool,
     /// How badly this member itself seems to be doing: `awareness.go`'s score.
     awareness: u32,
     number: u32,
@@ -284,7 +284,7 @@ impl Detector {
         // Helpers that did not even say that they had failed: perhaps it is this member that is deaf.
         let alone = self.others(|m| m.state == State::Alive).iter().all(|node| *node == probe.target);
         let worse = if alone { 1 } else { probe.nacks_missing };
-        self.awareness = (self.awareness + worse).min(AWARENESS_MAX - 1);
+        self.doubt(worse);
         let incarnation = self.members[probe.target.index()].incarnation;
         let rumour = Rumour::Suspect { by: self.own };
         self.apply(now, Update { node: probe.target, incarnation, rumour }, out);
@@ -358,71 +358,13 @@ impl Detector {
         }
     }
 
-    /// Takes what is said of a member.
-    fn apply(&mut self, now: u64, update: Update, out: &mut Vec<Effect>) {
-        let Update { node, incarnation, rumour } = update;
-        let (own, member) = (node == self.own, &mut self.members[node.index()]);
-        match rumour {
-            Rumour::Alive if own => {
-                // Of a life before this one.
-                if !self.left && incarnation > member.incarnation {
-                    self.contradict(incarnation);
-                }
-            }
-            Rumour::Alive => {
-                if incarnation > member.incarnation {
-                    member.incarnation = incarnation;
-                    member.suspicion = None;
-                    self.tell(update);
-                    self.turn(now, node, State::Alive, out);
-                }
-            }
-            _ if incarnation < member.incarnation || member.state == State::Unknown => {}
-            Rumour::Suspect { by } => {
-                if let Some(suspicion) = &mut member.suspicion {
-                    if suspicion.confirm(by) {
-                        self.tell(update);
-                    }
-                } else if member.state == State::Alive && own {
-                    self.contradict(incarnation);
-                } else if member.state == State::Alive {
-                    member.incarnation = incarnation;
-                    let known = self.members.iter().filter(|m| m.state != State::Unknown).count();
-                    let suspicion = Suspicion::new(by, known, self.interval, now);
-                    self.members[node.index()].suspicion = Some(suspicion);
-                    self.tell(update);
-                    self.turn(now, node, State::Suspect, out);
-                }
-            }
-            Rumour::Dead { by } => {
-                member.suspicion = None;
-                if matches!(member.state, State::Dead | State::Left) {
-                    return;
-                }
-                if own && !self.left {
-                    return self.contradict(incarnation);
-                }
-                member.incarnation = incarnation;
-                self.tell(update);
-                self.turn(now, node, if by == node { State::Left } else { State::Dead }, out);
-            }
-        }
-    }
-
-    /// `refute`: this member lives, whatever was said of its incarnation up to `accused`.
-    fn contradict(&mut self, accused: u32) {
-        let own = &mut self.members[self.own.index()];
-        own.incarnation = own.incarnation.max(accused).saturating_add(1);
-        let incarnation = own.incarnation;
-        self.awareness = (self.awareness + 1).min(AWARENESS_MAX - 1);
-        self.tell(Update { node: self.own, incarnation, rumour: Rumour::Alive });
-    }
-
-    fn tell(&mut self, update: Update) {
+    /// Has an update told to others.
+    pub(super) fn tell(&mut self, update: Update) {
         self.broadcasts.push(update);
     }
 
-    fn turn(&mut self, now: u64, node: NodeId, state: State, out: &mut Vec<Effect>) {
+    /// Takes a member for something else.
+    pub(super) fn turn(&mut self, now: u64, node: NodeId, state: State, out: &mut Vec<Effect>) {
         let member = &mut self.members[node.index()];
         if member.state != state {
             (member.state, member.changed_at) = (state, now);
@@ -430,26 +372,9 @@ impl Detector {
         }
     }
 
-    /// Sends everything that this member knows, and perhaps asks for the same.
-    fn exchange(&self, to: NodeId, ask: bool, out: &mut Vec<Effect>) {
-        let update = |(index, member): (usize, &Member)| {
-            let node = NodeId(index as u16);
-            let rumour = match member.state {
-                State::Unknown => return None,
-                State::Alive => Rumour::Alive,
-                State::Suspect => Rumour::Suspect { by: self.own },
-                State::Dead => Rumour::Dead { by: self.own },
-                State::Left => Rumour::Dead { by: node },
-            };
-            Some(Update { node, incarnation: member.incarnation, rumour })
-        };
-        let known: Vec<Update> = self.members.iter().enumerate().filter_map(update).collect();
-        let parts = known.chunks(PIGGYBACK).len();
-        for (index, part) in known.chunks(PIGGYBACK).enumerate() {
-            let updates = std::array::from_fn(|place| part.get(place).copied());
-            let body = Body::State { answer: ask && index + 1 == parts };
-            out.push(Effect::Send { to, message: Message { body, updates } });
-        }
+    /// This member itself seems to be doing worse.
+    pub(super) fn doubt(&mut self, by: u32) {
+        self.awareness = (self.awareness + by).min(AWARENESS_MAX - 1);
     }
 
     fn send(&mut self, to: NodeId, body: Body, first: Option<Update>, out: &mut Vec<Effect>) {

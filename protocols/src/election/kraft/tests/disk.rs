@@ -59,6 +59,25 @@ fn who_cannot_read_its_disk_takes_no_part() {
     }
 }
 
+#[test]
+fn logs_part_where_the_last_common_epoch_ends() {
+    let own = state(9, None, None, &[1, 2, 4, 7]);
+    let ends = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 1), (6, 9), (8, 9)].map(|(epoch, end)| own.common_end(epoch, end));
+    assert_eq!(ends, [0, 1, 2, 2, 1, 3, 4]);
+    let found = [(0, 0), (1, 1), (4, 7), (2, 2), (2, 3), (3, 3), (5, 4)].map(|(offset, epoch)| own.find(offset, epoch));
+    let diverging = |epoch, end_offset| Found::Diverging { epoch, end_offset };
+    let expected = [
+        Found::Record(1),
+        Found::Record(2),
+        Found::Nothing,
+        Found::Record(4),
+        diverging(2, 2),
+        diverging(2, 2),
+        diverging(4, 3),
+    ];
+    assert_eq!(found, expected);
+}
+
 fn any_state() -> impl Strategy<Value = Durable> {
     let node = prop::option::of(0_u16..9);
     let steps = prop::collection::vec(1_u32..4, 0..9);

@@ -50,6 +50,8 @@ pub(super) struct Fleet {
     asked: BTreeSet<(NodeId, u32)>,
     /// (voter, epoch) to whom it voted for.
     votes: BTreeMap<(usize, Epoch), NodeId>,
+    /// Epoch to who won it, as any voter wrote it down.
+    reigns: BTreeMap<Epoch, NodeId>,
     pub(super) power_losses: u32,
 }
 
@@ -68,6 +70,7 @@ impl Fleet {
             committed: Vec::new(),
             asked: BTreeSet::new(),
             votes: BTreeMap::new(),
+            reigns: BTreeMap::new(),
             power_losses: 0,
         };
         (0..count).for_each(|node| fleet.push(0, Event::Start { node }));
@@ -180,6 +183,7 @@ impl Fleet {
             }
             Output::CancelTimer(_) => self.machines[node].timer = None,
             Output::Persist(bytes) => {
+                self.law_of_reigns(&bytes);
                 self.machines[node].writing = Some(bytes);
                 if self.happens(self.weather.power) {
                     self.power_losses += 1;
@@ -215,6 +219,15 @@ impl Fleet {
         let have = self.machines.iter().filter_map(|m| Durable::decode(m.disk.as_ref()?));
         let have = have.filter(|state| state.log.contains(&epoch)).count();
         assert!(have > self.machines.len() / 2, "the leader change of epoch {epoch} is on {have} disks");
+    }
+
+    /// One winner an epoch, whether it came to lead or not.
+    fn law_of_reigns(&mut self, written: &[u8]) {
+        let state = Durable::decode(written).expect("what was written can be read");
+        if let Some(leader) = state.leader {
+            let before = *self.reigns.entry(state.epoch).or_insert(leader);
+            assert_eq!(before, leader, "two have won epoch {}", state.epoch);
+        }
     }
 
     /// What anybody knows to be committed is the same everywhere and stays.

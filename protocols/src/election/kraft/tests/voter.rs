@@ -14,6 +14,20 @@ fn a_vote_goes_to_the_first_that_asks_and_to_nobody_else_in_that_epoch() {
 }
 
 #[test]
+fn a_majority_is_more_than_half_of_an_even_number_too() {
+    for (voters, needed) in [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (6, 4)] {
+        let mut ballot = role::Ballot::new(voters, NodeId(0));
+        let granted = (1..voters as u16).find(|other| {
+            let enough = ballot.is_granted();
+            ballot.record(NodeId(*other), true);
+            enough
+        });
+        let votes = granted.map_or(voters, usize::from);
+        assert_eq!(votes, needed, "of {voters}");
+    }
+}
+
+#[test]
 fn a_vote_outlasts_the_process() {
     let (mut voter, _) = Voter::start(None);
     assert!(granted(voter.asked(1, 1, vote(false, 0, 0))));
