@@ -4,10 +4,13 @@ use crate::{
     run::{self, Options, Run},
     seeds,
 };
-use protocols::election::Protocol;
+use protocols::{
+    election::{Protocol, silent},
+    types::NodeId,
+};
 use reports::plot::{
     election_cdf::{Curve, Spread},
-    message_counts::Point,
+    message_counts::{How, Point},
 };
 use scenarios::{
     Params, Plan,
@@ -44,7 +47,8 @@ pub fn curve(
     Ok(Curve { censored, messages_by_kind: spreads(&by_kind), ..curve })
 }
 
-/// The messages of one election of a protocol, by kind, on average over the seeds.
+/// The messages of one election of a protocol, by kind: exactly, where electors can be stepped alone on a silent network,
+/// and otherwise on average over the seeds.
 ///
 /// # Errors
 /// The parameters make no sense, a run could not be finished, or no messages of this protocol are counted.
@@ -55,20 +59,31 @@ pub fn messages(
     jobs: usize,
     done: impl Fn() + Sync,
 ) -> Result<Point, String> {
-    let counted = seeds::each(seeds, jobs, |seed| of_one_election(params, protocol, seed), done)?;
-    let elections = counted.iter().flatten().count() as u64;
-    let mut by_kind: BTreeMap<String, f64> = BTreeMap::new();
-    for (kind, n) in counted.into_iter().flatten().flatten() {
-        *by_kind.entry(kind).or_default() += n as f64 / elections as f64;
+    if let Some(point) = exact(protocol, params.nodes) {
+        (seeds.start..seeds.end).for_each(|_| done());
+        return Ok(point);
     }
-    if by_kind.is_empty() {
+    let counted = seeds::each(seeds, jobs, |seed| of_one_election(params, protocol, seed), done)?;
+    let counted: Vec<_> = counted.into_iter().flatten().filter(|by_kind| !by_kind.is_empty()).collect();
+    if counted.is_empty() {
         let name = protocol.name;
         return Err(format!(
             "no message of `{name}` was counted; take a protocol whose candidates elect among themselves"
         ));
     }
-    let total = by_kind.values().sum();
-    Ok(Point { protocol: protocol.name.to_owned(), nodes: params.nodes, elections, by_kind, total })
+    Ok(Point::new(protocol.name, params.nodes, How::Runs, &counted))
+}
+
+/// The mean over who begins, and what it is when all do; `None` where that cannot be counted.
+fn exact(protocol: &'static Protocol, nodes: u16) -> Option<Point> {
+    let all: Vec<NodeId> = (0..nodes).map(NodeId).collect();
+    let count = |initiators: &[NodeId]| {
+        let election = silent::messages(protocol, nodes, initiators).ok()?;
+        Some(election.messages.into_iter().map(|(kind, n)| (kind.to_owned(), n)).collect())
+    };
+    let one: Vec<BTreeMap<String, u64>> = all.iter().map(|node| count(&[*node])).collect::<Option<_>>()?;
+    let point = (!one.is_empty()).then(|| Point::new(protocol.name, nodes, How::Exact, &one))?;
+    Some(Point { all_at_once: count(&all), ..point })
 }
 
 /// What the candidates sent from the death of the leader until everybody can have heard of the next; `None` when there was

@@ -70,7 +70,7 @@ fn mistakes_get_one_sentence_and_64() {
         (vec!["plot", "election-cdf", "--protocol", "redis-lease", "--election-timeout", "150..300ms"], "raft"),
         (vec!["plot", "election-cdf", "--nodes", "0", "--runs", "1"], "0 candidates"),
         (vec!["plot", "message-counts", "--protocol", "etcd-election", "--runs", "1"], "no message of `etcd-election`"),
-        (vec!["plot", "message-counts", "--nodes", "3,x"], "3,x"),
+        (vec!["plot", "message-counts", "--nodes", "3,x"], "`x` is no number of candidates"),
         (vec!["check", &path(&history)], "nonsense"),
         (vec!["check", "no-such-file.jsonl"], "cannot read"),
     ]

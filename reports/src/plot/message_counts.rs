@@ -38,12 +38,53 @@ pub struct Point {
     pub protocol: String,
     /// How many candidates there are.
     pub nodes: u16,
+    /// Whose elections were counted.
+    pub how: How,
     /// Elections that this is the mean of.
     pub elections: u64,
     /// Messages in one election, by kind, on average.
     pub by_kind: BTreeMap<String, f64>,
-    /// All of them together.
+    /// All of them together, on average.
     pub total: f64,
+    /// The fewest in one election.
+    pub total_min: u64,
+    /// The most in one election.
+    pub total_max: u64,
+    /// Messages when all candidates begin at once, by kind, where that can be counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub all_at_once: Option<BTreeMap<String, u64>>,
+}
+
+/// Whose elections were counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum How {
+    /// Those of electors alone on a silent network, one for each candidate that can begin: exact.
+    Exact,
+    /// Those of whole runs in which the leader was killed, one for each seed.
+    Runs,
+}
+
+impl Point {
+    /// The point of these elections, at least one.
+    pub fn new(protocol: &str, nodes: u16, how: How, elections: &[BTreeMap<String, u64>]) -> Self {
+        let mut by_kind: BTreeMap<String, f64> = BTreeMap::new();
+        for (kind, n) in elections.iter().flatten() {
+            *by_kind.entry(kind.clone()).or_default() += *n as f64 / elections.len() as f64;
+        }
+        let totals = || elections.iter().map(|by_kind| by_kind.values().sum::<u64>());
+        Point {
+            protocol: protocol.to_owned(),
+            nodes,
+            how,
+            elections: elections.len() as u64,
+            total: by_kind.values().sum(),
+            by_kind,
+            total_min: totals().min().unwrap_or(0),
+            total_max: totals().max().unwrap_or(0),
+            all_at_once: None,
+        }
+    }
 }
 
 impl Picture for MessageCounts {
@@ -96,17 +137,22 @@ impl MessageCounts {
     fn panel<DB: DrawingBackend>(&self, area: &Area<DB>, protocol: &str) -> Result<(), Failed<DB>> {
         let nodes: BTreeSet<u16> = self.points.iter().map(|p| p.nodes).collect();
         let (first, last) = (nodes.first().copied().unwrap_or(0), nodes.last().copied().unwrap_or(0));
-        let most = self.points.iter().filter(|p| p.protocol == protocol).map(|p| p.total).fold(1.0, f64::max);
+        let points: Vec<&Point> = self.points.iter().filter(|p| p.protocol == protocol).collect();
+        let most = points.iter().map(|p| p.total_max as f64).fold(1.0, f64::max);
+        let title = match points.first().map(|p| p.how) {
+            Some(How::Exact) => format!("{protocol}: exact, the mean over who begins"),
+            _ => format!("{protocol}: the mean of runs"),
+        };
         let ticks = nodes.iter().map(|n| f64::from(*n)).collect();
         let x = Axis::with_ticks(f64::from(first) - 0.6..f64::from(last) + 0.6, ticks);
         let mut chart = ChartBuilder::on(area)
-            .caption(protocol, style(22))
+            .caption(title, style(21))
             .margin_left(10)
             .margin_top(14)
             .margin_right(MARGINS.1)
             .x_label_area_size(52)
             .y_label_area_size(66)
-            .build_cartesian_2d(x, 0.0..most * 1.1)?;
+            .build_cartesian_2d(x, 0.0..most * 1.12)?;
         chart
             .configure_mesh()
             .disable_x_mesh()
@@ -121,7 +167,6 @@ impl MessageCounts {
             .y_label_formatter(&|v| number(*v))
             .y_labels(6)
             .draw()?;
-        let points: Vec<&Point> = self.points.iter().filter(|p| p.protocol == protocol).collect();
         let kinds: BTreeSet<&str> = points.iter().flat_map(|p| p.by_kind.keys().map(String::as_str)).collect();
         let mut labels = Vec::new();
         for point in &points {
@@ -135,8 +180,13 @@ impl MessageCounts {
                 }
                 base += n;
             }
+            let (least, most) = (point.total_min as f64, point.total_max as f64);
+            if least < most {
+                chart.draw_series([PathElement::new([(at, least), (at, most)], INK.stroke_width(2))])?;
+            }
             let above = style(16).pos(Pos::new(HPos::Center, VPos::Bottom));
-            let total = EmptyElement::at((at, base)) + Text::new(number((base * 10.0).round() / 10.0), (0, -4), above);
+            let total = EmptyElement::at((at, base.max(most)))
+                + Text::new(number((base * 10.0).round() / 10.0), (0, -4), above);
             chart.draw_series([total])?;
         }
         let last = points.last().map_or(0.0, |p| f64::from(p.nodes));
@@ -178,11 +228,13 @@ mod tests {
         let mut points = Vec::new();
         for protocol in ["bully", "ring", "raft"] {
             for nodes in 3..=9 {
-                let n = f64::from(nodes);
-                let by_kind = [("election", n * (n - 1.0) / 2.0), ("ok", n), ("coordinator", n - 1.0)];
-                let by_kind: BTreeMap<_, _> = by_kind.into_iter().map(|(kind, n)| (kind.to_owned(), n)).collect();
-                let total = by_kind.values().sum();
-                points.push(Point { protocol: protocol.to_owned(), nodes, elections: 5, by_kind, total });
+                let n = u64::from(nodes);
+                let election = |extra: u64| {
+                    let by_kind = [("election", n * (n - 1) / 2 + extra), ("ok", n), ("coordinator", n - 1)];
+                    by_kind.into_iter().map(|(kind, n)| (kind.to_owned(), n)).collect::<BTreeMap<_, _>>()
+                };
+                let (how, extra) = if protocol == "raft" { (How::Runs, 4) } else { (How::Exact, 0) };
+                points.push(Point::new(protocol, nodes, how, &[election(0), election(extra)]));
             }
         }
         MessageCounts { schema: 1, about: "Made up.".to_owned(), points }
@@ -191,7 +243,9 @@ mod tests {
     #[test]
     fn every_kind_of_every_protocol_is_named() {
         let (text, _) = drawn(&made_up(), "message-counts");
-        for words in ["bully", "ring", "raft", "coordinator 8", "election 36", "53", "candidates", "Made up."] {
+        let words =
+            ["bully: exact", "ring: exact", "raft: the mean of runs", "coordinator 8", "election 36", "election 38"];
+        for words in words.into_iter().chain(["53", "55", "candidates", "Made up."]) {
             assert!(text.contains(words), "{words}");
         }
     }

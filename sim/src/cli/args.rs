@@ -180,9 +180,9 @@ pub struct MessageCountsArgs {
     #[arg(long, default_value = "all", value_name = "P,…")]
     pub protocol: String,
     /// Candidates, with commas
-    #[arg(long, default_value = "3,4,5,6,7,8,9", value_delimiter = ',', value_name = "N,…")]
+    #[arg(long, default_value = "3,4,5,6,7,8,9", value_delimiter = ',', value_parser = parse::candidates, value_name = "N,…")]
     pub nodes: Vec<u16>,
-    /// Elections per bar: seeds 0 to N - 1
+    /// Elections per bar where they cannot be counted exactly: seeds 0 to N - 1
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=1_000_000), value_name = "N")]
     pub runs: u64,
     /// The network: lan, ideal, wan or lossy

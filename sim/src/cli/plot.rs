@@ -13,7 +13,7 @@ use protocols::election::{self, Protocol};
 use reports::plot::{
     self, Picture,
     election_cdf::{Curve, ElectionCdf},
-    message_counts::MessageCounts,
+    message_counts::{How, MessageCounts},
     ttl_sweep::TtlSweep,
 };
 use scenarios::Params;
@@ -83,7 +83,8 @@ pub fn message_counts(args: &MessageCountsArgs) -> Result<u8, Stop> {
     }
     bar.finish_and_clear();
     let about = format!(
-        "Sent from the kill of the leader until everybody can have heard of the next one; the mean of seeds 0..{}, network {}.",
+        "Exact: on a silent network, begun by one candidate. Runs: from the kill of the leader until everybody can have \
+         heard of the next, seeds 0..{}, network {}. Lines: the fewest and the most.",
         args.runs, args.net.name
     );
     let counts = MessageCounts { schema: 1, about, points };
@@ -161,11 +162,14 @@ fn cdf_table(cdf: &ElectionCdf) -> String {
 }
 
 fn counts_table(counts: &MessageCounts) -> String {
-    let mut text = format!("{:18} {:>10} {:>10}  of them\n", "protocol", "candidates", "messages");
+    let [how, mean, range] = ["", "mean", "range"];
+    let mut text = format!("{:18} {:>10} {how:>6} {mean:>9} {range:>9}  messages\n", "protocol", "candidates");
     for point in &counts.points {
         let kinds: Vec<_> = point.by_kind.iter().map(|(kind, n)| format!("{kind} {n:.1}")).collect();
         let (protocol, nodes, total) = (&point.protocol, point.nodes, point.total);
-        text += &format!("{protocol:18} {nodes:>10} {total:>10.1}  {}\n", kinds.join(", "));
+        let range = format!("{}–{}", point.total_min, point.total_max);
+        let how = if point.how == How::Exact { "exact" } else { "runs" };
+        text += &format!("{protocol:18} {nodes:>10} {how:>6} {total:>9.1} {range:>9}  {}\n", kinds.join(", "));
     }
     text
 }

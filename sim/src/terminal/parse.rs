@@ -95,6 +95,14 @@ pub fn shard(text: &str) -> Result<(u64, u64), String> {
     if part == 0 || part > of { Err(wrong()) } else { Ok((part, of)) }
 }
 
+/// A number of candidates.
+///
+/// # Errors
+/// One sentence.
+pub fn candidates(text: &str) -> Result<u16, String> {
+    text.parse().map_err(|_| format!("`{text}` is no number of candidates; write several as 3,5,9"))
+}
+
 /// `on` or `off`.
 ///
 /// # Errors
