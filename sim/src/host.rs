@@ -112,6 +112,8 @@ struct Pump {
     probe: Arc<IdleProbe>,
     sleep: Pin<Box<Sleep>>,
     polls: u64,
+    /// The run is over, and every process was killed.
+    ended: bool,
 }
 
 /// Tells whether its timer fired because nothing else was ready: madsim, when idle, fires a timer *before* it moves the
@@ -140,7 +142,7 @@ impl Pump {
         let (at, idle, pump) = (AtomicU64::new(0), AtomicBool::new(true), Mutex::new(None));
         let probe = Arc::new(IdleProbe { time: time.clone(), at, idle, pump });
         let sleep = Box::pin(madsim::time::sleep(Duration::from_secs(1)));
-        Pump { handle: Handle::current(), time, start, nodes: BTreeMap::new(), probe, sleep, polls: 0 }
+        Pump { handle: Handle::current(), time, start, nodes: BTreeMap::new(), probe, sleep, polls: 0, ended: false }
     }
 
     fn perform(&mut self, action: HostAction) {
@@ -203,7 +205,14 @@ impl Future for Pump {
         }
         loop {
             if world::with(|w| w.is_done()) {
-                return Poll::Ready(());
+                if std::mem::replace(&mut this.ended, true) {
+                    return Poll::Ready(());
+                }
+                // Tasks that wait for each other would never be dropped with the runtime; those of a killed process are,
+                // when the executor next comes around.
+                this.nodes.values().for_each(|node| this.handle.kill(*node));
+                context.waker().wake_by_ref();
+                return Poll::Pending;
             }
             if world::with(|w| w.has_woken()) {
                 this.follow_world();

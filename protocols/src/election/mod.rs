@@ -121,6 +121,9 @@ pub enum Preference {
     Lowest,
 }
 
+/// How long a leader of these timers believes, and how long whoever can replace it waits; see [`Protocol::read_lease`].
+pub type ReadLease = fn(&Timings) -> (u64, u64);
+
 /// One protocol of the registry.
 pub struct Protocol {
     /// Its name on the command line.
@@ -146,7 +149,7 @@ pub struct Protocol {
     /// For how long the leader of these timers believes after it sent what confirmed it last, by its own clock; and for how
     /// long whoever can replace it waits at least after that arrived, by another clock. Nanoseconds. A leader may answer
     /// reads from memory while the first is over before the second. `None` for a belief without an end.
-    pub read_lease: Option<fn(&Timings) -> (u64, u64)>,
+    pub read_lease: Option<ReadLease>,
     /// Whom it wants to lead.
     pub preference: Preference,
     /// Can a leader hand over to a named successor?

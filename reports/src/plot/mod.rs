@@ -47,10 +47,7 @@ pub trait Picture {
     ///
     /// # Errors
     /// The file cannot be written.
-    fn draw<DB: DrawingBackend>(
-        &self,
-        root: &DrawingArea<DB, Shift>,
-    ) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>>;
+    fn draw<DB: DrawingBackend>(&self, root: &Area<DB>) -> Result<(), Failed<DB>>;
 }
 
 /// Draws a picture as SVG.

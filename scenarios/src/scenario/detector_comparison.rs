@@ -67,6 +67,8 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     }
     let restart_after_ms = Some(noticed_ms as f64);
     plan.faults.push(at(first_ms + quiet_ms as f64, Fault::Kill { node: Who::Leader, restart_after_ms }));
-    plan.requires = require([(Fact::Pauses, STALLS), (Fact::Kills, 1), (Fact::LeadersTookEffect, 2)]);
+    // A machine whose power was cut meanwhile cannot stall.
+    let stalls = if protocol.cuts_power() { 1 } else { STALLS };
+    plan.requires = require([(Fact::Pauses, stalls), (Fact::Kills, 1), (Fact::LeadersTookEffect, 2)]);
     plan
 }
