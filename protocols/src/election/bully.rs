@@ -62,7 +62,8 @@ pub const PROTOCOL: Protocol = Protocol {
     elector: |setup| Box::new(Bully::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::None | Hazard::Resignation => Promise::Holds,
-        Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum | Hazard::BrokenRing => Promise::Breaks,
+        Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => Promise::Breaks,
+        Hazard::BrokenRing | Hazard::SlowPreferred => Promise::Breaks,
         // A higher id that comes back takes over while the other still writes.
         _ => Promise::May,
     },

@@ -44,6 +44,7 @@ pub const PROTOCOL: Protocol = Protocol {
     promise: |hazard, _| match hazard {
         Hazard::None => Promise::Holds,
         Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => Promise::Breaks,
+        Hazard::SlowPreferred => Promise::Breaks,
         // A better id that comes back takes over while the other still writes.
         _ => Promise::May,
     },
