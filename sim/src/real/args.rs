@@ -74,7 +74,8 @@ pub struct NodeArgs {
     /// Where the coordination service is, if the backend has one
     #[arg(long, value_name = "HOST:PORT")]
     pub service: Option<String>,
-    /// Where this node answers the other members, if they elect among themselves
+    /// Where this node answers the other members, if they elect among themselves; neither encrypted nor authenticated, so
+    /// keep it on a network that you trust
     #[arg(long, value_parser = socket, value_name = "HOST:PORT")]
     pub elect_listen: Option<SocketAddr>,
     /// Where this node finds every member for that, in the order of the peers
