@@ -47,7 +47,9 @@ impl Cluster {
         let folder = Folder::new();
         let files = folder.file("cluster");
         let mut command = program();
-        command.args(["cluster", "--lease-ttl", "1s", "--dir", &files]).args(options);
+        // Raft's followers wait for up to four times this before they stand, and no pause of the drill may be shorter.
+        let lease_ttl = if options.contains(&"raft") { "400ms" } else { "1s" };
+        command.args(["cluster", "--lease-ttl", lease_ttl, "--dir", &files]).args(options);
         let (mut keep, mut environment) = (vec!["--data".to_owned(), format!("{files}/store.redb")], Vec::new());
         if let Some(postgres) = postgres {
             keep = vec!["--postgres".to_owned(), postgres.url()];
