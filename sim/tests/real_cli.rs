@@ -87,6 +87,9 @@ fn a_node_says_what_is_wrong_with_its_arguments() {
         ("--service nonsense --id n1 --peers n1=h:1", "`nonsense` is no HOST:PORT"),
         ("--service h:99999 --id n1 --peers n1=h:1", "`h:99999` is no HOST:PORT"),
         ("--service redis://h:1 --id n1 --peers n1=h:1", "is no HOST:PORT"),
+        ("--backend raft --id n1 --peers n1=h:1", "--elect-listen HOST:PORT is missing"),
+        ("--backend bully --id n1 --peers n1=h:1 --elect-listen 127.0.0.1:1 --data %d", "runs in the simulation only"),
+        ("--service h:1 --elect-listen 127.0.0.1:1 --id n1 --peers n1=h:1", "asks a service"),
     ];
     all_refused(&folder, most, &cases.map(|(line, word)| (line, 64, word)));
     let most = "node --id n1 --peers n1=h:1 --service h:1 --store h:1 --listen 127.0.0.1:1";
@@ -104,7 +107,7 @@ fn a_node_says_what_is_wrong_with_its_arguments() {
         ("--token-key %good.key --tick 0s", "--tick must be between 1ms and a day"),
         ("--token-key %good.key --clock-skew=-9223372036854775808", "--clock-skew must be within"),
         ("--token-key %good.key --clock-drift=-1000000", "--clock-drift must be within 500000 ppm"),
-        ("--token-key %good.key --election-timeout 1s", "--election-timeout is for protocols"),
+        ("--token-key %good.key --election-timeout 1s", "`etcd-election` draws no election timeouts"),
         ("--token-key %good.key --service-tls", "authority"),
         ("--token-key %good.key --store-tls", "authority"),
         ("--token-key %good.key --history %no-folder/x", "cannot write"),
@@ -157,7 +160,9 @@ fn a_cluster_and_its_chaos_say_what_is_wrong() {
         ("cluster --dir %c --nodes 65", 64, "`65` must be a number of nodes"),
         ("cluster --dir %c --lease-ttl 0s", 64, "lease_ttl_ms is 0"),
         ("cluster --dir %c --backend consul", 64, "there is no protocol `consul`"),
-        ("cluster --dir %c --service nonsense", 64, "`nonsense` is no HOST:PORT"),
+        ("cluster --dir %c --backend etcd --service nonsense", 64, "`nonsense` is no HOST:PORT"),
+        ("cluster --dir %c --service 127.0.0.1:1", 64, "`raft` asks no service"),
+        ("cluster --dir %c --backend swim", 64, "runs in the simulation only"),
         ("cluster --dir %c --postgres postgresql://u:hunter2@h/x", 64, "PGPASSWORD"),
         ("cluster --dir %half", 64, "give another --dir"),
         ("chaos kill-leader --dir %nowhere", 64, "no cluster runs in"),

@@ -31,7 +31,7 @@ pub enum Command {
     /// Join a fleet, campaign, do the leader's work
     #[command(after_help = "Example:  cargo real node --id n1 --backend etcd --service 127.0.0.1:2379 \
         --store 127.0.0.1:7000 \\\n            --listen 127.0.0.1:8001 --peers n1=127.0.0.1:8001,n2=127.0.0.1:8002 --token-key key\n\n          \
-        cargo real node --id n1 --store 127.0.0.1:7000 --elect-listen 127.0.0.1:9001 \\\n            \
+        cargo real node --id n1 --backend raft --store 127.0.0.1:7000 --elect-listen 127.0.0.1:9001 \\\n            \
         --electors n1=127.0.0.1:9001,n2=127.0.0.1:9002,n3=127.0.0.1:9003 --data n1 \\\n            \
         --listen 127.0.0.1:8001 --peers n1=127.0.0.1:8001,n2=127.0.0.1:8002,n3=127.0.0.1:8003 --token-key key")]
     Node(Box<NodeArgs>),
@@ -63,7 +63,7 @@ pub struct NodeArgs {
     #[arg(long, value_name = "NAME")]
     pub id: String,
     /// How leaders are elected: raft among the nodes themselves, or by etcd, redis, or a protocol's name (see `cargo run -- list protocols`)
-    #[arg(long, value_parser = backend, default_value = "raft", value_name = "B")]
+    #[arg(long, value_parser = backend, default_value = "etcd", value_name = "B")]
     pub backend: &'static Protocol,
     /// Where this node answers over HTTP
     #[arg(long, value_parser = socket, value_name = "HOST:PORT")]
@@ -330,7 +330,7 @@ pub struct RunArgs {
     /// A scenario's name, or a plan in a file (`*.json`)
     pub what: String,
     /// How leaders are elected: raft among the nodes themselves, or by etcd, redis, or a protocol's name
-    #[arg(long, value_parser = backend, default_value = "raft", value_name = "B")]
+    #[arg(long, value_parser = backend, default_value = "etcd", value_name = "B")]
     pub backend: &'static Protocol,
     /// Decides everything that is left open
     #[arg(long, value_parser = parse::seed, default_value_t = 0, value_name = "N")]

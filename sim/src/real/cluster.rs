@@ -5,9 +5,12 @@ use super::{
     asked_to_end, block_on, table,
 };
 use crate::terminal::{exit::Stop, output::Show, parse};
-use protocols::real::{
-    store::postgres,
-    tls::{Files, Tls},
+use protocols::{
+    client::Service,
+    real::{
+        store::postgres,
+        tls::{Files, Tls},
+    },
 };
 use scenarios::{
     Params,
@@ -88,6 +91,15 @@ pub fn spec(world: &WorldArgs, plan: Plan, folder: PathBuf) -> Result<Spec, Stop
     if let Some(url) = &world.postgres {
         // Before it gets onto the store's command line, where everybody would see a password in it.
         postgres::Settings::from_env(url, None).map_err(Stop::usage)?;
+    }
+    if plan.election().is_some_and(|p| p.elects_among_peers() && p.service != Service::Raft) {
+        return Err(Stop::usage(format!(
+            "`{}` runs in the simulation only; of its kind, `raft` runs here",
+            plan.protocol
+        )));
+    }
+    if world.service.is_some() && plan.service_node().is_none() {
+        return Err(Stop::usage(format!("--service is given, but `{}` asks no service", plan.protocol)));
     }
     let service = world.service.as_deref().map(resolve_address).transpose().map_err(Stop::usage)?;
     Ok(Spec { program, folder, plan: Arc::new(plan), service, postgres: world.postgres.clone(), tls: world.tls })
