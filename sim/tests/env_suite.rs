@@ -3,7 +3,10 @@
 
 use protocols::{
     client::Endpoint,
-    env::{Env, Listener, tokio::TokioEnv},
+    env::{
+        Disk, Env, Listener,
+        tokio::{Settings, TokioEnv},
+    },
     point::Point,
     types::{MILLISECOND, NodeId, SECOND},
 };
@@ -84,6 +87,7 @@ async fn suite<E: Env>(place: Place<E>) {
     half_closed(&place).await;
     back_pressure(&place).await;
     endings(&place).await;
+    disks(&place).await;
     the_rest(&place).await;
 }
 
@@ -289,6 +293,20 @@ async fn endings<E: Env>(place: &Place<E>) {
     assert!(refused, "somebody should have said that nobody is there");
 }
 
+/// What is appended is read at once, what is replaced is gone, and a file that nobody wrote is none.
+async fn disks<E: Env>(place: &Place<E>) {
+    let disk = place.server.disk();
+    assert_eq!(disk.read("log").await.expect("the disk works"), None);
+    disk.append("log", b"one, ".to_vec()).await.expect("the disk works");
+    disk.append("log", b"two".to_vec()).await.expect("the disk works");
+    assert_eq!(disk.read("log").await.expect("the disk works").as_deref(), Some(&b"one, two"[..]));
+    disk.sync("log").await.expect("the disk works");
+    disk.replace("log", b"three".to_vec()).await.expect("the disk works");
+    disk.append("log", b", four".to_vec()).await.expect("the disk works");
+    assert_eq!(disk.read("log").await.expect("the disk works").as_deref(), Some(&b"three, four"[..]));
+    assert_eq!(disk.read("other").await.expect("the disk works"), None);
+}
+
 async fn the_rest<E: Env>(place: &Place<E>) {
     let mut draws: Vec<u64> = (0..1_000).map(|_| place.client.random()).collect();
     draws.sort_unstable();
@@ -307,8 +325,12 @@ fn free_port() -> u16 {
 #[test]
 fn in_the_real_world() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let place = Place { server: TokioEnv::new(1), client: TokioEnv::new(2), host: "127.0.0.1".into(), port: free_port };
+    let folder = std::env::temp_dir().join(format!("fencepost-env-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder for temporary files");
+    let server = TokioEnv::with(Settings { seed: 1, folder: Some(folder.clone()), ..Settings::default() });
+    let place = Place { server, client: TokioEnv::new(2), host: "127.0.0.1".into(), port: free_port };
     runtime.block_on(suite(place));
+    std::fs::remove_dir_all(&folder).expect("what was made can be removed");
 }
 
 static NEXT_PORT: AtomicU32 = AtomicU32::new(1_000);

@@ -229,3 +229,77 @@ impl Disk for SimDisk {
         self.begin(file, |_| What::Replace(bytes)).await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A disk on which `first` was synced and `second` was not.
+    fn half_synced(seed: u64) -> Folder {
+        let mut disk = Folder::new(seed, "n1");
+        disk.append("log", b"first");
+        disk.begin(0, "log", What::Sync(5), false, 1);
+        disk.finish();
+        disk.append("log", b"second");
+        disk
+    }
+
+    #[test]
+    fn a_loss_of_power_keeps_what_was_synced_and_any_part_of_the_rest() {
+        let mut lengths = std::collections::BTreeSet::new();
+        for seed in 0..200 {
+            let mut disk = half_synced(seed);
+            disk.lose_power();
+            let left = disk.read("log").unwrap();
+            assert!(b"firstsecond".starts_with(&left) && left.len() >= 5, "{left:?}");
+            lengths.insert(left.len());
+        }
+        assert_eq!(lengths.into_iter().collect::<Vec<_>>(), (5..=11).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_crash_keeps_all_that_was_appended() {
+        let mut disk = half_synced(1);
+        disk.lose_process();
+        assert_eq!(disk.read("log").as_deref(), Some(&b"firstsecond"[..]));
+    }
+
+    #[test]
+    fn what_is_being_replaced_is_the_old_or_the_new() {
+        for lose in [Folder::lose_power, Folder::lose_process] {
+            let mut seen = std::collections::BTreeSet::new();
+            for seed in 0..50 {
+                let mut disk = half_synced(seed);
+                disk.begin(0, "state", What::Replace(b"old".to_vec()), true, 1);
+                disk.finish();
+                disk.begin(0, "state", What::Replace(b"new".to_vec()), true, 1);
+                lose(&mut disk);
+                seen.insert(disk.read("state").unwrap());
+                assert!(disk.under_way.is_empty());
+            }
+            assert_eq!(seen.into_iter().collect::<Vec<_>>(), [b"new".to_vec(), b"old".to_vec()]);
+        }
+    }
+
+    #[test]
+    fn a_sync_covers_what_was_there_when_it_began_and_goes_on_after_a_crash() {
+        let mut disk = half_synced(1);
+        disk.begin(0, "log", What::Sync(11), false, 1);
+        disk.append("log", b"third");
+        disk.lose_process();
+        assert!(disk.finish().is_some());
+        assert_eq!(disk.files["log"].durable, 11);
+    }
+
+    #[test]
+    fn a_slow_disk_takes_longer_and_does_one_thing_after_the_other() {
+        let mut disk = Folder::new(1, "n1");
+        disk.slow(1_000_000, true);
+        let (_, first) = disk.begin(0, "a", What::Sync(0), false, 1);
+        let (_, second) = disk.begin(0, "b", What::Sync(0), false, 1);
+        assert!(first >= 1_000_000 + SYNC_MIN && second >= first + 1_000_000 + SYNC_MIN);
+        disk.slow(1_000_000, false);
+        let (_, third) = disk.begin(second, "c", What::Sync(0), false, 1);
+        assert!(third <= second + SYNC_MIN + SYNC_JITTER);
+    }
+}
