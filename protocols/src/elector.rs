@@ -148,6 +148,14 @@ pub enum Output {
     Membership(NodeId, bool),
     /// Who leads, as far as this node can see; `None` when nobody does.
     Observed(Option<NodeId>),
+    /// This node has voted: the vote is on its way, and on disk where the protocol keeps it there. What a quorum grants
+    /// is made of such votes.
+    Voted {
+        /// For whom.
+        candidate: NodeId,
+        /// The term or epoch that the vote is for: the token of whoever wins it.
+        token: u64,
+    },
 }
 
 /// Timer ids from here on belong to the leader's work.

@@ -104,6 +104,41 @@ pub enum Kind {
         /// How it ended; the number is the last that the node knew.
         outcome: Outcome,
     },
+    /// The coordination service gave leadership to a node, as the service's own state has it.
+    Grant {
+        /// To whom.
+        node: NodeId,
+        /// The fencing token that goes with it; 0 when the protocol has none.
+        token: u64,
+    },
+    /// A grant ended in the service.
+    GrantEnd {
+        /// Whose.
+        node: NodeId,
+        /// Its token.
+        token: u64,
+        /// Why.
+        reason: GrantEnd,
+    },
+    /// A candidate voted: the step by which a quorum grants leadership. Recorded when the vote is given away, that is, after
+    /// it was made durable by a protocol that does so.
+    Vote {
+        /// Who votes.
+        voter: NodeId,
+        /// For whom.
+        candidate: NodeId,
+        /// The term or epoch that the vote is for; it is the token of whoever wins it.
+        token: u64,
+    },
+    /// What a process's clocks do from now on: at the start of the run, and whenever a fault changes them.
+    Clock {
+        /// Whose.
+        node: NodeId,
+        /// Wall clock minus true time at this moment, microseconds.
+        wall_offset_us: i64,
+        /// How much faster than true time both clocks run, parts per million.
+        rate_ppm: i64,
+    },
     /// A fault began, ended, or was over at once.
     Fault(Box<FaultEvent>),
     /// A process changed its state.
@@ -138,6 +173,20 @@ pub enum Outcome {
     Unknown,
 }
 
+/// Why a grant ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GrantEnd {
+    /// Its time ran out.
+    Expired,
+    /// Its holder gave it up.
+    Released,
+    /// Somebody else took it away, or wrote over it.
+    Taken,
+    /// The service lost it.
+    Lost,
+}
+
 /// A fault, as people and metrics want to know it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FaultEvent {
@@ -151,6 +200,12 @@ pub struct FaultEvent {
     pub on: Vec<NodeId>,
     /// Whom it names beside them: the other end of a link, the successor of a transfer. Empty for a partition.
     pub to: Vec<NodeId>,
+    /// The two sides of a partition; empty for every other fault. `on` has both.
+    pub sides: [Vec<NodeId>; 2],
+    /// Only what the first side sends to the second is lost.
+    pub one_way: bool,
+    /// The named point at which the fault was set off, and whose passage it was; `None` when a time did.
+    pub point: Option<(String, NodeId)>,
     /// One line for people.
     pub detail: String,
 }
@@ -220,6 +275,23 @@ pub struct Header {
     pub dark_after_ms: u64,
     /// What the run must show; otherwise it is vacuous.
     pub requires: Vec<Requirement>,
+    /// The coordination service's processes, if any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<NodeId>,
+    /// The fenced store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store: Option<NodeId>,
+    /// Must a majority of the candidates hear each other before one of them can lead?
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub majority: bool,
+    /// For how long at most two nodes that run may believe at one time, microseconds, as the protocol promises under the
+    /// hazards of this run; `None` when it promises nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dual_belief_bound_us: Option<u64>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Something that must happen in a run, or the run proves nothing.

@@ -124,6 +124,9 @@ impl Node {
                     out.push(Output::Record(Kind::Node { node, state }));
                 }
                 elector::Output::Observed(leader) => self.observed = leader,
+                elector::Output::Voted { candidate, token } => {
+                    out.push(Output::Record(Kind::Vote { voter: self.place.node, candidate, token }));
+                }
             }
         }
         self.scratch = scratch;

@@ -214,7 +214,7 @@ impl World {
                     self.changes_after_settling += u64::from(self.now > SETTLED);
                 }
                 Output::Observed(leader) => node.follows = leader,
-                Output::Point(_) | Output::Campaign | Output::Renewed(_) => {}
+                Output::Point(_) | Output::Campaign | Output::Renewed(_) | Output::Voted { .. } => {}
                 other => panic!("{} has no use for {other:?}", self.protocol.name),
             }
         }

@@ -406,6 +406,7 @@ impl Sink for Highlights {
                 }
             }
             Kind::Invoke { .. } | Kind::Issue { .. } | Kind::Campaign { .. } => {}
+            Kind::Grant { .. } | Kind::GrantEnd { .. } | Kind::Vote { .. } | Kind::Clock { .. } => {}
             Kind::Elected(incarnation) => self.elected(t_us, *incarnation),
             Kind::Deposed { incarnation, reason } => self.deposed(t_us, *incarnation, *reason),
             Kind::Seal { resource, incarnation, accepted, seq, .. } => {

@@ -34,7 +34,17 @@ fn state(node: NodeId, state: NodeState) -> Kind {
 
 fn fault(fault: &str, phase: Phase, on: &[NodeId], to: &[NodeId]) -> Kind {
     let (fault, on, to, detail) = (fault.to_owned(), on.to_vec(), to.to_vec(), String::new());
-    Kind::Fault(Box::new(FaultEvent { index: 0, fault, phase, on, to, detail }))
+    Kind::Fault(Box::new(FaultEvent {
+        index: 0,
+        fault,
+        phase,
+        on,
+        to,
+        sides: Default::default(),
+        one_way: false,
+        point: None,
+        detail,
+    }))
 }
 
 fn cut() -> Kind {
@@ -69,6 +79,10 @@ fn counted(fact: Fact, kinds: &[Kind]) -> u64 {
             liveness_bound_ms: 5000,
             dark_after_ms: 1000,
             requires: vec![Requirement { fact, at_least }],
+            services: Vec::new(),
+            store: None,
+            majority: false,
+            dual_belief_bound_us: None,
         };
         let mut judge = Judge::new(Some(&header));
         for (place, kind) in kinds.iter().enumerate() {

@@ -37,7 +37,20 @@ impl Story {
 
     fn fault_between(self, t_ms: u64, fault: &str, phase: Phase, on: &[NodeId], to: &[NodeId]) -> Self {
         let (fault, on, to, detail) = (fault.to_owned(), on.to_vec(), to.to_vec(), String::new());
-        self.at(t_ms, Kind::Fault(Box::new(FaultEvent { index: 0, fault, phase, on, to, detail })))
+        self.at(
+            t_ms,
+            Kind::Fault(Box::new(FaultEvent {
+                index: 0,
+                fault,
+                phase,
+                on,
+                to,
+                sides: Default::default(),
+                one_way: false,
+                point: None,
+                detail,
+            })),
+        )
     }
 
     fn node(self, t_ms: u64, node: NodeId, state: NodeState) -> Self {
@@ -76,6 +89,10 @@ impl Story {
             liveness_bound_ms: 5000,
             dark_after_ms: 1000,
             requires: Vec::new(),
+            services: Vec::new(),
+            store: None,
+            majority: false,
+            dual_belief_bound_us: None,
         };
         let mut judge = Judge::new(Some(&header));
         let story = self.at(end_ms, Kind::End { messages: 0, by_kind: Default::default() });

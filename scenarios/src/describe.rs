@@ -31,11 +31,12 @@ impl Fault {
     ) -> FaultEvent {
         let detail = self.describe(&names(on), &names(to));
         // A partition strikes both sides.
-        let (on, to) = match self {
-            Fault::Partition { .. } => ([on, to].concat(), Vec::new()),
-            _ => (on.to_vec(), to.to_vec()),
+        let (sides, on, to) = match self {
+            Fault::Partition { .. } => ([on.to_vec(), to.to_vec()], [on, to].concat(), Vec::new()),
+            _ => (Default::default(), on.to_vec(), to.to_vec()),
         };
-        FaultEvent { index, fault: self.kind().to_owned(), phase, on, to, detail }
+        let one_way = matches!(self, Fault::Partition { one_way: true, .. });
+        FaultEvent { index, fault: self.kind().to_owned(), phase, on, to, sides, one_way, point: None, detail }
     }
 
     /// One line for people; `on` and `to` name whom it strikes.

@@ -169,6 +169,7 @@ impl Params {
             faults: Vec::new(),
             requires: Vec::new(),
             liveness_bound_ms: self.liveness_bound_ms(protocol),
+            dual_belief_bound_ms: None,
         }
     }
 }

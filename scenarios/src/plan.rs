@@ -54,6 +54,10 @@ pub struct Plan {
     pub requires: Vec<Requirement>,
     /// After the last fault is healed, a leader must act again within this many milliseconds.
     pub liveness_bound_ms: u64,
+    /// For how long at most two nodes that run may believe at one time, milliseconds, as the protocol promises in this plan;
+    /// nothing when it promises nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dual_belief_bound_ms: Option<f64>,
 }
 
 /// The protocol's timers, milliseconds.
@@ -236,6 +240,10 @@ impl Plan {
             liveness_bound_ms: self.liveness_bound_ms,
             dark_after_ms: self.network.dark_after_ms(),
             requires: self.requires.clone(),
+            services: self.service_node().into_iter().collect(),
+            store: Some(self.store_node()),
+            majority: election.is_some_and(|protocol| protocol.majority),
+            dual_belief_bound_us: self.dual_belief_bound_ms.map(|ms| (ms * 1e3) as u64),
         }
     }
 }

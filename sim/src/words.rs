@@ -115,6 +115,12 @@ pub fn of(kind: &Kind) -> [u64; 3] {
             let what = xxh3_64(fault.detail.as_bytes()) ^ xxh3_64(fault.fault.as_bytes()).rotate_left(17);
             [0x10a | u64::from(fault.index) << 16 | (fault.phase as u64) << 48, what, on]
         }
+        Kind::Grant { node, token } => [0x111, u64::from(node.0), *token],
+        Kind::GrantEnd { node, token, reason } => [0x112 | (*reason as u64) << 16, u64::from(node.0), *token],
+        Kind::Vote { voter, candidate, token } => [0x113, u64::from(voter.0) << 16 | u64::from(candidate.0), *token],
+        Kind::Clock { node, wall_offset_us, rate_ppm } => {
+            [0x114 | u64::from(node.0) << 16, *wall_offset_us as u64, *rate_ppm as u64]
+        }
         Kind::Node { node, state } => [0x10b, u64::from(node.0), *state as u64],
         Kind::End { messages, by_kind } => {
             [0x10c, *messages, by_kind.iter().fold(0, |h, (kind, n)| fold(fold(h, xxh3_64(kind.as_bytes())), *n))]

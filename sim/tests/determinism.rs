@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{named, pairs, plan, run, run_with_history};
+use common::{for_each_pair, named, pairs, plan, run, run_with_history};
 use scenarios::{Params, Plan, params::Profile};
 use sim::{
     determinism::{self, Check},
@@ -83,7 +83,7 @@ fn lines(history: &str) -> String {
 
 #[test]
 fn the_inline_and_the_task_driver_give_the_same_history() {
-    for (scenario, protocol) in pairs() {
+    for_each_pair(|scenario, protocol| {
         // Where every packet takes equally long, what one node sends at one instant has no order that matters.
         let ideal = Params { net: Profile::find("ideal").expect("a known network"), ..Params::default() };
         let plan = scenario.compile(&ideal, protocol, 0).expect("the parameters make sense");
@@ -99,7 +99,7 @@ fn the_inline_and_the_task_driver_give_the_same_history() {
             let one_at_a_time = protocol.service == protocols::client::Service::Redis;
             compare_drivers(&common::plan(scenario, protocol, seed, true), one_at_a_time);
         }
-    }
+    });
 }
 
 /// Runs `plan` under both drivers. They agree line by line, or, where jitter and the executor's seed decide which of two

@@ -7,7 +7,7 @@
 
 mod common;
 
-use common::{golden, named, pairs, root, run_with_history};
+use common::{for_each_pair, golden, named, root, run_with_history};
 use sim::run::Options;
 
 /// The lines that tell a story: everything but requests, and of the writes only the first of each incarnation and verdict.
@@ -37,9 +37,9 @@ fn between<'l>(line: &'l str, from: &str, to: &str) -> Option<&'l str> {
 
 #[test]
 fn histories_are_as_they_were() {
-    for (scenario, protocol) in pairs() {
+    for_each_pair(|scenario, protocol| {
         let (_, history) = run_with_history(&named(scenario.name, protocol.name, 42, true), Options::default());
         let file = root().join("seeds/golden").join(format!("{}-{}.jsonl", scenario.name, protocol.name));
         golden(&file, &story(&history));
-    }
+    });
 }

@@ -56,6 +56,7 @@ pub const PROTOCOL: Protocol = Protocol {
     // The dead one is asked too, and does not answer.
     takeover_max: |timings| timings.request_timeout + 10 * MILLISECOND,
     preference: super::Preference::Highest,
+    majority: false,
     transfers: false,
     changes_members: false,
     read_lease: None,

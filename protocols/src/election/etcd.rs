@@ -54,6 +54,7 @@ pub const PROTOCOL: Protocol = Protocol {
     // The deadline counts from the answer and is looked at once a second: the belief outlives the lease on any clock.
     read_lease: Some(|timings| (granted(timings.lease_ttl) + DEADLINE_SCAN, granted(timings.lease_ttl))),
     preference: Preference::Any,
+    majority: false,
     transfers: false,
     changes_members: false,
     elector: |setup| Box::new(EtcdElection::new(setup)),

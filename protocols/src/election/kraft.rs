@@ -82,6 +82,7 @@ pub const PROTOCOL: Protocol = Protocol {
     // The belief ends with `checkQuorumTimeoutMs`, half as long again as others wait: no lease for reads.
     read_lease: Some(|timings| (fetch_timeout(timings.lease_ttl) / 2 * 3, fetch_timeout(timings.lease_ttl))),
     preference: super::Preference::Any,
+    majority: true,
     transfers: false,
     changes_members: false,
     elector: |setup| Box::new(Kraft::new(setup)),

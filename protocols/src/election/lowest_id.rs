@@ -38,6 +38,7 @@ pub const PROTOCOL: Protocol = Protocol {
     takeover_max: |timings| timings.renew_interval + 10 * MILLISECOND,
     read_lease: None,
     preference: super::Preference::Lowest,
+    majority: false,
     transfers: false,
     changes_members: false,
     elector: |setup| Box::new(LowestId::new(setup)),

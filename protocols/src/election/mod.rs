@@ -152,6 +152,8 @@ pub struct Protocol {
     pub read_lease: Option<ReadLease>,
     /// Whom it wants to lead.
     pub preference: Preference,
+    /// Must a majority of the candidates hear each other before one of them can lead?
+    pub majority: bool,
     /// Can a leader hand over to a named successor?
     pub transfers: bool,
     /// Can candidates join and leave while it runs?

@@ -63,6 +63,7 @@ pub const PROTOCOL: Protocol = Protocol {
         (max / 10 * 9, max)
     }),
     preference: Preference::Any,
+    majority: true,
     transfers: true,
     changes_members: true,
     elector: |setup| Box::new(Raft::new(setup)),

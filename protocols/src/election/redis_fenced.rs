@@ -50,6 +50,7 @@ pub const PROTOCOL: Protocol = Protocol {
     // The key lasts from when the request arrived, the belief from when it was sent.
     read_lease: Some(|timings| (timings.lease_ttl, timings.lease_ttl)),
     preference: Preference::Any,
+    majority: false,
     transfers: false,
     changes_members: false,
     elector: |setup| Box::new(RedisFenced::new(setup)),

@@ -39,6 +39,7 @@ pub const PROTOCOL: Protocol = Protocol {
     takeover_max: |timings| timings.renew_interval,
     read_lease: None,
     preference: Preference::Any,
+    majority: false,
     transfers: false,
     changes_members: false,
     elector: |setup| Box::new(RedisNaive::new(setup)),

@@ -41,6 +41,7 @@ pub const PROTOCOL: Protocol = Protocol {
     renew_interval: |ttl| ttl / 3,
     takeover_max: ring::takeover_max,
     preference: Preference::Highest,
+    majority: false,
     transfers: false,
     changes_members: false,
     read_lease: None,

@@ -268,7 +268,11 @@ impl Network {
                             "an election that needs more than candidates and messages is not counted".to_owned()
                         );
                     }
-                    Output::Point(_) | Output::Campaign | Output::Renewed(_) | Output::Membership(..) => {}
+                    Output::Point(_)
+                    | Output::Campaign
+                    | Output::Renewed(_)
+                    | Output::Membership(..)
+                    | Output::Voted { .. } => {}
                 }
             }
         }

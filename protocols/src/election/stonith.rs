@@ -62,6 +62,7 @@ pub const PROTOCOL: Protocol = Protocol {
     renew_interval: |ttl| ttl * 10 / 42,
     takeover_max: |timings| 2 * timings.renew_interval + DELAY_BASE + DELAY_RANDOM + power::ACTION_DELAY + 2 * SETTLE,
     preference: Preference::Lowest,
+    majority: true,
     transfers: false,
     changes_members: false,
     read_lease: None,

@@ -51,6 +51,7 @@ pub const PROTOCOL: Protocol = Protocol {
     renew_interval: |granted| granted / 5,
     takeover_max: |timings| TAKEOVER_INTERVALS * timings.renew_interval,
     preference: Preference::Lowest,
+    majority: false,
     transfers: false,
     changes_members: false,
     read_lease: None,

@@ -77,6 +77,7 @@ pub const PROTOCOL: Protocol = Protocol {
     takeover_max: |_| 750 * MILLISECOND,
     read_lease: Some(|timings| (timings.lease_ttl / 100 * 99, timings.lease_ttl)),
     preference: Preference::Any,
+    majority: true,
     transfers: false,
     changes_members: false,
     elector: |setup| Box::new(ZabFle::new(setup)),

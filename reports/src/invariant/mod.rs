@@ -124,8 +124,14 @@ impl Kinds {
     pub const READ_INVOKE: Kinds = Kinds(1 << 11);
     /// [`Kind::ReadReply`].
     pub const READ_REPLY: Kinds = Kinds(1 << 12);
+    /// [`Kind::Grant`] and [`Kind::GrantEnd`].
+    pub const GRANT: Kinds = Kinds(1 << 13);
+    /// [`Kind::Vote`].
+    pub const VOTE: Kinds = Kinds(1 << 14);
+    /// [`Kind::Clock`].
+    pub const CLOCK: Kinds = Kinds(1 << 15);
     /// How many kinds there are.
-    pub const COUNT: usize = 13;
+    pub const COUNT: usize = 16;
 
     /// Both sets.
     pub const fn and(self, other: Kinds) -> Kinds {
@@ -153,6 +159,9 @@ impl Kinds {
             Kind::End { .. } => 10,
             Kind::ReadInvoke { .. } => 11,
             Kind::ReadReply { .. } => 12,
+            Kind::Grant { .. } | Kind::GrantEnd { .. } => 13,
+            Kind::Vote { .. } => 14,
+            Kind::Clock { .. } => 15,
         }
     }
 }

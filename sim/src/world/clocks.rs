@@ -69,6 +69,11 @@ impl Clocks {
         self.ppm
     }
 
+    /// Wall clock minus true time at true time `t`, nanoseconds.
+    pub fn wall_offset(&self, t: u64) -> i64 {
+        self.mono(t) as i64 + self.wall_minus_mono - (WALL_START + t) as i64
+    }
+
     /// Steps the wall clock.
     pub fn step(&mut self, by_ms: i64) {
         self.wall_minus_mono += by_ms * MILLISECOND as i64;

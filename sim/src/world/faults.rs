@@ -32,6 +32,8 @@ struct Struck {
     /// How often the first of `on` had been started: a resume is for that incarnation only.
     starts: u32,
     rate_before: Vec<i64>,
+    /// The point at which it struck, if one set it off.
+    point: Option<(Point, NodeId)>,
 }
 
 impl Faults {
@@ -65,7 +67,7 @@ impl World {
         let is_meant =
             |who: &Who| triggers::resolve(&plan, who, leader, Some(node)).is_some_and(|nodes| nodes.contains(&node));
         for fault in self.faults.triggers.passage(self.now, point, is_meant) {
-            self.strike(fault, Some(node));
+            self.strike(fault, Some((point, node)));
         }
     }
 
@@ -78,19 +80,20 @@ impl World {
     }
 
     /// A fault strikes.
-    pub(super) fn strike(&mut self, index: u32, trigger: Option<NodeId>) {
+    pub(super) fn strike(&mut self, index: u32, point: Option<(Point, NodeId)>) {
         let (leader, plan) = (self.leader(), self.faults.plan.clone());
         let what = &plan.faults[index as usize].what;
         // Only a leader changes the members.
         let needs_leader = matches!(what, Fault::Join { .. } | Fault::Leave { .. });
-        let groups = triggers::groups(&plan, what, leader, trigger).filter(|_| leader.is_some() || !needs_leader);
+        let groups = triggers::groups(&plan, what, leader, point.map(|(_, node)| node))
+            .filter(|_| leader.is_some() || !needs_leader);
         let Some((on, to)) = groups else {
             self.faults.waiting.push(index);
             return;
         };
         let starts = on.first().map_or(0, |n| self.processes[n.index()].starts);
         let rate_before = on.iter().map(|n| self.processes[n.index()].clocks.rate()).collect();
-        let struck = Struck { on, to, starts, rate_before };
+        let struck = Struck { on, to, starts, rate_before, point };
         self.apply(index, what, struck);
     }
 
@@ -124,7 +127,12 @@ impl World {
             Fault::Loss { probability, .. } => {
                 self.each_link(&struck, |world, a, b| world.links.lose(a, b, *probability));
             }
-            Fault::ClockStep { by_ms, .. } => on.iter().for_each(|n| self.processes[n.index()].clocks.step(*by_ms)),
+            Fault::ClockStep { by_ms, .. } => {
+                for node in &on {
+                    self.processes[node.index()].clocks.step(*by_ms);
+                    self.record_clock(*node);
+                }
+            }
             Fault::ClockRate { ppm, .. } => on.iter().for_each(|n| self.set_rate(*n, *ppm)),
             Fault::SlowDisk { extra_us, .. } => self.each_disk(&on, *extra_us, true),
             Fault::Transfer { .. } => {
@@ -214,6 +222,14 @@ impl World {
         self.processes[node.index()].clocks.set_rate(now, ppm);
         self.reschedule_timers(node);
         self.reschedule_sleeps(node);
+        self.record_clock(node);
+    }
+
+    /// Tells what a process's clocks do from now on.
+    pub(super) fn record_clock(&mut self, node: NodeId) {
+        let clocks = &self.processes[node.index()].clocks;
+        let (wall_offset_us, rate_ppm) = (clocks.wall_offset(self.now) / MICROSECOND as i64, clocks.rate());
+        self.record(Kind::Clock { node, wall_offset_us, rate_ppm });
     }
 
     fn pause(&mut self, node: NodeId) {
@@ -275,7 +291,8 @@ impl World {
             let names: Vec<&str> = nodes.iter().map(|n| self.processes[n.index()].name.as_str()).collect();
             names.join(", ")
         };
-        let event = what.event(index, phase, (&struck.on, &struck.to), names);
+        let mut event = what.event(index, phase, (&struck.on, &struck.to), names);
+        event.point = struck.point.map(|(point, node)| (point.name().to_owned(), node));
         self.record(Kind::Fault(Box::new(event)));
     }
 }

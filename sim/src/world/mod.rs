@@ -202,6 +202,7 @@ impl World {
             self.queue.push(at, Event::Strike { fault });
         }
         self.queue.push(plan.duration_ms * MILLISECOND, Event::End);
+        plan.candidate_nodes().for_each(|node| self.record_clock(NodeId(node)));
     }
 
     /// True time, nanoseconds.

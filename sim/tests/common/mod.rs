@@ -8,7 +8,11 @@ use sim::{
     determinism::Shared,
     run::{self, Options, Run},
 };
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
 
 /// The workspace's top folder.
 pub fn root() -> PathBuf {
@@ -18,6 +22,21 @@ pub fn root() -> PathBuf {
 /// Every scenario with every protocol.
 pub fn pairs() -> impl Iterator<Item = (&'static Scenario, &'static Protocol)> {
     election::ALL.into_iter().flat_map(|p| scenario::of(p).map(move |s| (s, p)))
+}
+
+/// Does something with every scenario and protocol, on two threads; what fails there fails the test.
+pub fn for_each_pair(work: impl Fn(&'static Scenario, &'static Protocol) + Sync) {
+    let pairs: Vec<_> = pairs().collect();
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some((scenario, protocol)) = pairs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    work(scenario, protocol);
+                }
+            });
+        }
+    });
 }
 
 /// The plan of a scenario at a seed, light enough for many of them.

@@ -1,6 +1,8 @@
 //! Reading a history, from anywhere.
 
-use super::super::{Event, FaultEvent, Header, Kind, NodeState, Outcome, Phase, UNKNOWN_REQUEST, UNKNOWN_VERSION};
+use super::super::{
+    Event, FaultEvent, GrantEnd, Header, Kind, NodeState, Outcome, Phase, UNKNOWN_REQUEST, UNKNOWN_VERSION,
+};
 use crate::{
     elector::Deposed,
     message::{Write, WriteVerdict},
@@ -230,6 +232,20 @@ struct Line<'a> {
     fault: Option<Cow<'a, str>>,
     #[serde(borrow)]
     detail: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    candidate: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    point: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    passed_by: Option<Cow<'a, str>>,
+    #[serde(default)]
+    from: Vec<String>,
+    #[serde(default)]
+    against: Vec<String>,
+    #[serde(default)]
+    one_way: bool,
+    wall_offset_us: Option<i64>,
+    rate_ppm: Option<i64>,
     epoch: Option<u64>,
     term: Option<u32>,
     seq: Option<u64>,
@@ -278,18 +294,53 @@ impl Line<'_> {
                 let (node, request) = (self.node(nodes)?, self.request(nodes)?);
                 Kind::ReadReply { request, node, outcome: self.outcome()? }
             }
-            "fault" => Kind::Fault(Box::new(FaultEvent {
-                index: self.need("index", self.index)?,
-                fault: self.text("fault", &self.fault)?.to_owned(),
-                phase: self.need("phase", self.phase)?,
-                on: self.on.iter().map(|name| nodes.id(name)).collect::<Result<_, _>>()?,
-                to: self.to.iter().map(|name| nodes.id(name)).collect::<Result<_, _>>()?,
-                detail: self.detail.as_deref().unwrap_or_default().to_owned(),
-            })),
+            "fault" => Kind::Fault(Box::new(self.fault_event(nodes)?)),
+            "grant" => Kind::Grant { node: self.node(nodes)?, token: self.epoch.unwrap_or(0) },
+            "grant-end" => {
+                let (node, token) = (self.node(nodes)?, self.epoch.unwrap_or(0));
+                Kind::GrantEnd { node, token, reason: self.grant_end()? }
+            }
+            "vote" => Kind::Vote {
+                voter: self.node(nodes)?,
+                candidate: nodes.id(self.text("candidate", &self.candidate)?)?,
+                token: self.need("epoch", self.epoch)?,
+            },
+            "clock" => Kind::Clock {
+                node: self.node(nodes)?,
+                wall_offset_us: self.need("wall_offset_us", self.wall_offset_us)?,
+                rate_ppm: self.need("rate_ppm", self.rate_ppm)?,
+            },
             "node" => Kind::Node { node: self.node(nodes)?, state: self.need("state", self.state)? },
             "end" => Kind::End { messages: self.messages.unwrap_or(0), by_kind: self.by_kind.clone() },
             other => return Err(format!("there is no event {other:?}")),
         })
+    }
+
+    fn fault_event(&self, nodes: &mut Nodes) -> Result<FaultEvent, String> {
+        let mut group =
+            |names: &[String]| names.iter().map(|name| nodes.id(name)).collect::<Result<Vec<NodeId>, String>>();
+        let (on, to, sides) = (group(&self.on)?, group(&self.to)?, [group(&self.from)?, group(&self.against)?]);
+        let point = match &self.point {
+            Some(point) => Some((point.to_string(), nodes.id(self.text("passed_by", &self.passed_by)?)?)),
+            None => None,
+        };
+        Ok(FaultEvent {
+            index: self.need("index", self.index)?,
+            fault: self.text("fault", &self.fault)?.to_owned(),
+            phase: self.need("phase", self.phase)?,
+            on,
+            to,
+            sides,
+            one_way: self.one_way,
+            point,
+            detail: self.detail.as_deref().unwrap_or_default().to_owned(),
+        })
+    }
+
+    fn grant_end(&self) -> Result<GrantEnd, String> {
+        let name = self.text("reason", &self.reason)?;
+        serde_json::from_value(name.into())
+            .map_err(|_| format!("reason {name:?} is none of expired, released, taken, lost"))
     }
 
     fn need<T>(&self, field: &str, value: Option<T>) -> Result<T, String> {

@@ -24,6 +24,10 @@ fn header() -> Header {
         liveness_bound_ms: 5000,
         dark_after_ms: 1000,
         requires: vec![Requirement { fact: Fact::StaleWriteAttempts, at_least: 1 }],
+        services: vec![NodeId(2)],
+        store: Some(NodeId(3)),
+        majority: false,
+        dual_belief_bound_us: Some(17_000),
     }
 }
 
@@ -41,6 +45,9 @@ fn every_kind() -> Vec<Event> {
             phase,
             on,
             to,
+            sides: Default::default(),
+            one_way: false,
+            point: Some(("lease_checked".into(), NodeId(0))),
             detail: "a \\ \"b\"".into(),
         }))
     };
@@ -72,8 +79,26 @@ fn every_kind() -> Vec<Event> {
             phase: Phase::Once,
             on: vec![NodeId(1)],
             to: vec![NodeId(0)],
+            sides: Default::default(),
+            one_way: false,
+            point: None,
             detail: String::new(),
         })),
+        Kind::Fault(Box::new(FaultEvent {
+            index: 3,
+            fault: "partition".into(),
+            phase: Phase::Begin,
+            on: vec![NodeId(0), NodeId(1)],
+            to: Vec::new(),
+            sides: [vec![NodeId(0)], vec![NodeId(1)]],
+            one_way: true,
+            point: None,
+            detail: String::new(),
+        })),
+        Kind::Grant { node: NodeId(1), token: 5 },
+        Kind::GrantEnd { node: NodeId(1), token: 5, reason: GrantEnd::Expired },
+        Kind::Vote { voter: NodeId(0), candidate: NodeId(1), token: 6 },
+        Kind::Clock { node: NodeId(0), wall_offset_us: -1_500, rate_ppm: 42 },
         Kind::Node { node: NodeId(0), state: NodeState::Paused },
         Kind::Deposed { incarnation, reason: Deposed::Fenced },
         Kind::End { messages: 1234, by_kind: [("vote".to_owned(), 7)].into() },

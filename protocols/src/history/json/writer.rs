@@ -161,6 +161,21 @@ fn write_event(line: &mut String, event: &Event, names: &dyn Naming) -> std::fmt
             write_request(line, request, names)?;
             write_outcome(line, outcome)?;
         }
+        Kind::Grant { node, token } => {
+            write!(line, "grant\",\"node\":\"{}\",\"epoch\":{token}", Name(names, *node))?;
+        }
+        Kind::GrantEnd { node, token, reason } => {
+            write!(line, "grant-end\",\"node\":\"{}\",\"epoch\":{token}", Name(names, *node))?;
+            write!(line, ",\"reason\":{}", word(reason))?;
+        }
+        Kind::Vote { voter, candidate, token } => {
+            let (voter, candidate) = (Name(names, *voter), Name(names, *candidate));
+            write!(line, "vote\",\"node\":\"{voter}\",\"candidate\":\"{candidate}\",\"epoch\":{token}")?;
+        }
+        Kind::Clock { node, wall_offset_us, rate_ppm } => {
+            write!(line, "clock\",\"node\":\"{}\"", Name(names, *node))?;
+            write!(line, ",\"wall_offset_us\":{wall_offset_us},\"rate_ppm\":{rate_ppm}")?;
+        }
         Kind::Fault(fault) => write_fault(line, fault, names)?,
         Kind::Node { node, state } => {
             write!(line, "node\",\"node\":\"{}\",\"state\":{}", Name(names, *node), word(state))?;
@@ -222,11 +237,21 @@ fn write_outcome(line: &mut String, outcome: &Outcome) -> std::fmt::Result {
 }
 
 fn write_fault(line: &mut String, fault: &FaultEvent, names: &dyn Naming) -> std::fmt::Result {
-    let FaultEvent { index, fault, phase, on, to, detail } = fault;
+    let FaultEvent { index, fault, phase, on, to, sides, one_way, point, detail } = fault;
     write!(line, "fault\",\"index\":{index},\"fault\":\"{}\",\"phase\":{}", escape(fault), word(phase))?;
     write_names(line, "on", on, names)?;
     if !to.is_empty() {
         write_names(line, "to", to, names)?;
+    }
+    if sides.iter().any(|side| !side.is_empty()) {
+        write_names(line, "from", &sides[0], names)?;
+        write_names(line, "against", &sides[1], names)?;
+    }
+    if *one_way {
+        write!(line, ",\"one_way\":true")?;
+    }
+    if let Some((point, node)) = point {
+        write!(line, ",\"point\":\"{}\",\"passed_by\":\"{}\"", escape(point), Name(names, *node))?;
     }
     write!(line, ",\"detail\":\"{}\"", escape(detail))
 }
