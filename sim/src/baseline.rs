@@ -1,0 +1,250 @@
+//! What a sweep's figures were: a committed range per cell and figure, and whether they still are.
+//!
+//! Safety invariants say nothing of a protocol that elects twice as often as it must, or of a renewal that is sent ten times
+//! as often. `sweep … --record-baseline FILE` writes what the cells of a sweep look like; every later sweep with the same
+//! options is held to that, and a figure that lies far outside is reported with what it was. Who moves a figure on purpose
+//! records anew and says why in the commit.
+
+use crate::terminal::statistics::quantile;
+use reports::Metrics;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The baseline of this build's default sweep.
+const COMMITTED: &str = include_str!("../../seeds/baseline.json");
+/// Below so many runs the whole recorded range counts as usual, from here on the middle nine tenths: the median of a few runs
+/// may well be as far out as one run.
+const RUNS_FOR_QUANTILES: usize = 10;
+
+/// One figure of a run.
+pub struct Figure {
+    /// Its name in the baseline and in reports.
+    pub name: &'static str,
+    /// Differences up to this are never far.
+    floor: f64,
+    of: fn(&Metrics) -> Option<f64>,
+}
+
+/// Every figure that has a baseline.
+pub const FIGURES: [Figure; 12] = [
+    Figure { name: "elections", floor: 1.0, of: |m| Some(m.elections as f64) },
+    Figure { name: "contested_elections", floor: 1.0, of: |m| Some(m.contested_elections as f64) },
+    Figure { name: "false_failovers", floor: 0.5, of: |m| Some(m.false_failovers as f64) },
+    Figure { name: "writes_accepted", floor: 20.0, of: |m| Some(m.writes_accepted as f64) },
+    Figure { name: "writes_fenced", floor: 3.0, of: |m| Some(m.writes_fenced as f64) },
+    Figure { name: "writes_duplicate", floor: 10.0, of: |m| Some(m.writes_duplicate as f64) },
+    Figure { name: "seq_gaps", floor: 10.0, of: |m| Some(m.seq_gaps as f64) },
+    Figure { name: "messages", floor: 50.0, of: |m| Some(m.messages as f64) },
+    Figure { name: "requests_to_service", floor: 5.0, of: |m| Some(m.requests_to_service as f64) },
+    Figure { name: "dark_ms", floor: 50.0, of: |m| m.dark_ms },
+    Figure { name: "dual_belief_ms", floor: 20.0, of: |m| Some(m.dual_belief_ms) },
+    Figure { name: "failover_ms", floor: 50.0, of: |m| m.failover_ms.iter().copied().max_by(f64::total_cmp) },
+];
+
+/// The figures of a cell's runs, by name; each in the order in which the runs came in.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Seen(BTreeMap<&'static str, Vec<f64>>);
+
+impl Seen {
+    /// One more run.
+    pub fn add(&mut self, metrics: &Metrics) {
+        for figure in &FIGURES {
+            self.0.entry(figure.name).or_default().extend((figure.of)(metrics));
+        }
+    }
+}
+
+/// What a figure of a cell was, over the runs that were recorded.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(from = "[f64; 5]", into = "[f64; 5]")]
+pub struct Range {
+    /// The smallest.
+    pub min: f64,
+    /// The 5th percentile.
+    pub p05: f64,
+    /// The median.
+    pub p50: f64,
+    /// The 95th percentile.
+    pub p95: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+impl From<[f64; 5]> for Range {
+    fn from([min, p05, p50, p95, max]: [f64; 5]) -> Self {
+        Range { min, p05, p50, p95, max }
+    }
+}
+
+impl From<Range> for [f64; 5] {
+    fn from(Range { min, p05, p50, p95, max }: Range) -> Self {
+        [min, p05, p50, p95, max]
+    }
+}
+
+impl Range {
+    /// `None` when there was nothing.
+    fn of(values: &[f64]) -> Option<Range> {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let at = |q| quantile(&sorted, q).map(|value| (value * 10.0).round() / 10.0);
+        Some(Range { min: at(0.0)?, p05: at(0.05)?, p50: at(0.5)?, p95: at(0.95)?, max: at(1.0)? })
+    }
+}
+
+/// A figure that lies far outside what it was.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Moved {
+    /// The cell, as in the baseline: scenario, protocol, candidates.
+    pub cell: String,
+    /// The figure.
+    pub figure: &'static str,
+    /// What it was.
+    pub was: Range,
+    /// What it is: the median, or the one run that is far out.
+    pub is: f64,
+    /// Is that one run, and not the median?
+    pub one_run: bool,
+    /// How many runs this is from.
+    pub runs: usize,
+}
+
+/// One sentence for people.
+impl std::fmt::Display for Moved {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let Moved { cell, figure, was, is, one_run, runs } = self;
+        let what = if *one_run { "reached" } else { "has the median" };
+        let Range { min, p50, max, .. } = was;
+        write!(f, "{cell}: {figure} {what} {is} in {runs} runs; it was {min} to {max}, median {p50}")
+    }
+}
+
+/// The recorded ranges, and what they were recorded under.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Baseline {
+    /// Version of this format: 1.
+    pub schema: u32,
+    /// The options of the sweep that was recorded, without seeds; another sweep is not comparable.
+    pub options: String,
+    /// Seeds from and to.
+    pub seeds: [u64; 2],
+    /// By cell and figure.
+    pub cells: BTreeMap<String, BTreeMap<String, Range>>,
+}
+
+impl Baseline {
+    /// The one that this build was committed with.
+    ///
+    /// # Errors
+    /// It is not readable, which a test rules out.
+    pub fn committed() -> Result<Baseline, String> {
+        serde_json::from_str(COMMITTED).map_err(|e| format!("seeds/baseline.json is not a baseline: {e}"))
+    }
+
+    /// What a sweep with these options saw.
+    pub fn record<'a>(
+        options: String,
+        seeds: [u64; 2],
+        cells: impl IntoIterator<Item = (String, &'a Seen)>,
+    ) -> Baseline {
+        let ranges = |seen: &Seen| {
+            let ranges = seen.0.iter().filter_map(|(name, values)| Some(((*name).to_owned(), Range::of(values)?)));
+            ranges.collect()
+        };
+        let cells = cells.into_iter().map(|(name, seen)| (name, ranges(seen))).collect();
+        Baseline { schema: 1, options, seeds, cells }
+    }
+
+    /// As it is committed: a line per cell, so that a change can be read.
+    pub fn to_json(&self) -> String {
+        let cells = self.cells.iter().map(|(name, ranges)| format!("    {}: {}", text(name), text(ranges)));
+        let cells = cells.collect::<Vec<_>>().join(",\n");
+        let Baseline { schema, options, seeds, .. } = self;
+        format!(
+            "{{\n  \"schema\": {schema},\n  \"options\": {},\n  \"seeds\": {},\n  \"cells\": {{\n{cells}\n  }}\n}}\n",
+            text(options),
+            text(seeds)
+        )
+    }
+
+    /// The figures of a cell that lie far outside what they were; none for a cell that was not recorded.
+    pub fn moved(&self, cell: &str, seen: &Seen) -> Vec<Moved> {
+        let Some(ranges) = self.cells.get(cell) else { return Vec::new() };
+        let check = |figure: &Figure| {
+            let (was, values) = (*ranges.get(figure.name)?, seen.0.get(figure.name)?);
+            let (is, one_run) = far(figure, was, values)?;
+            Some(Moved { cell: cell.to_owned(), figure: figure.name, was, is, one_run, runs: values.len() })
+        };
+        FIGURES.iter().filter_map(check).collect()
+    }
+}
+
+/// The median when it lies far outside, or else a run that does; and whether it is one run.
+fn far(figure: &Figure, was: Range, values: &[f64]) -> Option<(f64, bool)> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (median, most) = (quantile(&sorted, 0.5)?, quantile(&sorted, 1.0)?);
+    let (low, high) = if values.len() < RUNS_FOR_QUANTILES { (was.min, was.max) } else { (was.p05, was.p95) };
+    let slack = figure.floor + 0.15 * was.p50.abs();
+    if median < low - slack || median > high + slack {
+        return Some((median, false));
+    }
+    // One run may be new without anything being wrong; twice as far from the median as ever is too far.
+    let farthest = was.max + (was.max - was.p50) + 2.0 * slack;
+    (most > farthest).then_some((most, true))
+}
+
+/// Anything as compact JSON.
+fn text(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("a baseline has string keys and finite numbers")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(values: impl IntoIterator<Item = f64>) -> Seen {
+        Seen(BTreeMap::from([("dark_ms", values.into_iter().collect())]))
+    }
+
+    fn baseline() -> Baseline {
+        let runs = seen((0..100).map(|n| 400.0 + f64::from(n)));
+        Baseline::record("--rate 200".into(), [0, 100], [("steady raft 3".to_owned(), &runs)])
+    }
+
+    fn moved(values: impl IntoIterator<Item = f64>) -> Vec<Moved> {
+        baseline().moved("steady raft 3", &seen(values))
+    }
+
+    #[test]
+    fn what_lies_within_the_range_has_not_moved() {
+        assert_eq!(moved((0..20).map(|n| 380.0 + f64::from(n) * 10.0)), []);
+        assert_eq!(baseline().moved("steady raft 5", &seen([9_999.0; 20])), []);
+    }
+
+    #[test]
+    fn a_median_far_outside_is_told_with_what_it_was() {
+        let moved = moved([700.0; 20]);
+        assert_eq!(moved.len(), 1);
+        let text = "steady raft 3: dark_ms has the median 700 in 20 runs; it was 400 to 499, median 449";
+        assert_eq!(moved[0].to_string(), text);
+        assert!(!self::moved([200.0; 20]).is_empty(), "too little is as strange as too much");
+    }
+
+    #[test]
+    fn one_run_much_farther_out_than_any_before_is_told() {
+        let mut values = vec![450.0; 20];
+        values[7] = 5_000.0;
+        assert!(moved(values.clone())[0].one_run);
+        values[7] = 560.0;
+        assert_eq!(moved(values), []);
+    }
+
+    #[test]
+    fn what_was_written_is_read_again() {
+        let text = baseline().to_json();
+        assert_eq!(serde_json::from_str::<Baseline>(&text).unwrap(), baseline());
+        Baseline::committed().expect("the committed baseline is one");
+    }
+}
