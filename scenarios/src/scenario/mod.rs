@@ -163,10 +163,14 @@ pub fn pairs(
     all.filter(|(scenario, protocol)| scenario.needs.met_by(protocol) && !few(scenario)).collect()
 }
 
-/// What a protocol promises in a scenario with these parameters. Reads from memory are as good as the clocks: what is
+/// What a protocol promises in a scenario with these parameters. Where writes travel by datagrams, only a token that is
+/// checked can tell a late one from a new one, and nobody promises anything without. Reads from memory are as good as the clocks: what is
 /// promised of them ends where the clocks drift further apart than the lease allows.
 pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Promise {
-    let promise = (protocol.promise)(scenario.hazard, params.fencing);
+    let promise = match (protocol.promise)(scenario.hazard, params.fencing) {
+        Promise::Holds if params.net.is_hostile() && !(protocol.tokened && params.fencing) => Promise::May,
+        promise => promise,
+    };
     let from_memory = scenario.hazard == Hazard::ClockDrift && params.read_lease != Some(false);
     let timings = params.timings(protocol).resolved();
     match crate::read_lease::bound(protocol, &timings, &params.net.network()) {
