@@ -77,6 +77,15 @@ impl World {
         true
     }
 
+    /// A process starts: whoever may have to write connects to the store at once, as the real link does.
+    pub(super) fn connect_early(&mut self, node: NodeId) {
+        let store = self.links.store();
+        let link = self.links.get(node, store);
+        if link.lane == Lane::Forward && !link.open {
+            self.links.dial(node, store, self.now);
+        }
+    }
+
     fn note_connection(&mut self, what: &'static str, from: NodeId, to: NodeId) {
         let number = self.links.get(from, to).connection.number;
         let code = what.bytes().fold(0x200, |h: u64, b| h.rotate_left(5) ^ u64::from(b));

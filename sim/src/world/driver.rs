@@ -276,6 +276,7 @@ impl World {
         self.trace.note(self.now, [0x24, u64::from(node.0), 0], || format!("boot {node:?}"));
         self.record(protocols::history::Kind::Node { node, state: protocols::history::NodeState::Up });
         self.flush_held();
+        self.connect_early(node);
         self.todo.push_back(HostAction::Start(node));
     }
 
