@@ -20,8 +20,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 /// How a driven core reaches its peers and the history.
 pub trait Port: Send {
-    /// Sends a datagram; it may be lost.
+    /// Sends a message; see [`Output::Send`].
     fn send(&mut self, to: NodeId, message: Message);
+    /// Gives up the connection to `to`; see [`Output::Redial`]. Nothing where messages do not share a connection.
+    fn redial(&mut self, _to: NodeId) {}
     /// Something that belongs into the history happened, now.
     fn record(&mut self, kind: Kind);
     /// Cuts a machine's power and gives it back after so many nanoseconds, if at all. Only simulated fencing devices ask for
@@ -29,7 +31,7 @@ pub trait Port: Send {
     fn power_off(&mut self, _node: NodeId, _restart_after: Option<u64>) {}
 }
 
-/// Steps `core` until `inputs` closes. `inputs` carries datagrams, the service client's answers and orders to resign;
+/// Steps `core` until `inputs` closes. `inputs` carries messages, the service client's answers and orders to resign;
 /// `service` takes what the elector asks of the service's client.
 pub async fn drive<E: Env>(
     env: E,
@@ -46,6 +48,7 @@ pub async fn drive<E: Env>(
         for output in outputs.drain(..) {
             match output {
                 Output::Send { to, message } => port.send(to, message),
+                Output::Redial { to } => port.redial(to),
                 Output::SetTimer { id, at } => timers.set(id, at),
                 Output::CancelTimer(id) => timers.cancel(id),
                 Output::Point(point) => env.point(point).await,

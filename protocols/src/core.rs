@@ -13,12 +13,18 @@ pub type TimerId = u16;
 pub enum Input {
     /// The process started, or started again; always the first input.
     Start,
-    /// A datagram arrived. It may be a duplicate, late, or from a process that is gone.
+    /// A message arrived. It may be late, or from a process that is gone; a datagram may also be a duplicate.
     Message {
         /// Who sent it.
         from: NodeId,
         /// What it says.
         message: Message,
+    },
+    /// The connection that this process had made to `peer` was reset or refused. What was under way on it may or may not
+    /// have arrived; what is sent next goes over a new one.
+    Disconnected {
+        /// Who had accepted it, or was to.
+        peer: NodeId,
     },
     /// A timer fired, at or after the time it was set for.
     Timer(TimerId),
@@ -39,12 +45,18 @@ pub enum Input {
 /// What a core wants done, in order. A pause can fall between any two.
 #[derive(Debug)]
 pub enum Output {
-    /// Send a datagram; it may be lost.
+    /// Send a message. Over a connection it comes in order and once, unless that breaks; a datagram may be lost.
     Send {
         /// To whom.
         to: NodeId,
         /// What.
         message: Message,
+    },
+    /// Give up the connection that this process has made to `to`; what it sends there next goes over a new one. What is
+    /// under way on the old one may still arrive, beside what the new one carries; answers on it are lost.
+    Redial {
+        /// Who had accepted it.
+        to: NodeId,
     },
     /// Fire timer `id` when the node's monotonic clock shows `at` nanoseconds.
     SetTimer {

@@ -13,14 +13,16 @@ use crate::{
 };
 use std::collections::VecDeque;
 
-/// A node that has not answered for this many nanoseconds is taken for silent, and the next one is asked.
+/// A node that has not answered for this many nanoseconds is taken for silent, unless the client is told otherwise: the
+/// connection to it is given up, and the next one is asked.
 pub const ATTEMPT_TIMEOUT: u64 = 100 * MILLISECOND;
 /// A request is given up this many nanoseconds after it was first made.
 pub const PATIENCE: u64 = 1_000 * MILLISECOND;
 /// How often waiting requests are looked at, nanoseconds.
 const SWEEP_INTERVAL: u64 = 25 * MILLISECOND;
-/// How often one request follows a "not I, ask that one" before it waits for the next sweep.
-const REDIRECTS_MAX: u8 = 2;
+/// How often one request moves on at once, after a "not I, ask that one" or a broken connection, before it waits for the
+/// next sweep.
+const MOVES_MAX: u8 = 2;
 
 const ASK: TimerId = 0;
 const SWEEP: TimerId = 1;
@@ -30,6 +32,7 @@ const READ: TimerId = 2;
 pub struct Client {
     me: NodeId,
     candidates: u16,
+    attempt_timeout: u64,
     interval: u64,
     phase: u64,
     next_at: u64,
@@ -37,6 +40,8 @@ pub struct Client {
     target: NodeId,
     number: u64,
     waiting: VecDeque<Waiting>,
+    /// When the connection to each candidate was given up or broke last: what was asked before is not answered any more.
+    renewed_at: Vec<u64>,
 }
 
 /// When this client reads.
@@ -52,8 +57,14 @@ struct Waiting {
     asked: NodeId,
     asked_at: u64,
     first_at: u64,
-    redirects: u8,
+    moves: u8,
     state: State,
+}
+
+impl Waiting {
+    fn is_under_way(&self) -> bool {
+        matches!(self.state, State::Clean | State::Unsure)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -75,7 +86,14 @@ impl Client {
     pub fn new(me: NodeId, candidates: u16, interval: u64, phase: u64, starts: u32) -> Self {
         let target = NodeId(me.0 % candidates.max(1));
         let (waiting, number) = (VecDeque::new(), u64::from(starts) << 32);
-        Client { me, candidates, interval, phase, next_at: 0, reads: None, target, number, waiting }
+        let (attempt_timeout, renewed_at) = (ATTEMPT_TIMEOUT, vec![0; usize::from(candidates)]);
+        let (next_at, reads) = (0, None);
+        Client { me, candidates, attempt_timeout, interval, phase, next_at, reads, target, number, waiting, renewed_at }
+    }
+
+    /// The same client, which takes a node for silent after `nanoseconds` instead of [`ATTEMPT_TIMEOUT`].
+    pub fn with_attempt_timeout(self, nanoseconds: u64) -> Self {
+        Client { attempt_timeout: nanoseconds, ..self }
     }
 
     /// The same client, which also reads every `interval` nanoseconds, the first time after `phase`.
@@ -96,7 +114,7 @@ impl Client {
 
     fn wait(&mut self, now: Now, read: bool, asked: NodeId) {
         let at = now.mono;
-        self.waiting.push_back(Waiting { read, asked, asked_at: at, first_at: at, redirects: 0, state: State::Clean });
+        self.waiting.push_back(Waiting { read, asked, asked_at: at, first_at: at, moves: 0, state: State::Clean });
     }
 
     fn read(&mut self, now: Now, out: &mut Vec<Output>) {
@@ -153,8 +171,8 @@ impl Client {
         let unsure = waiting.state == State::Unsure;
         waiting.state = State::Refused { unsure };
         let Some(leader) = leader.filter(|l| *l != from && l.0 < candidates) else { return };
-        if waiting.redirects < REDIRECTS_MAX {
-            waiting.redirects += 1;
+        if waiting.moves < MOVES_MAX {
+            waiting.moves += 1;
             waiting.asked = leader;
             waiting.asked_at = now.mono;
             waiting.state = if unsure { State::Unsure } else { State::Clean };
@@ -163,34 +181,73 @@ impl Client {
         }
     }
 
-    fn sweep(&mut self, now: Now, out: &mut Vec<Output>) {
+    fn next_after(&self, node: NodeId) -> NodeId {
+        NodeId((node.0 + 1) % self.candidates)
+    }
+
+    /// The connection to `peer` broke: whatever was under way on it is asked elsewhere, at once.
+    fn disconnected(&mut self, now: Now, peer: NodeId, out: &mut Vec<Output>) {
+        let next = self.next_after(peer);
+        let Some(renewed_at) = self.renewed_at.get_mut(peer.index()) else { return };
+        *renewed_at = now.mono;
         let first = self.number + 1 - self.waiting.len() as u64;
-        let mut silent = None;
+        for (index, waiting) in self.waiting.iter_mut().enumerate() {
+            if waiting.read || !waiting.is_under_way() || waiting.asked != peer {
+                continue;
+            }
+            if waiting.moves >= MOVES_MAX {
+                waiting.state = State::Refused { unsure: true };
+                continue;
+            }
+            (waiting.asked, waiting.asked_at, waiting.state) = (next, now.mono, State::Unsure);
+            waiting.moves += 1;
+            let request = RequestId { client: self.me, number: first + index as u64 };
+            out.push(Output::Send { to: next, message: Message::Next { request } });
+        }
+        if self.target == peer {
+            self.target = next;
+        }
+    }
+
+    /// Gives up the connections to nodes that have not answered in time.
+    fn give_up_silent(&mut self, now: Now, out: &mut Vec<Output>) {
+        for index in 0..self.waiting.len() {
+            let Waiting { asked, asked_at, .. } = self.waiting[index];
+            let silent = self.waiting[index].is_under_way() && now.mono - asked_at >= self.attempt_timeout;
+            if silent && asked_at >= self.renewed_at[asked.index()] {
+                self.renewed_at[asked.index()] = now.mono;
+                out.push(Output::Redial { to: asked });
+                if self.target == asked {
+                    self.target = self.next_after(asked);
+                }
+            }
+        }
+    }
+
+    fn sweep(&mut self, now: Now, out: &mut Vec<Output>) {
+        self.give_up_silent(now, out);
+        let first = self.number + 1 - self.waiting.len() as u64;
         for (index, waiting) in self.waiting.iter_mut().enumerate() {
             let request = RequestId { client: self.me, number: first + index as u64 };
+            let late = now.mono - waiting.asked_at >= self.attempt_timeout;
+            // What was asked over a connection that is given up is not answered any more.
+            let lost = late || waiting.asked_at < self.renewed_at[waiting.asked.index()];
             if waiting.read {
-                if waiting.state != State::Done && now.mono - waiting.asked_at >= ATTEMPT_TIMEOUT {
+                if waiting.state != State::Done && lost {
                     waiting.state = State::Done;
                     let (node, outcome) = (waiting.asked, Outcome::Unknown);
                     out.push(Output::Record(Kind::ReadReply { request, node, outcome }));
                 }
                 continue;
             }
+            let over = now.mono - waiting.first_at >= PATIENCE;
             let unsure = match waiting.state {
                 State::Done => continue,
                 State::Refused { unsure } => unsure,
-                State::Clean | State::Unsure if now.mono - waiting.asked_at < ATTEMPT_TIMEOUT => {
-                    if now.mono - waiting.first_at < PATIENCE {
-                        continue;
-                    }
-                    true
-                }
-                State::Clean | State::Unsure => {
-                    silent = Some(waiting.asked);
-                    true
-                }
+                State::Clean | State::Unsure if lost || over => true,
+                State::Clean | State::Unsure => continue,
             };
-            if now.mono - waiting.first_at >= PATIENCE {
+            if over {
                 waiting.state = State::Done;
                 let outcome = if unsure { Outcome::Unknown } else { Outcome::Rejected };
                 out.push(Output::Record(Kind::Reply { request, outcome }));
@@ -198,12 +255,9 @@ impl Client {
             }
             waiting.asked = NodeId((waiting.asked.0 + 1) % self.candidates);
             waiting.asked_at = now.mono;
-            waiting.redirects = 0;
+            waiting.moves = 0;
             waiting.state = if unsure { State::Unsure } else { State::Clean };
             out.push(Output::Send { to: waiting.asked, message: Message::Next { request } });
-        }
-        if silent == Some(self.target) {
-            self.target = NodeId((self.target.0 + 1) % self.candidates);
         }
         self.forget_done();
         out.push(Output::SetTimer { id: SWEEP, at: now.mono + SWEEP_INTERVAL });
@@ -225,6 +279,7 @@ impl Core for Client {
             Input::Timer(READ) => self.read(now, out),
             Input::Timer(ASK) => self.ask(now, out),
             Input::Timer(SWEEP) => self.sweep(now, out),
+            Input::Disconnected { peer } => self.disconnected(now, peer, out),
             Input::Message { from, message: Message::NextIs { request, token, seq } } => {
                 self.answered(from, request, token, seq, out);
             }

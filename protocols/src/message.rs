@@ -46,7 +46,7 @@ pub enum WriteVerdict {
     },
 }
 
-/// A datagram between clients, nodes and the store.
+/// What travels between clients, nodes and the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Message {
     /// Client to node: `POST /next`.

@@ -15,11 +15,21 @@ use crate::{
     work::{scheduler::Scheduler, sequencer::Sequencer},
 };
 
-/// Seals and writes that are not answered are sent again after this many nanoseconds.
-const RETRY_INTERVAL: u64 = 50 * MILLISECOND;
+/// Usual for [`Place::silence`]: longer than three losses in a row hold a TCP connection up (0.2 + 0.4 + 0.8 s), and short
+/// enough that a leader gets through to a store that is back within 2 s.
+pub const STORE_SILENCE: u64 = 1_500 * MILLISECOND;
+/// How often it is looked whether the store is silent, at most.
+const LOOK_MIN: u64 = 25 * MILLISECOND;
+/// Between a connection that broke and the first attempt to make another, nanoseconds; doubled up to [`PAUSE_MAX`]. As the
+/// real link has them.
+const PAUSE_MIN: u64 = 20 * MILLISECOND;
+const PAUSE_MAX: u64 = 1_000 * MILLISECOND;
 
-const RETRY: TimerId = ELECTOR_TIMERS;
+/// Is the store silent?
+const LOOK: TimerId = ELECTOR_TIMERS;
 const TICK: TimerId = ELECTOR_TIMERS + 1;
+/// The pause after a broken connection is over.
+const AGAIN: TimerId = ELECTOR_TIMERS + 2;
 
 /// A node's place in the world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +42,9 @@ pub struct Place {
     pub starts: u32,
     /// The scheduler's period, nanoseconds.
     pub tick: u64,
+    /// When the store has owed an answer for this long, nanoseconds, the connection to it is given up, and everything
+    /// unanswered is sent again over a new one.
+    pub silence: u64,
     /// Are reads answered from memory while the belief is valid? Otherwise the store is asked.
     pub read_lease: bool,
 }
@@ -46,6 +59,8 @@ pub struct Node {
     resigning: bool,
     /// To whom leadership is to go when it is given up.
     successor: Option<NodeId>,
+    /// How many connections to the store have broken since it last said something.
+    broken: u32,
     scratch: Vec<elector::Output>,
 }
 
@@ -55,6 +70,8 @@ struct Lead {
     valid_until: u64,
     /// Sequence number and version of each resource at its seal.
     sealed: [Option<(u64, u64)>; Resource::ALL.len()],
+    /// When seals were asked for last.
+    asked_at: u64,
     work: Option<Work>,
 }
 
@@ -81,8 +98,8 @@ struct Work {
 impl Node {
     /// A candidate that has not started yet.
     pub fn new(place: Place, elector: Box<dyn Elector>) -> Self {
-        let scratch = Vec::new();
-        Node { place, elector, elections: 0, lead: None, observed: None, resigning: false, successor: None, scratch }
+        let (lead, observed, successor, scratch) = (None, None, None, Vec::new());
+        Node { place, elector, elections: 0, lead, observed, resigning: false, successor, broken: 0, scratch }
     }
 
     /// What it believes now.
@@ -139,11 +156,16 @@ impl Node {
         out.push(Output::Record(Kind::Elected(incarnation)));
         out.push(Output::Point(Point::AfterElected));
         let sealed = [None; Resource::ALL.len()];
-        self.lead = Some(Lead { incarnation, valid_until: leadership.valid_until, sealed, work: None });
+        let (valid_until, asked_at) = (leadership.valid_until, now.mono);
+        self.lead = Some(Lead { incarnation, valid_until, sealed, asked_at, work: None });
         self.resigning = false;
         out.push(Output::Point(Point::BeforeSeal));
         self.seal(out);
-        out.push(Output::SetTimer { id: RETRY, at: now.mono + RETRY_INTERVAL });
+        self.look_later(now, out);
+    }
+
+    fn look_later(&self, now: Now, out: &mut Vec<Output>) {
+        out.push(Output::SetTimer { id: LOOK, at: now.mono + LOOK_MIN.max(self.place.silence / 5) });
     }
 
     /// Asks for every seal that is missing.
@@ -160,7 +182,8 @@ impl Node {
     fn deposed(&mut self, reason: elector::Deposed, out: &mut Vec<Output>) {
         let Some(lead) = self.lead.take() else { return };
         self.resigning = false;
-        out.push(Output::CancelTimer(RETRY));
+        out.push(Output::CancelTimer(LOOK));
+        out.push(Output::CancelTimer(AGAIN));
         out.push(Output::CancelTimer(TICK));
         out.push(Output::Record(Kind::Deposed { incarnation: lead.incarnation, reason }));
         out.push(Output::Point(Point::AfterDeposed));
@@ -169,7 +192,9 @@ impl Node {
     fn message(&mut self, now: Now, message: Message, out: &mut Vec<Output>) {
         match message {
             Message::Next { request } => match &mut self.lead {
-                Some(Lead { valid_until, work: Some(work), .. }) if now.mono < *valid_until && !self.resigning => {
+                Some(Lead { valid_until, work: Some(work), .. })
+                    if now.mono < *valid_until && !self.resigning && !work.sequencer.is_full() =>
+                {
                     out.push(Output::Point(Point::LeaseChecked));
                     work.sequencer.next(request, out);
                 }
@@ -180,6 +205,7 @@ impl Node {
                 }
             },
             Message::Written { resource, term, seq, request, verdict } => {
+                self.broken = 0;
                 let Some(Lead { work: Some(work), .. }) = &mut self.lead else { return };
                 let goes_on = match resource {
                     Resource::Sequence => work.sequencer.written(term, seq, request, verdict, out),
@@ -192,6 +218,7 @@ impl Node {
                 }
             }
             Message::Sealed { resource, term, token, verdict, seq, version } => {
+                self.broken = 0;
                 let Some(lead) = &mut self.lead else { return };
                 if lead.incarnation.term != term || lead.incarnation.epoch != token || lead.work.is_some() {
                     return;
@@ -278,6 +305,31 @@ impl Node {
         }
     }
 
+    /// The connection to the store broke: after a pause everything unanswered is sent again, over a new one.
+    fn disconnected(&mut self, now: Now, peer: NodeId, out: &mut Vec<Output>) {
+        if peer == self.place.store && self.lead.is_some() {
+            let pause = PAUSE_MAX.min(PAUSE_MIN << self.broken.min(16));
+            self.broken += 1;
+            out.push(Output::SetTimer { id: AGAIN, at: now.mono + pause });
+        }
+    }
+
+    /// Sends everything that the store has not answered over a connection that is new. What is no longer valid must not be
+    /// sent again; the caller has checked that.
+    fn start_over(&mut self, now: Now, out: &mut Vec<Output>) {
+        // Once is enough: without a token the store would take a second time for another write.
+        out.push(Output::CancelTimer(AGAIN));
+        let Some(lead) = &mut self.lead else { return };
+        lead.asked_at = now.mono;
+        match &mut lead.work {
+            Some(work) => {
+                work.sequencer.start_over(now.mono, out);
+                work.scheduler.start_over(now.mono, out);
+            }
+            None => self.seal(out),
+        }
+    }
+
     fn timer(&mut self, now: Now, id: TimerId, out: &mut Vec<Output>) {
         if id < ELECTOR_TIMERS {
             return self.elect(now, elector::Input::Timer(id), out);
@@ -285,18 +337,22 @@ impl Node {
         let Some(lead) = &mut self.lead else { return };
         let valid = now.mono < lead.valid_until;
         match (id, &mut lead.work) {
-            (RETRY, work) => {
-                // What is no longer valid is not sent again either; the elector is about to notice.
-                match work {
-                    _ if !valid => {}
+            (LOOK, work) => {
+                let silence = self.place.silence;
+                let overdue = match work {
+                    // Both are asked: each counts for itself.
                     Some(work) => {
-                        work.sequencer.retry(out);
-                        work.scheduler.retry(out);
+                        work.sequencer.is_overdue(now.mono, silence) | work.scheduler.is_overdue(now.mono, silence)
                     }
-                    None => self.seal(out),
+                    None => now.mono - lead.asked_at >= silence,
+                };
+                if overdue && valid {
+                    out.push(Output::Redial { to: self.place.store });
+                    self.start_over(now, out);
                 }
-                out.push(Output::SetTimer { id: RETRY, at: now.mono + RETRY_INTERVAL });
+                self.look_later(now, out);
             }
+            (AGAIN, _) if valid => self.start_over(now, out),
             (TICK, Some(work)) => {
                 if valid && !self.resigning {
                     out.push(Output::Point(Point::LeaseChecked));
@@ -316,6 +372,7 @@ impl Core for Node {
                 self.elect(now, elector::Input::Peer { from, message }, out);
             }
             Input::Message { message, .. } => self.message(now, message, out),
+            Input::Disconnected { peer } => self.disconnected(now, peer, out),
             Input::Persisted => self.elect(now, elector::Input::Persisted, out),
             Input::Timer(id) => self.timer(now, id, out),
             Input::Service(input) => self.elect(now, elector::Input::Service(*input), out),

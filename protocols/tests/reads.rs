@@ -6,7 +6,7 @@ use protocols::{
     elector::{self, Deposed, Elector},
     history::Kind,
     message::{Message, WriteVerdict},
-    node::{Node, Place},
+    node::{Node, Place, STORE_SILENCE},
     point::Point,
     types::{Leadership, NodeId, RequestId, Resource},
 };
@@ -36,7 +36,8 @@ struct Bench(Node);
 impl Bench {
     /// A node that was elected at 0 and has sealed nothing yet.
     fn elected(read_lease: bool) -> Self {
-        let place = Place { node: NodeId(0), store: STORE, starts: 0, tick: u64::MAX / 2, read_lease };
+        let place =
+            Place { node: NodeId(0), store: STORE, starts: 0, tick: u64::MAX / 2, silence: STORE_SILENCE, read_lease };
         let mut bench = Bench(Node::new(place, Box::new(Scripted)));
         bench.step(0, Input::Start);
         bench

@@ -186,10 +186,11 @@ pub struct Profile {
     loss: f64,
     duplicate: f64,
     reorder: f64,
+    datagrams: bool,
 }
 
 /// Every network profile; the first is the default.
-pub static PROFILES: [Profile; 4] = [
+pub static PROFILES: [Profile; 5] = [
     Profile {
         name: "lan",
         about: "One data centre: 0.2 to 0.5 ms one way, nothing lost.",
@@ -198,6 +199,7 @@ pub static PROFILES: [Profile; 4] = [
         loss: 0.0,
         duplicate: 0.0,
         reorder: 0.0,
+        datagrams: false,
     },
     Profile {
         name: "ideal",
@@ -207,6 +209,7 @@ pub static PROFILES: [Profile; 4] = [
         loss: 0.0,
         duplicate: 0.0,
         reorder: 0.0,
+        datagrams: false,
     },
     Profile {
         name: "wan",
@@ -216,15 +219,28 @@ pub static PROFILES: [Profile; 4] = [
         loss: 0.001,
         duplicate: 0.0,
         reorder: 0.0,
+        datagrams: false,
     },
     Profile {
         name: "lossy",
-        about: "A data centre with a bad switch: as lan, with 1 % lost, 0.5 % duplicated and 1 % reordered.",
+        about: "A data centre with a bad switch: as lan, with 1 % of the packets lost, 0.5 % duplicated and 1 % reordered.",
         latency_us: 200,
         jitter_us: 300,
         loss: 0.01,
         duplicate: 0.005,
         reorder: 0.01,
+        datagrams: false,
+    },
+    Profile {
+        name: "hostile",
+        about: "As lossy, but clients, nodes and the store talk by datagrams: requests and writes get lost, doubled and \
+                reordered. Only protocols with tokens promise anything on it.",
+        latency_us: 200,
+        jitter_us: 300,
+        loss: 0.01,
+        duplicate: 0.005,
+        reorder: 0.01,
+        datagrams: true,
     },
 ];
 
@@ -232,6 +248,11 @@ impl Profile {
     /// The profile of that name.
     pub fn find(name: &str) -> Option<&'static Profile> {
         PROFILES.iter().find(|profile| profile.name == name)
+    }
+
+    /// Does it take from clients, nodes and the store the connections that they have in production?
+    pub fn is_hostile(&self) -> bool {
+        self.datagrams
     }
 
     /// Its numbers, as plans carry them.
@@ -244,6 +265,7 @@ impl Profile {
             duplicate: self.duplicate,
             reorder: self.reorder,
             bandwidth_mbps: 0,
+            datagrams: self.datagrams,
         }
     }
 }

@@ -12,6 +12,8 @@ use crate::fault::{PlannedFault, Who};
 use protocols::{
     election::{self, Protocol},
     history::{Header, Requirement},
+    load::ATTEMPT_TIMEOUT,
+    node::STORE_SILENCE,
     types::{MILLISECOND, NodeId},
 };
 use serde::{Deserialize, Serialize};
@@ -117,18 +119,24 @@ pub struct Network {
     pub latency_us: u64,
     /// Uniform extra latency on top, up to so many microseconds.
     pub jitter_us: u64,
-    /// Probability that a datagram is lost. Streams resend: a lost segment comes later.
+    /// Probability that a packet is lost. Connections resend it: it comes later, and what is behind it waits.
     pub loss: f64,
     /// Probability that a datagram arrives twice.
     pub duplicate: f64,
-    /// Probability that a datagram overtakes and is overtaken.
+    /// Probability that a packet takes a detour. Datagrams overtake it; on a connection what is behind it waits.
     pub reorder: f64,
     /// Bits a second per direction of a link, in millions; 0 is unlimited.
     pub bandwidth_mbps: u64,
+    /// Do clients and nodes, and nodes and the store, talk by datagrams? Otherwise they do over connections.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub datagrams: bool,
 }
 
 /// Longest run, longest lease, and longest time in a fault: 24 hours, milliseconds.
 pub const LONGEST_MS: u64 = 24 * 3600 * 1000;
+
+/// How long a leader that talks to the store by datagrams waits for an answer at least, milliseconds.
+const DATAGRAM_PATIENCE_MS: u64 = 50;
 
 /// The name of the fenced store's process.
 pub const STORE: &str = "store";
@@ -274,6 +282,19 @@ impl Network {
     /// The longest that a packet takes when none is lost, microseconds.
     pub fn one_way_max_us(&self) -> u64 {
         self.latency_us.saturating_add(self.jitter_us)
+    }
+
+    /// How long a client waits for a node's answer before it takes that for silent, milliseconds: the usual time, or twice
+    /// as long as it takes to connect, to ask and to be answered after the store was asked, each over the longest trips.
+    pub fn attempt_timeout_ms(&self) -> u64 {
+        (ATTEMPT_TIMEOUT / MILLISECOND).max((12 * self.one_way_max_us()).div_ceil(1000))
+    }
+
+    /// How long a leader waits for the store's answer before it gives the connection up, milliseconds. On datagrams, where
+    /// every one that is lost is missed, just long enough for the longest trips.
+    pub fn store_silence_ms(&self) -> u64 {
+        let usual_ms = if self.datagrams { DATAGRAM_PATIENCE_MS } else { STORE_SILENCE / MILLISECOND };
+        usual_ms.max((12 * self.one_way_max_us()).div_ceil(1000))
     }
 
     /// How long a write may take before the time at which it was issued counts as dark, milliseconds: 50, plus ten trips,

@@ -38,6 +38,9 @@ impl Port for SimPort {
     fn send(&mut self, to: NodeId, message: Message) {
         with(|world| world.send(self.0, to, message));
     }
+    fn redial(&mut self, to: NodeId) {
+        with(|world| world.redial(self.0, to));
+    }
     fn record(&mut self, kind: Kind) {
         with(|world| world.record(kind));
     }
@@ -92,9 +95,10 @@ impl Fleet {
         let reads = (SECOND * u64::from(load.clients)).checked_div(load.reads_per_s);
         let reads = reads.map(|interval| (interval, rand_core::RngCore::next_u64(&mut random) % interval.max(1)));
         let candidates = self.plan.candidates.len() as u16;
+        let attempt_timeout = self.plan.network.attempt_timeout_ms() * MILLISECOND;
         let core = move || {
             let starts = with(|world| world.process(node).starts) - 1;
-            let client = Client::new(node, candidates, interval, phase, starts);
+            let client = Client::new(node, candidates, interval, phase, starts).with_attempt_timeout(attempt_timeout);
             Box::new(match reads {
                 Some((interval, phase)) => client.with_reads(interval, phase),
                 None => client,
@@ -142,7 +146,8 @@ async fn candidate_core(plan: &Plan, protocol: &Protocol, env: SimEnv) -> Box<dy
     let elector = (protocol.elector)(Setup { node: env.node, names, timings, nonce: env.random(), stored });
     let starts = with(|world| world.process(env.node).starts) - 1;
     let (store, tick, read_lease) = (plan.store_node(), plan.load.tick_ms * MILLISECOND, plan.read_lease);
-    let place = Place { node: env.node, store, starts, tick, read_lease };
+    let silence = plan.network.store_silence_ms() * MILLISECOND;
+    let place = Place { node: env.node, store, starts, tick, silence, read_lease };
     Box::new(Node::new(place, elector))
 }
 

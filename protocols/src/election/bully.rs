@@ -32,7 +32,7 @@
 //! **What shows it.** `isolate-leader`, `gc-pause`, `slow-top-node`. In `clean-kill` the old leader, back with its memory
 //! lost, bullies a leader that is in the middle of a write.
 
-use super::{Hazard, Promise, Protocol, Setup, Timings};
+use super::{Hazard, Promise, Protocol, Setup, Timings, Transport};
 use crate::{
     client::Service,
     clock::Now,
@@ -49,6 +49,7 @@ pub const PROTOCOL: Protocol = Protocol {
     about: "Garcia-Molina 1982: the highest id that answers leads, and takes over from any lower one; no quorum, no token",
     service: Service::Peers,
     tokened: false,
+    transport: Transport::Datagram,
     default_lease_ttl: 3 * SECOND,
     election_timeout: None,
     granted_ttl: |ttl| ttl,

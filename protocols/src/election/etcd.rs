@@ -24,7 +24,7 @@
 mod observer;
 mod session;
 
-use super::{Hazard, Preference, Promise, Protocol, Setup, Timings};
+use super::{Hazard, Preference, Promise, Protocol, Setup, Timings, Transport};
 use crate::{
     client::{
         self, Service,
@@ -46,6 +46,7 @@ pub const PROTOCOL: Protocol = Protocol {
     about: "etcd's own recipe: a queue of leased keys by create revision, which is the fencing token",
     service: Service::Etcd,
     tokened: true,
+    transport: Transport::Datagram,
     default_lease_ttl: 60 * SECOND,
     election_timeout: None,
     granted_ttl: granted,

@@ -47,7 +47,7 @@ mod transition;
 
 pub use message::{Answer, Ask, Epoch, Found, Message, Offset, Refusal};
 
-use super::{Hazard, Promise, Protocol, Setup};
+use super::{Hazard, Promise, Protocol, Setup, Transport};
 use crate::{
     client::Service,
     clock::Now,
@@ -70,6 +70,7 @@ pub const PROTOCOL: Protocol = Protocol {
     about: "Kafka's Raft: followers fetch, a leader without the fetches of a majority resigns; the epoch is the token",
     service: Service::Peers,
     tokened: true,
+    transport: Transport::Stream,
     default_lease_ttl: SECOND,
     election_timeout: Some((SECOND, 2 * SECOND)),
     granted_ttl: fetch_timeout,

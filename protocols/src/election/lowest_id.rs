@@ -14,7 +14,7 @@
 //!
 //! **What shows it.** `asymmetric-partition` (acassen/keepalived issue 1528), `isolate-leader`, `gc-pause`.
 
-use super::{Hazard, Promise, Protocol, Setup, Timings};
+use super::{Hazard, Promise, Protocol, Setup, Timings, Transport};
 use crate::{
     client::Service,
     clock::Now,
@@ -31,6 +31,7 @@ pub const PROTOCOL: Protocol = Protocol {
     about: "VRRP's rule: the leader advertises, the lowest live id takes over from silence; no quorum, no token",
     service: Service::Peers,
     tokened: false,
+    transport: Transport::Datagram,
     default_lease_ttl: 3 * SECOND,
     election_timeout: None,
     granted_ttl: |ttl| ttl,

@@ -121,6 +121,15 @@ pub enum Preference {
     Lowest,
 }
 
+/// How candidates talk to each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Transport {
+    /// Datagrams: they are lost, come twice and out of order.
+    Datagram,
+    /// Connections: what is lost comes late, and what is behind it waits.
+    Stream,
+}
+
 /// How long a leader of these timers believes, and how long whoever can replace it waits; see [`Protocol::read_lease`].
 pub type ReadLease = fn(&Timings) -> (u64, u64);
 
@@ -134,6 +143,8 @@ pub struct Protocol {
     pub service: Service,
     /// Does its leadership carry a fencing token?
     pub tokened: bool,
+    /// How its candidates talk to each other, as far as they do.
+    pub transport: Transport,
     /// The reference implementation's own lease time to live, nanoseconds.
     pub default_lease_ttl: u64,
     /// The reference implementation's own range of election timeouts, nanoseconds; `None` when the protocol has none. Then

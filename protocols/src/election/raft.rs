@@ -28,7 +28,7 @@
 //! **Giving up.** The belief ends first, then openraft is asked to hand over (openraft issue 1747: its lease outlives the
 //! transfer; hashicorp/raft issue 487: so do writes).
 
-use super::{Hazard, Preference, Promise, Protocol, Setup};
+use super::{Hazard, Preference, Promise, Protocol, Setup, Transport};
 use crate::{
     client::{
         self, Service,
@@ -48,6 +48,7 @@ pub const PROTOCOL: Protocol = Protocol {
     about: "openraft in every candidate: leader of a term while a majority's lease lasts; the term is the token",
     service: Service::Raft,
     tokened: true,
+    transport: Transport::Stream,
     default_lease_ttl: ELECTION_TIMEOUT.0,
     election_timeout: Some(ELECTION_TIMEOUT),
     granted_ttl: |ttl| ttl,

@@ -24,7 +24,7 @@
 //! `redis_lease.rs` is this file without the token; `diff` shows what that takes.
 
 use super::{
-    Hazard, Preference, Promise, Protocol, Setup,
+    Hazard, Preference, Promise, Protocol, Setup, Transport,
     redis_common::{Desk, EXPIRE, KEY, POLL, RENEW, TOKEN_KEY},
 };
 use crate::{
@@ -42,6 +42,7 @@ pub const PROTOCOL: Protocol = Protocol {
     about: "redis-lease with a fencing token that is drawn in the script that takes the key",
     service: Service::Redis,
     tokened: true,
+    transport: Transport::Datagram,
     default_lease_ttl: 15 * SECOND,
     election_timeout: None,
     granted_ttl: |ttl| ttl,

@@ -24,7 +24,7 @@
 //! `redis_fenced.rs` is this file plus the token; `diff` shows what that takes.
 
 use super::{
-    Hazard, Preference, Promise, Protocol, Setup,
+    Hazard, Preference, Promise, Protocol, Setup, Transport,
     redis_common::{Desk, EXPIRE, KEY, POLL, RENEW},
 };
 use crate::{
@@ -42,6 +42,7 @@ pub const PROTOCOL: Protocol = Protocol {
     about: "SET NX PX with compare-and-renew, compare-and-delete and a belief that ends by the local clock; no token",
     service: Service::Redis,
     tokened: false,
+    transport: Transport::Datagram,
     default_lease_ttl: 15 * SECOND,
     election_timeout: None,
     granted_ttl: |ttl| ttl,

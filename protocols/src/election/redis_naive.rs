@@ -14,7 +14,7 @@
 //! **What shows it.** `gc-pause`, `partition`.
 
 use super::{
-    Hazard, Preference, Promise, Protocol, Setup,
+    Hazard, Preference, Promise, Protocol, Setup, Transport,
     redis_common::{Desk, KEY, POLL, RENEW},
 };
 use crate::{
@@ -32,6 +32,7 @@ pub const PROTOCOL: Protocol = Protocol {
     about: "SET NX PX, renewed and released without looking whose key it is: the wrong default, for showing what goes wrong",
     service: Service::Redis,
     tokened: false,
+    transport: Transport::Datagram,
     default_lease_ttl: 15 * SECOND,
     election_timeout: None,
     granted_ttl: |ttl| ttl,

@@ -20,7 +20,7 @@
 //! `protocols/tests/election_messages.rs`.
 
 use super::{
-    Preference, Protocol, Setup,
+    Preference, Protocol, Setup, Transport,
     ring::{self, Member, Rules, Verdict},
 };
 use crate::{
@@ -35,6 +35,7 @@ pub const PROTOCOL: Protocol = Protocol {
     about: "Le Lann 1977: on a ring, every candidate's id goes around and each decides; no quorum, no token",
     service: Service::Peers,
     tokened: false,
+    transport: Transport::Datagram,
     default_lease_ttl: 3 * SECOND,
     election_timeout: None,
     granted_ttl: |ttl| ttl,

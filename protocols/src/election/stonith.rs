@@ -36,7 +36,7 @@
 //!
 //! **What shows it.** `stonith-race`, `gc-pause`, `isolate-leader`, `asymmetric-partition`.
 
-use super::{Hazard, Preference, Promise, Protocol, Setup, lowest_id};
+use super::{Hazard, Preference, Promise, Protocol, Setup, Transport, lowest_id};
 use crate::{
     client::Service,
     clock::Now,
@@ -56,6 +56,7 @@ pub const PROTOCOL: Protocol = Protocol {
     about: "Pacemaker's fencing around lowest-id: takes over once the silent ones' power is off, and that acknowledged",
     service: Service::Power,
     tokened: false,
+    transport: Transport::Datagram,
     default_lease_ttl: 3 * SECOND,
     election_timeout: None,
     granted_ttl: |ttl| ttl,

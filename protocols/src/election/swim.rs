@@ -25,7 +25,7 @@ pub mod gossip;
 mod rumours;
 pub mod suspicion;
 
-use super::{Hazard, Preference, Promise, Protocol, Setup};
+use super::{Hazard, Preference, Promise, Protocol, Setup, Transport};
 use crate::{
     client::Service,
     clock::Now,
@@ -44,6 +44,7 @@ pub const PROTOCOL: Protocol = Protocol {
     about: "SWIM's failure detector as in memberlist, and the lowest id that it holds alive leads; no quorum, no token",
     service: Service::Peers,
     tokened: false,
+    transport: Transport::Datagram,
     default_lease_ttl: 3 * SECOND,
     election_timeout: None,
     // A probe and the shortest suspicion.

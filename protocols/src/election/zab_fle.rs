@@ -51,7 +51,7 @@ pub use message::{Connection, Message, Packet};
 pub use quorum::Quorum;
 
 use self::{follower::Follower, leader::Leader};
-use super::{Hazard, Preference, Promise, Protocol, Setup};
+use super::{Hazard, Preference, Promise, Protocol, Setup, Transport};
 use crate::{
     client::Service,
     clock::Now,
@@ -68,6 +68,7 @@ pub const PROTOCOL: Protocol = Protocol {
     about: "ZooKeeper's Fast Leader Election and epoch handshake: the best vote wins, a quorum accepts its epoch, pings keep it",
     service: Service::Peers,
     tokened: true,
+    transport: Transport::Stream,
     default_lease_ttl: 10 * SECOND,
     election_timeout: None,
     granted_ttl: |ttl| ttl,

@@ -1,4 +1,5 @@
-//! Writes under way to one resource: numbered, kept until answered, sent again when an answer is overdue.
+//! Writes under way to one resource: numbered, kept until answered, sent again over a new connection when an answer is
+//! overdue.
 //!
 //! The ledger takes writes strictly in turn, so a lost one holds up those behind it; like TCP's go-back-N, the outbox then
 //! sends everything unanswered again. Request ids make that harmless.
@@ -18,7 +19,8 @@ pub struct Outbox {
     next_seq: u64,
     version: u64,
     pending: VecDeque<Pending>,
-    overdue: u64,
+    /// The oldest write under way, and since when it has been known as that, nanoseconds; 0 for none.
+    oldest: (u64, u64),
     resent_from: u64,
 }
 
@@ -48,7 +50,12 @@ impl Outbox {
     /// Starts from the state that the seal of `resource` read.
     pub fn new(resource: Resource, term: u32, token: u64, seq: u64, version: u64) -> Self {
         let pending = VecDeque::new();
-        Outbox { resource, term, token, next_seq: seq + 1, version, pending, overdue: 0, resent_from: 0 }
+        Outbox { resource, term, token, next_seq: seq + 1, version, pending, oldest: (0, 0), resent_from: 0 }
+    }
+
+    /// How many writes are under way, or wait for an older one.
+    pub fn len(&self) -> usize {
+        self.pending.len()
     }
 
     /// True when no write is under way.
@@ -100,15 +107,19 @@ impl Outbox {
         Answer::Done { seq }
     }
 
-    /// Called once per retry interval: true when the oldest write has been waiting since the call before.
-    pub fn overdue(&mut self) -> bool {
+    /// Called now and then: has the oldest write been the oldest for `silence` nanoseconds, by these calls?
+    pub fn is_overdue(&mut self, now: u64, silence: u64) -> bool {
         let oldest = self.pending.front().map_or(0, |p| p.write.seq);
-        let overdue = oldest != 0 && oldest == self.overdue;
-        self.overdue = oldest;
-        if overdue {
-            self.resent_from = 0;
+        if oldest != self.oldest.0 {
+            self.oldest = (oldest, now);
         }
-        overdue
+        oldest != 0 && now - self.oldest.1 >= silence
+    }
+
+    /// Everything unanswered is about to be sent again, over a new connection: its wait starts anew.
+    pub fn start_over(&mut self, now: u64) {
+        self.oldest.1 = now;
+        self.resent_from = 0;
     }
 
     /// Everything unanswered, oldest first, to be sent again.

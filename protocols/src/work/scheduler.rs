@@ -53,11 +53,15 @@ impl Scheduler {
         true
     }
 
-    /// Called every retry interval.
-    pub fn retry(&mut self, out: &mut Vec<Output>) {
-        if self.outbox.overdue() {
-            self.resend(out);
-        }
+    /// Called now and then: has the store owed an answer for `silence` nanoseconds?
+    pub fn is_overdue(&mut self, now: u64, silence: u64) -> bool {
+        self.outbox.is_overdue(now, silence)
+    }
+
+    /// The connection is a new one: sends everything unanswered again.
+    pub fn start_over(&mut self, now: u64, out: &mut Vec<Output>) {
+        self.outbox.start_over(now);
+        self.resend(out);
     }
 
     fn resend(&mut self, out: &mut Vec<Output>) {

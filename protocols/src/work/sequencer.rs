@@ -4,6 +4,7 @@
 use super::outbox::{Answer, Outbox};
 use crate::{
     core::Output,
+    fence::ledger::REMEMBERED_REQUESTS,
     history::Kind,
     message::{Message, Write, WriteVerdict},
     types::{NodeId, RequestId, Resource},
@@ -38,6 +39,11 @@ impl Sequencer {
         self.outbox.is_empty()
     }
 
+    /// True when no more requests can be taken: the store could not tell a retry of the oldest from a new one.
+    pub fn is_full(&self) -> bool {
+        self.outbox.len() >= REMEMBERED_REQUESTS
+    }
+
     /// Serves a client's request; the lease has been checked.
     pub fn next(&mut self, request: RequestId, out: &mut Vec<Output>) {
         let write = self.outbox.issue(request);
@@ -68,11 +74,15 @@ impl Sequencer {
         true
     }
 
-    /// Called every retry interval.
-    pub fn retry(&mut self, out: &mut Vec<Output>) {
-        if self.outbox.overdue() {
-            self.resend(out);
-        }
+    /// Called now and then: has the store owed an answer for `silence` nanoseconds?
+    pub fn is_overdue(&mut self, now: u64, silence: u64) -> bool {
+        self.outbox.is_overdue(now, silence)
+    }
+
+    /// The connection is a new one: sends everything unanswered again.
+    pub fn start_over(&mut self, now: u64, out: &mut Vec<Output>) {
+        self.outbox.start_over(now);
+        self.resend(out);
     }
 
     fn resend(&mut self, out: &mut Vec<Output>) {

@@ -25,7 +25,7 @@ use crate::{
     streams,
 };
 use protocols::{
-    election::{self, Hazard, Preference, Promise, Protocol},
+    election::{self, Hazard, Preference, Promise, Protocol, Transport},
     history::{Fact, Requirement},
 };
 use rand_core::RngCore;
@@ -163,10 +163,16 @@ pub fn pairs(
     all.filter(|(scenario, protocol)| scenario.needs.met_by(protocol) && !few(scenario)).collect()
 }
 
-/// What a protocol promises in a scenario with these parameters. Reads from memory are as good as the clocks: what is
+/// What a protocol promises in a scenario with these parameters. Where writes travel by datagrams, only a token that is
+/// checked can tell a late one from a new one, and nobody promises anything without. Who elects by datagrams promises no
+/// more where they are lost than under false suspicion. Reads from memory are as good as the clocks: what is
 /// promised of them ends where the clocks drift further apart than the lease allows.
 pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Promise {
-    let promise = (protocol.promise)(scenario.hazard, params.fencing);
+    let promise = match (protocol.promise)(scenario.hazard, params.fencing) {
+        Promise::Holds if params.net.is_hostile() && !(protocol.tokened && params.fencing) => Promise::May,
+        Promise::Holds if is_suspicious(protocol, params) => Promise::May,
+        promise => promise,
+    };
     let from_memory = scenario.hazard == Hazard::ClockDrift && params.read_lease != Some(false);
     let timings = params.timings(protocol).resolved();
     match crate::read_lease::bound(protocol, &timings, &params.net.network()) {
@@ -175,6 +181,14 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
         }
         _ => promise,
     }
+}
+
+/// Does the network itself bring on what the protocol promises nothing about: datagrams that are lost, taken for a leader's
+/// silence?
+fn is_suspicious(protocol: &Protocol, params: &Params) -> bool {
+    let by_datagrams = protocol.elects_among_peers() && protocol.transport == Transport::Datagram;
+    let promise = (protocol.promise)(Hazard::FalseSuspicion, params.fencing);
+    by_datagrams && params.net.network().loss > 0.0 && promise != Promise::Holds
 }
 
 impl Scenario {

@@ -160,7 +160,7 @@ pub struct ElectionCdfArgs {
     /// Candidates
     #[arg(long, value_parser = clap::value_parser!(u16), default_value_t = 3, value_name = "N")]
     pub nodes: u16,
-    /// The network: lan, ideal, wan or lossy
+    /// The network: lan, ideal, wan, lossy or hostile
     #[arg(long, value_parser = parse::network, default_value = PROFILES[0].name, value_name = "PROFILE")]
     pub net: &'static Profile,
     /// Where election timeouts are drawn from, as 150..300ms; a curve for each when given several times
@@ -185,7 +185,7 @@ pub struct MessageCountsArgs {
     /// Elections per bar where they cannot be counted exactly: seeds 0 to N - 1
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=1_000_000), value_name = "N")]
     pub runs: u64,
-    /// The network: lan, ideal, wan or lossy
+    /// The network: lan, ideal, wan, lossy or hostile
     #[arg(long, value_parser = parse::network, default_value = PROFILES[0].name, value_name = "PROFILE")]
     pub net: &'static Profile,
     #[command(flatten)]

@@ -56,7 +56,7 @@ pub struct PlanOptions {
     /// Reads of the last number a second; none when it is left out, or 1000 with --read-lease on
     #[arg(long, value_name = "N")]
     reads: Option<u64>,
-    /// The network: lan, ideal, wan or lossy
+    /// The network: lan, ideal, wan, lossy or hostile
     #[arg(long, value_parser = parse::network, default_value = PROFILES[0].name, value_name = "PROFILE")]
     net: &'static Profile,
 }

@@ -13,6 +13,9 @@ use protocols::{
 use std::{collections::VecDeque, task::Waker};
 use tokio::sync::mpsc::UnboundedSender;
 
+/// What a paused process's machine takes for it, connections that were given up included; more is lost.
+const INBOX_MAX: usize = 1 << 16;
+
 /// What drives a process's core, and what waits for it.
 #[derive(Default)]
 pub(super) struct Driven {
@@ -42,10 +45,7 @@ struct Timer {
 impl World {
     /// Sends a datagram.
     #[inline]
-    pub fn send(&mut self, from: NodeId, to: NodeId, message: Message) {
-        if let Message::Peer(peer) = &message {
-            self.count(peer.kind());
-        }
+    pub(super) fn send_datagram(&mut self, from: NodeId, to: NodeId, message: Message) {
         match self.links.get(from, to).datagram(self.now) {
             Passage::InOrder(at) => self.queue.push_lane(at, from, to, message),
             Passage::Astray(at) => {
@@ -55,24 +55,20 @@ impl World {
                 self.queue.push_lane(at, from, to, message);
                 self.queue.push(again, Event::Datagram { from, to, message });
             }
-            Passage::Lost => {
-                let line = || format!("lost {from:?} > {to:?} {message:?}");
-                self.trace.note(self.now, [0x30 | u64::from(from.0) << 8 | u64::from(to.0) << 24, 0, 0], line);
-            }
+            Passage::Lost => self.note_lost("lost", from, to, &message),
         }
     }
 
     #[inline]
-    pub(super) fn datagram_arrives(&mut self, from: NodeId, to: NodeId, message: Message) {
+    pub(super) fn message_arrives(&mut self, from: NodeId, to: NodeId, message: Message) {
         let [kind, b, c] = words::of_message(&message);
         let a = kind | u64::from(from.0) << 32 | u64::from(to.0) << 48;
         let processes = &self.processes;
         self.trace.note(self.now, [a, b, c], || {
             format!("{} > {} {message:?}", processes[from.index()].name, processes[to.index()].name)
         });
-        // What met a partition on its way is gone; so is what reaches a dead process.
-        if self.links.get(from, to).is_blocked() || !self.processes[to.index()].up {
-            return;
+        if !self.links.get(from, to).clear || !self.processes[to.index()].up {
+            return self.second_look(from, to, message);
         }
         self.delivered += 1;
         self.deliver(to, Input::Message { from, message });
@@ -88,13 +84,19 @@ impl World {
     #[inline]
     pub(super) fn deliver(&mut self, node: NodeId, input: Input) {
         let process = &mut self.processes[node.index()];
-        if let Some(inputs) = &process.driven.inputs {
-            // The receiver's task wakes; under a pause it reads later.
+        if process.paused {
+            // Its machine takes it, as long as there is room.
+            if process.driven.inbox.len() < INBOX_MAX {
+                if let Input::Message { from, .. } = &input {
+                    self.links.get(*from, node).unread += 1;
+                }
+                process.driven.inbox.push_back(input);
+            }
+        } else if let Some(inputs) = &process.driven.inputs {
+            // The receiver's task wakes.
             if inputs.send(input).is_ok() {
                 self.woke = true;
             }
-        } else if process.paused {
-            process.driven.inbox.push_back(input);
         } else {
             self.step(node, input);
         }
@@ -131,6 +133,7 @@ impl World {
     pub(super) fn carry_out(&mut self, node: NodeId, output: Output) -> bool {
         match output {
             Output::Send { to, message } => self.send(node, to, message),
+            Output::Redial { to } => self.redial(node, to),
             Output::Record(kind) => self.record(kind),
             Output::Point(point) => return self.point(node, point),
             Output::SetTimer { id, at } => self.set_timer(node, id, at),
@@ -220,7 +223,11 @@ impl World {
             if let Some(output) = driven.stash.pop_front() {
                 self.carry_out(node, output);
             } else if let Some(input) = driven.inbox.pop_front() {
-                self.step(node, input);
+                if let Input::Message { from, .. } = &input {
+                    let link = self.links.get(*from, node);
+                    link.unread = link.unread.saturating_sub(1);
+                }
+                self.deliver(node, input);
             } else if let Some(id) = driven.due.pop_front() {
                 // It may have been set again, or cancelled, by what came before.
                 if driven.timers.get(id as usize).is_some_and(|t| !t.set) {
@@ -269,6 +276,7 @@ impl World {
         self.trace.note(self.now, [0x24, u64::from(node.0), 0], || format!("boot {node:?}"));
         self.record(protocols::history::Kind::Node { node, state: protocols::history::NodeState::Up });
         self.flush_held();
+        self.connect_early(node);
         self.todo.push_back(HostAction::Start(node));
     }
 

@@ -8,6 +8,7 @@
 //! whatever runs tasks or futures (faults on the host, drops) happens outside of it.
 
 pub mod clocks;
+mod connection;
 pub mod disk;
 mod driver;
 pub mod env;
@@ -20,6 +21,7 @@ mod trace;
 
 use crate::{host::HostAction, recorder::Recorder};
 use clocks::Clocks;
+use connection::Parked;
 use disk::Folder;
 use driver::Driven;
 use faults::Faults;
@@ -94,6 +96,7 @@ pub struct World {
     conns: Vec<Conn>,
     listeners: BTreeMap<(NodeId, u16), Listening>,
     held: Vec<Held>,
+    parked: Vec<Parked>,
     sleeps: Vec<Sleep>,
     free_sleeps: Vec<u32>,
     faults: Faults,
@@ -165,11 +168,12 @@ impl World {
         let mut world = World {
             now: 0,
             queue: Queue::new(names.len()),
-            links: Links::new(&plan.network, plan.seed, &names),
+            links: Links::new(plan, &names),
             processes: names.iter().enumerate().map(process).collect(),
             conns: Vec::new(),
             listeners: BTreeMap::new(),
             held: Vec::new(),
+            parked: Vec::new(),
             sleeps: Vec::new(),
             free_sleeps: Vec::new(),
             faults: Faults::new(plan),
@@ -269,14 +273,23 @@ impl World {
         }
     }
 
+    /// Lets the next event happen; false when there is none.
+    #[inline]
+    fn take_next(&mut self) -> bool {
+        let Some((at, due)) = self.queue.pop() else { return false };
+        self.now = at.max(self.now);
+        match due {
+            Due::Message { from, to, message } => self.message_arrives(from, to, message),
+            Due::Event(event) => self.happen(event),
+        }
+        true
+    }
+
     /// Runs events one by one until a task was woken, the host has something to do, or the run is over.
     pub fn run(&mut self) {
         while !self.woke && !self.done && self.todo.is_empty() {
-            let Some((at, due)) = self.queue.pop() else { return };
-            self.now = at.max(self.now);
-            match due {
-                Due::Message { from, to, message } => self.datagram_arrives(from, to, message),
-                Due::Event(event) => self.happen(event),
+            if !self.take_next() {
+                return;
             }
         }
         let sleeps = &self.sleeps;
@@ -288,7 +301,9 @@ impl World {
     fn happen(&mut self, event: Event) {
         match event {
             Event::Void => {}
-            Event::Datagram { from, to, message } => self.datagram_arrives(from, to, message),
+            Event::Datagram { from, to, message } => self.message_arrives(from, to, message),
+            Event::Late(late) => self.late_arrives(late),
+            Event::Reset { from, to, number } => self.connection_reset(from, to, number),
             Event::CoreTimer { node, id, generation } => self.core_timer(node, id, generation),
             Event::Input { node, starts, input } => {
                 let process = &self.processes[node.index()];

@@ -1,13 +1,48 @@
 //! Links: one per direction between any two processes, each with its own random stream, so that what happens on one never
 //! shifts another.
 
-use protocols::types::{MICROSECOND, NodeId};
+use super::retransmit::{RETRANSMIT_FIRST, RETRANSMIT_MAX, SYN_RETRANSMIT_FIRST};
+use protocols::{
+    election::Transport,
+    types::{MICROSECOND, MILLISECOND, NodeId},
+};
 use rand_chacha::ChaCha8Rng;
 use rand_core::RngCore;
-use scenarios::{plan::Network, streams};
+use scenarios::{
+    plan::{Network, Plan},
+    streams,
+};
 
-/// What a datagram counts as, for bandwidth: a small request with its headers.
-const DATAGRAM_BYTES: u64 = 160;
+/// What a message counts as, for bandwidth and windows: a small request with its headers.
+const MESSAGE_BYTES: u64 = 160;
+/// How many messages may be under way on a connection: what fits into the window of a byte stream.
+pub const MESSAGES_MAX: usize = super::stream::WINDOW / MESSAGE_BYTES as usize;
+
+/// How messages travel in one direction between two processes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lane {
+    /// As datagrams.
+    Datagram,
+    /// On a connection that the sender makes.
+    Forward,
+    /// On the connection that the receiver has made.
+    Backward,
+}
+
+/// The connection on a forward lane.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Connection {
+    /// Counts the connections from the one process to the other.
+    pub number: u32,
+    /// The other side has accepted it, and something has arrived there.
+    pub established: bool,
+    /// How often the process that accepted it had been started.
+    pub starts: u32,
+    /// That process is gone.
+    pub dead: bool,
+    /// Its machine has said so, and that is under way.
+    pub reset_sent: bool,
+}
 
 /// One direction between two processes.
 pub struct Link {
@@ -27,6 +62,24 @@ pub struct Link {
     blocked: u32,
     last_at: u64,
     free_at: u64,
+    /// How messages travel.
+    pub lane: Lane,
+    /// The connection, on a forward lane.
+    pub connection: Connection,
+    /// Can messages be sent without a second look? On a forward lane: there is a connection.
+    pub open: bool,
+    /// Does what arrives need no second look? Kept by [`Link::refresh`].
+    pub clear: bool,
+    /// When the connection that was asked for can carry the first message.
+    opens_at: u64,
+    /// Messages under way that are in no lane: they met silence, or a paused process has not read them.
+    pub unread: usize,
+    /// When the oldest message that met silence did; 0 for none.
+    pub parked_since: u64,
+    /// Between these times nothing arrives on the connection, since something was lost.
+    stalled: (u64, u64),
+    /// Between candidates: a connection that is stuck for so many nanoseconds is given up by the sender's transport.
+    patience: u64,
 }
 
 /// How a datagram travels.
@@ -66,6 +119,15 @@ impl Link {
             blocked: 0,
             last_at: 0,
             free_at: 0,
+            lane: Lane::Datagram,
+            connection: Connection::default(),
+            open: false,
+            clear: true,
+            opens_at: 0,
+            unread: 0,
+            parked_since: 0,
+            stalled: (0, 0),
+            patience: 0,
         }
     }
 
@@ -94,7 +156,7 @@ impl Link {
     /// Sends a datagram at `now`.
     #[inline]
     pub fn datagram(&mut self, now: u64) -> Passage {
-        let departs = self.depart(now, DATAGRAM_BYTES);
+        let departs = self.depart(now, MESSAGE_BYTES);
         let at = departs + self.latency();
         if self.chance(self.loss) || self.chance(self.extra_loss) {
             return Passage::Lost;
@@ -115,13 +177,85 @@ impl Link {
     /// When a stream's segment of so many bytes that is sent at `now` arrives. A lost one is sent again, as TCP does, after
     /// 200 ms, doubling.
     pub fn segment(&mut self, now: u64, bytes: usize) -> u64 {
-        let mut at = self.depart(now, bytes as u64) + self.latency();
-        let mut timeout = super::retransmit::RETRANSMIT_FIRST;
-        while (self.chance(self.loss) || self.chance(self.extra_loss)) && timeout < super::retransmit::RETRANSMIT_MAX {
-            at += timeout;
+        self.depart(now, bytes as u64) + self.latency() + self.lost_for(RETRANSMIT_FIRST)
+    }
+
+    /// How much later a packet arrives for being lost, when it is sent again after `first`, doubling.
+    #[inline]
+    fn lost_for(&mut self, first: u64) -> u64 {
+        let (mut late, mut timeout) = (0, first);
+        while (self.chance(self.loss) || self.chance(self.extra_loss)) && timeout < RETRANSMIT_MAX {
+            late += timeout;
             timeout *= 2;
         }
+        late
+    }
+
+    /// When a message that is sent on a connection at `now` arrives: never before the one that was sent before it.
+    #[inline]
+    pub fn in_order(&mut self, now: u64) -> u64 {
+        let departs = self.depart(now.max(self.opens_at), MESSAGE_BYTES);
+        let mut at = departs + self.latency();
+        if self.chance(self.reorder) {
+            at += 2 * self.latency();
+        }
+        let late = self.lost_for(RETRANSMIT_FIRST);
+        at = self.behind(at + late);
+        if late > 0 {
+            let since = if self.stalled.1 > now { self.stalled.0 } else { now };
+            self.stalled = (since, at);
+        }
         at
+    }
+
+    /// `at`, or when the one before it arrives.
+    #[inline]
+    pub fn behind(&mut self, at: u64) -> u64 {
+        self.last_at = self.last_at.max(at);
+        self.last_at
+    }
+
+    /// How long the first packet of a connection takes in this direction.
+    fn greeting(&mut self) -> u64 {
+        self.latency() + self.lost_for(SYN_RETRANSMIT_FIRST)
+    }
+
+    /// The connection is gone; another may follow.
+    pub fn hang_up(&mut self) {
+        self.connection = Connection { number: self.connection.number + 1, ..Connection::default() };
+        (self.open, self.unread, self.last_at, self.opens_at) = (false, 0, 0, 0);
+        (self.parked_since, self.stalled) = (0, (0, 0));
+        self.refresh();
+    }
+
+    /// What met silence is sent again: nothing of what is on the lane has arrived, so nothing has to be behind it.
+    pub fn start_lane(&mut self) {
+        self.last_at = 0;
+    }
+
+    /// What met silence has been sent again.
+    pub fn resumes(&mut self) {
+        self.stalled = (self.parked_since, self.last_at);
+        self.parked_since = 0;
+    }
+
+    /// Does a connection between candidates carry nothing for longer than its transport has patience?
+    #[inline]
+    pub fn is_stuck(&self, now: u64) -> bool {
+        let parked = || self.parked_since != 0 && now - self.parked_since >= self.patience;
+        let stalled = || self.stalled.1 > now && now - self.stalled.0 >= self.patience;
+        self.patience != 0 && (parked() || stalled())
+    }
+
+    /// Longest that a packet is on the wire when it is not lost, nanoseconds.
+    pub fn wire_max(&self) -> u64 {
+        self.latency + self.jitter + self.extra
+    }
+
+    /// Recomputes [`Link::clear`].
+    pub fn refresh(&mut self) {
+        let there = self.lane != Lane::Forward || (self.connection.established && !self.connection.dead);
+        self.clear = self.blocked == 0 && there;
     }
 
     /// Is there a partition over it?
@@ -135,14 +269,56 @@ impl Link {
 pub struct Links {
     links: Vec<Link>,
     nodes: usize,
+    store: NodeId,
 }
 
 impl Links {
-    /// Links between the named processes.
-    pub fn new(network: &Network, seed: u64, names: &[String]) -> Self {
+    /// Links between the plan's processes, which `names` names.
+    pub fn new(plan: &Plan, names: &[String]) -> Self {
         let pairs = names.iter().flat_map(|from| names.iter().map(move |to| (from, to)));
-        let links = pairs.map(|(from, to)| Link::new(network, seed, from, to)).collect();
-        Links { links, nodes: names.len() }
+        let links = pairs.map(|(from, to)| Link::new(&plan.network, plan.seed, from, to)).collect();
+        let mut links = Links { links, nodes: names.len(), store: plan.store_node() };
+        links.lay_lanes(plan);
+        links
+    }
+
+    /// Clients connect to candidates, and candidates to the store, as they do in production; what candidates say to each
+    /// other is their protocol's choice. What they say to a fencing device travels as datagrams, as IPMI does.
+    fn lay_lanes(&mut self, plan: &Plan) {
+        let candidates = || plan.candidate_nodes().map(NodeId);
+        if plan.election().is_some_and(|p| p.transport == Transport::Stream) {
+            // The transport gives up where a request would be given up.
+            let patience = plan.timings.request_timeout_ms.saturating_mul(MILLISECOND);
+            for (from, to) in candidates().flat_map(|a| candidates().map(move |b| (a, b))).filter(|(a, b)| a != b) {
+                let link = self.get(from, to);
+                (link.lane, link.patience) = (Lane::Forward, patience);
+                link.refresh();
+            }
+        }
+        if plan.network.datagrams {
+            return;
+        }
+        let asking = plan.client_nodes().map(NodeId).flat_map(|client| candidates().map(move |node| (client, node)));
+        for (from, to) in asking.chain(candidates().map(|node| (node, plan.store_node()))) {
+            for (link, lane) in [((from, to), Lane::Forward), ((to, from), Lane::Backward)] {
+                let link = self.get(link.0, link.1);
+                link.lane = lane;
+                link.refresh();
+            }
+        }
+    }
+
+    /// One process asks for a connection to another at `now`: a packet there and one back, before anything else leaves.
+    pub fn dial(&mut self, from: NodeId, to: NodeId, now: u64) {
+        let back = self.get(to, from).greeting();
+        let link = self.get(from, to);
+        link.opens_at = now + link.greeting() + back;
+        link.open = true;
+    }
+
+    /// The fenced store.
+    pub fn store(&self) -> NodeId {
+        self.store
     }
 
     /// The link in one direction.
@@ -155,6 +331,7 @@ impl Links {
     pub fn block(&mut self, from: NodeId, to: NodeId, on: bool) {
         let link = self.get(from, to);
         link.blocked = if on { link.blocked + 1 } else { link.blocked.saturating_sub(1) };
+        link.refresh();
     }
 
     /// Adds or takes away latency, microseconds, on one direction.

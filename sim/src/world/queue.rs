@@ -1,7 +1,7 @@
 //! The event queue: what will happen, in order of time, and in order of scheduling within an instant.
 //!
-//! Datagrams in order on one link never overtake each other, so the heap holds only the head of each link's lane; the
-//! rest waits in the lane. That keeps the heap as small as the number of busy links.
+//! Messages in order on one link never overtake each other, so the heap holds only the head of each link's lane; the rest
+//! waits in the lane. That keeps the heap as small as the number of busy links.
 
 use protocols::{
     core::{Input, TimerId},
@@ -19,6 +19,10 @@ pub enum Event {
     Void,
     /// A datagram that is not bound to its lane's order arrives.
     Datagram { from: NodeId, to: NodeId, message: Message },
+    /// A message arrives on a connection that was given up.
+    Late(Late),
+    /// Whoever made the connection of that number learns that it is no more.
+    Reset { from: NodeId, to: NodeId, number: u32 },
     /// A core's timer is due.
     CoreTimer { node: NodeId, id: TimerId, generation: u32 },
     /// An input for a core that did not travel: from its own client, or an order.
@@ -39,9 +43,24 @@ pub enum Event {
     End,
 }
 
+/// A message on a connection that was given up, on its way to the process that had accepted it.
+#[derive(Clone, Copy)]
+pub struct Late {
+    /// Who sent it.
+    pub from: NodeId,
+    /// Who had accepted the connection.
+    pub to: NodeId,
+    /// The connection's number.
+    pub number: u32,
+    /// How often that process had been started then.
+    pub starts: u32,
+    /// What it says.
+    pub message: Message,
+}
+
 /// What the queue hands out.
 pub enum Due {
-    /// The next datagram of a lane.
+    /// The next message of a lane.
     Message { from: NodeId, to: NodeId, message: Message },
     /// Anything else.
     Event(Event),
@@ -88,7 +107,24 @@ impl Queue {
         slot
     }
 
-    /// Schedules a datagram on its lane; `at` is not before that of the one sent last on it.
+    /// How many messages are in a lane.
+    #[inline]
+    pub fn lane_len(&self, from: NodeId, to: NodeId) -> usize {
+        self.lanes[from.index() * self.nodes + to.index()].len()
+    }
+
+    /// Empties a lane, and gives back what was in it, with the times of its arrival.
+    pub fn take_lane(&mut self, from: NodeId, to: NodeId) -> Vec<(u64, Message)> {
+        let lane = from.index() * self.nodes + to.index();
+        let waiting = std::mem::take(&mut self.lanes[lane]);
+        if !waiting.is_empty() {
+            let what = lane as u32 | LANE;
+            self.heap.retain(|Reverse((_, _, other))| *other != what);
+        }
+        waiting.into_iter().map(|(at, _, message)| (at, message)).collect()
+    }
+
+    /// Schedules a message on its lane; `at` is not before that of the one sent last on it.
     #[inline]
     pub fn push_lane(&mut self, at: u64, from: NodeId, to: NodeId, message: Message) {
         self.order += 1;

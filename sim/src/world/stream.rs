@@ -12,7 +12,7 @@ use protocols::types::NodeId;
 use std::{collections::VecDeque, io, task::Waker};
 
 /// Bytes under way before a writer has to wait.
-const WINDOW: usize = 256 * 1024;
+pub(super) const WINDOW: usize = 256 * 1024;
 
 /// Something that travels on a connection, to side 0 (who connected) or 1 (who accepted).
 pub enum Segment {
@@ -228,6 +228,7 @@ impl World {
 
     /// Sends again what has met silence and would not any more.
     pub(super) fn flush_held(&mut self) {
+        self.flush_parked();
         for Held { since, segment } in std::mem::take(&mut self.held) {
             let (conn, to) = segment.conn_and_side();
             let (from, node) = self.ends(conn, to);
@@ -247,6 +248,7 @@ impl World {
 
     /// The process is gone: its ends close. After a crash its machine resets them; after a power loss nobody is told.
     pub(super) fn close_all(&mut self, node: NodeId, crash: bool) {
+        self.drop_connections(node, crash);
         let starts = self.processes[node.index()].starts;
         for conn in 0..self.conns.len() as u32 {
             for end in 0..2u8 {

@@ -21,7 +21,7 @@ use crate::{
     env::{Env, tokio::TokioEnv},
     history::Kind,
     message::Message,
-    node::{Node, Place, Standing},
+    node::{Node, Place, STORE_SILENCE, Standing},
     types::NodeId,
 };
 use api::Api;
@@ -70,7 +70,7 @@ pub struct Settings {
     pub log: Log,
 }
 
-/// Sends datagrams to the store, and answers to whoever waits for them.
+/// Sends messages to the store, and answers to whoever waits for them.
 struct RealPort {
     store: NodeId,
     link: Link,
@@ -85,6 +85,12 @@ impl Port for RealPort {
             Message::NextIs { request, token, seq } => self.desk.answer(request, Answer::Next { token, seq }),
             Message::NotLeader { request, leader } => self.desk.answer(request, Answer::NotLeader(leader)),
             _ => {}
+        }
+    }
+
+    fn redial(&mut self, to: NodeId) {
+        if to == self.store {
+            self.link.redial();
         }
     }
 
@@ -110,13 +116,16 @@ pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send +
 
     let names = directory.fleet()[..addresses.len()].to_vec();
     let elector = (protocol.elector)(Setup { node, names, timings, nonce: env.random(), stored: None });
-    let core = Node::new(Place { node, store, starts, tick, read_lease: false }, elector);
+    let core = Node::new(Place { node, store, starts, tick, silence: STORE_SILENCE, read_lease: false }, elector);
     let core = Watched::new(core, standing_sender, requests_sender, desk.clone(), metrics.clone());
 
     let from_store = inputs.clone();
-    let link = Link::start(link_settings, move |message| {
+    let link = Link::watched(link_settings, move |event| {
         // A core that has ended takes nothing any more.
-        let _ = from_store.send(Input::Message { from: store, message });
+        let _ = from_store.send(match event {
+            link::Event::Answer(message) => Input::Message { from: store, message },
+            link::Event::Renewed => Input::Disconnected { peer: store },
+        });
     });
     let (requests, to_service) = mpsc::unbounded_channel();
     let from_service = inputs.clone();

@@ -1,7 +1,8 @@
-//! A node's link to the store: datagrams over one connection that is made anew whenever it breaks or falls silent.
+//! A node's link to the store: messages over one connection that is made anew whenever it breaks, falls silent or is given
+//! up.
 //!
-//! What is sent while there is no connection is lost, and so is what was under way when it broke: the cores send again,
-//! under the same request ids.
+//! What is sent while there is no connection is lost, and so is what was under way when it broke: when there is another, the
+//! core is told, and sends again under the same request ids.
 
 use super::{
     token::TokenKey,
@@ -24,7 +25,7 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufWriter},
     net::TcpStream,
-    sync::mpsc,
+    sync::{Notify, mpsc},
     task::AbortHandle,
     time::{Instant, sleep, timeout},
 };
@@ -74,7 +75,17 @@ impl Settings {
 pub struct Link {
     queue: mpsc::Sender<Message>,
     shared: Arc<Status>,
+    given_up: Arc<Notify>,
     task: AbortHandle,
+}
+
+/// What a link hands out.
+#[derive(Debug)]
+pub enum Event {
+    /// The store has answered.
+    Answer(Message),
+    /// There is a connection, and there was another before it: what that one owed does not come any more.
+    Renewed,
 }
 
 #[derive(Debug, Default)]
@@ -92,11 +103,28 @@ impl Drop for Link {
 
 impl Link {
     /// Starts to connect, and hands every answer of the store to `deliver`. Must be called on a tokio runtime.
-    pub fn start(settings: Settings, deliver: impl FnMut(Message) + Send + 'static) -> Self {
+    pub fn start(settings: Settings, mut deliver: impl FnMut(Message) + Send + 'static) -> Self {
+        Link::watched(settings, move |event| {
+            if let Event::Answer(message) = event {
+                deliver(message);
+            }
+        })
+    }
+
+    /// Starts to connect, and hands everything that comes of it to `deliver`. Must be called on a tokio runtime.
+    pub fn watched(settings: Settings, deliver: impl FnMut(Event) + Send + 'static) -> Self {
         let (queue, messages) = mpsc::channel(QUEUE);
         let shared = Arc::new(Status::default());
-        let task = tokio::spawn(run(settings, shared.clone(), messages, deliver)).abort_handle();
-        Link { queue, shared, task }
+        let given_up = Arc::new(Notify::new());
+        let running = run(settings, shared.clone(), given_up.clone(), messages, deliver);
+        Link { queue, shared, given_up, task: tokio::spawn(running).abort_handle() }
+    }
+
+    /// Gives the connection up, if there is one, and makes another.
+    pub fn redial(&self) {
+        if self.connected() {
+            self.given_up.notify_one();
+        }
     }
 
     /// Sends a seal or a write; whatever else is not for a store and is lost.
@@ -125,8 +153,9 @@ impl Link {
 async fn run(
     settings: Settings,
     status: Arc<Status>,
+    given_up: Arc<Notify>,
     mut messages: mpsc::Receiver<Message>,
-    mut deliver: impl FnMut(Message) + Send,
+    mut deliver: impl FnMut(Event) + Send,
 ) {
     let mut codec = Codec { settings: &settings, mac: None };
     let mut pause = PAUSE_MIN;
@@ -138,10 +167,18 @@ async fn run(
                 while messages.try_recv().is_ok() {
                     status.lost.fetch_add(1, Ordering::Relaxed);
                 }
-                status.connections.fetch_add(1, Ordering::Relaxed);
+                let before = status.connections.fetch_add(1, Ordering::Relaxed);
                 status.connected.store(true, Ordering::Relaxed);
+                if before > 0 {
+                    deliver(Event::Renewed);
+                }
                 let mut useful = false;
-                let why = converse(stream, &mut codec, &mut messages, &mut deliver, &mut useful).await;
+                let conversation = converse(stream, &mut codec, &mut messages, &mut deliver, &mut useful);
+                let why = tokio::select! {
+                    biased;
+                    why = conversation => why,
+                    () = given_up.notified() => Some("it owes an answer".to_owned()),
+                };
                 status.connected.store(false, Ordering::Relaxed);
                 if useful {
                     pause = PAUSE_MIN;
@@ -181,7 +218,7 @@ async fn converse(
     stream: Box<dyn Stream>,
     codec: &mut Codec<'_>,
     messages: &mut mpsc::Receiver<Message>,
-    deliver: &mut impl FnMut(Message),
+    deliver: &mut impl FnMut(Event),
     useful: &mut bool,
 ) -> Option<String> {
     let Settings { silence, probe, .. } = *codec.settings;
@@ -220,7 +257,7 @@ async fn converse(
                         }
                         Ok(reply) => {
                             *useful = true;
-                            codec.message(reply).map(&mut *deliver);
+                            codec.message(reply).map(Event::Answer).map(&mut *deliver);
                         }
                         Err(_) => return Some("what came is not a store's answer".to_owned()),
                     }

@@ -1,0 +1,359 @@
+//! Connections that messages travel on: between clients and nodes, nodes and the store, and candidates that do not elect by
+//! datagrams.
+//!
+//! Messages are values, so a connection is a lane that never reorders, loses or doubles: what the network loses comes later,
+//! and what is behind it waits. A partition and a loss of power are silence; what was sent into it is sent again as TCP
+//! would. A crash resets. There is no message on the way that belongs to another connection than its lane's current one: when
+//! a connection is given up, what is under way leaves the lane, and arrives beside what the next connection carries.
+//!
+//! A connection takes [`MESSAGES_MAX`] messages that the other side has not read, as a socket's buffers do; what is sent
+//! beyond that is dropped, as by a sender that does not wait for room. Cores send again what matters.
+
+use super::{
+    World,
+    network::{Lane, MESSAGES_MAX},
+    queue::{Event, Late},
+    retransmit::{RETRANSMIT_FIRST, SYN_RETRANSMIT_FIRST, retransmitted_at},
+};
+use protocols::{core::Input, message::Message, types::NodeId};
+
+/// What a reset counts as, for bandwidth.
+const RESET_BYTES: usize = 40;
+
+/// A message that met silence.
+pub(super) struct Parked {
+    since: u64,
+    late: Late,
+    /// The connection it was sent on has been given up.
+    given_up: bool,
+}
+
+/// What becomes of the messages on a connection that ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    /// The sender's kernel goes on sending them.
+    Lingers,
+    /// The sender has no power: only what is on the wire still arrives.
+    OnTheWire,
+    /// The receiver is gone.
+    Lost,
+}
+
+impl World {
+    /// Sends a message on a connection, or as a datagram where there is none.
+    #[inline]
+    pub fn send(&mut self, from: NodeId, to: NodeId, message: Message) {
+        if let Message::Peer(peer) = &message {
+            self.count(peer.kind());
+        }
+        let link = self.links.get(from, to);
+        if link.lane == Lane::Datagram {
+            return self.send_datagram(from, to, message);
+        }
+        if (!link.open || link.is_stuck(self.now)) && !self.make_connection(from, to) {
+            return self.note_lost("unheard", from, to, &message);
+        }
+        let link = self.links.get(from, to);
+        if self.queue.lane_len(from, to) + link.unread >= MESSAGES_MAX {
+            return self.note_lost("full", from, to, &message);
+        }
+        let at = link.in_order(self.now);
+        self.queue.push_lane(at, from, to, message);
+    }
+
+    /// Sees to it that there is a connection to send on. False when there cannot be: only whoever asked can connect.
+    #[cold]
+    fn make_connection(&mut self, from: NodeId, to: NodeId) -> bool {
+        let link = self.links.get(from, to);
+        if link.lane == Lane::Backward {
+            return false;
+        }
+        if link.open {
+            // Stuck: candidates' transports do that by themselves.
+            self.redial(from, to);
+        }
+        self.links.dial(from, to, self.now);
+        self.note_connection("dial", from, to);
+        true
+    }
+
+    /// A process starts: whoever may have to write connects to the store at once, as the real link does.
+    pub(super) fn connect_early(&mut self, node: NodeId) {
+        let store = self.links.store();
+        let link = self.links.get(node, store);
+        if link.lane == Lane::Forward && !link.open {
+            self.links.dial(node, store, self.now);
+        }
+    }
+
+    fn note_connection(&mut self, what: &'static str, from: NodeId, to: NodeId) {
+        let number = self.links.get(from, to).connection.number;
+        let code = what.bytes().fold(0x200, |h: u64, b| h.rotate_left(5) ^ u64::from(b));
+        let words = [code | u64::from(from.0) << 40 | u64::from(to.0) << 52, u64::from(number), 0];
+        let processes = &self.processes;
+        self.trace.note(self.now, words, || {
+            format!(
+                "{} > {} message connection {number}: {what}",
+                processes[from.index()].name,
+                processes[to.index()].name
+            )
+        });
+    }
+
+    #[cold]
+    pub(super) fn note_lost(&mut self, why: &'static str, from: NodeId, to: NodeId, message: &Message) {
+        let words = [0x30 | u64::from(from.0) << 8 | u64::from(to.0) << 24, why.len() as u64, 0];
+        self.trace.note(self.now, words, || format!("{why} {from:?} > {to:?} {message:?}"));
+    }
+
+    fn is_silent(&mut self, from: NodeId, to: NodeId) -> bool {
+        self.links.get(from, to).is_blocked() || !self.processes[to.index()].powered
+    }
+
+    /// What arrived could not simply be delivered: there is a partition, or the receiver does not know the connection.
+    #[cold]
+    pub(super) fn second_look(&mut self, from: NodeId, to: NodeId, message: Message) {
+        let link = self.links.get(from, to);
+        let (lane, connection) = (link.lane, link.connection);
+        if lane == Lane::Datagram {
+            // What met a partition on its way is gone; so is what reaches a dead process.
+            return;
+        }
+        if self.is_silent(from, to) {
+            let number = self.connection_number(from, to);
+            let late = Late { from, to, number, starts: connection.starts, message };
+            return self.park(late, false);
+        }
+        let process = &self.processes[to.index()];
+        if lane == Lane::Backward {
+            if process.up {
+                self.arrives(from, to, message);
+            }
+            return;
+        }
+        if !process.up || connection.dead {
+            return self.reset(from, to);
+        }
+        let starts = process.starts;
+        let link = self.links.get(from, to);
+        link.connection.established = true;
+        link.connection.starts = starts;
+        link.refresh();
+        let back = self.links.get(to, from);
+        if back.lane == Lane::Backward {
+            back.open = true;
+        }
+        self.arrives(from, to, message);
+    }
+
+    fn arrives(&mut self, from: NodeId, to: NodeId, message: Message) {
+        self.delivered += 1;
+        self.deliver(to, Input::Message { from, message });
+    }
+
+    /// The number of the connection that messages in this direction travel on.
+    fn connection_number(&mut self, from: NodeId, to: NodeId) -> u32 {
+        let (from, to) = if self.links.get(from, to).lane == Lane::Backward { (to, from) } else { (from, to) };
+        self.links.get(from, to).connection.number
+    }
+
+    fn park(&mut self, late: Late, given_up: bool) {
+        self.note_lost("silence", late.from, late.to, &late.message);
+        if !given_up {
+            let now = self.now;
+            let link = self.links.get(late.from, late.to);
+            link.unread += 1;
+            if link.parked_since == 0 {
+                link.parked_since = now;
+            }
+        }
+        self.parked.push(Parked { since: self.now, late, given_up });
+    }
+
+    /// A message arrives on a connection that was given up.
+    pub(super) fn late_arrives(&mut self, late: Late) {
+        let Late { from, to, number, starts, message } = late;
+        self.note_lost("late", from, to, &message);
+        let behind = |p: &Parked| p.given_up && (p.late.from, p.late.to, p.late.number) == (from, to, number);
+        if self.is_silent(from, to) || self.parked.iter().any(behind) {
+            return self.park(late, true);
+        }
+        let process = &self.processes[to.index()];
+        if !process.up || process.starts != starts {
+            return;
+        }
+        if to != self.links.store() {
+            return self.arrives(from, to, message);
+        }
+        // The store answers where it was asked, and nobody is there any more. (Whoever answers later than at once answers
+        // on the connection that it knows of by then.)
+        let open = std::mem::replace(&mut self.links.get(to, from).open, false);
+        self.arrives(from, to, message);
+        self.links.get(to, from).open = open;
+    }
+
+    /// The machine of `to` answers what arrived there with a reset: nobody there knows the connection.
+    fn reset(&mut self, from: NodeId, to: NodeId) {
+        let link = self.links.get(from, to);
+        let number = link.connection.number;
+        if !std::mem::replace(&mut link.connection.reset_sent, true) {
+            let back = self.links.get(to, from);
+            let at = back.segment(self.now, RESET_BYTES);
+            // It does not overtake what was sent back before it.
+            let at = if back.lane == Lane::Backward { back.behind(at) } else { at };
+            self.queue.push(at, Event::Reset { from: to, to: from, number });
+        }
+    }
+
+    /// A reset arrives at whoever made the connection.
+    pub(super) fn connection_reset(&mut self, acceptor: NodeId, initiator: NodeId, number: u32) {
+        let blocked = self.links.get(acceptor, initiator).is_blocked();
+        let link = self.links.get(initiator, acceptor);
+        if link.connection.number != number || !link.open {
+            return;
+        }
+        if blocked || !self.processes[initiator.index()].up {
+            // It is sent once; the next thing that arrives there is answered with another.
+            link.connection.reset_sent = false;
+            return;
+        }
+        self.note_connection("reset", initiator, acceptor);
+        self.hang_up(initiator, acceptor, Rest::Lost);
+        self.deliver(initiator, Input::Disconnected { peer: acceptor });
+    }
+
+    /// A process gives up the connection that it has made.
+    pub fn redial(&mut self, from: NodeId, to: NodeId) {
+        let link = self.links.get(from, to);
+        if link.lane == Lane::Forward && link.open {
+            self.note_connection("given up", from, to);
+            self.hang_up(from, to, Rest::Lingers);
+        }
+    }
+
+    /// A connection ends at the side that made it.
+    fn hang_up(&mut self, from: NodeId, to: NodeId, rest: Rest) {
+        let link = self.links.get(from, to);
+        let (connection, wire) = (link.connection, self.now + link.wire_max());
+        link.hang_up();
+        let (number, starts) = (connection.number, connection.starts);
+        // On a connection that is not established nothing has left the sender but the wish for one.
+        let rest = if connection.established { rest } else { Rest::Lost };
+        let mut behind_silence = false;
+        self.parked.retain_mut(|p| {
+            let of_it = (p.late.from, p.late.to, p.late.number) == (from, to, number);
+            p.given_up |= of_it;
+            behind_silence |= of_it;
+            // Answers on it are lost.
+            let answer = (p.late.from, p.late.to, p.late.number) == (to, from, number) && !p.given_up;
+            !answer && (!of_it || rest == Rest::Lingers)
+        });
+        for (at, message) in self.queue.take_lane(from, to) {
+            let late = Late { from, to, number, starts, message };
+            match rest {
+                Rest::Lost => {}
+                Rest::OnTheWire if at > wire => {}
+                Rest::Lingers if behind_silence => self.parked.push(Parked { since: self.now, late, given_up: true }),
+                _ => drop(self.queue.push(at, Event::Late(late))),
+            }
+        }
+        let back = self.links.get(to, from);
+        if back.lane == Lane::Backward {
+            back.hang_up();
+            self.queue.take_lane(to, from);
+        }
+    }
+
+    /// The process is gone: so are its connections. After a crash its machine says so; after a power loss nobody does.
+    pub(super) fn drop_connections(&mut self, node: NodeId, crash: bool) {
+        for peer in (0..self.processes.len() as u16).map(NodeId) {
+            let link = self.links.get(node, peer);
+            if link.lane == Lane::Forward && link.open {
+                self.hang_up(node, peer, if crash { Rest::Lingers } else { Rest::OnTheWire });
+            }
+            let link = self.links.get(peer, node);
+            if link.lane != Lane::Forward || !link.open {
+                continue;
+            }
+            if link.connection.established {
+                link.connection.dead = true;
+                link.refresh();
+                if crash {
+                    self.reset(peer, node);
+                }
+            }
+            self.stop_answering(node, peer, crash);
+        }
+    }
+
+    fn stop_answering(&mut self, node: NodeId, peer: NodeId, crash: bool) {
+        let back = self.links.get(node, peer);
+        if back.lane != Lane::Backward {
+            return;
+        }
+        back.open = false;
+        let wire = self.now + back.wire_max();
+        if !crash {
+            // What was lost is not sent again by a machine without power.
+            for (at, message) in self.queue.take_lane(node, peer).into_iter().take_while(|(at, _)| *at <= wire) {
+                self.queue.push_lane(at, node, peer, message);
+            }
+            self.parked.retain(|p| p.given_up || (p.late.from, p.late.to) != (node, peer));
+        }
+    }
+
+    /// Sends again what has met silence and would not any more.
+    pub(super) fn flush_parked(&mut self) {
+        let mut groups: Vec<Vec<Parked>> = Vec::new();
+        for parked in std::mem::take(&mut self.parked) {
+            let Late { from, to, number, .. } = parked.late;
+            if self.is_silent(from, to) {
+                self.parked.push(parked);
+                continue;
+            }
+            let same = |g: &&mut Vec<Parked>| {
+                (g[0].late.from, g[0].late.to, g[0].late.number, g[0].given_up) == (from, to, number, parked.given_up)
+            };
+            match groups.iter_mut().find(same) {
+                Some(group) => group.push(parked),
+                None => groups.push(vec![parked]),
+            }
+        }
+        for group in groups {
+            self.resume_sending(group);
+        }
+    }
+
+    /// Sends the messages of one connection again: the first when its timeout says so, and the others behind it.
+    fn resume_sending(&mut self, group: Vec<Parked>) {
+        let Parked { since, late: Late { from, to, .. }, given_up } = group[0];
+        let now = self.now;
+        if given_up {
+            let mut at = retransmitted_at(since, now, RETRANSMIT_FIRST);
+            for parked in group {
+                at = at.max(self.links.get(from, to).segment(at, 0));
+                self.queue.push(at, Event::Late(parked.late));
+            }
+            return;
+        }
+        let rest = self.queue.take_lane(from, to);
+        let link = self.links.get(from, to);
+        let greeted = link.lane != Lane::Forward || link.connection.established;
+        let first = if greeted { RETRANSMIT_FIRST } else { SYN_RETRANSMIT_FIRST };
+        let again = retransmitted_at(since, now, first);
+        link.unread = link.unread.saturating_sub(group.len());
+        link.start_lane();
+        for parked in group {
+            let at = self.links.get(from, to).in_order(again);
+            self.queue.push_lane(at, from, to, parked.late.message);
+        }
+        for (at, message) in rest {
+            let at = self.links.get(from, to).behind(at);
+            self.queue.push_lane(at, from, to, message);
+        }
+        self.links.get(from, to).resumes();
+    }
+}
+
+#[cfg(test)]
+mod tests;
