@@ -29,9 +29,13 @@ pub trait Port: Send {
     /// Cuts a machine's power and gives it back after so many nanoseconds, if at all. Only simulated fencing devices ask for
     /// it; real machines have their own.
     fn power_off(&mut self, _node: NodeId, _restart_after: Option<u64>) {}
+    /// The core's state could not be made durable. The driver ends, and the process should, too.
+    fn disk_failed(&mut self, _error: &io::Error) {}
 }
 
-/// Steps `core` until `inputs` closes. `inputs` carries messages, the service client's answers and orders to resign;
+/// Steps `core` until `inputs` closes, or its state cannot be made durable: what a failed sync was to save may be lost
+/// whatever a later one says, so the process ends and begins anew from what is on disk, as etcd, Kafka and ZooKeeper do.
+/// `inputs` carries messages, the service client's answers and orders to resign;
 /// `service` takes what the elector asks of the service's client.
 pub async fn drive<E: Env>(
     env: E,
@@ -75,10 +79,13 @@ pub async fn drive<E: Env>(
                 && let Poll::Ready(result) = write.as_mut().poll(context)
             {
                 writing = None;
-                // A state that could not be made durable is never confirmed: the core stays where it is.
-                if result.is_ok() {
-                    return Poll::Ready(Some(Input::Persisted));
-                }
+                return Poll::Ready(match result {
+                    Ok(()) => Some(Input::Persisted),
+                    Err(error) => {
+                        port.disk_failed(&error);
+                        None
+                    }
+                });
             }
             timers.poll(context).map(|id| Some(Input::Timer(id)))
         })

@@ -342,6 +342,14 @@ pub enum Fact {
     Kills,
     /// Machines that lost their power.
     PowerOffs,
+    /// Processes that were down and started again.
+    Restarts,
+    /// The same, of candidates, while another that had believed was cut off.
+    RestartsWhileCutOff,
+    /// Elections won after a moment at which every candidate was down.
+    ElectedAfterOutage,
+    /// Wall clocks that were set.
+    ClockSteps,
     /// Processes stopped for a while.
     Pauses,
     /// Faults of any kind that struck.

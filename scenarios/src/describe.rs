@@ -61,6 +61,8 @@ impl Fault {
                 let extra = duration(*extra_us as f64 / 1_000.0);
                 format!("{} disk takes {extra} longer to sync{}", possessive(on), lasting(for_ms))
             }
+            Fault::SyncHang { for_ms, .. } => format!("no sync of {} disk ends{}", possessive(on), lasting(for_ms)),
+            Fault::SyncFail { for_ms, .. } => format!("syncs of {} disk fail{}", possessive(on), lasting(for_ms)),
             Fault::ClockStep { by_ms, .. } => format!("{} wall clock steps by {by_ms} ms", possessive(on)),
             Fault::ClockRate { ppm, for_ms, .. } => {
                 format!("{} clocks run at {ppm:+} ppm{}", possessive(on), lasting(for_ms))
@@ -69,6 +71,8 @@ impl Fault {
             Fault::Transfer { .. } => format!("{on} asked to hand over to {to}"),
             Fault::Join { .. } => format!("{on} starts, to join"),
             Fault::Leave { .. } => format!("{on} is to leave"),
+            Fault::DropLease { .. } => format!("{} lease is dropped by the service", possessive(on)),
+            Fault::DropKey { .. } => format!("{} key is dropped by the service", possessive(on)),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::fmt;
 pub const RESERVED: [&str; 7] = ["leader", "followers", "candidates", "service", "store", "clients", "trigger"];
 
 /// Every kind of fault, as plans call it, with one sentence.
-pub const KINDS: [(&str, &str); 14] = [
+pub const KINDS: [(&str, &str); 18] = [
     ("pause", "Nothing runs on a node for a while; its sockets buffer, and due timers fire when it wakes."),
     ("kill", "A process dies; its machine resets its connections."),
     ("power-loss", "A machine loses power, and nobody is told."),
@@ -16,12 +16,19 @@ pub const KINDS: [(&str, &str); 14] = [
     ("latency", "Packets from one group to another take longer."),
     ("loss", "Packets from one group to another are lost with some probability."),
     ("slow-disk", "Each sync of a node's disk takes longer."),
+    ("sync-hang", "No sync of a node's disk ends for a while."),
+    ("sync-fail", "Syncs of a node's disk fail, and what they were to save is lost."),
     ("clock-step", "A node's wall clock jumps."),
     ("clock-rate", "Both clocks of a node run faster or slower than true time."),
     ("resign", "An operator asks a node to give leadership up."),
     ("transfer", "An operator asks a node to hand leadership over to another."),
     ("join", "A candidate starts, and the leader is asked to make it a member."),
     ("leave", "The leader is asked to make a candidate a member no more."),
+    (
+        "drop-lease",
+        "The coordination service drops a candidate's lease, with all that hangs on it; nobody tells the holder.",
+    ),
+    ("drop-key", "The coordination service drops the key that a candidate holds; nobody tells the holder."),
 ];
 
 /// A fault and what sets it off. Each strikes once.
@@ -208,6 +215,22 @@ pub enum Fault {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         for_ms: Option<f64>,
     },
+    /// No sync of a node's disk ends before this does; what was asked for meanwhile is done then.
+    SyncHang {
+        /// Whose.
+        node: Who,
+        /// How long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        for_ms: Option<f64>,
+    },
+    /// Syncs of a node's disk fail. The kernel forgets what they were to save, and later syncs succeed without it.
+    SyncFail {
+        /// Whose.
+        node: Who,
+        /// How long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        for_ms: Option<f64>,
+    },
     /// A node's wall clock jumps.
     ClockStep {
         /// Whose.
@@ -247,6 +270,16 @@ pub enum Fault {
         /// Who leaves.
         node: Who,
     },
+    /// The coordination service drops a candidate's lease and every key on it, as when somebody else revokes it.
+    DropLease {
+        /// Whose.
+        node: Who,
+    },
+    /// The coordination service drops the key that a candidate holds, as when somebody else deletes it, or it is evicted.
+    DropKey {
+        /// Whose.
+        node: Who,
+    },
 }
 
 impl Fault {
@@ -261,12 +294,16 @@ impl Fault {
             Fault::Latency { .. } => "latency",
             Fault::Loss { .. } => "loss",
             Fault::SlowDisk { .. } => "slow-disk",
+            Fault::SyncHang { .. } => "sync-hang",
+            Fault::SyncFail { .. } => "sync-fail",
             Fault::ClockStep { .. } => "clock-step",
             Fault::ClockRate { .. } => "clock-rate",
             Fault::Resign { .. } => "resign",
             Fault::Transfer { .. } => "transfer",
             Fault::Join { .. } => "join",
             Fault::Leave { .. } => "leave",
+            Fault::DropLease { .. } => "drop-lease",
+            Fault::DropKey { .. } => "drop-key",
         }
     }
 
@@ -278,11 +315,15 @@ impl Fault {
             | Fault::PowerLoss { node, .. }
             | Fault::Restart { node }
             | Fault::SlowDisk { node, .. }
+            | Fault::SyncHang { node, .. }
+            | Fault::SyncFail { node, .. }
             | Fault::ClockStep { node, .. }
             | Fault::ClockRate { node, .. }
             | Fault::Resign { node }
             | Fault::Join { node }
-            | Fault::Leave { node } => (std::slice::from_ref(node), &[]),
+            | Fault::Leave { node }
+            | Fault::DropLease { node }
+            | Fault::DropKey { node } => (std::slice::from_ref(node), &[]),
             Fault::Transfer { node, to } => (std::slice::from_ref(node), std::slice::from_ref(to)),
             Fault::Partition { from, to, .. } | Fault::Latency { from, to, .. } | Fault::Loss { from, to, .. } => {
                 (from, to)
@@ -305,6 +346,8 @@ impl Fault {
             | Fault::Latency { for_ms, .. }
             | Fault::Loss { for_ms, .. }
             | Fault::SlowDisk { for_ms, .. }
+            | Fault::SyncHang { for_ms, .. }
+            | Fault::SyncFail { for_ms, .. }
             | Fault::ClockRate { for_ms, .. } => *for_ms,
             Fault::Kill { .. }
             | Fault::PowerLoss { .. }
@@ -313,7 +356,9 @@ impl Fault {
             | Fault::Resign { .. }
             | Fault::Transfer { .. }
             | Fault::Join { .. }
-            | Fault::Leave { .. } => None,
+            | Fault::Leave { .. }
+            | Fault::DropLease { .. }
+            | Fault::DropKey { .. } => None,
         }
     }
 }
@@ -348,12 +393,16 @@ impl fmt::Display for Fault {
             Fault::SlowDisk { node, extra_us, .. } => {
                 write!(f, "slow each sync of {node}'s disk by {} ms", *extra_us as f64 / 1e3)?;
             }
+            Fault::SyncHang { node, .. } => write!(f, "hang each sync of {node}'s disk")?,
+            Fault::SyncFail { node, .. } => write!(f, "fail each sync of {node}'s disk")?,
             Fault::ClockStep { node, by_ms } => write!(f, "step the wall clock of {node} by {by_ms:+} ms")?,
             Fault::ClockRate { node, ppm, .. } => write!(f, "run the clocks of {node} at {ppm:+} ppm")?,
             Fault::Resign { node } => write!(f, "ask {node} to resign")?,
             Fault::Transfer { node, to } => write!(f, "ask {node} to hand over to {to}")?,
             Fault::Join { node } => write!(f, "have {node} join")?,
             Fault::Leave { node } => write!(f, "have {node} leave")?,
+            Fault::DropLease { node } => write!(f, "drop the lease of {node}")?,
+            Fault::DropKey { node } => write!(f, "drop the key of {node}")?,
         }
         self.for_ms().map_or(Ok(()), |for_ms| write!(f, " for {for_ms} ms"))
     }

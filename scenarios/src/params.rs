@@ -3,7 +3,8 @@
 
 use crate::{
     plan::{Candidate, LONGEST_MS, Load, Network, Plan, SCHEMA, Timings},
-    streams::{self, CLOCKS},
+    read_lease,
+    streams::{self, CLOCKS, READS},
 };
 use protocols::{election::Protocol, types::MILLISECOND};
 
@@ -47,11 +48,11 @@ pub struct Params {
     pub pause_ms: Option<u64>,
     /// Does the store check tokens?
     pub fencing: bool,
-    /// Does the leader answer reads from memory while its belief lasts? The scenario's own choice when it is not given:
-    /// no, but in the one that is about it.
+    /// Does the leader answer reads from memory while its belief lasts? When it is not given: in half of the seeds, where
+    /// the lease is as good as the clocks; always in the scenario that is about it.
     pub read_lease: Option<bool>,
-    /// Reads of the last number a second, all clients together; when it is not given, none, or [`READS_PER_S`] where
-    /// reads are answered from memory.
+    /// Reads of the last number a second, all clients together; when it is not given, a tenth of `rate`, or
+    /// [`READS_PER_S`] in the scenario that is about them, and where it is asked that they be answered from memory.
     pub reads_per_s: Option<u64>,
     /// How the network behaves when nothing is wrong.
     pub net: &'static Profile,
@@ -117,14 +118,18 @@ impl Params {
 
     /// The longest from the end of an unrenewed lease to a successor's election on a quiet network, milliseconds.
     pub fn takeover_max_ms(&self, protocol: &Protocol) -> u64 {
-        // As for the lease: no protocol need compute with what no plan may have.
+        (protocol.takeover_max)(&self.bounded_timings(protocol).resolved()).div_ceil(MILLISECOND)
+    }
+
+    /// The timers, none longer than a plan may have: no protocol need compute with what makes no sense.
+    fn bounded_timings(&self, protocol: &Protocol) -> Timings {
         let mut timings = self.timings(protocol);
         timings.lease_ttl_ms = timings.lease_ttl_ms.min(LONGEST_MS);
         timings.renew_interval_ms = timings.renew_interval_ms.min(LONGEST_MS);
         timings.request_timeout_ms = timings.request_timeout_ms.min(LONGEST_MS);
         let range = timings.election_timeout_ms;
         timings.election_timeout_ms = range.map(|(min_ms, max_ms)| (min_ms.min(LONGEST_MS), max_ms.min(LONGEST_MS)));
-        (protocol.takeover_max)(&timings.resolved()).div_ceil(MILLISECOND)
+        timings
     }
 
     /// How soon after the last fault is healed a leader must act again, milliseconds: the dead leader's lease runs out,
@@ -140,7 +145,22 @@ impl Params {
     }
 
     fn reads_per_s(&self) -> u64 {
-        self.reads_per_s.unwrap_or(if self.read_lease == Some(true) { READS_PER_S } else { 0 })
+        let share = (self.rate / 10).max(1);
+        self.reads_per_s.unwrap_or(if self.read_lease == Some(true) { READS_PER_S } else { share })
+    }
+
+    /// Does the leader answer reads from memory at this seed?
+    fn reads_from_memory(&self, protocol: &Protocol, seed: u64) -> bool {
+        self.read_lease.unwrap_or_else(|| {
+            let drawn = streams::between(&mut streams::stream(seed, READS), 0, 1) == 1;
+            drawn && self.lease_covers_reads(protocol)
+        })
+    }
+
+    /// Can no read from memory be stale while clocks drift no more than these parameters let them, and nobody sets them?
+    pub fn lease_covers_reads(&self, protocol: &Protocol) -> bool {
+        let bound = read_lease::bound(protocol, &self.bounded_timings(protocol).resolved(), &self.net.network());
+        bound.is_some_and(|bound| bound.holds_at(self.clock_drift_ppm))
     }
 
     /// A plan in which nothing goes wrong and nothing is required: candidates `n1`, `n2` … with clocks drawn from the seed,
@@ -160,7 +180,7 @@ impl Params {
             protocol: protocol.name.to_owned(),
             seed,
             fencing: self.fencing,
-            read_lease: self.read_lease.unwrap_or(false),
+            read_lease: self.reads_from_memory(protocol, seed),
             duration_ms: self.duration_ms.unwrap_or(needed_ms.div_ceil(1_000).saturating_mul(1_000)),
             timings: self.timings(protocol),
             candidates: candidates.collect(),

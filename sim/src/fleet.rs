@@ -47,6 +47,9 @@ impl Port for SimPort {
     fn power_off(&mut self, node: NodeId, restart_after: Option<u64>) {
         with(|world| world.power_off(node, restart_after));
     }
+    fn disk_failed(&mut self, _: &std::io::Error) {
+        with(|world| world.crash(self.0));
+    }
 }
 
 impl Fleet {
@@ -84,6 +87,7 @@ impl Fleet {
 
     fn service_host(&self, node: NodeId) -> Main {
         let (state, port) = (self.service.clone(), self.protocol.service.port());
+        with(|world| world.set_service_state(state.clone()));
         Box::new(move || Box::pin(state.clone().serve(SimEnv { node }, port)))
     }
 

@@ -84,6 +84,7 @@ pub const PROTOCOL: Protocol = Protocol {
     read_lease: Some(|timings| (fetch_timeout(timings.lease_ttl) / 2 * 3, fetch_timeout(timings.lease_ttl))),
     preference: super::Preference::Any,
     majority: true,
+    persists: true,
     transfers: false,
     changes_members: false,
     elector: |setup| Box::new(Kraft::new(setup)),

@@ -40,6 +40,7 @@ pub const PROTOCOL: Protocol = Protocol {
     read_lease: None,
     preference: super::Preference::Lowest,
     majority: false,
+    persists: false,
     transfers: false,
     changes_members: false,
     elector: |setup| Box::new(LowestId::new(setup)),

@@ -95,6 +95,28 @@ pub enum Hazard {
     FencingRace,
     /// Messages are lost and nodes stall, but less than failure detectors must bear.
     FalseSuspicion,
+    /// Every machine loses power at once.
+    PowerOutage,
+    /// Each candidate in turn is stopped and started again.
+    RollingRestart,
+    /// Followers restart while the leader is cut off from them.
+    RestartInIsolation,
+    /// The resource dies, or loses power, and comes back.
+    StoreRestart,
+    /// The coordination service dies, or loses power, and comes back.
+    ServiceRestart,
+    /// Syncs of a candidate's disk are slow, hang, or fail.
+    DiskStall,
+    /// Wall clocks are set forward and back.
+    ClockSteps,
+    /// Links go down and up, never for long.
+    Flapping,
+    /// Two of them cannot reach each other while everybody else reaches both.
+    MissingLink,
+    /// Everybody stalls again and again for less than the lease.
+    Starvation,
+    /// The coordination service drops the lease or the key of the leader.
+    LostLease,
     /// Anything the fault list can say.
     Any,
 }
@@ -165,6 +187,8 @@ pub struct Protocol {
     pub preference: Preference,
     /// Must a majority of the candidates hear each other before one of them can lead?
     pub majority: bool,
+    /// Do candidates keep something on disk that they must not forget?
+    pub persists: bool,
     /// Can a leader hand over to a named successor?
     pub transfers: bool,
     /// Can candidates join and leave while it runs?

@@ -65,6 +65,7 @@ pub const PROTOCOL: Protocol = Protocol {
     }),
     preference: Preference::Any,
     majority: true,
+    persists: true,
     transfers: true,
     changes_members: true,
     elector: |setup| Box::new(Raft::new(setup)),

@@ -52,6 +52,7 @@ pub const PROTOCOL: Protocol = Protocol {
     read_lease: Some(|timings| (timings.lease_ttl, timings.lease_ttl)),
     preference: Preference::Any,
     majority: false,
+    persists: false,
     transfers: false,
     changes_members: false,
     elector: |setup| Box::new(RedisFenced::new(setup)),

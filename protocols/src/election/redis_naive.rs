@@ -41,6 +41,7 @@ pub const PROTOCOL: Protocol = Protocol {
     read_lease: None,
     preference: Preference::Any,
     majority: false,
+    persists: false,
     transfers: false,
     changes_members: false,
     elector: |setup| Box::new(RedisNaive::new(setup)),

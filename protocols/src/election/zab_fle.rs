@@ -79,6 +79,7 @@ pub const PROTOCOL: Protocol = Protocol {
     read_lease: Some(|timings| (timings.lease_ttl / 100 * 99, timings.lease_ttl)),
     preference: Preference::Any,
     majority: true,
+    persists: true,
     transfers: false,
     changes_members: false,
     elector: |setup| Box::new(ZabFle::new(setup)),

@@ -158,14 +158,16 @@ pub struct Journal<D> {
 }
 
 impl<D: Disk> Journal<D> {
-    /// Opens the journal, or makes an empty one; a torn tail is cut off.
+    /// Opens the journal, or makes an empty one; a torn tail is cut off. What is read may not be on the disk: whoever wrote
+    /// it may have died before the sync, or been told that it failed, after which no sync ever saves it. So it is written
+    /// anew before anybody relies on it.
     ///
     /// # Errors
     /// The disk's.
     pub async fn open(disk: D) -> io::Result<Journal<D>> {
         let bytes = disk.read(FILE).await?.unwrap_or_default();
         let (state, length) = replay(&bytes);
-        if length < bytes.len() {
+        if !bytes.is_empty() {
             disk.replace(FILE, bytes[..length].to_vec()).await?;
         }
         let compact = encode(&state.records())?.len();

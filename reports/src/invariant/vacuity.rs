@@ -38,6 +38,11 @@ struct Vacuity {
     effects: Effects,
     freshness: Freshness,
     paused: BTreeSet<NodeId>,
+    down: BTreeSet<NodeId>,
+    /// The first so many processes.
+    candidates: u16,
+    /// There was a moment at which every candidate was down.
+    outage: bool,
     has_led: BTreeSet<NodeId>,
     /// Partitions under way, and who of those that they strike believed when they did, or began to during them.
     cut_off: BTreeMap<u32, CutOff>,
@@ -58,6 +63,10 @@ struct Vacuity {
     membership_changes: u64,
     kills: u64,
     power_offs: u64,
+    restarts: u64,
+    restarts_while_cut_off: u64,
+    elected_after_outage: u64,
+    clock_steps: u64,
     pauses: u64,
     faults: u64,
 }
@@ -79,6 +88,9 @@ impl Vacuity {
             effects: Effects::default(),
             freshness: Freshness::default(),
             paused: BTreeSet::new(),
+            down: BTreeSet::new(),
+            candidates: header.map_or(0, |h| h.candidates),
+            outage: false,
             has_led: BTreeSet::new(),
             cut_off: BTreeMap::new(),
             contest: Contest::default(),
@@ -97,6 +109,10 @@ impl Vacuity {
             membership_changes: 0,
             kills: 0,
             power_offs: 0,
+            restarts: 0,
+            restarts_while_cut_off: 0,
+            elected_after_outage: 0,
+            clock_steps: 0,
             pauses: 0,
             faults: 0,
         }
@@ -104,6 +120,7 @@ impl Vacuity {
 
     fn elected(&mut self, node: NodeId) {
         self.elections += 1;
+        self.elected_after_outage += u64::from(self.outage);
         let others = |nodes: &BTreeSet<NodeId>| nodes.iter().any(|n| *n != node);
         let paused = self.paused.intersection(&self.has_led).any(|n| *n != node);
         self.elected_while_paused += u64::from(paused);
@@ -140,6 +157,7 @@ impl Vacuity {
                 let led: BTreeSet<_> = on.iter().copied().filter(|n| self.beliefs.of(*n).is_some()).collect();
                 self.cut_off.insert(fault.index, CutOff { on, believed: led.clone(), led, replaced: false });
             }
+            Phase::Once if fault.fault == "clock-step" => self.clock_steps += fault.on.len() as u64,
             Phase::Once if fault.fault == "transfer" => self.successor = fault.to.first().copied(),
             Phase::End => {
                 self.cut_off.remove(&fault.index);
@@ -167,6 +185,15 @@ impl Vacuity {
             }
             _ => self.paused.remove(&node),
         };
+        if state == NodeState::Up && self.down.remove(&node) {
+            self.restarts += 1;
+            let of_another = self.cut_off.values().any(|c| c.believed.iter().any(|n| *n != node));
+            self.restarts_while_cut_off += u64::from(node.0 < self.candidates && of_another);
+        }
+        if matches!(state, NodeState::Down | NodeState::Off) {
+            self.down.insert(node);
+            self.outage |= (0..self.candidates).all(|n| self.down.contains(&NodeId(n)));
+        }
         self.kills += u64::from(matches!(state, NodeState::Down | NodeState::Off));
         self.power_offs += u64::from(state == NodeState::Off);
     }
@@ -190,6 +217,10 @@ impl Vacuity {
             Fact::MembershipChanges => self.membership_changes,
             Fact::Kills => self.kills,
             Fact::PowerOffs => self.power_offs,
+            Fact::Restarts => self.restarts,
+            Fact::RestartsWhileCutOff => self.restarts_while_cut_off,
+            Fact::ElectedAfterOutage => self.elected_after_outage,
+            Fact::ClockSteps => self.clock_steps,
             Fact::Pauses => self.pauses,
             Fact::Faults => self.faults,
         }
@@ -276,6 +307,10 @@ fn words(fact: Fact) -> &'static str {
         Fact::MembershipChanges => "members that joined or left",
         Fact::Kills => "processes killed",
         Fact::PowerOffs => "machines that lost power",
+        Fact::Restarts => "processes that started again",
+        Fact::RestartsWhileCutOff => "candidates that started again while a leader was cut off",
+        Fact::ElectedAfterOutage => "elections after every candidate was down",
+        Fact::ClockSteps => "wall clocks that were set",
         Fact::Pauses => "processes paused",
         Fact::Faults => "faults",
     }

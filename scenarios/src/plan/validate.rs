@@ -187,6 +187,18 @@ fn fault(plan: &Plan, planned: &PlannedFault) -> Checked {
             }
             elects(plan, node)
         }
+        Fault::DropLease { node } => {
+            if !plan.election().is_some_and(|p| p.service == Service::Etcd) {
+                return Err(format!("drops a lease of the service, and `{}` has none there", plan.protocol));
+            }
+            elects(plan, node)
+        }
+        Fault::DropKey { node } => {
+            if !plan.election().is_some_and(|p| matches!(p.service, Service::Etcd | Service::Redis)) {
+                return Err(format!("drops a key of the service, and `{}` has none there", plan.protocol));
+            }
+            elects(plan, node)
+        }
         Fault::Resign { node } if !may_elect(plan, node) => {
             Err(format!("asks `{}` to resign, which is no candidate", String::from(node.clone())))
         }

@@ -3,20 +3,31 @@
 
 pub mod asymmetric_partition;
 pub mod clean_kill;
+pub mod clique;
+pub mod clock_step;
 pub mod detector_comparison;
+pub mod disk_stall;
+pub mod flapping;
 pub mod gc_pause;
 pub mod graceful_step_down;
 pub mod isolate_leader;
 pub mod leadership_transfer;
+pub mod lost_lease;
 pub mod membership_churn;
 pub mod partition;
+pub mod power_outage;
 pub mod quorum_loss;
 pub mod read_lease;
+pub mod restart_in_isolation;
 pub mod ring_break;
+pub mod rolling_restart;
+pub mod service_restart;
 pub mod slow_top_node;
 pub mod split_vote;
+pub mod starvation;
 pub mod steady;
 pub mod stonith_race;
+pub mod store_restart;
 
 use crate::{
     fault::{Fault, PlannedFault, Trigger, Who},
@@ -53,6 +64,10 @@ pub enum Needs {
     Membership,
     /// A device that cuts the power of nodes.
     PowerDevice,
+    /// Candidates that keep something on disk.
+    Disk,
+    /// Somebody beside the two ends of a link.
+    ThirdParty,
 }
 
 impl Needs {
@@ -70,6 +85,8 @@ impl Needs {
             Needs::Transfer => protocol.transfers,
             Needs::Membership => protocol.changes_members,
             Needs::PowerDevice => protocol.service.process() == Some(POWER),
+            Needs::Disk => protocol.persists,
+            Needs::ThirdParty => true,
         }
     }
 
@@ -80,6 +97,10 @@ impl Needs {
             Needs::Peers | Needs::Lease | Needs::Ring | Needs::Detector | Needs::Transfer | Needs::PowerDevice => 2,
             // The leader dies, and two stand against each other.
             Needs::ElectionTimeout => 3,
+            // The two ends, and who reaches both.
+            Needs::ThirdParty => 3,
+            // One fails, one's disk does, and a majority is left.
+            Needs::Disk => 3,
             // One leaves, the leader leaves, and somebody has to be left.
             Needs::Membership => 3,
         }
@@ -98,6 +119,8 @@ impl Needs {
             Needs::Transfer => "a leader that can hand over to a named successor",
             Needs::Membership => "candidates that can join and leave",
             Needs::PowerDevice => "a device that cuts power",
+            Needs::Disk => "candidates that keep something on disk",
+            Needs::ThirdParty => "somebody beside the two ends of a link",
         }
     }
 }
@@ -122,7 +145,7 @@ pub struct Scenario {
 }
 
 /// Every scenario there is, in the order in which reports show them.
-pub const ALL: [&Scenario; 16] = [
+pub const ALL: [&Scenario; 27] = [
     &steady::SCENARIO,
     &clean_kill::SCENARIO,
     &gc_pause::SCENARIO,
@@ -139,6 +162,17 @@ pub const ALL: [&Scenario; 16] = [
     &stonith_race::SCENARIO,
     &detector_comparison::SCENARIO,
     &read_lease::SCENARIO,
+    &power_outage::SCENARIO,
+    &rolling_restart::SCENARIO,
+    &restart_in_isolation::SCENARIO,
+    &store_restart::SCENARIO,
+    &service_restart::SCENARIO,
+    &lost_lease::SCENARIO,
+    &disk_stall::SCENARIO,
+    &clock_step::SCENARIO,
+    &flapping::SCENARIO,
+    &clique::SCENARIO,
+    &starvation::SCENARIO,
 ];
 
 /// The scenario of that name.
@@ -168,18 +202,16 @@ pub fn pairs(
 /// more where they are lost than under false suspicion. Reads from memory are as good as the clocks: what is
 /// promised of them ends where the clocks drift further apart than the lease allows.
 pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Promise {
-    let promise = match (protocol.promise)(scenario.hazard, params.fencing) {
+    // Elsewhere they are only drawn where the lease covers them.
+    let from_memory = match scenario.hazard {
+        Hazard::ClockDrift => params.read_lease != Some(false),
+        _ => params.read_lease == Some(true),
+    };
+    match (protocol.promise)(scenario.hazard, params.fencing) {
         Promise::Holds if params.net.is_hostile() && !(protocol.tokened && params.fencing) => Promise::May,
         Promise::Holds if is_suspicious(protocol, params) => Promise::May,
+        Promise::Holds if from_memory && !params.lease_covers_reads(protocol) => Promise::May,
         promise => promise,
-    };
-    let from_memory = scenario.hazard == Hazard::ClockDrift && params.read_lease != Some(false);
-    let timings = params.timings(protocol).resolved();
-    match crate::read_lease::bound(protocol, &timings, &params.net.network()) {
-        Some(bound) if from_memory && promise == Promise::Holds && !bound.holds_at(params.clock_drift_ppm) => {
-            Promise::May
-        }
-        _ => promise,
     }
 }
 
@@ -289,4 +321,40 @@ fn at(ms: f64, what: Fault) -> PlannedFault {
 
 fn require<const N: usize>(facts: [(Fact, u64); N]) -> Vec<Requirement> {
     facts.into_iter().map(|(fact, at_least)| Requirement { fact, at_least }).collect()
+}
+
+/// One time a server is back within half a second, milliseconds.
+const BACK_SOON_MS: (f64, f64) = (20.0, 500.0);
+
+/// The longest for which [`restarts`] leaves a server down, and how long both of them take together, milliseconds.
+fn restarts_ms(params: &Params, protocol: &Protocol) -> (u64, u64) {
+    let ttl_ms = params.granted_ttl_ms(protocol);
+    let longest_ms = (2 * ttl_ms).max(BACK_SOON_MS.1 as u64);
+    (longest_ms, longest_ms + 2 * ttl_ms + 1_000 + longest_ms)
+}
+
+/// A server dies, or loses power, twice: once it is back soon, once after one lease to two.
+fn restarts(
+    random: &mut impl RngCore,
+    params: &Params,
+    protocol: &Protocol,
+    node: &Who,
+    first_ms: f64,
+) -> Vec<PlannedFault> {
+    let ttl_ms = params.granted_ttl_ms(protocol) as f64;
+    let (longest_ms, _) = restarts_ms(params, protocol);
+    let mut downs = [BACK_SOON_MS, (ttl_ms, 2.0 * ttl_ms)];
+    if streams::between(random, 0, 1) == 1 {
+        downs.reverse();
+    }
+    let apart_ms = longest_ms as f64 + 2.0 * ttl_ms + 1_000.0;
+    let mut restart = |(number, (low_ms, high_ms)): (usize, (f64, f64))| {
+        let (node, restart_after_ms) = (node.clone(), Some(drawn_ms(random, low_ms, high_ms)));
+        let what = match streams::between(random, 0, 1) {
+            0 => Fault::Kill { node, restart_after_ms },
+            _ => Fault::PowerLoss { node, restart_after_ms },
+        };
+        at(first_ms + number as f64 * apart_ms, what)
+    };
+    downs.into_iter().enumerate().map(&mut restart).collect()
 }

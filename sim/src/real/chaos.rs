@@ -194,6 +194,9 @@ fn plan(args: &RunArgs, seed: u64) -> Result<Plan, Stop> {
         return Plan::from_json(&text).map_err(|e| Stop::usage(format!("{}: {e}", args.what)));
     }
     let scenario = parse::scenario(&args.what).map_err(Stop::usage)?;
-    let params = args.plan.params().map_err(Stop::usage)?;
+    let mut params = args.plan.params().map_err(Stop::usage)?;
+    // Clients of real processes ask for no reads unless they are told to, which is refused.
+    params.read_lease = params.read_lease.or(Some(false));
+    params.reads_per_s = params.reads_per_s.or(Some(0));
     scenario.compile(&params, args.backend, seed).map_err(Stop::usage)
 }

@@ -38,6 +38,8 @@ pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
         clock_skew_ms: 0,
         clock_drift_ppm: 0,
         clients: 1,
+        read_lease: Some(false),
+        reads_per_s: Some(0),
         ..Params::default()
     };
     // An operator's faults take the place of a plan's.

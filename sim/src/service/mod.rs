@@ -5,14 +5,24 @@ pub mod redis;
 
 use protocols::{client::Service, env::Env};
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::Notify;
+
+/// What a service is made to drop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dropped {
+    /// A lease, and every key on it.
+    Lease,
+    /// A key.
+    Key,
+}
 
 /// A service's state. It outlives the process that serves it: both services make durable what they acknowledge.
 #[derive(Clone)]
 pub enum State {
     /// Redis, with every write synced.
     Redis(Arc<Mutex<redis::model::Model>>),
-    /// etcd.
-    Etcd(Arc<Mutex<etcd::model::Model>>),
+    /// etcd, and what tells it that it was changed from outside.
+    Etcd(Arc<Mutex<etcd::model::Model>>, Arc<Notify>),
     /// None.
     Nothing,
 }
@@ -22,8 +32,21 @@ impl State {
     pub fn new(service: Service) -> Self {
         match service {
             Service::Redis => State::Redis(Arc::default()),
-            Service::Etcd => State::Etcd(Arc::default()),
+            Service::Etcd => State::Etcd(Arc::default(), Arc::default()),
             Service::Peers | Service::Power | Service::Raft => State::Nothing,
+        }
+    }
+
+    /// Drops what makes the candidate of that name leader, or next in the queue. Who watches it is told, as after any
+    /// deletion; the candidate itself is not.
+    pub fn drop_leadership(&self, candidate: &str, what: Dropped) {
+        match self {
+            State::Redis(model) => model.lock().unwrap_or_else(PoisonError::into_inner).drop_key_of(candidate),
+            State::Etcd(model, changed) => {
+                model.lock().unwrap_or_else(PoisonError::into_inner).drop_leadership_of(candidate, what);
+                changed.notify_one();
+            }
+            State::Nothing => {}
         }
     }
 
@@ -35,7 +58,7 @@ impl State {
                 model.lock().unwrap_or_else(PoisonError::into_inner).restart();
                 redis::wire::serve(env, port, model).await
             }
-            State::Etcd(model) => etcd::wire::serve(env, port, model).await,
+            State::Etcd(model, changed) => etcd::wire::serve_changing(env, port, model, changed).await,
             State::Nothing => Ok(()),
         };
         // Nobody else listens on the port of a process of its own; without its service a world shows nothing.

@@ -1,5 +1,9 @@
 //! Disks: a folder of files per process. What was appended is safe from a crash of the process at once, and from a loss of
 //! power when it was synced; any part of the rest may be lost, and the last write may be torn.
+//!
+//! A sync that fails is worse than none (PostgreSQL's "fsyncgate", 2018; Rebello et al., "Can Applications Recover from
+//! fsync Failures?", USENIX ATC 2020): the kernel takes what it could not write for written. Whoever reads it may still see
+//! it, or find a hole already; a later sync succeeds without it; after a loss of power it is a hole.
 
 use super::{World, queue::Event};
 use protocols::{
@@ -11,9 +15,10 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::RngCore;
 use scenarios::streams;
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     future::{Future, poll_fn},
     io,
+    ops::Range,
     task::{Poll, Waker},
 };
 
@@ -21,6 +26,9 @@ use std::{
 const SYNC_MIN: u64 = 300 * MICROSECOND;
 /// And up to so much longer.
 const SYNC_JITTER: u64 = 400 * MICROSECOND;
+
+/// Input/output error.
+const EIO: i32 = 5;
 
 /// One process's disk.
 pub struct Folder {
@@ -33,6 +41,12 @@ pub struct Folder {
     free_at: u64,
     /// Extra time for each sync by `SlowDisk` faults, nanoseconds.
     extra: u64,
+    /// How many `SyncHang` faults lie over it.
+    hangs: u32,
+    /// How many `SyncFail` faults lie over it.
+    failing: u32,
+    /// Operations that failed, of which their tasks were not told yet.
+    failed: BTreeSet<u64>,
     random: ChaCha8Rng,
     waiting: Vec<Waker>,
 }
@@ -40,8 +54,18 @@ pub struct Folder {
 #[derive(Default)]
 struct File {
     content: Vec<u8>,
-    /// So many bytes of it survive a loss of power.
+    /// So many bytes of it survive a loss of power, but for the holes.
     durable: usize,
+    /// What syncs have failed to write.
+    holes: Vec<Range<usize>>,
+}
+
+impl File {
+    /// What was never written is nothing but zeros.
+    fn lose(&mut self, hole: &Range<usize>) {
+        let end = hole.end.min(self.content.len());
+        self.content[hole.start.min(end)..end].fill(0);
+    }
 }
 
 struct Operation {
@@ -69,6 +93,9 @@ impl Folder {
             done: 0,
             free_at: 0,
             extra: 0,
+            hangs: 0,
+            failing: 0,
+            failed: BTreeSet::new(),
             random: streams::stream(seed, &format!("disk/{name}")),
             waiting: Vec::new(),
         }
@@ -77,6 +104,28 @@ impl Folder {
     /// Adds to, or takes away from, the time that a sync takes; nanoseconds.
     pub fn slow(&mut self, extra: u64, on: bool) {
         self.extra = if on { self.extra + extra } else { self.extra.saturating_sub(extra) };
+    }
+
+    /// From now on no operation ends.
+    pub fn hang(&mut self) {
+        self.hangs += 1;
+    }
+
+    /// A hang is over at `now`. Gives the operations that were waiting, each with the time at which it will be done; none
+    /// while another hang lies over the disk.
+    fn end_hang(&mut self, now: u64) -> Vec<(u64, u64)> {
+        self.hangs = self.hangs.saturating_sub(1);
+        if self.hangs > 0 {
+            return Vec::new();
+        }
+        self.free_at = now;
+        let numbers: Vec<u64> = self.under_way.iter().map(|operation| operation.number).collect();
+        numbers.into_iter().map(|number| (number, self.next_free(now))).collect()
+    }
+
+    /// From now on syncs fail, or do so no more.
+    pub fn fail_syncs(&mut self, on: bool) {
+        self.failing = if on { self.failing + 1 } else { self.failing.saturating_sub(1) };
     }
 
     /// A file's content.
@@ -90,27 +139,66 @@ impl Folder {
 
     /// Begins an operation at `now`: its number, and when it will be done.
     fn begin(&mut self, now: u64, file: &str, what: What, for_core: bool, starts: u32) -> (u64, u64) {
-        let takes = SYNC_MIN + ((u64::from(self.random.next_u32()) * SYNC_JITTER) >> 32) + self.extra;
-        self.free_at = self.free_at.max(now) + takes;
+        let at = self.next_free(now);
         self.numbers += 1;
         let number = self.numbers;
         self.under_way.push_back(Operation { number, file: file.to_owned(), what, for_core, starts });
-        (number, self.free_at)
+        (number, at)
     }
 
-    /// The oldest operation is done.
-    fn finish(&mut self) -> Option<Operation> {
+    /// When one more operation will be done.
+    fn next_free(&mut self, now: u64) -> u64 {
+        let takes = SYNC_MIN + ((u64::from(self.random.next_u32()) * SYNC_JITTER) >> 32) + self.extra;
+        self.free_at = self.free_at.max(now) + takes;
+        self.free_at
+    }
+
+    /// The oldest operation is over: it, and whether it was done. `None` while the disk hangs.
+    fn finish(&mut self) -> Option<(Operation, bool)> {
+        if self.hangs > 0 {
+            return None;
+        }
         let operation = self.under_way.pop_front()?;
         self.done = operation.number;
-        self.carry_out(&operation);
-        Some(operation)
+        let done = self.failing == 0;
+        if done {
+            self.carry_out(&operation);
+        } else {
+            self.fail(&operation);
+        }
+        Some((operation, done))
+    }
+
+    /// What a sync was to save is clean for the kernel and not on the disk; perhaps not in memory any more, either. What was
+    /// to be put in a file's place is forgotten.
+    fn fail(&mut self, operation: &Operation) {
+        if !operation.for_core {
+            self.failed.insert(operation.number);
+        }
+        let What::Sync(length) = operation.what else { return };
+        let Some(file) = self.files.get_mut(&operation.file) else { return };
+        let hole = file.durable..length.min(file.content.len());
+        if hole.is_empty() {
+            return;
+        }
+        if self.random.next_u32() & 1 == 0 {
+            file.lose(&hole);
+        }
+        file.holes.push(hole);
+    }
+
+    /// Did that operation fail? Tells it once.
+    fn has_failed(&mut self, number: u64) -> bool {
+        self.failed.remove(&number)
     }
 
     fn carry_out(&mut self, operation: &Operation) {
         let file = self.files.entry(operation.file.clone()).or_default();
         match &operation.what {
             What::Sync(length) => file.durable = file.durable.max((*length).min(file.content.len())),
-            What::Replace(bytes) => *file = File { content: bytes.clone(), durable: bytes.len() },
+            What::Replace(bytes) => {
+                *file = File { content: bytes.clone(), durable: bytes.len(), holes: Vec::new() };
+            }
         }
     }
 
@@ -122,7 +210,7 @@ impl Folder {
             let replaces = matches!(operation.what, What::Replace(_));
             if !replaces {
                 going_on.push_back(operation);
-            } else if self.random.next_u32() & 1 == 0 {
+            } else if self.random.next_u32() & 1 == 0 && self.hangs + self.failing == 0 {
                 self.carry_out(&operation);
             }
         }
@@ -133,7 +221,7 @@ impl Folder {
     pub fn lose_power(&mut self) {
         while let Some(operation) = self.under_way.pop_front() {
             // What was under way may have been done without anybody being told; if not, neither was all after it.
-            if self.random.next_u32() & 1 == 0 {
+            if self.random.next_u32() & 1 == 0 || self.hangs + self.failing > 0 {
                 self.under_way.clear();
                 break;
             }
@@ -148,6 +236,9 @@ impl Folder {
                 let kept = (u64::from(random.next_u32()) * (loose as u64 + 1)) >> 32;
                 file.content.truncate(file.durable + kept as usize);
                 file.durable = file.content.len();
+            }
+            for hole in std::mem::take(&mut file.holes) {
+                file.lose(&hole);
             }
         }
     }
@@ -173,15 +264,26 @@ impl World {
         if process.disk.under_way.front().is_none_or(|o| o.number != number) {
             return;
         }
-        let Some(operation) = process.disk.finish() else { return };
+        let Some((operation, done)) = process.disk.finish() else { return };
         let told = process.up && process.starts == operation.starts;
         let wakers = std::mem::take(&mut process.disk.waiting);
         self.trace.note(self.now, [0x26 | u64::from(node.0) << 8, number, 0], || format!("disk {node:?} {number}"));
         for waker in wakers {
             self.wake(Some(waker));
         }
-        if operation.for_core && told {
-            self.deliver(node, Input::Persisted);
+        match (operation.for_core && told, done) {
+            (true, true) => self.deliver(node, Input::Persisted),
+            // As the task driver has it: the process cannot go on.
+            (true, false) => self.crash(node),
+            (false, _) => {}
+        }
+    }
+
+    /// A hang of a disk is over: what was asked of it is done now.
+    pub(super) fn end_hang(&mut self, node: NodeId) {
+        let now = self.now;
+        for (number, at) in self.processes[node.index()].disk.end_hang(now) {
+            self.queue.push(at, Event::Disk { node, number });
         }
     }
 }
@@ -200,7 +302,8 @@ impl SimDisk {
             super::with(|world| {
                 let disk = &mut world.process(self.0).disk;
                 if disk.done >= number {
-                    return Poll::Ready(Ok(()));
+                    let failed = disk.has_failed(number);
+                    return Poll::Ready(if failed { Err(io::Error::from_raw_os_error(EIO)) } else { Ok(()) });
                 }
                 if !disk.waiting.iter().any(|w| w.will_wake(context.waker())) {
                     disk.waiting.push(context.waker().clone());
@@ -289,6 +392,50 @@ mod tests {
         disk.lose_process();
         assert!(disk.finish().is_some());
         assert_eq!(disk.files["log"].durable, 11);
+    }
+
+    #[test]
+    fn what_a_sync_failed_to_save_is_a_hole_after_a_loss_of_power_although_later_syncs_succeed() {
+        let mut seen_in_memory = std::collections::BTreeSet::new();
+        for seed in 0..20 {
+            let mut disk = half_synced(seed);
+            disk.fail_syncs(true);
+            let (number, _) = disk.begin(0, "log", What::Sync(11), false, 1);
+            assert!(disk.finish().is_some_and(|(_, done)| !done) && disk.has_failed(number));
+            disk.fail_syncs(false);
+            disk.append("log", b"third");
+            disk.begin(0, "log", What::Sync(16), false, 1);
+            assert!(disk.finish().is_some_and(|(_, done)| done));
+            seen_in_memory.insert(disk.read("log").unwrap());
+            disk.lose_power();
+            assert_eq!(disk.read("log").as_deref(), Some(&b"first\0\0\0\0\0\0third"[..]));
+        }
+        let both = [b"first\0\0\0\0\0\0third".to_vec(), b"firstsecondthird".to_vec()];
+        assert_eq!(seen_in_memory.into_iter().collect::<Vec<_>>(), both);
+    }
+
+    #[test]
+    fn a_replacement_that_fails_leaves_the_old() {
+        let mut disk = half_synced(1);
+        disk.fail_syncs(true);
+        disk.begin(0, "log", What::Replace(b"new".to_vec()), true, 1);
+        assert!(disk.finish().is_some_and(|(_, done)| !done));
+        assert_eq!(disk.read("log").as_deref(), Some(&b"firstsecond"[..]));
+    }
+
+    #[test]
+    fn a_disk_that_hangs_does_nothing_and_everything_in_order_afterwards() {
+        let mut disk = half_synced(1);
+        disk.hang();
+        disk.hang();
+        let (first, due) = disk.begin(0, "log", What::Sync(11), false, 1);
+        let (second, _) = disk.begin(0, "state", What::Replace(b"new".to_vec()), true, 1);
+        assert!(disk.finish().is_none() && disk.end_hang(due).is_empty() && disk.finish().is_none());
+        let over = due + 1_000_000_000;
+        let [(one, at), (other, later)] = disk.end_hang(over)[..] else { panic!("two operations were waiting") };
+        assert_eq!([one, other], [first, second]);
+        assert!(over < at && at < later);
+        assert!(disk.finish().is_some_and(|(operation, done)| operation.number == first && done));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Faults: when they strike, whom, and what they do to the world.
 
 use super::{World, queue::Event};
-use crate::host::HostAction;
+use crate::{host::HostAction, service::Dropped};
 use protocols::{
     core::Input,
     history::{Kind, NodeState, Phase},
@@ -14,6 +14,9 @@ use scenarios::{
     triggers::{self, Triggers, nanoseconds},
 };
 use std::sync::Arc;
+
+/// After so long a supervisor starts a process again that ended by itself, milliseconds.
+const SUPERVISOR_MS: f64 = 1_000.0;
 
 /// The plan's faults and how far each has come.
 pub(super) struct Faults {
@@ -104,7 +107,9 @@ impl World {
             | Fault::Latency { for_ms, .. }
             | Fault::Loss { for_ms, .. }
             | Fault::ClockRate { for_ms, .. }
-            | Fault::SlowDisk { for_ms, .. } => Some(*for_ms),
+            | Fault::SlowDisk { for_ms, .. }
+            | Fault::SyncHang { for_ms, .. }
+            | Fault::SyncFail { for_ms, .. } => Some(*for_ms),
             _ => None,
         };
         let phase = if lasts.is_some() { Phase::Begin } else { Phase::Once };
@@ -135,6 +140,10 @@ impl World {
             }
             Fault::ClockRate { ppm, .. } => on.iter().for_each(|n| self.set_rate(*n, *ppm)),
             Fault::SlowDisk { extra_us, .. } => self.each_disk(&on, *extra_us, true),
+            Fault::SyncHang { .. } => on.iter().for_each(|n| self.processes[n.index()].disk.hang()),
+            Fault::SyncFail { .. } => on.iter().for_each(|n| self.processes[n.index()].disk.fail_syncs(true)),
+            Fault::DropLease { .. } => on.iter().for_each(|n| self.drop_leadership(*n, Dropped::Lease)),
+            Fault::DropKey { .. } => on.iter().for_each(|n| self.drop_leadership(*n, Dropped::Key)),
             Fault::Transfer { .. } => {
                 if let Some(heir) = struck.to.first().copied() {
                     on.iter().for_each(|n| self.input(*n, Input::Transfer(heir)));
@@ -172,6 +181,8 @@ impl World {
             }
             Fault::Loss { .. } => self.each_link(&struck, |world, a, b| world.links.lose(a, b, 0.0)),
             Fault::SlowDisk { extra_us, .. } => self.each_disk(&struck.on, *extra_us, false),
+            Fault::SyncHang { .. } => struck.on.iter().for_each(|n| self.end_hang(*n)),
+            Fault::SyncFail { .. } => struck.on.iter().for_each(|n| self.processes[n.index()].disk.fail_syncs(false)),
             Fault::ClockRate { .. } => {
                 for (node, ppm) in struck.on.iter().zip(&struck.rate_before) {
                     self.set_rate(*node, *ppm);
@@ -217,6 +228,16 @@ impl World {
         }
     }
 
+    /// Somebody takes from the coordination service what makes a candidate leader. A service that is down keeps it.
+    fn drop_leadership(&mut self, node: NodeId, what: Dropped) {
+        let is_up = self.faults.plan.service_node().is_some_and(|service| self.processes[service.index()].up);
+        if let Some(service) = self.service.as_ref().filter(|_| is_up) {
+            service.drop_leadership(&self.processes[node.index()].name, what);
+            // Those who watch it are told.
+            self.woke = true;
+        }
+    }
+
     fn set_rate(&mut self, node: NodeId, ppm: i64) {
         let now = self.now;
         self.processes[node.index()].clocks.set_rate(now, ppm);
@@ -259,6 +280,11 @@ impl World {
         if let Some(after) = restart_after {
             self.queue.push(self.now + after, Event::Boot { node });
         }
+    }
+
+    /// A process ends by itself, and its supervisor starts it again.
+    pub fn crash(&mut self, node: NodeId) {
+        self.kill(node, true, Some(SUPERVISOR_MS));
     }
 
     fn kill(&mut self, node: NodeId, crash: bool, restart_after_ms: Option<f64>) {

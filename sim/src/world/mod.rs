@@ -19,7 +19,7 @@ mod retransmit;
 mod stream;
 mod trace;
 
-use crate::{host::HostAction, recorder::Recorder};
+use crate::{host::HostAction, recorder::Recorder, service};
 use clocks::Clocks;
 use connection::Parked;
 use disk::Folder;
@@ -101,6 +101,8 @@ pub struct World {
     free_sleeps: Vec<u32>,
     faults: Faults,
     believers: Vec<Incarnation>,
+    /// The coordination service's state, which an operator can reach.
+    service: Option<service::State>,
     trace: Trace,
     recorder: Recorder,
     delivered: u64,
@@ -178,6 +180,7 @@ impl World {
             free_sleeps: Vec::new(),
             faults: Faults::new(plan),
             believers: Vec::new(),
+            service: None,
             trace: Trace::new(text),
             recorder,
             delivered: 0,
@@ -429,6 +432,11 @@ impl World {
         if waiting_for_leader {
             self.leader_appeared();
         }
+    }
+
+    /// What the coordination service knows, now that it runs.
+    pub fn set_service_state(&mut self, state: service::State) {
+        self.service = Some(state);
     }
 
     /// Takes apart what is left at the end.

@@ -188,7 +188,13 @@ pub(super) fn possible(fault: &Fault) -> Result<(), String> {
              the plan's candidates",
             fault.kind()
         )),
-        Fault::SlowDisk { .. } | Fault::Join { .. } | Fault::Leave { .. } => {
+        Fault::SlowDisk { .. }
+        | Fault::SyncHang { .. }
+        | Fault::SyncFail { .. }
+        | Fault::Join { .. }
+        | Fault::Leave { .. }
+        | Fault::DropLease { .. }
+        | Fault::DropKey { .. } => {
             Err(format!("`{}` is for the simulation; real processes cannot be made to suffer it", fault.kind()))
         }
         _ => Ok(()),

@@ -36,6 +36,19 @@ type WatchSender = UnboundedSender<Result<PbWatchResponse, Status>>;
 /// # Errors
 /// The port cannot be listened on, or the socket is gone.
 pub async fn serve<E: Env>(env: E, port: u16, model: Arc<Mutex<Model>>) -> io::Result<()> {
+    serve_changing(env, port, model, Arc::default()).await
+}
+
+/// The same for a model that is also changed from outside; whoever does notifies `changed`.
+///
+/// # Errors
+/// As for [`serve`].
+pub async fn serve_changing<E: Env>(
+    env: E,
+    port: u16,
+    model: Arc<Mutex<Model>>,
+    changed: Arc<Notify>,
+) -> io::Result<()> {
     let server = Server { env: env.clone(), model, watches: Arc::default(), scanned: Arc::default() };
     server.model().promote(env.now().mono);
     let routes = Routes::new(PbKvServer::new(server.clone()))
@@ -43,7 +56,13 @@ pub async fn serve<E: Env>(env: E, port: u16, model: Arc<Mutex<Model>>) -> io::R
         .add_service(PbWatchServer::new(server.clone()))
         .prepare();
     let _expiry = env.spawn(server.clone().expiry());
-    let _resync = env.spawn(server.resync());
+    let _resync = env.spawn(server.clone().resync());
+    let _changes = env.spawn(async move {
+        loop {
+            changed.notified().await;
+            server.apply(|_, _| {});
+        }
+    });
     // Connections end when this sender is gone.
     let (_alive, serving) = watch::channel(());
     let mut listener = env.listen(port).await?;

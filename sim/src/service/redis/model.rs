@@ -89,6 +89,12 @@ impl Model {
         visible
     }
 
+    /// Drops every key whose value names a candidate, `<name>/…`: somebody else deleted it, or memory was short.
+    pub fn drop_key_of(&mut self, candidate: &str) {
+        let is_its = |value: &[u8]| value.strip_prefix(candidate.as_bytes()).is_some_and(|rest| rest.starts_with(b"/"));
+        self.keys.retain(|_, entry| !is_its(&entry.value));
+    }
+
     pub(super) fn clear(&mut self) {
         self.keys.clear();
     }

@@ -18,7 +18,10 @@ mod watch;
 pub use lease::{EXPIRY_SCAN, MAX_TTL_S, MIN_TTL_S, PROMOTION, Renewal};
 pub use watch::{RESYNC, StreamId, WatchCreate};
 
-use etcd_client::proto::{PbEvent, PbKeyValue, PbResponseHeader, PbWatchResponse};
+use crate::service::Dropped;
+use etcd_client::proto::{
+    PbDeleteRequest, PbEvent, PbKeyValue, PbLeaseRevokeRequest, PbResponseHeader, PbWatchResponse,
+};
 use lease::Lease;
 use std::collections::BTreeMap;
 use tonic::{Code, Status};
@@ -140,6 +143,20 @@ impl Model {
         self.streams.clear();
         self.outbox.clear();
         self.extend_leases(now);
+    }
+
+    /// Drops the key that a candidate holds, or its lease, as when somebody else deletes or revokes it. The key's value is
+    /// the candidate's name.
+    pub fn drop_leadership_of(&mut self, candidate: &str, what: Dropped) {
+        let held = self.keys.values().filter(|kv| kv.value == candidate.as_bytes());
+        let held: Vec<(Vec<u8>, i64)> = held.map(|kv| (kv.key.clone(), kv.lease)).collect();
+        for (key, id) in held {
+            // Both are there: they were read a moment ago.
+            match what {
+                Dropped::Lease => drop(self.lease_revoke(&PbLeaseRevokeRequest { id })),
+                Dropped::Key => drop(self.delete_range(&PbDeleteRequest { key, ..PbDeleteRequest::default() })),
+            }
+        }
     }
 
     /// What the watches have to say since the last call, in order.

@@ -1,0 +1,49 @@
+//! `lost-lease`: the coordination service drops what makes the leader leader, and nobody tells it.
+//!
+//! Somebody revokes the lease of a process that looked dead, deletes the lock's key to "unblock" a deployment, or the server
+//! evicts it when memory is short. The service is right in giving leadership to the next; the former leader believes until
+//! its next renewal fails. For as long as that takes there are two, whatever the timings: only the token tells them apart.
+//!
+//! It happens twice, an election and 2 s apart. With etcd it is by the seed the lease, with all its keys, or the key alone,
+//! whose lease the former leader then goes on renewing without an error.
+
+use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
+use crate::{
+    fault::{Fault, Who},
+    params::Params,
+    plan::Plan,
+    streams::{self, PLAN},
+};
+use protocols::{
+    client::Service,
+    election::{Hazard, Protocol},
+    history::Fact,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "lost-lease",
+    about: "The coordination service drops the leader's lease or key, and the leader is not told.",
+    story: "At a time drawn from the seed, and again an election later, an operator takes the leader's lease or its key away, \
+            as people do to get a deployment going again. The next candidate is elected at once, while the former leader \
+            still believes and writes, until it asks the service the next time.",
+    hazard: Hazard::LostLease,
+    needs: Needs::Service,
+    plan,
+};
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let apart_ms = params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol) + 2_000;
+    let needed_ms = last_strike_ms(params, protocol) + apart_ms + params.aftermath_ms(protocol);
+    let mut random = streams::stream(seed, PLAN);
+    let first_ms = strike_ms(&mut random, params, protocol);
+    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    for number in 0..2 {
+        let lease = streams::between(&mut random, 0, 1) == 0 && protocol.service == Service::Etcd;
+        let node = Who::Leader;
+        let what = if lease { Fault::DropLease { node } } else { Fault::DropKey { node } };
+        plan.faults.push(at(first_ms + (number * apart_ms) as f64, what));
+    }
+    plan.requires = require([(Fact::Faults, 2), (Fact::Elections, 3), (Fact::LeadersTookEffect, 2)]);
+    plan
+}

@@ -1,0 +1,64 @@
+//! `restart-in-isolation`: followers restart while the leader is cut off from them.
+//!
+//! The leader leads by what the others have granted it, and they have to remember that: a follower that forgets its vote
+//! when it restarts gives the same term away again, and one that forgets since when it has heard nothing can elect another
+//! before the leader's lease is over. The leader cannot tell them: it is cut off. Clients and the store reach everybody.
+//!
+//! The times, with S the strike:
+//! ```text
+//!  S             S + up to ttl + takeover     + 20 to 500 ms        + three leases and 2 s
+//!  leader cut    followers die                they are back         the cut is healed
+//! ```
+//! By the seed all followers restart, or one candidate that is drawn; then it may be the leader that does.
+
+use super::{Needs, Scenario, at, candidate, cut_ms, drawn_ms, last_strike_ms, require, strike_ms};
+use crate::{
+    fault::{Fault, Who},
+    params::Params,
+    plan::Plan,
+    streams::{self, PLAN},
+};
+use protocols::{
+    election::{Hazard, Protocol},
+    history::Fact,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "restart-in-isolation",
+    about: "Followers restart while the leader is cut off from them.",
+    story: "At a time drawn from the seed the leader and the other candidates stop hearing from each other. Before or while \
+            the others elect a successor, all of them, or one candidate drawn from the seed, are killed and are back within \
+            half a second. Whoever forgets what it has granted grants it to somebody else.",
+    hazard: Hazard::RestartInIsolation,
+    needs: Needs::Peers,
+    plan,
+};
+
+/// Who restarts is down for so long, milliseconds.
+const DOWN_MS: (f64, f64) = (20.0, 500.0);
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let within_ms = params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol);
+    let cut_ms = within_ms + DOWN_MS.1 as u64 + cut_ms(params, protocol);
+    let needed_ms = last_strike_ms(params, protocol) + cut_ms + params.aftermath_ms(protocol);
+    let mut random = streams::stream(seed, PLAN);
+    let strike_ms = strike_ms(&mut random, params, protocol);
+    let dies_ms = strike_ms + drawn_ms(&mut random, 1.0, within_ms as f64);
+    let restart_after_ms = Some(drawn_ms(&mut random, DOWN_MS.0, DOWN_MS.1));
+    let all = streams::between(&mut random, 0, 1) == 0;
+    let one = candidate(streams::between(&mut random, 1, u64::from(params.nodes)) as u16);
+    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    let (from, to) = (vec![Who::Leader], vec![Who::Followers]);
+    let cut = Fault::Partition { from, to, one_way: false, for_ms: Some(cut_ms as f64) };
+    plan.faults = vec![at(strike_ms, cut)];
+    if all {
+        // Followers of the leader that was cut off: while nobody else leads, everybody but it; afterwards a successor is
+        // somebody's follower no more, and stays up.
+        plan.faults.push(at(dies_ms, Fault::Kill { node: Who::Followers, restart_after_ms }));
+    } else {
+        plan.faults.push(at(dies_ms, Fault::Kill { node: Who::Named(one), restart_after_ms }));
+    }
+    plan.requires = require([(Fact::Restarts, 1), (Fact::ElectedWhileCutOff, 1), (Fact::LeadersTookEffect, 2)]);
+    plan
+}

@@ -1,0 +1,44 @@
+//! `service-restart`: the coordination service dies and comes back, once soon and once late.
+//!
+//! Both services have on disk what they acknowledge (Redis is taken to sync every write). What they lose is everything in
+//! memory: Redis its scripts, which clients have to send again; etcd its watches, and since it counts leases anew from its
+//! restart on, every lease lasts longer than its holder knows. Nobody can renew meanwhile. Once that is for less than a
+//! lease and nobody need notice; once for longer, and every belief that counts its time ends.
+//!
+//! As for `store-restart`: killed or without power by the seed, down for 20 to 500 ms, and for one lease to two.
+
+use super::{Needs, Scenario, last_strike_ms, require, restarts, restarts_ms, strike_ms};
+use crate::{
+    fault::Who,
+    params::Params,
+    plan::Plan,
+    streams::{self, PLAN},
+};
+use protocols::{
+    election::{Hazard, Protocol},
+    history::Fact,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "service-restart",
+    about: "The coordination service dies or loses power, and is back soon, and another time late.",
+    story: "Twice, from a time drawn from the seed on, the coordination service is killed or its machine loses power. Once it \
+            is back within half a second, once after one lease to two, longer than any leader may believe without it. It has \
+            kept what it acknowledged, and nothing that was in memory only.",
+    hazard: Hazard::ServiceRestart,
+    needs: Needs::Service,
+    plan,
+};
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let (longest_ms, all_ms) = restarts_ms(params, protocol);
+    let needed_ms = last_strike_ms(params, protocol) + all_ms + params.aftermath_ms(protocol);
+    let mut random = streams::stream(seed, PLAN);
+    let first_ms = strike_ms(&mut random, params, protocol);
+    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    plan.faults = restarts(&mut random, params, protocol, &Who::Service, first_ms);
+    plan.requires = require([(Fact::Kills, 2), (Fact::Restarts, 2), (Fact::LeadersTookEffect, 1)]);
+    plan.liveness_bound_ms += longest_ms;
+    plan
+}
