@@ -108,6 +108,8 @@ pub struct InvariantResult {
 pub struct Kinds(u16);
 
 impl Kinds {
+    /// No kind.
+    pub const NONE: Kinds = Kinds(0);
     /// [`Kind::Campaign`].
     pub const CAMPAIGN: Kinds = Kinds(1);
     /// [`Kind::Elected`].
