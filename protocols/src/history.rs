@@ -204,6 +204,9 @@ pub struct FaultEvent {
     pub sides: [Vec<NodeId>; 2],
     /// Only what the first side sends to the second is lost.
     pub one_way: bool,
+    /// How strong it is, where that can vary: microseconds more per packet (latency) or per sync (slow disk), or packets in a
+    /// million that are lost. 0 for every other fault, and when nobody said.
+    pub strength: u64,
     /// The named point at which the fault was set off, and whose passage it was; `None` when a time did.
     pub point: Option<(String, NodeId)>,
     /// One line for people.

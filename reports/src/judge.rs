@@ -64,6 +64,11 @@ impl Judgement {
     pub fn invariant(&self, name: &str) -> Option<&InvariantResult> {
         self.invariants.iter().find(|i| i.name == name)
     }
+
+    /// The names of the invariants that were violated, in the order of [`invariant::ALL`].
+    pub fn violated(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.invariants.iter().filter(|i| !i.holds).map(|i| i.name)
+    }
 }
 
 /// Judges a history while it happens. Memory does not grow with the run's length.

@@ -12,6 +12,7 @@ pub mod text;
 pub mod timeline;
 
 mod beliefs;
+mod cluster;
 mod contest;
 mod effects;
 mod freshness;

@@ -31,6 +31,10 @@ pub struct Metrics {
     pub writes_accepted: u64,
     /// Protected writes that were refused for their token, each arrival counted.
     pub writes_fenced: u64,
+    /// Protected writes that the store had applied already, each repeated arrival counted.
+    pub writes_duplicate: u64,
+    /// Protected writes that were refused because they were built on another version than the resource had.
+    pub writes_failed: u64,
     /// Protected writes that were sent but of which the store had decided none when the run ended; those sent within
     /// `dark_after_ms` of the end do not count.
     pub writes_unknown: u64,
@@ -75,6 +79,10 @@ pub struct Metrics {
     pub startup_dark_ms: Option<f64>,
     /// Time in which more than one node believed to lead.
     pub dual_belief_ms: f64,
+    /// Time in which more than one node believed and ran, that is, was not paused.
+    pub dual_belief_awake_ms: f64,
+    /// The longest stretch of that.
+    pub dual_belief_longest_ms: f64,
     /// The share of requests after the first election that were served in time; `None` without them.
     pub availability: Option<f64>,
 }
@@ -138,7 +146,8 @@ impl Meter {
                 match verdict {
                     WriteVerdict::Ok => self.accepted(event.t_us, incarnation, write),
                     WriteVerdict::Fenced { .. } => self.metrics.writes_fenced += 1,
-                    WriteVerdict::Duplicate { .. } | WriteVerdict::Failed { .. } => {}
+                    WriteVerdict::Duplicate { .. } => self.metrics.writes_duplicate += 1,
+                    WriteVerdict::Failed { .. } => self.metrics.writes_failed += 1,
                 }
             }
             Kind::Reply { .. } | Kind::ReadInvoke { .. } | Kind::ReadReply { .. } => {
@@ -188,6 +197,8 @@ impl Meter {
         metrics.leaders_believing_max = self.beliefs.most();
         metrics.contested_elections = self.contest.contested();
         metrics.dual_belief_ms = ms(self.beliefs.several_us(end_us) as i64);
+        metrics.dual_belief_awake_ms = ms(self.beliefs.several_awake_us(end_us) as i64);
+        metrics.dual_belief_longest_ms = self.beliefs.longest_awake(end_us).map_or(0.0, |l| ms(l.us as i64));
         metrics.writes_unknown = self.undecided.count(end_us.saturating_sub(self.grace_us));
         metrics.handoff_effect_gap_ms = gaps(&self.effects);
         metrics.handoff_intent_gap_ms = gaps(&self.issues);

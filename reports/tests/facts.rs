@@ -42,6 +42,7 @@ fn fault(fault: &str, phase: Phase, on: &[NodeId], to: &[NodeId]) -> Kind {
         to,
         sides: Default::default(),
         one_way: false,
+        strength: 0,
         point: None,
         detail,
     }))

@@ -47,6 +47,7 @@ impl Story {
                 to,
                 sides: Default::default(),
                 one_way: false,
+                strength: 0,
                 point: None,
                 detail,
             })),

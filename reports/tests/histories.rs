@@ -36,26 +36,37 @@ fn judge(history: &History) -> Judgement {
 
 #[test]
 fn each_invariant_accepts_its_good_history_and_could_have_refused_it() {
-    for entry in invariant::ALL {
-        let judgement = judge(&read(&format!("{}-ok.jsonl", entry.name)));
+    for (entry, file) in invariant::ALL.iter().flat_map(|e| files(e.name, "ok").into_iter().map(move |f| (e, f))) {
+        let judgement = judge(&read(&file));
         let seen = judgement.invariant(entry.name).unwrap();
-        assert!(seen.holds && seen.could_fail, "{seen:?}");
-        assert_ne!(judgement.verdict, Verdict::Safety, "{:#?}", judgement.invariants);
+        assert!(seen.holds && seen.could_fail, "{file}: {seen:?}");
+        assert_ne!(judgement.verdict, Verdict::Safety, "{file}: {:#?}", judgement.invariants);
     }
 }
 
+/// The histories of an invariant: `<name>-ok*.jsonl` or `<name>-bad*.jsonl`, one for each way in which it can be violated.
+fn files(invariant: &str, kind: &str) -> Vec<String> {
+    let names = fs::read_dir(path("")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let begins = format!("{invariant}-{kind}");
+    let mut names: Vec<_> = names.filter(|n| n.starts_with(&begins) && n.ends_with(".jsonl")).collect();
+    names.sort();
+    assert!(!names.is_empty(), "{begins}.jsonl is missing");
+    names
+}
+
 #[test]
-fn each_invariant_refuses_its_bad_history() {
-    for entry in invariant::ALL {
-        let judgement = judge(&read(&format!("{}-bad.jsonl", entry.name)));
+fn each_invariant_refuses_its_bad_histories() {
+    for (entry, file) in invariant::ALL.iter().flat_map(|e| files(e.name, "bad").into_iter().map(move |f| (e, f))) {
+        let judgement = judge(&read(&file));
         let seen = judgement.invariant(entry.name).unwrap();
-        assert!(!seen.holds && seen.could_fail, "{seen:?}");
+        assert!(!seen.holds && seen.could_fail, "{file}: {seen:?}");
+        assert!(judgement.violated().any(|name| name == entry.name));
         let verdict = match entry.class {
             invariant::Class::Safety => Verdict::Safety,
             invariant::Class::Liveness => Verdict::Liveness,
             invariant::Class::Vacuity => Verdict::Vacuous,
         };
-        assert_eq!(judgement.verdict, verdict, "{:#?}", judgement.invariants);
+        assert_eq!(judgement.verdict, verdict, "{file}: {:#?}", judgement.invariants);
     }
 }
 
@@ -64,9 +75,9 @@ fn each_invariant_refuses_its_bad_history() {
 fn the_sentences_are_as_they_were() {
     let mut lines = Vec::new();
     for entry in invariant::ALL {
-        for kind in ["ok", "bad"] {
-            let judgement = judge(&read(&format!("{}-{kind}.jsonl", entry.name)));
-            lines.push(format!("{}-{kind}: {}", entry.name, judgement.invariant(entry.name).unwrap().detail));
+        for file in files(entry.name, "ok").into_iter().chain(files(entry.name, "bad")) {
+            let detail = judge(&read(&file)).invariant(entry.name).unwrap().detail.clone();
+            lines.push(format!("{}: {detail}", file.trim_end_matches(".jsonl")));
         }
     }
     same_as_file("sentences.txt", &(lines.join("\n") + "\n"));

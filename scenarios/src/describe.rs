@@ -36,7 +36,23 @@ impl Fault {
             _ => (Default::default(), on.to_vec(), to.to_vec()),
         };
         let one_way = matches!(self, Fault::Partition { one_way: true, .. });
-        FaultEvent { index, fault: self.kind().to_owned(), phase, on, to, sides, one_way, point: None, detail }
+        let strength = match self {
+            Fault::Latency { extra_us, .. } | Fault::SlowDisk { extra_us, .. } => *extra_us,
+            Fault::Loss { probability, .. } => (probability * 1e6) as u64,
+            _ => 0,
+        };
+        FaultEvent {
+            index,
+            fault: self.kind().to_owned(),
+            phase,
+            on,
+            to,
+            sides,
+            one_way,
+            strength,
+            point: None,
+            detail,
+        }
     }
 
     /// One line for people; `on` and `to` name whom it strikes.

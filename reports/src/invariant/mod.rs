@@ -3,11 +3,14 @@
 //! An invariant folds over the history as it streams, in memory that does not grow with the number of writes. It says
 //! which kinds of events it wants, so that the judge bothers it with no others.
 
+pub mod dual_belief;
+pub mod elections;
 pub mod epochs_monotone;
 pub mod leaders_acting_by_effect;
 pub mod liveness;
 pub mod no_stale_read;
 pub mod no_stale_write;
+pub mod phantom_leader;
 pub mod read_version;
 pub mod seq_strictly_increasing;
 pub mod vacuity;
@@ -17,13 +20,16 @@ use protocols::history::{Event, Header, Kind};
 use serde::Serialize;
 
 /// Every invariant there is, in the order in which reports show them.
-pub const ALL: [&Entry; 8] = [
+pub const ALL: [&Entry; 11] = [
     &leaders_acting_by_effect::ENTRY,
     &epochs_monotone::ENTRY,
     &seq_strictly_increasing::ENTRY,
     &no_stale_write::ENTRY,
     &no_stale_read::ENTRY,
     &read_version::ENTRY,
+    &elections::ENTRY,
+    &phantom_leader::ENTRY,
+    &dual_belief::ENTRY,
     &liveness::ENTRY,
     &vacuity::ENTRY,
 ];
@@ -102,6 +108,8 @@ pub struct InvariantResult {
 pub struct Kinds(u16);
 
 impl Kinds {
+    /// No kind.
+    pub const NONE: Kinds = Kinds(0);
     /// [`Kind::Campaign`].
     pub const CAMPAIGN: Kinds = Kinds(1);
     /// [`Kind::Elected`].
@@ -164,6 +172,11 @@ impl Kinds {
             Kind::Clock { .. } => 15,
         }
     }
+}
+
+/// What an invariant says that has nothing to judge.
+fn not_applicable(why: &str) -> Finding {
+    Finding { holds: true, could_fail: false, detail: format!("not applicable: {why}") }
 }
 
 /// The first violation and how many there were: later ones often follow from it.

@@ -244,6 +244,8 @@ struct Line<'a> {
     against: Vec<String>,
     #[serde(default)]
     one_way: bool,
+    #[serde(default)]
+    strength: u64,
     wall_offset_us: Option<i64>,
     rate_ppm: Option<i64>,
     epoch: Option<u64>,
@@ -332,6 +334,7 @@ impl Line<'_> {
             to,
             sides,
             one_way: self.one_way,
+            strength: self.strength,
             point,
             detail: self.detail.as_deref().unwrap_or_default().to_owned(),
         })

@@ -47,6 +47,7 @@ fn every_kind() -> Vec<Event> {
             to,
             sides: Default::default(),
             one_way: false,
+            strength: 700,
             point: Some(("lease_checked".into(), NodeId(0))),
             detail: "a \\ \"b\"".into(),
         }))
@@ -81,6 +82,7 @@ fn every_kind() -> Vec<Event> {
             to: vec![NodeId(0)],
             sides: Default::default(),
             one_way: false,
+            strength: 0,
             point: None,
             detail: String::new(),
         })),
@@ -92,6 +94,7 @@ fn every_kind() -> Vec<Event> {
             to: Vec::new(),
             sides: [vec![NodeId(0)], vec![NodeId(1)]],
             one_way: true,
+            strength: 0,
             point: None,
             detail: String::new(),
         })),

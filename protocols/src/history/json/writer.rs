@@ -237,7 +237,7 @@ fn write_outcome(line: &mut String, outcome: &Outcome) -> std::fmt::Result {
 }
 
 fn write_fault(line: &mut String, fault: &FaultEvent, names: &dyn Naming) -> std::fmt::Result {
-    let FaultEvent { index, fault, phase, on, to, sides, one_way, point, detail } = fault;
+    let FaultEvent { index, fault, phase, on, to, sides, one_way, strength, point, detail } = fault;
     write!(line, "fault\",\"index\":{index},\"fault\":\"{}\",\"phase\":{}", escape(fault), word(phase))?;
     write_names(line, "on", on, names)?;
     if !to.is_empty() {
@@ -249,6 +249,9 @@ fn write_fault(line: &mut String, fault: &FaultEvent, names: &dyn Naming) -> std
     }
     if *one_way {
         write!(line, ",\"one_way\":true")?;
+    }
+    if *strength > 0 {
+        write!(line, ",\"strength\":{strength}")?;
     }
     if let Some((point, node)) = point {
         write!(line, ",\"point\":\"{}\",\"passed_by\":\"{}\"", escape(point), Name(names, *node))?;

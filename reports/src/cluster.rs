@@ -1,0 +1,327 @@
+//! Who runs, and who can reach whom: what liveness asks for. From the faults, the states of the processes and their clocks.
+
+use protocols::{
+    history::{Event, FaultEvent, Header, Kind, NodeState, Phase},
+    types::NodeId,
+};
+use std::collections::BTreeMap;
+
+/// Clocks that run further off than this, parts per million, stretch a lease by more than the bound allows for.
+const DRIFT_MAX_PPM: u64 = 100_000;
+/// A link or a disk that is slower by no more than this share of the lease is as good as any: a twentieth.
+const SLOWER_SHARE: u64 = 20;
+/// Packets in a million that may be lost on a link that is as good as any: as on a bad switch.
+const LOSS_MAX: u64 = 10_000;
+
+/// One direction between two processes.
+pub(crate) type Link = (NodeId, NodeId);
+
+/// The processes and the links between them, at the current moment.
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    candidates: u16,
+    services: Vec<NodeId>,
+    store: NodeId,
+    nodes: Vec<Process>,
+    majority: bool,
+    lease_us: u64,
+    faults: BTreeMap<u32, FaultEvent>,
+    links: BTreeMap<Link, Trouble>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Process {
+    up: bool,
+    paused: bool,
+    /// Asked to join, and not yet joined; or it has left.
+    outside: bool,
+    /// Faults that make it slow.
+    slowed: u32,
+    drifts: bool,
+}
+
+/// What faults do to a link: how many of each.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trouble {
+    blocked: u32,
+    poor: u32,
+}
+
+/// What an event has changed.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Change {
+    /// Processes that began or ceased to run, or to run well.
+    pub(crate) nodes: Vec<NodeId>,
+    /// Links that were cut or mended, or became slow.
+    pub(crate) links: Vec<Link>,
+    /// Leadership is to change hands, or something happened whose effect nobody can tell.
+    pub(crate) ordered: bool,
+}
+
+/// Everything that it takes to act.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Way {
+    /// Who can act.
+    pub(crate) candidate: NodeId,
+    /// The majority that hears each other, itself included; only itself where no majority is needed.
+    pub(crate) quorum: Vec<NodeId>,
+}
+
+impl Cluster {
+    /// The processes of a history; `None` when its header does not say where the store is.
+    pub(crate) fn new(header: &Header) -> Option<Cluster> {
+        let up = |place: usize| Process { up: place >= usize::from(header.candidates), ..Process::default() };
+        Some(Cluster {
+            candidates: header.candidates,
+            services: header.services.clone(),
+            store: header.store?,
+            // Candidates may start later; everybody else is there unless the history says otherwise.
+            nodes: (0..header.nodes.len()).map(up).collect(),
+            majority: header.majority,
+            lease_us: header.lease_ttl_ms.saturating_mul(1000),
+            faults: BTreeMap::new(),
+            links: BTreeMap::new(),
+        })
+    }
+
+    /// The coordination service's processes.
+    pub(crate) fn services(&self) -> &[NodeId] {
+        &self.services
+    }
+
+    /// How many clients there are.
+    pub(crate) fn clients(&self) -> u64 {
+        self.all().filter(|node| self.is_client(*node)).count() as u64
+    }
+
+    /// Does everybody's leadership depend on what all others hear? So it is without a majority that could overrule a
+    /// minority, and with a device that cuts the power of whoever is silent.
+    pub(crate) fn is_everybodys_business(&self) -> bool {
+        self.majority != self.services.is_empty()
+    }
+
+    pub(crate) fn is_candidate(&self, node: NodeId) -> bool {
+        node.0 < self.candidates
+    }
+
+    pub(crate) fn is_server(&self, node: NodeId) -> bool {
+        node == self.store || self.services.contains(&node)
+    }
+
+    fn is_client(&self, node: NodeId) -> bool {
+        !self.is_candidate(node) && !self.is_server(node)
+    }
+
+    fn all(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.nodes.len() as u16).map(NodeId)
+    }
+
+    fn electorate(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.candidates).map(NodeId)
+    }
+
+    fn node(&self, node: NodeId) -> Process {
+        self.nodes.get(node.index()).copied().unwrap_or_default()
+    }
+
+    /// Does it run?
+    pub(crate) fn runs(&self, node: NodeId) -> bool {
+        let Process { up, paused, .. } = self.node(node);
+        up && !paused
+    }
+
+    /// Does it run as fast as it should?
+    fn is_able(&self, node: NodeId) -> bool {
+        let Process { slowed, drifts, .. } = self.node(node);
+        self.runs(node) && slowed == 0 && !drifts
+    }
+
+    /// Does anything get from one to the other?
+    fn passes(&self, from: NodeId, to: NodeId) -> bool {
+        self.links.get(&(from, to)).is_none_or(|t| t.blocked == 0)
+    }
+
+    /// Does everything get through, both ways and in time?
+    fn is_good(&self, a: NodeId, b: NodeId) -> bool {
+        let good = |link| self.links.get(&link).is_none_or(|t: &Trouble| t.blocked + t.poor == 0);
+        a == b || (good((a, b)) && good((b, a)))
+    }
+
+    /// Whatever it is told, can it serve clients? It takes the store, and one client.
+    pub(crate) fn can_act(&self, node: NodeId) -> bool {
+        let client = |client| self.is_client(client) && self.is_able(client) && self.is_good(node, client);
+        self.is_able(self.store) && self.is_good(node, self.store) && self.all().any(client)
+    }
+
+    /// Can whoever leads already go on doing so, well or badly?
+    pub(crate) fn can_hold(&self, node: NodeId) -> bool {
+        let both = |other| self.passes(node, other) && self.passes(other, node);
+        if self.majority {
+            let heard = self.electorate().filter(|other| *other != node && self.runs(*other) && both(*other)).count();
+            heard + 1 >= self.needed()
+        } else if self.services.is_empty() {
+            self.electorate().any(|other| other != node && self.is_able(other) && self.passes(node, other))
+        } else {
+            self.services.iter().any(|service| self.runs(*service) && both(*service))
+        }
+    }
+
+    /// Whom others may wait for in vain: it is heard, but does not hear everything or not in time. Where the service decides,
+    /// it may hold what it does not know of.
+    pub(crate) fn half_heard(&self, way: &Way) -> Option<NodeId> {
+        let voters: &[NodeId] = if self.majority { &way.quorum } else { &[] };
+        let half = |node: NodeId| {
+            let mut judges = self.services.iter().chain(voters);
+            judges.any(|judge| self.passes(node, *judge) && !(self.is_good(node, *judge) && self.is_able(node)))
+        };
+        self.electorate().find(|node| self.runs(*node) && !way.quorum.contains(node) && half(*node))
+    }
+
+    /// How many candidates are a majority of all.
+    fn needed(&self) -> usize {
+        usize::from(self.candidates) / 2 + 1
+    }
+
+    /// Is the way still there?
+    pub(crate) fn is_open(&self, way: &Way) -> bool {
+        let Way { candidate, quorum } = way;
+        let able = |node: &NodeId| self.is_able(*node) && !self.node(*node).outside;
+        let hear_each_other = quorum.iter().all(|a| able(a) && quorum.iter().all(|b| self.is_good(*a, *b)));
+        hear_each_other && self.can_act(*candidate) && self.is_served(*candidate)
+    }
+
+    fn is_served(&self, node: NodeId) -> bool {
+        let serves = |service: &NodeId| self.is_able(*service) && self.is_good(node, *service);
+        self.services.is_empty() || self.services.iter().any(serves)
+    }
+
+    /// A way for one of those that are able to; for these rather than for others.
+    pub(crate) fn find_way(&self, rather: &[NodeId]) -> Option<Way> {
+        let others = self.electorate().filter(|node| !rather.contains(node));
+        let mut all = rather.iter().copied().filter(|node| self.is_candidate(*node)).chain(others);
+        all.find_map(|candidate| self.way_of(candidate))
+    }
+
+    fn way_of(&self, candidate: NodeId) -> Option<Way> {
+        let needed = if self.majority { self.needed() } else { 1 };
+        let mut quorum = vec![candidate];
+        for node in self.electorate().filter(|node| *node != candidate) {
+            if quorum.len() < needed && self.is_able(node) && quorum.iter().all(|member| self.is_good(*member, node)) {
+                quorum.push(node);
+            }
+        }
+        let way = Way { candidate, quorum };
+        (way.quorum.len() == needed && self.is_open(&way)).then_some(way)
+    }
+
+    /// Takes a fault, a state of a process or of its clocks; `None` when nothing changes by it.
+    pub(crate) fn observe(&mut self, event: &Event) -> Option<Change> {
+        match &event.kind {
+            Kind::Node { node, state } => self.state(*node, *state),
+            Kind::Clock { node, rate_ppm, .. } => {
+                let drifts = rate_ppm.unsigned_abs() > DRIFT_MAX_PPM;
+                let known = self.nodes.get_mut(node.index()).filter(|known| known.drifts != drifts)?;
+                known.drifts = drifts;
+                Some(Change { nodes: vec![*node], ..Change::default() })
+            }
+            Kind::Fault(fault) => self.fault(fault),
+            _ => None,
+        }
+    }
+
+    fn state(&mut self, node: NodeId, state: NodeState) -> Option<Change> {
+        let known = self.nodes.get_mut(node.index())?;
+        match state {
+            NodeState::Up => (known.up, known.paused) = (true, false),
+            NodeState::Down | NodeState::Off => (known.up, known.paused) = (false, false),
+            NodeState::Paused => known.paused = true,
+            NodeState::Resumed => known.paused = false,
+            NodeState::Joined => known.outside = false,
+            NodeState::Left => known.outside = true,
+        }
+        Some(Change { nodes: vec![node], ..Change::default() })
+    }
+
+    fn fault(&mut self, fault: &FaultEvent) -> Option<Change> {
+        match (fault.fault.as_str(), fault.phase) {
+            // Their processes' states and clocks say more.
+            ("pause" | "kill" | "power-loss" | "restart" | "clock-rate" | "clock-step", _) => None,
+            (kind, Phase::Once) => {
+                if kind == "join" {
+                    for node in &fault.on {
+                        if let Some(known) = self.nodes.get_mut(node.index()) {
+                            known.outside = true;
+                        }
+                    }
+                }
+                Some(Change { nodes: fault.on.clone(), ordered: true, ..Change::default() })
+            }
+            (_, Phase::Begin) => {
+                // One that is told of twice is the same one.
+                self.end(fault.index);
+                let change = self.apply(fault, 1);
+                self.faults.insert(fault.index, fault.clone());
+                Some(change)
+            }
+            (_, Phase::End) => self.end(fault.index),
+        }
+    }
+
+    fn end(&mut self, index: u32) -> Option<Change> {
+        let begun = self.faults.remove(&index)?;
+        Some(self.apply(&begun, -1))
+    }
+
+    /// Lays a fault over what it strikes, or takes it away.
+    fn apply(&mut self, fault: &FaultEvent, by: i32) -> Change {
+        let FaultEvent { on, to, sides, strength, .. } = fault;
+        let mut change = Change::default();
+        let slower = *strength == 0 || strength.saturating_mul(SLOWER_SHARE) > self.lease_us;
+        match fault.fault.as_str() {
+            "partition" if sides.iter().all(|side| !side.is_empty()) => {
+                let back = sides[1].iter().flat_map(|b| sides[0].iter().map(move |a| (*b, *a)));
+                change.links = pairs(&sides[0], &sides[1]);
+                change.links.extend(back.filter(|_| !fault.one_way));
+                self.each(&change.links, |trouble| trouble.blocked = trouble.blocked.saturating_add_signed(by));
+                return change;
+            }
+            "latency" if !slower => return change,
+            "loss" if *strength > 0 && *strength <= LOSS_MAX => return change,
+            // Only voters and servers wait for their disks.
+            kind if kind.contains("disk") => {
+                let slow = on.iter().filter(|node| !self.is_candidate(**node) || self.majority);
+                change.nodes = if slower { slow.copied().collect() } else { Vec::new() };
+                self.slow(&change.nodes, by);
+            }
+            _ if !to.is_empty() => {
+                change.links = pairs(on, to);
+                self.each(&change.links, |trouble| trouble.poor = trouble.poor.saturating_add_signed(by));
+            }
+            // A fault that says only whom it strikes: nobody knows what they can still do.
+            _ => {
+                change.nodes.clone_from(on);
+                self.slow(on, by);
+            }
+        }
+        change
+    }
+
+    fn slow(&mut self, nodes: &[NodeId], by: i32) {
+        for node in nodes {
+            if let Some(known) = self.nodes.get_mut(node.index()) {
+                known.slowed = known.slowed.saturating_add_signed(by);
+            }
+        }
+    }
+
+    fn each(&mut self, links: &[Link], change: impl Fn(&mut Trouble)) {
+        for link in links {
+            change(self.links.entry(*link).or_default());
+        }
+        self.links.retain(|_, trouble| trouble.blocked + trouble.poor > 0);
+    }
+}
+
+fn pairs(from: &[NodeId], to: &[NodeId]) -> Vec<Link> {
+    from.iter().flat_map(|a| to.iter().map(move |b| (*a, *b))).filter(|(a, b)| a != b).collect()
+}

@@ -1,0 +1,108 @@
+//! Two nodes that run do not believe to lead at one time for longer than the protocol promises.
+//!
+//! **Formula.** No stretch in which at least two nodes believe and run (are up and not paused) is longer than the header's
+//! `dual_belief_bound_us`. A node that wakes up and notices in the same microsecond that its time is over has believed for
+//! no time at all. 0 is what a leader promises that counts its lease from when it sent the request, by a clock that runs
+//! as fast as the service's; others promise what their arithmetic allows under the hazards of the run.
+//!
+//! **Could fail** when there were at least two elections. Not applicable when the protocol promises no bound.
+//!
+//! **Source.** Gray and Cheriton, "Leases", SOSP 1989; Ongaro, "Consensus: Bridging Theory and Practice", 2014, §6.4.1.
+
+use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
+use crate::{
+    beliefs::Beliefs,
+    words::{count, duration},
+};
+use protocols::{history::Header, types::Incarnation};
+
+/// The registry's entry.
+pub const ENTRY: Entry = Entry {
+    name: "dual_belief",
+    about: "Two nodes that run believe at one time for no longer than the protocol promises.",
+    class: Class::Safety,
+    new: |header| Box::new(DualBelief::new(header)),
+};
+
+struct DualBelief {
+    bound_us: Option<u64>,
+    beliefs: Beliefs,
+    elections: u64,
+    /// Who of those that run believed first, and who joined them; while more than one does.
+    together: Option<Together>,
+    violations: Violations<Together>,
+}
+
+#[derive(Clone)]
+struct Together {
+    from_us: u64,
+    us: u64,
+    who: Vec<Incarnation>,
+}
+
+impl DualBelief {
+    fn new(header: Option<&Header>) -> Self {
+        DualBelief {
+            bound_us: header.and_then(|h| h.dual_belief_bound_us),
+            beliefs: Beliefs::default(),
+            elections: 0,
+            together: None,
+            violations: Violations::default(),
+        }
+    }
+
+    /// Ends the stretch in which several believed.
+    fn close(&mut self, t_us: u64) {
+        let Some(mut together) = self.together.take() else { return };
+        together.us = t_us.saturating_sub(together.from_us);
+        if self.bound_us.is_some_and(|bound_us| together.us > bound_us) {
+            self.violations.add(together.from_us, together);
+        }
+    }
+}
+
+impl Invariant for DualBelief {
+    fn wants(&self) -> Kinds {
+        Kinds::ELECTED.and(Kinds::DEPOSED).and(Kinds::NODE)
+    }
+
+    fn observe(&mut self, event: &Event) {
+        self.elections += u64::from(matches!(event.kind, Kind::Elected(_)));
+        self.beliefs.observe(event);
+        match (&mut self.together, self.beliefs.awake_count() > 1) {
+            (None, true) => {
+                let who = self.beliefs.awake().collect();
+                self.together = Some(Together { from_us: event.t_us, us: 0, who });
+            }
+            // Somebody else may have joined; three at once are rare, and never more than there are nodes.
+            (Some(together), true) => {
+                let joined = self.beliefs.awake().filter(|i| !together.who.contains(i)).collect::<Vec<_>>();
+                together.who.extend(joined.into_iter().take(8 - together.who.len().min(8)));
+            }
+            (Some(_), false) => self.close(event.t_us),
+            (None, false) => {}
+        }
+    }
+
+    fn finish(&mut self, ending: &Ending) -> Finding {
+        let Some(bound_us) = self.bound_us else {
+            return super::not_applicable("the protocol promises no bound on belief in this run");
+        };
+        self.close(ending.t_us);
+        let bound = match bound_us {
+            0 => "the protocol promises never".to_owned(),
+            us => format!("the protocol promises at most {}", duration(us as f64)),
+        };
+        let violated = self.violations.sentence(|v| {
+            let who: Vec<_> = v.who.iter().map(|i| ending.names.incarnation(*i)).collect();
+            format!("{} believe that they lead, for {}; {bound}", who.join(" and "), duration(v.us as f64))
+        });
+        let longest = self.beliefs.longest_awake(ending.t_us);
+        let elections = count(self.elections, "election");
+        let seen = match longest.filter(|l| l.us > 0) {
+            Some(l) => format!("two that ran believed for at most {}; {bound}", duration(l.us as f64)),
+            None => format!("{elections}, and never two that ran believed at one time"),
+        };
+        Finding { holds: violated.is_none(), could_fail: self.elections > 1, detail: violated.unwrap_or(seen) }
+    }
+}

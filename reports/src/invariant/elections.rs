@@ -1,0 +1,189 @@
+//! A token is given once, to one incarnation, and tokens rise.
+//!
+//! **Formula.** For tokens above 0:
+//! 1. *One owner.* No two incarnations are elected with one token.
+//! 2. *Grants rise.* Every grant of the coordination service has a higher token than all before it.
+//! 3. *Votes rise.* A voter votes for one candidate per token, and never for a lower token than before; so it is across
+//!    restarts, if a vote is on disk before it is given.
+//! 4. *Elections rise.* An election has a higher token than all before it, where neither grants nor votes are known. Where
+//!    they are, the order in which tokens were *given* is what counts, and rules 2 and 3 hold it: whoever won may hear of it
+//!    late, when a successor has been elected already. Nothing forbids that in Raft, KRaft or ZAB.
+//!
+//! **Could fail** when there were two elections, two grants, or two votes of one voter. Not applicable to protocols without
+//! tokens.
+//!
+//! **Source.** Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm", 2014, §5.2 (Election Safety);
+//! Burrows, "The Chubby lock service", OSDI 2006, §2.4 (sequencers).
+
+use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations, not_applicable};
+use crate::words::{Names, count};
+use protocols::{
+    history::Header,
+    types::{Incarnation, NodeId},
+};
+use std::collections::BTreeMap;
+
+/// The registry's entry.
+pub const ENTRY: Entry = Entry {
+    name: "elections",
+    about: "A token is given once, to one incarnation; grants, votes and elections have ever higher ones.",
+    class: Class::Safety,
+    new: |header| Box::new(Elections::new(header)),
+};
+
+struct Elections {
+    tokened: bool,
+    /// Who was elected with a token.
+    owners: BTreeMap<u64, Incarnation>,
+    highest_elected: Option<Incarnation>,
+    granted: Option<(u64, NodeId)>,
+    grants: u64,
+    /// The last vote of each voter.
+    votes: BTreeMap<NodeId, (u64, NodeId)>,
+    voted: u64,
+    second_votes: u64,
+    /// Elections out of order count only when nobody told in which order tokens were given.
+    out_of_order: Violations<Violation>,
+    violations: Violations<Violation>,
+}
+
+enum Violation {
+    TwoOwners { before: Incarnation, after: Incarnation },
+    GrantFellBack { before: (u64, NodeId), after: (u64, NodeId) },
+    VotedTwice { voter: NodeId, token: u64, before: NodeId, after: NodeId },
+    VoteFellBack { voter: NodeId, before: (u64, NodeId), after: (u64, NodeId) },
+    FellBack { before: Incarnation, after: Incarnation },
+}
+
+impl Elections {
+    fn new(header: Option<&Header>) -> Self {
+        Elections {
+            tokened: header.is_none_or(|h| h.tokened),
+            owners: BTreeMap::new(),
+            highest_elected: None,
+            granted: None,
+            grants: 0,
+            votes: BTreeMap::new(),
+            voted: 0,
+            second_votes: 0,
+            out_of_order: Violations::default(),
+            violations: Violations::default(),
+        }
+    }
+
+    fn elected(&mut self, t_us: u64, after: Incarnation) {
+        if after.epoch == 0 {
+            return;
+        }
+        let before = *self.owners.entry(after.epoch).or_insert(after);
+        if before != after {
+            self.violations.add(t_us, Violation::TwoOwners { before, after });
+        }
+        match self.highest_elected {
+            Some(before) if before.epoch > after.epoch => {
+                self.out_of_order.add(t_us, Violation::FellBack { before, after });
+            }
+            _ => self.highest_elected = Some(after),
+        }
+    }
+
+    fn granted(&mut self, t_us: u64, node: NodeId, token: u64) {
+        if token == 0 {
+            return;
+        }
+        self.grants += 1;
+        match self.granted {
+            Some(before) if before.0 >= token => {
+                self.violations.add(t_us, Violation::GrantFellBack { before, after: (token, node) });
+            }
+            _ => self.granted = Some((token, node)),
+        }
+    }
+
+    fn voted(&mut self, t_us: u64, voter: NodeId, candidate: NodeId, token: u64) {
+        self.voted += 1;
+        let after = (token, candidate);
+        if let Some(before) = self.votes.insert(voter, after) {
+            self.second_votes += 1;
+            if before.0 > token {
+                self.votes.insert(voter, before);
+                self.violations.add(t_us, Violation::VoteFellBack { voter, before, after });
+            } else if before.0 == token && before.1 != candidate {
+                let (before, after) = (before.1, candidate);
+                self.violations.add(t_us, Violation::VotedTwice { voter, token, before, after });
+            }
+        }
+    }
+
+    fn seen(&self) -> String {
+        let mut seen = vec![format!("{} with a token", count(self.owners.len() as u64, "election"))];
+        if self.grants > 0 {
+            seen.push(count(self.grants, "grant"));
+        }
+        if self.voted > 0 {
+            seen.push(format!("{} of {}", count(self.voted, "vote"), count(self.votes.len() as u64, "voter")));
+        }
+        format!("{}: rising, one owner each", seen.join(", "))
+    }
+}
+
+impl Invariant for Elections {
+    fn wants(&self) -> Kinds {
+        Kinds::ELECTED.and(Kinds::GRANT).and(Kinds::VOTE)
+    }
+
+    fn observe(&mut self, event: &Event) {
+        match &event.kind {
+            Kind::Elected(incarnation) => self.elected(event.t_us, *incarnation),
+            Kind::Grant { node, token } => self.granted(event.t_us, *node, *token),
+            Kind::Vote { voter, candidate, token } => self.voted(event.t_us, *voter, *candidate, *token),
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self, ending: &Ending) -> Finding {
+        if !self.tokened {
+            return not_applicable("the protocol has no token");
+        }
+        let order_is_known = self.grants + self.voted > 0;
+        let out_of_order = self.out_of_order.sentence(|v| say(v, ending.names)).filter(|_| !order_is_known);
+        let violated = self.violations.sentence(|v| say(v, ending.names)).or(out_of_order);
+        let could_fail = self.owners.len() > 1 || self.grants > 1 || self.second_votes > 0 || violated.is_some();
+        Finding { holds: violated.is_none(), could_fail, detail: violated.unwrap_or_else(|| self.seen()) }
+    }
+}
+
+fn say(violation: &Violation, names: &Names) -> String {
+    let name = |node: &NodeId| names.node(*node).into_owned();
+    match violation {
+        Violation::TwoOwners { before, after } if before.node == after.node => {
+            let (who, token) = (name(&after.node), after.epoch);
+            format!(
+                "{who} is elected with token {token} for the second time (terms {} and {})",
+                before.term, after.term
+            )
+        }
+        Violation::TwoOwners { before, after } => {
+            let (who, token, owner) = (name(&after.node), after.epoch, name(&before.node));
+            format!("{who} is elected with token {token}, with which {owner} was elected before")
+        }
+        Violation::GrantFellBack { before, after } => {
+            let [before_name, after_name] = [before.1, after.1].map(|node| name(&node));
+            let (before, after) = (before.0, after.0);
+            format!("the service grants token {after} to {after_name}, after token {before} to {before_name}")
+        }
+        Violation::VotedTwice { voter, token, before, after } => {
+            let [voter, before, after] = [voter, before, after].map(name);
+            format!("{voter} votes for {after} with token {token}, having voted for {before} with it")
+        }
+        Violation::VoteFellBack { voter, before, after } => {
+            let [voter_name, before_name, after_name] = [*voter, before.1, after.1].map(|node| name(&node));
+            let (before, after) = (before.0, after.0);
+            format!("{voter_name} votes for {after_name} with token {after}, after token {before} for {before_name}")
+        }
+        Violation::FellBack { before, after } => {
+            let [before, after] = [before, after].map(|i| names.incarnation(*i));
+            format!("{after} is elected after {before}")
+        }
+    }
+}

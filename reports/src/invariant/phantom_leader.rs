@@ -1,0 +1,306 @@
+//! Nobody believes to lead whom nobody made leader.
+//!
+//! **Formula.** Where the coordination service's own state is in the history:
+//! 1. Whoever is elected with a token was granted that token before. Without tokens: it holds a grant, or got one since its
+//!    last election, though it may have heard of it late.
+//! 2. When the service ends a grant because its time is over or its holder gave it up, the holder believes for at most the
+//!    header's `dual_belief_bound_us` longer, while it runs, in one stretch. (A grant that was taken away or lost ends
+//!    without its holder's doing; what follows from that is [`super::dual_belief`]'s.) Not judged without a bound.
+//!
+//! Where votes are in the history instead:
+//! 3. Whoever is elected with a token had the votes of a majority of the members for it before; its own counts in any case.
+//!    While members come and go, a majority of the fewest that there ever were is enough.
+//!
+//! **Could fail** when somebody was elected. Not applicable where neither grants nor votes are known.
+//!
+//! **Source.** The project's glossary ("phantom leader": believes, and owns nothing in the service); Burrows, "The Chubby
+//! lock service", OSDI 2006, §2.8 (jeopardy: the client's estimate of its lease is never longer than the service's).
+
+use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations, not_applicable};
+use crate::{
+    beliefs::Beliefs,
+    words::{Names, count, duration},
+};
+use protocols::{
+    history::{FaultEvent, GrantEnd, Header, NodeState},
+    types::{Incarnation, NodeId},
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The registry's entry.
+pub const ENTRY: Entry = Entry {
+    name: "phantom_leader",
+    about: "Nobody believes to lead without a grant of the service or the votes of a majority.",
+    class: Class::Safety,
+    new: |header| Box::new(PhantomLeader::new(header)),
+};
+
+/// Stands for the moment from which on a node runs that does not: it is paused.
+const NOT_NOW: u64 = u64::MAX;
+
+struct PhantomLeader {
+    candidates: Option<u16>,
+    bound_us: Option<u64>,
+    beliefs: Beliefs,
+    elections: u64,
+    grants: Grants,
+    votes: Votes,
+    ungranted: Violations<Violation>,
+    outlived: Violations<Violation>,
+}
+
+/// What the service has given away.
+#[derive(Default)]
+struct Grants {
+    count: u64,
+    /// Whose each token is; tokens above 0.
+    owners: BTreeMap<u64, NodeId>,
+    /// Without tokens: who holds a grant, and who got one since its last election.
+    holds: BTreeSet<NodeId>,
+    unused: BTreeSet<NodeId>,
+    /// Beliefs that outlive their grants, since when their nodes run on with them.
+    over: BTreeMap<NodeId, (u64, GrantEnd)>,
+}
+
+impl Grants {
+    /// A belief that outlives its grant counts from now on, or is paused; what was before.
+    fn run_on_from(&mut self, node: NodeId, t_us: u64) -> Option<(u64, GrantEnd)> {
+        let over = self.over.get_mut(&node)?;
+        let (since_us, why) = *over;
+        over.0 = t_us;
+        Some((since_us, why))
+    }
+}
+
+/// Who has voted for whom.
+#[derive(Default)]
+struct Votes {
+    count: u64,
+    /// The voters for a token and a candidate.
+    voters: BTreeMap<(u64, NodeId), BTreeSet<NodeId>>,
+    /// Elections and how many votes each had; judged at the end, when it is known how many members there were.
+    elections: Vec<(u64, Incarnation, usize)>,
+    /// Who has been started at all.
+    started: BTreeSet<NodeId>,
+    /// Who was no member at first: the first that is heard of its membership is that it is to begin.
+    joiners: BTreeSet<NodeId>,
+    /// Who has left, or was to.
+    gone: BTreeSet<NodeId>,
+    /// Members more (or, below 0, fewer) than the founders, now and at the least.
+    more: i64,
+    fewest: i64,
+}
+
+impl Votes {
+    fn joined(&mut self, node: NodeId) {
+        if !self.gone.remove(&node) {
+            self.joiners.insert(node);
+        }
+        self.more += 1;
+    }
+
+    fn left(&mut self, node: NodeId) {
+        if self.gone.insert(node) {
+            self.more -= 1;
+            self.fewest = self.fewest.min(self.more);
+        }
+    }
+}
+
+enum Violation {
+    Ungranted { elected: Incarnation, owner: Option<NodeId> },
+    Outlived { node: NodeId, us: u64, why: GrantEnd },
+    Unvoted { elected: Incarnation, votes: usize, needed: usize },
+}
+
+impl PhantomLeader {
+    fn new(header: Option<&Header>) -> Self {
+        PhantomLeader {
+            candidates: header.map(|h| h.candidates),
+            bound_us: header.and_then(|h| h.dual_belief_bound_us),
+            beliefs: Beliefs::default(),
+            elections: 0,
+            grants: Grants::default(),
+            votes: Votes::default(),
+            ungranted: Violations::default(),
+            outlived: Violations::default(),
+        }
+    }
+
+    fn elected(&mut self, t_us: u64, elected: Incarnation) {
+        self.elections += 1;
+        self.run_on_ends(t_us, elected.node);
+        let Incarnation { epoch, node, .. } = elected;
+        let unused = self.grants.unused.remove(&node);
+        let owner = self.grants.owners.get(&epoch).copied();
+        let granted = match epoch {
+            0 => unused || self.grants.holds.contains(&node),
+            _ => owner == Some(node),
+        };
+        if !granted {
+            self.ungranted.add(t_us, Violation::Ungranted { elected, owner });
+        }
+        let voters = self.votes.voters.get(&(epoch, node));
+        // Who stands votes for itself.
+        let votes = voters.map_or(0, |v| v.iter().filter(|voter| **voter != node).count()) + 1;
+        self.votes.elections.push((t_us, elected, votes));
+    }
+
+    fn granted(&mut self, t_us: u64, node: NodeId, token: u64) {
+        self.grants.count += 1;
+        if self.beliefs.of(node).is_some_and(|belief| belief.epoch == token) {
+            self.run_on_ends(t_us, node);
+        }
+        match token {
+            0 => {
+                self.grants.holds.insert(node);
+                self.grants.unused.insert(node);
+            }
+            // A token that is given twice is for `elections` to tell; the first owner keeps it.
+            _ => {
+                self.grants.owners.entry(token).or_insert(node);
+            }
+        }
+    }
+
+    fn grant_ended(&mut self, t_us: u64, node: NodeId, token: u64, why: GrantEnd) {
+        self.grants.holds.remove(&node);
+        let believes = self.beliefs.of(node).is_some_and(|belief| belief.epoch == token);
+        if believes && matches!(why, GrantEnd::Expired | GrantEnd::Released) {
+            let runs = self.beliefs.awake().any(|belief| belief.node == node);
+            self.grants.over.insert(node, (if runs { t_us } else { NOT_NOW }, why));
+        }
+    }
+
+    /// The stretch ends in which a node has run with a belief that its grant does not carry any more.
+    fn run_on_ends(&mut self, t_us: u64, node: NodeId) {
+        if let Some((since_us, why)) = self.grants.over.remove(&node) {
+            self.outlived(t_us, node, since_us, why);
+        }
+    }
+
+    fn outlived(&mut self, t_us: u64, node: NodeId, since_us: u64, why: GrantEnd) {
+        let us = t_us.saturating_sub(since_us);
+        if self.bound_us.is_some_and(|bound_us| us > bound_us) {
+            self.outlived.add(since_us, Violation::Outlived { node, us, why });
+        }
+    }
+
+    fn node(&mut self, t_us: u64, node: NodeId, state: NodeState) {
+        match state {
+            NodeState::Up => {
+                self.votes.started.insert(node);
+                self.run_on_ends(t_us, node);
+            }
+            NodeState::Down | NodeState::Off => self.run_on_ends(t_us, node),
+            NodeState::Paused => {
+                if let Some((since_us, why)) = self.grants.run_on_from(node, NOT_NOW) {
+                    self.outlived(t_us, node, since_us, why);
+                }
+            }
+            NodeState::Resumed => {
+                self.grants.run_on_from(node, t_us);
+            }
+            NodeState::Joined => self.votes.joined(node),
+            NodeState::Left => self.votes.left(node),
+        }
+    }
+
+    fn fault(&mut self, fault: &FaultEvent) {
+        match fault.fault.as_str() {
+            "join" => {
+                let founders = fault.on.iter().filter(|node| !self.votes.gone.contains(node));
+                self.votes.joiners.extend(founders);
+            }
+            // It may be no member any more, with nobody left to say so.
+            "leave" => fault.on.iter().for_each(|node| self.votes.left(*node)),
+            _ => {}
+        }
+    }
+
+    /// How many votes are enough; `None` when nobody can tell.
+    fn majority(&self) -> Option<usize> {
+        let all = (0..self.candidates?).map(NodeId);
+        let Votes { started, joiners, fewest, .. } = &self.votes;
+        let founders = all.filter(|n| !joiners.contains(n) && (started.is_empty() || started.contains(n))).count();
+        Some(usize::try_from(founders as i64 + fewest).unwrap_or(0) / 2 + 1)
+    }
+
+    fn unvoted(&self) -> Violations<Violation> {
+        let mut unvoted = Violations::default();
+        if let (Some(needed), true) = (self.majority(), self.votes.count > 0) {
+            for (t_us, elected, votes) in self.votes.elections.iter().copied().filter(|e| e.2 < needed) {
+                unvoted.add(t_us, Violation::Unvoted { elected, votes, needed });
+            }
+        }
+        unvoted
+    }
+}
+
+impl Invariant for PhantomLeader {
+    fn wants(&self) -> Kinds {
+        Kinds::ELECTED.and(Kinds::DEPOSED).and(Kinds::NODE).and(Kinds::FAULT).and(Kinds::GRANT).and(Kinds::VOTE)
+    }
+
+    fn observe(&mut self, event: &Event) {
+        let t_us = event.t_us;
+        match &event.kind {
+            Kind::Elected(incarnation) => self.elected(t_us, *incarnation),
+            Kind::Deposed { incarnation, .. } => self.run_on_ends(t_us, incarnation.node),
+            Kind::Grant { node, token } => self.granted(t_us, *node, *token),
+            Kind::GrantEnd { node, token, reason } => self.grant_ended(t_us, *node, *token, *reason),
+            Kind::Vote { voter, candidate, token } => {
+                self.votes.count += 1;
+                self.votes.voters.entry((*token, *candidate)).or_default().insert(*voter);
+            }
+            Kind::Node { node, state } => self.node(t_us, *node, *state),
+            Kind::Fault(fault) => self.fault(fault),
+            _ => {}
+        }
+        self.beliefs.observe(event);
+    }
+
+    fn finish(&mut self, ending: &Ending) -> Finding {
+        let (grants, votes) = (self.grants.count, self.votes.count);
+        if grants + votes == 0 {
+            return not_applicable("the history does not say who was granted leadership, or voted for");
+        }
+        for (node, (since_us, why)) in std::mem::take(&mut self.grants.over) {
+            self.outlived(ending.t_us, node, since_us, why);
+        }
+        let unvoted = self.unvoted();
+        let (ungranted, none) = (&self.ungranted, Violations::default());
+        let of_service = [if grants > 0 { ungranted } else { &none }, &self.outlived, &unvoted];
+        let first = of_service.into_iter().filter(|v| v.count > 0).min_by_key(|v| v.first.as_ref().map(|f| f.0));
+        let violated = first.and_then(|v| v.sentence(|v| say(v, ending.names)));
+        let elections = count(self.elections, "election");
+        let seen = match votes {
+            0 => format!("{elections}, each granted by the service before"),
+            _ => format!("{elections}, each by the votes of a majority"),
+        };
+        Finding { holds: violated.is_none(), could_fail: self.elections > 0, detail: violated.unwrap_or(seen) }
+    }
+}
+
+fn say(violation: &Violation, names: &Names) -> String {
+    match violation {
+        Violation::Ungranted { elected, owner: Some(owner) } => {
+            let (who, owner) = (names.node(elected.node), names.node(*owner));
+            format!("{who} believes with token {}, which the service had granted to {owner}", elected.epoch)
+        }
+        Violation::Ungranted { elected, owner: None } => {
+            format!("{} believes without ever having been granted that by the service", names.incarnation(*elected))
+        }
+        Violation::Outlived { node, us, why } => {
+            let over = match why {
+                GrantEnd::Released => "it gave its grant up",
+                _ => "its grant was over in the service",
+            };
+            format!("{over}, and {} went on believing for {}", names.node(*node), duration(*us as f64))
+        }
+        Violation::Unvoted { elected, votes, needed } => {
+            let (who, votes) = (names.incarnation(*elected), count(*votes as u64, "vote"));
+            format!("{who} believes with {votes}, its own included; a majority is {needed}")
+        }
+    }
+}
