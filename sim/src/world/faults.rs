@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// The plan's faults and how far each has come.
 pub(super) struct Faults {
-    plan: Arc<Plan>,
+    pub(super) plan: Arc<Plan>,
     triggers: Triggers,
     struck: Vec<Option<Struck>>,
     /// Struck while nobody led: they strike whoever leads next.
@@ -130,6 +130,7 @@ impl World {
             Fault::ClockStep { by_ms, .. } => {
                 for node in &on {
                     self.processes[node.index()].clocks.step(*by_ms);
+                    self.reschedule_grant(*node);
                     self.record_clock(*node);
                 }
             }
@@ -222,6 +223,7 @@ impl World {
         self.processes[node.index()].clocks.set_rate(now, ppm);
         self.reschedule_timers(node);
         self.reschedule_sleeps(node);
+        self.reschedule_grant(node);
         self.record_clock(node);
     }
 

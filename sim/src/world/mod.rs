@@ -12,6 +12,7 @@ pub mod disk;
 mod driver;
 pub mod env;
 mod faults;
+mod grants;
 mod network;
 mod queue;
 mod retransmit;
@@ -23,6 +24,8 @@ use clocks::Clocks;
 use disk::Folder;
 use driver::Driven;
 use faults::Faults;
+pub use grants::Grant;
+use grants::Granted;
 use network::Links;
 use protocols::{
     clock::Now,
@@ -97,6 +100,7 @@ pub struct World {
     sleeps: Vec<Sleep>,
     free_sleeps: Vec<u32>,
     faults: Faults,
+    granted: Granted,
     believers: Vec<Incarnation>,
     trace: Trace,
     recorder: Recorder,
@@ -173,6 +177,7 @@ impl World {
             sleeps: Vec::new(),
             free_sleeps: Vec::new(),
             faults: Faults::new(plan),
+            granted: Granted::default(),
             believers: Vec::new(),
             trace: Trace::new(text),
             recorder,
@@ -302,6 +307,7 @@ impl World {
             Event::Stream(segment) => self.segment_arrives(segment),
             Event::Strike { fault } => self.strike(fault, None),
             Event::Heal { fault } => self.heal(fault),
+            Event::GrantEnds { generation } => self.grant_ends(generation),
             Event::Boot { node } => self.boot(node),
             Event::End => self.end(),
         }
