@@ -25,11 +25,15 @@ pub enum Point {
     BeforeRelease,
     /// Leadership was lost or given up.
     AfterDeposed,
+    /// About to make durable what the election must not forget.
+    BeforePersist,
+    /// A vote is durable, and about to be sent.
+    Voted,
 }
 
 impl Point {
     /// Every point there is.
-    pub const ALL: [Point; 10] = [
+    pub const ALL: [Point; 12] = [
         Point::BeforeCampaign,
         Point::AfterElected,
         Point::BeforeSeal,
@@ -40,6 +44,8 @@ impl Point {
         Point::Renewed,
         Point::BeforeRelease,
         Point::AfterDeposed,
+        Point::BeforePersist,
+        Point::Voted,
     ];
 
     /// The name that plans carry.
@@ -55,6 +61,8 @@ impl Point {
             Point::Renewed => "renewed",
             Point::BeforeRelease => "before_release",
             Point::AfterDeposed => "after_deposed",
+            Point::BeforePersist => "before_persist",
+            Point::Voted => "voted",
         }
     }
 

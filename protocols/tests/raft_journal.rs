@@ -236,7 +236,7 @@ struct Builder;
 impl StoreBuilder<Types, Log<Memory>, Machine> for Builder {
     async fn build(&self) -> Result<((), Log<Memory>, Machine), openraft::StorageError<Types>> {
         let journal = Arc::new(Journal::open(Memory::default()).await.expect("an empty disk can be read"));
-        Ok(((), Log::new(journal.clone()), Machine::new(journal)))
+        Ok(((), Log::new(journal.clone(), Arc::new(TokioEnv::new(1))), Machine::new(journal)))
     }
 }
 

@@ -301,7 +301,7 @@ impl Cast {
 /// A passage of the leader's; candidates pass some points before they lead, so those count for all of them.
 fn passage(point: Point, nth: u64, after: Option<Box<Trigger>>, delay_ms: u64) -> Trigger {
     let node = match point {
-        Point::BeforeCampaign | Point::AfterDeposed => Who::Candidates,
+        Point::BeforeCampaign | Point::AfterDeposed | Point::BeforePersist | Point::Voted => Who::Candidates,
         _ => Who::Leader,
     };
     Trigger::Passage { point: point.name().to_owned(), node, nth, after, delay_ms: delay_ms as f64 }

@@ -195,6 +195,12 @@ impl Kraft {
         self.send(to, message);
     }
 
+    /// A vote in the present epoch, which is on disk before this is said.
+    fn voted(&mut self, candidate: NodeId) {
+        self.held.push(Output::Voted { candidate, token: self.state.epoch.into() });
+        self.held.push(Output::Point(Point::Voted));
+    }
+
     fn leadership(&self) -> Leadership {
         Leadership { token: u64::from(self.state.epoch), valid_until: self.role_until }
     }
@@ -252,11 +258,15 @@ impl Kraft {
             out.append(&mut self.held);
             return;
         }
-        let (said, local) = self.held.drain(..).partition(|output| matches!(output, Output::Send { .. }));
+        let follows = |output: &Output| {
+            matches!(output, Output::Send { .. } | Output::Voted { .. } | Output::Point(Point::Voted))
+        };
+        let (said, local) = self.held.drain(..).partition(follows);
         self.held = said;
         out.extend::<Vec<_>>(local);
         self.writing = true;
         self.written = self.state.clone();
+        out.push(Output::Point(Point::BeforePersist));
         out.push(Output::Persist(self.state.encode()));
     }
 

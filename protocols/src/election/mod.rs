@@ -5,7 +5,7 @@ pub mod etcd;
 pub mod kraft;
 pub mod lowest_id;
 pub mod raft;
-mod redis_common;
+pub mod redis_common;
 pub mod redis_fenced;
 pub mod redis_lease;
 pub mod redis_naive;

@@ -12,8 +12,8 @@
 //! **What is ours.** There is no data: nothing is synchronized between LEADERINFO and NEWLEADER, and a zxid is its epoch's
 //! first. Datagrams stand for TCP: a connection has a name that its follower chose, a packet of a connection that there is not
 //! is answered with `Closed` (a reset), what is not answered is sent again after 200 ms. The election's own notifications are
-//! sent again after 200 ms of silence, doubling to 60 s, which is TCP's pace too; after a long cut it takes about as long again
-//! until they meet. A leader that dies says nothing, so its followers wait for the whole sync limit. Observers, changes of
+//! sent again after 200 ms, doubling to 60 s, which is TCP's pace too, and whatever is heard meanwhile (the reference waits for
+//! silence, and has TCP resend); after a long cut it takes about as long again until they meet. A leader that dies says nothing, so its followers wait for the whole sync limit. Observers, changes of
 //! membership, the oracle for two nodes and `maxTimeToWaitForEpoch` (off by default) are left out.
 //!
 //! **What it assumes about time.** `lease_ttl` is the sync limit, in the reference 5 ticks of 2 s; the init limit is twice
@@ -50,7 +50,7 @@ pub use epochs::Epochs;
 pub use message::{Connection, Message, Packet};
 pub use quorum::Quorum;
 
-use self::{follower::Follower, leader::Leader};
+use self::{election::FINALIZE_WAIT, follower::Follower, leader::Leader};
 use super::{Hazard, Preference, Promise, Protocol, Setup, Transport};
 use crate::{
     client::Service,
@@ -105,7 +105,7 @@ const DEADLINE: TimerId = 4;
 const REST: TimerId = 5;
 
 /// Who gave up lets others elect for so many nanoseconds: a resent vote, two waits for better ones, and as much to spare.
-const REST_TIME: u64 = 5 * election::FINALIZE_WAIT;
+const REST_TIME: u64 = 5 * FINALIZE_WAIT;
 
 /// What has become of a role after an input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -145,6 +145,7 @@ impl Own {
 
     /// Writes the epochs down; durable when [`Own::durable`] has reached what this gives back.
     fn persist(&mut self, out: &mut Vec<Output>) -> u64 {
+        out.push(Output::Point(Point::BeforePersist));
         out.push(Output::Persist(self.epochs.encode()));
         self.writes += 1;
         self.writes
@@ -161,6 +162,12 @@ impl Own {
             out.push(packet(from, connection, Packet::Closed));
         }
     }
+}
+
+/// What a quorum grants by: this candidate has accepted an epoch, durably, and will accept it from nobody else.
+fn accepted(leader: NodeId, epoch: u32, out: &mut Vec<Output>) {
+    out.push(Output::Voted { candidate: leader, token: epoch.into() });
+    out.push(Output::Point(Point::Voted));
 }
 
 fn packet(to: NodeId, connection: Connection, packet: Packet) -> Output {
@@ -188,6 +195,8 @@ pub struct ZabFle {
     /// Whom we follow or are, and the round in which that was decided; what those who look are told.
     vote: Vote,
     round: u64,
+    /// When the proposal is told to everybody again, unless it is settled before.
+    resend_at: u64,
     /// [`Output::Campaign`] was said for this vacancy.
     campaigning: bool,
     observed: Option<NodeId>,
@@ -207,7 +216,8 @@ impl ZabFle {
         let epochs = epochs.unwrap_or_default();
         let vote = Vote { epoch: epochs.current, zxid: epochs.zxid(), leader: setup.node };
         let own = Own { setup, quorum, epochs, writes: 0, durable: 0, connections: 0 };
-        ZabFle { own, role: Role::Out, unreadable, vote, round: 0, campaigning: false, observed: None }
+        let (round, resend_at, campaigning, observed) = (0, 0, false, None);
+        ZabFle { own, role: Role::Out, unreadable, vote, round, resend_at, campaigning, observed }
     }
 
     fn observe(&mut self, leader: Option<NodeId>, out: &mut Vec<Output>) {
@@ -244,11 +254,14 @@ impl ZabFle {
     fn announce(&mut self, election: Election, now: u64, out: &mut Vec<Output>) {
         let said = election.notification();
         out.extend(self.own.setup.others().map(|to| notification(to, said)));
+        self.resend_at = now + election.resend();
         self.poll(election, now, out);
     }
 
     fn poll(&mut self, election: Election, now: u64, out: &mut Vec<Output>) {
-        out.push(Output::SetTimer { id: POLL, at: now + election.patience() });
+        // What is heard puts off the end of an election, but not the resending: TCP does not wait for silence either.
+        let at = if election.is_finalizing() { now + FINALIZE_WAIT } else { self.resend_at.max(now) };
+        out.push(Output::SetTimer { id: POLL, at });
         self.role = Role::Looking(election);
     }
 

@@ -3,7 +3,7 @@
 
 pub mod tokio;
 
-use crate::{client::Endpoint, clock::Now, point::Point};
+use crate::{client::Endpoint, clock::Now, point::Point, types::NodeId};
 use ::tokio::io::{AsyncRead, AsyncWrite};
 use std::{future::Future, io, pin::Pin, task::Poll};
 
@@ -52,6 +52,9 @@ pub trait Env: Clone + Send + Sync + 'static {
 
     /// Counts a message of the election by its kind, for reports.
     fn count(&self, _kind: &'static str) {}
+
+    /// This process has voted, durably, for a candidate in that term, and is about to say so.
+    fn voted(&self, _candidate: NodeId, _term: u64) {}
 
     /// Passes a named point; in the simulation the process may be paused in here.
     fn point(&self, point: Point) -> impl Future<Output = ()> + Send;

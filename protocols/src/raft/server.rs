@@ -94,7 +94,7 @@ impl<E: Env> Server<E> {
         if has_voted {
             env.sleep_until(started.saturating_add(settings.lease())).await;
         }
-        let (log, machine) = (Log::new(journal.clone()), Machine::new(journal));
+        let (log, machine) = (Log::new(journal.clone(), Arc::new(env.clone())), Machine::new(journal));
         let raft = Raft::new(settings.id, config, links.clone(), log, machine).await.map_err(|e| e.to_string())?;
         let port = settings.port;
         let listener = env.listen(port).await.map_err(|e| format!("cannot listen on port {port}: {e}"))?;

@@ -5,10 +5,15 @@ use super::{
     journal::{Journal, Record, State},
     types::{Entry, LogId, Members, Snapshot, SnapshotMeta, Types, Vote},
 };
-use crate::env::Disk;
+use crate::{
+    env::{Disk, Env},
+    point::Point,
+    types::NodeId,
+};
 use futures_util::{Stream, TryStreamExt};
 use openraft::{
     EntryPayload, LogState, OptionalSend, RaftLogReader, RaftSnapshotBuilder,
+    impls::leader_id_std::LeaderId,
     storage::{EntryResponder, IOFlushed, RaftLogStorage, RaftStateMachine},
 };
 use std::{
@@ -21,13 +26,41 @@ use std::{
 };
 
 /// The log.
-#[derive(Debug)]
-pub struct Log<D>(Arc<Journal<D>>);
+pub struct Log<D> {
+    journal: Arc<Journal<D>>,
+    voter: Arc<dyn Voter>,
+}
+
+impl<D> fmt::Debug for Log<D> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("Log")
+    }
+}
 
 impl<D> Log<D> {
-    /// The log of a journal.
-    pub fn new(journal: Arc<Journal<D>>) -> Self {
-        Log(journal)
+    /// The log of a journal; `voter` is told of the votes.
+    pub fn new(journal: Arc<Journal<D>>, voter: Arc<dyn Voter>) -> Self {
+        Log { journal, voter }
+    }
+}
+
+/// Who is told of votes: any [`Env`].
+pub trait Voter: Send + Sync {
+    /// A vote is about to be made durable.
+    fn before(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+    /// A vote for that node in that term is durable, and about to be sent.
+    fn voted(&self, candidate: u64, term: u64) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+}
+
+impl<E: Env> Voter for E {
+    fn before(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(self.point(Point::BeforePersist))
+    }
+    fn voted(&self, candidate: u64, term: u64) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        if let Ok(candidate) = u16::try_from(candidate) {
+            Env::voted(self, NodeId(candidate), term);
+        }
+        Box::pin(self.point(Point::Voted))
     }
 }
 
@@ -37,11 +70,11 @@ impl<D: Disk> RaftLogReader<Types> for Log<D> {
         range: RB,
     ) -> io::Result<Vec<Entry>> {
         let bounds: (Bound<u64>, Bound<u64>) = (range.start_bound().cloned(), range.end_bound().cloned());
-        Ok(entries(&self.0.state(), bounds))
+        Ok(entries(&self.journal.state(), bounds))
     }
 
     async fn read_vote(&mut self) -> io::Result<Option<Vote>> {
-        Ok(self.0.state().vote)
+        Ok(self.journal.state().vote)
     }
 }
 
@@ -64,25 +97,31 @@ impl<D: Disk> RaftLogStorage<Types> for Log<D> {
     type LogReader = Log<D>;
 
     async fn get_log_state(&mut self) -> io::Result<LogState<Types>> {
-        let state = self.0.state();
+        let state = self.journal.state();
         Ok(LogState { last_purged_log_id: state.purged, last_log_id: state.last() })
     }
 
     async fn get_log_reader(&mut self) -> Log<D> {
-        Log(self.0.clone())
+        Log { journal: self.journal.clone(), voter: self.voter.clone() }
     }
 
     async fn save_vote(&mut self, vote: &Vote) -> io::Result<()> {
-        self.0.write(vec![Record::Vote(*vote)], true).await
+        self.voter.before().await;
+        self.journal.write(vec![Record::Vote(*vote)], true).await?;
+        // A committed one is no vote of ours: a quorum has granted it, and we follow. Term 0 is what founders begin with.
+        if let Vote { leader_id: LeaderId { term: term @ 1.., voted_for }, committed: false } = *vote {
+            self.voter.voted(voted_for, term).await;
+        }
+        Ok(())
     }
 
     async fn save_committed(&mut self, committed: Option<LogId>) -> io::Result<()> {
         // Losing it costs nothing: the next leader tells it again.
-        self.0.write(vec![Record::Committed(committed)], false).await
+        self.journal.write(vec![Record::Committed(committed)], false).await
     }
 
     async fn read_committed(&mut self) -> io::Result<Option<LogId>> {
-        let state = self.0.state();
+        let state = self.journal.state();
         // What it names may have been lost with the power although this was not.
         Ok(state.committed.min(state.last()))
     }
@@ -93,18 +132,18 @@ impl<D: Disk> RaftLogStorage<Types> for Log<D> {
         I::IntoIter: OptionalSend,
     {
         let records: Vec<Record> = entries.into_iter().map(Record::Entry).collect();
-        let result = self.0.write(records, true).await;
+        let result = self.journal.write(records, true).await;
         let told = result.as_ref().map_err(|e| io::Error::new(e.kind(), e.to_string()));
         flushed.io_completed(told.copied());
         result
     }
 
     async fn truncate_after(&mut self, last: Option<LogId>) -> io::Result<()> {
-        self.0.write(vec![Record::TruncateAfter(last)], true).await
+        self.journal.write(vec![Record::TruncateAfter(last)], true).await
     }
 
     async fn purge(&mut self, upto: LogId) -> io::Result<()> {
-        self.0.write(vec![Record::Purge(upto)], true).await
+        self.journal.write(vec![Record::Purge(upto)], true).await
     }
 }
 

@@ -161,7 +161,7 @@ fn silence_doubles_up_to_a_minute() {
     let (quorum, mut election) = looking(3, 1);
     let mut waited_ms = Vec::new();
     for _ in 0..10 {
-        waited_ms.push(election.patience() / 1_000_000);
+        waited_ms.push(election.resend() / 1_000_000);
         assert!(election.silence(&quorum).announce);
     }
     assert_eq!(waited_ms, [200, 400, 800, 1600, 3200, 6400, 12800, 25600, 51200, 60000]);

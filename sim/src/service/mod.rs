@@ -1,6 +1,7 @@
 //! Coordination services for the simulation: pure models, each served over its real wire protocol.
 
 pub mod etcd;
+pub mod grants;
 pub mod redis;
 
 use protocols::{client::Service, env::Env};

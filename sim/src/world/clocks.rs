@@ -57,6 +57,11 @@ impl Clocks {
         self.true_base.saturating_add(u64::try_from(elapsed).unwrap_or(u64::MAX / 2))
     }
 
+    /// The first true time at which the wall clock shows at least `wall`, unless it is stepped before.
+    pub fn true_time_of_wall(&self, wall: u64) -> u64 {
+        self.true_time(u64::try_from(wall as i64 - self.wall_minus_mono).unwrap_or(0))
+    }
+
     /// Changes the rate of both clocks from true time `t` on.
     pub fn set_rate(&mut self, t: u64, ppm: i64) {
         self.mono_base = self.mono(t);

@@ -6,6 +6,7 @@ use protocols::{
     client::Endpoint,
     clock::Now,
     env::{Env, Listener},
+    history::Kind,
     point::Point,
     types::NodeId,
 };
@@ -54,6 +55,11 @@ impl Env for SimEnv {
 
     fn count(&self, kind: &'static str) {
         with(|world| world.count(kind));
+    }
+
+    fn voted(&self, candidate: NodeId, term: u64) {
+        let voter = self.node;
+        with(|world| world.record(Kind::Vote { voter, candidate, token: term }));
     }
 
     async fn connect(&self, to: &Endpoint) -> io::Result<SimStream> {

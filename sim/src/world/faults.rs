@@ -20,7 +20,7 @@ const SUPERVISOR_MS: f64 = 1_000.0;
 
 /// The plan's faults and how far each has come.
 pub(super) struct Faults {
-    plan: Arc<Plan>,
+    pub(super) plan: Arc<Plan>,
     triggers: Triggers,
     struck: Vec<Option<Struck>>,
     /// Struck while nobody led: they strike whoever leads next.
@@ -135,6 +135,7 @@ impl World {
             Fault::ClockStep { by_ms, .. } => {
                 for node in &on {
                     self.processes[node.index()].clocks.step(*by_ms);
+                    self.reschedule_grant(*node);
                     self.record_clock(*node);
                 }
             }
@@ -243,6 +244,7 @@ impl World {
         self.processes[node.index()].clocks.set_rate(now, ppm);
         self.reschedule_timers(node);
         self.reschedule_sleeps(node);
+        self.reschedule_grant(node);
         self.record_clock(node);
     }
 

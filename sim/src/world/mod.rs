@@ -13,6 +13,7 @@ pub mod disk;
 mod driver;
 pub mod env;
 mod faults;
+mod grants;
 mod network;
 mod queue;
 mod retransmit;
@@ -25,6 +26,8 @@ use connection::Parked;
 use disk::Folder;
 use driver::Driven;
 use faults::Faults;
+pub use grants::Grant;
+use grants::Granted;
 use network::Links;
 use protocols::{
     clock::Now,
@@ -100,6 +103,7 @@ pub struct World {
     sleeps: Vec<Sleep>,
     free_sleeps: Vec<u32>,
     faults: Faults,
+    granted: Granted,
     believers: Vec<Incarnation>,
     /// The coordination service's state, which an operator can reach.
     service: Option<service::State>,
@@ -179,6 +183,7 @@ impl World {
             sleeps: Vec::new(),
             free_sleeps: Vec::new(),
             faults: Faults::new(plan),
+            granted: Granted::default(),
             believers: Vec::new(),
             service: None,
             trace: Trace::new(text),
@@ -320,6 +325,7 @@ impl World {
             Event::Stream(segment) => self.segment_arrives(segment),
             Event::Strike { fault } => self.strike(fault, None),
             Event::Heal { fault } => self.heal(fault),
+            Event::GrantEnds { generation } => self.grant_ends(generation),
             Event::Boot { node } => self.boot(node),
             Event::End => self.end(),
         }

@@ -37,6 +37,8 @@ pub enum Event {
     Strike { fault: u32 },
     /// A planned fault is over.
     Heal { fault: u32 },
+    /// The time of what the service has granted is up.
+    GrantEnds { generation: u32 },
     /// A process starts.
     Boot { node: NodeId },
     /// The run is over.

@@ -26,6 +26,7 @@ impl Kraft {
                 let granted = self.can_grant(from, up_to_date, pre_vote);
                 if granted && !pre_vote {
                     self.vote_for(now, from);
+                    self.voted(from);
                 }
                 Ok(Answer::Vote { granted })
             }

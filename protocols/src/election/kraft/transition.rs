@@ -26,6 +26,7 @@ impl Kraft {
         } else if self.state.voted == me && self.state.leader.is_none() {
             self.campaign();
             self.role = Role::Candidate(Ballot::new(self.voters(), self.me()));
+            self.voted(self.me());
         } else if let Some(leader) = self.state.leader {
             self.become_follower(now, self.state.epoch, leader);
         }
@@ -110,6 +111,7 @@ impl Kraft {
         let Some(next) = self.state.epoch.checked_add(1) else { return };
         self.enter(next, None);
         self.state.voted = Some(self.me());
+        self.voted(self.me());
         self.role = Role::Candidate(Ballot::new(self.voters(), self.me()));
         self.role_until = now.mono + self.election_timeout();
         self.requests.reset();

@@ -86,9 +86,14 @@ impl Election {
         election
     }
 
-    /// After so many nanoseconds of silence comes [`Election::silence`].
-    pub fn patience(&self) -> u64 {
-        if self.finalizing { FINALIZE_WAIT } else { self.resend }
+    /// For so many nanoseconds the proposal is not told again.
+    pub fn resend(&self) -> u64 {
+        self.resend
+    }
+
+    /// Does a quorum agree, so that only a better vote is waited for?
+    pub fn is_finalizing(&self) -> bool {
+        self.finalizing
     }
 
     /// What this candidate says.
@@ -176,7 +181,7 @@ impl Election {
         }
     }
 
-    /// Nothing was heard for [`Election::patience`].
+    /// Nothing better was heard for [`FINALIZE_WAIT`], or it is time to tell the proposal again.
     pub fn silence(&mut self, quorum: &Quorum) -> Outcome {
         if self.finalizing {
             return Outcome { announce: false, elected: Some(self.proposal) };

@@ -1,7 +1,7 @@
 //! Following: the learner's half of the handshake by which an epoch begins, then answering pings (`Learner.java:
 //! registerWithLeader, syncWithLeader`, `Follower.java: followLeader`).
 
-use super::{Connection, Next, Own, Packet, READ, RETRY, packet};
+use super::{Connection, Next, Own, Packet, READ, RETRY, accepted, packet};
 use crate::{
     elector::Output,
     types::{MILLISECOND, NodeId},
@@ -145,6 +145,7 @@ impl Follower {
         match self.stage {
             Stage::Accepting { epoch, acked, write } if own.durable >= write => {
                 self.stage = Stage::Acknowledging { epoch, acked, zxid: own.epochs.zxid() };
+                accepted(self.leader, epoch, out);
             }
             Stage::Syncing { epoch, write } if own.durable >= write => {
                 self.stage = Stage::Synced { epoch };

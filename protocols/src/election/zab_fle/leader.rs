@@ -1,7 +1,7 @@
 //! Leading: agreeing with a quorum on a new epoch, then pinging (`Leader.java: lead, getEpochToPropose, waitForEpochAck,
 //! waitForNewLeaderAck`, `LearnerHandler.java: run`).
 
-use super::{Connection, DEADLINE, Next, Own, PING, Packet, packet};
+use super::{Connection, DEADLINE, Next, Own, PING, Packet, accepted, packet};
 use crate::{
     elector::{Deposed, Output},
     point::Point,
@@ -131,6 +131,7 @@ impl Leader {
             Stage::Accepting => {
                 self.stage = Stage::Acknowledging;
                 self.wait(own, now, out);
+                accepted(own.node(), self.epoch, out);
                 for (node, handler) in &self.handlers {
                     out.push(packet(*node, handler.connection, Packet::LeaderInfo { epoch: self.epoch }));
                 }

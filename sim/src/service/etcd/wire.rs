@@ -5,11 +5,13 @@
 //! stream that a client opened.
 
 use super::model::{EXPIRY_SCAN, Error, Model, RESYNC, Renewal, StreamId, WatchCreate};
+use crate::service::grants;
 use etcd_client::proto::*;
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
 use protocols::{
     client::etcd::channel::{EnvExecutor, EnvTimer},
     env::{Env, Listener},
+    history::GrantEnd,
 };
 use std::{
     collections::BTreeMap,
@@ -106,9 +108,18 @@ impl<E: Env> Server<E> {
 
     /// Does something to the model at the present time, and sends what the watches have to say about it.
     fn apply<T>(&self, action: impl FnOnce(&mut Model, u64) -> T) -> T {
+        self.change(GrantEnd::Released, action)
+    }
+
+    /// The same; `why` says how a leadership that is over after it has ended.
+    fn change<T>(&self, why: GrantEnd, action: impl FnOnce(&mut Model, u64) -> T) -> T {
         let now = self.env.now().mono;
         let mut model = self.model();
+        let revision = model.revision();
         let answer = action(&mut model, now);
+        if model.revision() != revision {
+            grants::tell(model.holder(), why);
+        }
         let watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
         for (stream, response) in model.take_watch_responses() {
             if let Some(sender) = watches.get(&stream) {
@@ -134,7 +145,7 @@ impl<E: Env> Server<E> {
         loop {
             at = next_tick(at, EXPIRY_SCAN, self.env.now().mono);
             self.env.sleep_until(at).await;
-            self.apply(Model::expire_leases);
+            self.change(GrantEnd::Expired, Model::expire_leases);
             self.scanned.notify_waiters();
         }
     }

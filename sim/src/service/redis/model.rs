@@ -11,6 +11,11 @@ use super::{
     resp::{Protocol, Resp},
     script::Known,
 };
+use crate::service::grants::Holder;
+use protocols::{
+    election::redis_common::{KEY, TOKEN_KEY},
+    types::MILLISECOND,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The keys, the script cache, and a count of the connections there were.
@@ -36,12 +41,19 @@ pub struct Session {
     pub(super) database: u8,
     pub(super) name: Vec<u8>,
     pub(super) protocol: Protocol,
+    /// The candidate at the other end, once it has named itself in a value.
+    pub(super) peer: Option<String>,
 }
 
 impl Session {
     /// The protocol that the next reply goes out in.
     pub fn protocol(&self) -> Protocol {
         self.protocol
+    }
+
+    /// The candidate at the other end, as far as it has named itself.
+    pub fn peer(&self) -> Option<&str> {
+        self.peer.as_deref()
     }
 }
 
@@ -54,7 +66,21 @@ impl Model {
     /// A new connection.
     pub fn open(&mut self) -> Session {
         self.sessions += 1;
-        Session { id: self.sessions, database: 0, name: Vec::new(), protocol: Protocol::Resp2 }
+        Session { id: self.sessions, database: 0, name: Vec::new(), protocol: Protocol::Resp2, peer: None }
+    }
+
+    /// Who holds the leader's key when the server's wall clock shows `now_wall_ms`; its value is `<name>/…`. The token is
+    /// what the counter shows: it is drawn together with the key, and by nobody who does not get the key.
+    pub fn holder(&self, now_wall_ms: u64) -> Option<Holder> {
+        let now_ms = i64::try_from(now_wall_ms).unwrap_or(i64::MAX);
+        let entry = |key: &str| self.keys.get(&(0, key.as_bytes().to_vec()));
+        let held = entry(KEY).filter(|held| held.expires_at_ms.is_none_or(|at| now_ms <= at))?;
+        let name = name(&held.value)?.to_owned();
+        let counter = entry(TOKEN_KEY).and_then(|entry| std::str::from_utf8(&entry.value).ok()?.parse().ok());
+        // Gone once the clock shows more whole milliseconds than its time.
+        let until =
+            held.expires_at_ms.map(|at| u64::try_from(at.saturating_add(1)).unwrap_or(0).saturating_mul(MILLISECOND));
+        Some(Holder { name, token: counter.unwrap_or(0), until })
     }
 
     /// The process started again. Every acknowledged write is there still; the script cache is empty, and connections are
@@ -68,6 +94,9 @@ impl Model {
     /// is the command's name. Time stands still within a command, and so within a script.
     pub fn apply(&mut self, session: &mut Session, now_wall_ms: u64, args: &[Vec<u8>]) -> Resp {
         let now_ms = i64::try_from(now_wall_ms).unwrap_or(i64::MAX);
+        if let Some(name) = args.iter().find_map(|word| name(word)) {
+            session.peer = Some(name.to_owned());
+        }
         self.keys.retain(|_, entry| entry.expires_at_ms.is_none_or(|at| now_ms <= at));
         commands::execute(self, session, now_ms, args)
     }
@@ -98,4 +127,9 @@ impl Model {
     pub(super) fn clear(&mut self) {
         self.keys.clear();
     }
+}
+
+/// The candidate that a value of the leader's key names.
+fn name(value: &[u8]) -> Option<&str> {
+    std::str::from_utf8(value).ok()?.split_once('/').map(|(name, _)| name)
 }

@@ -5,7 +5,11 @@
 //! ends a line for C's string functions, so that a real server waits for ever where this one answers with an error.
 
 use super::model::{Model, Session};
-use protocols::env::{Env, Listener};
+use crate::service::grants;
+use protocols::{
+    env::{Env, Listener},
+    history::GrantEnd,
+};
 use std::{
     io,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
@@ -287,7 +291,7 @@ impl<E: Env> Connection<E> {
                 Ok(None) => return true,
                 Ok(Some(args)) => {
                     let now_ms = self.env.now().wall / 1_000_000;
-                    let reply = self.lock().apply(session, now_ms, &args);
+                    let reply = self.apply(session, now_ms, &args);
                     reply.encode(session.protocol(), out);
                 }
                 Err(Broken::TooMuch) => return false,
@@ -297,6 +301,24 @@ impl<E: Env> Connection<E> {
                 }
             }
         }
+    }
+
+    /// Applies a command, and tells who holds leadership then.
+    fn apply(&self, session: &mut Session, now_ms: u64, args: &[Vec<u8>]) -> super::resp::Resp {
+        let mut model = self.lock();
+        let before = model.holder(now_ms);
+        let reply = model.apply(session, now_ms, args);
+        let after = model.holder(now_ms);
+        let flushed = args.first().is_some_and(|name| name.eq_ignore_ascii_case(b"flushall"));
+        // Whoever has ever named itself on this connection is its other end.
+        let taken = before.zip(session.peer()).is_some_and(|(holder, peer)| holder.name != peer);
+        let why = match (flushed, taken) {
+            (true, _) => GrantEnd::Lost,
+            (false, true) => GrantEnd::Taken,
+            (false, false) => GrantEnd::Released,
+        };
+        grants::tell(after, why);
+        reply
     }
 
     fn lock(&self) -> MutexGuard<'_, Model> {

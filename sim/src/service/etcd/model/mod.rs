@@ -18,11 +18,12 @@ mod watch;
 pub use lease::{EXPIRY_SCAN, MAX_TTL_S, MIN_TTL_S, PROMOTION, Renewal};
 pub use watch::{RESYNC, StreamId, WatchCreate};
 
-use crate::service::Dropped;
+use crate::service::{Dropped, grants::Holder};
 use etcd_client::proto::{
     PbDeleteRequest, PbEvent, PbKeyValue, PbLeaseRevokeRequest, PbResponseHeader, PbWatchResponse,
 };
 use lease::Lease;
+use protocols::election::etcd::PREFIX;
 use std::collections::BTreeMap;
 use tonic::{Code, Status};
 
@@ -134,6 +135,15 @@ impl Model {
     /// The store's revision.
     pub const fn revision(&self) -> i64 {
         self.revision
+    }
+
+    /// Who holds leadership: whoever's key is the oldest under the election's prefix. Its create revision is the token.
+    pub fn holder(&self) -> Option<Holder> {
+        let queue = self.keys.range(PREFIX.as_bytes().to_vec()..);
+        let queue = queue.take_while(|(key, _)| key.starts_with(PREFIX.as_bytes()));
+        let (_, first) = queue.min_by_key(|(_, kv)| kv.create_revision)?;
+        let name = String::from_utf8(first.value.clone()).ok()?;
+        Some(Holder { name, token: u64::try_from(first.create_revision).ok()?, until: None })
     }
 
     /// The process started and leads: every lease has its whole time to live again, plus an election timeout

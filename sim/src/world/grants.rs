@@ -1,0 +1,81 @@
+//! Leadership as the coordination service's own state has it, from grant to end.
+//!
+//! A grant whose time is counted on the service's wall clock ends when that clock shows it, whether or not the service runs,
+//! is stopped, or somebody looks: so the world keeps the time, and moves it when the clock is stepped or changes its rate.
+
+use super::{World, queue::Event};
+use protocols::{
+    history::{GrantEnd, Kind},
+    types::NodeId,
+};
+
+/// A leadership that the service has granted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Grant {
+    /// To whom.
+    pub node: NodeId,
+    /// With which token; 0 when there is none.
+    pub token: u64,
+    /// When it ends unless it is renewed, nanoseconds of the service's wall clock; `None` when it ends by what the service
+    /// does alone.
+    pub until: Option<u64>,
+}
+
+/// The grant that there is.
+#[derive(Default)]
+pub(super) struct Granted {
+    grant: Option<Grant>,
+    /// Which of the scheduled ends counts.
+    generation: u32,
+}
+
+impl World {
+    /// The service's state has changed, or may have: it has granted this now. What was granted before, if that is
+    /// something else, is over, for the reason given; if its time was up, for that.
+    pub fn granted(&mut self, grant: Option<Grant>, why: GrantEnd) {
+        let Some(service) = self.faults.plan.service_node() else { return };
+        let before = self.granted.grant;
+        let same = |a: Grant, b: Grant| (a.node, a.token) == (b.node, b.token);
+        let goes_on = before.zip(grant).is_some_and(|(before, now)| same(before, now));
+        let is_up = before.is_some_and(|before| self.is_up(service, before));
+        if !goes_on {
+            if let Some(Grant { node, token, .. }) = before {
+                let reason = if is_up { GrantEnd::Expired } else { why };
+                self.record(Kind::GrantEnd { node, token, reason });
+            }
+            if let Some(Grant { node, token, .. }) = grant {
+                self.record(Kind::Grant { node, token });
+            }
+        }
+        self.granted.grant = grant;
+        if before.and_then(|before| before.until) != grant.and_then(|now| now.until) {
+            self.schedule_grant_end(service);
+        }
+    }
+
+    fn is_up(&self, service: NodeId, grant: Grant) -> bool {
+        grant.until.is_some_and(|until| until <= self.clocks(service).wall)
+    }
+
+    fn schedule_grant_end(&mut self, service: NodeId) {
+        self.granted.generation += 1;
+        let Some(until) = self.granted.grant.and_then(|grant| grant.until) else { return };
+        let at = self.processes[service.index()].clocks.true_time_of_wall(until).max(self.now);
+        self.queue.push(at, Event::GrantEnds { generation: self.granted.generation });
+    }
+
+    /// The end of a grant, unless it was put off meanwhile.
+    pub(super) fn grant_ends(&mut self, generation: u32) {
+        let Some(service) = self.faults.plan.service_node() else { return };
+        if self.granted.generation == generation && self.granted.grant.is_some_and(|grant| self.is_up(service, grant)) {
+            self.granted(None, GrantEnd::Expired);
+        }
+    }
+
+    /// A process's clocks were changed: what ends by them ends at another true time.
+    pub(super) fn reschedule_grant(&mut self, node: NodeId) {
+        if self.faults.plan.service_node() == Some(node) {
+            self.schedule_grant_end(node);
+        }
+    }
+}
