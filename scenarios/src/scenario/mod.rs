@@ -26,6 +26,7 @@ use crate::{
 };
 use protocols::{
     election::{self, Hazard, Preference, Promise, Protocol},
+    fence::checks::Fencing,
     history::{Fact, Requirement},
 };
 use rand_core::RngCore;
@@ -166,14 +167,27 @@ pub fn pairs(
 /// What a protocol promises in a scenario with these parameters. Reads from memory are as good as the clocks: what is
 /// promised of them ends where the clocks drift further apart than the lease allows.
 pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Promise {
-    let promise = (protocol.promise)(scenario.hazard, params.fencing);
+    let promise = promise_checking(scenario, protocol, params.fencing);
     let from_memory = scenario.hazard == Hazard::ClockDrift && params.read_lease != Some(false);
     let timings = params.timings(protocol).resolved();
-    match crate::read_lease::bound(protocol, &timings, &params.net.network()) {
+    match crate::read_lease::bound(protocol, &timings, &params.network()) {
         Some(bound) if from_memory && promise == Promise::Holds && !bound.holds_at(params.clock_drift_ppm) => {
             Promise::May
         }
         _ => promise,
+    }
+}
+
+/// What is promised when the store makes these checks. One check alone keeps what it is for: the token keeps the past from
+/// taking effect. Who retries, and whose writes come out of order, is for the other two.
+fn promise_checking(scenario: &Scenario, protocol: &Protocol, fencing: Fencing) -> Promise {
+    let promise = |on| (protocol.promise)(scenario.hazard, on);
+    match (fencing, scenario.hazard) {
+        (Fencing::On, _) => promise(true),
+        (Fencing::Off, _) => promise(false),
+        (_, Hazard::None) => promise(false),
+        (Fencing::Token, Hazard::PauseBeyondLease) => promise(true),
+        (Fencing::Token | Fencing::Order | Fencing::Memory, _) => Promise::May,
     }
 }
 
