@@ -8,6 +8,7 @@ pub mod json;
 
 use crate::{
     elector::Deposed,
+    fence::checks::Fencing,
     message::{Write, WriteVerdict},
     types::{Incarnation, NodeId, RequestId, Resource},
 };
@@ -258,8 +259,8 @@ pub struct Header {
     pub protocol: String,
     /// The seed that the plan was made from.
     pub seed: u64,
-    /// Did the store check tokens?
-    pub fencing: bool,
+    /// What the store checked.
+    pub fencing: Fencing,
     /// Does the protocol have a fencing token?
     pub tokened: bool,
     /// Digest of the plan.

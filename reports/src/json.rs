@@ -1,7 +1,7 @@
 //! The one JSON object that `--json` prints. Its names are a contract: scripts outside this repository read them.
 
 use crate::{Judgement, Metrics, Verdict, invariant::InvariantResult};
-use protocols::history::Header;
+use protocols::{fence::checks::Fencing, history::Header};
 use serde::Serialize;
 
 /// Version of the object.
@@ -46,8 +46,8 @@ pub struct Report<'a> {
     pub protocol: Option<&'a str>,
     /// The seed that the plan was made from.
     pub seed: Option<u64>,
-    /// Did the store check tokens?
-    pub fencing: Option<bool>,
+    /// What the store checked: true is everything, false nothing, a word that alone.
+    pub fencing: Option<Fencing>,
     /// Digest of the plan.
     pub plan_digest: Option<&'a str>,
     /// See [`RunFacts`].

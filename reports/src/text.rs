@@ -69,8 +69,7 @@ pub fn render(run: &Run) -> String {
 fn headline(run: &Run, paint: Paint) -> String {
     let title = match run.header {
         Some(h) => {
-            let fencing = if h.fencing { "on" } else { "off" };
-            format!("{} · {} · seed {} · fencing {fencing}", h.scenario, h.protocol, h.seed)
+            format!("{} · {} · seed {} · fencing {}", h.scenario, h.protocol, h.seed, h.fencing.word())
         }
         None => format!("a history of {}", count(run.judgement.history_events, "event")),
     };

@@ -70,7 +70,7 @@ fn counted(fact: Fact, kinds: &[Kind]) -> u64 {
             scenario: "story".into(),
             protocol: "lowest-id".into(),
             seed: 1,
-            fencing: true,
+            fencing: true.into(),
             tokened: true,
             plan_digest: String::new(),
             nodes: ["n1", "n2", "n3", "store", "c1"].map(String::from).into(),

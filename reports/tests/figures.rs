@@ -80,7 +80,7 @@ impl Story {
             scenario: "story".into(),
             protocol: "redis-fenced".into(),
             seed: 1,
-            fencing: true,
+            fencing: true.into(),
             tokened: true,
             plan_digest: String::new(),
             nodes: ["n1", "n2", "redis", "store", "c1"].map(String::from).into(),

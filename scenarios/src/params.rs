@@ -6,7 +6,7 @@ use crate::{
     read_lease,
     streams::{self, CLOCKS, READS},
 };
-use protocols::{election::Protocol, types::MILLISECOND};
+use protocols::{election::Protocol, fence::checks::Fencing, types::MILLISECOND};
 
 /// What the liveness bound allows on top of lease and takeover, milliseconds: connecting again, sealing, one lost request.
 pub const LIVENESS_SLACK_MS: u64 = 2_000;
@@ -14,6 +14,8 @@ pub const LIVENESS_SLACK_MS: u64 = 2_000;
 pub const LEASE_TTL_MS: u64 = 3_000;
 /// Reads a second where a run is about them.
 pub const READS_PER_S: u64 = 1_000;
+/// Clocks run up to so much too fast or too slow unless it is asked for, parts per million.
+pub const CLOCK_DRIFT_DEFAULT_PPM: u64 = 100;
 /// Candidates start within so many milliseconds of each other.
 pub const STARTS_WITHIN_MS: u64 = 250;
 
@@ -46,8 +48,8 @@ pub struct Params {
     pub clients: u16,
     /// How long the scenario's pause lasts, milliseconds; the scenario's own choice when it is not given.
     pub pause_ms: Option<u64>,
-    /// Does the store check tokens?
-    pub fencing: bool,
+    /// What the store checks.
+    pub fencing: Fencing,
     /// Does the leader answer reads from memory while its belief lasts? When it is not given: in half of the seeds, where
     /// the lease is as good as the clocks; always in the scenario that is about it.
     pub read_lease: Option<bool>,
@@ -56,6 +58,10 @@ pub struct Params {
     pub reads_per_s: Option<u64>,
     /// How the network behaves when nothing is wrong.
     pub net: &'static Profile,
+    /// Shortest and longest one-way latency, microseconds; the profile's when it is not given.
+    pub latency_us: Option<(u64, u64)>,
+    /// How many of a million packets are lost; the profile's share when it is not given.
+    pub loss_ppm: Option<u32>,
 }
 
 impl Default for Params {
@@ -68,14 +74,16 @@ impl Default for Params {
             renew_interval_ms: None,
             request_timeout_ms: None,
             clock_skew_ms: 200,
-            clock_drift_ppm: 100,
+            clock_drift_ppm: CLOCK_DRIFT_DEFAULT_PPM,
             rate: 1_000,
             clients: 2,
             pause_ms: None,
-            fencing: true,
+            fencing: Fencing::On,
             read_lease: None,
             reads_per_s: None,
             net: &PROFILES[0],
+            latency_us: None,
+            loss_ppm: None,
         }
     }
 }
@@ -87,9 +95,32 @@ impl Params {
         let renew_ms = (protocol.renew_interval)(self.granted_ttl_ms(protocol) * MILLISECOND) / MILLISECOND;
         Timings {
             lease_ttl_ms: ttl_ms,
-            renew_interval_ms: self.renew_interval_ms.unwrap_or(renew_ms.max(1)),
+            renew_interval_ms: self.renew_interval_ms.unwrap_or_else(|| self.bearable_ms(protocol, renew_ms.max(1))),
             request_timeout_ms: self.request_timeout_ms.unwrap_or((ttl_ms / 3).clamp(1, 1_000)),
             election_timeout_ms: self.election_timeout(protocol),
+        }
+    }
+
+    /// How the network behaves when nothing is wrong: the profile, but for what was asked for beside it.
+    pub fn network(&self) -> Network {
+        let mut network = self.net.network();
+        if let Some((from_us, to_us)) = self.latency_us {
+            (network.latency_us, network.jitter_us) = (from_us, to_us.saturating_sub(from_us));
+        }
+        if let Some(ppm) = self.loss_ppm {
+            network.loss = f64::from(ppm) / 1e6;
+        }
+        network
+    }
+
+    /// A heartbeat that nobody asked for, milliseconds: a quarter longer than the longest round trip, where the protocol's
+    /// own share of the lease is shorter. An answer that takes longer than a heartbeat comes too late for Raft's leader.
+    fn bearable_ms(&self, protocol: &Protocol, own_ms: u64) -> u64 {
+        let trip_us = 2 * self.network().one_way_max_us();
+        let slow_ms = (trip_us + trip_us / 4).div_ceil(1_000);
+        match protocol.elects_among_peers() && slow_ms < self.granted_ttl_ms(protocol) {
+            true => own_ms.max(slow_ms),
+            false => own_ms,
         }
     }
 
@@ -104,7 +135,7 @@ impl Params {
         let of_lease = self.lease_ttl_ms.map(|ttl_ms| (ttl_ms, ttl_ms.saturating_mul(2)));
         // Ten round trips, as etcd's tuning guide has it: on a network that is slower than the reference's nobody would ever
         // be acknowledged in time.
-        let trips_ms = (20 * self.net.network().one_way_max_us()).div_ceil(1_000);
+        let trips_ms = (20 * self.network().one_way_max_us()).div_ceil(1_000);
         let stretch = trips_ms.div_ceil((min / MILLISECOND).max(1)).max(1);
         let own = (min / MILLISECOND * stretch, max / MILLISECOND * stretch);
         self.election_timeout_ms.or(of_lease).or(Some(own))
@@ -159,7 +190,7 @@ impl Params {
 
     /// Can no read from memory be stale while clocks drift no more than these parameters let them, and nobody sets them?
     pub fn lease_covers_reads(&self, protocol: &Protocol) -> bool {
-        let bound = read_lease::bound(protocol, &self.bounded_timings(protocol).resolved(), &self.net.network());
+        let bound = read_lease::bound(protocol, &self.bounded_timings(protocol).resolved(), &self.network());
         bound.is_some_and(|bound| bound.holds_at(self.clock_drift_ppm))
     }
 
@@ -185,7 +216,7 @@ impl Params {
             timings: self.timings(protocol),
             candidates: candidates.collect(),
             load: Load { clients: self.clients, rate: self.rate, tick_ms: 1_000, reads_per_s: self.reads_per_s() },
-            network: self.net.network(),
+            network: self.network(),
             faults: Vec::new(),
             requires: Vec::new(),
             liveness_bound_ms: self.liveness_bound_ms(protocol),

@@ -4,13 +4,15 @@
 //! guess, because a replay that silently ignored something would not be a replay.
 
 pub mod json;
+mod redundant;
 mod validate;
 
-pub use validate::{OFFSET_MAX_MS, PPM_MAX};
+pub use validate::{CANDIDATES_MAX, OFFSET_MAX_MS, PPM_MAX, RATE_MAX};
 
 use crate::fault::{PlannedFault, Who};
 use protocols::{
     election::{self, Protocol},
+    fence::checks::Fencing,
     history::{Header, Requirement},
     load::ATTEMPT_TIMEOUT,
     node::STORE_SILENCE,
@@ -35,8 +37,9 @@ pub struct Plan {
     pub protocol: String,
     /// The seed that it was made from; every random stream of the run is derived from it by name.
     pub seed: u64,
-    /// Does the store check tokens? Off is the ablation: it accepts anything.
-    pub fencing: bool,
+    /// What the store checks: `true` is everything, `false` nothing (it accepts anything), and `"token"`, `"order"` or
+    /// `"memory"` that alone. Builds that do not know the words refuse them.
+    pub fencing: Fencing,
     /// Virtual time that the run takes, milliseconds.
     pub duration_ms: u64,
     /// Does the leader answer reads from memory while its belief lasts? Otherwise the store is asked.
@@ -172,6 +175,12 @@ impl Plan {
     /// One sentence that names what is wrong and what would be right.
     pub fn validate(&self) -> Result<(), String> {
         validate::plan(self)
+    }
+
+    /// The first fault that would change nothing, as far as that is known before the run, and why: it kills who is dead,
+    /// starts who runs, or stops who is stopped.
+    pub fn redundant(&self) -> Option<(usize, String)> {
+        redundant::first(self)
     }
 
     /// The protocol; `None` when there is none of that name, which [`Plan::validate`] refuses.

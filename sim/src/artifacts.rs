@@ -3,7 +3,9 @@
 use crate::{
     identity::identity,
     run::{self, Options, Run},
+    terminal::repro,
 };
+use protocols::fence::checks::Fencing;
 use reports::json::Report;
 use scenarios::{Capsule, capsule, plan::Plan};
 use std::{
@@ -14,8 +16,16 @@ use std::{
 
 /// Where the artifacts of a run go below `out`.
 pub fn folder(out: &Path, plan: &Plan) -> PathBuf {
-    let fencing = if plan.fencing { "" } else { "-fencing-off" };
-    out.join(&plan.scenario).join(format!("{}{fencing}", plan.protocol)).join(plan.seed.to_string())
+    let fencing = match plan.fencing {
+        Fencing::On => String::new(),
+        other => format!("-fencing-{}", other.word()),
+    };
+    // Sweeps run each seed with several numbers of candidates.
+    let nodes = match plan.candidates.len() {
+        3 => String::new(),
+        other => format!("-nodes-{other}"),
+    };
+    out.join(&plan.scenario).join(format!("{}{nodes}{fencing}", plan.protocol)).join(plan.seed.to_string())
 }
 
 /// The capsule of a run.
@@ -60,9 +70,7 @@ pub fn write(out: &Path, plan: &Plan, expected: &str) -> Result<PathBuf, String>
     save(&folder.join("plan.json"), &plan.to_json_pretty())?;
     save(&folder.join("capsule.json"), &capsule(&run).to_json_pretty())?;
     save(&folder.join("report.json"), &Report::new(Some(&run.header), &run.facts, &run.judgement).to_text())?;
-    let repro = "#!/bin/sh\n# Repeats this failure; run it from the repository's top folder.\nexec cargo run -- replay \
-                 \"$(dirname \"$0\")/capsule.json\"\n";
-    save(&folder.join("repro.sh"), repro)?;
+    save(&folder.join("repro.sh"), &repro::script("capsule.json"))?;
     Ok(folder)
 }
 

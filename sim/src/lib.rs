@@ -30,6 +30,10 @@ pub mod host;
 #[cfg(madsim)]
 pub mod identity;
 #[cfg(madsim)]
+pub mod interrupt;
+#[cfg(madsim)]
+pub mod outcome;
+#[cfg(madsim)]
 pub mod recorder;
 #[cfg(madsim)]
 pub mod run;

@@ -1,12 +1,15 @@
 //! Many seeds on all cores: a seed per fresh thread, each run held to what its protocol promises.
 
-use crate::run::{self, Options, Run};
-use crate::terminal::statistics::quantile;
+use crate::{
+    interrupt,
+    outcome::{Ended, Failure},
+    run::{self, Options, Run},
+    terminal::{repro, sense, statistics::quantile},
+};
 use protocols::election::{Promise, Protocol};
 use reports::Verdict;
 use scenarios::{
     Params, Scenario,
-    plan::Plan,
     scenario::{self},
 };
 use serde::Serialize;
@@ -26,9 +29,11 @@ pub struct Sweep<'a> {
     pub scenarios: Vec<&'static Scenario>,
     /// Protocols.
     pub protocols: Vec<&'static Protocol>,
+    /// How many candidates: a cell each. What is told of more is left out.
+    pub sizes: Vec<u16>,
     /// Seeds.
     pub seeds: Range<u64>,
-    /// Parameters of every run.
+    /// Parameters of every run, but for how many candidates there are.
     pub params: &'a Params,
     /// Which part of all runs this one does: `(i, n)`, i from 1.
     pub shard: (u64, u64),
@@ -36,47 +41,34 @@ pub struct Sweep<'a> {
     pub jobs: usize,
 }
 
-/// One run that did not go as promised.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Failure {
-    /// The scenario's name.
-    pub scenario: String,
-    /// The protocol's name.
-    pub protocol: String,
-    /// The seed.
-    pub seed: u64,
-    /// Did the store check tokens?
-    pub fencing: bool,
-    /// `pass`, `safety`, `vacuous`, `liveness`, or `harness`.
-    pub verdict: String,
-    /// Why that is not as promised: one sentence.
-    pub why: String,
-    /// The run's hash.
-    pub trace_hash: String,
-    /// How to repeat it.
-    pub repro: String,
-    /// Its artifacts, when they were written.
-    pub artifacts: Option<String>,
-    /// The plan that failed.
-    #[serde(skip)]
-    pub plan: Option<Box<Plan>>,
-}
+/// What is run under one name: a scenario, a protocol, and so many candidates.
+type Which = (&'static Scenario, &'static Protocol, u16);
 
-/// The runs of one scenario with one protocol.
+/// The runs of one scenario with one protocol and so many candidates.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Cell {
     /// The scenario's name.
     pub scenario: String,
     /// The protocol's name.
     pub protocol: String,
+    /// How many candidates.
+    pub nodes: u16,
     /// What the protocol promises there: `holds`, `breaks` or `may`.
     pub promise: String,
     /// How many runs.
     pub runs: u64,
     /// Runs by verdict.
     pub verdicts: BTreeMap<String, u64>,
+    /// Runs that went as promised.
+    pub kept: u64,
     /// Runs that did not go as promised.
+    pub broken: u64,
+    /// Those, and seeds of which no plan could be made.
     pub failures: u64,
+    /// Runs in which the situation under test never arose.
+    pub inconclusive: u64,
+    /// Seeds of which no plan could be made.
+    pub invalid: u64,
     /// Stale writes that the store refused, over all runs.
     pub writes_fenced: u64,
     /// Most nodes that believed at one time, over all runs.
@@ -124,8 +116,9 @@ pub fn broken_promise(promise: Promise, run: &Run) -> Option<String> {
     };
     let by_effect = run.judgement.invariant("leaders_acting_by_effect").is_some_and(|i| !i.holds);
     match (promise, run.judgement.verdict) {
-        (_, Verdict::Vacuous) => Some(format!("vacuous: {}", reason(run))),
-        (_, Verdict::Liveness) => Some(format!("no leader acted in time: {}", reason(run))),
+        // It says nothing for or against the promise.
+        (_, Verdict::Vacuous) => None,
+        (_, Verdict::Liveness) => Some("no leader acted in time".to_owned()),
         (Promise::Holds, Verdict::Safety) => Some(format!("promised to hold, and violates {}", violated())),
         (Promise::Breaks, Verdict::Safety) if by_effect => None,
         (Promise::Breaks, Verdict::Safety) => {
@@ -133,6 +126,17 @@ pub fn broken_promise(promise: Promise, run: &Run) -> Option<String> {
         }
         (Promise::Breaks, Verdict::Pass) => Some("must break, and did not: the harness sees nothing".to_owned()),
         (Promise::Holds | Promise::May, Verdict::Pass) | (Promise::May, Verdict::Safety) => None,
+    }
+}
+
+/// What came of a run that was promised that, and why if it was not kept: one sentence, with what the judge saw.
+fn ended(promise: Promise, run: &Run) -> (Ended, String) {
+    let seen = reason(run);
+    match broken_promise(promise, run) {
+        None if run.judgement.verdict == Verdict::Vacuous => (Ended::Inconclusive, seen),
+        None => (Ended::Kept, String::new()),
+        Some(why) if seen.is_empty() => (Ended::Broken, why),
+        Some(why) => (Ended::Broken, format!("{why}: {seen}")),
     }
 }
 
@@ -152,63 +156,107 @@ pub const fn promise_name(promise: Promise) -> &'static str {
 }
 
 /// What came of a sweep.
+#[derive(Default)]
 pub struct Outcome {
-    /// One cell per scenario and protocol, in the order of the registries.
+    /// One cell per scenario, protocol and number of candidates, in the order of the registries.
     pub cells: Vec<Cell>,
-    /// What did not go as promised, in order of scenario, protocol and seed.
+    /// What did not go as promised, in order of scenario, protocol, candidates and seed.
     pub failures: Vec<Failure>,
+    /// Where the situation under test never arose, in the same order.
+    pub inconclusive: Vec<Failure>,
+    /// It was asked to end before all was done.
+    pub interrupted: bool,
+}
+
+impl Outcome {
+    /// How many runs were done.
+    pub fn runs(&self) -> u64 {
+        self.cells.iter().map(|cell| cell.runs).sum()
+    }
 }
 
 impl Sweep<'_> {
     /// How many runs this shard does.
     pub fn runs(&self) -> u64 {
-        (0..self.total()).filter(|index| self.mine(*index)).count() as u64
+        let (total, (part, of)) = (self.total(), self.shard);
+        total / of + u64::from(part <= total % of)
     }
 
     fn total(&self) -> u64 {
-        self.pairs().len() as u64 * (self.seeds.end - self.seeds.start)
+        self.which().len() as u64 * (self.seeds.end - self.seeds.start)
     }
 
     /// Every scenario with every protocol that it can be told of, by so many candidates.
-    fn pairs(&self) -> Vec<(&'static Scenario, &'static Protocol)> {
-        scenario::pairs(&self.scenarios, &self.protocols, self.params)
+    fn which(&self) -> Vec<Which> {
+        let mut all = Vec::new();
+        for scenario in &self.scenarios {
+            for protocol in &self.protocols {
+                let told = |nodes: &u16| !scenario::pairs(&[scenario], &[protocol], &self.sized(*nodes)).is_empty();
+                all.extend(self.sizes.iter().filter(|n| told(n)).map(|nodes| (*scenario, *protocol, *nodes)));
+            }
+        }
+        all
+    }
+
+    fn sized(&self, nodes: u16) -> Params {
+        Params { nodes, ..self.params.clone() }
     }
 
     fn mine(&self, index: u64) -> bool {
         index % self.shard.1 == self.shard.0 - 1
     }
 
-    /// Runs everything; `done` is told of every run.
+    /// Refuses, before anything runs, parameters that make no sense for a cell, and a sweep of no runs.
     ///
     /// # Errors
-    /// The parameters make no sense for a scenario.
-    pub fn run(&self, done: impl Fn(bool) + Sync) -> Result<Outcome, String> {
+    /// One sentence.
+    pub fn check(&self) -> Result<(), String> {
+        let (which, first) = (self.which(), self.seeds.start);
+        if let ([], Some(scenario), Some(protocol)) = (&*which, self.scenarios.first(), self.protocols.first()) {
+            let fewest = self.sizes.iter().min().copied().unwrap_or(self.params.nodes);
+            scenario.compile(&self.sized(fewest), protocol, first)?;
+        }
+        if self.runs() == 0 {
+            let ((part, of), total) = (self.shard, self.total());
+            return Err(match total {
+                0 => "nothing to run: none of these scenarios can be told of these protocols".to_owned(),
+                total => format!("nothing to run: shard {part}/{of} of {total} runs has none"),
+            });
+        }
+        for (scenario, protocol, nodes) in &which {
+            let params = self.sized(*nodes);
+            sense::timers(&params, protocol)?;
+            scenario.compile(&params, protocol, first)?;
+        }
+        let pairs: Vec<_> = which.iter().map(|(scenario, protocol, _)| (*scenario, *protocol)).collect();
+        sense::meant(&self.sized(self.sizes.first().copied().unwrap_or(self.params.nodes)), &pairs, first)
+    }
+
+    /// Runs everything; `done` is told of every run. It ends early when the command is asked to.
+    ///
+    /// # Errors
+    /// The parameters make no sense for a scenario, or there is nothing to run.
+    pub fn run(&self, done: impl Fn(Ended) + Sync) -> Result<Outcome, String> {
         let seeds = self.seeds.end - self.seeds.start;
-        // Refused before anything runs.
-        let pairs = self.pairs();
-        if let ([], Some(scenario), Some(protocol)) = (&*pairs, self.scenarios.first(), self.protocols.first()) {
-            scenario.compile(self.params, protocol, self.seeds.start)?;
-        }
-        for (scenario, protocol) in &pairs {
-            scenario.compile(self.params, protocol, self.seeds.start)?;
-        }
-        let cells: Vec<Mutex<(Cell, Vec<Failure>)>> = self.cells();
+        self.check()?;
+        let which = self.which();
+        let cells: Vec<Mutex<(Cell, Vec<Failure>)>> = which.iter().map(|which| Mutex::new(self.cell(*which))).collect();
         let next = AtomicU64::new(0);
         let total = self.total();
         let work = || loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= total {
+            if index >= total || interrupt::asked() {
                 return;
             }
             if !self.mine(index) {
                 continue;
             }
             let (cell, seed) = ((index / seeds) as usize, self.seeds.start + index % seeds);
-            let (scenario, protocol) = pairs[cell];
-            let (run, failure) = self.one(scenario, protocol, seed);
-            done(failure.is_some());
+            let (run, failure) = self.one(which[cell], seed);
+            let ended = failure.as_ref().map_or(Ended::Kept, |failure| failure.outcome);
+            done(ended);
             let mut place = cells[cell].lock().unwrap_or_else(PoisonError::into_inner);
-            place.0.add(run.as_ref(), failure.is_some());
+            place.0.add(run.as_ref(), ended);
             place.1.extend(failure);
         };
         thread::scope(|scope| {
@@ -216,79 +264,86 @@ impl Sweep<'_> {
                 scope.spawn(work);
             }
         });
-        let mut outcome = Outcome { cells: Vec::new(), failures: Vec::new() };
+        let mut outcome = Outcome::default();
         for cell in cells {
             let (mut cell, mut failures) = cell.into_inner().unwrap_or_else(PoisonError::into_inner);
             cell.finish();
             failures.sort_by_key(|f| f.seed);
             outcome.cells.push(cell);
+            let (inconclusive, failures): (Vec<_>, Vec<_>) =
+                failures.into_iter().partition(|f| f.outcome == Ended::Inconclusive);
             outcome.failures.extend(failures);
+            outcome.inconclusive.extend(inconclusive);
         }
+        outcome.interrupted = outcome.runs() < self.runs();
         Ok(outcome)
     }
 
-    fn cells(&self) -> Vec<Mutex<(Cell, Vec<Failure>)>> {
-        let cell = |(s, p): (&Scenario, &Protocol)| Cell {
-            scenario: s.name.to_owned(),
-            protocol: p.name.to_owned(),
-            promise: promise_name(scenario::promise(s, p, self.params)).to_owned(),
+    fn cell(&self, (scenario, protocol, nodes): Which) -> (Cell, Vec<Failure>) {
+        let cell = Cell {
+            scenario: scenario.name.to_owned(),
+            protocol: protocol.name.to_owned(),
+            nodes,
+            promise: promise_name(scenario::promise(scenario, protocol, &self.sized(nodes))).to_owned(),
             ..Cell::default()
         };
-        self.pairs().into_iter().map(|pair| Mutex::new((cell(pair), Vec::new()))).collect()
+        (cell, Vec::new())
     }
 
-    fn one(&self, scenario: &Scenario, protocol: &Protocol, seed: u64) -> (Option<Run>, Option<Failure>) {
-        let promise = scenario::promise(scenario, protocol, self.params);
-        let plan = match scenario.compile(self.params, protocol, seed) {
+    fn one(&self, which: Which, seed: u64) -> (Option<Run>, Option<Failure>) {
+        let (scenario, protocol, nodes) = which;
+        let params = self.sized(nodes);
+        let promise = scenario::promise(scenario, protocol, &params);
+        let plan = match scenario.compile(&params, protocol, seed) {
             Ok(plan) => plan,
-            Err(why) => return (None, Some(self.failure(scenario, protocol, seed, ("harness", why, ""), None))),
+            Err(why) => return (None, Some(self.failure(which, seed, (Ended::Invalid, why), None))),
         };
         match run::run(&plan, Options::default()) {
             Err(why) => {
-                let failure = self.failure(scenario, protocol, seed, ("harness", why, ""), Some(plan));
-                (None, Some(failure))
+                let failure = self.failure(which, seed, (Ended::Broken, why), None);
+                (None, Some(Failure { plan: Some(Box::new(plan)), ..failure }))
             }
-            Ok(run) => {
-                let failure = broken_promise(promise, &run).map(|why| {
-                    let what = (run.judgement.verdict.name(), why, run.trace_hash());
-                    self.failure(scenario, protocol, seed, what, Some(plan))
-                });
-                (Some(run), failure)
-            }
+            Ok(run) => match ended(promise, &run) {
+                (Ended::Kept, _) => (Some(run), None),
+                what => {
+                    let failure = self.failure(which, seed, what, Some(&run));
+                    (Some(run), Some(Failure { plan: Some(Box::new(plan)), ..failure }))
+                }
+            },
         }
     }
 
-    fn failure(
-        &self,
-        scenario: &Scenario,
-        protocol: &Protocol,
-        seed: u64,
-        (verdict, why, trace_hash): (&str, String, &str),
-        plan: Option<Plan>,
-    ) -> Failure {
-        let fencing = if self.params.fencing { "" } else { " --fencing off" };
+    fn failure(&self, which: Which, seed: u64, (outcome, why): (Ended, String), run: Option<&Run>) -> Failure {
+        let (scenario, protocol, nodes) = (which.0.name, which.1.name, which.2);
+        let violated = run.into_iter().flat_map(|run| run.judgement.invariants.iter().filter(|i| !i.holds));
         Failure {
-            scenario: scenario.name.to_owned(),
-            protocol: protocol.name.to_owned(),
+            scenario: scenario.to_owned(),
+            protocol: protocol.to_owned(),
+            nodes,
             seed,
             fencing: self.params.fencing,
-            verdict: verdict.to_owned(),
+            outcome,
+            verdict: run.map_or("harness", |run| run.judgement.verdict.name()).to_owned(),
+            violated: violated.map(|i| i.name.to_owned()).collect(),
             why,
-            trace_hash: trace_hash.to_owned(),
-            repro: format!(
-                "cargo run -- scenario {} --protocol {} --seed {seed}{fencing}",
-                scenario.name, protocol.name
-            ),
+            trace_hash: run.map_or("", Run::trace_hash).to_owned(),
+            repro: repro::of_run(scenario, protocol, &self.sized(nodes), seed),
             artifacts: None,
-            plan: plan.map(Box::new),
+            plan: None,
         }
     }
 }
 
 impl Cell {
-    fn add(&mut self, run: Option<&Run>, failed: bool) {
+    fn add(&mut self, run: Option<&Run>, ended: Ended) {
         self.runs += 1;
-        self.failures += u64::from(failed);
+        self.failures += u64::from(matches!(ended, Ended::Broken | Ended::Invalid));
+        match ended {
+            Ended::Kept => self.kept += 1,
+            Ended::Broken => self.broken += 1,
+            Ended::Inconclusive => self.inconclusive += 1,
+            Ended::Invalid => self.invalid += 1,
+        }
         let Some(run) = run else {
             *self.verdicts.entry("harness".to_owned()).or_default() += 1;
             return;

@@ -68,13 +68,14 @@ fn point(
     let work = Sweep {
         scenarios: vec![kill],
         protocols: vec![protocol],
+        sizes: vec![params.nodes],
         seeds: seeds.clone(),
         params: &params,
         shard: (1, 1),
         jobs,
     };
     let mut outcome = work.run(|_| done())?;
-    if let Some(failure) = outcome.failures.first() {
+    if let Some(failure) = outcome.failures.first().or(outcome.inconclusive.first()) {
         return Err(format!("{}: {}", failure.repro, failure.why));
     }
     let paused = seeds.start..seeds.start + (seeds.end - seeds.start).div_ceil(KILLS_PER_PAUSED_RUN);

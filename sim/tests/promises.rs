@@ -11,11 +11,12 @@ use scenarios::{Params, scenario};
 use sim::sweep::Sweep;
 
 fn sweep(fencing: bool) {
-    let params = Params { rate: 200, fencing, ..Params::default() };
+    let params = Params { rate: 200, fencing: fencing.into(), ..Params::default() };
     let (scenarios, protocols) = (scenario::ALL.to_vec(), election::ALL.to_vec());
-    let sweep = Sweep { scenarios, protocols, seeds: 0..4, params: &params, shard: (1, 1), jobs: 2 };
+    let sweep = Sweep { scenarios, protocols, sizes: vec![3], seeds: 0..4, params: &params, shard: (1, 1), jobs: 2 };
     let outcome = sweep.run(|_| {}).expect("the parameters make sense");
-    let why: Vec<_> = outcome.failures.iter().map(|f| format!("{}: {}", f.repro, f.why)).collect();
+    let why: Vec<_> =
+        outcome.failures.iter().chain(&outcome.inconclusive).map(|f| format!("{}: {}", f.repro, f.why)).collect();
     assert!(why.is_empty(), "{}", why.join("\n"));
     assert_eq!(outcome.cells.iter().map(|c| c.runs).sum::<u64>(), sweep.runs());
 }

@@ -4,6 +4,7 @@
 //! answers a request that it has applied before from memory. Source: the fencing rules of the project's protocol facts,
 //! after Kleppmann, "How to do distributed locking" (2016), and Chubby's sequencers (Burrows, OSDI 2006, §2.4).
 
+use super::checks::Checks;
 use crate::{
     message::{Write, WriteVerdict},
     types::{NodeId, RequestId},
@@ -49,7 +50,7 @@ pub enum Recall {
 /// One resource's ledger. With the usual memory it is bounded by clients × [`REMEMBERED_REQUESTS`].
 #[derive(Clone, Debug)]
 pub struct Ledger<M = Window> {
-    fencing: bool,
+    checks: Checks,
     state: State,
     memory: M,
 }
@@ -70,16 +71,17 @@ struct Client {
 }
 
 impl Ledger {
-    /// An empty resource. Without `fencing` it accepts anything: the ablation that shows what tokens are for.
-    pub fn new(fencing: bool) -> Self {
-        Ledger::restore(fencing, State::default(), Window::default())
+    /// An empty resource. With fewer checks than all it accepts what they would refuse: the ablations that show what each
+    /// is for.
+    pub fn new(checks: impl Into<Checks>) -> Self {
+        Ledger::restore(checks, State::default(), Window::default())
     }
 }
 
 impl<M: Memory> Ledger<M> {
     /// The ledger that had this state and this memory, as if it had never been away.
-    pub fn restore(fencing: bool, state: State, memory: M) -> Self {
-        Ledger { fencing, state, memory }
+    pub fn restore(checks: impl Into<Checks>, state: State, memory: M) -> Self {
+        Ledger { checks: checks.into(), state, memory }
     }
 
     /// What [`Ledger::restore`] needs besides the memory.
@@ -118,14 +120,14 @@ impl<M: Memory> Ledger<M> {
             self.state.owner = Some((node, term));
             return true;
         }
-        token == self.state.highest && self.state.owner == Some((node, term))
+        !self.checks.token || (token == self.state.highest && self.state.owner == Some((node, term)))
     }
 
     /// Decides on a question for the state: it is refused where a write would be, so that what is answered is the newest
     /// leader's.
     pub fn read(&self, node: NodeId, term: u32, token: u64) -> WriteVerdict {
         let newest = token == self.state.highest && self.state.owner == Some((node, term));
-        if newest || self.unchecked(token) {
+        if newest || !self.checks.token || self.unchecked(token) {
             WriteVerdict::Ok
         } else {
             WriteVerdict::Fenced { highest: self.state.highest }
@@ -139,41 +141,50 @@ impl<M: Memory> Ledger<M> {
             self.state.version += 1;
             return WriteVerdict::Ok;
         }
-        if write.token != self.state.highest || self.state.owner != Some((node, write.term)) {
+        let owned = write.token == self.state.highest && self.state.owner == Some((node, write.term));
+        if !owned && self.checks.token {
             return WriteVerdict::Fenced { highest: self.state.highest };
         }
         let expected = self.state.seq + 1;
-        if write.seq > expected {
+        if write.seq > expected && self.checks.order {
             return WriteVerdict::Failed { expected };
         }
-        match (self.memory.recall(write.request), write.seq == expected) {
+        // Without the check of the order every number is the right one.
+        let in_turn = write.seq == expected || !self.checks.order;
+        let recalled = if self.checks.memory { self.memory.recall(write.request) } else { Recall::New };
+        match (recalled, in_turn) {
             (Recall::Applied(seq), in_turn) => {
                 // The number that the leader had meant for it is burnt, or the leader's next write would not be in turn.
                 if in_turn {
-                    self.state.seq = write.seq;
-                    self.state.version += 1;
+                    self.take(write.seq);
                 }
                 WriteVerdict::Duplicate { seq }
             }
             (Recall::New, true) => {
-                self.state.seq = write.seq;
-                self.state.version += 1;
-                self.memory.remember(write.request, write.seq);
+                self.take(write.seq);
+                if self.checks.memory {
+                    self.memory.remember(write.request, write.seq);
+                }
                 WriteVerdict::Ok
             }
             // Burnt as well, or one old request would hold up everything behind it for as long as this leader leads.
             (Recall::TooOld, true) => {
-                self.state.seq = write.seq;
-                self.state.version += 1;
-                WriteVerdict::Failed { expected: expected + 1 }
+                self.take(write.seq);
+                WriteVerdict::Failed { expected: self.state.seq + 1 }
             }
             (Recall::New | Recall::TooOld, false) => WriteVerdict::Failed { expected },
         }
     }
 
+    /// The number is gone.
+    fn take(&mut self, seq: u64) {
+        self.state.seq = seq;
+        self.state.version += 1;
+    }
+
     /// A protocol without tokens has nothing that a ledger could check. Once a token has been seen, it is required.
     fn unchecked(&self, token: u64) -> bool {
-        !self.fencing || (token == 0 && self.state.highest == 0)
+        !self.checks.any() || (token == 0 && self.state.highest == 0)
     }
 }
 
@@ -225,7 +236,7 @@ impl Client {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::Resource;
+    use crate::{fence::checks::Fencing, types::Resource};
 
     fn write(token: u64, term: u32, seq: u64, number: u64) -> Write {
         let request = RequestId { client: NodeId(9), number };
@@ -321,6 +332,34 @@ mod tests {
         assert!(ledger.seal(NodeId(0), 1, 5));
         assert!(ledger.seal(NodeId(1), 1, 6));
         assert_eq!(ledger.write(NodeId(0), &write(5, 1, 1, 1)), WriteVerdict::Ok);
+    }
+
+    /// A former leader's write after its successor has sealed: in order and of a new request, out of order, and a retry.
+    fn stale_writes(fencing: Fencing) -> [WriteVerdict; 3] {
+        let stale = |write: &Write| {
+            let mut ledger = Ledger::new(fencing);
+            assert!(ledger.seal(NodeId(0), 1, 5));
+            assert_eq!(ledger.write(NodeId(0), &super::tests::write(5, 1, 1, 1)), WriteVerdict::Ok, "{fencing:?}");
+            assert!(ledger.seal(NodeId(1), 1, 6), "{fencing:?}");
+            ledger.write(NodeId(0), write)
+        };
+        [stale(&write(5, 1, 2, 2)), stale(&write(5, 1, 9, 2)), stale(&write(5, 1, 2, 1))]
+    }
+
+    #[test]
+    fn each_check_alone_refuses_what_is_its_own() {
+        let (ok, fenced) = (WriteVerdict::Ok, WriteVerdict::Fenced { highest: 6 });
+        let (failed, duplicate) = (WriteVerdict::Failed { expected: 2 }, WriteVerdict::Duplicate { seq: 1 });
+        assert_eq!(stale_writes(Fencing::On), [fenced; 3]);
+        assert_eq!(stale_writes(Fencing::Token), [fenced; 3]);
+        assert_eq!(stale_writes(Fencing::Order), [ok, failed, ok]);
+        assert_eq!(stale_writes(Fencing::Memory), [ok, ok, duplicate]);
+        assert_eq!(stale_writes(Fencing::Off), [ok; 3]);
+        // The rightful leader's own: out of order, and twice.
+        let mut ledger = Ledger::new(Fencing::Token);
+        assert!(ledger.seal(NodeId(0), 1, 5));
+        assert!(!ledger.seal(NodeId(1), 1, 4));
+        assert_eq!([7, 7, 3].map(|seq| ledger.write(NodeId(0), &write(5, 1, seq, 1))), [ok; 3]);
     }
 
     #[test]

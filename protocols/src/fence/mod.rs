@@ -1,6 +1,7 @@
 //! What keeps the past from taking effect: the fenced store, a resource that refuses it, and the fencing device, which cuts
 //! its power.
 
+pub mod checks;
 pub mod ledger;
 pub mod power;
 pub mod store;

@@ -3,7 +3,10 @@
 //! What it has answered survives its crash: a store that acknowledged before it was durable would not be one. So the
 //! core keeps its ledgers when it is started again.
 
-use super::ledger::{Ledger, Memory, Window};
+use super::{
+    checks::Checks,
+    ledger::{Ledger, Memory, Window},
+};
 use crate::{
     clock::Now,
     core::{Core, Input, Output},
@@ -21,9 +24,10 @@ pub struct Store {
 }
 
 impl Store {
-    /// An empty store; without `fencing` it accepts anything.
-    pub fn new(fencing: bool) -> Self {
-        Store { ledgers: [Ledger::new(fencing), Ledger::new(fencing)] }
+    /// An empty store, which makes these checks.
+    pub fn new(checks: impl Into<Checks>) -> Self {
+        let checks = checks.into();
+        Store { ledgers: [Ledger::new(checks), Ledger::new(checks)] }
     }
 }
 

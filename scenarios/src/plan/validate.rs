@@ -17,9 +17,11 @@ use std::collections::BTreeSet;
 pub const OFFSET_MAX_MS: u64 = 366 * 24 * 3600 * 1000;
 /// A clock may run at half to one and a half of true time, parts per million.
 pub const PPM_MAX: u64 = 500_000;
-const CANDIDATES_MAX: usize = 64;
+/// Most candidates.
+pub const CANDIDATES_MAX: usize = 64;
 const CLIENTS_MAX: u16 = 1000;
-const RATE_MAX: u64 = 1_000_000;
+/// Most requests, or reads, a second.
+pub const RATE_MAX: u64 = 1_000_000;
 const FAULTS_MAX: usize = 1000;
 const NAME_MAX: usize = 32;
 /// Longest one-way latency: a minute, microseconds.
@@ -51,6 +53,9 @@ pub(super) fn plan(plan: &Plan) -> Checked {
     }
     for (index, planned) in plan.faults.iter().enumerate() {
         fault(plan, planned).map_err(|what| format!("faults[{index}] ({}) {what}", planned.what.kind()))?;
+    }
+    if let Some((index, why)) = plan.redundant() {
+        return Err(format!("faults[{index}] ({}) {why}", plan.faults[index].what.kind()));
     }
     for (index, requirement) in plan.requires.iter().enumerate() {
         if requirement.at_least == 0 {
@@ -295,18 +300,18 @@ fn milliseconds(what: &str, value: f64) -> Checked {
         return Err(format!("{what} {value} ms; it must be 0 to {LONGEST_MS}"));
     }
     if (value * 1e3).round() / 1e3 != value {
-        return Err(format!("{what} {value} ms; three decimals are the most"));
+        return Err(format!("{what} {value} ms; at most three decimals"));
     }
     Ok(())
 }
 
-/// Six decimals are the most, for the same reason.
+/// At most six decimals, for the same reason.
 fn probability(value: f64) -> Checked {
     if !(0.0..=1.0).contains(&value) {
         return Err(format!("is {value}; a probability is 0 to 1"));
     }
     if (value * 1e6).round() / 1e6 != value {
-        return Err(format!("is {value}; six decimals are the most"));
+        return Err(format!("is {value}; at most six decimals"));
     }
     Ok(())
 }

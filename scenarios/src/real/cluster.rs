@@ -128,7 +128,7 @@ impl Cluster {
         let path = |path: PathBuf| path.into_os_string();
         let mut arguments: Vec<OsString> = ["store", "--listen", &address.to_string()].map(Into::into).into();
         arguments.extend(["--token-key".into(), path(spec.token_key())]);
-        arguments.extend(["--fencing", if spec.plan.fencing { "on" } else { "off" }].map(Into::into));
+        arguments.extend(["--fencing", spec.plan.fencing.word()].map(Into::into));
         match &spec.postgres {
             Some(url) => arguments.extend(["--postgres".into(), url.into()]),
             None => arguments.extend(["--data".into(), path(spec.store_data())]),

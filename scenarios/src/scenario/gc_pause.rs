@@ -25,6 +25,12 @@
 //! election timeouts), the default pause is so long that the last quarter of the phases is. A longer `--pause` moves the
 //! lower end down to 50 ms. A shorter one may leave no phase that is sure to work; then the latest phase before the next
 //! renewal is taken, and a run in which the successor came too late is vacuous.
+//!
+//! By then the successor has written, so that the sleeper's write is out of order as well, and a store that only counted
+//! would refuse it too. So in one seed of three the clients cannot reach the successor until the sleeper has written: its
+//! number is the next, its request is new, and nothing but the token is wrong with it. With `--fencing token`, `order` or
+//! `memory` that is so in every run, since it is what tells them apart; with `off` in none, since two that write in turn
+//! never overlap.
 
 use super::{Needs, Scenario, drawn_ms, require, settled_ms};
 use crate::{
@@ -35,6 +41,7 @@ use crate::{
 };
 use protocols::{
     election::{Hazard, Protocol},
+    fence::checks::Fencing,
     history::Fact,
     point::Point,
 };
@@ -58,6 +65,10 @@ const BEYOND_LEASE_MS: u64 = 500;
 const RENEWALS: (u64, u64) = (2, 4);
 /// A renewal may be so much later than its interval says: etcd's client looks every 500 ms which are due.
 const RENEWAL_TICK_MS: u64 = 500;
+/// The clients find the successor so much later than the sleeper wakes, milliseconds: a write reaches the store in it.
+const BEYOND_PAUSE_MS: u64 = 200;
+/// One seed of so many has clients that cannot reach the successor.
+const UNREACHED: u64 = 3;
 /// Between a renewal's confirmation and the pause there is at least this.
 const PHASE_MIN_MS: f64 = 50.0;
 
@@ -85,8 +96,17 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
         delay_ms,
     };
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
-    plan.faults =
-        vec![PlannedFault { when: lease_checked, what: Fault::Pause { node: Who::Trigger, for_ms: pause_ms as f64 } }];
+    let trip_ms = params.network().one_way_max_us().div_ceil(1_000);
+    let unreached_ms = pause_ms.saturating_add(BEYOND_PAUSE_MS + 2 * trip_ms);
+    let drawn = streams::between(&mut random, 1, UNREACHED) == 1;
+    let pause = Fault::Pause { node: Who::Trigger, for_ms: pause_ms as f64 };
+    plan.faults = vec![PlannedFault { when: lease_checked.clone(), what: pause }];
+    if only_the_token_tells(params, protocol, drawn) {
+        let (from, to) = (vec![Who::Clients], vec![Who::Followers]);
+        let cut = Fault::Partition { from, to, one_way: false, for_ms: Some(unreached_ms as f64) };
+        // First, since whoever is paused at the point runs nothing any more.
+        plan.faults.insert(0, PlannedFault { when: lease_checked, what: cut });
+    }
     plan.requires = if protocol.cuts_power() {
         // The sleeper does not wake up: its power is cut before there is a successor.
         require([(Fact::Elections, 2), (Fact::LeadersTookEffect, 2), (Fact::Kills, 1)])
@@ -99,6 +119,16 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
         ])
     };
     plan
+}
+
+/// Is the sleeper's write to be in order and new? See the head of this file.
+fn only_the_token_tells(params: &Params, protocol: &Protocol, drawn: bool) -> bool {
+    let writes_again = protocol.tokened && !protocol.cuts_power();
+    match params.fencing {
+        Fencing::Off => false,
+        Fencing::On => writes_again && drawn,
+        Fencing::Token | Fencing::Order | Fencing::Memory => writes_again,
+    }
 }
 
 /// How long the pause is when nobody asks for another; see the head of this file. Milliseconds.
@@ -122,7 +152,7 @@ pub fn phase_ms(params: &Params, protocol: &Protocol, pause_ms: u64) -> (f64, f6
 fn sealed_ms(params: &Params, protocol: &Protocol) -> f64 {
     let ttl_ms = params.granted_ttl_ms(protocol) as f64;
     let takeover_ms = params.takeover_max_ms(protocol) as f64;
-    let trip_ms = params.net.network().one_way_max_us() as f64 / 1e3;
+    let trip_ms = params.network().one_way_max_us() as f64 / 1e3;
     // Sealing takes a few trips, and two clocks of different rates measure the lease.
     let drift_ms = 2.0 * params.clock_drift_ppm as f64 * (ttl_ms + takeover_ms) / 1e6;
     ttl_ms + takeover_ms + 150.0 + 10.0 * trip_ms + drift_ms
@@ -131,7 +161,7 @@ fn sealed_ms(params: &Params, protocol: &Protocol) -> f64 {
 /// The latest phase before the next renewal, milliseconds.
 fn latest_ms(params: &Params, protocol: &Protocol) -> f64 {
     let renew_ms = params.timings(protocol).renew_interval_ms as f64;
-    let trip_ms = params.net.network().one_way_max_us() as f64 / 1e3;
+    let trip_ms = params.network().one_way_max_us() as f64 / 1e3;
     // The lease is checked at the first request after the phase, which takes a moment to come.
     let margin_ms = 50.0 + 2.0 * trip_ms + 1e3 / params.rate as f64;
     (renew_ms - margin_ms).max(renew_ms / 2.0)

@@ -37,6 +37,7 @@ use crate::{
 };
 use protocols::{
     election::{self, Hazard, Preference, Promise, Protocol, Transport},
+    fence::checks::Fencing,
     history::{Fact, Requirement},
 };
 use rand_core::RngCore;
@@ -207,8 +208,8 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
         Hazard::ClockDrift => params.read_lease != Some(false),
         _ => params.read_lease == Some(true),
     };
-    match (protocol.promise)(scenario.hazard, params.fencing) {
-        Promise::Holds if params.net.is_hostile() && !(protocol.tokened && params.fencing) => Promise::May,
+    match promise_checking(scenario, protocol, params.fencing) {
+        Promise::Holds if params.net.is_hostile() && !(protocol.tokened && (params.fencing == Fencing::On)) => Promise::May,
         Promise::Holds if is_suspicious(protocol, params) => Promise::May,
         Promise::Holds if from_memory && !params.lease_covers_reads(protocol) => Promise::May,
         promise => promise,
@@ -219,8 +220,21 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
 /// silence?
 fn is_suspicious(protocol: &Protocol, params: &Params) -> bool {
     let by_datagrams = protocol.elects_among_peers() && protocol.transport == Transport::Datagram;
-    let promise = (protocol.promise)(Hazard::FalseSuspicion, params.fencing);
-    by_datagrams && params.net.network().loss > 0.0 && promise != Promise::Holds
+    let promise = (protocol.promise)(Hazard::FalseSuspicion, (params.fencing == Fencing::On));
+    by_datagrams && params.network().loss > 0.0 && promise != Promise::Holds
+}
+
+/// What is promised when the store makes these checks. One check alone keeps what it is for: the token keeps the past from
+/// taking effect. Who retries, and whose writes come out of order, is for the other two.
+fn promise_checking(scenario: &Scenario, protocol: &Protocol, fencing: Fencing) -> Promise {
+    let promise = |on| (protocol.promise)(scenario.hazard, on);
+    match (fencing, scenario.hazard) {
+        (Fencing::On, _) => promise(true),
+        (Fencing::Off, _) => promise(false),
+        (_, Hazard::None) => promise(false),
+        (Fencing::Token, Hazard::PauseBeyondLease) => promise(true),
+        (Fencing::Token | Fencing::Order | Fencing::Memory, _) => Promise::May,
+    }
 }
 
 impl Scenario {

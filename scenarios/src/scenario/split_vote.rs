@@ -45,7 +45,7 @@ pub const SCENARIO: Scenario = Scenario {
 const ROUNDS: u64 = 20;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
-    let trip_ms = params.net.network().one_way_max_us().div_ceil(1_000);
+    let trip_ms = params.network().one_way_max_us().div_ceil(1_000);
     let narrow = |(min_ms, max_ms)| match params.election_timeout_ms {
         Some(_) => (min_ms, max_ms),
         None => (min_ms, min_ms + (2 * trip_ms).max(1)),

@@ -17,8 +17,9 @@ use std::{ops::Range, path::PathBuf};
 #[command(name = "fencepost", version, max_term_width = 100)]
 #[command(
     after_help = "Try:  fencepost scenario gc-pause --seed 42\n      fencepost scenario gc-pause --seed 42 --fencing off\n\n\
-    Exit codes: 0 held, 1 safety violated, 2 vacuous, 3 liveness violated, 4 not deterministic,\n\
-    5 replay of another build refused, 64 wrong arguments or input, 70 the harness itself failed"
+    Exit codes: 0 held, 1 safety violated, 2 inconclusive: the situation under test never arose,\n\
+    3 liveness violated, 4 not deterministic, 5 replay of another build refused,\n\
+    64 wrong arguments or input, 70 the harness itself failed, 130 interrupted"
 )]
 pub struct Cli {
     /// What to do.
@@ -78,7 +79,13 @@ pub enum Command {
         shared: SharedArgs,
     },
     /// Run many seeds on all cores, each held to what its protocol promises
-    #[command(after_help = "Example:  fencepost sweep all --seeds 0..1000 --protocol all")]
+    #[command(
+        after_help = "Each run is kept, broken, inconclusive (the situation under test never arose) or invalid (no plan\n\
+        can be made of the parameters). The exit code is the worst of: 70 the harness failed, 64 invalid or nothing\n\
+        to run, 1 safety broken, 3 liveness broken, 2 inconclusive, 0 all kept. Ctrl-C finishes what is under way,\n\
+        reports what was found so far, and ends with 130; a second one ends at once.\n\n\
+        Example:  fencepost sweep all --seeds 0..1000 --protocol all"
+    )]
     Sweep {
         /// Scenarios, or `all`
         names: Vec<String>,
@@ -91,6 +98,9 @@ pub enum Command {
         /// Runs at a time; as many as there are cores when it is left out
         #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
         jobs: Option<u16>,
+        /// Also with 1, 2, 7 and 9 candidates, where that is enough for the scenario
+        #[arg(long, conflicts_with = "nodes")]
+        long: bool,
         /// Do only this part of the runs, for several machines
         #[arg(long, value_parser = parse::shard, value_name = "I/N")]
         shard: Option<(u64, u64)>,
@@ -158,11 +168,14 @@ pub struct ElectionCdfArgs {
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000), value_name = "N")]
     pub runs: u64,
     /// Candidates
-    #[arg(long, value_parser = clap::value_parser!(u16), default_value_t = 3, value_name = "N")]
+    #[arg(long, value_parser = parse::candidates, default_value_t = 3, value_name = "N")]
     pub nodes: u16,
-    /// The network: lan, ideal, wan, lossy or hostile
+    /// The network; see `fencepost list networks`
     #[arg(long, value_parser = parse::network, default_value = PROFILES[0].name, value_name = "PROFILE")]
     pub net: &'static Profile,
+    /// How long a packet takes one way, as 20ms..40ms, instead of what the network says
+    #[arg(long, value_parser = parse::latency_us, value_name = "A..B", allow_hyphen_values = true)]
+    pub latency: Option<(u64, u64)>,
     /// Where election timeouts are drawn from, as 150..300ms; a curve for each when given several times
     #[arg(long, value_parser = parse::duration_range_ms, value_name = "A..B", allow_hyphen_values = true)]
     pub election_timeout: Vec<(u64, u64)>,
@@ -185,7 +198,7 @@ pub struct MessageCountsArgs {
     /// Elections per bar where they cannot be counted exactly: seeds 0 to N - 1
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=1_000_000), value_name = "N")]
     pub runs: u64,
-    /// The network: lan, ideal, wan, lossy or hostile
+    /// The network; see `fencepost list networks`
     #[arg(long, value_parser = parse::network, default_value = PROFILES[0].name, value_name = "PROFILE")]
     pub net: &'static Profile,
     #[command(flatten)]
@@ -203,6 +216,8 @@ pub enum Listing {
     Faults,
     /// What must hold
     Invariants,
+    /// Networks that a run may have
+    Networks,
     /// Known bugs that can be switched on
     Bugs,
 }
@@ -262,4 +277,7 @@ pub struct OutputArgs {
     /// Write everything that happens to this file, a line each
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// Write the run's history to this file as JSON lines, also when it passes
+    #[arg(long, value_name = "FILE")]
+    pub history: Option<PathBuf>,
 }

@@ -7,7 +7,10 @@ use super::{
     output::{Show, print},
     parse,
 };
-use crate::bisect::{Bisect, Break, Found};
+use crate::{
+    bisect::{Bisect, Break, Found},
+    terminal::{repro, sense},
+};
 use protocols::election::Hazard;
 use scenarios::{
     Params,
@@ -34,15 +37,17 @@ pub fn run(args: &BisectArgs) -> Result<u8, Stop> {
     };
     let show = Show::from(&args.show);
     // What makes no sense is the user's; what goes wrong in a run is not.
+    sense::timers(&params, bisect.protocol).map_err(Stop::usage)?;
     bisect.scenario.compile(&params, bisect.protocol, bisect.seeds.start).map_err(Stop::usage)?;
+    sense::meant(&params, &[(bisect.scenario, bisect.protocol)], bisect.seeds.start).map_err(Stop::usage)?;
     let found = bisect.search(|ppm, found| show.banner(&tried(ppm, found))).map_err(Stop::harness)?;
     let bound = bound(&bisect, &params);
     let text = if show.json {
-        report(&bisect, &found, bound.as_ref(), &command(&found))
+        report(&bisect, &found, bound.as_ref(), &command(&bisect, &found))
     } else if show.quiet {
         found.breaks.as_ref().map_or("nothing breaks".to_owned(), |b| b.ppm.to_string())
     } else {
-        words(&bisect, &found, bound.as_ref(), &command(&found))
+        words(&bisect, &found, bound.as_ref(), &command(&bisect, &found))
     };
     print(&text);
     Ok(0)
@@ -59,7 +64,7 @@ fn tried(ppm: u64, found: Option<&Break>) -> String {
 fn bound(bisect: &Bisect, params: &Params) -> Option<Bound> {
     let is_about_it = bisect.scenario.hazard == Hazard::ClockDrift && params.read_lease != Some(false);
     let timings = params.timings(bisect.protocol).resolved();
-    read_lease::bound(bisect.protocol, &timings, &params.net.network()).filter(|_| is_about_it)
+    read_lease::bound(bisect.protocol, &timings, &params.network()).filter(|_| is_about_it)
 }
 
 fn words(bisect: &Bisect, found: &Found, bound: Option<&Bound>, command: &str) -> String {
@@ -113,19 +118,11 @@ fn report(bisect: &Bisect, found: &Found, bound: Option<&Bound>, command: &str) 
     serde_json::to_string_pretty(&report).unwrap_or_default()
 }
 
-/// The command that shows the seed that broke: what was typed, for one run.
-fn command(found: &Found) -> String {
-    let Some(Break { ppm, seed, .. }) = &found.breaks else { return String::new() };
-    let mut words = vec!["cargo run -- scenario".to_owned()];
-    let mut typed = std::env::args().skip(2);
-    while let Some(word) = typed.next() {
-        match word.as_str() {
-            "--seeds" | "--jobs" => drop(typed.next()),
-            "--json" | "--quiet" => {}
-            word if word.starts_with("--seeds=") || word.starts_with("--jobs=") => {}
-            _ => words.push(word),
-        }
-    }
-    words.push(format!("--clock-drift {ppm} --seed {seed}"));
-    words.join(" ")
+/// The command that shows the seed that broke.
+fn command(bisect: &Bisect, found: &Found) -> String {
+    let shows = |found: &Break| {
+        let params = Params { clock_drift_ppm: found.ppm, ..bisect.params.clone() };
+        repro::of_run(bisect.scenario.name, bisect.protocol.name, &params, found.seed)
+    };
+    found.breaks.as_ref().map(shows).unwrap_or_default()
 }

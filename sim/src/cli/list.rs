@@ -6,11 +6,18 @@ use protocols::{
     types::{MILLISECOND, SECOND},
 };
 use reports::invariant;
-use scenarios::{fault, scenario};
+use scenarios::{fault, params, scenario};
 
 /// Lists one kind of thing, or everything.
 pub fn run(what: Option<Listing>) {
-    let all = [Listing::Scenarios, Listing::Protocols, Listing::Faults, Listing::Invariants, Listing::Bugs];
+    let all = [
+        Listing::Scenarios,
+        Listing::Protocols,
+        Listing::Faults,
+        Listing::Invariants,
+        Listing::Networks,
+        Listing::Bugs,
+    ];
     let listed: &[Listing] = what.as_ref().map_or(&all, std::slice::from_ref);
     let mut text = String::new();
     for listing in listed {
@@ -50,6 +57,7 @@ fn rows(listing: Listing) -> Vec<(String, String)> {
         }
         Listing::Faults => fault::KINDS.iter().map(|(name, about)| plain(name, about)).collect(),
         Listing::Invariants => invariant::ALL.iter().map(|i| plain(i.name, i.about)).collect(),
+        Listing::Networks => params::PROFILES.iter().map(|p| plain(p.name, p.about)).collect(),
         Listing::Bugs => Vec::new(),
     }
 }

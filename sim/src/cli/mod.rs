@@ -10,15 +10,16 @@ mod replay;
 mod scenario;
 mod sweep;
 
-use crate::terminal::{self, check, exit, output, parse};
+use crate::terminal::{self, check, exit, options::SWEEP_NODES, output, parse, repro, sense};
 use args::{Cli, Command, Plot, SharedArgs};
 use clap::Parser;
 use exit::{NOT_DETERMINISTIC, Stop};
 use one_run::default_out;
 use output::{Show, print};
 use protocols::election::Protocol;
-use scenarios::{Scenario, scenario as stories};
+use scenarios::{Params, Plan, Scenario, scenario as stories};
 use std::{ffi::OsString, num::NonZero, ops::Range};
+use terminal::statistics::count;
 
 /// Runs the command line; the exit code is a contract.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
@@ -39,22 +40,20 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
         Command::Replay { file, strict, no_artifacts, output } => replay::run(&file, strict, no_artifacts, &output),
         Command::Check { history, show } => check::run(&history, (&show).into()),
         Command::Determinism { names, seeds, protocol, shared } => determinism(&names, seeds, &protocol, &shared),
-        Command::Sweep { names, seeds, protocol, jobs, shard, shared } => {
-            let params = shared.plan.params().map_err(Stop::usage)?;
+        Command::Sweep { names, seeds, protocol, jobs, long, shard, shared } => {
+            let params = shared.plan.sweep_params().map_err(Stop::usage)?;
             let work = crate::sweep::Sweep {
                 scenarios: parse::scenarios(&names).map_err(Stop::usage)?,
                 protocols: parse::protocols(&protocol).map_err(Stop::usage)?,
+                sizes: sizes(&shared.plan.nodes(), long),
                 seeds,
                 params: &params,
                 shard: shard.unwrap_or((1, 1)),
                 jobs: jobs_or_cores(jobs),
             };
             let out = shared.output.out.clone().unwrap_or_else(default_out);
-            if shared.output.trace.is_some() {
-                return Err(Stop::usage("--trace is for one run; a failing run of a sweep leaves its trace.txt"));
-            }
-            let kept = sweep::run(&work, (&shared.output.show).into(), &out)?;
-            Ok(u8::from(!kept))
+            for_one_run(&shared.output)?;
+            sweep::run(&work, (&shared.output.show).into(), &out)
         }
         Command::Bisect(args) => bisect::run(&args),
         Command::Plot { plot: Plot::TtlSweep { ttl, protocol, seeds, shared } } => {
@@ -62,6 +61,26 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
         }
         Command::Plot { plot: Plot::ElectionCdf(args) } => plot::election_cdf(&args),
         Command::Plot { plot: Plot::MessageCounts(args) } => plot::message_counts(&args),
+    }
+}
+
+/// How many candidates a sweep's runs have: what was asked for, or the usual numbers, and some more in its long form.
+fn sizes(asked: &[u16], long: bool) -> Vec<u16> {
+    match (asked, long) {
+        ([], false) => SWEEP_NODES.to_vec(),
+        ([], true) => vec![1, 2, 3, 5, 7, 9],
+        (asked, _) => asked.to_vec(),
+    }
+}
+
+/// Refuses what only makes sense for one run.
+fn for_one_run(output: &args::OutputArgs) -> Result<(), Stop> {
+    let said = [("--trace", &output.trace, "trace.txt"), ("--history", &output.history, "history.jsonl")];
+    match said.into_iter().find(|(_, file, _)| file.is_some()) {
+        Some((option, _, name)) => {
+            Err(Stop::usage(format!("{option} is for one run; a failing run of a sweep leaves its {name}")))
+        }
+        None => Ok(()),
     }
 }
 
@@ -75,12 +94,17 @@ fn determinism(names: &[String], seeds: Range<u64>, protocol: &str, shared: &Sha
     let protocols: Vec<&Protocol> = parse::protocols(protocol).map_err(Stop::usage)?;
     let program = std::env::current_exe().map_err(|e| Stop::harness(format!("cannot find this executable: {e}")))?;
     let (params, show) = (shared.plan.params().map_err(Stop::usage)?, Show::from(&shared.output.show));
+    for_one_run(&shared.output)?;
     let mut plans = Vec::new();
     let pairs = stories::pairs(&scenarios, &protocols, &params);
     if let ([], Some(scenario), Some(protocol)) = (&*pairs, scenarios.first(), protocols.first()) {
         // Says why there is nothing to compare.
         scenario.compile(&params, protocol, seeds.start).map_err(Stop::usage)?;
     }
+    for (_, protocol) in &pairs {
+        sense::timers(&params, protocol).map_err(Stop::usage)?;
+    }
+    sense::meant(&params, &pairs, seeds.start).map_err(Stop::usage)?;
     for (scenario, protocol) in pairs {
         for seed in seeds.clone() {
             plans.push(scenario.compile(&params, protocol, seed).map_err(Stop::usage)?);
@@ -93,7 +117,7 @@ fn determinism(names: &[String], seeds: Range<u64>, protocol: &str, shared: &Sha
             crate::determinism::Check::Same { trace_hash } => show.banner(&format!("{name}: {trace_hash}")),
             crate::determinism::Check::Differs { what, where_ } => {
                 if !show.json {
-                    print(&format!("{name}: {what}\n{where_}"));
+                    print(&format!("{name}: {what}\n{where_}  {}", again(&plan, &params)));
                 }
                 differing.push(name);
             }
@@ -103,7 +127,15 @@ fn determinism(names: &[String], seeds: Range<u64>, protocol: &str, shared: &Sha
         let report = serde_json::json!({ "schema": 1, "plans": total, "differing": differing });
         print(&serde_json::to_string_pretty(&report).unwrap_or_default());
     } else {
-        print(&format!("{total} plans, three runs each: {} gave different traces", differing.len()));
+        print(&format!("{}, three runs each: {} gave different traces", count(total as u64, "plan"), differing.len()));
     }
     Ok(if differing.is_empty() { 0 } else { NOT_DETERMINISTIC })
+}
+
+/// The command that checks this plan alone again.
+fn again(plan: &Plan, params: &Params) -> String {
+    let seeds = format!("{}..{}", plan.seed, plan.seed.saturating_add(1));
+    let words = ["determinism", &plan.scenario, "--protocol", &plan.protocol, "--seeds", &seeds];
+    let words: Vec<String> = words.into_iter().map(str::to_owned).chain(repro::options(params)).collect();
+    repro::command(&words)
 }

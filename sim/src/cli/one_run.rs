@@ -19,6 +19,8 @@ pub struct OneRun {
     pub show: Show,
     /// Write the trace's text here.
     pub trace: Option<PathBuf>,
+    /// Write the history here, whatever came of the run.
+    pub history: Option<PathBuf>,
     /// Write artifacts below this folder when the run fails; `None`: never.
     pub artifacts: Option<PathBuf>,
     /// The command that repeats the run.
@@ -37,7 +39,8 @@ impl OneRun {
     /// The run could not be finished, or what it was to leave behind could not be written.
     pub fn run(&self, plan: &Plan) -> Result<Run, Stop> {
         let trace = self.trace.as_deref().map(artifacts::create).transpose().map_err(Stop::usage)?;
-        let options = Options { timeline: !self.show.json && !self.show.quiet, trace, ..Options::default() };
+        let history = self.history.as_deref().map(artifacts::create).transpose().map_err(Stop::usage)?;
+        let options = Options { timeline: !self.show.json && !self.show.quiet, trace, history, ..Options::default() };
         let run = run::run(plan, options).map_err(Stop::harness)?;
         self.report(&run);
         if let (Verdict::Safety | Verdict::Liveness, Some(out)) = (run.judgement.verdict, &self.artifacts) {

@@ -6,7 +6,7 @@ use super::{
     one_run::{OneRun, default_out},
     output::Show,
 };
-use crate::identity::identity;
+use crate::{identity::identity, terminal::repro};
 use scenarios::{Artifact, Capsule};
 use std::{
     fs::File,
@@ -40,8 +40,9 @@ pub fn run(file: &Path, strict: bool, no_artifacts: bool, output: &OutputArgs) -
     let one = OneRun {
         show,
         trace: output.trace.clone(),
+        history: output.history.clone(),
         artifacts: (!no_artifacts).then(|| output.out.clone().unwrap_or_else(default_out)),
-        repro: format!("cargo run -- replay {}", file.display()),
+        repro: repro::command(&["replay".to_owned(), whole_path(file)]),
     };
     let run = one.run(artifact.plan())?;
     if let Some(capsule) = capsule {
@@ -61,6 +62,12 @@ pub fn run(file: &Path, strict: bool, no_artifacts: bool, output: &OutputArgs) -
         }
     }
     Ok(run.judgement.verdict.exit_code())
+}
+
+/// The file as it is found from any folder; standard input stays what it is.
+fn whole_path(file: &Path) -> String {
+    let known = std::path::absolute(file).ok().filter(|_| file != Path::new("-"));
+    known.unwrap_or_else(|| file.to_path_buf()).display().to_string()
 }
 
 fn read(file: &Path) -> Result<String, Stop> {

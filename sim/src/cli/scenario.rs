@@ -7,46 +7,46 @@ use super::{
     output::{Show, print},
     parse,
 };
-use scenarios::plan::Plan;
+use crate::terminal::{repro, sense};
+use scenarios::{Params, plan::Plan};
 
 /// Compiles a scenario's plan, runs it, judges it.
 pub fn run(args: &ScenarioArgs) -> Result<u8, Stop> {
-    let show = Show::from(&args.shared.output.show);
+    let output = &args.shared.output;
+    let show = Show::from(&output.show);
     let seed = args.seed.unwrap_or_else(draw_seed);
-    let plan = compile(args, seed)?;
+    let (plan, params) = compile(args, seed)?;
     if args.seed.is_none() {
         show.banner(&format!("seed {seed}"));
     }
     let one = OneRun {
         show,
-        trace: args.shared.output.trace.clone(),
-        artifacts: Some(args.shared.output.out.clone().unwrap_or_else(default_out)),
-        repro: repro(args, seed),
+        trace: output.trace.clone(),
+        history: output.history.clone(),
+        artifacts: Some(output.out.clone().unwrap_or_else(default_out)),
+        repro: repro::of_run(&plan.scenario, &plan.protocol, &params, seed),
     };
     Ok(one.run(&plan)?.judgement.verdict.exit_code())
 }
 
 /// Prints the plan and runs nothing.
 pub fn print_plan(args: &ScenarioArgs) -> Result<u8, Stop> {
+    let output = &args.shared.output;
+    if output.trace.is_some() || output.history.is_some() {
+        return Err(Stop::usage("--trace and --history are of a run, and `plan` runs nothing"));
+    }
     let seed = args.seed.unwrap_or_else(draw_seed);
-    let plan = compile(args, seed)?;
-    print(&plan.to_json_pretty());
+    print(&compile(args, seed)?.0.to_json_pretty());
     Ok(0)
 }
 
-fn compile(args: &ScenarioArgs, seed: u64) -> Result<Plan, Stop> {
+fn compile(args: &ScenarioArgs, seed: u64) -> Result<(Plan, Params), Stop> {
     let scenario = parse::scenario(&args.name).map_err(Stop::usage)?;
     let params = args.shared.plan.params().map_err(Stop::usage)?;
-    scenario.compile(&params, args.protocol, seed).map_err(Stop::usage)
-}
-
-/// The command that repeats this run: what was typed, with the seed.
-fn repro(args: &ScenarioArgs, seed: u64) -> String {
-    let mut words: Vec<String> = std::env::args().skip(1).collect();
-    if args.seed.is_none() {
-        words.push(format!("--seed {seed}"));
-    }
-    format!("cargo run -- {}", words.join(" "))
+    sense::timers(&params, args.protocol).map_err(Stop::usage)?;
+    let plan = scenario.compile(&params, args.protocol, seed).map_err(Stop::usage)?;
+    sense::meant(&params, &[(scenario, args.protocol)], seed).map_err(Stop::usage)?;
+    Ok((plan, params))
 }
 
 /// A seed that nobody chose. Small, so that it can be read aloud.

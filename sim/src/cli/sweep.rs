@@ -8,96 +8,157 @@ use super::{
 use crate::{
     artifacts,
     identity::identity,
-    sweep::{Cell, Failure, Outcome, Sweep},
+    interrupt,
+    outcome::{Ended, Failure, Group, exit_code, groups},
+    sweep::{Cell, Outcome, Sweep},
+    terminal::statistics::{count, rounded},
 };
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
-use std::{path::Path, time::Instant};
+use std::{
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering},
+    time::Instant,
+};
 
 /// Artifacts are written for so many failures; the others are listed.
 const ARTIFACTS_MAX: usize = 20;
+/// So many causes are printed; `summary.json` has all of them.
+const GROUPS_MAX: usize = 20;
 
-/// Runs the sweep; true when every promise was kept.
+/// Runs the sweep, says what came of it, and gives the exit code.
 ///
 /// # Errors
-/// The parameters make no sense, or a file could not be written.
-pub fn run(sweep: &Sweep, show: Show, out: &Path) -> Result<bool, Stop> {
-    let total = sweep.runs();
-    let bar = ProgressBar::new(total);
+/// The parameters make no sense, there is nothing to run, or a file could not be written.
+pub fn run(sweep: &Sweep, show: Show, out: &Path) -> Result<u8, Stop> {
+    sweep.check().map_err(Stop::usage)?;
+    interrupt::listen().map_err(Stop::harness)?;
+    let bar = ProgressBar::new(sweep.runs());
     bar.set_draw_target(if show.progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {per_sec}, {eta} left, {msg}");
     bar.set_style(style.map_err(|e| Stop::harness(e.to_string()))?);
-    bar.set_message("0 failures");
-    let failures = std::sync::atomic::AtomicU64::new(0);
+    bar.set_message("0 broken");
+    let [broken, inconclusive] = [AtomicU64::new(0), AtomicU64::new(0)];
     let started = Instant::now();
-    let mut outcome = sweep
-        .run(|failed| {
-            if failed {
-                let so_far = failures.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
-                bar.set_message(format!("{so_far} failures"));
-            }
-            bar.inc(1);
-        })
-        .map_err(Stop::usage)?;
+    let done = |ended: Ended| {
+        match ended {
+            Ended::Kept => {}
+            Ended::Inconclusive => drop(inconclusive.fetch_add(1, Ordering::Relaxed)),
+            Ended::Broken | Ended::Invalid => drop(broken.fetch_add(1, Ordering::Relaxed)),
+        }
+        if ended != Ended::Kept {
+            let [broken, inconclusive] = [&broken, &inconclusive].map(|n| n.load(Ordering::Relaxed));
+            bar.set_message(format!("{broken} broken, {inconclusive} inconclusive"));
+        }
+        bar.inc(1);
+    };
+    let mut outcome = sweep.run(done).map_err(Stop::usage)?;
     let seconds = started.elapsed().as_secs_f64();
     bar.finish_and_clear();
     save(&mut outcome, sweep, seconds, out)?;
-    let per_core = total as f64 / seconds / sweep.jobs as f64;
     if show.json {
         print(&summary(&outcome, sweep, seconds));
     } else {
         if !show.quiet {
             print(&table(&outcome.cells));
         }
-        for failure in outcome.failures.iter().take(ARTIFACTS_MAX) {
-            print(&format!(
-                "FAILED {} {} seed {}: {}\n  {}",
-                failure.scenario, failure.protocol, failure.seed, failure.why, failure.repro
-            ));
-        }
-        if outcome.failures.len() > ARTIFACTS_MAX {
-            print(&format!("… and {} more, in {}", outcome.failures.len() - ARTIFACTS_MAX, out.display()));
-        }
-        print(&format!(
-            "{total} runs, {} broke a promise; {per_core:.1} runs a second and core; summary in {}",
-            outcome.failures.len(),
-            out.join("summary.json").display()
-        ));
+        print(&[causes(&outcome), ending(&outcome, sweep, seconds, out)].concat());
     }
-    Ok(outcome.failures.is_empty())
+    Ok(exit_code(&outcome))
+}
+
+/// What went wrong, a line for each cause, and the run that shows it.
+fn causes(outcome: &Outcome) -> String {
+    let all: Vec<Group> = groups(&outcome.failures).into_iter().chain(groups(&outcome.inconclusive)).collect();
+    let line = |group: &Group| {
+        let seeds: Vec<String> = group.seeds.iter().map(u64::to_string).collect();
+        let more = if group.runs > seeds.len() as u64 { ", …" } else { "" };
+        let seed = if group.runs == 1 { "seed" } else { "seeds" };
+        let (word, runs, nodes) = (group.outcome.word(), count(group.runs, "run"), count(group.nodes.into(), "node"));
+        let (scenario, protocol) = (&group.scenario, &group.protocol);
+        format!(
+            "{} {scenario} {protocol}, {nodes}: {runs}, {seed} {}{more}: {}\n  {}\n",
+            word.to_uppercase(),
+            seeds.join(", "),
+            group.why,
+            group.repro
+        )
+    };
+    let mut text: String = all.iter().take(GROUPS_MAX).map(line).collect();
+    if all.len() > GROUPS_MAX {
+        text += &format!("… and {} more causes, in summary.json\n", all.len() - GROUPS_MAX);
+    }
+    text
+}
+
+/// The last line.
+fn ending(outcome: &Outcome, sweep: &Sweep, seconds: f64, out: &Path) -> String {
+    let of = |n: fn(&Cell) -> u64| outcome.cells.iter().map(n).sum::<u64>();
+    let runs = outcome.runs();
+    let done = match outcome.interrupted {
+        true => format!("INTERRUPTED after {runs} of {} runs", sweep.runs()),
+        false => count(runs, "run"),
+    };
+    let invalid = match of(|c| c.invalid) {
+        0 => String::new(),
+        invalid => format!(", {invalid} invalid"),
+    };
+    let (all, per_core) = (runs as f64 / seconds, runs as f64 / seconds / sweep.jobs as f64);
+    format!(
+        "{done}: {} kept, {} broken, {} inconclusive{invalid}; {all:.1} runs/s, {per_core:.1} per core; summary in {}\n",
+        of(|c| c.kept),
+        of(|c| c.broken),
+        of(|c| c.inconclusive),
+        out.join("summary.json").display()
+    )
 }
 
 fn save(outcome: &mut Outcome, sweep: &Sweep, seconds: f64, out: &Path) -> Result<(), Stop> {
     std::fs::create_dir_all(out).map_err(|e| Stop::usage(format!("cannot make {}: {e}", out.display())))?;
-    for failure in outcome.failures.iter_mut().take(ARTIFACTS_MAX) {
+    // Whoever wants it to end does not wait for more runs.
+    let artifacts = if outcome.interrupted { 0 } else { ARTIFACTS_MAX };
+    for failure in outcome.failures.iter_mut().take(artifacts) {
         if let Some(plan) = failure.plan.as_ref().filter(|_| failure.verdict != "harness") {
             let folder = artifacts::write(out, plan, &failure.trace_hash).map_err(Stop::harness)?;
             failure.artifacts = Some(folder.display().to_string());
         }
     }
     let line = |failure: &Failure| serde_json::to_string(failure).unwrap_or_default() + "\n";
-    let lines: String = outcome.failures.iter().map(line).collect();
-    artifacts::save(&out.join("failures.ndjson"), &lines).map_err(Stop::usage)?;
+    for (name, listed) in [("failures.ndjson", &outcome.failures), ("inconclusive.ndjson", &outcome.inconclusive)] {
+        let lines: String = listed.iter().map(line).collect();
+        artifacts::save(&out.join(name), &lines).map_err(Stop::usage)?;
+    }
     artifacts::save(&out.join("junit.xml"), &junit::document(outcome, seconds)).map_err(Stop::usage)?;
     artifacts::save(&out.join("summary.json"), &(summary(outcome, sweep, seconds) + "\n")).map_err(Stop::usage)
 }
 
 fn summary(outcome: &Outcome, sweep: &Sweep, seconds: f64) -> String {
-    let identity = identity();
-    let runs: u64 = outcome.cells.iter().map(|c| c.runs).sum();
+    let (identity, runs) = (identity(), outcome.runs());
+    let of = |n: fn(&Cell) -> u64| outcome.cells.iter().map(n).sum::<u64>();
     let summary = json!({
         "schema": 1,
         "version": identity.version,
         "commit": identity.commit,
         "seeds": [sweep.seeds.start, sweep.seeds.end],
         "shard": [sweep.shard.0, sweep.shard.1],
+        "nodes": sweep.sizes,
         "fencing": sweep.params.fencing,
+        "rate": sweep.params.rate,
         "runs": runs,
+        "runs_planned": sweep.runs(),
+        "interrupted": outcome.interrupted,
+        "kept": of(|c| c.kept),
+        "broken": of(|c| c.broken),
+        "inconclusive": of(|c| c.inconclusive),
+        "invalid": of(|c| c.invalid),
         "failures": outcome.failures.len(),
-        "wall_s": seconds,
+        "exit": exit_code(outcome),
+        "wall_s": rounded(seconds),
         "jobs": sweep.jobs,
-        "runs_per_s_and_core": runs as f64 / seconds / sweep.jobs as f64,
+        "runs_per_s": rounded(runs as f64 / seconds),
+        "runs_per_s_and_core": rounded(runs as f64 / seconds / sweep.jobs as f64),
         "cells": outcome.cells,
+        "causes": groups(&outcome.failures).into_iter().chain(groups(&outcome.inconclusive)).collect::<Vec<_>>(),
     });
     serde_json::to_string_pretty(&summary).unwrap_or_default()
 }
@@ -119,16 +180,18 @@ fn table(cells: &[Cell]) -> String {
     let head = [
         "scenario",
         "protocol",
+        "nodes",
         "promise",
         "runs",
-        "pass",
-        "safety",
+        "kept",
+        "broken",
+        "inconclusive",
+        "unsafe",
         "fenced",
         "false (paused)",
         "two believed",
         "failover ms",
     ];
-    let count = |cell: &Cell, verdict: &str| cell.verdicts.get(verdict).copied().unwrap_or(0).to_string();
     let rows = cells.iter().map(|cell| {
         let failover = match (cell.failover_ms_p50, cell.failover_ms_p95) {
             (Some(p50), Some(p95)) => format!("{p50:.0} (p95 {p95:.0})"),
@@ -136,30 +199,37 @@ fn table(cells: &[Cell]) -> String {
         };
         let believed = match cell.dual_belief_runs {
             0 => "never".to_owned(),
-            runs => format!("{runs} runs, ≤ {:.0} ms", cell.dual_belief_ms_max),
+            runs => format!("{}, ≤ {:.0} ms", count(runs, "run"), cell.dual_belief_ms_max),
         };
-        let failed = if cell.failures > 0 { " ✗" } else { "" };
+        let failed = match (cell.failures, cell.inconclusive) {
+            (0, 0) => "",
+            (0, _) => " ?",
+            _ => " ✗",
+        };
         [
             cell.scenario.clone(),
             cell.protocol.clone(),
+            cell.nodes.to_string(),
             format!("{}{failed}", cell.promise),
             cell.runs.to_string(),
-            count(cell, "pass"),
-            count(cell, "safety"),
+            cell.kept.to_string(),
+            cell.failures.to_string(),
+            cell.inconclusive.to_string(),
+            cell.verdicts.get("safety").copied().unwrap_or(0).to_string(),
             cell.writes_fenced.to_string(),
             needless(cell),
             believed,
             failover,
         ]
     });
-    let rows: Vec<[String; 10]> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
+    let rows: Vec<[String; 13]> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
     let width = |column: usize| rows.iter().map(|r| r[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..head.len()).map(width).collect();
-    let line = |row: &[String; 10]| {
+    let line = |row: &[String; 13]| {
         let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
             let pad = " ".repeat(width - cell.chars().count());
             // Numbers to the right, words to the left.
-            if (3..=7).contains(&column) { format!("{pad}{cell}") } else { format!("{cell}{pad}") }
+            if column == 2 || (4..=10).contains(&column) { format!("{pad}{cell}") } else { format!("{cell}{pad}") }
         });
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
     };

@@ -34,7 +34,7 @@ pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
         nodes: args.nodes,
         lease_ttl_ms: args.lease_ttl,
         election_timeout_ms: args.election_timeout,
-        fencing: args.fencing,
+        fencing: args.fencing.into(),
         clock_skew_ms: 0,
         clock_drift_ppm: 0,
         clients: 1,

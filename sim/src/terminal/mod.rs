@@ -7,6 +7,8 @@ pub mod options;
 pub mod output;
 pub mod parameters;
 pub mod parse;
+pub mod repro;
+pub mod sense;
 pub mod statistics;
 pub mod suggest;
 
@@ -41,6 +43,16 @@ pub fn exit_code(ended: Result<u8, Stop>) -> u8 {
     })
 }
 
+/// A parser's sentence with the option whose value it refused, of `invalid value '3.5' for '--nodes <N>`.
+fn named(of: &str, sentence: &str) -> String {
+    let option = of.rsplit_once("for '").map_or("", |(_, option)| option);
+    let option = option.split([' ', '=']).next().unwrap_or_default();
+    match option.starts_with("--") {
+        true => format!("{option}: {sentence}"),
+        false => sentence.to_owned(),
+    }
+}
+
 /// What is wrong with the arguments, in one sentence, without clap's usage block.
 fn one_sentence(error: &clap::Error) -> String {
     let text = error.to_string();
@@ -48,7 +60,8 @@ fn one_sentence(error: &clap::Error) -> String {
     let first = first.trim_start_matches("error: ");
     // A value that our own parser refused: its sentence says it all.
     let own = first.split_once("': ").filter(|_| first.starts_with("invalid value"));
-    let sentence = own.map_or(first, |(_, sentence)| sentence).trim();
+    let sentence = own.map_or_else(|| first.to_owned(), |(of, sentence)| named(of, sentence.trim()));
+    let sentence = sentence.trim();
     // clap lists what is missing, and what it would suggest, on lines of their own.
     let more = text.lines().skip(1).map(str::trim).take_while(|l| !l.starts_with("Usage"));
     let more = more.filter(|l| !l.is_empty() && !l.starts_with("For more") && !l.starts_with("tip: to pass"));

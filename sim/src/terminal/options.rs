@@ -2,19 +2,20 @@
 
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
-use super::{output::Show, parse};
+use super::{output::Show, parse, sense};
 use clap::Args as ClapArgs;
+use protocols::fence::checks::Fencing;
 use scenarios::{
     Params,
     params::{PROFILES, Profile},
 };
 
 /// What a scenario's plan is made of.
-#[derive(ClapArgs, Debug)]
+#[derive(ClapArgs, Clone, Debug)]
 pub struct PlanOptions {
-    /// Candidates
-    #[arg(long, value_parser = clap::value_parser!(u16), default_value_t = 3, value_name = "N")]
-    nodes: u16,
+    /// Candidates; 3 when it is left out, and 3 and 5 in a sweep, which takes several: 3,5,7
+    #[arg(long, value_parser = parse::candidates, value_delimiter = ',', value_name = "N")]
+    nodes: Vec<u16>,
     /// Length of the run; as long as the scenario needs when it is left out
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     duration: Option<u64>,
@@ -38,28 +39,41 @@ pub struct PlanOptions {
     #[arg(long, value_parser = parse::duration_ms, default_value = "200ms", value_name = "D", allow_hyphen_values = true)]
     clock_skew: u64,
     /// Clocks run up to so many parts per million fast or slow; 100 when it is left out
-    #[arg(long, value_name = "PPM")]
+    #[arg(long, value_parser = parse::whole, value_name = "PPM", allow_hyphen_values = true)]
     clock_drift: Option<u64>,
-    /// Requests a second to the sequencer
-    #[arg(long, default_value_t = 1_000, value_name = "N")]
-    rate: u64,
-    /// How long the scenario's pause lasts; the scenario's own choice when it is left out
+    /// Requests a second to the sequencer; 1000 when it is left out, and 200 in a sweep
+    #[arg(long, value_parser = parse::whole, value_name = "N", allow_hyphen_values = true)]
+    rate: Option<u64>,
+    /// How long the scenario's pause lasts, if it is about one; the scenario's own choice when it is left out
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     pause: Option<u64>,
-    /// Does the store check tokens?
-    #[arg(long, action = clap::ArgAction::Set, value_parser = parse::on_off, default_value = "on", value_name = "on|off")]
-    fencing: bool,
+    /// What the store checks before it accepts a write. on: everything. off: nothing, it accepts anything. token: only the
+    /// token is checked, that it is the newest and its owner's. order: only that the number is the next one. memory: only
+    /// that the request was not applied before
+    #[arg(long, value_parser = parse::fencing, default_value = "on", value_name = "on|off|token|order|memory")]
+    fencing: Fencing,
     /// Does the leader answer reads from memory while its lease lasts, or ask the store? When it is left out, from memory
     /// in half of the seeds where clocks are good enough, and always in the scenario that is about it
     #[arg(long, value_parser = parse::on_off, num_args = 0..=1, default_missing_value = "on", value_name = "on|off")]
     read_lease: Option<bool>,
     /// Reads of the last number a second; a tenth of the rate when it is left out, or 1000 with --read-lease on
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_parser = parse::whole, value_name = "N", allow_hyphen_values = true)]
     reads: Option<u64>,
-    /// The network: lan, ideal, wan, lossy or hostile
+    /// The network; see `fencepost list networks`
     #[arg(long, value_parser = parse::network, default_value = PROFILES[0].name, value_name = "PROFILE")]
     net: &'static Profile,
+    /// How long a packet takes one way, as 20ms..40ms, instead of what the network says
+    #[arg(long, value_parser = parse::latency_us, value_name = "A..B", allow_hyphen_values = true)]
+    latency: Option<(u64, u64)>,
+    /// How many packets are lost, as 0.5%, instead of what the network says
+    #[arg(long, value_parser = parse::percent_ppm, value_name = "PCT", allow_hyphen_values = true)]
+    loss: Option<u32>,
 }
+
+/// Requests a second of each run of a sweep.
+pub const SWEEP_RATE: u64 = 200;
+/// How many candidates the runs of a sweep have.
+pub const SWEEP_NODES: [u16; 2] = [3, 5];
 
 /// How much is printed.
 #[derive(ClapArgs, Debug)]
@@ -78,31 +92,58 @@ impl PlanOptions {
         self.clock_drift
     }
 
+    /// How many candidates were asked for, each number once.
+    pub fn nodes(&self) -> Vec<u16> {
+        let mut nodes = self.nodes.clone();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
+    }
+
+    /// The parameters of a sweep's runs, but for how many candidates they have.
+    ///
+    /// # Errors
+    /// One sentence about an option that makes no sense.
+    pub fn sweep_params(&self) -> Result<Params, String> {
+        let several = PlanOptions { nodes: self.nodes.first().copied().into_iter().collect(), ..self.clone() };
+        PlanOptions { rate: self.rate.or(Some(SWEEP_RATE)), ..several }.params()
+    }
+
     /// The parameters that scenarios take.
     ///
     /// # Errors
-    /// One sentence about an option that nothing here understands yet.
+    /// One sentence about an option that makes no sense.
     pub fn params(&self) -> Result<Params, String> {
         if let Some(id) = &self.bug {
             return Err(format!("there is no bug `{id}` to switch on; `fencepost list bugs` shows those there are"));
         }
-        Ok(Params {
-            nodes: self.nodes,
+        let usual = Params::default();
+        let nodes = match *self.nodes() {
+            [] => usual.nodes,
+            [nodes] => nodes,
+            _ => return Err("--nodes: one number of candidates at a time; a sweep takes several".to_owned()),
+        };
+        let params = Params {
+            nodes,
             duration_ms: self.duration,
             lease_ttl_ms: self.lease_ttl,
             election_timeout_ms: self.election_timeout,
             renew_interval_ms: self.renew_interval,
             request_timeout_ms: self.request_timeout,
             clock_skew_ms: self.clock_skew,
-            clock_drift_ppm: self.clock_drift.unwrap_or(Params::default().clock_drift_ppm),
-            rate: self.rate,
+            clock_drift_ppm: self.clock_drift.unwrap_or(usual.clock_drift_ppm),
+            rate: self.rate.unwrap_or(usual.rate),
             pause_ms: self.pause,
             fencing: self.fencing,
             read_lease: self.read_lease,
             reads_per_s: self.reads,
             net: self.net,
-            ..Params::default()
-        })
+            latency_us: self.latency,
+            loss_ppm: self.loss,
+            ..usual
+        };
+        sense::options(&params)?;
+        Ok(params)
     }
 }
 

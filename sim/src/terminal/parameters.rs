@@ -1,6 +1,6 @@
 //! A plan's parameters, for the head of a report.
 
-use protocols::election::Protocol;
+use protocols::{election::Protocol, fence::checks::Fencing, types::MILLISECOND};
 use scenarios::{
     fault::{PlannedFault, Trigger, Who},
     plan::Plan,
@@ -20,7 +20,7 @@ pub fn parameters(plan: &Plan, time: &str) -> Vec<(String, String)> {
     let pair = |name: &str, value: String| (name.to_owned(), value);
     let mut rows = vec![
         pair("protocol", plan.protocol.clone()),
-        pair("fencing", if plan.fencing { "on" } else { "off: the store accepts anything" }.to_owned()),
+        pair("fencing", fencing(plan.fencing).to_owned()),
         pair("seed", plan.seed.to_string()),
         pair("nodes", format!("{}, clocks off by {skew} ms and {drift} ppm", plan.candidates.len())),
         lease(plan),
@@ -28,10 +28,15 @@ pub fn parameters(plan: &Plan, time: &str) -> Vec<(String, String)> {
         pair(
             "network",
             format!(
-                "{}, {}–{} µs one way",
+                "{}, {}–{} µs one way{}",
                 network.profile,
                 network.latency_us,
-                network.latency_us + network.jitter_us
+                network.latency_us + network.jitter_us,
+                if network.loss > 0.0 {
+                    format!(", {} % lost", (network.loss * 1e6).round() / 1e4)
+                } else {
+                    String::new()
+                }
             ),
         ),
         pair("duration", format!("{} s{time}", plan.duration_ms as f64 / 1e3)),
@@ -62,7 +67,24 @@ fn lease(plan: &Plan) -> (String, String) {
             "silence".to_owned(),
             format!("{} ms until others stand; heartbeat every {renewed} ms", timings.lease_ttl_ms),
         ),
-        (None, false) => ("lease".to_owned(), format!("{} ms, renewed every {renewed} ms", timings.lease_ttl_ms)),
+        (None, false) => {
+            let asked_ms = timings.lease_ttl_ms;
+            let granted = |p: &Protocol| (p.granted_ttl)(timings.resolved().lease_ttl) / MILLISECOND;
+            let granted_ms = plan.election().map_or(asked_ms, granted);
+            let asked = if granted_ms == asked_ms { String::new() } else { format!(" ({asked_ms} ms asked for)") };
+            ("lease".to_owned(), format!("{granted_ms} ms{asked}, renewed every {renewed} ms"))
+        }
+    }
+}
+
+/// What the store checks.
+fn fencing(fencing: Fencing) -> &'static str {
+    match fencing {
+        Fencing::On => "on",
+        Fencing::Off => "off: the store accepts anything",
+        Fencing::Token => "only the token is checked",
+        Fencing::Order => "only the order of numbers is checked",
+        Fencing::Memory => "only requests that were applied before are known again",
     }
 }
 

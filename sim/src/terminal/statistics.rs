@@ -6,6 +6,16 @@ pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     sorted.get(rank.max(1) - 1).copied()
 }
 
+/// A count and its noun: `1 run`, `3 runs`.
+pub fn count(n: u64, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
+/// A figure with at most three digits behind the point, for JSON.
+pub fn rounded(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
+}
+
 #[cfg(test)]
 mod tests {
     use super::quantile;

@@ -41,7 +41,7 @@ pub fn for_each_pair(work: impl Fn(&'static Scenario, &'static Protocol) + Sync)
 
 /// The plan of a scenario at a seed, light enough for many of them.
 pub fn plan(scenario: &Scenario, protocol: &Protocol, seed: u64, fencing: bool) -> Plan {
-    let params = Params { rate: 200, fencing, ..Params::default() };
+    let params = Params { rate: 200, fencing: fencing.into(), ..Params::default() };
     scenario.compile(&params, protocol, seed).expect("the default parameters make sense")
 }
 
@@ -49,7 +49,7 @@ pub fn plan(scenario: &Scenario, protocol: &Protocol, seed: u64, fencing: bool) 
 pub fn named(scenario: &str, protocol: &str, seed: u64, fencing: bool) -> Plan {
     let scenario = scenario::find(scenario).expect("a scenario");
     let protocol = election::find(protocol).expect("a protocol");
-    let params = Params { fencing, ..Params::default() };
+    let params = Params { fencing: fencing.into(), ..Params::default() };
     scenario.compile(&params, protocol, seed).expect("the default parameters make sense")
 }
 

@@ -14,7 +14,7 @@ fn header() -> Header {
         scenario: "gc-pause".into(),
         protocol: "etcd-election".into(),
         seed: u64::MAX,
-        fencing: true,
+        fencing: true.into(),
         tokened: true,
         plan_digest: "abc".into(),
         nodes: ["n1", "n \"2\"", "etcd", "store", "c1"].map(String::from).into(),

@@ -1,0 +1,112 @@
+//! Faults that say nothing: who is dead cannot be killed, who runs cannot be started, who is stopped cannot be stopped. A
+//! plan that says such a thing means something else, and a run of it would not show what its author thinks.
+//!
+//! It is decided where it can be before the run: for faults that a time sets off and that name their process. Whatever may
+//! strike the same process otherwise (a passage, `leader`, a device that cuts power) gives it the benefit of the doubt.
+
+use super::Plan;
+use crate::fault::{Fault, PlannedFault, Trigger, Who};
+use protocols::{election::Protocol, types::NodeId};
+
+/// The first fault that says nothing: its place in the list, and why, as the end of a sentence about it.
+pub(super) fn first(plan: &Plan) -> Option<(usize, String)> {
+    let timed = plan.faults.iter().enumerate().filter_map(|(place, planned)| Timed::new(plan, place, planned));
+    let mut timed: Vec<Timed> = timed.collect();
+    timed.sort_by(|a, b| a.at_ms.total_cmp(&b.at_ms).then(a.place.cmp(&b.place)));
+    let said = timed.iter().enumerate().find_map(|(index, fault)| {
+        let before = &timed[..index];
+        let why = match fault.what {
+            Fault::Pause { .. } => paused_already(plan, fault, before),
+            Fault::Kill { .. } | Fault::PowerLoss { .. } => dead_already(plan, fault, before),
+            Fault::Restart { .. } => runs_already(plan, fault, before),
+            _ => None,
+        };
+        why.map(|why| (fault.place, why))
+    });
+    said
+}
+
+/// A fault that a time sets off, on one process that is known before the run.
+struct Timed<'a> {
+    place: usize,
+    at_ms: f64,
+    what: &'a Fault,
+    who: &'a Who,
+    node: NodeId,
+}
+
+impl<'a> Timed<'a> {
+    fn new(plan: &Plan, place: usize, planned: &'a PlannedFault) -> Option<Self> {
+        let Trigger::At { ms } = planned.when else { return None };
+        let [who] = planned.what.groups().0 else { return None };
+        match plan.resolve(who)?.as_slice() {
+            [node] => Some(Timed { place, at_ms: ms, what: &planned.what, who, node: *node }),
+            _ => None,
+        }
+    }
+
+    fn kills(&self) -> bool {
+        kills(self.what)
+    }
+
+    /// When a process that it kills is back, if it says so.
+    fn back_ms(&self) -> Option<f64> {
+        match self.what {
+            Fault::Kill { restart_after_ms, .. } | Fault::PowerLoss { restart_after_ms, .. } => {
+                restart_after_ms.map(|after_ms| self.at_ms + after_ms)
+            }
+            _ => None,
+        }
+    }
+}
+
+fn kills(what: &Fault) -> bool {
+    matches!(what, Fault::Kill { .. } | Fault::PowerLoss { .. })
+}
+
+fn starts(what: &Fault) -> bool {
+    matches!(what, Fault::Restart { .. } | Fault::Join { .. })
+}
+
+/// May something of that kind strike `node` at a time, or by a name, that is not known before the run?
+fn perhaps(plan: &Plan, node: NodeId, is_meant: fn(&Fault) -> bool) -> bool {
+    plan.faults.iter().enumerate().filter(|(_, planned)| is_meant(&planned.what)).any(|(place, planned)| {
+        let known = Timed::new(plan, place, planned).is_some();
+        let whom = || planned.what.groups().0.iter();
+        !known && whom().any(|who| plan.resolve(who).is_none_or(|nodes| nodes.contains(&node)))
+    })
+}
+
+fn cuts_power(plan: &Plan) -> bool {
+    plan.election().is_some_and(Protocol::cuts_power)
+}
+
+fn paused_already(plan: &Plan, fault: &Timed, before: &[Timed]) -> Option<String> {
+    let still = before.iter().filter(|timed| timed.node == fault.node && matches!(timed.what, Fault::Pause { .. }));
+    let still = still.filter(|timed| timed.at_ms + timed.what.for_ms().unwrap_or(0.0) > fault.at_ms).last()?;
+    // A process that dies is not stopped any more.
+    let dies = |timed: &Timed| timed.node == fault.node && timed.kills();
+    if before.iter().any(dies) || cuts_power(plan) || perhaps(plan, fault.node, kills) {
+        return None;
+    }
+    let who = fault.who;
+    Some(format!("stops `{who}` while faults[{}] still does; let them follow each other, or make it one", still.place))
+}
+
+fn dead_already(plan: &Plan, fault: &Timed, before: &[Timed]) -> Option<String> {
+    let last = before.iter().rev().find(|timed| timed.node == fault.node && (timed.kills() || starts(timed.what)))?;
+    let dead = last.kills() && last.back_ms().is_none_or(|back_ms| back_ms > fault.at_ms);
+    let (who, place) = (fault.who, last.place);
+    let dead = dead && !cuts_power(plan) && !perhaps(plan, fault.node, starts);
+    dead.then(|| format!("kills `{who}`, which is dead since faults[{place}]; start it in between, or leave this out"))
+}
+
+fn runs_already(plan: &Plan, fault: &Timed, before: &[Timed]) -> Option<String> {
+    let candidate = plan.candidates.get(fault.node.index());
+    let late = candidate.is_some_and(|c| c.joins_later || c.starts_at_ms as f64 >= fault.at_ms);
+    let last = before.iter().rev().find(|timed| timed.node == fault.node && (timed.kills() || starts(timed.what)));
+    let dead = last.is_some_and(|t| t.kills() && t.back_ms().is_none_or(|back_ms| back_ms > fault.at_ms));
+    let who = fault.who;
+    let runs = !dead && !late && !cuts_power(plan) && !perhaps(plan, fault.node, kills);
+    runs.then(|| format!("starts `{who}`, which runs at that time; kill it before, or leave this out"))
+}

@@ -1,0 +1,213 @@
+//! What came of a run of a sweep, in four words, and of a sweep, in one exit code.
+//!
+//! | word | means |
+//! |---|---|
+//! | kept | what was promised of the run held |
+//! | broken | it did not |
+//! | inconclusive | the situation under test never arose, so nothing was tried |
+//! | invalid | no plan could be made of the parameters, so nothing ran |
+//!
+//! A sweep ends with the worst that it saw: the harness failed (70), parameters made no sense (64), safety broken (1),
+//! liveness (3), inconclusive (2), all kept (0). An inconclusive run says nothing for or against the protocol, so whatever
+//! was found elsewhere outranks it.
+
+use crate::{interrupt::INTERRUPTED, sweep::Outcome, terminal::exit};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What came of a run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ended {
+    /// As promised.
+    Kept,
+    /// Not as promised.
+    Broken,
+    /// Nothing was tried.
+    Inconclusive,
+    /// Nothing ran.
+    Invalid,
+}
+
+impl Ended {
+    /// Its word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Ended::Kept => "kept",
+            Ended::Broken => "broken",
+            Ended::Inconclusive => "inconclusive",
+            Ended::Invalid => "invalid",
+        }
+    }
+}
+
+/// A run that was not kept.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Failure {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The protocol's name.
+    pub protocol: String,
+    /// How many candidates.
+    pub nodes: u16,
+    /// The seed.
+    pub seed: u64,
+    /// What the store checked.
+    pub fencing: protocols::fence::checks::Fencing,
+    /// What came of it.
+    pub outcome: Ended,
+    /// `pass`, `safety`, `vacuous`, `liveness`, or `harness`.
+    pub verdict: String,
+    /// The invariants that did not hold.
+    pub violated: Vec<String>,
+    /// Why that is not as promised, or why nothing was tried: one sentence.
+    pub why: String,
+    /// The run's hash.
+    pub trace_hash: String,
+    /// How to repeat it.
+    pub repro: String,
+    /// Its artifacts, when they were written.
+    pub artifacts: Option<String>,
+    /// The plan that failed.
+    #[serde(skip)]
+    pub plan: Option<Box<scenarios::plan::Plan>>,
+}
+
+/// Runs that failed for one cause, as far as can be told: in one cell, the same invariants, and sentences that differ in
+/// nothing but numbers.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Group {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The protocol's name.
+    pub protocol: String,
+    /// How many candidates.
+    pub nodes: u16,
+    /// What came of them.
+    pub outcome: Ended,
+    /// How many runs.
+    pub runs: u64,
+    /// The first seeds of them.
+    pub seeds: Vec<u64>,
+    /// What the first seed says.
+    pub why: String,
+    /// How to repeat that one.
+    pub repro: String,
+}
+
+/// So many seeds stand for a group.
+const SEEDS_MAX: usize = 3;
+
+/// The failures by their cause, those with most runs first.
+pub fn groups(failures: &[Failure]) -> Vec<Group> {
+    let mut places: BTreeMap<(&str, &str, u16, Ended, String), usize> = BTreeMap::new();
+    let mut groups: Vec<Group> = Vec::new();
+    for failure in failures {
+        let cause = format!("{} {} {}", failure.verdict, failure.violated.join(","), shape(&failure.why));
+        let cell = (failure.scenario.as_str(), failure.protocol.as_str(), failure.nodes, failure.outcome, cause);
+        let place = *places.entry(cell).or_insert_with(|| {
+            groups.push(Group {
+                scenario: failure.scenario.clone(),
+                protocol: failure.protocol.clone(),
+                nodes: failure.nodes,
+                outcome: failure.outcome,
+                runs: 0,
+                seeds: Vec::new(),
+                why: failure.why.clone(),
+                repro: failure.repro.clone(),
+            });
+            groups.len() - 1
+        });
+        groups[place].runs += 1;
+        if groups[place].seeds.len() < SEEDS_MAX {
+            groups[place].seeds.push(failure.seed);
+        }
+    }
+    groups.sort_by_key(|group| std::cmp::Reverse(group.runs));
+    groups
+}
+
+/// A sentence without what differs from seed to seed: numbers with their units, and the numbers of nodes.
+fn shape(sentence: &str) -> String {
+    let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
+    let mut words: Vec<String> = Vec::new();
+    for word in sentence.split_whitespace() {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let unit = ["s", "ms", "µs", "min"].contains(&bare) && words.last().is_some_and(|last| last == "#");
+        if unit {
+            continue;
+        }
+        if is_number(bare) {
+            words.push("#".to_owned());
+        } else {
+            words.push(word.chars().filter(|c| !c.is_ascii_digit()).collect());
+        }
+    }
+    words.join(" ")
+}
+
+/// How a sweep ends; see the head of this file. One that was interrupted says so and nothing else.
+pub fn exit_code(outcome: &Outcome) -> u8 {
+    let broken = |verdict: &str| outcome.failures.iter().any(|f| f.outcome == Ended::Broken && f.verdict == verdict);
+    match () {
+        () if outcome.interrupted => INTERRUPTED,
+        () if broken("harness") => exit::HARNESS,
+        () if outcome.failures.iter().any(|f| f.outcome == Ended::Invalid) => exit::USAGE,
+        () if outcome.failures.iter().any(|f| f.verdict != "liveness") => 1,
+        () if !outcome.failures.is_empty() => 3,
+        () if !outcome.inconclusive.is_empty() => 2,
+        () => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A failure with this seed and sentence.
+    pub(crate) fn failure(seed: u64, verdict: &str, why: &str) -> Failure {
+        Failure {
+            scenario: "gc-pause".into(),
+            protocol: "a".into(),
+            nodes: 3,
+            seed,
+            fencing: true.into(),
+            outcome: if verdict == "vacuous" { Ended::Inconclusive } else { Ended::Broken },
+            verdict: verdict.into(),
+            violated: Vec::new(),
+            why: why.into(),
+            trace_hash: String::new(),
+            repro: format!("--seed {seed}"),
+            artifacts: None,
+            plan: None,
+        }
+    }
+
+    #[test]
+    fn failures_of_one_cause_are_one_group() {
+        let two =
+            "2 incarnations took effect on sequence at once: n1 (epoch 5) and n3 (epoch 9), from 4.1 s for 812 µs";
+        let other =
+            "2 incarnations took effect on sequence at once: n2 (epoch 7) and n1 (epoch 8), from 12 s for 1.5 ms";
+        let failures = [failure(4, "safety", "a number twice"), failure(7, "safety", two), failure(9, "safety", other)];
+        let groups = groups(&failures);
+        assert_eq!(
+            groups.iter().map(|g| (g.runs, g.seeds.clone())).collect::<Vec<_>>(),
+            [(2, vec![7, 9]), (1, vec![4])]
+        );
+        assert_eq!((groups[0].why.as_str(), groups[0].repro.as_str()), (two, "--seed 7"));
+    }
+
+    #[test]
+    fn the_worst_decides_how_a_sweep_ends() {
+        let ends = |broken: &[&str], inconclusive: usize| {
+            let failures = broken.iter().map(|verdict| failure(1, verdict, "")).collect();
+            let inconclusive = (0..inconclusive).map(|seed| failure(seed as u64, "vacuous", "")).collect();
+            exit_code(&Outcome { failures, inconclusive, ..Outcome::default() })
+        };
+        assert_eq!([ends(&[], 0), ends(&[], 2), ends(&["liveness"], 2)], [0, 2, 3]);
+        assert_eq!([ends(&["liveness", "safety"], 0), ends(&["pass"], 0)], [1, 1]);
+        assert_eq!(ends(&["safety", "harness"], 1), 70);
+        assert_eq!(exit_code(&Outcome { interrupted: true, ..Outcome::default() }), 130);
+    }
+}
