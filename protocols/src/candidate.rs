@@ -26,6 +26,8 @@ pub trait Port: Send {
     fn redial(&mut self, _to: NodeId) {}
     /// Something that belongs into the history happened, now.
     fn record(&mut self, kind: Kind);
+    /// The core asks something of its service's client.
+    fn asks(&mut self, _output: &ServiceOutput) {}
     /// Cuts a machine's power and gives it back after so many nanoseconds, if at all. Only simulated fencing devices ask for
     /// it; real machines have their own.
     fn power_off(&mut self, _node: NodeId, _restart_after: Option<u64>) {}
@@ -60,6 +62,7 @@ pub async fn drive<E: Env>(
                 Output::PowerOff { node, restart_after } => port.power_off(node, restart_after),
                 Output::Persist(state) => persists.push_back(state),
                 Output::Service(output) => {
+                    port.asks(&output);
                     if let Some(service) = &service {
                         // The client may be gone already when the process is about to end.
                         let _ = service.send(*output);

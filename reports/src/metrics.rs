@@ -58,6 +58,10 @@ pub struct Metrics {
     pub avoidable_failovers: u64,
     /// Messages delivered: datagrams and stream segments.
     pub messages: u64,
+    /// What candidates asked of the coordination service, or of the library that elects in their own process; left out
+    /// where nobody counted.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub requests_to_service: u64,
     /// Messages of the election that were sent, by kind; left out where nobody counted.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub messages_by_kind: BTreeMap<String, u64>,
@@ -156,7 +160,8 @@ impl Meter {
                     self.metrics.reads_stale += u64::from(read.is_stale());
                 }
             }
-            Kind::End { messages, by_kind } => {
+            Kind::End { messages, by_kind, service_requests } => {
+                self.metrics.requests_to_service = *service_requests;
                 self.metrics.messages = *messages;
                 self.metrics.messages_by_kind = by_kind.clone();
             }

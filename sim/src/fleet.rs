@@ -44,6 +44,9 @@ impl Port for SimPort {
     fn record(&mut self, kind: Kind) {
         with(|world| world.record(kind));
     }
+    fn asks(&mut self, output: &ServiceOutput) {
+        with(|world| world.count_request(output));
+    }
     fn power_off(&mut self, node: NodeId, restart_after: Option<u64>) {
         with(|world| world.power_off(node, restart_after));
     }

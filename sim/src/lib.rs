@@ -16,6 +16,8 @@ pub mod terminal;
 #[cfg(madsim)]
 pub mod artifacts;
 #[cfg(madsim)]
+pub mod baseline;
+#[cfg(madsim)]
 pub mod bisect;
 #[cfg(madsim)]
 pub mod cli;

@@ -8,7 +8,7 @@
 //! | invalid | no plan could be made of the parameters, so nothing ran |
 //!
 //! A sweep ends with the worst that it saw: the harness failed (70), parameters made no sense (64), safety broken (1),
-//! liveness (3), inconclusive (2), all kept (0). An inconclusive run says nothing for or against the protocol, so whatever
+//! liveness (3), a figure far outside its baseline (6), inconclusive (2), all kept (0). An inconclusive run says nothing for or against the protocol, so whatever
 //! was found elsewhere outranks it.
 
 use crate::{interrupt::INTERRUPTED, sweep::Outcome, terminal::exit};
@@ -155,6 +155,7 @@ pub fn exit_code(outcome: &Outcome) -> u8 {
         () if outcome.failures.iter().any(|f| f.outcome == Ended::Invalid) => exit::USAGE,
         () if outcome.failures.iter().any(|f| f.verdict != "liveness") => 1,
         () if !outcome.failures.is_empty() => 3,
+        () if !outcome.moved.is_empty() => exit::MOVED,
         () if !outcome.inconclusive.is_empty() => 2,
         () => 0,
     }

@@ -1,6 +1,7 @@
 //! Many seeds on all cores: a seed per fresh thread, each run held to what its protocol promises.
 
 use crate::{
+    baseline::{Baseline, Moved, Seen},
     interrupt,
     outcome::{Ended, Failure},
     run::{self, Options, Run},
@@ -106,6 +107,9 @@ pub struct Cell {
     /// The dark time of every run, milliseconds, sorted.
     #[serde(skip)]
     pub darks_ms: Vec<f64>,
+    /// What is compared with the baseline.
+    #[serde(skip)]
+    pub seen: Seen,
 }
 
 /// A verdict that does not keep a promise, in one sentence; `None` when it does.
@@ -164,6 +168,8 @@ pub struct Outcome {
     pub failures: Vec<Failure>,
     /// Where the situation under test never arose, in the same order.
     pub inconclusive: Vec<Failure>,
+    /// Figures that lie far outside the baseline.
+    pub moved: Vec<Moved>,
     /// It was asked to end before all was done.
     pub interrupted: bool,
 }
@@ -276,7 +282,27 @@ impl Sweep<'_> {
             outcome.inconclusive.extend(inconclusive);
         }
         outcome.interrupted = outcome.runs() < self.runs();
+        outcome.moved = self.moved(&Baseline::committed()?, &outcome.cells);
         Ok(outcome)
+    }
+
+    /// The options that figures depend on; sweeps with others cannot be compared.
+    fn figure_options(&self) -> String {
+        repro::options(&self.sized(Params::default().nodes)).join(" ")
+    }
+
+    /// What has moved away from `baseline`; nothing where it was recorded with other options.
+    fn moved(&self, baseline: &Baseline, cells: &[Cell]) -> Vec<Moved> {
+        if baseline.options != self.figure_options() {
+            return Vec::new();
+        }
+        cells.iter().flat_map(|cell| baseline.moved(&cell.name(), &cell.seen)).collect()
+    }
+
+    /// What this sweep saw, as the baseline of later ones.
+    pub fn baseline(&self, outcome: &Outcome) -> Baseline {
+        let cells = outcome.cells.iter().map(|cell| (cell.name(), &cell.seen));
+        Baseline::record(self.figure_options(), [self.seeds.start, self.seeds.end], cells)
     }
 
     fn cell(&self, (scenario, protocol, nodes): Which) -> (Cell, Vec<Failure>) {
@@ -335,6 +361,11 @@ impl Sweep<'_> {
 }
 
 impl Cell {
+    /// Its name in the baseline.
+    fn name(&self) -> String {
+        format!("{} {} {}", self.scenario, self.protocol, self.nodes)
+    }
+
     fn add(&mut self, run: Option<&Run>, ended: Ended) {
         self.runs += 1;
         self.failures += u64::from(matches!(ended, Ended::Broken | Ended::Invalid));
@@ -349,6 +380,7 @@ impl Cell {
             return;
         };
         let metrics = &run.judgement.metrics;
+        self.seen.add(metrics);
         *self.verdicts.entry(run.judgement.verdict.name().to_owned()).or_default() += 1;
         self.writes_fenced += metrics.writes_fenced;
         self.leaders_believing_max = self.leaders_believing_max.max(metrics.leaders_believing_max);

@@ -104,6 +104,9 @@ pub enum Command {
         /// Do only this part of the runs, for several machines
         #[arg(long, value_parser = parse::shard, value_name = "I/N")]
         shard: Option<(u64, u64)>,
+        /// Write the figures of every cell to this file: what later sweeps with the same options are held to
+        #[arg(long, value_name = "FILE", conflicts_with = "shard")]
+        record_baseline: Option<PathBuf>,
         #[command(flatten)]
         shared: SharedArgs,
     },

@@ -40,7 +40,7 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
         Command::Replay { file, strict, no_artifacts, output } => replay::run(&file, strict, no_artifacts, &output),
         Command::Check { history, show } => check::run(&history, (&show).into()),
         Command::Determinism { names, seeds, protocol, shared } => determinism(&names, seeds, &protocol, &shared),
-        Command::Sweep { names, seeds, protocol, jobs, long, shard, shared } => {
+        Command::Sweep { names, seeds, protocol, jobs, long, shard, record_baseline, shared } => {
             let params = shared.plan.sweep_params().map_err(Stop::usage)?;
             let work = crate::sweep::Sweep {
                 scenarios: parse::scenarios(&names).map_err(Stop::usage)?,
@@ -53,7 +53,7 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
             };
             let out = shared.output.out.clone().unwrap_or_else(default_out);
             for_one_run(&shared.output)?;
-            sweep::run(&work, (&shared.output.show).into(), &out)
+            sweep::run(&work, (&shared.output.show).into(), &out, record_baseline.as_deref())
         }
         Command::Bisect(args) => bisect::run(&args),
         Command::Plot { plot: Plot::TtlSweep { ttl, protocol, seeds, shared } } => {

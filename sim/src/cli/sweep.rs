@@ -26,11 +26,11 @@ const ARTIFACTS_MAX: usize = 20;
 /// So many causes are printed; `summary.json` has all of them.
 const GROUPS_MAX: usize = 20;
 
-/// Runs the sweep, says what came of it, and gives the exit code.
+/// Runs the sweep, says what came of it, writes its figures to `record` as a baseline, and gives the exit code.
 ///
 /// # Errors
 /// The parameters make no sense, there is nothing to run, or a file could not be written.
-pub fn run(sweep: &Sweep, show: Show, out: &Path) -> Result<u8, Stop> {
+pub fn run(sweep: &Sweep, show: Show, out: &Path, record: Option<&Path>) -> Result<u8, Stop> {
     sweep.check().map_err(Stop::usage)?;
     interrupt::listen().map_err(Stop::harness)?;
     let bar = ProgressBar::new(sweep.runs());
@@ -56,13 +56,16 @@ pub fn run(sweep: &Sweep, show: Show, out: &Path) -> Result<u8, Stop> {
     let seconds = started.elapsed().as_secs_f64();
     bar.finish_and_clear();
     save(&mut outcome, sweep, seconds, out)?;
+    if let Some(file) = record {
+        artifacts::save(file, &sweep.baseline(&outcome).to_json()).map_err(Stop::usage)?;
+    }
     if show.json {
         print(&summary(&outcome, sweep, seconds));
     } else {
         if !show.quiet {
             print(&table(&outcome.cells));
         }
-        print(&[causes(&outcome), ending(&outcome, sweep, seconds, out)].concat());
+        print(&[causes(&outcome), moved(&outcome), ending(&outcome, sweep, seconds, out)].concat());
     }
     Ok(exit_code(&outcome))
 }
@@ -87,6 +90,15 @@ fn causes(outcome: &Outcome) -> String {
     let mut text: String = all.iter().take(GROUPS_MAX).map(line).collect();
     if all.len() > GROUPS_MAX {
         text += &format!("… and {} more causes, in summary.json\n", all.len() - GROUPS_MAX);
+    }
+    text
+}
+
+/// The figures that lie far outside the baseline, a line each.
+fn moved(outcome: &Outcome) -> String {
+    let mut text: String = outcome.moved.iter().take(GROUPS_MAX).map(|moved| format!("MOVED {moved}\n")).collect();
+    if outcome.moved.len() > GROUPS_MAX {
+        text += &format!("… and {} more figures, in summary.json\n", outcome.moved.len() - GROUPS_MAX);
     }
     text
 }
@@ -158,6 +170,7 @@ fn summary(outcome: &Outcome, sweep: &Sweep, seconds: f64) -> String {
         "runs_per_s": rounded(runs as f64 / seconds),
         "runs_per_s_and_core": rounded(runs as f64 / seconds / sweep.jobs as f64),
         "cells": outcome.cells,
+        "moved": outcome.moved,
         "causes": groups(&outcome.failures).into_iter().chain(groups(&outcome.inconclusive)).collect::<Vec<_>>(),
     });
     serde_json::to_string_pretty(&summary).unwrap_or_default()

@@ -10,6 +10,8 @@ pub const HARNESS: u8 = 70;
 pub const NOT_DETERMINISTIC: u8 = 4;
 /// Replay of another build refused.
 pub const OTHER_BUILD: u8 = 5;
+/// A figure of a sweep lies far outside its baseline.
+pub const MOVED: u8 = 6;
 
 /// Why a command ended early: one sentence and an exit code.
 #[derive(Clone, PartialEq, Eq, Debug)]

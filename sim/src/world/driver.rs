@@ -146,6 +146,7 @@ impl World {
             Output::Persist(state) => self.persist(node, state),
             Output::PowerOff { node, restart_after } => self.power_off(node, restart_after),
             Output::Service(output) => {
+                self.count_request(&output);
                 if let Some(service) = &self.processes[node.index()].driven.service
                     && service.send(*output).is_ok()
                 {

@@ -32,6 +32,7 @@ use network::Links;
 use protocols::{
     clock::Now,
     core::Core,
+    elector::ServiceOutput,
     history::{self, Kind},
     types::{Incarnation, MICROSECOND, MILLISECOND, NodeId},
 };
@@ -112,6 +113,8 @@ pub struct World {
     delivered: u64,
     /// Messages of the election that were sent, by kind.
     by_kind: BTreeMap<&'static str, u64>,
+    /// What electors asked of their service's client.
+    service_requests: u64,
     driver: Driver,
     outputs: Vec<protocols::core::Output>,
     todo: VecDeque<HostAction>,
@@ -190,6 +193,7 @@ impl World {
             recorder,
             delivered: 0,
             by_kind: BTreeMap::new(),
+            service_requests: 0,
             driver,
             outputs: Vec::new(),
             todo: VecDeque::new(),
@@ -241,6 +245,13 @@ impl World {
     /// A message of the election was sent.
     pub fn count(&mut self, kind: &'static str) {
         *self.by_kind.entry(kind).or_default() += 1;
+    }
+
+    /// An elector has asked its service's client for something.
+    pub fn count_request(&mut self, output: &ServiceOutput) {
+        let asks =
+            matches!(output, ServiceOutput::Request { .. } | ServiceOutput::Push(_) | ServiceOutput::Open { .. });
+        self.service_requests += u64::from(asks);
     }
 
     /// Is the run over?
@@ -333,7 +344,8 @@ impl World {
 
     fn end(&mut self) {
         let by_kind = std::mem::take(&mut self.by_kind).into_iter().map(|(kind, n)| (kind.to_owned(), n));
-        self.record(Kind::End { messages: self.delivered, by_kind: by_kind.collect() });
+        let (messages, service_requests) = (self.delivered, self.service_requests);
+        self.record(Kind::End { messages, by_kind: by_kind.collect(), service_requests });
         self.trace.seal();
         self.done = true;
         let waker = self.main.take();
