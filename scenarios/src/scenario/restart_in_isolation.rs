@@ -53,8 +53,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let cut = Fault::Partition { from, to, one_way: false, for_ms: Some(cut_ms as f64) };
     plan.faults = vec![at(strike_ms, cut)];
     if all {
-        // Followers of the leader that was cut off: while nobody else leads, everybody but it; afterwards a successor is
-        // somebody's follower no more, and stays up.
+        // Of whoever leads by then; while nobody does, this waits for the successor.
         plan.faults.push(at(dies_ms, Fault::Kill { node: Who::Followers, restart_after_ms }));
     } else {
         plan.faults.push(at(dies_ms, Fault::Kill { node: Who::Named(one), restart_after_ms }));
