@@ -207,9 +207,25 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
         _ => params.read_lease == Some(true),
     };
     match promise {
-        Promise::Holds if from_memory && !params.lease_covers_reads(protocol) => Promise::May,
+        Promise::Holds
+            if from_memory && (!params.lease_covers_reads(protocol) || forgets_to_wait(scenario.hazard, protocol)) =>
+        {
+            Promise::May
+        }
         promise => promise,
     }
+}
+
+/// Does a follower that restarts forget how long it was to wait for its leader? A lease for reads rests on that.
+fn forgets_to_wait(hazard: Hazard, protocol: &Protocol) -> bool {
+    let restarts = matches!(hazard, Hazard::RollingRestart | Hazard::RestartInIsolation | Hazard::DiskStall);
+    restarts && protocol.name == "zab-fle"
+}
+
+/// The parameters for a story in which followers restart: reads are from memory only where the lease outlasts that.
+fn with_restarts(params: &Params, hazard: Hazard, protocol: &Protocol) -> Params {
+    let read_lease = params.read_lease.or(forgets_to_wait(hazard, protocol).then_some(false));
+    Params { read_lease, ..params.clone() }
 }
 
 impl Scenario {
