@@ -294,3 +294,16 @@ fn without_tokens_elections_order_the_leaders() {
         assert!(!judgement.invariant(name).unwrap().holds, "{name}");
     }
 }
+
+#[test]
+fn a_service_that_dies_and_a_lease_that_it_drops_explain_a_failover() {
+    let service = NodeId(2);
+    let replaced = |story: Story| story.deposed(9_500, N1, 1, Deposed::Expired).elected(12_000, N2, 2);
+    assert_eq!(needless(&replaced(leads()).metrics(20_000)), (1, 0));
+    let dead = leads().node(7_000, service, NodeState::Down).node(11_000, service, NodeState::Up);
+    assert_eq!(needless(&replaced(dead).metrics(20_000)), (0, 0));
+    for fault in ["drop-lease", "drop-key"] {
+        let dropped = leads().fault(9_000, fault, Phase::Once, &[N1]);
+        assert_eq!(needless(&replaced(dropped).metrics(20_000)), (0, 0), "{fault}");
+    }
+}

@@ -144,7 +144,9 @@ fn runs_go_on_for_long_enough_after_the_last_fault() {
                     Trigger::Passage { delay_ms, .. } => 4.0 * (plan.timings.renew_interval_ms + 500) as f64 + delay_ms,
                 };
                 let restarted_ms = match planned.what {
-                    Fault::Kill { restart_after_ms, .. } => restart_after_ms,
+                    Fault::Kill { restart_after_ms, .. } | Fault::PowerLoss { restart_after_ms, .. } => {
+                        restart_after_ms
+                    }
                     _ => None,
                 };
                 let healed_ms = struck_ms + planned.what.for_ms().or(restarted_ms).unwrap_or(0.0);

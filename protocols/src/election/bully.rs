@@ -64,9 +64,9 @@ pub const PROTOCOL: Protocol = Protocol {
     read_lease: None,
     elector: |setup| Box::new(Bully::new(setup)),
     promise: |hazard, _| match hazard {
-        Hazard::None | Hazard::Resignation => Promise::Holds,
+        Hazard::None | Hazard::Resignation | Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
         Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => Promise::Breaks,
-        Hazard::BrokenRing | Hazard::SlowPreferred => Promise::Breaks,
+        Hazard::BrokenRing | Hazard::SlowPreferred | Hazard::RestartInIsolation => Promise::Breaks,
         // A higher id that comes back takes over while the other still writes.
         _ => Promise::May,
     },

@@ -91,6 +91,7 @@ pub const PROTOCOL: Protocol = Protocol {
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::NoQuorum => Promise::Holds,
+        Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
         Hazard::PauseBeyondLease => Promise::Breaks,
         // A belief that outlasts the fetch timeout meets a successor, unless the votes are split first.
         _ => Promise::May,

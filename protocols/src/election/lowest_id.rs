@@ -45,9 +45,9 @@ pub const PROTOCOL: Protocol = Protocol {
     changes_members: false,
     elector: |setup| Box::new(LowestId::new(setup)),
     promise: |hazard, _| match hazard {
-        Hazard::None => Promise::Holds,
+        Hazard::None | Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
         Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => Promise::Breaks,
-        Hazard::SlowPreferred => Promise::Breaks,
+        Hazard::SlowPreferred | Hazard::RestartInIsolation => Promise::Breaks,
         // A better id that comes back takes over while the other still writes.
         _ => Promise::May,
     },

@@ -73,6 +73,8 @@ pub const PROTOCOL: Protocol = Protocol {
         (_, true) => Promise::Holds,
         (Hazard::PauseBeyondLease, false) => Promise::Breaks,
         (Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::Transfer, false) => Promise::Holds,
+        (Hazard::PowerOutage | Hazard::RollingRestart | Hazard::RestartInIsolation, false) => Promise::Holds,
+        (Hazard::ClockSteps | Hazard::Starvation | Hazard::Flapping | Hazard::MissingLink, false) => Promise::Holds,
         (_, false) => Promise::May,
     },
 };

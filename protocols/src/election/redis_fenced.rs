@@ -60,6 +60,8 @@ pub const PROTOCOL: Protocol = Protocol {
         _ if fencing => Promise::Holds,
         Hazard::PauseBeyondLease => Promise::Breaks,
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
+        Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart | Hazard::Starvation => Promise::Holds,
+        Hazard::Flapping | Hazard::MissingLink => Promise::Holds,
         _ => Promise::May,
     },
 };

@@ -48,6 +48,7 @@ pub const PROTOCOL: Protocol = Protocol {
     promise: |hazard, _| match hazard {
         Hazard::PauseBeyondLease | Hazard::CutOffFromService => Promise::Breaks,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
+        Hazard::PowerOutage | Hazard::RollingRestart | Hazard::Starvation => Promise::Holds,
         _ => Promise::May,
     },
 };

@@ -177,6 +177,8 @@ pub(super) fn takeover_max(timings: &Timings) -> u64 {
 pub(super) fn promise(hazard: Hazard, _: bool) -> Promise {
     match hazard {
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
+        Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
+        Hazard::RestartInIsolation => Promise::Breaks,
         Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => Promise::Breaks,
         Hazard::BrokenRing | Hazard::OneWayCut | Hazard::SlowPreferred => Promise::Breaks,
         _ => Promise::May,

@@ -59,8 +59,8 @@ pub const PROTOCOL: Protocol = Protocol {
     read_lease: None,
     elector: |setup| Box::new(Swim::new(setup)),
     promise: |hazard, _| match hazard {
-        Hazard::None => Promise::Holds,
-        Hazard::PauseBeyondLease | Hazard::SlowPreferred => Promise::Breaks,
+        Hazard::None | Hazard::ClockSteps => Promise::Holds,
+        Hazard::PauseBeyondLease | Hazard::SlowPreferred | Hazard::RestartInIsolation => Promise::Breaks,
         // Whether it is mute or deaf, the other side declares it dead.
         Hazard::CutOffFromPeers | Hazard::OneWayCut | Hazard::NoQuorum => Promise::Breaks,
         // Whoever comes back with a better id leads when it has joined, whether the other has heard of it or not.

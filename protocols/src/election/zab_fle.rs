@@ -86,6 +86,8 @@ pub const PROTOCOL: Protocol = Protocol {
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
+        Hazard::PowerOutage | Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
+        Hazard::Flapping | Hazard::MissingLink => Promise::Holds,
         Hazard::PauseBeyondLease => Promise::Breaks,
         _ => Promise::May,
     },

@@ -217,7 +217,8 @@ impl Failovers {
                 fault.on.iter().for_each(|node| self.strike(t_us, *node));
             }
             Phase::Once => {
-                if matches!(fault.fault.as_str(), "resign" | "transfer" | "leave") {
+                let ends = ["resign", "transfer", "leave", "drop-lease", "drop-key"];
+                if ends.contains(&fault.fault.as_str()) {
                     fault.on.iter().for_each(|node| self.node(*node).resigning.begin(t_us));
                 }
                 fault.on.iter().for_each(|node| self.strike(t_us, *node));
@@ -256,7 +257,12 @@ impl Failovers {
 
     fn state(&mut self, t_us: u64, node: NodeId, state: NodeState) {
         if node.0 >= self.candidates {
-            return;
+            // A service or a store that is down explains what ends meanwhile, as one that cannot be reached does.
+            return match state {
+                NodeState::Down | NodeState::Off => self.backend.begin(t_us),
+                NodeState::Up => self.backend.end(t_us),
+                _ => {}
+            };
         }
         let known = self.node(node);
         match state {

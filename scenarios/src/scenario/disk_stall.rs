@@ -5,14 +5,16 @@
 //! is faster, and wrong. A failed sync must not be tried again as if nothing had happened: what it was to save may be gone.
 //!
 //! By the seed the disk is the leader's, or that of a candidate that is drawn, and every sync takes 20 to 200 ms longer,
-//! never ends, or fails. Then the leader stops for as long as the others wait for it, and 700 ms:
+//! never ends, or fails. Then, by the seed, the leader is killed or stops, for as long as the others wait for it and 700 ms:
 //! ```text
 //!  S              S + up to a lease     + ttl + takeover + 700 ms      + ttl
-//!  disk stalls    leader stops          leader runs                    disk is well
+//!  disk stalls    leader is gone        leader is back                 disk is well
 //! ```
+//! A leader that was killed has to be elected again; one that stopped while nobody could be elected may go on where it was.
+//!
 //! The bound on liveness counts from the end of the last fault, which is the disk's.
 
-use super::{Needs, Scenario, at, candidate, drawn_ms, last_strike_ms, require, strike_ms};
+use super::{Needs, Scenario, at, candidate, drawn_ms, last_strike_ms, require, strike_ms, with_restarts};
 use crate::{
     fault::{Fault, Who},
     params::Params,
@@ -29,8 +31,8 @@ pub const SCENARIO: Scenario = Scenario {
     name: "disk-stall",
     about: "Syncs of the leader's disk or a voter's are slow, hang or fail while others elect.",
     story: "At a time drawn from the seed the disk of the leader or of a candidate drawn from the seed begins to stall: its \
-            syncs take long, do not end, or fail. Soon after, the leader stops for longer than the others wait for it, and \
-            they have to elect with what disks there are. What was not saved must not have been promised to anybody.",
+            syncs take long, do not end, or fail. Soon after, the leader dies or stops for longer than the others wait for \
+            it, and they have to elect with what disks there are. What was not saved must not have been promised to anybody.",
     hazard: Hazard::DiskStall,
     needs: Needs::Disk,
     plan,
@@ -58,8 +60,14 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
         1 => Fault::SyncHang { node, for_ms },
         _ => Fault::SyncFail { node, for_ms },
     };
+    let params = with_restarts(params, SCENARIO.hazard, protocol);
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
-    plan.faults = vec![at(strike_ms, stall), at(stops_ms, Fault::Pause { node: Who::Leader, for_ms: stop_ms as f64 })];
-    plan.requires = require([(Fact::Faults, 2), (Fact::Pauses, 1), (Fact::Elections, 2)]);
+    let (node, for_ms) = (Who::Leader, stop_ms as f64);
+    let (gone, shown) = match streams::between(&mut random, 0, 1) {
+        0 => (Fault::Pause { node, for_ms }, [(Fact::Faults, 2), (Fact::Pauses, 1)]),
+        _ => (Fault::Kill { node, restart_after_ms: Some(for_ms) }, [(Fact::Faults, 2), (Fact::Elections, 2)]),
+    };
+    plan.faults = vec![at(strike_ms, stall), at(stops_ms, gone)];
+    plan.requires = require(shown);
     plan
 }

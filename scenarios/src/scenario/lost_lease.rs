@@ -2,10 +2,11 @@
 //!
 //! Somebody revokes the lease of a process that looked dead, deletes the lock's key to "unblock" a deployment, or the server
 //! evicts it when memory is short. The service is right in giving leadership to the next; the former leader believes until
-//! its next renewal fails. For as long as that takes there are two, whatever the timings: only the token tells them apart.
+//! it hears of it. With Redis that is when its next renewal fails, and until then there are two, whatever the timings: only
+//! the token tells them apart. With etcd it watches its key, and hears as soon as its successor does.
 //!
 //! It happens twice, an election and 2 s apart. With etcd it is by the seed the lease, with all its keys, or the key alone,
-//! whose lease the former leader then goes on renewing without an error.
+//! whose lease goes on being renewed without an error.
 
 use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
 use crate::{
@@ -25,8 +26,8 @@ pub const SCENARIO: Scenario = Scenario {
     name: "lost-lease",
     about: "The coordination service drops the leader's lease or key, and the leader is not told.",
     story: "At a time drawn from the seed, and again an election later, an operator takes the leader's lease or its key away, \
-            as people do to get a deployment going again. The next candidate is elected at once, while the former leader \
-            still believes and writes, until it asks the service the next time.",
+            as people do to get a deployment going again. The next candidate is elected as soon as it looks, while the former \
+            leader still believes and writes, until it hears of it.",
     hazard: Hazard::LostLease,
     needs: Needs::Service,
     plan,

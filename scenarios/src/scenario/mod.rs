@@ -209,11 +209,13 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
         _ => params.read_lease == Some(true),
     };
     match promise_checking(scenario, protocol, params.fencing) {
-        Promise::Holds if params.net.is_hostile() && !(protocol.tokened && (params.fencing == Fencing::On)) => {
+        Promise::Holds if params.net.is_hostile() && !(protocol.tokened && params.fencing == Fencing::On) => Promise::May,
+        Promise::Holds if is_suspicious(protocol, params) => Promise::May,
+        Promise::Holds
+            if from_memory && (!params.lease_covers_reads(protocol) || forgets_to_wait(scenario.hazard, protocol)) =>
+        {
             Promise::May
         }
-        Promise::Holds if is_suspicious(protocol, params) => Promise::May,
-        Promise::Holds if from_memory && !params.lease_covers_reads(protocol) => Promise::May,
         promise => promise,
     }
 }
@@ -222,7 +224,7 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
 /// silence?
 fn is_suspicious(protocol: &Protocol, params: &Params) -> bool {
     let by_datagrams = protocol.elects_among_peers() && protocol.transport == Transport::Datagram;
-    let promise = (protocol.promise)(Hazard::FalseSuspicion, (params.fencing == Fencing::On));
+    let promise = (protocol.promise)(Hazard::FalseSuspicion, params.fencing == Fencing::On);
     by_datagrams && params.network().loss > 0.0 && promise != Promise::Holds
 }
 
@@ -237,6 +239,18 @@ fn promise_checking(scenario: &Scenario, protocol: &Protocol, fencing: Fencing) 
         (Fencing::Token, Hazard::PauseBeyondLease) => promise(true),
         (Fencing::Token | Fencing::Order | Fencing::Memory, _) => Promise::May,
     }
+}
+
+/// Does a follower that restarts forget how long it was to wait for its leader? A lease for reads rests on that.
+fn forgets_to_wait(hazard: Hazard, protocol: &Protocol) -> bool {
+    let restarts = matches!(hazard, Hazard::RollingRestart | Hazard::RestartInIsolation | Hazard::DiskStall);
+    restarts && protocol.name == "zab-fle"
+}
+
+/// The parameters for a story in which followers restart: reads are from memory only where the lease outlasts that.
+fn with_restarts(params: &Params, hazard: Hazard, protocol: &Protocol) -> Params {
+    let read_lease = params.read_lease.or(forgets_to_wait(hazard, protocol).then_some(false));
+    Params { read_lease, ..params.clone() }
 }
 
 impl Scenario {

@@ -33,7 +33,7 @@ pub const SCENARIO: Scenario = Scenario {
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let (longest_ms, all_ms) = restarts_ms(params, protocol);
-    let needed_ms = last_strike_ms(params, protocol) + all_ms + params.aftermath_ms(protocol);
+    let needed_ms = last_strike_ms(params, protocol) + all_ms + longest_ms + params.aftermath_ms(protocol);
     let mut random = streams::stream(seed, PLAN);
     let first_ms = strike_ms(&mut random, params, protocol);
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);

@@ -1,7 +1,10 @@
 //! Faults: when they strike, whom, and what they do to the world.
 
 use super::{World, queue::Event};
-use crate::{host::HostAction, service::Dropped};
+use crate::{
+    host::HostAction,
+    service::{self, Dropped},
+};
 use protocols::{
     core::Input,
     history::{Kind, NodeState, Phase},
@@ -227,6 +230,11 @@ impl World {
         for node in nodes {
             self.processes[node.index()].disk.slow(extra_us * MICROSECOND, on);
         }
+    }
+
+    /// What the coordination service knows, now that it runs.
+    pub fn set_service_state(&mut self, state: service::State) {
+        self.service = Some(state);
     }
 
     /// Somebody takes from the coordination service what makes a candidate leader. A service that is down keeps it.

@@ -452,11 +452,6 @@ impl World {
         }
     }
 
-    /// What the coordination service knows, now that it runs.
-    pub fn set_service_state(&mut self, state: service::State) {
-        self.service = Some(state);
-    }
-
     /// Takes apart what is left at the end.
     pub fn finish(mut self: Box<Self>) -> Finished {
         let (hash, trace_error) = self.trace.finish();

@@ -1,0 +1,246 @@
+//! What the scenarios of outages, restarts, stalls and links plan, and what of their faults a plan refuses.
+
+use protocols::election::{self, Protocol};
+use scenarios::{
+    Params, Plan,
+    fault::{Fault, PlannedFault, Trigger, Who},
+    params::PROFILES,
+    scenario::{self, Scenario},
+};
+use std::collections::BTreeSet;
+
+/// Every protocol that a scenario can be told of, by 3 and 5 candidates, at some seeds.
+fn plans(name: &str) -> Vec<(&'static Protocol, Params, Plan)> {
+    let scenario = scenario::find(name).unwrap();
+    let protocols = election::ALL.into_iter().filter(|protocol| scenario.needs.met_by(protocol));
+    let cases =
+        protocols.flat_map(|p| [3, 5].into_iter().flat_map(move |nodes| (0..30).map(move |seed| (p, nodes, seed))));
+    let plan = |(protocol, nodes, seed)| {
+        let params = Params { nodes, ..Params::default() };
+        let plan = scenario.compile(&params, protocol, seed).unwrap();
+        (protocol, params, plan)
+    };
+    cases.map(plan).collect()
+}
+
+fn ms(planned: &PlannedFault) -> f64 {
+    match planned.when {
+        Trigger::At { ms } => ms,
+        Trigger::Passage { .. } => panic!("these strike at times"),
+    }
+}
+
+/// When each kill or loss of power begins and when it is over, and whom it strikes.
+fn downs(plan: &Plan) -> Vec<(f64, f64, Who)> {
+    let down = |planned: &PlannedFault| match &planned.what {
+        Fault::Kill { node, restart_after_ms: Some(after_ms) }
+        | Fault::PowerLoss { node, restart_after_ms: Some(after_ms) } => {
+            Some((ms(planned), ms(planned) + after_ms, node.clone()))
+        }
+        _ => None,
+    };
+    plan.faults.iter().filter_map(down).collect()
+}
+
+#[test]
+fn every_scenario_can_be_told_of_as_many_as_it_needs_and_of_nine() {
+    for protocol in election::ALL {
+        for scenario in scenario::of(protocol) {
+            for nodes in [1, 2, 3, 5, 7, 9] {
+                let params = Params { nodes, ..Params::default() };
+                let enough = nodes >= scenario.needs.candidates_min();
+                assert_eq!(scenario.compile(&params, protocol, 1).is_ok(), enough, "{} {nodes}", scenario.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn in_an_outage_everything_is_dark_at_once_and_all_are_back_before_the_next() {
+    for (_, _, plan) in plans("power-outage") {
+        let machines = plan.candidates.len() + 1 + usize::from(plan.service_node().is_some());
+        let downs = downs(&plan);
+        assert_eq!(downs.len(), 2 * machines);
+        let (first, second) = downs.split_at(machines);
+        for outage in [first, second] {
+            assert!(outage.iter().all(|(from, _, _)| *from == outage[0].0));
+            let backs: BTreeSet<u64> = outage.iter().map(|(_, to, _)| (to * 1e3) as u64).collect();
+            assert!(backs.len() > 1, "everybody is back at once");
+            let whose: BTreeSet<String> = outage.iter().map(|(_, _, who)| who.to_string()).collect();
+            assert_eq!(whose.len(), machines);
+        }
+        assert!(first.iter().all(|(_, to, _)| *to <= second[0].0));
+    }
+}
+
+#[test]
+fn a_deployment_stops_everybody_once_and_one_at_a_time() {
+    for (_, _, plan) in plans("rolling-restart") {
+        let downs = downs(&plan);
+        let whose: BTreeSet<String> = downs.iter().map(|(_, _, who)| who.to_string()).collect();
+        assert_eq!((downs.len(), whose.len()), (plan.candidates.len(), plan.candidates.len()));
+        assert!(downs.windows(2).all(|pair| pair[0].1 + 1_000.0 <= pair[1].0), "{downs:?}");
+    }
+}
+
+#[test]
+fn servers_are_back_once_soon_and_once_late() {
+    for name in ["store-restart", "service-restart"] {
+        for (protocol, params, plan) in plans(name) {
+            let ttl_ms = params.granted_ttl_ms(protocol) as f64;
+            let mut took: Vec<f64> = downs(&plan).iter().map(|(from, to, _)| to - from).collect();
+            took.sort_by(f64::total_cmp);
+            let soon = took.iter().filter(|ms| **ms <= 500.0).count();
+            let late = took.iter().filter(|ms| **ms >= ttl_ms - 0.01).count();
+            assert!(took.len() == 2 && soon >= 1 && late >= 1, "{name}: {took:?}");
+        }
+    }
+}
+
+#[test]
+fn no_flap_and_no_stall_is_as_long_as_half_a_lease_and_none_overlap() {
+    for name in ["flapping", "starvation"] {
+        for (protocol, params, plan) in plans(name) {
+            let longest_ms = params.granted_ttl_ms(protocol) as f64 / 2.0;
+            let mut over = std::collections::BTreeMap::new();
+            for planned in &plan.faults {
+                let for_ms = planned.what.for_ms().unwrap();
+                assert!(for_ms <= longest_ms);
+                let whose = format!("{:?}", planned.what.groups().0.first().filter(|_| name == "starvation"));
+                let last = over.insert(whose, ms(planned) + for_ms).unwrap_or(0.0);
+                assert!(last <= ms(planned), "{name}: two at once");
+            }
+            assert!(plan.faults.len() >= 12);
+        }
+    }
+}
+
+#[test]
+fn a_missing_link_is_anybodys_and_stays_missing() {
+    let mut links = BTreeSet::new();
+    for (protocol, _, plan) in plans("clique") {
+        let [PlannedFault { what: Fault::Partition { from, to, one_way: false, for_ms: None }, .. }] = &plan.faults[..]
+        else {
+            panic!("{:?} is no link that stays down", plan.faults)
+        };
+        assert_eq!((from.len(), to.len()), (1, 1));
+        if plan.candidates.len() == 3 && protocol.name == "raft" {
+            let mut ends = [from[0].to_string(), to[0].to_string()];
+            ends.sort();
+            links.insert(ends.join("-"));
+        }
+        let has_service = protocol.service.process().is_some() && !protocol.elects_among_peers();
+        assert_eq!(to[0] == Who::Service, has_service || to[0] == Who::Service);
+    }
+    assert_eq!(links.into_iter().collect::<Vec<_>>(), ["n1-n2", "n1-n3", "n2-n3"]);
+}
+
+#[test]
+fn clocks_that_are_set_are_set_back() {
+    for (_, _, plan) in plans("clock-step") {
+        let steps = plan.faults.iter().map(|planned| match planned.what {
+            Fault::ClockStep { by_ms, .. } => by_ms,
+            _ => panic!("clocks are set and nothing else"),
+        });
+        let steps: Vec<i64> = steps.collect();
+        assert_eq!(steps.iter().sum::<i64>(), 0);
+        assert!(steps.iter().any(|by_ms| *by_ms > 0) && steps.iter().all(|by_ms| by_ms.abs() >= 50));
+    }
+}
+
+#[test]
+fn disks_stall_in_every_way_the_leaders_and_others() {
+    let mut seen = BTreeSet::new();
+    for (_, _, plan) in plans("disk-stall") {
+        let of_leader = plan.faults[0].what.whom()[0] == &Who::Leader;
+        seen.insert((plan.faults[0].what.kind(), of_leader));
+    }
+    let kinds = ["slow-disk", "sync-fail", "sync-hang"];
+    let expected: Vec<_> = kinds.into_iter().flat_map(|kind| [(kind, false), (kind, true)]).collect();
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn what_the_service_drops_it_must_have() {
+    let service = |protocol: &str, what: Fault| {
+        let protocol = election::find(protocol).unwrap();
+        let mut plan = scenario::find("steady").unwrap().compile(&Params::default(), protocol, 1).unwrap();
+        plan.faults = vec![PlannedFault { when: Trigger::At { ms: 5_000.0 }, what }];
+        plan.validate()
+    };
+    let lease = |node| Fault::DropLease { node };
+    let key = |node| Fault::DropKey { node };
+    assert_eq!(service("etcd-election", lease(Who::Leader)), Ok(()));
+    assert_eq!(service("etcd-election", key(Who::Followers)), Ok(()));
+    assert_eq!(service("redis-naive", key(Who::Leader)), Ok(()));
+    let refused = [
+        (
+            "redis-naive",
+            lease(Who::Leader),
+            "(drop-lease) drops a lease of the service, and `redis-naive` has none there",
+        ),
+        ("raft", lease(Who::Leader), "(drop-lease) drops a lease of the service, and `raft` has none there"),
+        ("stonith", key(Who::Leader), "(drop-key) drops a key of the service, and `stonith` has none there"),
+        ("redis-lease", key(Who::Store), "(drop-key) names `store`, which is no candidate"),
+        (
+            "raft",
+            Fault::SyncHang { node: Who::Leader, for_ms: Some(0.0) },
+            "(sync-hang) lasts 0 ms; give it some time, or leave it out",
+        ),
+    ];
+    for (protocol, what, expected) in refused {
+        assert_eq!(service(protocol, what).unwrap_err(), format!("faults[0] {expected}"));
+    }
+}
+
+#[test]
+fn new_faults_read_like_sentences() {
+    let named = || Who::Named("n2".to_owned());
+    let cases = [
+        (Fault::SyncHang { node: named(), for_ms: Some(500.0) }, "hang each sync of n2's disk for 500 ms"),
+        (Fault::SyncFail { node: named(), for_ms: None }, "fail each sync of n2's disk"),
+        (Fault::DropLease { node: Who::Leader }, "drop the lease of leader"),
+        (Fault::DropKey { node: named() }, "drop the key of n2"),
+    ];
+    for (fault, expected) in cases {
+        assert_eq!(fault.to_string(), expected);
+    }
+    let fail = Fault::SyncFail { node: named(), for_ms: Some(1_500.0) };
+    assert_eq!(fail.describe("n2", ""), "syncs of n2's disk fail for 1.5 s");
+    assert_eq!(Fault::DropKey { node: named() }.describe("n2", ""), "n2's key is dropped by the service");
+}
+
+/// The plan of a scenario on a network.
+fn reading(scenario: &Scenario, protocol: &Protocol, params: &Params, seed: u64) -> (bool, u64) {
+    let plan = scenario.compile(params, protocol, seed).unwrap();
+    (plan.read_lease, plan.load.reads_per_s)
+}
+
+#[test]
+fn every_run_has_reads_and_half_of_them_are_from_memory_where_the_lease_covers_them() {
+    let params = Params { rate: 200, ..Params::default() };
+    for protocol in election::ALL {
+        let special = ["read-lease", "clock-step", "rolling-restart", "restart-in-isolation", "disk-stall"];
+        for scenario in scenario::of(protocol).filter(|s| !special.contains(&s.name)) {
+            let drawn: Vec<_> = (0..40).map(|seed| reading(scenario, protocol, &params, seed)).collect();
+            assert!(drawn.iter().all(|(_, reads)| *reads == 20), "{}", scenario.name);
+            let from_memory = drawn.iter().filter(|(from_memory, _)| *from_memory).count();
+            match params.lease_covers_reads(protocol) {
+                true => assert!((10..=30).contains(&from_memory), "{from_memory} of 40 for {}", protocol.name),
+                false => assert_eq!(from_memory, 0, "{}", protocol.name),
+            }
+            let asked = Params { read_lease: Some(true), reads_per_s: Some(7), ..params.clone() };
+            assert_eq!(reading(scenario, protocol, &asked, 3), (true, 7));
+        }
+    }
+    for (scenario, protocol) in
+        [("clock-step", "redis-fenced"), ("rolling-restart", "zab-fle"), ("restart-in-isolation", "zab-fle")]
+    {
+        let (scenario, protocol) = (scenario::find(scenario).unwrap(), election::find(protocol).unwrap());
+        assert!((0..40).all(|seed| !reading(scenario, protocol, &params, seed).0), "no lease is as good as that");
+    }
+    let steady = scenario::find("steady").unwrap();
+    let redis = election::find("redis-fenced").unwrap();
+    let drifting = Params { clock_drift_ppm: 1_000, net: &PROFILES[0], ..Params::default() };
+    assert!((0..40).all(|seed| !reading(steady, redis, &drifting, seed).0), "their clocks are too bad for a lease");
+}
