@@ -22,6 +22,10 @@ pub const UNKNOWN_VERSION: u64 = u64::MAX;
 /// The request of a foreign log's write that does not say whom it served. Every such write counts as a request of its own.
 pub const UNKNOWN_REQUEST: RequestId = RequestId { client: NodeId(u16::MAX), number: 0 };
 
+/// The kind under which [`Kind::End`] counts requests that reached the coordination service, keepalives included. They are
+/// told apart from the messages of the election.
+pub const SERVICE_REQUESTS: &str = "request-to-service";
+
 /// One event.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Event {

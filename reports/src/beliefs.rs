@@ -160,7 +160,7 @@ mod tests {
     fn a_paused_node_believes_but_does_not_run() {
         let state = |node, state| Kind::Node { node: NodeId(node), state };
         let deposed = Kind::Deposed { incarnation: incarnation(0), reason: Deposed::Expired };
-        let story = |wakes_for| {
+        let story = |wakes_for: u64| {
             [
                 (1, Kind::Elected(incarnation(0))),
                 (10, state(0, NodeState::Paused)),

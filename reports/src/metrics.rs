@@ -5,13 +5,15 @@
 
 mod dark;
 mod failover;
+mod losses;
 mod undecided;
 
 use crate::{beliefs::Beliefs, contest::Contest, effects::Effects, reads::Reads};
 use dark::Dark;
 use failover::Failovers;
+use losses::Losses;
 use protocols::{
-    history::{Event, Header, Kind},
+    history::{Event, Header, Kind, SERVICE_REQUESTS},
     message::WriteVerdict,
     types::{Incarnation, Resource},
 };
@@ -71,12 +73,19 @@ pub struct Metrics {
     pub failover_censored: u64,
     /// From a fault that strikes the incumbent, or else from the end of its belief, to the next election won.
     pub election_time_ms: Vec<f64>,
-    /// From campaign to election; a waiter's clock starts at the vacancy.
+    /// From campaign to election. A waiter's clock starts at the vacancy: the end of the last grant in the service, where
+    /// grants are known, or else the fault that strikes the incumbent, or the end of its belief.
     pub election_latency_ms: Vec<f64>,
     /// On `sequence`: from the last accepted write of one incarnation to the first of the next. Negative when they overlap.
     pub handoff_effect_gap_ms: Vec<f64>,
     /// On `sequence`: from the last write that one incarnation sent to the first of the next. Negative is a bad baton pass.
     pub handoff_intent_gap_ms: Vec<f64>,
+    /// From the end of an incarnation's grant in the service to the last write that it sent: negative when it had stopped
+    /// before. Empty where grants are not known.
+    pub stop_after_loss_ms: Vec<f64>,
+    /// Requests that reached the coordination service; left out where nobody counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests_to_service: Option<u64>,
     /// Time in which no request would have been served, measured with the clients' requests; `None` without them.
     pub dark_ms: Option<f64>,
     /// The same before the first election, which does not count as dark; `None` without a probe.
@@ -109,6 +118,7 @@ pub(crate) struct Meter {
     issues: Effects,
     last_seq: Option<u64>,
     failovers: Failovers,
+    losses: Losses,
     dark: Option<Dark>,
     undecided: Undecided,
     reads: Reads,
@@ -125,6 +135,7 @@ impl Meter {
             issues: Effects::default(),
             last_seq: None,
             failovers: Failovers::new(header),
+            losses: Losses::default(),
             dark: header.filter(|h| h.rate > 0).map(Dark::new),
             undecided: Undecided::default(),
             reads: Reads::default(),
@@ -164,6 +175,7 @@ impl Meter {
                 self.metrics.requests_to_service = *service_requests;
                 self.metrics.messages = *messages;
                 self.metrics.messages_by_kind = by_kind.clone();
+                self.metrics.requests_to_service = self.metrics.messages_by_kind.remove(SERVICE_REQUESTS);
             }
             _ => self.seldom(event),
         }
@@ -192,6 +204,7 @@ impl Meter {
             }
         }
         self.failovers.observe(event);
+        self.losses.observe(event);
         self.beliefs.observe(event);
         self.contest.observe(event);
     }
@@ -207,6 +220,7 @@ impl Meter {
         metrics.writes_unknown = self.undecided.count(end_us.saturating_sub(self.grace_us));
         metrics.handoff_effect_gap_ms = gaps(&self.effects);
         metrics.handoff_intent_gap_ms = gaps(&self.issues);
+        metrics.stop_after_loss_ms = self.losses.stopped_after_ms(&self.issues);
         self.failovers.finish(&mut metrics);
         if let Some(dark) = self.dark {
             dark.finish(end_us, &mut metrics);

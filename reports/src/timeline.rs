@@ -12,6 +12,7 @@ pub(crate) use draw::draw;
 pub use leaders::Leader;
 
 use crate::{
+    freshness::Freshness,
     reads::{Read, Reads},
     words::{Names, count, duration, grouped},
 };
@@ -97,6 +98,7 @@ pub struct Highlights {
     cut: BTreeMap<u32, Vec<NodeId>>,
     fixed: bool,
     leaders: Leaders,
+    freshness: Freshness,
     in_effect: [Option<Incarnation>; Resource::ALL.len()],
     accepted: u64,
     reads: Reads,
@@ -116,12 +118,20 @@ impl Highlights {
             cut: BTreeMap::new(),
             fixed: header.is_some(),
             leaders: Leaders::default(),
+            freshness: Freshness::default(),
             in_effect: [None; 2],
             accepted: 0,
             reads: Reads::default(),
             head: Vec::new(),
             tail: VecDeque::new(),
             left_out: 0,
+        }
+    }
+
+    /// Names that the history's reader has met since: without a header they come with the events, before these.
+    pub fn learn(&mut self, names: &[String]) {
+        if names.len() != self.names.len() {
+            self.names = Names::new(names);
         }
     }
 
@@ -244,9 +254,9 @@ impl Highlights {
         }
     }
 
-    fn accepted(&mut self, t_us: u64, incarnation: Incarnation, write: &Write) {
+    fn accepted(&mut self, t_us: u64, incarnation: Incarnation, write: &Write, stale: bool) {
         self.accepted += 1;
-        let (first, stale) = self.leaders.accepted(t_us, incarnation, write.resource);
+        let first = self.leaders.accepted(t_us, incarnation, write.resource, stale);
         let place = write.resource as usize;
         if self.in_effect[place] == Some(incarnation) && !stale {
             return;
@@ -391,11 +401,12 @@ impl Highlights {
 impl Sink for Highlights {
     fn record(&mut self, event: &Event) {
         let t_us = event.t_us;
+        let stale = self.freshness.observe(event);
         match &event.kind {
             Kind::Apply { node, write, verdict, .. } => {
                 let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
                 match verdict {
-                    WriteVerdict::Ok => self.accepted(t_us, incarnation, write),
+                    WriteVerdict::Ok => self.accepted(t_us, incarnation, write, stale),
                     WriteVerdict::Fenced { highest } => self.fenced(t_us, incarnation, write, *highest),
                     WriteVerdict::Duplicate { .. } | WriteVerdict::Failed { .. } => {}
                 }

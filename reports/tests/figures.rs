@@ -2,7 +2,7 @@
 
 use protocols::{
     elector::Deposed,
-    history::{Event, FaultEvent, Header, Kind, NodeState, Outcome, Phase, Sink, UNKNOWN_REQUEST},
+    history::{Event, FaultEvent, GrantEnd, Header, Kind, NodeState, Outcome, Phase, Sink, UNKNOWN_REQUEST},
     message::{Write, WriteVerdict},
     types::{Incarnation, NodeId, RequestId, Resource},
 };
@@ -161,6 +161,48 @@ fn election_time_counts_from_the_fault_or_else_from_the_vacancy() {
     let m = leads().elected(9100, N2, 2).metrics(10_000);
     assert!(m.election_time_ms.is_empty(), "nothing shows where the vacancy began");
     assert_eq!(m.contested_elections, 1, "both stood for the first one");
+}
+
+#[test]
+fn where_grants_are_known_they_tell_the_vacancy_and_when_a_leader_stopped() {
+    let grant_end = |node, token, reason| Kind::GrantEnd { node, token, reason };
+    let m = leads()
+        .issue(2000, N1, 1, 1)
+        .fault(2000, "pause", Phase::Begin, &[N1])
+        .node(2000, N1, NodeState::Paused)
+        .at(5000, grant_end(N1, 1, GrantEnd::Expired))
+        .at(5000, Kind::Grant { node: N2, token: 2 })
+        .elected(5100, N2, 2)
+        .issue(5200, N2, 2, 1)
+        .node(6000, N1, NodeState::Resumed)
+        .issue(6000, N1, 1, 2)
+        .deposed(6000, N1, 1, Deposed::Expired)
+        .deposed(8000, N2, 2, Deposed::Resigned)
+        .at(8001, grant_end(N2, 2, GrantEnd::Released))
+        .metrics(10_000);
+    assert_eq!(m.election_latency_ms, [10.0, 100.0], "not from the pause");
+    assert_eq!(m.election_time_ms, [3100.0]);
+    assert_eq!(m.stop_after_loss_ms, [1000.0, -2801.0]);
+}
+
+#[test]
+fn writes_that_change_nothing_are_counted_by_why() {
+    let apply = |seq, verdict| {
+        let (resource, request) = (Resource::Sequence, UNKNOWN_REQUEST);
+        let write = Write { resource, term: 1, token: 1, seq, read_version: seq - 1, request };
+        Kind::Apply { node: N1, write, verdict, version: 9 }
+    };
+    let duplicate = WriteVerdict::Duplicate { seq: 1 };
+    let story = leads().write(20, N1, 1, 1).at(30, apply(1, duplicate)).at(40, apply(1, duplicate));
+    let m = story.at(50, apply(7, WriteVerdict::Failed { expected: 1 })).metrics(10_000);
+    assert_eq!((m.writes_accepted, m.writes_duplicate, m.writes_failed, m.writes_fenced), (1, 2, 1, 0));
+}
+
+#[test]
+fn belief_of_a_paused_node_is_told_apart() {
+    let story = leads().node(1000, N1, NodeState::Paused).elected(2000, N2, 2).node(5000, N1, NodeState::Resumed);
+    let m = story.deposed(5003, N1, 1, Deposed::Expired).metrics(10_000);
+    assert_eq!((m.dual_belief_ms, m.dual_belief_awake_ms, m.dual_belief_longest_ms), (3003.0, 3.0, 3.0));
 }
 
 #[test]

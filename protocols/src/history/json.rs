@@ -8,12 +8,13 @@
 //!
 //! Fencepost writes the header first. A store's own log may do without it, and may hold nothing but `apply` lines: names
 //! are then taken in the order in which they appear, `term`, `read`, `version` and `request` may be missing, and an epoch
-//! that is missing or 0 is a write without a token.
+//! that is missing or 0 is a write without a token. `token` is another name of `epoch`; [`Fields`] maps other names, and says
+//! which fields do not matter. All others are refused.
 
 mod reader;
 mod writer;
 
-pub use reader::{LINE_MAX, ReadError, Reader};
+pub use reader::{Fields, LINE_MAX, ReadError, Reader};
 pub use writer::{Naming, Writer, append_line};
 
 /// Version of the line format; what [`super::Header::schema`] must be.

@@ -1,9 +1,10 @@
 //! What the run is about did happen.
 //!
-//! **Formula.** Every fact that the header requires was counted at least as often as it says. Without a header, writes of
-//! at least two incarnations reached one resource: otherwise no question about leadership was put to the log.
+//! **Formula.** Every fact that the header requires was counted at least as often as it says. Without a header
+//! nothing is required: what somebody's log cannot show is no verdict on it.
 //!
-//! **Could fail** when something was required; a run of which nothing is required cannot be vacuous.
+//! **Could fail** when something was required; a run of which nothing is required cannot be vacuous. Without a header, when
+//! writes of at least two incarnations reached one resource: otherwise no question about leadership was put to the log.
 //!
 //! **Source.** The project's design ("Judging honestly"); vacuity in model checking: Beer et al., "Efficient detection of
 //! vacuity in temporal model checking", 2001.
@@ -263,10 +264,11 @@ impl Invariant for Vacuity {
         let Some(requires) = &self.requires else {
             let tried = self.effects.tried_most();
             let detail = match tried {
-                0 | 1 => format!("{} reached the store; nothing could go wrong", writers(tried)),
-                _ => format!("{} reached the store", writers(tried)),
+                0 => "nobody wrote; the log shows nothing about leadership".to_owned(),
+                1 => "only one leader wrote; the log shows nothing about a change of leadership".to_owned(),
+                _ => format!("writes of {} reached the store", count(tried, "incarnation")),
             };
-            return Finding { holds: tried > 1, could_fail: true, detail };
+            return Finding { holds: true, could_fail: tried > 1, detail };
         };
         let unmet = requires.iter().find(|r| self.counted(r.fact) < r.at_least);
         let detail = match unmet {
@@ -282,10 +284,6 @@ impl Invariant for Vacuity {
         };
         Finding { holds: unmet.is_none(), could_fail: !requires.is_empty(), detail }
     }
-}
-
-fn writers(n: u64) -> String {
-    format!("writes of {}", count(n, "incarnation"))
 }
 
 fn words(fact: Fact) -> &'static str {

@@ -20,6 +20,8 @@ pub(super) struct Failovers {
     faults: BTreeMap<u32, FaultEvent>,
     ranks: BTreeMap<Incarnation, u64>,
     incumbent: Option<Reign>,
+    /// When the service's last grant ended, where grants are known.
+    grant_ended_us: Option<u64>,
     strike: Option<Strike>,
     failover_ms: Vec<f64>,
     election_time_ms: Vec<f64>,
@@ -100,6 +102,7 @@ impl Failovers {
             faults: BTreeMap::new(),
             ranks: BTreeMap::new(),
             incumbent: None,
+            grant_ended_us: None,
             strike: None,
             failover_ms: Vec::new(),
             election_time_ms: Vec::new(),
@@ -147,6 +150,7 @@ impl Failovers {
                     reign.resigned = *reason == Deposed::Resigned;
                 }
             }
+            Kind::GrantEnd { .. } => self.grant_ended_us = Some(t_us),
             Kind::Fault(fault) => self.fault(t_us, fault),
             Kind::Node { node, state } => self.state(t_us, *node, *state),
             _ => {}
@@ -156,6 +160,7 @@ impl Failovers {
     fn elected(&mut self, t_us: u64, incarnation: Incarnation) {
         let rank = self.ranks.len() as u64;
         self.ranks.insert(incarnation, rank);
+        let grant_ended_us = self.grant_ended_us.take();
         let winner = self.node(incarnation.node);
         winner.resigning = Spell::default();
         let campaign_us = winner.campaign_us.take();
@@ -170,6 +175,7 @@ impl Failovers {
                 // When nothing shows where the vacancy began, nobody knows how long the election took.
                 let vacant_us = [struck_us, reign.ended_us].into_iter().flatten().min();
                 self.election_time_ms.extend(vacant_us.map(|vacant_us| ms((t_us - vacant_us) as i64)));
+                let vacant_us = grant_ended_us.or(vacant_us);
                 vacant_us.map(|vacant_us| campaign_us.map_or(vacant_us, |c| c.max(vacant_us)))
             }
         };

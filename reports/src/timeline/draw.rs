@@ -13,10 +13,10 @@ use crate::{
 const LANES_MAX: usize = 12;
 /// A stretch without a line that is longer than this gets one of its own, microseconds.
 const QUIET_US: u64 = 200_000;
-/// Columns before the lanes.
-const TIME_WIDTH: usize = 11;
-/// Columns of the store's lane.
-const STORE_WIDTH: usize = 7;
+/// The widest name of a node; longer ones are cut.
+const NAME_MAX: usize = 12;
+/// Columns that all lanes together may take; names are cut further when there are many.
+const LANES_WIDTH: usize = 40;
 
 const LEGEND: [(&str, Tone, &str); 6] = [
     ("█", Tone::Good, "believes that it leads"),
@@ -29,7 +29,7 @@ const LEGEND: [(&str, Tone, &str); 6] = [
 
 /// The lines of the timeline, with its heading and legend.
 pub(crate) fn draw(highlights: &Highlights, paint: Paint) -> Vec<String> {
-    let drawing = Drawing { highlights, paint, lane_width: lane_width(highlights) };
+    let drawing = Drawing::new(highlights, paint);
     let mut lines = vec![drawing.heading()];
     let mut before: Option<&Row> = None;
     for row in &highlights.head {
@@ -39,7 +39,7 @@ pub(crate) fn draw(highlights: &Highlights, paint: Paint) -> Vec<String> {
     }
     if highlights.left_out > 0 {
         let text = format!("{} left out", count(highlights.left_out, "line"));
-        lines.push(paint.paint(Tone::Dim, &format!("{:>width$}  … {text} …", "", width = TIME_WIDTH - 2)));
+        lines.push(paint.paint(Tone::Dim, &format!("{:>width$}… {text} …", "", width = drawing.time_width)));
         before = None;
     }
     for row in &highlights.tail {
@@ -51,26 +51,49 @@ pub(crate) fn draw(highlights: &Highlights, paint: Paint) -> Vec<String> {
     lines
 }
 
-fn lane_width(highlights: &Highlights) -> usize {
-    let names = highlights.lanes().iter().map(|n| highlights.names().node(*n).chars().count());
-    names.max().unwrap_or(0).clamp(2, 4) + 1
-}
-
 struct Drawing<'a> {
     highlights: &'a Highlights,
     paint: Paint,
+    /// Columns before the lanes.
+    time_width: usize,
     lane_width: usize,
+    /// Columns of the store's lane.
+    store_width: usize,
 }
 
-impl Drawing<'_> {
+/// The time of a line, without a unit.
+fn time(t_us: u64) -> String {
+    format!("{:.3}", t_us as f64 / 1e6)
+}
+
+/// `text` in `width` characters: cut, which an ellipsis shows, or filled up.
+fn fit(text: &str, width: usize) -> String {
+    match text.chars().count() > width {
+        true => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+        false => pad(text, width),
+    }
+}
+
+impl<'a> Drawing<'a> {
+    fn new(highlights: &'a Highlights, paint: Paint) -> Self {
+        let shown = highlights.lanes().len().clamp(1, LANES_MAX);
+        let names = highlights.lanes().iter().map(|n| highlights.names().node(*n).chars().count());
+        let name = names.max().unwrap_or(0).min(NAME_MAX);
+        let rows = highlights.head.iter().chain(&highlights.tail);
+        let time_width = rows.map(|row| time(row.t_us).len()).max().unwrap_or(0).max(9) + 2;
+        let lane_width = name.min((LANES_WIDTH / shown).saturating_sub(1)).max(2) + 1;
+        Drawing { highlights, paint, time_width, lane_width, store_width: name.max(2) + 5 }
+    }
+
     fn lanes(&self) -> usize {
         self.highlights.lanes().len().min(LANES_MAX)
     }
 
     fn heading(&self) -> String {
-        let mut line = format!("{:>width$}", "time  ", width = TIME_WIDTH);
+        let mut line = format!("{:>width$}", "time  ", width = self.time_width);
         for node in self.highlights.lanes().iter().take(LANES_MAX) {
-            line += &pad(&self.highlights.names().node(*node), self.lane_width);
+            line += &fit(&self.highlights.names().node(*node), self.lane_width - 1);
+            line.push(' ');
         }
         line += " store";
         if self.highlights.lanes().len() > LANES_MAX {
@@ -88,7 +111,7 @@ impl Drawing<'_> {
         let entries = LEGEND.iter().filter(|(glyph, ..)| shown(glyph));
         let entries: Vec<_> =
             entries.map(|(glyph, tone, says)| format!("{} {says}", self.paint.paint(*tone, glyph))).collect();
-        format!("{:TIME_WIDTH$}{}", "", entries.join("   "))
+        format!("{:width$}{}", "", entries.join("   "), width = self.time_width)
     }
 
     /// A line for the stretch between two others, when it is long: was anything accepted in it?
@@ -99,25 +122,26 @@ impl Drawing<'_> {
             0 => (Tone::Warn, format!("nothing accepted for {length}")),
             n => (Tone::Dim, format!("{} accepted in {length}", count(n, "write"))),
         };
-        let time = format!("{:>width$}", "⋮    ", width = TIME_WIDTH);
+        let time = format!("{:>width$}", "⋮    ", width = self.time_width);
         let lanes = self.lane_cells(&before.lanes);
         let store = if writes == 0 { "" } else { "┃" };
-        let store = self.paint.paint(Tone::Dim, &pad(store, STORE_WIDTH));
+        let store = self.paint.paint(Tone::Dim, &pad(store, self.store_width));
         lines.push(format!("{}{lanes} {store}{}", self.paint.paint(Tone::Dim, &time), self.paint.paint(tone, &text)));
     }
 
     fn row(&self, row: &Row, lines: &mut Vec<String>) {
-        let time = format!("{:>9.3}  ", row.t_us as f64 / 1e6);
+        let time = format!("{:>width$}  ", time(row.t_us), width = self.time_width - 2);
         let (store, tone) = self.store_cell(row);
-        let indent = TIME_WIDTH + self.lanes() * self.lane_width + 1 + STORE_WIDTH;
-        let text = wrap(&row.text, WIDTH - 2 - indent);
+        let indent = self.time_width + self.lanes() * self.lane_width + 1 + self.store_width;
+        let text = wrap(&row.text, (WIDTH - 2).saturating_sub(indent).max(20));
+        let blank = " ".repeat(self.time_width);
         for (place, part) in text.iter().enumerate() {
             let (time, store) = match place {
-                0 => (time.as_str(), self.paint.paint(store_tone(row.mark), &pad(&store, STORE_WIDTH))),
-                _ => ("           ", " ".repeat(STORE_WIDTH)),
+                0 => (time.as_str(), self.paint.paint(store_tone(row.mark), &fit(&store, self.store_width - 1))),
+                _ => (blank.as_str(), " ".repeat(self.store_width - 1)),
             };
             let lanes = self.lane_cells(&row.lanes);
-            let line = format!("{time}{lanes} {store}{}", self.paint.paint(tone, part));
+            let line = format!("{time}{lanes} {store} {}", self.paint.paint(tone, part));
             lines.push(line.trim_end().to_owned());
         }
     }

@@ -15,7 +15,7 @@ pub struct Leader {
     pub last_us: Option<u64>,
     /// How many of its writes were accepted.
     pub accepted: u64,
-    /// How many were accepted after another incarnation had taken effect on the resource.
+    /// How many were accepted although they were stale, as the invariant `no_stale_write` has it.
     pub stale: u64,
     /// How many were refused for their token.
     pub refused: u64,
@@ -28,8 +28,8 @@ pub struct Leader {
 pub(super) struct Leaders {
     all: Vec<Leader>,
     latest: usize,
-    /// The youngest incarnation that has taken effect on each resource, by its place in `all`.
-    youngest: [Option<usize>; Resource::ALL.len()],
+    /// Who has had a write accepted on each resource, by its place in `all`.
+    took_effect: Vec<[bool; Resource::ALL.len()]>,
 }
 
 impl Leaders {
@@ -79,18 +79,18 @@ impl Leaders {
         self.all[place].refused += 1;
     }
 
-    /// Takes an accepted write: is it the incarnation's first on `resource`, and did a younger incarnation write before it?
-    pub(super) fn accepted(&mut self, t_us: u64, incarnation: Incarnation, resource: Resource) -> (bool, bool) {
+    /// Takes an accepted write: is it the incarnation's first on `resource`?
+    pub(super) fn accepted(&mut self, t_us: u64, incarnation: Incarnation, resource: Resource, stale: bool) -> bool {
         let place = self.find(incarnation);
-        let youngest = &mut self.youngest[resource as usize];
-        let first = youngest.is_none_or(|y| y < place);
-        let stale = youngest.is_some_and(|y| y > place);
-        *youngest = (*youngest).max(Some(place));
+        if self.took_effect.len() <= place {
+            self.took_effect.resize(place + 1, [false; Resource::ALL.len()]);
+        }
+        let first = !std::mem::replace(&mut self.took_effect[place][resource as usize], true);
         let leader = &mut self.all[place];
         leader.first_us.get_or_insert(t_us);
         leader.last_us = Some(t_us);
         leader.accepted += 1;
         leader.stale += u64::from(stale);
-        (first, stale)
+        first
     }
 }

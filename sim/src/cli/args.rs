@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
 use crate::terminal::{
+    check::FieldArgs,
     options::{PlanOptions, ShowArgs},
     parse,
 };
@@ -61,6 +62,8 @@ pub enum Command {
     Check {
         /// JSON lines; `-` reads standard input
         history: PathBuf,
+        #[command(flatten)]
+        fields: FieldArgs,
         #[command(flatten)]
         show: ShowArgs,
     },

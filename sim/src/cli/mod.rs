@@ -38,7 +38,7 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
             Ok(0)
         }
         Command::Replay { file, strict, no_artifacts, output } => replay::run(&file, strict, no_artifacts, &output),
-        Command::Check { history, show } => check::run(&history, (&show).into()),
+        Command::Check { history, fields, show } => check::run(&history, &fields, (&show).into()),
         Command::Determinism { names, seeds, protocol, shared } => determinism(&names, seeds, &protocol, &shared),
         Command::Sweep { names, seeds, protocol, jobs, long, shard, record_baseline, shared } => {
             let params = shared.plan.sweep_params().map_err(Stop::usage)?;

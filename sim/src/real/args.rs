@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
 use crate::terminal::{
+    check::FieldArgs,
     options::{PlanOptions, ShowArgs},
     parse,
 };
@@ -45,6 +46,8 @@ pub enum Command {
     Check {
         /// The file; `-` reads standard input
         history: PathBuf,
+        #[command(flatten)]
+        fields: FieldArgs,
         #[command(flatten)]
         show: ShowArgs,
     },

@@ -28,7 +28,7 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
         Command::Node(args) => node::run(&args),
         Command::Store(args) => store::run(&args),
         Command::Audit(keep) => store::audit(&keep),
-        Command::Check { history, show } => check::run(&history, (&show).into()),
+        Command::Check { history, fields, show } => check::run(&history, &fields, (&show).into()),
         Command::Cluster(args) => cluster::run(&args),
         Command::Chaos(chaos) => chaos::run(chaos),
     }

@@ -5,7 +5,11 @@ use super::{
     output::{Show, print},
     parameters::parameters,
 };
-use protocols::history::{Header, Sink, json::Reader};
+use clap::Args as ClapArgs;
+use protocols::history::{
+    Event, Header, Sink,
+    json::{Fields, Reader},
+};
 use reports::{
     Judge, Judgement, Names,
     json::{Report, RunFacts},
@@ -19,14 +23,47 @@ use std::{
     path::Path,
 };
 
-/// Judges the JSON lines in `file`.
-pub fn run(file: &Path, show: Show) -> Result<u8, Stop> {
-    judge(file, None, show)
+/// A log whose first event is later than this, microseconds, counts from somewhere else than its own beginning: nobody has
+/// run for 11 days before the first event.
+const OWN_TIME_MAX_US: u64 = 1_000_000_000_000;
+
+/// What somebody's log calls its fields.
+#[derive(ClapArgs, Clone, Debug, Default)]
+pub struct FieldArgs {
+    /// A field of another name: `--map token=fence_token`; several with commas, or again
+    #[arg(long, value_name = "OURS=THEIRS", value_delimiter = ',')]
+    map: Vec<String>,
+    /// Fields that do not matter; all others that are not known are refused
+    #[arg(long, value_name = "FIELD", value_delimiter = ',')]
+    ignore: Vec<String>,
+}
+
+impl FieldArgs {
+    fn fields(&self) -> Result<Fields, String> {
+        let mut fields = Fields::default();
+        for pair in &self.map {
+            let (ours, theirs) = pair
+                .split_once('=')
+                .ok_or_else(|| format!("--map {pair} does not say which field is which, such as token=fence_token"))?;
+            fields.map(ours, theirs).map_err(|what| format!("--map {pair}: {what}"))?;
+        }
+        self.ignore.iter().for_each(|field| fields.ignore(field));
+        Ok(fields)
+    }
+}
+
+/// Judges the JSON lines in `file`, whose fields may have other names.
+pub fn run(file: &Path, fields: &FieldArgs, show: Show) -> Result<u8, Stop> {
+    report(file, read_with(file, fields.fields().map_err(Stop::usage)?)?, None, show)
 }
 
 /// Judges the JSON lines in `file`, which a run of `plan` has left, if that is known, and reports it.
 pub fn judge(file: &Path, plan: Option<&Plan>, show: Show) -> Result<u8, Stop> {
-    let Judged { header, judgement, highlights } = read(file)?;
+    report(file, read(file)?, plan, show)
+}
+
+fn report(file: &Path, judged: Judged, plan: Option<&Plan>, show: Show) -> Result<u8, Stop> {
+    let Judged { header, judgement, highlights, begins_us } = judged;
     let facts = RunFacts::default();
     if show.json {
         print(&Report::new(header.as_ref(), &facts, &judgement).to_text());
@@ -36,6 +73,9 @@ pub fn judge(file: &Path, plan: Option<&Plan>, show: Show) -> Result<u8, Stop> {
         let mut rows = plan.map(|plan| parameters(plan, "")).unwrap_or_default();
         rows.push(("history".to_owned(), file.display().to_string()));
         rows.push(("events".to_owned(), judgement.history_events.to_string()));
+        if begins_us > 0 {
+            rows.push(("times".to_owned(), format!("count from t_us {begins_us}")));
+        }
         print(&text::render(&text::Run {
             header: header.as_ref(),
             parameters: &rows,
@@ -57,6 +97,9 @@ pub struct Judged {
     pub judgement: Judgement,
     /// What a report shows of it.
     pub highlights: Highlights,
+    /// Where its times were found to begin, and are counted from, microseconds: 0 unless it counts from elsewhere, such as
+    /// from 1970.
+    pub begins_us: u64,
 }
 
 /// Reads and judges the JSON lines in `file`.
@@ -64,6 +107,10 @@ pub struct Judged {
 /// # Errors
 /// It cannot be read, is no history, or holds no events.
 pub fn read(file: &Path) -> Result<Judged, Stop> {
+    read_with(file, Fields::default())
+}
+
+fn read_with(file: &Path, fields: Fields) -> Result<Judged, Stop> {
     let input: Box<dyn BufRead> = if file == Path::new("-") {
         Box::new(BufReader::new(io::stdin()))
     } else {
@@ -71,12 +118,17 @@ pub fn read(file: &Path) -> Result<Judged, Stop> {
         Box::new(BufReader::new(opened))
     };
     let wrong = |e| Stop::usage(format!("{}: {e}", file.display()));
-    let mut reader = Reader::new(input).map_err(wrong)?;
+    let mut reader = Reader::with_fields(input, fields).map_err(wrong)?;
     let header = reader.header().cloned();
     let mut judge = Judge::new(header.as_ref());
     let mut highlights = Highlights::new(header.as_ref(), &Names::new(reader.names()));
-    for event in reader.by_ref() {
-        let event = event.map_err(wrong)?;
+    let mut begins_us = None;
+    while let Some(event) = reader.next() {
+        let Event { t_us, kind } = event.map_err(wrong)?;
+        let begins_us = *begins_us.get_or_insert(if t_us > OWN_TIME_MAX_US { t_us } else { 0 });
+        let event = Event { t_us: t_us - begins_us, kind };
+        // Without a header, names come with the events.
+        highlights.learn(reader.names());
         judge.record(&event);
         highlights.record(&event);
     }
@@ -84,5 +136,5 @@ pub fn read(file: &Path) -> Result<Judged, Stop> {
     if judgement.history_events == 0 {
         return Err(Stop::usage(format!("{} holds no events", file.display())));
     }
-    Ok(Judged { header, judgement, highlights })
+    Ok(Judged { header, judgement, highlights, begins_us: begins_us.unwrap_or(0) })
 }

@@ -11,7 +11,7 @@ use crate::{
 use serde::Deserialize;
 use std::{
     borrow::Cow,
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     io::{BufRead, Read},
 };
@@ -36,9 +36,54 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
+/// What a foreign log calls its fields, and which of them are left out. Without it, a field that is not known is an error:
+/// a token under another name would otherwise be read as none.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Fields {
+    /// Our name of a field, by theirs.
+    theirs: BTreeMap<String, String>,
+    ignored: BTreeSet<String>,
+}
+
+impl Fields {
+    /// The field `theirs` is what a history calls `ours`.
+    ///
+    /// # Errors
+    /// A history has no field of that name, or `theirs` is mapped already: one sentence.
+    pub fn map(&mut self, ours: &str, theirs: &str) -> Result<(), String> {
+        if !KNOWN.contains(&ours) {
+            return Err(format!("a history has no field {ours:?}; it has {}", KNOWN.join(", ")));
+        }
+        match self.theirs.insert(theirs.to_owned(), ours.to_owned()) {
+            Some(before) if before != ours => Err(format!("{theirs:?} cannot be both {before:?} and {ours:?}")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The field of that name says nothing that is judged.
+    pub fn ignore(&mut self, theirs: &str) {
+        self.ignored.insert(theirs.to_owned());
+    }
+
+    fn is_empty(&self) -> bool {
+        self.theirs.is_empty() && self.ignored.is_empty()
+    }
+
+    /// The line with our names; `None` when it is no object.
+    fn translate(&self, text: &[u8]) -> Option<Vec<u8>> {
+        let line: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(text).ok()?;
+        let known = line.into_iter().filter(|(name, _)| !self.ignored.contains(name));
+        let ours = known.map(|(name, value)| (self.theirs.get(&name).cloned().unwrap_or(name), value));
+        // As text and not as a map: a field that is there twice has to be noticed.
+        let fields: Vec<_> = ours.map(|(name, value)| format!("{}:{value}", serde_json::Value::from(name))).collect();
+        Some(format!("{{{}}}", fields.join(",")).into_bytes())
+    }
+}
+
 /// Reads a history line by line, in memory that does not grow with it. Ends after the first error.
 pub struct Reader<R: BufRead> {
     input: R,
+    fields: Fields,
     buffer: Vec<u8>,
     line: u64,
     header: Option<Header>,
@@ -54,9 +99,17 @@ impl<R: BufRead> Reader<R> {
     /// # Errors
     /// The first line is neither a header nor an event.
     pub fn new(input: R) -> Result<Self, ReadError> {
+        Reader::with_fields(input, Fields::default())
+    }
+
+    /// Reads the header, if there is one, of a history with fields of other names.
+    ///
+    /// # Errors
+    /// The first line is neither a header nor an event.
+    pub fn with_fields(input: R, fields: Fields) -> Result<Self, ReadError> {
         let nodes = Nodes { names: Vec::new(), ids: BTreeMap::new(), closed: false };
         let (buffer, header, first) = (Vec::new(), None, None);
-        let mut reader = Reader { input, buffer, line: 0, header, nodes, first, last_us: 0, over: false };
+        let mut reader = Reader { input, fields, buffer, line: 0, header, nodes, first, last_us: 0, over: false };
         reader.first = reader.read_event()?;
         Ok(reader)
     }
@@ -108,18 +161,23 @@ impl<R: BufRead> Reader<R> {
 
     /// The event of one line; `None` for the header.
     fn parse(&mut self, text: &[u8]) -> Result<Option<Event>, ReadError> {
-        let line: Line = serde_json::from_slice(text).map_err(|e| {
-            let cut_short = e.is_eof() && !text.ends_with(b"\n");
-            self.fail(if cut_short { "is cut short".to_owned() } else { json_error(&e) })
-        })?;
-        if line.event == "header" {
-            if self.line != 1 {
-                return Err(self.fail("a header must be the first line"));
-            }
+        if self.line == 1 && is_header(text) {
             let header = parse_header(text).map_err(|what| self.fail(what))?;
             self.nodes = Nodes::closed(&header.nodes).map_err(|what| self.fail(what))?;
             self.header = Some(header);
             return Ok(None);
+        }
+        let translated = if self.fields.is_empty() { None } else { self.fields.translate(text) };
+        let line: Line = serde_json::from_slice(translated.as_deref().unwrap_or(text)).map_err(|e| {
+            let cut_short = e.is_eof() && !text.ends_with(b"\n");
+            self.fail(match cut_short {
+                true => "is cut short".to_owned(),
+                false if is_header(text) => "a header must be the first line".to_owned(),
+                false => json_error(&e),
+            })
+        })?;
+        if line.event == "header" {
+            return Err(self.fail("a header must be the first line"));
         }
         let t_us = line.t_us.ok_or_else(|| self.fail("t_us is missing; it is the true time in microseconds"))?;
         if t_us < self.last_us {
@@ -150,8 +208,25 @@ impl<R: BufRead> Iterator for Reader<R> {
 /// A parser's words without its position: every line is its own document, so only the column would be right.
 fn json_error(error: &serde_json::Error) -> String {
     let text = error.to_string();
+    if let Some(rest) = text.strip_prefix("unknown field `") {
+        let field = rest.split('`').next().unwrap_or_default();
+        return format!(
+            "there is no field {field:?} in a history; --map token={field} says that it is the token (or any other field), \
+             --ignore {field} leaves it out"
+        );
+    }
     let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
     format!("is not an event: {what} (column {})", error.column())
+}
+
+/// Does a line say that it is a header?
+fn is_header(text: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Tag<'a> {
+        #[serde(borrow)]
+        event: Cow<'a, str>,
+    }
+    serde_json::from_slice::<Tag>(text).is_ok_and(|tag| tag.event == "header")
 }
 
 fn parse_header(text: &[u8]) -> Result<Header, String> {
@@ -210,8 +285,49 @@ impl Nodes {
     }
 }
 
-/// Any line. Fields that are not listed are ignored, because foreign logs say more than is judged.
+/// The fields that a line may have; which of them it must have, its event says.
+const KNOWN: [&str; 36] = [
+    "event",
+    "t_us",
+    "node",
+    "resource",
+    "request",
+    "verdict",
+    "outcome",
+    "reason",
+    "fault",
+    "detail",
+    "candidate",
+    "point",
+    "passed_by",
+    "from",
+    "against",
+    "one_way",
+    "strength",
+    "wall_offset_us",
+    "rate_ppm",
+    "epoch",
+    "token",
+    "term",
+    "seq",
+    "read",
+    "version",
+    "accepted",
+    "first",
+    "highest",
+    "expected",
+    "index",
+    "phase",
+    "state",
+    "on",
+    "to",
+    "messages",
+    "by_kind",
+];
+
+/// Any line. A field that is not listed is refused: it may be one that matters, under another name.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Line<'a> {
     #[serde(borrow)]
     event: Cow<'a, str>,
@@ -248,6 +364,7 @@ struct Line<'a> {
     strength: u64,
     wall_offset_us: Option<i64>,
     rate_ppm: Option<i64>,
+    #[serde(alias = "token")]
     epoch: Option<u64>,
     term: Option<u32>,
     seq: Option<u64>,

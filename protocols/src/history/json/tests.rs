@@ -135,7 +135,7 @@ fn what_is_written_comes_back() {
 
 #[test]
 fn a_stores_own_log_needs_only_apply_lines() {
-    let log = "\n{\"t_us\":1,\"event\":\"apply\",\"resource\":\"sequence\",\"node\":\"b\",\"seq\":1,\"verdict\":\"ok\",\"region\":\"eu\"}\n\
+    let log = "\n{\"t_us\":1,\"event\":\"apply\",\"resource\":\"sequence\",\"node\":\"b\",\"seq\":1,\"verdict\":\"ok\"}\n\
                {\"t_us\":1,\"event\":\"apply\",\"resource\":\"sequence\",\"node\":\"a\",\"epoch\":7,\"seq\":2,\"verdict\":\"fenced\",\"request\":\"x:y:3\"}";
     let mut reader = Reader::new(log.as_bytes()).unwrap();
     assert_eq!(reader.header(), None);
@@ -148,6 +148,36 @@ fn a_stores_own_log_needs_only_apply_lines() {
     let Kind::Apply { node: NodeId(1), write, .. } = events[1].kind else { panic!("{:?}", events[1]) };
     assert_eq!(write.request, RequestId { client: NodeId(2), number: 3 });
     assert_eq!(reader.names(), ["b", "a", "x:y"]);
+}
+
+#[test]
+fn fields_of_other_names_are_mapped_or_left_out_but_never_overlooked() {
+    let line = |token: &str| {
+        let rest = "\"resource\":\"sequence\",\"node\":\"a\",\"seq\":1,\"verdict\":\"ok\",\"region\":\"eu\"";
+        format!("{{\"t_us\":1,\"event\":\"apply\",{token},{rest}}}\n")
+    };
+    assert!(
+        error(&line("\"token\":7"))
+            .starts_with("line 1: there is no field \"region\" in a history; --map token=region")
+    );
+    let mut fields = Fields::default();
+    fields.ignore("region");
+    fields.map("token", "fence_token").unwrap();
+    let read = |text: String, fields: &Fields| {
+        let event = Reader::with_fields(text.as_bytes(), fields.clone())?.next().expect("an event")?;
+        let Kind::Apply { write, .. } = event.kind else { panic!("{event:?}") };
+        Ok::<_, ReadError>(write.token)
+    };
+    for name in ["epoch", "token", "fence_token"] {
+        assert_eq!(read(line(&format!("\"{name}\":7")), &fields), Ok(7), "{name}");
+    }
+    let twice = read(line("\"epoch\":7,\"fence_token\":8"), &fields).unwrap_err();
+    assert!(twice.what.contains("duplicate field"), "{twice}");
+    assert!(fields.map("tokn", "x").unwrap_err().starts_with("a history has no field \"tokn\"; it has event, t_us"));
+    assert!(fields.map("seq", "fence_token").unwrap_err().contains("cannot be both"));
+    let later =
+        format!("{}{{\"event\":\"header\",\"schema\":1}}\n", line("\"token\":7").replace(",\"region\":\"eu\"", ""));
+    assert_eq!(error(&later), "line 2: a header must be the first line");
 }
 
 #[test]
