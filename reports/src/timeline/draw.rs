@@ -2,10 +2,7 @@
 
 use super::{Highlights, LaneState, Mark, Row, Running};
 use crate::{
-    text::{
-        WIDTH,
-        paint::{Paint, Tone, pad, wrap},
-    },
+    text::paint::{Paint, Tone, pad, wrap},
     words::{count, duration},
 };
 
@@ -13,6 +10,8 @@ use crate::{
 const LANES_MAX: usize = 12;
 /// A stretch without a line that is longer than this gets one of its own, microseconds.
 const QUIET_US: u64 = 200_000;
+/// Columns that the story has at least, however narrow the report is.
+const TEXT_MIN: usize = 20;
 /// Columns before the lanes.
 const TIME_WIDTH: usize = 11;
 /// Columns of the store's lane.
@@ -47,7 +46,7 @@ pub(crate) fn draw(highlights: &Highlights, paint: Paint) -> Vec<String> {
         drawing.row(row, &mut lines);
         before = Some(row);
     }
-    lines.push(drawing.legend());
+    lines.extend(drawing.legend());
     lines
 }
 
@@ -79,16 +78,26 @@ impl Drawing<'_> {
         self.paint.paint(Tone::Dim, line.trim_end())
     }
 
-    fn legend(&self) -> String {
+    fn legend(&self) -> Vec<String> {
         let shown = |glyph: &str| {
             let rows = self.highlights.head.iter().chain(&self.highlights.tail);
             let mut states = rows.flat_map(|row| &row.lanes);
             states.any(|state| look(*state).0 == glyph || (glyph == "~" && state.cut_off))
         };
         let entries = LEGEND.iter().filter(|(glyph, ..)| shown(glyph));
-        let entries: Vec<_> =
-            entries.map(|(glyph, tone, says)| format!("{} {says}", self.paint.paint(*tone, glyph))).collect();
-        format!("{:TIME_WIDTH$}{}", "", entries.join("   "))
+        // A line is broken between two entries, never within one.
+        let (mut lines, mut used) = (vec![String::new()], 0);
+        for (glyph, tone, says) in entries {
+            let length = 2 + says.chars().count();
+            if used > 0 && TIME_WIDTH + used + 3 + length > self.paint.width - 2 {
+                lines.push(String::new());
+                used = 0;
+            }
+            let (gap, last) = (if used > 0 { 3 } else { 0 }, lines.len() - 1);
+            lines[last] += &format!("{:gap$}{} {says}", "", self.paint.paint(*tone, glyph));
+            used += gap + length;
+        }
+        lines.into_iter().map(|line| format!("{:TIME_WIDTH$}{line}", "")).collect()
     }
 
     /// A line for the stretch between two others, when it is long: was anything accepted in it?
@@ -110,7 +119,7 @@ impl Drawing<'_> {
         let time = format!("{:>9.3}  ", row.t_us as f64 / 1e6);
         let (store, tone) = self.store_cell(row);
         let indent = TIME_WIDTH + self.lanes() * self.lane_width + 1 + STORE_WIDTH;
-        let text = wrap(&row.text, WIDTH - 2 - indent);
+        let text = wrap(&row.text, self.paint.width.saturating_sub(2 + indent).max(TEXT_MIN));
         for (place, part) in text.iter().enumerate() {
             let (time, store) = match place {
                 0 => (time.as_str(), self.paint.paint(store_tone(row.mark), &pad(&store, STORE_WIDTH))),

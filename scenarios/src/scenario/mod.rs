@@ -164,6 +164,18 @@ pub fn pairs(
     all.filter(|(scenario, protocol)| scenario.needs.met_by(protocol) && !few(scenario)).collect()
 }
 
+/// The fewest candidates of which a protocol can tell a scenario's story: somebody has to take over when something happens
+/// to the leader, and where votes are counted the others have to be a majority.
+pub fn fewest(scenario: &Scenario, protocol: &Protocol) -> u16 {
+    const VOTED: [&str; 3] = ["raft", "kraft", "zab-fle"];
+    let to_take_over = match scenario.hazard {
+        Hazard::None => 1,
+        _ if VOTED.contains(&protocol.name) => 3,
+        _ => 2,
+    };
+    scenario.needs.candidates_min().max(to_take_over)
+}
+
 /// What a protocol promises in a scenario with these parameters. Reads from memory are as good as the clocks: what is
 /// promised of them ends where the clocks drift further apart than the lease allows.
 pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Promise {

@@ -174,7 +174,7 @@ impl World {
             free_sleeps: Vec::new(),
             faults: Faults::new(plan),
             believers: Vec::new(),
-            trace: Trace::new(text),
+            trace: Trace::new(text, names.to_vec()),
             recorder,
             delivered: 0,
             by_kind: BTreeMap::new(),
