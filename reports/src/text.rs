@@ -101,9 +101,18 @@ fn columns(pairs: &[(String, String)], width: usize) -> Vec<String> {
         let right = narrow.get(row + rows).map(|pair| cell(pair)).unwrap_or_default();
         lines.push(format!("{left}{right}").trim_end().to_owned());
     }
-    for pair in wide {
-        for (place, part) in wrap(&pair.1, width.saturating_sub(2 + label).max(1)).into_iter().enumerate() {
-            let head = if place == 0 { pair.0.as_str() } else { "" };
+    let room = width.saturating_sub(2 + label).max(1);
+    for (label_text, value) in wide {
+        // A word that is too long for its column gets a line to itself.
+        let below = value.split(' ').any(|word| word.chars().count() > room);
+        let parts = if below { wrap(value, width - 4) } else { wrap(value, room) };
+        if below {
+            lines.push(label_text.clone());
+            lines.extend(parts.iter().map(|part| format!("  {part}")));
+            continue;
+        }
+        for (place, part) in parts.into_iter().enumerate() {
+            let head = if place == 0 { label_text.as_str() } else { "" };
             lines.push(format!("{}{part}", pad(head, label)));
         }
     }
