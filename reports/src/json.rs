@@ -3,6 +3,8 @@
 use crate::{Judgement, Metrics, Verdict, invariant::InvariantResult};
 use protocols::{fence::checks::Fencing, history::Header};
 use serde::Serialize;
+use serde_json::ser::{Formatter, PrettyFormatter};
+use std::io::{self, Write};
 
 /// Version of the object.
 pub const SCHEMA: u32 = 1;
@@ -92,7 +94,68 @@ impl<'a> Report<'a> {
 
     /// The object's text: indented, without a line end.
     pub fn to_text(&self) -> String {
-        // Strings, numbers and lists always serialize.
-        serde_json::to_string_pretty(self).unwrap_or_default()
+        pretty(self)
+    }
+}
+
+/// Indented JSON, without a line end. Fractions have three digits behind the point, or six below 1: what is measured in
+/// microseconds has no more.
+pub fn pretty<T: Serialize>(value: &T) -> String {
+    let mut text = Vec::new();
+    let mut serializer = serde_json::Serializer::with_formatter(&mut text, Rounded(PrettyFormatter::new()));
+    // Strings, numbers and lists always serialize.
+    let written = value.serialize(&mut serializer);
+    written.ok().and_then(|()| String::from_utf8(text).ok()).unwrap_or_default()
+}
+
+/// Writes what serde_json would, but for the needless digits of fractions.
+struct Rounded<'a>(PrettyFormatter<'a>);
+
+impl Formatter for Rounded<'_> {
+    fn write_f64<W: ?Sized + Write>(&mut self, to: &mut W, value: f64) -> io::Result<()> {
+        let scale = if value.abs() >= 1.0 { 1e3 } else { 1e6 };
+        let rounded = (value * scale).round() / scale;
+        self.0.write_f64(to, if rounded.is_finite() { rounded } else { value })
+    }
+    fn begin_array<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.0.begin_array(to)
+    }
+    fn end_array<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.0.end_array(to)
+    }
+    fn begin_array_value<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_array_value(to, first)
+    }
+    fn end_array_value<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.0.end_array_value(to)
+    }
+    fn begin_object<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.0.begin_object(to)
+    }
+    fn end_object<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.0.end_object(to)
+    }
+    fn begin_object_key<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_object_key(to, first)
+    }
+    fn begin_object_value<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.0.begin_object_value(to)
+    }
+    fn end_object_value<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.0.end_object_value(to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pretty;
+
+    #[test]
+    fn fractions_have_no_needless_digits() {
+        let values = [9.628_600_000_000_001, 0.123_456_789, 2.0, -1234.567_89, 0.0];
+        let text = pretty(&serde_json::json!({ "ms": values, "of": { "none": [] } }));
+        let compact: String = text.split_whitespace().collect();
+        assert_eq!(compact, r#"{"ms":[9.629,0.123457,2.0,-1234.568,0.0],"of":{"none":[]}}"#);
+        assert!(text.starts_with("{\n  \"ms\": [\n    9.629,"), "{text}");
     }
 }

@@ -13,11 +13,17 @@ use paint::{Paint, Tone, pad, wrap};
 use protocols::history::Header;
 use std::collections::BTreeMap;
 
-/// The widest line, characters.
-pub(crate) const WIDTH: usize = 100;
+/// The widest line, characters, unless somebody asks for another width.
+pub const WIDTH: usize = 100;
+/// The narrowest report, characters.
+pub const WIDTH_MIN: usize = 50;
+/// Reports that are narrower have one column where others have two, and no table.
+const TWO_COLUMNS_MIN: usize = 90;
 /// How many leaders are listed from the start, and how many from the end.
 const LEADERS_MAX: (usize, usize) = (8, 4);
 
+/// Columns that an invariant's sentence has at least.
+const DETAIL_MIN: usize = 20;
 /// Kinds of messages that are shown.
 const KINDS_MAX: usize = 6;
 
@@ -42,7 +48,12 @@ pub struct Run<'a> {
 
 /// The report, ending with a line end. No line is longer than 100 characters, except the replay command.
 pub fn render(run: &Run) -> String {
-    let paint = Paint(run.colour);
+    render_in(run, WIDTH)
+}
+
+/// The same in lines of so many characters, at least [`WIDTH_MIN`]. Only what has no space in it is longer.
+pub fn render_in(run: &Run, width: usize) -> String {
+    let paint = Paint { colour: run.colour, width: width.max(WIDTH_MIN) };
     let mut lines = vec![headline(run, paint)];
     let mut section = |title: &str, body: Vec<String>| {
         if !body.is_empty() {
@@ -53,11 +64,11 @@ pub fn render(run: &Run) -> String {
             );
         }
     };
-    section("Plan", columns(run.parameters));
+    section("Plan", columns(run.parameters, paint.width));
     section("Timeline", timeline::draw(run.highlights, paint));
     section("Leaders", leaders(run.highlights, paint));
     section("Invariants", invariants(&run.judgement.invariants, paint));
-    section("Figures", columns(&figures(run)));
+    section("Figures", columns(&figures(run), paint.width));
     lines.push(String::new());
     lines.extend(verdict(run.judgement, paint));
     if let Some(replay) = run.replay {
@@ -77,22 +88,31 @@ fn headline(run: &Run, paint: Paint) -> String {
 }
 
 /// Pairs in two columns, filled downwards; a pair that is too wide for its column gets a line.
-fn columns(pairs: &[(String, String)]) -> Vec<String> {
-    const COLUMN: usize = (WIDTH - 4) / 2;
+fn columns(pairs: &[(String, String)], width: usize) -> Vec<String> {
+    let (columns, column) = if width < TWO_COLUMNS_MIN { (1, width - 2) } else { (2, (width - 4) / 2) };
     let label = pairs.iter().map(|(l, _)| l.chars().count()).max().unwrap_or(0) + 2;
-    let value_width = COLUMN.saturating_sub(label).max(1);
+    let value_width = column.saturating_sub(label).max(1);
     let (wide, narrow): (Vec<_>, Vec<_>) = pairs.iter().partition(|(_, v)| v.chars().count() + 2 > value_width);
-    let rows = narrow.len().div_ceil(2);
+    let rows = narrow.len().div_ceil(columns);
     let cell = |pair: &(String, String)| format!("{}{}", pad(&pair.0, label), pair.1);
     let mut lines = Vec::new();
     for row in 0..rows {
-        let left = pad(&cell(narrow[row]), COLUMN);
+        let left = pad(&cell(narrow[row]), column);
         let right = narrow.get(row + rows).map(|pair| cell(pair)).unwrap_or_default();
         lines.push(format!("{left}{right}").trim_end().to_owned());
     }
-    for pair in wide {
-        for (place, part) in wrap(&pair.1, WIDTH - 2 - label).into_iter().enumerate() {
-            let head = if place == 0 { pair.0.as_str() } else { "" };
+    let room = width.saturating_sub(2 + label).max(1);
+    for (label_text, value) in wide {
+        // A word that is too long for its column gets a line to itself.
+        let below = value.split(' ').any(|word| word.chars().count() > room);
+        let parts = if below { wrap(value, width - 4) } else { wrap(value, room) };
+        if below {
+            lines.push(label_text.clone());
+            lines.extend(parts.iter().map(|part| format!("  {part}")));
+            continue;
+        }
+        for (place, part) in parts.into_iter().enumerate() {
+            let head = if place == 0 { label_text.as_str() } else { "" };
             lines.push(format!("{}{part}", pad(head, label)));
         }
     }
@@ -104,6 +124,7 @@ fn leaders(highlights: &Highlights, paint: Paint) -> Vec<String> {
     if all.is_empty() {
         return Vec::new();
     }
+    let narrow = paint.width < TWO_COLUMNS_MIN;
     let row = |cells: [&str; 6]| {
         let widths = [18, 10, 20, 22, 9, 0];
         let aligned =
@@ -111,7 +132,7 @@ fn leaders(highlights: &Highlights, paint: Paint) -> Vec<String> {
         aligned.collect::<String>().trim_end().to_owned()
     };
     let titles = ["", "elected", "took effect", "accepted", "refused", "believed until"];
-    let mut lines = vec![paint.paint(Tone::Dim, &row(titles))];
+    let mut lines = if narrow { Vec::new() } else { vec![paint.paint(Tone::Dim, &row(titles))] };
     let (head, tail) = LEADERS_MAX;
     for (place, leader) in all.iter().enumerate() {
         if all.len() > head + tail && (head..all.len() - tail).contains(&place) {
@@ -125,10 +146,23 @@ fn leaders(highlights: &Highlights, paint: Paint) -> Vec<String> {
             }
             continue;
         }
-        let text = row(leader_cells(highlights, leader).each_ref().map(String::as_str));
-        lines.push(paint.paint(if leader.stale > 0 { Tone::Bad } else { Tone::Plain }, &text));
+        let cells = leader_cells(highlights, leader);
+        let cells = cells.each_ref().map(String::as_str);
+        let tone = if leader.stale > 0 { Tone::Bad } else { Tone::Plain };
+        match narrow {
+            true => lines.extend(told(cells, titles, paint.width - 4).iter().map(|line| paint.paint(tone, line))),
+            false => lines.push(paint.paint(tone, &row(cells))),
+        }
     }
     lines
+}
+
+/// A row of the table as a sentence, where there is no room for a table.
+fn told(cells: [&str; 6], titles: [&str; 6], width: usize) -> Vec<String> {
+    let parts = cells.iter().zip(titles).skip(1).filter(|(cell, _)| !cell.is_empty());
+    let parts: Vec<String> = parts.map(|(cell, title)| format!("{title} {cell}")).collect();
+    let lines = wrap(&format!("{}: {}", cells[0], parts.join(", ")), width - 2);
+    lines.into_iter().enumerate().map(|(place, line)| if place == 0 { line } else { format!("  {line}") }).collect()
 }
 
 fn leader_cells(highlights: &Highlights, leader: &Leader) -> [String; 6] {
@@ -160,7 +194,8 @@ fn invariants(results: &[InvariantResult], paint: Paint) -> Vec<String> {
             (true, true) => ("✓", Tone::Good),
             (true, false) => ("–", Tone::Dim),
         };
-        for (place, part) in wrap(&result.detail, WIDTH - 4 - name_width).into_iter().enumerate() {
+        let room = paint.width.saturating_sub(4 + name_width).max(DETAIL_MIN);
+        for (place, part) in wrap(&result.detail, room).into_iter().enumerate() {
             let (mark, name) = if place == 0 { (mark, result.name) } else { (" ", "") };
             let plain = if result.holds { Tone::Plain } else { Tone::Bad };
             lines.push(format!("{} {}{}", paint.paint(tone, mark), pad(name, name_width), paint.paint(plain, &part)));
@@ -252,6 +287,11 @@ fn figures(run: &Run) -> Vec<(String, String)> {
     rows.into_iter().map(|(label, value)| (label.to_owned(), value)).collect()
 }
 
+/// What was asked of the run and did not happen.
+fn unmet(judgement: &Judgement) -> String {
+    judgement.invariant("vacuity").map_or_else(String::new, |vacuity| vacuity.detail.clone())
+}
+
 fn verdict(judgement: &Judgement, paint: Paint) -> Vec<String> {
     let failed = |class| {
         let entries = ALL.iter().filter(|e| e.class == class);
@@ -262,7 +302,9 @@ fn verdict(judgement: &Judgement, paint: Paint) -> Vec<String> {
         Verdict::Pass => (Tone::Good, "PASS: every invariant held".to_owned()),
         Verdict::Safety => (Tone::Bad, format!("SAFETY VIOLATED: {}", failed(Class::Safety))),
         Verdict::Liveness => (Tone::Bad, "LIVENESS VIOLATED: no leader acted within the bound".to_owned()),
-        Verdict::Vacuous => (Tone::Warn, "VACUOUS: what the run is about did not happen".to_owned()),
+        Verdict::Vacuous => {
+            (Tone::Warn, format!("INCONCLUSIVE: the situation under test never arose ({})", unmet(judgement)))
+        }
     };
-    wrap(&text, WIDTH).iter().map(|line| paint.paint(tone, line)).collect()
+    wrap(&text, paint.width).iter().map(|line| paint.paint(tone, line)).collect()
 }

@@ -346,6 +346,8 @@ impl Highlights {
             NodeState::Down | NodeState::Off => {
                 *state = LaneState { running: Running::Down, believes: false, ..before }
             }
+            // The dead neither stop nor wake.
+            NodeState::Paused | NodeState::Resumed if before.running == Running::Down => return,
             NodeState::Paused => state.running = Running::Paused,
             NodeState::Resumed => state.running = Running::Runs,
             NodeState::Joined | NodeState::Left => {}

@@ -26,7 +26,11 @@ impl Names {
         let name = self.node(incarnation.node);
         match incarnation {
             Incarnation { epoch: 0, term: 0, .. } => name.into_owned(),
-            Incarnation { epoch: 0, term, .. } => format!("{name} (term {term})"),
+            Incarnation { epoch: 0, term, .. } => match (term >> 16, term & 0xffff) {
+                (0, term) => format!("{name} (term {term})"),
+                // A node counts its terms anew at every start of its process.
+                (starts, term) => format!("{name} (restart {starts}, term {term})"),
+            },
             Incarnation { epoch, .. } => format!("{name} (epoch {epoch})"),
         }
     }

@@ -320,3 +320,35 @@ impl Profile {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocols::election;
+
+    #[test]
+    fn a_heartbeat_that_nobody_asked_for_outlasts_a_round_trip() {
+        let raft = election::find("raft").unwrap();
+        let slow = Params {
+            latency_us: Some((20_000, 40_000)),
+            election_timeout_ms: Some((150, 300)),
+            lease_ttl_ms: Some(150),
+            ..Params::default()
+        };
+        assert_eq!(slow.timings(raft).renew_interval_ms, 100);
+        assert_eq!(Params { renew_interval_ms: Some(50), ..slow.clone() }.timings(raft).renew_interval_ms, 50);
+        // On a fast network it is the protocol's own.
+        assert_eq!(Params { latency_us: None, ..slow }.timings(raft).renew_interval_ms, 50);
+        let lease = election::find("redis-lease").unwrap();
+        let params = Params { latency_us: Some((900_000, 900_000)), ..Params::default() };
+        assert_eq!(params.timings(lease).renew_interval_ms, 1_000);
+    }
+
+    #[test]
+    fn latency_and_loss_take_the_place_of_the_profiles() {
+        let params = Params { latency_us: Some((300, 1_000)), loss_ppm: Some(5_000), ..Params::default() };
+        let network = params.network();
+        assert_eq!((network.latency_us, network.jitter_us, network.loss), (300, 700, 0.005));
+        assert_eq!(Params::default().network(), Params::default().net.network());
+    }
+}

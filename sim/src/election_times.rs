@@ -12,6 +12,7 @@ use reports::plot::{
     election_cdf::{Curve, Spread},
     message_counts::{How, Point},
 };
+use reports::timeline::Leader;
 use scenarios::{
     Params, Plan,
     fault::{Fault, Trigger},
@@ -121,12 +122,17 @@ fn killed(params: &Params, protocol: &Protocol, seed: u64) -> Result<Plan, Strin
     kill.compile(&Params { rate: RATE, ..params.clone() }, protocol, seed)
 }
 
-/// From the death of the first leader that died to the next election, microseconds.
+/// From the death of the first leader that died to the next election, microseconds. A kill that found nobody leading
+/// strikes whoever is elected next, in that microsecond: its own election is no successor's.
 fn vacancy(run: &Run) -> Option<(u64, u64)> {
-    let leaders = run.highlights.as_ref()?.leaders();
-    let died = leaders.iter().filter_map(|l| l.ended.filter(|(_, why)| *why == "died"));
-    let from_us = died.map(|(t_us, _)| t_us).min()?;
-    let to_us = leaders.iter().filter_map(|l| l.elected_us).filter(|t_us| *t_us >= from_us).min()?;
+    between(run.highlights.as_ref()?.leaders())
+}
+
+fn between(leaders: &[Leader]) -> Option<(u64, u64)> {
+    let died = leaders.iter().filter_map(|l| Some((l.ended.filter(|(_, why)| *why == "died")?.0, l.incarnation)));
+    let (from_us, dead) = died.min_by_key(|(t_us, _)| *t_us)?;
+    let others = leaders.iter().filter(|l| l.incarnation != dead);
+    let to_us = others.filter_map(|l| l.elected_us).filter(|t_us| *t_us >= from_us).min()?;
     Some((from_us, to_us))
 }
 
@@ -142,4 +148,29 @@ fn spreads(runs: &[BTreeMap<String, u64>]) -> BTreeMap<String, Spread> {
         }
     }
     spreads
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocols::types::Incarnation;
+
+    #[test]
+    fn who_dies_as_it_is_elected_is_not_its_own_successor() {
+        let leader = |node, elected_us, ended| Leader {
+            incarnation: Incarnation { epoch: elected_us, node: NodeId(node), term: 1 },
+            elected_us: Some(elected_us),
+            first_us: None,
+            last_us: None,
+            accepted: 0,
+            stale: 0,
+            refused: 0,
+            ended,
+        };
+        let leaders = [leader(0, 100, Some((900, "died"))), leader(1, 1_300, None)];
+        assert_eq!(between(&leaders), Some((900, 1_300)));
+        let leaders = [leader(0, 900, Some((900, "died"))), leader(1, 1_300, None)];
+        assert_eq!(between(&leaders), Some((900, 1_300)));
+        assert_eq!(between(&leaders[..1]), None);
+    }
 }

@@ -1,6 +1,33 @@
 //! Where it runs: the simulated world, the models of coordination services in it, and the `fencepost` command; and, built
 //! by `cargo real`, the same command for real processes.
 //!
+//! A plan says everything that will happen, before anything does; a run carries it out and is judged while it happens; the
+//! same plan always gives the same run. What the `fencepost` command does with them can be had without it:
+//!
+//! ```
+//! use scenarios::{Params, scenario};
+//! use sim::run::{self, Options};
+//!
+//! let story = scenario::find("gc-pause").expect("a scenario");
+//! let protocol = protocols::election::find("etcd-election").expect("a protocol");
+//! let plan = story.compile(&Params::default(), protocol, 42)?;
+//! let run = run::run(&plan, Options::default())?;
+//! assert_eq!(run.judgement.verdict, reports::Verdict::Pass);
+//! // Two believed at once, and the store let only one of them write.
+//! assert!(run.judgement.metrics.leaders_believing_max > 1);
+//! assert_eq!(run.judgement.metrics.leaders_acting_by_effect_max, 1);
+//! # Ok::<(), String>(())
+//! ```
+//!
+//! | module | has |
+//! |---|---|
+//! | `run` | one plan in, one judged run out |
+//! | `sweep`, `outcome` | many seeds on all cores, held to what protocols promise; how each of them ended |
+//! | `world`, `host` | the simulated world, and the executor under it |
+//! | `service` | etcd, Redis and a power device as they answer in that world |
+//! | `determinism`, `bisect`, `election_times`, `ttl_sweep` | what the commands of these names measure |
+//! | `cli`, `terminal` | the command line |
+//!
 //! Only this crate names madsim, and only [`host`] does. This file is the mode guard: no other one asks what is built.
 
 #[cfg(not(any(madsim, real_mode)))]

@@ -30,8 +30,8 @@ pub struct Sweep<'a> {
     pub scenarios: Vec<&'static Scenario>,
     /// Protocols.
     pub protocols: Vec<&'static Protocol>,
-    /// How many candidates: a cell each. What is told of more is left out.
-    pub sizes: Vec<u16>,
+    /// How many candidates: a cell each.
+    pub sizes: Sizes,
     /// Seeds.
     pub seeds: Range<u64>,
     /// Parameters of every run, but for how many candidates there are.
@@ -40,6 +40,33 @@ pub struct Sweep<'a> {
     pub shard: (u64, u64),
     /// Runs at a time.
     pub jobs: usize,
+}
+
+/// How many candidates the runs of a sweep have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Sizes {
+    /// So many; what needs more to tell its story is inconclusive.
+    Of(Vec<u16>),
+    /// Three and five.
+    Usual,
+    /// From one to nine, as far as the story can be told of so many.
+    Long,
+}
+
+impl Sizes {
+    /// The numbers.
+    pub fn numbers(&self) -> &[u16] {
+        match self {
+            Sizes::Of(numbers) => numbers,
+            Sizes::Usual => &[3, 5],
+            Sizes::Long => &[1, 2, 3, 5, 7, 9],
+        }
+    }
+
+    /// Is the story to be told of so many?
+    fn has(&self, scenario: &Scenario, protocol: &Protocol, nodes: u16) -> bool {
+        matches!(self, Sizes::Of(_)) || nodes >= scenario::fewest(scenario, protocol)
+    }
 }
 
 /// What is run under one name: a scenario, a protocol, and so many candidates.
@@ -198,7 +225,9 @@ impl Sweep<'_> {
         for scenario in &self.scenarios {
             for protocol in &self.protocols {
                 let told = |nodes: &u16| !scenario::pairs(&[scenario], &[protocol], &self.sized(*nodes)).is_empty();
-                all.extend(self.sizes.iter().filter(|n| told(n)).map(|nodes| (*scenario, *protocol, *nodes)));
+                let sizes = self.sizes.numbers().iter();
+                let sizes = sizes.filter(|n| told(n) && self.sizes.has(scenario, protocol, **n));
+                all.extend(sizes.map(|nodes| (*scenario, *protocol, *nodes)));
             }
         }
         all
@@ -219,7 +248,7 @@ impl Sweep<'_> {
     pub fn check(&self) -> Result<(), String> {
         let (which, first) = (self.which(), self.seeds.start);
         if let ([], Some(scenario), Some(protocol)) = (&*which, self.scenarios.first(), self.protocols.first()) {
-            let fewest = self.sizes.iter().min().copied().unwrap_or(self.params.nodes);
+            let fewest = self.sizes.numbers().iter().min().copied().unwrap_or(self.params.nodes);
             scenario.compile(&self.sized(fewest), protocol, first)?;
         }
         if self.runs() == 0 {
@@ -235,7 +264,8 @@ impl Sweep<'_> {
             scenario.compile(&params, protocol, first)?;
         }
         let pairs: Vec<_> = which.iter().map(|(scenario, protocol, _)| (*scenario, *protocol)).collect();
-        sense::meant(&self.sized(self.sizes.first().copied().unwrap_or(self.params.nodes)), &pairs, first)
+        let nodes = which.first().map_or(self.params.nodes, |(_, _, nodes)| *nodes);
+        sense::meant(&self.sized(nodes), &pairs, first)
     }
 
     /// Runs everything; `done` is told of every run. It ends early when the command is asked to.

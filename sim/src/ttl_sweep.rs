@@ -4,7 +4,7 @@
 use crate::{
     run::{self, Options},
     seeds,
-    sweep::Sweep,
+    sweep::{Sizes, Sweep},
 };
 use protocols::{election::Protocol, types::SECOND};
 use rand_core::RngCore;
@@ -68,7 +68,7 @@ fn point(
     let work = Sweep {
         scenarios: vec![kill],
         protocols: vec![protocol],
-        sizes: vec![params.nodes],
+        sizes: Sizes::Of(vec![params.nodes]),
         seeds: seeds.clone(),
         params: &params,
         shard: (1, 1),

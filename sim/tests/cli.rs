@@ -9,8 +9,20 @@ use std::{
 
 fn fencepost(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
-    command.args(arguments).env("NO_COLOR", "1").current_dir(env!("CARGO_TARGET_TMPDIR"));
+    command
+        .args(arguments)
+        .env("NO_COLOR", "1")
+        .env_remove("CARGO")
+        .env_remove("COLUMNS")
+        .current_dir(env!("CARGO_TARGET_TMPDIR"));
     command.output().expect("the binary runs")
+}
+
+/// The program's arguments in a printed command line.
+fn words(command: &str) -> Vec<String> {
+    let words: Vec<&str> = command.trim_end_matches(')').split(' ').collect();
+    let first = words.iter().position(|word| ["scenario", "replay"].contains(word)).expect("a command of ours");
+    words[first..].iter().map(|word| word.trim_matches('\'').to_owned()).collect()
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -27,6 +39,7 @@ fn file(name: &str, content: &str) -> PathBuf {
 fn mistakes_get_one_sentence_and_64() {
     let plan = text(&fencepost(&["plan", "gc-pause", "--seed", "42"]).stdout);
     let wrong_field = file("wrong-field.json", &plan.replacen("\"fencing\"", "\"fensing\"", 1));
+    let whole_plan = file("plan.json", &plan);
     let truncated = file("truncated.json", &plan[..plan.len() / 2]);
     let negative = file("negative.json", &plan.replacen("\"duration_ms\": ", "\"duration_ms\": -", 1));
     let history = file("history.jsonl", "{\"t_us\":1,\"event\":\"nonsense\"}\n");
@@ -40,10 +53,32 @@ fn mistakes_get_one_sentence_and_64() {
         (vec!["scenario", "gc-pause", "--lease-ttl", "3"], "3s"),
         (vec!["scenario", "gc-pause", "--lease-ttl", "0s"], "lease"),
         (vec!["scenario", "gc-pause", "--protocol", "etcd-electron"], "did you mean `etcd-election`?"),
-        (vec!["scenario", "gc-pause", "--fencing", "maybe"], "`on` nor `off`"),
+        (vec!["scenario", "gc-pause", "--fencing", "maybe"], "there are on, off, token, order, memory"),
         (vec!["scenario", "gc-pause", "--net", "lam"], "did you mean `lan`?"),
         (vec!["scenario", "gc-pause", "--nodes", "0"], "candidate"),
-        (vec!["scenario", "gc-pause", "--rate", "0"], "rate"),
+        (vec!["scenario", "gc-pause", "--rate", "0"], "--rate is 0; it must be 1 to"),
+        (vec!["scenario", "gc-pause", "--rate", "x"], "--rate: `x` is no whole number"),
+        (vec!["scenario", "gc-pause", "--nodes", "3.5"], "--nodes: `3.5` is no number of candidates"),
+        (vec!["scenario", "gc-pause", "--nodes", "3,5"], "one number of candidates at a time"),
+        (vec!["scenario", "steady", "--protocol", "raft", "--lease-ttl", "1ms"], "--lease-ttl is 1ms"),
+        (vec!["scenario", "steady", "--clock-drift", "999999"], "--clock-drift is 999999; it must be 0 to 500000"),
+        (vec!["scenario", "steady", "--election-timeout", "1..2s"], "--election-timeout means nothing to `steady`"),
+        (vec!["scenario", "partition", "--pause", "3s"], "--pause means nothing to `partition`"),
+        (vec!["plan", "steady", "--trace", "x"], "`plan` runs nothing"),
+        (vec!["scenario", "steady", "--protocol", "etcd"], "did you mean `etcd-election`?"),
+        (vec!["scenario", "steady", "--latency", "40ms..20ms"], "--latency: "),
+        (vec!["scenario", "steady", "--loss", "101%"], "100% is the most"),
+        (
+            vec!["scenario", "steady", "--protocol", "raft", "--latency", "40ms", "--election-timeout", "20..60ms"],
+            "nobody can be elected: a round trip takes up to 80ms",
+        ),
+        (vec!["sweep", "steady", "partition", "--pause", "3s", "--seeds", "0..2"], "--pause means nothing to any"),
+        (vec!["sweep", "gc-pause", "--clock-drift", "999999", "--seeds", "0..2"], "--clock-drift is 999999"),
+        (
+            vec!["sweep", "steady", "--protocol", "raft", "--nodes", "3", "--seeds", "0..4", "--shard", "9/9"],
+            "nothing to run: shard 9/9 of 4 runs has none",
+        ),
+        (vec!["sweep", "steady", "--seeds", "0..2", "--history", "x"], "--history is for one run"),
         (vec!["scenario"], "NAME"),
         (vec!["sweep", "all"], "--seeds"),
         (vec!["sweep", "all", "--seeds", "9..3"], "empty"),
@@ -58,7 +93,7 @@ fn mistakes_get_one_sentence_and_64() {
         (vec!["replay", &path(&binary)], "cannot read"),
         (vec!["scenario", "read-lease", "--protocol", "redis-naive"], "ends by the leader's own clock"),
         (vec!["scenario", "steady", "--read-lease", "maybe"], "`on` nor `off`"),
-        (vec!["scenario", "steady", "--reads", "2000000"], "load.reads_per_s"),
+        (vec!["scenario", "steady", "--reads", "2000000"], "--reads is 2000000; it must be 0 to 1000000"),
         (vec!["bisect"], "NAME"),
         (vec!["bisect", "read-leas"], "did you mean `read-lease`?"),
         (vec!["bisect", "read-lease", "--clock-drift", "5"], "is what bisect looks for"),
@@ -68,10 +103,11 @@ fn mistakes_get_one_sentence_and_64() {
         (vec!["plot", "election-cdf", "--runs", "0"], "0 is not in 1.."),
         (vec!["plot", "election-cdf", "--election-timeout", "300..150ms"], "lower end must be below"),
         (vec!["plot", "election-cdf", "--protocol", "redis-lease", "--election-timeout", "150..300ms"], "raft"),
-        (vec!["plot", "election-cdf", "--nodes", "0", "--runs", "1"], "0 candidates"),
+        (vec!["plot", "election-cdf", "--nodes", "0", "--runs", "1"], "`0` is no number of candidates"),
         (vec!["plot", "message-counts", "--protocol", "etcd-election", "--runs", "1"], "no message of `etcd-election`"),
         (vec!["plot", "message-counts", "--nodes", "3,x"], "`x` is no number of candidates"),
         (vec!["check", &path(&history)], "nonsense"),
+        (vec!["check", &path(&whole_plan)], "is a plan, not a history; run it with `fencepost replay"),
         (vec!["check", "no-such-file.jsonl"], "cannot read"),
     ]
     .into_iter()
@@ -161,6 +197,12 @@ fn a_failing_run_leaves_what_it_takes_to_repeat_it() {
         std::fs::read_to_string(&capsule).expect("the capsule reads").replacen("\"rustc\": \"", "\"rustc\": \"x", 1);
     let other = file("other-build.json", &other).display().to_string();
     assert_eq!(fencepost(&["replay", &other, "--strict", "--no-artifacts"]).status.code(), Some(5));
+    // The script repeats it from wherever it is called.
+    let mut script = Command::new("sh");
+    script.arg(folder.join("repro.sh")).current_dir("/").env("NO_COLOR", "1").env_remove("CARGO");
+    let script = script.output().expect("the script runs");
+    assert_eq!(script.status.code(), Some(1), "{}", text(&script.stderr));
+    assert!(text(&script.stderr).contains("same trace, same verdict"), "{}", text(&script.stderr));
 }
 
 #[test]
@@ -173,8 +215,8 @@ fn a_bisection_is_one_object_and_shows_its_seed() {
     assert_eq!((&report["schema"], &report["seed"]), (&1.into(), &0.into()));
     assert_eq!(report["breaks_at_ppm"].as_u64(), report["holds_at_ppm"].as_u64().map(|ppm| ppm + 1));
     assert_eq!(report["read_lease"]["leader_ms"], 3_000.0);
-    let command = report["command"].as_str().expect("a command").strip_prefix("cargo run -- ").expect("ours");
-    let again = fencepost(&command.split(' ').chain(["--json"]).collect::<Vec<_>>());
+    let command = report["command"].as_str().expect("a command");
+    let again = fencepost(&words(command).iter().map(String::as_str).chain(["--json"]).collect::<Vec<_>>());
     assert_eq!(again.status.code(), Some(1), "{command}: {}", text(&again.stderr));
     let report: serde_json::Value = serde_json::from_slice(&again.stdout).expect("one JSON object");
     assert!(report["metrics"]["reads_stale"].as_u64().is_some_and(|n| n > 0), "{command}");

@@ -43,8 +43,15 @@ fn no_read_is_stale_while_clocks_drift_no_more_than_the_bound_says() {
         let params = drifting(ppm);
         assert_eq!(scenario::promise(scenario, protocol, &params), Promise::Holds, "{}", protocol.name);
         let (scenarios, protocols) = (vec![scenario], vec![protocol]);
-        let sweep =
-            Sweep { scenarios, protocols, sizes: vec![3], seeds: 0..8, params: &params, shard: (1, 1), jobs: 2 };
+        let sweep = Sweep {
+            scenarios,
+            protocols,
+            sizes: sim::sweep::Sizes::Of(vec![3]),
+            seeds: 0..8,
+            params: &params,
+            shard: (1, 1),
+            jobs: 2,
+        };
         let outcome = sweep.run(|_| {}).expect("the parameters make sense");
         let why: Vec<_> = outcome.failures.iter().map(|f| format!("{}: {}", f.repro, f.why)).collect();
         assert!(why.is_empty(), "at ±{ppm} ppm {}", why.join("\n"));

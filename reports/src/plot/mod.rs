@@ -1,11 +1,13 @@
 //! The plots, one file each, as SVG and PNG. The font comes with the binary: nothing is asked of the machine.
 
 mod axis;
+mod bitmap;
 pub mod election_cdf;
 pub mod message_counts;
 pub mod ttl_sweep;
 
 use axis::Axis;
+use bitmap::Typeset;
 use plotters::{
     coord::Shift,
     prelude::*,
@@ -15,6 +17,9 @@ use std::{path::Path, sync::OnceLock};
 
 /// The family that text is set in. An SVG names it, so that a browser takes its own sans-serif.
 const FONT: &str = "sans-serif";
+/// What a bitmap's text is set in.
+const FONT_DATA: &[u8] = epaint_default_fonts::UBUNTU_LIGHT;
+const FONT_UNREADABLE: &str = "the built-in font cannot be read";
 
 /// Colours that people who see colours differently can tell apart: Okabe and Ito, "Color universal design", 2008.
 const PALETTE: [RGBColor; 6] = [
@@ -65,7 +70,8 @@ pub fn draw_svg(picture: &impl Picture, path: &Path) -> Result<(), String> {
 /// There is nothing to draw, or the file cannot be written: one sentence.
 pub fn draw_png(picture: &impl Picture, path: &Path) -> Result<(), String> {
     picture.check()?;
-    draw(picture, &BitMapBackend::new(path, picture.size()).into_drawing_area(), path)
+    let bitmap = Typeset::new(BitMapBackend::new(path, picture.size())).ok_or(FONT_UNREADABLE)?;
+    draw(picture, &bitmap.into_drawing_area(), path)
 }
 
 fn draw<DB: DrawingBackend>(picture: &impl Picture, root: &Area<DB>, path: &Path) -> Result<(), String> {
@@ -111,8 +117,8 @@ fn text_colour(place: usize) -> RGBColor {
 /// Makes [`FONT`] known to the drawing library, once.
 fn with_font() -> Result<(), String> {
     static DONE: OnceLock<bool> = OnceLock::new();
-    let done = DONE.get_or_init(|| register_font(FONT, FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT).is_ok());
-    if *done { Ok(()) } else { Err("the built-in font cannot be read".to_owned()) }
+    let done = DONE.get_or_init(|| register_font(FONT, FontStyle::Normal, FONT_DATA).is_ok());
+    if *done { Ok(()) } else { Err(FONT_UNREADABLE.to_owned()) }
 }
 
 /// The value below which a share `q` of the sorted `values` lies, interpolated; `None` when there are none.

@@ -17,9 +17,14 @@ pub(crate) enum Tone {
     Bold,
 }
 
-/// Colours text, or leaves it alone.
+/// How lines are to look: coloured or not, and how wide.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Paint(pub(crate) bool);
+pub(crate) struct Paint {
+    /// Colour them.
+    pub(crate) colour: bool,
+    /// The widest line, characters.
+    pub(crate) width: usize,
+}
 
 impl Paint {
     pub(crate) fn paint(self, tone: Tone, text: &str) -> String {
@@ -31,7 +36,7 @@ impl Paint {
             Tone::Dim => "2",
             Tone::Bold => "1",
         };
-        if self.0 { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+        if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 }
 

@@ -2,10 +2,7 @@
 
 use super::{Highlights, LaneState, Mark, Row, Running};
 use crate::{
-    text::{
-        WIDTH,
-        paint::{Paint, Tone, pad, wrap},
-    },
+    text::paint::{Paint, Tone, pad, wrap},
     words::{count, duration},
 };
 
@@ -17,6 +14,8 @@ const QUIET_US: u64 = 200_000;
 const NAME_MAX: usize = 12;
 /// Columns that all lanes together may take; names are cut further when there are many.
 const LANES_WIDTH: usize = 40;
+/// Columns that the story has at least, however narrow the report is.
+const TEXT_MIN: usize = 20;
 
 const LEGEND: [(&str, Tone, &str); 6] = [
     ("█", Tone::Good, "believes that it leads"),
@@ -47,7 +46,7 @@ pub(crate) fn draw(highlights: &Highlights, paint: Paint) -> Vec<String> {
         drawing.row(row, &mut lines);
         before = Some(row);
     }
-    lines.push(drawing.legend());
+    lines.extend(drawing.legend());
     lines
 }
 
@@ -102,16 +101,26 @@ impl<'a> Drawing<'a> {
         self.paint.paint(Tone::Dim, line.trim_end())
     }
 
-    fn legend(&self) -> String {
+    fn legend(&self) -> Vec<String> {
         let shown = |glyph: &str| {
             let rows = self.highlights.head.iter().chain(&self.highlights.tail);
             let mut states = rows.flat_map(|row| &row.lanes);
             states.any(|state| look(*state).0 == glyph || (glyph == "~" && state.cut_off))
         };
         let entries = LEGEND.iter().filter(|(glyph, ..)| shown(glyph));
-        let entries: Vec<_> =
-            entries.map(|(glyph, tone, says)| format!("{} {says}", self.paint.paint(*tone, glyph))).collect();
-        format!("{:width$}{}", "", entries.join("   "), width = self.time_width)
+        // A line is broken between two entries, never within one.
+        let (mut lines, mut used) = (vec![String::new()], 0);
+        for (glyph, tone, says) in entries {
+            let length = 2 + says.chars().count();
+            if used > 0 && self.time_width + used + 3 + length > self.paint.width - 2 {
+                lines.push(String::new());
+                used = 0;
+            }
+            let (gap, last) = (if used > 0 { 3 } else { 0 }, lines.len() - 1);
+            lines[last] += &format!("{:gap$}{} {says}", "", self.paint.paint(*tone, glyph));
+            used += gap + length;
+        }
+        lines.into_iter().map(|line| format!("{:width$}{line}", "", width = self.time_width)).collect()
     }
 
     /// A line for the stretch between two others, when it is long: was anything accepted in it?
@@ -133,7 +142,7 @@ impl<'a> Drawing<'a> {
         let time = format!("{:>width$}  ", time(row.t_us), width = self.time_width - 2);
         let (store, tone) = self.store_cell(row);
         let indent = self.time_width + self.lanes() * self.lane_width + 1 + self.store_width;
-        let text = wrap(&row.text, (WIDTH - 2).saturating_sub(indent).max(20));
+        let text = wrap(&row.text, self.paint.width.saturating_sub(2 + indent).max(TEXT_MIN));
         let blank = " ".repeat(self.time_width);
         for (place, part) in text.iter().enumerate() {
             let (time, store) = match place {

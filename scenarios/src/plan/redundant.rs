@@ -110,3 +110,76 @@ fn runs_already(plan: &Plan, fault: &Timed, before: &[Timed]) -> Option<String> 
     let runs = !dead && !late && !cuts_power(plan) && !perhaps(plan, fault.node, kills);
     runs.then(|| format!("starts `{who}`, which runs at that time; kill it before, or leave this out"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Params, scenario};
+    use protocols::election;
+
+    fn at(ms: f64, what: Fault) -> PlannedFault {
+        PlannedFault { when: Trigger::At { ms }, what }
+    }
+
+    fn named(name: &str) -> Who {
+        Who::from(name.to_owned())
+    }
+
+    fn kill(ms: f64, name: &str, restart_after_ms: Option<f64>) -> PlannedFault {
+        at(ms, Fault::Kill { node: named(name), restart_after_ms })
+    }
+
+    fn restart(ms: f64, name: &str) -> PlannedFault {
+        at(ms, Fault::Restart { node: named(name) })
+    }
+
+    fn pause(ms: f64, name: &str, for_ms: f64) -> PlannedFault {
+        at(ms, Fault::Pause { node: named(name), for_ms })
+    }
+
+    /// What is wrong with a plan of these faults.
+    fn wrong(protocol: &str, faults: Vec<PlannedFault>) -> Option<String> {
+        let (steady, protocol) = (scenario::find("steady").unwrap(), election::find(protocol).unwrap());
+        let mut plan = steady.compile(&Params::default(), protocol, 1).unwrap();
+        plan.faults = faults;
+        plan.validate().err()
+    }
+
+    #[test]
+    fn who_is_dead_is_not_killed_and_who_runs_is_not_started() {
+        let cases = [
+            (vec![kill(1_000.0, "n1", None), kill(2_000.0, "n1", None)], "faults[1] (kill) kills `n1`, which is dead"),
+            (vec![kill(2_000.0, "store", None), kill(1_000.0, "store", None)], "faults[0] (kill) kills `store`"),
+            (vec![kill(1_000.0, "n1", Some(5_000.0)), kill(2_000.0, "n1", None)], "dead since faults[0]"),
+            (vec![restart(5_000.0, "n2")], "faults[0] (restart) starts `n2`, which runs"),
+            (vec![kill(1_000.0, "n2", Some(10.0)), restart(5_000.0, "n2")], "faults[1] (restart) starts `n2`"),
+            (
+                vec![pause(1_000.0, "n1", 900.0), pause(1_800.0, "n1", 5.0)],
+                "faults[1] (pause) stops `n1` while faults[0]",
+            ),
+        ];
+        for (faults, expected) in cases {
+            let error = wrong("etcd-election", faults).expect(expected);
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_may_mean_something_is_left_alone() {
+        let leader = |restart_after_ms| at(3_000.0, Fault::Kill { node: Who::Leader, restart_after_ms });
+        let fine = [
+            vec![kill(1_000.0, "n1", None), restart(2_000.0, "n1"), kill(3_000.0, "n1", None)],
+            vec![kill(1_000.0, "n1", Some(500.0)), kill(2_000.0, "n1", None)],
+            vec![kill(1_000.0, "n1", None), kill(2_000.0, "n2", None)],
+            // The leader may have been n2.
+            vec![leader(None), restart(5_000.0, "n2")],
+            vec![pause(1_000.0, "n1", 900.0), pause(1_900.0, "n1", 5.0), pause(1_900.0, "n2", 5.0)],
+            vec![pause(1_000.0, "n1", 9_000.0), kill(2_000.0, "n1", Some(10.0)), pause(4_000.0, "n1", 5.0)],
+        ];
+        for faults in fine {
+            assert_eq!(wrong("etcd-election", faults.clone()), None, "{faults:?}");
+        }
+        // A device may have cut its power, or given it back.
+        assert_eq!(wrong("stonith", vec![restart(5_000.0, "n2")]), None);
+    }
+}

@@ -198,6 +198,17 @@ pub fn pairs(
     all.filter(|(scenario, protocol)| scenario.needs.met_by(protocol) && !few(scenario)).collect()
 }
 
+/// The fewest candidates of which a protocol can tell a scenario's story: somebody has to take over when something happens
+/// to the leader, and where votes are counted the others have to be a majority.
+pub fn fewest(scenario: &Scenario, protocol: &Protocol) -> u16 {
+    let to_take_over = match scenario.hazard {
+        Hazard::None => 1,
+        _ if protocol.majority && !protocol.cuts_power() => 3,
+        _ => 2,
+    };
+    scenario.needs.candidates_min().max(to_take_over)
+}
+
 /// What a protocol promises in a scenario with these parameters. Where writes travel by datagrams, only a token that is
 /// checked can tell a late one from a new one, and nobody promises anything without. Who elects by datagrams promises no
 /// more where they are lost than under false suspicion. Reads from memory are as good as the clocks: what is

@@ -115,7 +115,7 @@ fn report(bisect: &Bisect, found: &Found, bound: Option<&Bound>, command: &str) 
         "read_lease": bound,
         "command": breaks.map(|_| command),
     });
-    serde_json::to_string_pretty(&report).unwrap_or_default()
+    reports::json::pretty(&report)
 }
 
 /// The command that shows the seed that broke.

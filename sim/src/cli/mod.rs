@@ -10,7 +10,8 @@ mod replay;
 mod scenario;
 mod sweep;
 
-use crate::terminal::{self, check, exit, options::SWEEP_NODES, output, parse, repro, sense};
+use crate::sweep::Sizes;
+use crate::terminal::{self, check, exit, output, parse, repro, sense};
 use args::{Cli, Command, Plot, SharedArgs};
 use clap::Parser;
 use exit::{NOT_DETERMINISTIC, Stop};
@@ -45,7 +46,7 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
             let work = crate::sweep::Sweep {
                 scenarios: parse::scenarios(&names).map_err(Stop::usage)?,
                 protocols: parse::protocols(&protocol).map_err(Stop::usage)?,
-                sizes: sizes(&shared.plan.nodes(), long),
+                sizes: sizes(shared.plan.nodes(), long),
                 seeds,
                 params: &params,
                 shard: shard.unwrap_or((1, 1)),
@@ -65,11 +66,11 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
 }
 
 /// How many candidates a sweep's runs have: what was asked for, or the usual numbers, and some more in its long form.
-fn sizes(asked: &[u16], long: bool) -> Vec<u16> {
-    match (asked, long) {
-        ([], false) => SWEEP_NODES.to_vec(),
-        ([], true) => vec![1, 2, 3, 5, 7, 9],
-        (asked, _) => asked.to_vec(),
+fn sizes(asked: Vec<u16>, long: bool) -> Sizes {
+    match (asked.is_empty(), long) {
+        (true, false) => Sizes::Usual,
+        (true, true) => Sizes::Long,
+        (false, _) => Sizes::Of(asked),
     }
 }
 

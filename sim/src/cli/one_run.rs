@@ -58,7 +58,7 @@ impl OneRun {
             return print(&verdict_line(run));
         }
         let Some(highlights) = &run.highlights else { return };
-        print(&text::render(&text::Run {
+        let report = text::Run {
             header: Some(&run.header),
             parameters: &parameters(&run.plan, " of virtual time"),
             highlights,
@@ -66,7 +66,8 @@ impl OneRun {
             facts: &run.facts,
             replay: Some(&self.repro),
             colour: self.show.colour(),
-        }));
+        };
+        print(&text::render_in(&report, self.show.width()));
     }
 }
 

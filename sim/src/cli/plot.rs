@@ -7,7 +7,11 @@ use super::{
     output::{Show, print},
     parse,
 };
-use crate::{artifacts, election_times, terminal::statistics::quantile, ttl_sweep as measurement};
+use crate::{
+    artifacts, election_times,
+    terminal::{sense, statistics::quantile},
+    ttl_sweep as measurement,
+};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use protocols::election::{self, Protocol};
 use reports::plot::{
@@ -44,6 +48,7 @@ pub fn election_cdf(args: &ElectionCdfArgs) -> Result<u8, Stop> {
         let params = |range: Option<(u64, u64)>| Params {
             nodes: args.nodes,
             net: args.net,
+            latency_us: args.latency,
             lease_ttl_ms: args.lease_ttl,
             election_timeout_ms: range,
             ..Params::default()
@@ -52,6 +57,9 @@ pub fn election_cdf(args: &ElectionCdfArgs) -> Result<u8, Stop> {
             Some(_) if !ranges.is_empty() => wanted.extend(ranges.iter().map(|range| (protocol, params(Some(*range))))),
             _ => wanted.push((protocol, params(None))),
         }
+    }
+    for (protocol, params) in &wanted {
+        sense::options(params).and_then(|()| sense::timers(params, protocol)).map_err(Stop::usage)?;
     }
     let bar = args.shared.bar(wanted.len() as u64 * args.runs)?;
     let jobs = jobs_or_cores(args.shared.jobs);
@@ -108,7 +116,7 @@ impl PlotArgs {
         picture.check().map_err(Stop::usage)?;
         plot::draw_svg(picture, &svg).map_err(Stop::harness)?;
         plot::draw_png(picture, &png).map_err(Stop::harness)?;
-        let figures = serde_json::to_string_pretty(picture).unwrap_or_default();
+        let figures = reports::json::pretty(picture);
         artifacts::save(&json, &(figures.clone() + "\n")).map_err(Stop::usage)?;
         let show = Show::from(&self.show);
         if show.json {

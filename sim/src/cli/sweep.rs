@@ -14,6 +14,7 @@ use crate::{
     terminal::statistics::{count, rounded},
 };
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use reports::json::pretty;
 use serde_json::json;
 use std::{
     path::Path,
@@ -153,7 +154,7 @@ fn summary(outcome: &Outcome, sweep: &Sweep, seconds: f64) -> String {
         "commit": identity.commit,
         "seeds": [sweep.seeds.start, sweep.seeds.end],
         "shard": [sweep.shard.0, sweep.shard.1],
-        "nodes": sweep.sizes,
+        "nodes": sweep.sizes.numbers(),
         "fencing": sweep.params.fencing,
         "rate": sweep.params.rate,
         "runs": runs,
@@ -173,7 +174,7 @@ fn summary(outcome: &Outcome, sweep: &Sweep, seconds: f64) -> String {
         "moved": outcome.moved,
         "causes": groups(&outcome.failures).into_iter().chain(groups(&outcome.inconclusive)).collect::<Vec<_>>(),
     });
-    serde_json::to_string_pretty(&summary).unwrap_or_default()
+    pretty(&summary)
 }
 
 /// Changes of leadership per run that nothing explains, and beside them those that only a pause does.

@@ -76,7 +76,7 @@ fn report(file: &Path, judged: Judged, plan: Option<&Plan>, show: Show) -> Resul
         if begins_us > 0 {
             rows.push(("times".to_owned(), format!("count from t_us {begins_us}")));
         }
-        print(&text::render(&text::Run {
+        let report = text::Run {
             header: header.as_ref(),
             parameters: &rows,
             highlights: &highlights,
@@ -84,9 +84,20 @@ fn report(file: &Path, judged: Judged, plan: Option<&Plan>, show: Show) -> Resul
             facts: &facts,
             replay: None,
             colour: show.colour(),
-        }));
+        };
+        print(&text::render_in(&report, show.width()));
     }
     Ok(judgement.verdict.exit_code())
+}
+
+/// What to do with a plan or a capsule, if it is one.
+fn not_a_plan(file: &Path) -> Option<Stop> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let is_plan = |value: &serde_json::Value| value.get("plan").is_some() || value.get("candidates").is_some();
+    let value = serde_json::from_str(&text).ok().filter(is_plan)?;
+    let what = if value.get("plan").is_some() { "a capsule" } else { "a plan" };
+    let name = file.display();
+    Some(Stop::usage(format!("{name} is {what}, not a history; run it with `fencepost replay {name}`")))
 }
 
 /// What the judge makes of a history.
@@ -118,7 +129,7 @@ fn read_with(file: &Path, fields: Fields) -> Result<Judged, Stop> {
         Box::new(BufReader::new(opened))
     };
     let wrong = |e| Stop::usage(format!("{}: {e}", file.display()));
-    let mut reader = Reader::with_fields(input, fields).map_err(wrong)?;
+    let mut reader = Reader::with_fields(input, fields).map_err(|e| not_a_plan(file).unwrap_or_else(|| wrong(e)))?;
     let header = reader.header().cloned();
     let mut judge = Judge::new(header.as_ref());
     let mut highlights = Highlights::new(header.as_ref(), &Names::new(reader.names()));

@@ -72,8 +72,6 @@ pub struct PlanOptions {
 
 /// Requests a second of each run of a sweep.
 pub const SWEEP_RATE: u64 = 200;
-/// How many candidates the runs of a sweep have.
-pub const SWEEP_NODES: [u16; 2] = [3, 5];
 
 /// How much is printed.
 #[derive(ClapArgs, Debug)]

@@ -1,6 +1,10 @@
 //! Where reports, banners and progress go: the report to standard output, everything else to standard error.
 
+use reports::text::{WIDTH, WIDTH_MIN};
 use std::io::{self, IsTerminal, Write};
+
+/// Longer lines are hard to read, however wide the terminal is.
+const WIDTH_MAX: usize = 140;
 
 /// What the user asked to see.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -15,6 +19,13 @@ impl Show {
     /// Is standard output a terminal that wants colour?
     pub fn colour(self) -> bool {
         !self.json && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()) && io::stdout().is_terminal()
+    }
+
+    /// How many characters wide a report may be: as the terminal is, or as COLUMNS says, or 100.
+    pub fn width(self) -> usize {
+        let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|n| *n > 0);
+        let terminal = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
+        asked.or_else(terminal).unwrap_or(WIDTH).clamp(WIDTH_MIN, WIDTH_MAX)
     }
 
     /// Is there a terminal that wants a progress bar?

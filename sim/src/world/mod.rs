@@ -189,7 +189,7 @@ impl World {
             granted: Granted::default(),
             believers: Vec::new(),
             service: None,
-            trace: Trace::new(text),
+            trace: Trace::new(text, names.to_vec()),
             recorder,
             delivered: 0,
             by_kind: BTreeMap::new(),

@@ -12,14 +12,16 @@ pub struct Trace {
     count: u64,
     text: Option<Box<dyn Write + Send>>,
     text_error: Option<std::io::Error>,
+    /// What processes are called, by their place in the topology.
+    names: Vec<String>,
     sealed: bool,
 }
 
 impl Trace {
-    /// An empty trace; `text` receives a line per event.
-    pub fn new(text: Option<Box<dyn Write + Send>>) -> Self {
+    /// An empty trace; `text` receives a line per event, in which processes have these names.
+    pub fn new(text: Option<Box<dyn Write + Send>>, names: Vec<String>) -> Self {
         let buffer = Vec::with_capacity(BUFFERED + 8);
-        Trace { hasher: Xxh3::new(), buffer, count: 0, text, text_error: None, sealed: false }
+        Trace { hasher: Xxh3::new(), buffer, count: 0, text, text_error: None, names, sealed: false }
     }
 
     /// Records one event at true time `t`: four words that say all there is to it, and a line for people.
@@ -40,6 +42,7 @@ impl Trace {
 
     #[cold]
     fn write(&mut self, t: u64, line: &str) {
+        let line = named(line, &self.names);
         let Some(text) = &mut self.text else { return };
         if let Err(error) = writeln!(text, "{:>6}.{:09} {line}", t / 1_000_000_000, t % 1_000_000_000) {
             self.text_error.get_or_insert(error);
@@ -75,5 +78,34 @@ impl Trace {
             self.text_error.get_or_insert(error);
         }
         (format!("{:032x}", self.hasher.digest128()), self.text_error.take())
+    }
+}
+
+/// A line with the processes' names for their places: `n2` for `NodeId(1)`.
+fn named(line: &str, names: &[String]) -> String {
+    const PLACE: &str = "NodeId(";
+    let (mut text, mut rest) = (String::with_capacity(line.len()), line);
+    while let Some(start) = rest.find(PLACE) {
+        let (before, place) = (&rest[..start], &rest[start + PLACE.len()..]);
+        let Some((number, after)) = place.split_once(')') else { break };
+        text += before;
+        match number.parse::<usize>().ok().and_then(|number| names.get(number)) {
+            Some(name) => text += name,
+            None => text += &rest[start..rest.len() - after.len()],
+        }
+        rest = after;
+    }
+    text + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named;
+
+    #[test]
+    fn processes_go_by_their_names() {
+        let names = ["n1", "n2"].map(str::to_owned);
+        assert_eq!(named("boot NodeId(1), Some(NodeId(0))", &names), "boot n2, Some(n1)");
+        assert_eq!(named("NodeId(7) NodeId(", &names), "NodeId(7) NodeId(");
     }
 }
