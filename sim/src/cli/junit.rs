@@ -95,7 +95,7 @@ mod tests {
         let failures = vec![failure("a", Ended::Broken)];
         let inconclusive = vec![failure("a", Ended::Inconclusive), failure("b", Ended::Inconclusive)];
         let cells = vec![cell("a"), cell("b"), cell("c")];
-        let text = document(&Outcome { cells, failures, inconclusive, interrupted: false }, 1.5);
+        let text = document(&Outcome { cells, failures, inconclusive, ..Outcome::default() }, 1.5);
         assert!(text.contains("tests=\"3\" failures=\"1\" skipped=\"1\" time=\"1.500\""), "{text}");
         assert!(text.contains("<failure message=\"1 of 2 runs broke a promise\">seed 7: 1 &lt; 2"), "{text}");
         assert!(text.contains("<skipped message=\"1 of 2 runs inconclusive\">seed 7"), "{text}");
