@@ -159,9 +159,6 @@ pub enum Kind {
         messages: u64,
         /// Messages of the election that were sent, by kind. Empty when nobody counted.
         by_kind: BTreeMap<String, u64>,
-        /// What candidates asked of the coordination service, or of the library that elects in their own process: requests,
-        /// and what they said on streams. 0 when nobody counted.
-        service_requests: u64,
     },
 }
 

@@ -60,10 +60,6 @@ pub struct Metrics {
     pub avoidable_failovers: u64,
     /// Messages delivered: datagrams and stream segments.
     pub messages: u64,
-    /// What candidates asked of the coordination service, or of the library that elects in their own process; left out
-    /// where nobody counted.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub requests_to_service: u64,
     /// Messages of the election that were sent, by kind; left out where nobody counted.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub messages_by_kind: BTreeMap<String, u64>,
@@ -83,7 +79,8 @@ pub struct Metrics {
     /// From the end of an incarnation's grant in the service to the last write that it sent: negative when it had stopped
     /// before. Empty where grants are not known.
     pub stop_after_loss_ms: Vec<f64>,
-    /// Requests that reached the coordination service; left out where nobody counted.
+    /// What candidates asked of the coordination service, or of the library that elects in their own process; left out
+    /// where nobody asked or counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_to_service: Option<u64>,
     /// Time in which no request would have been served, measured with the clients' requests; `None` without them.
@@ -171,8 +168,7 @@ impl Meter {
                     self.metrics.reads_stale += u64::from(read.is_stale());
                 }
             }
-            Kind::End { messages, by_kind, service_requests } => {
-                self.metrics.requests_to_service = *service_requests;
+            Kind::End { messages, by_kind } => {
                 self.metrics.messages = *messages;
                 self.metrics.messages_by_kind = by_kind.clone();
                 self.metrics.requests_to_service = self.metrics.messages_by_kind.remove(SERVICE_REQUESTS);

@@ -96,7 +96,7 @@ impl Story {
             dual_belief_bound_us: None,
         };
         let mut judge = Judge::new(Some(&header));
-        let story = self.at(end_ms, Kind::End { messages: 0, by_kind: Default::default(), service_requests: 0 });
+        let story = self.at(end_ms, Kind::End { messages: 0, by_kind: Default::default() });
         story.0.iter().for_each(|event| judge.record(event));
         judge.finish()
     }

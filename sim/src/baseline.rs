@@ -35,7 +35,7 @@ pub const FIGURES: [Figure; 12] = [
     Figure { name: "writes_duplicate", floor: 10.0, of: |m| Some(m.writes_duplicate as f64) },
     Figure { name: "seq_gaps", floor: 10.0, of: |m| Some(m.seq_gaps as f64) },
     Figure { name: "messages", floor: 50.0, of: |m| Some(m.messages as f64) },
-    Figure { name: "requests_to_service", floor: 5.0, of: |m| Some(m.requests_to_service as f64) },
+    Figure { name: "requests_to_service", floor: 5.0, of: |m| m.requests_to_service.map(|n| n as f64) },
     Figure { name: "dark_ms", floor: 50.0, of: |m| m.dark_ms },
     Figure { name: "dual_belief_ms", floor: 20.0, of: |m| Some(m.dual_belief_ms) },
     Figure { name: "failover_ms", floor: 50.0, of: |m| m.failover_ms.iter().copied().max_by(f64::total_cmp) },

@@ -220,7 +220,9 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
         _ => params.read_lease == Some(true),
     };
     match promise_checking(scenario, protocol, params.fencing) {
-        Promise::Holds if params.net.is_hostile() && !(protocol.tokened && params.fencing == Fencing::On) => Promise::May,
+        Promise::Holds if params.net.is_hostile() && !(protocol.tokened && params.fencing == Fencing::On) => {
+            Promise::May
+        }
         Promise::Holds if is_suspicious(protocol, params) => Promise::May,
         Promise::Holds
             if from_memory && (!params.lease_covers_reads(protocol) || forgets_to_wait(scenario.hazard, protocol)) =>

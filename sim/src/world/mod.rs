@@ -33,7 +33,7 @@ use protocols::{
     clock::Now,
     core::Core,
     elector::ServiceOutput,
-    history::{self, Kind},
+    history::{self, Kind, SERVICE_REQUESTS},
     types::{Incarnation, MICROSECOND, MILLISECOND, NodeId},
 };
 use queue::{Due, Event, Queue};
@@ -113,8 +113,6 @@ pub struct World {
     delivered: u64,
     /// Messages of the election that were sent, by kind.
     by_kind: BTreeMap<&'static str, u64>,
-    /// What electors asked of their service's client.
-    service_requests: u64,
     driver: Driver,
     outputs: Vec<protocols::core::Output>,
     todo: VecDeque<HostAction>,
@@ -193,7 +191,6 @@ impl World {
             recorder,
             delivered: 0,
             by_kind: BTreeMap::new(),
-            service_requests: 0,
             driver,
             outputs: Vec::new(),
             todo: VecDeque::new(),
@@ -251,7 +248,9 @@ impl World {
     pub fn count_request(&mut self, output: &ServiceOutput) {
         let asks =
             matches!(output, ServiceOutput::Request { .. } | ServiceOutput::Push(_) | ServiceOutput::Open { .. });
-        self.service_requests += u64::from(asks);
+        if asks {
+            self.count(SERVICE_REQUESTS);
+        }
     }
 
     /// Is the run over?
@@ -344,8 +343,7 @@ impl World {
 
     fn end(&mut self) {
         let by_kind = std::mem::take(&mut self.by_kind).into_iter().map(|(kind, n)| (kind.to_owned(), n));
-        let (messages, service_requests) = (self.delivered, self.service_requests);
-        self.record(Kind::End { messages, by_kind: by_kind.collect(), service_requests });
+        self.record(Kind::End { messages: self.delivered, by_kind: by_kind.collect() });
         self.trace.seal();
         self.done = true;
         let waker = self.main.take();

@@ -382,7 +382,6 @@ struct Line<'a> {
     #[serde(default)]
     to: Vec<String>,
     messages: Option<u64>,
-    service_requests: Option<u64>,
     #[serde(default)]
     by_kind: BTreeMap<String, u64>,
 }
@@ -431,11 +430,7 @@ impl Line<'_> {
                 rate_ppm: self.need("rate_ppm", self.rate_ppm)?,
             },
             "node" => Kind::Node { node: self.node(nodes)?, state: self.need("state", self.state)? },
-            "end" => Kind::End {
-                messages: self.messages.unwrap_or(0),
-                by_kind: self.by_kind.clone(),
-                service_requests: self.service_requests.unwrap_or(0),
-            },
+            "end" => Kind::End { messages: self.messages.unwrap_or(0), by_kind: self.by_kind.clone() },
             other => return Err(format!("there is no event {other:?}")),
         })
     }

@@ -104,7 +104,7 @@ fn every_kind() -> Vec<Event> {
         Kind::Clock { node: NodeId(0), wall_offset_us: -1_500, rate_ppm: 42 },
         Kind::Node { node: NodeId(0), state: NodeState::Paused },
         Kind::Deposed { incarnation, reason: Deposed::Fenced },
-        Kind::End { messages: 1234, by_kind: [("vote".to_owned(), 7)].into(), service_requests: 12 },
+        Kind::End { messages: 1234, by_kind: [("vote".to_owned(), 7)].into() },
     ];
     kinds.into_iter().enumerate().map(|(i, kind)| Event { t_us: i as u64 / 2, kind }).collect()
 }

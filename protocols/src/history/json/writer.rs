@@ -180,13 +180,10 @@ fn write_event(line: &mut String, event: &Event, names: &dyn Naming) -> std::fmt
         Kind::Node { node, state } => {
             write!(line, "node\",\"node\":\"{}\",\"state\":{}", Name(names, *node), word(state))?;
         }
-        Kind::End { messages, by_kind, service_requests } => {
+        Kind::End { messages, by_kind } => {
             write!(line, "end\",\"messages\":{messages}")?;
             if !by_kind.is_empty() {
                 write!(line, ",\"by_kind\":{}", serde_json::json!(by_kind))?;
-            }
-            if *service_requests > 0 {
-                write!(line, ",\"service_requests\":{service_requests}")?;
             }
         }
     }

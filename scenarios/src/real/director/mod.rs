@@ -184,7 +184,7 @@ impl Director {
         }
         self.load.clear();
         let end_us = true_time_us();
-        self.log.record(Kind::End { messages: 0, by_kind: BTreeMap::new(), service_requests: 0 });
+        self.log.record(Kind::End { messages: 0, by_kind: BTreeMap::new() });
         self.check_all_up()?;
         Ok((self.start_us, end_us + 1))
     }
