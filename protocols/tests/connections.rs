@@ -4,12 +4,12 @@ use protocols::{
     clock::Now,
     core::{Core, Input, Output, TimerId},
     elector::{self, Elector},
-    fence::ledger::REMEMBERED_REQUESTS,
     history::{Kind, Outcome},
     load::{ATTEMPT_TIMEOUT, Client, PATIENCE},
     message::{Message, WriteVerdict},
     node::{Node, Place, STORE_SILENCE},
     types::{Leadership, MILLISECOND, NodeId, RequestId, Resource, SECOND},
+    work::sequencer::UNDER_WAY_MAX,
 };
 use std::collections::BTreeMap;
 
@@ -201,16 +201,16 @@ fn seals_are_sent_again_over_a_new_connection() {
 }
 
 #[test]
-fn a_leader_takes_no_more_than_the_store_can_tell_apart() {
+fn a_leader_takes_no_more_than_its_connection_does() {
     let mut node = Bench::node();
-    for number in 0..=REMEMBERED_REQUESTS as u64 {
+    for number in 0..=UNDER_WAY_MAX as u64 {
         node.hear(CLIENT, Message::Next { request: request(number + 1) });
     }
-    assert_eq!(node.written().len(), REMEMBERED_REQUESTS);
+    assert_eq!(node.written().len(), UNDER_WAY_MAX);
     let refused = matches!(
         node.said.last(),
         Some((_, Output::Send { to: CLIENT, message: Message::NotLeader { request: last, leader: None } }))
-            if last.number == REMEMBERED_REQUESTS as u64 + 1
+            if last.number == UNDER_WAY_MAX as u64 + 1
     );
     assert!(refused, "{:?}", node.said.last());
 }

@@ -5,10 +5,15 @@
 mod common;
 
 use common::{named, run};
-use protocols::election;
+use protocols::election::{self, Protocol};
 use reports::Verdict;
+<<<<<<< HEAD
 use scenarios::{Params, scenario};
 use sim::sweep::{Sizes, Sweep};
+=======
+use scenarios::{Params, params::Profile, scenario};
+use sim::sweep::Sweep;
+>>>>>>> links
 
 fn sweep(fencing: bool) {
     let params = Params { rate: 200, fencing: fencing.into(), ..Params::default() };
@@ -30,6 +35,35 @@ fn promises_are_kept_with_fencing() {
 #[test]
 fn promises_are_kept_without_fencing() {
     sweep(false);
+}
+
+/// Runs these scenarios on a network, and asserts that what these protocols promise is kept.
+fn on_network(net: &str, scenarios: &[&str], protocols: Vec<&'static Protocol>) {
+    let params = Params { rate: 100, net: Profile::find(net).expect("a network"), ..Params::default() };
+    let scenarios = scenarios.iter().map(|name| scenario::find(name).expect("a scenario")).collect();
+    let sweep = Sweep { scenarios, protocols, seeds: 0..4, params: &params, shard: (1, 1), jobs: 2 };
+    let outcome = sweep.run(|_| {}).expect("the parameters make sense");
+    let why: Vec<_> = outcome.failures.iter().map(|f| format!("{}: {}", f.repro, f.why)).collect();
+    assert!(why.is_empty(), "{net}: {}", why.join("\n"));
+}
+
+#[test]
+fn nobody_is_blamed_for_a_network_that_is_slow_or_loses_packets() {
+    for net in ["wan", "lossy"] {
+        on_network(net, &["steady"], election::ALL.to_vec());
+    }
+}
+
+#[test]
+fn a_token_is_safe_on_datagrams_that_get_lost_doubled_and_reordered() {
+    let tokened: Vec<_> = election::ALL.into_iter().filter(|p| p.tokened).collect();
+    on_network("hostile", &["steady", "clean-kill", "gc-pause", "partition", "isolate-leader"], tokened);
+    // And what has none is not: the network shows what it is there for.
+    let params = Params { net: Profile::find("hostile").expect("a network"), ..Params::default() };
+    let (scenario, protocol) = (scenario::find("steady"), election::find("redis-lease"));
+    let plan = scenario.zip(protocol).map(|(scenario, protocol)| scenario.compile(&params, protocol, 1));
+    let plan = plan.expect("both are known").expect("the parameters make sense");
+    assert_eq!(run(&plan).judgement.verdict, Verdict::Safety);
 }
 
 #[test]

@@ -4,11 +4,14 @@
 use super::outbox::{Answer, Outbox};
 use crate::{
     core::Output,
-    fence::ledger::REMEMBERED_REQUESTS,
     history::Kind,
     message::{Message, Write, WriteVerdict},
     types::{NodeId, RequestId, Resource},
 };
+
+/// Writes that may be under way: as many as the link to the store queues in real mode, and fewer than a simulated connection
+/// takes. What a full connection drops would be a hole that only a token could find.
+pub const UNDER_WAY_MAX: usize = 1024;
 
 /// The sequencer of one leadership.
 #[derive(Debug)]
@@ -39,9 +42,9 @@ impl Sequencer {
         self.outbox.is_empty()
     }
 
-    /// True when no more requests can be taken: the store could not tell a retry of the oldest from a new one.
+    /// True when no more requests can be taken before the store has answered some.
     pub fn is_full(&self) -> bool {
-        self.outbox.len() >= REMEMBERED_REQUESTS
+        self.outbox.len() >= UNDER_WAY_MAX
     }
 
     /// Serves a client's request; the lease has been checked.

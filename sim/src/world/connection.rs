@@ -15,6 +15,7 @@ use super::{
     queue::{Event, Late},
     retransmit::{RETRANSMIT_FIRST, SYN_RETRANSMIT_FIRST, retransmitted_at},
 };
+use crate::words;
 use protocols::{core::Input, message::Message, types::NodeId};
 
 /// What a reset counts as, for bandwidth.
@@ -102,7 +103,9 @@ impl World {
 
     #[cold]
     pub(super) fn note_lost(&mut self, why: &'static str, from: NodeId, to: NodeId, message: &Message) {
-        let words = [0x30 | u64::from(from.0) << 8 | u64::from(to.0) << 24, why.len() as u64, 0];
+        let code = why.bytes().fold(0, |h: u64, b| h.rotate_left(5) ^ u64::from(b));
+        let [kind, b, c] = words::of_message(message);
+        let words = [0x30 | u64::from(from.0) << 8 | u64::from(to.0) << 24, code << 32 ^ kind, b ^ c.rotate_left(17)];
         self.trace.note(self.now, words, || format!("{why} {from:?} > {to:?} {message:?}"));
     }
 

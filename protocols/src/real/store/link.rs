@@ -123,7 +123,8 @@ impl Link {
     /// Gives the connection up, if there is one, and makes another.
     pub fn redial(&self) {
         if self.connected() {
-            self.given_up.notify_one();
+            // Only the connection that there is: the next one owes nothing yet.
+            self.given_up.notify_waiters();
         }
     }
 
