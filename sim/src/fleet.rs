@@ -9,6 +9,7 @@ use protocols::{
     client::{self, Endpoint, Service, Site},
     core::{Core, Input},
     election::{self, Protocol, Setup},
+    elector::ServiceOutput,
     env::{Disk, Env},
     fence::{power::PowerSwitch, store::Store},
     history::Kind,

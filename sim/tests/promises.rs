@@ -7,13 +7,8 @@ mod common;
 use common::{named, run};
 use protocols::election::{self, Protocol};
 use reports::Verdict;
-<<<<<<< HEAD
-use scenarios::{Params, scenario};
-use sim::sweep::{Sizes, Sweep};
-=======
 use scenarios::{Params, params::Profile, scenario};
-use sim::sweep::Sweep;
->>>>>>> links
+use sim::sweep::{Sizes, Sweep};
 
 fn sweep(fencing: bool) {
     let params = Params { rate: 200, fencing: fencing.into(), ..Params::default() };
@@ -41,7 +36,8 @@ fn promises_are_kept_without_fencing() {
 fn on_network(net: &str, scenarios: &[&str], protocols: Vec<&'static Protocol>) {
     let params = Params { rate: 100, net: Profile::find(net).expect("a network"), ..Params::default() };
     let scenarios = scenarios.iter().map(|name| scenario::find(name).expect("a scenario")).collect();
-    let sweep = Sweep { scenarios, protocols, seeds: 0..4, params: &params, shard: (1, 1), jobs: 2 };
+    let sizes = Sizes::Of(vec![3]);
+    let sweep = Sweep { scenarios, protocols, sizes, seeds: 0..4, params: &params, shard: (1, 1), jobs: 2 };
     let outcome = sweep.run(|_| {}).expect("the parameters make sense");
     let why: Vec<_> = outcome.failures.iter().map(|f| format!("{}: {}", f.repro, f.why)).collect();
     assert!(why.is_empty(), "{net}: {}", why.join("\n"));
