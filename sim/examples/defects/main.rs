@@ -64,9 +64,9 @@ struct MeasureArgs {
     /// What to run when that stays green, without its seeds; left out when there is no such command, or this is empty
     #[arg(long, default_value = "sweep swarm")]
     swarm: String,
-    /// Up to which seed
-    #[arg(long, default_value_t = 200)]
-    swarm_seeds: u64,
+    /// Up to which seeds, likewise
+    #[arg(long, value_delimiter = ',', default_value = "50,400")]
+    swarm_seeds: Vec<u64>,
     /// Processes at a time
     #[arg(long, default_value_t = 2)]
     jobs: usize,
@@ -134,7 +134,7 @@ fn measure(tree: &Tree, defects: &[Defect], args: &MeasureArgs) -> Result<(), St
         sweep: words(&args.sweep),
         seeds: args.seeds.clone(),
         swarm: words(&args.swarm),
-        swarm_seeds: args.swarm_seeds,
+        swarm_seeds: args.swarm_seeds.clone(),
         jobs: args.jobs.max(1),
     };
     let (_, mut results) = load(tree);
@@ -151,7 +151,8 @@ fn measure(tree: &Tree, defects: &[Defect], args: &MeasureArgs) -> Result<(), St
     let last = args.seeds.last().copied().unwrap_or(0);
     let mut how = format!("`{} --seeds 0..{last}`", args.sweep);
     if clean.len() > args.seeds.len() {
-        how += &format!(", then `{} --seeds 0..{}`", args.swarm, args.swarm_seeds);
+        let last = args.swarm_seeds.last().copied().unwrap_or(0);
+        how += &format!(", then `{} --seeds 0..{last}`", args.swarm);
     }
     let shared = Mutex::new(&mut results);
     measure.all(&chosen, &clean, |defect, found| {

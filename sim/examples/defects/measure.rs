@@ -32,8 +32,8 @@ pub struct Measure<'a> {
     pub seeds: Vec<u64>,
     /// Arguments of the second sweep, without the seeds.
     pub swarm: Vec<String>,
-    /// Up to which seed.
-    pub swarm_seeds: u64,
+    /// Up to which seeds, likewise.
+    pub swarm_seeds: Vec<u64>,
     /// Processes at a time.
     pub jobs: usize,
 }
@@ -53,7 +53,7 @@ pub struct Found {
     pub cells: u64,
     /// How many seeds it took.
     pub seeds: u64,
-    /// The share of runs of that cell that fail.
+    /// The share of that cell's runs that fail; of all runs where there are no cells.
     pub share: f64,
     /// Did its code run at all?
     pub met: bool,
@@ -62,7 +62,8 @@ pub struct Found {
 }
 
 /// A line of `failures.ndjson`.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Failure {
     scenario: String,
     protocol: String,
@@ -73,7 +74,7 @@ struct Failure {
 
 enum Ending {
     Green,
-    /// What failed, and how many runs of each cell there were.
+    /// What failed, and of how many runs.
     Failed(Vec<Failure>, u64),
     /// It did not end by itself.
     Hung,
@@ -130,14 +131,13 @@ impl Measure<'_> {
 
     /// The sweeps in order: by which command, its arguments, its seeds.
     fn steps(&self) -> Vec<(&'static str, Vec<String>, [u64; 2])> {
-        let mut from = 0;
         let mut steps = Vec::new();
-        for to in &self.seeds {
-            steps.push(("sweep", self.sweep.clone(), [from, *to]));
-            from = *to;
-        }
-        if !self.swarm.is_empty() {
-            steps.push(("swarm", self.swarm.clone(), [0, self.swarm_seeds]));
+        for (by, arguments, seeds) in [("sweep", &self.sweep, &self.seeds), ("swarm", &self.swarm, &self.swarm_seeds)] {
+            let mut from = 0;
+            for to in seeds.iter().filter(|_| !arguments.is_empty()) {
+                steps.push((by, arguments.clone(), [from, *to]));
+                from = *to;
+            }
         }
         steps
     }
@@ -178,15 +178,15 @@ impl Measure<'_> {
             *cells.entry((&failure.scenario, &failure.protocol)).or_default() += 1;
         }
         let worst = cells.iter().max_by_key(|(cell, count)| (**count, std::cmp::Reverse(**cell)));
-        let Some(((scenario, protocol), count)) = worst else { return };
+        let Some(((scenario, protocol), _)) = worst else { return };
         let first = failures.iter().find(|f| (&*f.scenario, &*f.protocol) == (scenario, protocol));
         (found.scenario, found.protocol) = ((*scenario).to_owned(), (*protocol).to_owned());
         found.why = first.map(|f| format!("{}: {}", f.verdict, f.why)).unwrap_or_default();
         found.cells = cells.len() as u64;
         found.seeds = failures.iter().map(|f| f.seed + 1).min().unwrap_or(0);
-        found.share = *count as f64 / runs.max(1) as f64;
+        found.share = failures.len() as f64 / runs.max(1) as f64;
         if by == "sweep" {
-            // A few more seeds of that cell alone say how often it fails.
+            // A few more seeds of that cell alone say how often that fails.
             let mut arguments: Vec<String> = vec![self.sweep[0].clone(), (*scenario).to_owned()];
             arguments.extend(self.sweep.iter().skip(1).filter(|a| *a != "all").cloned());
             arguments.extend(["--protocol".to_owned(), (*protocol).to_owned()]);
@@ -239,7 +239,9 @@ impl Measure<'_> {
                     let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
                     return Ending::Broke(format!("ended with {code:?}: {last}"));
                 }
-                Ending::Failed(parsed, seeds[1] - seeds[0])
+                let summary: serde_json::Value =
+                    serde_json::from_str(&fs::read_to_string(&summary).unwrap_or_default()).unwrap_or_default();
+                Ending::Failed(parsed, summary["runs"].as_u64().unwrap_or(seeds[1] - seeds[0]))
             }
         }
     }

@@ -65,7 +65,7 @@ fn row(defect: &Defect, found: &Found) -> String {
         0 | 1 => String::new(),
         cells => format!(" ({cells} cells)"),
     };
-    format!("{whom}{more} | {} | {:.0} % ", found.seeds, found.share * 100.0)
+    format!("{whom}{more} | {} | {:.0} %", found.seeds, found.share * 100.0)
 }
 
 /// The first words of what a failure said.
