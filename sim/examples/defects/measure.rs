@@ -1,0 +1,248 @@
+//! Switches defects on, one at a time, and lets sweeps look for them.
+
+use crate::{
+    list::Defect,
+    tree::{MET, SWITCH, Tree},
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::{Mutex, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Exit code of a command that does not know its arguments.
+const USAGE: i32 = 64;
+/// Most address space that a process gets: a defect may make it grow without end. KiB.
+const MEMORY_MAX_KIB: u64 = 8 << 20;
+/// So many seeds say how often the first failing cell fails.
+const SHARE_SEEDS: u64 = 20;
+
+/// What to run.
+pub struct Measure<'a> {
+    /// Where.
+    pub tree: &'a Tree,
+    /// Arguments of `sweep`, without the seeds.
+    pub sweep: Vec<String>,
+    /// Up to which seed to sweep, one after the other until something fails.
+    pub seeds: Vec<u64>,
+    /// Arguments of the second sweep, without the seeds.
+    pub swarm: Vec<String>,
+    /// Up to which seeds, likewise.
+    pub swarm_seeds: Vec<u64>,
+    /// Processes at a time.
+    pub jobs: usize,
+}
+
+/// What came of one defect.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Found {
+    /// `sweep`, `swarm`, or nothing when no run failed.
+    pub by: Option<String>,
+    /// The cell with the most failures.
+    pub scenario: String,
+    /// Its protocol.
+    pub protocol: String,
+    /// What the first failure there said.
+    pub why: String,
+    /// How many cells had failures.
+    pub cells: u64,
+    /// How many seeds it took.
+    pub seeds: u64,
+    /// The share of that cell's runs that fail; of all runs where there are no cells.
+    pub share: f64,
+    /// Did its code run at all?
+    pub met: bool,
+    /// How long it was looked for, seconds.
+    pub seconds: f64,
+}
+
+/// A line of `failures.ndjson`.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Failure {
+    scenario: String,
+    protocol: String,
+    seed: u64,
+    verdict: String,
+    why: String,
+}
+
+enum Ending {
+    Green,
+    /// What failed, and of how many runs.
+    Failed(Vec<Failure>, u64),
+    /// It did not end by itself.
+    Hung,
+    /// It ended without saying what failed.
+    Broke(String),
+    /// There is no such command.
+    Unknown,
+}
+
+impl Measure<'_> {
+    /// Sweeps the code with no defect on. Gives the time that each range of seeds took.
+    ///
+    /// # Errors
+    /// A sweep failed, and how.
+    pub fn clean(&self) -> Result<Vec<Duration>, String> {
+        let mut took = Vec::new();
+        for (by, arguments, seeds) in self.steps() {
+            let began = Instant::now();
+            let out = self.tree.work.join("out/none");
+            match self.run(None, &arguments, &seeds, &out, Duration::from_secs(24 * 3600)) {
+                Ending::Green => took.push(began.elapsed()),
+                Ending::Unknown if by == "swarm" => println!("there is no `{}`; it is left out", arguments.join(" ")),
+                Ending::Failed(failures, _) => {
+                    let line = |f: &Failure| format!("  {} {} seed {}: {}", f.scenario, f.protocol, f.seed, f.why);
+                    let lines: Vec<_> = failures.iter().take(20).map(line).collect();
+                    return Err(format!(
+                        "with no defect on, {} is not green:\n{}",
+                        arguments.join(" "),
+                        lines.join("\n")
+                    ));
+                }
+                Ending::Hung | Ending::Unknown => return Err(format!("{} does not run", arguments.join(" "))),
+                Ending::Broke(why) => return Err(format!("with no defect on, {} breaks: {why}", arguments.join(" "))),
+            }
+        }
+        Ok(took)
+    }
+
+    /// Looks for every one of `defects`; `done` is told of each as soon as it is through.
+    pub fn all(&self, defects: &[&Defect], clean: &[Duration], done: impl Fn(&Defect, Found) + Sync) {
+        let queue: Mutex<VecDeque<&Defect>> = Mutex::new(defects.iter().copied().collect());
+        thread::scope(|scope| {
+            for _ in 0..self.jobs {
+                scope.spawn(|| {
+                    loop {
+                        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+                        let Some(defect) = next else { return };
+                        done(defect, self.one(defect, clean));
+                    }
+                });
+            }
+        });
+    }
+
+    /// The sweeps in order: by which command, its arguments, its seeds.
+    fn steps(&self) -> Vec<(&'static str, Vec<String>, [u64; 2])> {
+        let mut steps = Vec::new();
+        for (by, arguments, seeds) in [("sweep", &self.sweep, &self.seeds), ("swarm", &self.swarm, &self.swarm_seeds)] {
+            let mut from = 0;
+            for to in seeds.iter().filter(|_| !arguments.is_empty()) {
+                steps.push((by, arguments.clone(), [from, *to]));
+                from = *to;
+            }
+        }
+        steps
+    }
+
+    fn one(&self, defect: &Defect, clean: &[Duration]) -> Found {
+        let began = Instant::now();
+        let out = self.tree.work.join("out").join(&defect.id);
+        let _ = fs::remove_dir_all(&out);
+        let mut found = Found::default();
+        // Steps whose command there is not were left out when the clean code was swept, and come last.
+        for ((by, arguments, seeds), took) in self.steps().into_iter().zip(clean) {
+            let patience = Duration::from_secs(60) + *took * 15;
+            match self.run(Some(&defect.id), &arguments, &seeds, &out, patience) {
+                Ending::Green | Ending::Unknown => continue,
+                Ending::Hung => found.why = format!("hang: stopped after {} s", patience.as_secs()),
+                Ending::Broke(why) => found.why = why,
+                Ending::Failed(failures, runs) => self.judge(defect, (by, &failures, runs), &out, patience, &mut found),
+            }
+            found.by = Some(by.to_owned());
+            found.seeds = if found.seeds == 0 { seeds[1] } else { found.seeds };
+            break;
+        }
+        found.met = out.join("met").exists();
+        found.seconds = began.elapsed().as_secs_f64();
+        found
+    }
+
+    fn judge(
+        &self,
+        defect: &Defect,
+        (by, failures, runs): (&str, &[Failure], u64),
+        out: &Path,
+        patience: Duration,
+        found: &mut Found,
+    ) {
+        let mut cells = BTreeMap::<(&str, &str), u64>::new();
+        for failure in failures {
+            *cells.entry((&failure.scenario, &failure.protocol)).or_default() += 1;
+        }
+        let worst = cells.iter().max_by_key(|(cell, count)| (**count, std::cmp::Reverse(**cell)));
+        let Some(((scenario, protocol), _)) = worst else { return };
+        let first = failures.iter().find(|f| (&*f.scenario, &*f.protocol) == (scenario, protocol));
+        (found.scenario, found.protocol) = ((*scenario).to_owned(), (*protocol).to_owned());
+        found.why = first.map(|f| format!("{}: {}", f.verdict, f.why)).unwrap_or_default();
+        found.cells = cells.len() as u64;
+        found.seeds = failures.iter().map(|f| f.seed + 1).min().unwrap_or(0);
+        found.share = failures.len() as f64 / runs.max(1) as f64;
+        if by == "sweep" {
+            // A few more seeds of that cell alone say how often that fails.
+            let mut arguments: Vec<String> = vec![self.sweep[0].clone(), (*scenario).to_owned()];
+            arguments.extend(self.sweep.iter().skip(1).filter(|a| *a != "all").cloned());
+            arguments.extend(["--protocol".to_owned(), (*protocol).to_owned()]);
+            let again = self.run(Some(&defect.id), &arguments, &[0, SHARE_SEEDS], &out.join("cell"), patience);
+            if let Ending::Failed(failures, runs) = again {
+                found.share = failures.len() as f64 / runs.max(1) as f64;
+            }
+        }
+    }
+
+    fn run(&self, id: Option<&str>, arguments: &[String], seeds: &[u64; 2], out: &Path, patience: Duration) -> Ending {
+        let _ = fs::create_dir_all(out);
+        let [failures, summary] = ["failures.ndjson", "summary.json"].map(|name| out.join(name));
+        for file in [&failures, &summary] {
+            let _ = fs::remove_file(file);
+        }
+        let mut command = Command::new("sh");
+        let limited = format!("ulimit -v {MEMORY_MAX_KIB}; exec \"$0\" \"$@\"");
+        command.args(["-c", &limited]).arg(self.tree.binary()).args(arguments);
+        command.args(["--seeds", &format!("{}..{}", seeds[0], seeds[1])]).args(["--jobs", "1", "--quiet", "--out"]);
+        command.arg(out).env_remove(SWITCH).envs(id.map(|id| (SWITCH, id)));
+        let top: PathBuf = out.to_owned();
+        command.env(MET, if top.ends_with("cell") { top.join("../met") } else { top.join("met") });
+        let log = out.join("stderr");
+        let Ok(stderr) = fs::File::create(&log) else { return Ending::Broke("no log can be written".to_owned()) };
+        let Ok(mut child) = command.stdout(Stdio::null()).stderr(stderr).spawn() else {
+            return Ending::Broke("it cannot be started".to_owned());
+        };
+        let began = Instant::now();
+        let code = loop {
+            match child.try_wait() {
+                Ok(Some(status)) => break status.code(),
+                Ok(None) if began.elapsed() > patience => {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    return Ending::Hung;
+                }
+                Ok(None) => thread::sleep(Duration::from_millis(20)),
+                Err(error) => return Ending::Broke(error.to_string()),
+            }
+        };
+        match code {
+            Some(0) => Ending::Green,
+            Some(USAGE) => Ending::Unknown,
+            code => {
+                let lines = fs::read_to_string(&failures).unwrap_or_default();
+                let parsed: Vec<Failure> = lines.lines().filter_map(|l| serde_json::from_str(l).ok()).collect();
+                if parsed.is_empty() {
+                    let said = fs::read_to_string(&log).unwrap_or_default();
+                    let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
+                    return Ending::Broke(format!("ended with {code:?}: {last}"));
+                }
+                let summary: serde_json::Value =
+                    serde_json::from_str(&fs::read_to_string(&summary).unwrap_or_default()).unwrap_or_default();
+                Ending::Failed(parsed, summary["runs"].as_u64().unwrap_or(seeds[1] - seeds[0]))
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The results as a table in Markdown, beside the list.
+
+use crate::{
+    list::{AREAS, Defect, FoundBy},
+    measure::Found,
+};
+use std::{collections::BTreeMap, fmt::Write};
+
+/// Names the results in the table.
+pub type Results = BTreeMap<String, Found>;
+
+/// What was noticed of `defects`, in one line.
+pub fn count(defects: &[&Defect], results: &Results) -> String {
+    let known: Vec<_> = defects.iter().filter_map(|d| Some((d, results.get(&d.id)?))).collect();
+    let noticed = known.iter().filter(|(_, found)| found.by.is_some()).count();
+    let for_sweeps: Vec<_> = known.iter().filter(|(d, _)| d.found_by == FoundBy::Sweep).collect();
+    let noticed_of_those = for_sweeps.iter().filter(|(_, found)| found.by.is_some()).count();
+    format!(
+        "{noticed} of {} defects noticed by sweeps; {noticed_of_those} of the {} that sweeps should notice",
+        known.len(),
+        for_sweeps.len()
+    )
+}
+
+/// The whole table.
+pub fn render(defects: &[Defect], results: &Results, how: &str) -> String {
+    let all: Vec<&Defect> = defects.iter().collect();
+    let mut text = format!(
+        "# Defects of our own making\n\n\
+         Each of these was put into the code on purpose, one at a time; the files beside this one say what and where. What\n\
+         sweeps make of them, by `cargo run -p sim --example defects -- measure --write`\n({how}):\n\n\
+         {}. \"Seeds\" is how many it took; \"of runs\" is the share of the runs of the named cell that fail.\n",
+        count(&all, results)
+    );
+    for (area, name) in AREAS {
+        let defects: Vec<&Defect> = defects.iter().filter(|d| d.area == area).collect();
+        let _ = write!(
+            text,
+            "\n## {name}\n{}.\n\n| defect | noticed by | seeds | of runs |\n|---|---|---:|---:|\n",
+            count(&defects, results)
+        );
+        for defect in defects {
+            let row =
+                results.get(&defect.id).map_or_else(|| "not measured | – | –".to_owned(), |found| row(defect, found));
+            let _ = writeln!(text, "| {} | {row} |", defect.id);
+        }
+    }
+    text
+}
+
+fn row(defect: &Defect, found: &Found) -> String {
+    let Some(by) = &found.by else {
+        return match (&defect.found_by, found.met) {
+            (FoundBy::Unit { test, because }, _) => format!("`cargo test {test}` only: {because} | – | –"),
+            (FoundBy::Sweep, true) => "**nothing** | – | –".to_owned(),
+            (FoundBy::Sweep, false) => "**nothing**: its code never ran | – | –".to_owned(),
+        };
+    };
+    let why = shortened(&found.why).replace('|', "\\|");
+    let whom = match found.scenario.is_empty() {
+        true => format!("{by}: {why}"),
+        false => format!("{by}: {}, {}: {why}", found.scenario, found.protocol),
+    };
+    let more = match found.cells {
+        0 | 1 => String::new(),
+        cells => format!(" ({cells} cells)"),
+    };
+    format!("{whom}{more} | {} | {:.0} %", found.seeds, found.share * 100.0)
+}
+
+/// The first words of what a failure said.
+fn shortened(why: &str) -> String {
+    let words: String = why.chars().take(140).collect();
+    if words.len() < why.len() { words + " …" } else { words }
+}

@@ -1,0 +1,220 @@
+//! A copy of the sources with every defect in it, and its build.
+
+use crate::list::{self, Defect, FoundBy};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// What is copied.
+const SOURCES: [&str; 7] = ["Cargo.toml", "Cargo.lock", "protocols", "scenarios", "reports", "sim", "seeds"];
+/// Switches a defect on.
+pub const SWITCH: &str = "FENCEPOST_DEFECT";
+/// A file that is made when the code of the defect that is on runs.
+pub const MET: &str = "FENCEPOST_DEFECT_MET";
+
+/// Where things are: the repository, and this tool's own folder in it.
+pub struct Tree {
+    pub root: PathBuf,
+    pub work: PathBuf,
+}
+
+impl Tree {
+    /// The repository that this was built from.
+    pub fn new() -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_owned();
+        let work = root.join("target/defects");
+        Tree { root, work }
+    }
+
+    /// The list's folder.
+    pub fn list(&self) -> PathBuf {
+        self.root.join("sim/tests/defects")
+    }
+
+    fn copy(&self) -> PathBuf {
+        self.work.join("tree")
+    }
+
+    fn built(&self) -> PathBuf {
+        self.work.join("build")
+    }
+
+    /// The command with every defect in it.
+    pub fn binary(&self) -> PathBuf {
+        self.built().join("release/fencepost")
+    }
+
+    /// Puts the defects into the text of each source that has any; the other sources are as they are.
+    ///
+    /// # Errors
+    /// One sentence for each defect that does not apply.
+    pub fn splice(&self, defects: &[Defect]) -> Result<BTreeMap<String, String>, Vec<String>> {
+        let mut by_file = BTreeMap::<&str, Vec<(usize, &Defect)>>::new();
+        for (number, defect) in defects.iter().enumerate() {
+            by_file.entry(&defect.file).or_default().push((number, defect));
+        }
+        let (mut spliced, mut wrong) = (BTreeMap::new(), Vec::new());
+        for (file, defects) in by_file {
+            match fs::read_to_string(self.root.join(file)) {
+                Ok(text) => match list::splice(&text, &defects) {
+                    Ok(text) => drop(spliced.insert(file.to_owned(), text)),
+                    Err(why) => wrong.extend(why),
+                },
+                Err(error) => wrong.extend(defects.iter().map(|(_, d)| format!("{}: {file}: {error}", d.id))),
+            }
+        }
+        if wrong.is_empty() { Ok(spliced) } else { Err(wrong) }
+    }
+
+    /// Copies the sources with the defects in them. Only what has changed is written, so that only that is built again.
+    ///
+    /// # Errors
+    /// A file cannot be read or written.
+    pub fn write(&self, defects: &[Defect], mut spliced: BTreeMap<String, String>) -> io::Result<()> {
+        let lib = "protocols/src/lib.rs";
+        let text = match spliced.remove(lib) {
+            Some(text) => text,
+            None => fs::read_to_string(self.root.join(lib))?,
+        };
+        // So that one path leads to the switch from every crate.
+        spliced.insert(lib.to_owned(), text + "\n#[doc(hidden)]\npub mod defect;\nextern crate self as protocols;\n");
+        spliced.insert("protocols/src/defect.rs".to_owned(), switch(defects));
+        // What sim's build script looks at; without it the script, and then the crate, would be built each time.
+        spliced.insert(".git/logs/HEAD".to_owned(), String::new());
+        let mut files = BTreeSet::new();
+        for source in SOURCES {
+            files_below(&self.root, Path::new(source), &mut files)?;
+        }
+        files.extend(spliced.keys().map(PathBuf::from));
+        let mut stale = BTreeSet::new();
+        if self.copy().is_dir() {
+            files_below(&self.copy(), Path::new(""), &mut stale)?;
+        }
+        for file in stale.difference(&files) {
+            fs::remove_file(self.copy().join(file))?;
+        }
+        for file in files {
+            let bytes = match spliced.get(&*file.to_string_lossy()) {
+                Some(text) => text.clone().into_bytes(),
+                None => fs::read(self.root.join(&file))?,
+            };
+            let to = self.copy().join(&file);
+            if fs::read(&to).is_ok_and(|there| there == bytes) {
+                continue;
+            }
+            if let Some(folder) = to.parent() {
+                fs::create_dir_all(folder)?;
+            }
+            fs::write(&to, bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Cargo, in the copy. The repository's own configuration, which lies above it, holds there too.
+    pub fn cargo(&self, arguments: &[&str]) -> Command {
+        let mut cargo = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
+        cargo.args(arguments).arg("--target-dir").arg(self.built()).current_dir(self.copy());
+        cargo
+    }
+
+    /// Builds the command. Warnings are kept back: code that is wrong on purpose has many.
+    ///
+    /// # Errors
+    /// It does not compile: an entry's two versions do not fit in one place.
+    pub fn build(&self) -> Result<(), String> {
+        let mut cargo = self.cargo(&["build", "--release", "--bin", "fencepost", "--quiet"]);
+        let output = cargo.output().map_err(|e| format!("cargo: {e}"))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let is_error = |part: &&str| part.starts_with("error");
+        let errors: Vec<&str> = text.split("\n\n").filter(is_error).collect();
+        Err(format!("the copy in {} does not compile:\n{}", self.copy().display(), errors.join("\n\n")))
+    }
+}
+
+fn files_below(root: &Path, path: &Path, into: &mut BTreeSet<PathBuf>) -> io::Result<()> {
+    let full = root.join(path);
+    if !full.is_dir() {
+        into.insert(path.to_owned());
+        return Ok(());
+    }
+    for entry in fs::read_dir(full)? {
+        files_below(root, &path.join(entry?.file_name()), into)?;
+    }
+    Ok(())
+}
+
+/// The module that knows which defect is on.
+fn switch(defects: &[Defect]) -> String {
+    let ids: Vec<String> = defects.iter().map(|d| format!("    {:?},\n", d.id)).collect();
+    format!(
+        "#![allow(missing_docs)]
+use std::sync::{{OnceLock, atomic::{{AtomicBool, Ordering}}}};
+
+const IDS: [&str; {}] = [
+{}];
+static ON: OnceLock<usize> = OnceLock::new();
+static MET: AtomicBool = AtomicBool::new(false);
+
+#[inline]
+pub fn on(defect: usize) -> bool {{
+    let on = *ON.get_or_init(read) == defect;
+    if on && !MET.load(Ordering::Relaxed) {{
+        meet();
+    }}
+    on
+}}
+
+#[cold]
+fn meet() {{
+    if !MET.swap(true, Ordering::Relaxed) {{
+        if let Ok(path) = std::env::var({MET:?}) {{
+            let _ = std::fs::write(path, \"\");
+        }}
+    }}
+}}
+
+fn read() -> usize {{
+    match std::env::var({SWITCH:?}) {{
+        Err(_) => usize::MAX,
+        Ok(id) => IDS.iter().position(|known| *known == id).unwrap_or_else(|| panic!(\"no defect `{{id}}`\")),
+    }}
+}}
+",
+        ids.len(),
+        ids.concat()
+    )
+}
+
+/// Runs the tests of those that only tests find: once as the code is, once with the defect. Gives a line for each.
+///
+/// # Errors
+/// Some test does not do what the list says of it.
+pub fn units(tree: &Tree, defects: &[&Defect]) -> Result<(), String> {
+    let mut wrong = Vec::new();
+    for defect in defects {
+        let FoundBy::Unit { test, .. } = &defect.found_by else { continue };
+        let arguments: Vec<&str> =
+            ["test", "--release", "--quiet"].into_iter().chain(test.split_whitespace()).collect();
+        let passes = |id: Option<&str>| {
+            let mut cargo = tree.cargo(&arguments);
+            cargo.env_remove(SWITCH).envs(id.map(|id| (SWITCH, id)));
+            cargo.output().is_ok_and(|output| output.status.success())
+        };
+        let found = match (passes(None), passes(Some(&defect.id))) {
+            (true, false) => "found",
+            (true, true) => "NOT FOUND",
+            (false, _) => "the test fails without it",
+        };
+        println!("{}: cargo test {test}: {found}", defect.id);
+        if found != "found" {
+            wrong.push(defect.id.as_str());
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(format!("not as the list says: {}", wrong.join(", "))) }
+}

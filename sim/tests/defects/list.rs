@@ -1,0 +1,226 @@
+//! The list of defects of our own making, and how all of them get into one build.
+//!
+//! Each file beside this one is an area. A defect is a heading with its name, a sentence, where it is, and a diff: what
+//! stands there and what is to stand there instead. Blanks and line ends do not matter when it is looked for, nor a comma
+//! before a closing bracket, so that reformatting moves nothing. `after` names a place (once in the file) behind which the
+//! first occurrence counts. Both versions are put into the code, and a variable of the environment says which one runs; so
+//! both have to make sense to the compiler: statements, or expressions of one type.
+
+use std::{collections::BTreeMap, fs, ops::Range, path::Path};
+
+/// The areas, in the order of the table, and what they are called.
+pub const AREAS: [(&str, &str); 7] = [
+    ("electors", "electors"),
+    ("clients", "clients of the services"),
+    ("store", "ledger and store"),
+    ("nodes", "node, work and load"),
+    ("services", "models of the services"),
+    ("world", "the world"),
+    ("judge", "the judge"),
+];
+
+/// One thing that could be wrong.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Defect {
+    /// Its name, in kebab case.
+    pub id: String,
+    /// The file of the list that it stands in, without its ending.
+    pub area: &'static str,
+    /// What is wrong, and why such a thing happens.
+    pub about: String,
+    /// The source, from the root of the repository.
+    pub file: String,
+    /// Only what comes behind this place counts.
+    pub after: Option<String>,
+    /// What stands there.
+    pub old: String,
+    /// What is to stand there.
+    pub new: String,
+    /// What should notice it.
+    pub found_by: FoundBy,
+}
+
+/// What should notice a defect.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FoundBy {
+    /// A sweep with default arguments.
+    Sweep,
+    /// A test alone.
+    Unit {
+        /// Arguments of `cargo test` that run it.
+        test: String,
+        /// Why that is enough.
+        because: String,
+    },
+}
+
+/// Reads the list in `folder`, the areas in order.
+///
+/// # Errors
+/// One sentence for everything that is wrong with it.
+pub fn read(folder: &Path) -> Result<Vec<Defect>, Vec<String>> {
+    let (mut defects, mut wrong) = (Vec::new(), Vec::new());
+    for (area, _) in AREAS {
+        let path = folder.join(format!("{area}.md"));
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) => {
+                wrong.push(format!("{}: {error}", path.display()));
+                continue;
+            }
+        };
+        for section in text.split("\n## ").skip(1) {
+            match defect(area, section) {
+                Ok(defect) => defects.push(defect),
+                Err(why) => wrong.push(format!("{area}.md: {}: {why}", section.lines().next().unwrap_or_default())),
+            }
+        }
+    }
+    let mut known = BTreeMap::new();
+    for defect in &defects {
+        if known.insert(&defect.id, ()).is_some() {
+            wrong.push(format!("{}: two defects have this name", defect.id));
+        }
+    }
+    if wrong.is_empty() { Ok(defects) } else { Err(wrong) }
+}
+
+/// One section of a list's file, without the marks of its heading.
+fn defect(area: &'static str, section: &str) -> Result<Defect, String> {
+    let mut lines = section.lines();
+    let id = lines.next().unwrap_or_default().trim().to_owned();
+    if id.is_empty() || !id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') {
+        return Err("a name has small letters, digits and hyphens only".to_owned());
+    }
+    let (mut about, mut fields, mut old, mut new) = (Vec::new(), BTreeMap::new(), Vec::new(), Vec::new());
+    let mut in_diff = false;
+    for line in lines {
+        match line {
+            "```diff" => in_diff = true,
+            "```" => in_diff = false,
+            line if in_diff => match (line.strip_prefix("- "), line.strip_prefix("+ ")) {
+                (Some(line), _) => old.push(line),
+                (_, Some(line)) => new.push(line),
+                _ => return Err(format!("`{line}` in the diff begins with neither `- ` nor `+ `")),
+            },
+            line => match line.strip_prefix("- ").and_then(|field| field.split_once(": ")) {
+                Some((name, value)) => drop(fields.insert(name, value.trim().to_owned())),
+                None if line.trim().is_empty() => {}
+                None => about.push(line.trim()),
+            },
+        }
+    }
+    if old.is_empty() || new.is_empty() {
+        return Err("the diff needs lines with `- ` and lines with `+ `".to_owned());
+    }
+    let file = fields.remove("file").ok_or("`- file: …` is missing")?;
+    let found_by = found_by(&fields.remove("found by").ok_or("`- found by: …` is missing")?)?;
+    let after = fields.remove("after");
+    if let Some(unknown) = fields.keys().next() {
+        return Err(format!("`{unknown}` is none of file, after and found by"));
+    }
+    let (about, old, new) = (about.join(" "), old.join("\n"), new.join("\n"));
+    Ok(Defect { id, area, about, file, after, old, new, found_by })
+}
+
+fn found_by(text: &str) -> Result<FoundBy, String> {
+    if text == "sweep" {
+        return Ok(FoundBy::Sweep);
+    }
+    let unit = text.strip_prefix("unit `").and_then(|rest| rest.split_once("`: "));
+    let (test, because) = unit.ok_or("found by is `sweep`, or a test in backticks behind `unit`, a colon and why")?;
+    Ok(FoundBy::Unit { test: test.to_owned(), because: because.to_owned() })
+}
+
+/// Puts `defects`, with their numbers, into a source: in place of each what was there and what is wrong, of which the
+/// environment chooses.
+///
+/// # Errors
+/// One sentence for each that does not apply.
+pub fn splice(text: &str, defects: &[(usize, &Defect)]) -> Result<String, Vec<String>> {
+    let (mut places, mut wrong) = (BTreeMap::<(usize, usize), Vec<(usize, &Defect)>>::new(), Vec::new());
+    for (number, defect) in defects {
+        match place(text, defect) {
+            Ok(place) => places.entry((place.start, place.end)).or_default().push((*number, *defect)),
+            Err(why) => wrong.push(format!("{}: {}: {why}", defect.id, defect.file)),
+        }
+    }
+    let (mut result, mut at) = (String::with_capacity(text.len() * 2), 0);
+    for ((start, end), variants) in places {
+        if start < at {
+            let id = &variants[0].1.id;
+            wrong.push(format!("{id}: it stands half in the place of another defect"));
+            continue;
+        }
+        result += &text[at..start];
+        result += &choice(&text[start..end], &variants);
+        at = end;
+    }
+    result += &text[at..];
+    if wrong.is_empty() { Ok(result) } else { Err(wrong) }
+}
+
+/// `if` for each variant, `else` what was there.
+fn choice(old: &str, variants: &[(usize, &Defect)]) -> String {
+    let mut text = String::new();
+    for (number, defect) in variants {
+        text += &format!("if ::protocols::defect::on({number}) {{ {} }} else ", defect.new);
+    }
+    text += &format!("{{ {old} }}");
+    // A statement stands for itself; an expression may be an operand.
+    if old.ends_with([';', '}']) { text } else { format!("({text})") }
+}
+
+/// Where `defect` stands in `text`.
+fn place(text: &str, defect: &Defect) -> Result<Range<usize>, String> {
+    let Some(after) = &defect.after else {
+        return only(text, &defect.old);
+    };
+    let from = only(text, after)?.end;
+    find(text, &defect.old, from).ok_or_else(|| format!("`{}` is not there behind `{after}`", defect.old))
+}
+
+/// The one occurrence of `pattern`.
+fn only(text: &str, pattern: &str) -> Result<Range<usize>, String> {
+    let place = find(text, pattern, 0).ok_or_else(|| format!("`{pattern}` is not there"))?;
+    match find(text, pattern, place.end) {
+        Some(_) => Err(format!("`{pattern}` is there more than once")),
+        None => Ok(place),
+    }
+}
+
+/// The first occurrence of `pattern` from a byte on.
+fn find(text: &str, pattern: &str, from: usize) -> Option<Range<usize>> {
+    let (text, pattern) = (text.as_bytes(), pattern.trim().as_bytes());
+    let is_word = |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
+    (from..text.len()).find_map(|start| {
+        let end = ends_at(text, pattern, start)?;
+        let in_word = start > 0 && is_word(text.get(start - 1)) && is_word(pattern.first());
+        let goes_on = is_word(text.get(end)) && is_word(pattern.last());
+        (!in_word && !goes_on).then_some(start..end)
+    })
+}
+
+/// Where `pattern`, if it begins at `start`, ends; blanks make no difference, nor a comma before a closing bracket.
+fn ends_at(text: &[u8], pattern: &[u8], start: usize) -> Option<usize> {
+    let skip = |mut at: usize| {
+        while text.get(at).is_some_and(u8::is_ascii_whitespace) {
+            at += 1;
+        }
+        at
+    };
+    let mut at = start;
+    for (index, wanted) in pattern.iter().filter(|byte| !byte.is_ascii_whitespace()).enumerate() {
+        if index > 0 {
+            at = skip(at);
+            if b")]}".contains(wanted) && text.get(at) == Some(&b',') {
+                at = skip(at + 1);
+            }
+        }
+        if text.get(at) != Some(wanted) {
+            return None;
+        }
+        at += 1;
+    }
+    Some(at)
+}
