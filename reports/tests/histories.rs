@@ -297,13 +297,13 @@ fn a_stale_read_is_told_once_for_all_that_follow_it() {
     };
     let (reads, text) = drawn(&history);
     assert_eq!(reads, (2, 1));
-    assert!(text.contains("STALE: c2 reads 1 from n1 after 2 had been told"), "{text}");
+    assert!(text.contains("STALE READ: c2 reads 1 from n1 after 2 had been returned"), "{text}");
     let again: Vec<Event> = history.events[6..8].iter().cloned().map(|event| Event { t_us: 3_000, ..event }).collect();
     history.events.truncate(8);
     history.events.extend(again);
     let (reads, text) = drawn(&history);
     assert_eq!(reads, (2, 2));
-    assert!(text.contains("STALE: 2 reads from n1, the first 1 after 2 had been told"), "{text}");
+    assert!(text.contains("STALE READS: 2 reads from n1, the first 1 after 2 had been returned"), "{text}");
 }
 
 #[test]

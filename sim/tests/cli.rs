@@ -274,3 +274,32 @@ fn everything_can_be_listed() {
         assert!(lines.lines().all(|l| l.len() <= 160), "{what}: {lines}");
     }
 }
+
+#[test]
+fn a_log_with_fields_of_its_own_is_judged_or_refused() {
+    let line = |t_us: u64, node: &str, token: u64, seq: u64| {
+        let rest =
+            format!("\"node\":\"{node}\",\"fence_token\":{token},\"seq\":{seq},\"verdict\":\"ok\",\"region\":\"eu\"");
+        format!("{{\"t_us\":{},\"event\":\"apply\",\"resource\":\"sequence\",{rest}}}\n", 1_732_233_600_000_000 + t_us)
+    };
+    let healthy = file("healthy.jsonl", &[line(1, "web-12", 5, 1), line(2, "web-12", 5, 2)].concat());
+    let stale =
+        file("stale.jsonl", &[line(1, "web-12", 5, 1), line(2, "web-7", 7, 2), line(3, "web-12", 5, 3)].concat());
+    let [healthy, stale] = [&healthy, &stale].map(|path| path.display().to_string());
+    let cases: [(&[&str], u8, &str); 5] = [
+        (&["check", &healthy], 64, "line 1: there is no field \"fence_token\" in a history"),
+        (&["check", &healthy, "--map", "tokn=fence_token"], 64, "a history has no field \"tokn\""),
+        (&["check", &healthy, "--map", "fence_token"], 64, "does not say which field is which"),
+        (&["check", &healthy, "--map", "token=fence_token", "--ignore", "region"], 0, "only one leader wrote;"),
+        (&["check", &stale, "--map", "token=fence_token", "--ignore", "region"], 1, "web-12 (epoch 5) after epoch 7"),
+    ];
+    for (arguments, code, says) in cases {
+        let output = fencepost(arguments);
+        let said = text(&output.stdout) + &text(&output.stderr);
+        // A report breaks its lines.
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(says), "{arguments:?}: {said}");
+        assert_eq!(output.status.code(), Some(i32::from(code)), "{arguments:?}: {said}");
+        assert!(!said.contains("node-"), "{said}");
+    }
+}

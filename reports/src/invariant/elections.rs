@@ -145,6 +145,9 @@ impl Invariant for Elections {
         if !self.tokened {
             return not_applicable("the protocol has no token");
         }
+        if self.owners.is_empty() && self.grants + self.voted == 0 {
+            return not_applicable("the history tells of nobody who was elected with a token");
+        }
         let order_is_known = self.grants + self.voted > 0;
         let out_of_order = self.out_of_order.sentence(|v| say(v, ending.names)).filter(|_| !order_is_known);
         let violated = self.violations.sentence(|v| say(v, ending.names)).or(out_of_order);

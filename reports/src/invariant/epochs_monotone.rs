@@ -1,4 +1,4 @@
-//! Accepted epochs never go back, and each has one owner.
+//! Accepted epochs never decrease, and each belongs to one leader.
 //!
 //! **Formula.** In the apply order of a resource, the epochs of accepted writes and seals are non-decreasing, and all
 //! that carry the same epoch come from the same (node, term).
@@ -18,7 +18,7 @@ use protocols::{
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "epochs_monotone",
-    about: "The epochs that a resource accepts never go back, and each has one owner.",
+    about: "The epochs that a resource accepts never decrease, and each belongs to one leader.",
     class: Class::Safety,
     new: |_| Box::new(EpochsMonotone::default()),
 };
@@ -84,7 +84,7 @@ impl Invariant for EpochsMonotone {
         });
         let seen = match self.epochs.into_iter().max() {
             None | Some(0) => "no token was accepted".to_owned(),
-            Some(n) => format!("{} accepted, rising, one owner each", count(n, "epoch")),
+            Some(n) => format!("{} accepted, rising, each of one leader", count(n, "epoch")),
         };
         Finding { holds: violated.is_none(), could_fail: self.contested, detail: violated.unwrap_or(seen) }
     }

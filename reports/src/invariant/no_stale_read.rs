@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "no_stale_read",
-    about: "No read returns a number below one that a client had been told before it was put.",
+    about: "No read returns a number below one that had been returned to a client before the read was sent.",
     class: Class::Safety,
     new: |_| Box::new(NoStaleRead::default()),
 };
@@ -55,13 +55,13 @@ impl Invariant for NoStaleRead {
             let Read { request, node, seq, known } = read;
             let (client, node) = (ending.names.node(request.client), ending.names.node(*node));
             let (seq, known) = (grouped(*seq), grouped(known.unwrap_or(0)));
-            format!("{client}:{} read {seq} from {node}, but asked after {known} had been told", request.number)
+            format!("{client}:{} read {seq} from {node}, but asked after {known} had been returned", request.number)
         });
         let seen = match self.compared {
             0 => "nothing was read".to_owned(),
             n => {
                 let nodes = count(self.answered_by.len() as u64, "node");
-                format!("{} answered by {nodes}, none with the past", count(n, "read"))
+                format!("{} answered by {nodes}, none stale", count(n, "read"))
             }
         };
         Finding { holds: violated.is_none(), could_fail: self.compared > 0, detail: violated.unwrap_or(seen) }

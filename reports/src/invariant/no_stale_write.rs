@@ -1,4 +1,4 @@
-//! No write from the past is accepted.
+//! No stale write is accepted.
 //!
 //! **Formula.** A write is *stale* when its epoch is below the highest that has sealed its resource or had a write accepted
 //! there before it. Without tokens it is stale when an incarnation that was elected later has done so; in a log without

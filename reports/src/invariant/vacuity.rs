@@ -1,4 +1,4 @@
-//! What the run is about did happen.
+//! The situation under test arose.
 //!
 //! **Formula.** Every fact that the header requires was counted at least as often as it says. Without a header
 //! nothing is required: what somebody's log cannot show is no verdict on it.
@@ -28,7 +28,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "vacuity",
-    about: "What the scenario is about did happen; otherwise the run proves nothing.",
+    about: "The situation under test arose; otherwise the run is inconclusive.",
     class: Class::Vacuity,
     new: |header| Box::new(Vacuity::new(header)),
 };
@@ -296,7 +296,7 @@ fn words(fact: Fact) -> &'static str {
         Fact::ElectedWhilePaused => "elections while a former leader was paused",
         Fact::ElectedWhileCutOff => "elections while a leader was cut off",
         Fact::ReadsWhileCutOff => "reads that a leader answered while it was cut off",
-        Fact::ReadsOfReplacedLeader => "reads put to a leader that was cut off and had been replaced",
+        Fact::ReadsOfReplacedLeader => "reads sent to a leader that was cut off and had been replaced",
         Fact::WritesWhileCutOff => "writes of leaders that were cut off",
         Fact::LapsedWhileCutOff => "leaders that stopped while they were cut off",
         Fact::ContestedElections => "elections that several candidates stood for",

@@ -21,8 +21,11 @@ impl Highlights {
         let (node, client) = (self.names.node(first.node), self.names.node(first.request.client));
         let (seq, known) = (grouped(first.seq), grouped(first.known.unwrap_or(0)));
         let text = match reads {
-            1 => format!("STALE: {client} reads {seq} from {node} after {known} had been told"),
-            n => format!("STALE: {} from {node}, the first {seq} after {known} had been told", count(n, "read")),
+            1 => format!("STALE READ: {client} reads {seq} from {node} after {known} had been returned"),
+            n => format!(
+                "STALE READS: {} from {node}, the first {seq} after {known} had been returned",
+                count(n, "read")
+            ),
         };
         let about = About::Reads { reads, first };
         match self.last() {
