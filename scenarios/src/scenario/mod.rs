@@ -167,7 +167,7 @@ pub fn pairs(
 /// The fewest candidates of which a protocol can tell a scenario's story: somebody has to take over when something happens
 /// to the leader, and where votes are counted the others have to be a majority.
 pub fn fewest(scenario: &Scenario, protocol: &Protocol) -> u16 {
-    const VOTED: [&str; 3] = ["raft", "kraft", "zab-fle"];
+    const VOTED: [&str; 4] = ["raft", "kraft", "zab-fle", "stonith"];
     let to_take_over = match scenario.hazard {
         Hazard::None => 1,
         _ if VOTED.contains(&protocol.name) => 3,
