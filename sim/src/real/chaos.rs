@@ -11,7 +11,10 @@ use crate::terminal::{
     parse,
     statistics::quantile,
 };
-use protocols::real::store::{self, Keep, postgres};
+use protocols::{
+    fence::checks::Fencing,
+    real::store::{self, Keep, postgres},
+};
 use reports::{Judgement, Verdict};
 use scenarios::{
     fault::{Fault, Who},
@@ -195,5 +198,8 @@ fn plan(args: &RunArgs, seed: u64) -> Result<Plan, Stop> {
     }
     let scenario = parse::scenario(&args.what).map_err(Stop::usage)?;
     let params = args.plan.params().map_err(Stop::usage)?;
+    if !matches!(params.fencing, Fencing::On | Fencing::Off) {
+        return Err(Stop::usage("a real store checks everything or nothing: --fencing is on or off here"));
+    }
     scenario.compile(&params, args.backend, seed).map_err(Stop::usage)
 }
