@@ -95,7 +95,7 @@ mod tests {
         assert_eq!([count(1, "write"), count(2, "write"), count(0, "reply")], ["1 write", "2 writes", "0 replies"]);
         let names = Names::new(&["n1".to_owned()]);
         let who = |epoch, term| names.incarnation(Incarnation { epoch, node: NodeId(0), term });
-        assert_eq!([who(7, 1), who(0, 2), who(0, 65537)], ["n1 (epoch 7)", "n1 (term 2)", "n1 (start 2, term 1)"]);
+        assert_eq!([who(7, 1), who(0, 2), who(0, 65537)], ["n1 (epoch 7)", "n1 (term 2)", "n1 (restart 1, term 1)"]);
         let spans = [312.0, 1250.0, 3_500_000.0, 120_000.0, -2_000.0].map(duration);
         assert_eq!(spans, ["312 µs", "1.25 ms", "3.5 s", "120 ms", "-2 ms"]);
     }

@@ -90,6 +90,8 @@ fn point(
         failover_censored: outcome.cells.iter().map(|c| c.failover_censored).sum(),
         bound_ms,
         false_failovers_per_hour: changes as f64 / hours,
+        false_failovers: Some(changes),
+        paused_hours: Some(hours),
         runs: seeds.end - seeds.start,
     })
 }

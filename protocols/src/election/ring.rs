@@ -1,12 +1,12 @@
 //! What elections on a ring share: how laps travel, who follows, who leads, and when somebody stands.
 //!
 //! The candidates form a ring in the order of their ids, and whatever they say goes to the next one only; only
-//! acknowledgements and probes ([`link`]) go the other way. A *lap* is what a node sends around until it comes home. Who
+//! acknowledgements and probes (`link`) go the other way. A *lap* is what a node sends around until it comes home. Who
 //! leads sends a heartbeat lap per `renew_interval`; who has seen none for a ttl stands as a candidate. What happens to a
-//! candidate's id is the algorithm's ([`Rules`]): `ring_lelann.rs`, `ring_chang_roberts.rs`.
+//! candidate's id is the algorithm's (`Rules`): `ring_lelann.rs`, `ring_chang_roberts.rs`.
 //!
 //! **What the classics leave out, and what is done here.** They elect once, on an intact ring that loses nothing.
-//! - Loss, and dead or returning nodes: see [`link`].
+//! - Loss, and dead or returning nodes: see `link`.
 //! - A lap whose origin is gone would circulate for ever. Each carries how many nodes may still pass it on, and a follower
 //!   drops a leader's lap that it has seen.
 //! - A leader that is alive takes the ids of lower candidates off the ring, and answers with a heartbeat. A higher candidate

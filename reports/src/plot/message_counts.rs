@@ -97,7 +97,7 @@ impl Picture for MessageCounts {
     }
 
     fn size(&self) -> (u32, u32) {
-        let panels = self.protocols().len() as u32;
+        let panels = self.panels() as u32;
         (PANEL.0 * panels.clamp(1, COLUMNS), MARGINS.0 + PANEL.1 * panels.div_ceil(COLUMNS) + MARGINS.2)
     }
 
@@ -105,16 +105,23 @@ impl Picture for MessageCounts {
         let left = |size| style(size).pos(Pos::new(HPos::Left, VPos::Center));
         root.draw(&Text::new("What an election costs", (30, 34), left(30)))?;
         root.draw(&Text::new(
-            "Messages of one election, against the number of candidates; each protocol has its own scale",
+            "Messages of one election, against the number of candidates; by kind each protocol has its own scale",
             (30, 70),
             left(20),
         ))?;
         let protocols = self.protocols();
-        let rows = protocols.len().div_ceil(COLUMNS as usize);
+        let rows = self.panels().div_ceil(COLUMNS as usize);
         let (_, rest) = root.split_vertically(MARGINS.0);
         let (panels, below) = rest.split_vertically(PANEL.1 * rows as u32);
-        let columns = protocols.len().min(COLUMNS as usize);
-        for (area, protocol) in panels.split_evenly((rows, columns)).iter().zip(&protocols) {
+        let columns = self.panels().min(COLUMNS as usize);
+        let areas = panels.split_evenly((rows, columns));
+        let mut areas = areas.iter();
+        if protocols.len() > 1
+            && let Some(area) = areas.next()
+        {
+            self.overview(area, &protocols)?;
+        }
+        for (area, protocol) in areas.zip(&protocols) {
             self.panel(area, protocol)?;
         }
         below.draw(&Text::new(self.about.as_str(), (30, 24), left(18)))
@@ -133,18 +140,79 @@ impl MessageCounts {
         protocols
     }
 
-    /// One protocol's bars, on a scale of their own: protocols differ a hundredfold, and the numbers stand above the bars.
-    fn panel<DB: DrawingBackend>(&self, area: &Area<DB>, protocol: &str) -> Result<(), Failed<DB>> {
+    /// One for each protocol, and one with all of them where there are several.
+    fn panels(&self) -> usize {
+        match self.protocols().len() {
+            1 => 1,
+            protocols => protocols + 1,
+        }
+    }
+
+    /// How many candidates there are, as an axis.
+    fn candidates(&self) -> Axis {
         let nodes: BTreeSet<u16> = self.points.iter().map(|p| p.nodes).collect();
         let (first, last) = (nodes.first().copied().unwrap_or(0), nodes.last().copied().unwrap_or(0));
+        let ticks = nodes.iter().map(|n| f64::from(*n)).collect();
+        Axis::with_ticks(f64::from(first) - 0.6..f64::from(last) + 0.6, ticks)
+    }
+
+    /// The totals of all protocols on one scale, so that they can be compared.
+    fn overview<DB: DrawingBackend>(&self, area: &Area<DB>, protocols: &[&str]) -> Result<(), Failed<DB>> {
+        let totals = || self.points.iter().map(|p| p.total).filter(|total| *total > 0.0);
+        let (least, most) = (totals().fold(f64::INFINITY, f64::min).min(1e9), totals().fold(1.0, f64::max));
+        let mut chart = ChartBuilder::on(area)
+            .caption("All of them on one scale: messages in all, on average", style(21))
+            .margin_left(10)
+            .margin_top(14)
+            .margin_right(MARGINS.1)
+            .x_label_area_size(52)
+            .y_label_area_size(66)
+            .build_cartesian_2d(self.candidates(), Axis::spanning(least, most))?;
+        chart
+            .configure_mesh()
+            .disable_x_mesh()
+            .bold_line_style(GRID)
+            .light_line_style(TRANSPARENT)
+            .axis_style(INK)
+            .label_style(style(17))
+            .axis_desc_style(style(18))
+            .x_desc("candidates")
+            .y_desc("messages")
+            .x_label_formatter(&|v| number(*v))
+            .y_label_formatter(&|v| number(*v))
+            .draw()?;
+        let on_screen = chart.as_coord_spec().clone();
+        let mut labels: Vec<(i32, i32, usize)> = Vec::new();
+        for (place, protocol) in protocols.iter().enumerate() {
+            let points = self.points.iter().filter(|p| p.protocol == *protocol && p.total > 0.0);
+            let line: Vec<(f64, f64)> = points.map(|p| (f64::from(p.nodes), p.total)).collect();
+            let Some(last) = line.last() else { continue };
+            let (x, y) = within(area, on_screen.translate(last));
+            labels.push((y, x, place));
+            chart.draw_series(LineSeries::new(line.clone(), colour(place).stroke_width(2)))?;
+            chart.draw_series(line.into_iter().map(|at| Circle::new(at, 4, colour(place).filled())))?;
+        }
+        // From the lowest on the screen upwards, as `apart` wants them.
+        labels.sort_unstable_by(|a, b| b.cmp(a));
+        let heights: Vec<i32> = labels.iter().map(|(y, ..)| *y).collect();
+        for ((_, x, place), (from, to)) in labels.iter().zip(apart(&heights)) {
+            area.draw(&PathElement::new([(x + 8, from), (x + 26, to)], colour(*place).stroke_width(1)))?;
+            let text = text_colour(*place);
+            let middle = style(17).pos(Pos::new(HPos::Left, VPos::Center)).color(&text);
+            area.draw(&Text::new(protocols[*place], (x + 30, to), middle))?;
+        }
+        Ok(())
+    }
+
+    /// One protocol's bars, on a scale of their own: protocols differ a hundredfold, and the numbers stand above the bars.
+    fn panel<DB: DrawingBackend>(&self, area: &Area<DB>, protocol: &str) -> Result<(), Failed<DB>> {
         let points: Vec<&Point> = self.points.iter().filter(|p| p.protocol == protocol).collect();
         let most = points.iter().map(|p| p.total_max as f64).fold(1.0, f64::max);
         let title = match points.first().map(|p| p.how) {
             Some(How::Exact) => format!("{protocol}: exact, the mean over who begins"),
             _ => format!("{protocol}: the mean of runs"),
         };
-        let ticks = nodes.iter().map(|n| f64::from(*n)).collect();
-        let x = Axis::with_ticks(f64::from(first) - 0.6..f64::from(last) + 0.6, ticks);
+        let x = self.candidates();
         let mut chart = ChartBuilder::on(area)
             .caption(title, style(21))
             .margin_left(10)
@@ -245,7 +313,7 @@ mod tests {
         let (text, _) = drawn(&made_up(), "message-counts");
         let words =
             ["bully: exact", "ring: exact", "raft: the mean of runs", "coordinator 8", "election 36", "election 38"];
-        for words in words.into_iter().chain(["53", "55", "candidates", "Made up."]) {
+        for words in words.into_iter().chain(["53", "55", "candidates", "Made up.", "All of them on one scale"]) {
             assert!(text.contains(words), "{words}");
         }
     }

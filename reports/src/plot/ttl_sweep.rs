@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// Width and height, pixels.
-const SIZE: (u32, u32) = (1500, 800);
+const SIZE: (u32, u32) = (1500, 828);
 /// Space above the panels, for the title; and below them, for the legend and the captions.
-const MARGINS: (u32, u32) = (64, 150);
+const MARGINS: (u32, u32) = (64, 178);
 
 /// A sweep over times to live.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -47,6 +47,12 @@ pub struct Point {
     pub bound_ms: f64,
     /// Failovers that the pause profile caused, per hour of virtual time.
     pub false_failovers_per_hour: f64,
+    /// How many these were; without it their uncertainty is not drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub false_failovers: Option<u64>,
+    /// Virtual time that they were counted in, hours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused_hours: Option<f64>,
     /// How many runs this is made of.
     pub runs: u64,
 }
@@ -79,6 +85,16 @@ fn spread(point: &Point) -> Option<[f64; 3]> {
     sorted.sort_by(f64::total_cmp);
     let [low, median, high] = [0.05, 0.5, 0.95].map(|q| quantile(&sorted, q));
     Some([low? / 1e3, median? / 1e3, high? / 1e3])
+}
+
+/// Where the true rate of a point's failovers lies with a confidence of 95 %, per hour: the exact limits for a Poisson
+/// count in Byar's approximation (Breslow and Day, "Statistical Methods in Cancer Research" II, 1987, §2.3).
+fn between(point: &Point) -> Option<(f64, f64)> {
+    const Z: f64 = 1.96;
+    let (n, hours) = (point.false_failovers? as f64, point.paused_hours.filter(|hours| *hours > 0.0)?);
+    let limit = |n: f64, z: f64| n * (1.0 - 1.0 / (9.0 * n) + z / (3.0 * n.sqrt())).powi(3);
+    let low = if n > 0.0 { limit(n, -Z) } else { 0.0 };
+    Some((low / hours, limit(n + 1.0, Z) / hours))
 }
 
 impl<'a> Data<'a> {
@@ -175,7 +191,8 @@ impl<'a> Data<'a> {
     }
 
     fn pauses<DB: DrawingBackend>(&self, area: &Area<DB>) -> Result<(), Failed<DB>> {
-        let most = self.sweep.points.iter().map(|p| p.false_failovers_per_hour).fold(0.0, f64::max);
+        let most = |p: &Point| between(p).map_or(p.false_failovers_per_hour, |(_, high)| high);
+        let most = self.sweep.points.iter().map(most).fold(0.0, f64::max);
         let y: std::ops::Range<f64> = 0.0..if most > 0.0 { most * 1.15 } else { 1.0 };
         let mut chart = panel(area, "Failovers that pauses caused, per hour")
             .build_cartesian_2d(self.ttl_axis(), RangedCoordf64::from(y))?;
@@ -192,10 +209,15 @@ impl<'a> Data<'a> {
             .y_label_formatter(&|v| number(*v))
             .draw()?;
         for (place, protocol) in self.protocols.iter().enumerate() {
-            let at = |p: &&Point| (self.beside(place, p.ttl_ms as f64 / 1e3), p.false_failovers_per_hour);
-            let points: Vec<_> = self.of(protocol).iter().map(at).collect();
-            chart.draw_series(LineSeries::new(points.clone(), colour(place).mix(0.5).stroke_width(2)))?;
-            chart.draw_series(points.into_iter().map(|at| Circle::new(at, 6, colour(place).filled())))?;
+            // No line from point to point: between a handful of events in a few hours there is nothing to interpolate.
+            for point in self.of(protocol) {
+                let x = self.beside(place, point.ttl_ms as f64 / 1e3);
+                if let Some((low, high)) = between(point) {
+                    chart.draw_series([PathElement::new([(x, low), (x, high)], colour(place).stroke_width(3))])?;
+                }
+                let at = (x, point.false_failovers_per_hour);
+                chart.draw_series([Circle::new(at, 6, colour(place).filled())])?;
+            }
         }
         Ok(())
     }
@@ -231,7 +253,11 @@ impl<'a> Data<'a> {
             n => format!("Seeds {}; {runs}; {n} did not recover and are left out on the left.", self.sweep.seeds),
         };
         area.draw(&Text::new(runs, (24, 84), style(18)))?;
-        area.draw(&Text::new(format!("Pauses on the right: {}.", self.sweep.pause_profile), (24, 112), style(18)))
+        let pauses = format!("Pauses on the right: {}. Bars there: 95 % confidence.", self.sweep.pause_profile);
+        area.draw(&Text::new(pauses, (24, 112), style(18)))?;
+        let beside =
+            "Marks of one ttl stand side by side, so that none hides another: all of them are of the ttl at the tick.";
+        area.draw(&Text::new(beside, (24, 140), style(18)))
     }
 }
 
@@ -257,6 +283,8 @@ mod tests {
                     failover_censored: 0,
                     bound_ms: 1000.0 * (ttl_s * 4.0 / 3.0 + more + 0.1),
                     false_failovers_per_hour: 40.0 * (-ttl_s / (2.0 + more)).exp(),
+                    false_failovers: Some((400.0 * (-ttl_s / (2.0 + more)).exp()) as u64),
+                    paused_hours: Some(10.0),
                     runs: 100,
                 });
             }
@@ -271,6 +299,20 @@ mod tests {
         for words in ["etcd-election", "failover time, seconds", "lease time to live, seconds", "Seeds 0..100", "10"] {
             assert!(text.contains(words), "{words}");
         }
+    }
+
+    #[test]
+    fn the_limits_of_a_count_are_those_of_the_tables() {
+        let limits = |n| {
+            let point = Point { false_failovers: Some(n), paused_hours: Some(1.0), ..made_up().points.remove(0) };
+            between(&point).unwrap()
+        };
+        // The exact limits of 0, 5 and 101 events.
+        for (n, low, high) in [(0, 0.0, 3.69), (5, 1.62, 11.67), (101, 82.3, 122.7)] {
+            let (l, h) = limits(n);
+            assert!((l - low).abs() < 0.1 && (h - high).abs() < 0.1, "{n}: {l} to {h}");
+        }
+        assert_eq!(between(&Point { false_failovers: None, ..made_up().points.remove(0) }), None);
     }
 
     #[test]

@@ -203,7 +203,7 @@ pub fn pairs(
 pub fn fewest(scenario: &Scenario, protocol: &Protocol) -> u16 {
     let to_take_over = match scenario.hazard {
         Hazard::None => 1,
-        _ if protocol.majority && !protocol.cuts_power() => 3,
+        _ if protocol.majority => 3,
         _ => 2,
     };
     scenario.needs.candidates_min().max(to_take_over)

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     artifacts, election_times,
-    terminal::{sense, statistics::quantile},
+    terminal::{parse::duration_us_text, sense, statistics::quantile},
     ttl_sweep as measurement,
 };
 use indicatif::{ProgressBar, ProgressDrawTarget};
@@ -68,7 +68,9 @@ pub fn election_cdf(args: &ElectionCdfArgs) -> Result<u8, Stop> {
     };
     let curves: Vec<Curve> = wanted.iter().map(measure).collect::<Result<_, _>>()?;
     bar.finish_and_clear();
-    let (network, seeds) = (args.net.name.to_owned(), format!("0..{}", args.runs));
+    let asked =
+        args.latency.map(|(from, to)| format!(" with {} to {} one way", duration_us_text(from), duration_us_text(to)));
+    let (network, seeds) = (format!("{}{}", args.net.name, asked.unwrap_or_default()), format!("0..{}", args.runs));
     let cdf = ElectionCdf { schema: 1, nodes: args.nodes, network, seeds, curves };
     args.shared.leave("election-cdf", &cdf, &cdf_table(&cdf))
 }

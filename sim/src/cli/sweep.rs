@@ -13,7 +13,7 @@ use crate::{
     sweep::{Cell, Outcome, Sweep},
     terminal::statistics::{count, rounded},
 };
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use reports::json::pretty;
 use serde_json::json;
 use std::{
@@ -36,8 +36,12 @@ pub fn run(sweep: &Sweep, show: Show, out: &Path, record: Option<&Path>) -> Resu
     interrupt::listen().map_err(Stop::harness)?;
     let bar = ProgressBar::new(sweep.runs());
     bar.set_draw_target(if show.progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {per_sec}, {eta} left, {msg}");
-    bar.set_style(style.map_err(|e| Stop::harness(e.to_string()))?);
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {rate}, {eta} left, {msg}");
+    let style = style.map_err(|e| Stop::harness(e.to_string()))?;
+    let rate = |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+        let _ = write!(to, "{:.1} runs/s", state.per_sec());
+    };
+    bar.set_style(style.with_key("rate", rate));
     bar.set_message("0 broken");
     let [broken, inconclusive] = [AtomicU64::new(0), AtomicU64::new(0)];
     let started = Instant::now();

@@ -11,7 +11,10 @@ use crate::terminal::{
     parse,
     statistics::quantile,
 };
-use protocols::real::store::{self, Keep, postgres};
+use protocols::{
+    fence::checks::Fencing,
+    real::store::{self, Keep, postgres},
+};
 use reports::{Judgement, Verdict};
 use scenarios::{
     fault::{Fault, Who},
@@ -198,5 +201,8 @@ fn plan(args: &RunArgs, seed: u64) -> Result<Plan, Stop> {
     // Clients of real processes ask for no reads unless they are told to, which is refused.
     params.read_lease = params.read_lease.or(Some(false));
     params.reads_per_s = params.reads_per_s.or(Some(0));
+    if !matches!(params.fencing, Fencing::On | Fencing::Off) {
+        return Err(Stop::usage("a real store checks everything or nothing: --fencing is on or off here"));
+    }
     scenario.compile(&params, args.backend, seed).map_err(Stop::usage)
 }
