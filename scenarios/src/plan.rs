@@ -134,7 +134,7 @@ pub const LONGEST_MS: u64 = 24 * 3600 * 1000;
 pub const STORE: &str = "store";
 
 /// The scenario name of plans that [`crate::generate`] made.
-pub const GENERATED: &str = "generated";
+pub const SWARM: &str = "swarm";
 
 impl Plan {
     /// Reads a plan and validates it.

@@ -11,6 +11,8 @@ use xxhash_rust::xxh3::xxh3_128;
 pub const PLAN: &str = "plan";
 /// The stream that scenarios draw the candidates' clocks from.
 pub const CLOCKS: &str = "clocks";
+/// The stream that `sweep swarm` draws a plan's protocol from.
+pub const SWARM: &str = "swarm";
 
 /// The random stream of that name. The same (seed, name) gives the same stream on every machine.
 pub fn stream(seed: u64, name: &str) -> ChaCha8Rng {
