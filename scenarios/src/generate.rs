@@ -19,7 +19,7 @@ mod kinds;
 mod tests;
 
 use crate::{
-    fault::{Fault, PlannedFault, Trigger, Who},
+    fault::{PlannedFault, Trigger},
     params::{PROFILES, Params, Profile, STARTS_WITHIN_MS},
     plan::{Candidate, Plan, SWARM},
     read_lease, streams,
@@ -82,6 +82,11 @@ pub fn plans_of(protocols: Vec<&'static str>) -> impl Strategy<Value = Plan> {
         let protocol = election::find(protocol).expect("the test names a protocol");
         drawn.plan(protocol, seed, true)
     })
+}
+
+/// The kinds of faults that plans are generated from, as [`crate::fault::KINDS`] calls them.
+pub fn kinds() -> impl Iterator<Item = &'static str> {
+    kinds::ALL.iter().map(|kind| kind.name)
 }
 
 /// The generated plan of that seed, of any protocol; the same seed gives the same plan.

@@ -30,6 +30,8 @@ pub mod host;
 #[cfg(madsim)]
 pub mod identity;
 #[cfg(madsim)]
+pub mod pool;
+#[cfg(madsim)]
 pub mod recorder;
 #[cfg(madsim)]
 pub mod run;
@@ -37,6 +39,8 @@ pub mod run;
 pub mod seeds;
 #[cfg(madsim)]
 pub mod service;
+#[cfg(madsim)]
+pub mod swarm;
 #[cfg(madsim)]
 pub mod sweep;
 #[cfg(madsim)]

@@ -1,5 +1,6 @@
 //! Many seeds on all cores: a seed per fresh thread, each run held to what its protocol promises.
 
+use crate::pool;
 use crate::run::{self, Options, Run};
 use crate::terminal::statistics::quantile;
 use protocols::election::{Promise, Protocol};
@@ -10,15 +11,7 @@ use scenarios::{
     scenario::{self},
 };
 use serde::Serialize;
-use std::{
-    collections::BTreeMap,
-    ops::Range,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    thread,
-};
+use std::{collections::BTreeMap, ops::Range};
 
 /// What to sweep over.
 pub struct Sweep<'a> {
@@ -192,49 +185,41 @@ impl Sweep<'_> {
         for (scenario, protocol) in &pairs {
             scenario.compile(self.params, protocol, self.seeds.start)?;
         }
-        let cells: Vec<Mutex<(Cell, Vec<Failure>)>> = self.cells();
-        let next = AtomicU64::new(0);
-        let total = self.total();
-        let work = || loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= total {
-                return;
-            }
-            if !self.mine(index) {
-                continue;
-            }
-            let (cell, seed) = ((index / seeds) as usize, self.seeds.start + index % seeds);
+        let mut cells: Vec<(Cell, Vec<Failure>)> = self.cells();
+        let place = |index: u64| {
+            let index = self.shard.0 - 1 + index * self.shard.1;
+            ((index / seeds) as usize, self.seeds.start + index % seeds)
+        };
+        let work = |index: u64| {
+            let (cell, seed) = place(index);
             let (scenario, protocol) = pairs[cell];
             let (run, failure) = self.one(scenario, protocol, seed);
             done(failure.is_some());
-            let mut place = cells[cell].lock().unwrap_or_else(PoisonError::into_inner);
-            place.0.add(run.as_ref(), failure.is_some());
-            place.1.extend(failure);
+            (run, failure)
         };
-        thread::scope(|scope| {
-            for _ in 0..self.jobs.max(1) {
-                scope.spawn(work);
-            }
+        pool::each(self.runs(), self.jobs, work, |index, (run, failure)| {
+            let (cell, failures) = &mut cells[place(index).0];
+            cell.add(run.as_ref(), failure.is_some());
+            failures.extend(failure);
+            true
         });
         let mut outcome = Outcome { cells: Vec::new(), failures: Vec::new() };
-        for cell in cells {
-            let (mut cell, mut failures) = cell.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for (mut cell, failures) in cells {
             cell.finish();
-            failures.sort_by_key(|f| f.seed);
             outcome.cells.push(cell);
             outcome.failures.extend(failures);
         }
         Ok(outcome)
     }
 
-    fn cells(&self) -> Vec<Mutex<(Cell, Vec<Failure>)>> {
+    fn cells(&self) -> Vec<(Cell, Vec<Failure>)> {
         let cell = |(s, p): (&Scenario, &Protocol)| Cell {
             scenario: s.name.to_owned(),
             protocol: p.name.to_owned(),
             promise: promise_name(scenario::promise(s, p, self.params)).to_owned(),
             ..Cell::default()
         };
-        self.pairs().into_iter().map(|pair| Mutex::new((cell(pair), Vec::new()))).collect()
+        self.pairs().into_iter().map(|pair| (cell(pair), Vec::new())).collect()
     }
 
     fn one(&self, scenario: &Scenario, protocol: &Protocol, seed: u64) -> (Option<Run>, Option<Failure>) {
@@ -286,7 +271,7 @@ impl Sweep<'_> {
 }
 
 impl Cell {
-    fn add(&mut self, run: Option<&Run>, failed: bool) {
+    pub(crate) fn add(&mut self, run: Option<&Run>, failed: bool) {
         self.runs += 1;
         self.failures += u64::from(failed);
         let Some(run) = run else {
@@ -309,7 +294,7 @@ impl Cell {
         self.darks_ms.extend(metrics.dark_ms);
     }
 
-    fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         self.failovers_ms.sort_by(f64::total_cmp);
         self.failover_ms_p50 = quantile(&self.failovers_ms, 0.5);
         self.failover_ms_p95 = quantile(&self.failovers_ms, 0.95);

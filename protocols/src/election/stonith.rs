@@ -214,6 +214,7 @@ impl Stonith {
         let Some(other) = self.others.iter_mut().find(|other| other.node == from) else { return };
         // What it had sent before its power was cut.
         if other.off.is_some_and(|off| now.mono < off + SETTLE) {
+            crate::mark!(StonithBeforeCut);
             return;
         }
         other.arrived = Some(now.mono);
@@ -292,6 +293,7 @@ impl Stonith {
         let Some(other) = self.others.iter_mut().find(|other| other.node == node && !other.cleared) else { return };
         other.cleared = true;
         if !quiet {
+            crate::mark!(StonithNotQuiet);
             *settled_at = now.mono + SETTLE;
         }
     }
@@ -303,6 +305,7 @@ impl Stonith {
             return;
         }
         other.shot = None;
+        crate::mark!(StonithFenced);
         other.off = Some(now.mono);
         (other.arrived, other.heard) = (None, None);
         self.clear(now, target, false);
@@ -328,6 +331,7 @@ impl Stonith {
                 Shot { request: self.random.next_u64(), ask_at, asked: false }
             });
             if now.mono >= shot.ask_at {
+                crate::mark!(StonithShoots);
                 (shot.asked, shot.ask_at) = (true, now.mono + retry);
                 let message = power::Message::Fence { target: self.others[index].node, request: shot.request };
                 out.push(Output::Send { to: device, message: Peer::Power(message) });
@@ -341,6 +345,7 @@ impl Stonith {
         if let Role::Leads { valid_until } = self.role {
             let until = self.quorum_until();
             if now.mono >= until {
+                crate::mark!(StonithNoQuorum);
                 // no-quorum-policy=stop. The elector still wants to lead, and will once there is a quorum.
                 self.stop(now, Deposed::Expired, out);
                 self.claim(now);

@@ -140,16 +140,20 @@ impl<M: Memory> Ledger<M> {
             return WriteVerdict::Ok;
         }
         if write.token != self.state.highest || self.state.owner != Some((node, write.term)) {
+            crate::mark!(LedgerFenced);
             return WriteVerdict::Fenced { highest: self.state.highest };
         }
         let expected = self.state.seq + 1;
         if write.seq > expected {
+            crate::mark!(LedgerGap);
             return WriteVerdict::Failed { expected };
         }
         match (self.memory.recall(write.request), write.seq == expected) {
             (Recall::Applied(seq), in_turn) => {
+                crate::mark!(LedgerDuplicate);
                 // The number that the leader had meant for it is burnt, or the leader's next write would not be in turn.
                 if in_turn {
+                    crate::mark!(LedgerBurnt);
                     self.state.seq = write.seq;
                     self.state.version += 1;
                 }

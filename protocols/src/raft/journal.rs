@@ -72,6 +72,7 @@ impl State {
                 self.log.insert(entry.log_id.index, entry);
             }
             Record::TruncateAfter(last) => {
+                crate::mark!(RaftLogCut);
                 drop(self.log.split_off(&last.map_or(0, |last| last.index.saturating_add(1))));
             }
             Record::Purge(upto) => {
@@ -166,6 +167,7 @@ impl<D: Disk> Journal<D> {
         let bytes = disk.read(FILE).await?.unwrap_or_default();
         let (state, length) = replay(&bytes);
         if length < bytes.len() {
+            crate::mark!(RaftTornJournal);
             disk.replace(FILE, bytes[..length].to_vec()).await?;
         }
         let compact = encode(&state.records())?.len();
@@ -201,6 +203,7 @@ impl<D: Disk> Journal<D> {
             records.into_iter().for_each(|record| state.apply(record));
         }
         if writer.length > writer.compact * GROWTH + GARBAGE_MIN {
+            crate::mark!(RaftJournalAnew);
             let bytes = encode(&self.state().records())?;
             (writer.length, writer.compact) = (bytes.len(), bytes.len());
             self.disk.replace(FILE, bytes).await?;

@@ -85,6 +85,7 @@ impl Outbox {
                 Answer::Nothing
             }
             WriteVerdict::Failed { expected } if expected > self.resent_from => {
+                crate::mark!(OutboxGap);
                 self.resent_from = expected;
                 Answer::Resend
             }
@@ -106,6 +107,7 @@ impl Outbox {
         let overdue = oldest != 0 && oldest == self.overdue;
         self.overdue = oldest;
         if overdue {
+            crate::mark!(OutboxOverdue);
             self.resent_from = 0;
         }
         overdue

@@ -1,5 +1,5 @@
 use super::*;
-use crate::fault::KINDS;
+use crate::fault::{Fault, KINDS, Who};
 use proptest::{
     prop_assert, proptest,
     test_runner::{TestCaseError, TestError},

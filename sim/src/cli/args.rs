@@ -78,9 +78,10 @@ pub enum Command {
         shared: SharedArgs,
     },
     /// Run many seeds on all cores, each held to what its protocol promises
-    #[command(after_help = "Example:  fencepost sweep all --seeds 0..1000 --protocol all")]
+    #[command(after_help = "Examples:  fencepost sweep all --seeds 0..1000 --protocol all\n           \
+        fencepost sweep swarm --seeds 0..20000 --until-stable")]
     Sweep {
-        /// Scenarios, or `all`
+        /// Scenarios, or `all`; or `swarm`: plans that are drawn, faults and all, a seed each
         names: Vec<String>,
         /// Seeds A..B, B excluded
         #[arg(long, value_parser = parse::seeds, value_name = "A..B")]
@@ -94,6 +95,9 @@ pub enum Command {
         /// Do only this part of the runs, for several machines
         #[arg(long, value_parser = parse::shard, value_name = "I/N")]
         shard: Option<(u64, u64)>,
+        /// For `swarm`: end when every coverage mark was come to and a thousand runs showed nothing new
+        #[arg(long)]
+        until_stable: bool,
         #[command(flatten)]
         shared: SharedArgs,
     },
@@ -210,11 +214,11 @@ pub enum Listing {
 /// One scenario, one protocol, one seed.
 #[derive(ClapArgs, Debug)]
 pub struct ScenarioArgs {
-    /// The scenario; see `fencepost list scenarios`
+    /// The scenario; see `fencepost list scenarios`. `swarm`: a plan that is drawn, faults and all
     pub name: String,
-    /// The election protocol
-    #[arg(long, value_parser = parse::protocol, default_value = "etcd-election", value_name = "P")]
-    pub protocol: &'static Protocol,
+    /// The election protocol; etcd-election when it is left out, and drawn for `swarm`
+    #[arg(long, value_parser = parse::protocol, value_name = "P")]
+    pub protocol: Option<&'static Protocol>,
     /// Decides everything that is left open; drawn, and printed, when it is left out
     #[arg(long, value_parser = parse::seed, value_name = "N", allow_hyphen_values = true)]
     pub seed: Option<u64>,

@@ -6,8 +6,10 @@ mod junit;
 mod list;
 mod one_run;
 mod plot;
+mod progress;
 mod replay;
 mod scenario;
+mod swarm;
 mod sweep;
 
 use crate::terminal::{self, check, exit, output, parse};
@@ -17,7 +19,7 @@ use exit::{NOT_DETERMINISTIC, Stop};
 use one_run::default_out;
 use output::{Show, print};
 use protocols::election::Protocol;
-use scenarios::{Scenario, scenario as stories};
+use scenarios::{Scenario, plan::SWARM, scenario as stories};
 use std::{ffi::OsString, num::NonZero, ops::Range};
 
 /// Runs the command line; the exit code is a contract.
@@ -39,7 +41,25 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
         Command::Replay { file, strict, no_artifacts, output } => replay::run(&file, strict, no_artifacts, &output),
         Command::Check { history, show } => check::run(&history, (&show).into()),
         Command::Determinism { names, seeds, protocol, shared } => determinism(&names, seeds, &protocol, &shared),
-        Command::Sweep { names, seeds, protocol, jobs, shard, shared } => {
+        Command::Sweep { names, seeds, protocol, jobs, shard, until_stable, shared } => {
+            let out = shared.output.out.clone().unwrap_or_else(default_out);
+            if shared.output.trace.is_some() {
+                return Err(Stop::usage("--trace is for one run; a failing run of a sweep leaves its trace.txt"));
+            }
+            let show = Show::from(&shared.output.show);
+            if names.iter().any(|name| name == SWARM) {
+                if names.len() > 1 {
+                    return Err(Stop::usage("`swarm` is swept alone; leave the other names out"));
+                }
+                let protocols = parse::protocols(&protocol).map_err(Stop::usage)?;
+                let choice = shared.plan.choice(protocols).map_err(Stop::usage)?;
+                let (shard, jobs) = (shard.unwrap_or((1, 1)), jobs_or_cores(jobs));
+                let work = crate::swarm::Swarm { choice, seeds, shard, jobs, until_stable };
+                return Ok(u8::from(!swarm::run(&work, show, &out)?));
+            }
+            if until_stable {
+                return Err(Stop::usage("--until-stable is for `sweep swarm`"));
+            }
             let params = shared.plan.params().map_err(Stop::usage)?;
             let work = crate::sweep::Sweep {
                 scenarios: parse::scenarios(&names).map_err(Stop::usage)?,
@@ -49,11 +69,7 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
                 shard: shard.unwrap_or((1, 1)),
                 jobs: jobs_or_cores(jobs),
             };
-            let out = shared.output.out.clone().unwrap_or_else(default_out);
-            if shared.output.trace.is_some() {
-                return Err(Stop::usage("--trace is for one run; a failing run of a sweep leaves its trace.txt"));
-            }
-            let kept = sweep::run(&work, (&shared.output.show).into(), &out)?;
+            let kept = sweep::run(&work, show, &out)?;
             Ok(u8::from(!kept))
         }
         Command::Bisect(args) => bisect::run(&args),

@@ -7,7 +7,11 @@ use super::{
     output::{Show, print},
     parse,
 };
-use scenarios::plan::Plan;
+use protocols::election;
+use scenarios::{
+    generate,
+    plan::{Plan, SWARM},
+};
 
 /// Compiles a scenario's plan, runs it, judges it.
 pub fn run(args: &ScenarioArgs) -> Result<u8, Stop> {
@@ -35,9 +39,15 @@ pub fn print_plan(args: &ScenarioArgs) -> Result<u8, Stop> {
 }
 
 fn compile(args: &ScenarioArgs, seed: u64) -> Result<Plan, Stop> {
+    if args.name == SWARM {
+        let protocols = args.protocol.map_or_else(|| election::ALL.to_vec(), |protocol| vec![protocol]);
+        let choice = args.shared.plan.choice(protocols).map_err(Stop::usage)?;
+        return Ok(generate::swarm(seed, &choice));
+    }
     let scenario = parse::scenario(&args.name).map_err(Stop::usage)?;
     let params = args.shared.plan.params().map_err(Stop::usage)?;
-    scenario.compile(&params, args.protocol, seed).map_err(Stop::usage)
+    let protocol = args.protocol.unwrap_or(&election::etcd::PROTOCOL);
+    scenario.compile(&params, protocol, seed).map_err(Stop::usage)
 }
 
 /// The command that repeats this run: what was typed, with the seed.

@@ -4,15 +4,15 @@ use super::{
     exit::Stop,
     junit,
     output::{Show, print},
+    progress::Progress,
 };
 use crate::{
     artifacts,
     identity::identity,
     sweep::{Cell, Failure, Outcome, Sweep},
 };
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
-use std::{path::Path, time::Instant};
+use std::{ops::RangeInclusive, path::Path, time::Instant};
 
 /// Artifacts are written for so many failures; the others are listed.
 const ARTIFACTS_MAX: usize = 20;
@@ -23,41 +23,22 @@ const ARTIFACTS_MAX: usize = 20;
 /// The parameters make no sense, or a file could not be written.
 pub fn run(sweep: &Sweep, show: Show, out: &Path) -> Result<bool, Stop> {
     let total = sweep.runs();
-    let bar = ProgressBar::new(total);
-    bar.set_draw_target(if show.progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {per_sec}, {eta} left, {msg}");
-    bar.set_style(style.map_err(|e| Stop::harness(e.to_string()))?);
-    bar.set_message("0 failures");
-    let failures = std::sync::atomic::AtomicU64::new(0);
+    let progress = Progress::new(total, show)?;
     let started = Instant::now();
-    let mut outcome = sweep
-        .run(|failed| {
-            if failed {
-                let so_far = failures.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
-                bar.set_message(format!("{so_far} failures"));
-            }
-            bar.inc(1);
-        })
-        .map_err(Stop::usage)?;
+    let mut outcome = sweep.run(|failed| progress.done(failed)).map_err(Stop::usage)?;
     let seconds = started.elapsed().as_secs_f64();
-    bar.finish_and_clear();
-    save(&mut outcome, sweep, seconds, out)?;
+    progress.finish();
+    keep_artifacts(&mut outcome.failures, out)?;
+    let summary = summary(&outcome, sweep, seconds);
+    save_files(&outcome, &summary, seconds, out)?;
     let per_core = total as f64 / seconds / sweep.jobs as f64;
     if show.json {
-        print(&summary(&outcome, sweep, seconds));
+        print(&summary);
     } else {
         if !show.quiet {
             print(&table(&outcome.cells));
         }
-        for failure in outcome.failures.iter().take(ARTIFACTS_MAX) {
-            print(&format!(
-                "FAILED {} {} seed {}: {}\n  {}",
-                failure.scenario, failure.protocol, failure.seed, failure.why, failure.repro
-            ));
-        }
-        if outcome.failures.len() > ARTIFACTS_MAX {
-            print(&format!("… and {} more, in {}", outcome.failures.len() - ARTIFACTS_MAX, out.display()));
-        }
+        list_failures(&outcome.failures, out);
         print(&format!(
             "{total} runs, {} broke a promise; {per_core:.1} runs a second and core; summary in {}",
             outcome.failures.len(),
@@ -67,19 +48,47 @@ pub fn run(sweep: &Sweep, show: Show, out: &Path) -> Result<bool, Stop> {
     Ok(outcome.failures.is_empty())
 }
 
-fn save(outcome: &mut Outcome, sweep: &Sweep, seconds: f64, out: &Path) -> Result<(), Stop> {
-    std::fs::create_dir_all(out).map_err(|e| Stop::usage(format!("cannot make {}: {e}", out.display())))?;
-    for failure in outcome.failures.iter_mut().take(ARTIFACTS_MAX) {
+/// Lists failures, each with the command that repeats it.
+pub(super) fn list_failures(failures: &[Failure], out: &Path) {
+    for failure in failures.iter().take(ARTIFACTS_MAX) {
+        print(&format!(
+            "FAILED {} {} seed {}: {}\n  {}",
+            failure.scenario, failure.protocol, failure.seed, failure.why, failure.repro
+        ));
+        if let Some(folder) = &failure.artifacts {
+            print(&format!("  cargo run -- replay {folder}/plan.json"));
+        }
+    }
+    if failures.len() > ARTIFACTS_MAX {
+        print(&format!("… and {} more, in {}", failures.len() - ARTIFACTS_MAX, out.display()));
+    }
+}
+
+/// Writes the artifacts of the first failures.
+///
+/// # Errors
+/// A file could not be written, or a run did not repeat itself.
+pub(super) fn keep_artifacts(failures: &mut [Failure], out: &Path) -> Result<(), Stop> {
+    for failure in failures.iter_mut().take(ARTIFACTS_MAX) {
         if let Some(plan) = failure.plan.as_ref().filter(|_| failure.verdict != "harness") {
             let folder = artifacts::write(out, plan, &failure.trace_hash).map_err(Stop::harness)?;
             failure.artifacts = Some(folder.display().to_string());
         }
     }
+    Ok(())
+}
+
+/// Writes what a sweep leaves: `failures.ndjson`, `junit.xml` and `summary.json`.
+///
+/// # Errors
+/// A file could not be written.
+pub(super) fn save_files(outcome: &Outcome, summary: &str, seconds: f64, out: &Path) -> Result<(), Stop> {
+    std::fs::create_dir_all(out).map_err(|e| Stop::usage(format!("cannot make {}: {e}", out.display())))?;
     let line = |failure: &Failure| serde_json::to_string(failure).unwrap_or_default() + "\n";
     let lines: String = outcome.failures.iter().map(line).collect();
     artifacts::save(&out.join("failures.ndjson"), &lines).map_err(Stop::usage)?;
     artifacts::save(&out.join("junit.xml"), &junit::document(outcome, seconds)).map_err(Stop::usage)?;
-    artifacts::save(&out.join("summary.json"), &(summary(outcome, sweep, seconds) + "\n")).map_err(Stop::usage)
+    artifacts::save(&out.join("summary.json"), &format!("{summary}\n")).map_err(Stop::usage)
 }
 
 fn summary(outcome: &Outcome, sweep: &Sweep, seconds: f64) -> String {
@@ -152,14 +161,18 @@ fn table(cells: &[Cell]) -> String {
             failover,
         ]
     });
-    let rows: Vec<[String; 10]> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
+    let rows = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
+    aligned(rows, 3..=7)
+}
+
+/// Rows in columns, the first of them the head; numbers, which stand in these columns, to the right, words to the left.
+pub(super) fn aligned<const N: usize>(rows: Vec<[String; N]>, numbers: RangeInclusive<usize>) -> String {
     let width = |column: usize| rows.iter().map(|r| r[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..head.len()).map(width).collect();
-    let line = |row: &[String; 10]| {
+    let widths: Vec<usize> = (0..N).map(width).collect();
+    let line = |row: &[String; N]| {
         let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
             let pad = " ".repeat(width - cell.chars().count());
-            // Numbers to the right, words to the left.
-            if (3..=7).contains(&column) { format!("{pad}{cell}") } else { format!("{cell}{pad}") }
+            if numbers.contains(&column) { format!("{pad}{cell}") } else { format!("{cell}{pad}") }
         });
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
     };

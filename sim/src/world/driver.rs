@@ -49,13 +49,16 @@ impl World {
         match self.links.get(from, to).datagram(self.now) {
             Passage::InOrder(at) => self.queue.push_lane(at, from, to, message),
             Passage::Astray(at) => {
+                protocols::mark!(WorldAstray);
                 self.queue.push(at, Event::Datagram { from, to, message });
             }
             Passage::Twice(at, again) => {
+                protocols::mark!(WorldTwice);
                 self.queue.push_lane(at, from, to, message);
                 self.queue.push(again, Event::Datagram { from, to, message });
             }
             Passage::Lost => {
+                protocols::mark!(WorldLost);
                 let line = || format!("lost {from:?} > {to:?} {message:?}");
                 self.trace.note(self.now, [0x30 | u64::from(from.0) << 8 | u64::from(to.0) << 24, 0, 0], line);
             }
@@ -118,6 +121,7 @@ impl World {
             let process = &mut self.processes[node.index()];
             // A process that died at the point does nothing more.
             if process.up && process.starts == starts {
+                protocols::mark!(WorldPausedAtPoint);
                 process.driven.stash.extend(rest.by_ref());
             }
             break;
@@ -218,10 +222,13 @@ impl World {
             }
             let driven = &mut process.driven;
             if let Some(output) = driven.stash.pop_front() {
+                protocols::mark!(WorldResumedAtPoint);
                 self.carry_out(node, output);
             } else if let Some(input) = driven.inbox.pop_front() {
+                protocols::mark!(WorldInbox);
                 self.step(node, input);
             } else if let Some(id) = driven.due.pop_front() {
+                protocols::mark!(WorldOverdue);
                 // It may have been set again, or cancelled, by what came before.
                 if driven.timers.get(id as usize).is_some_and(|t| !t.set) {
                     self.step(node, Input::Timer(id));
