@@ -7,6 +7,7 @@ pub mod candidate;
 pub mod client;
 pub mod clock;
 pub mod core;
+pub mod coverage;
 pub mod election;
 pub mod elector;
 pub mod env;

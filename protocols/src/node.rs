@@ -212,6 +212,7 @@ impl Node {
                     Resource::Schedule => work.scheduler.written(term, seq, verdict, out),
                 };
                 if !goes_on {
+                    crate::mark!(NodeFencedAtWrite);
                     self.elect(now, elector::Input::Fenced, out);
                 } else if self.resigning {
                     self.let_go_when_joined(now, out);
@@ -221,9 +222,11 @@ impl Node {
                 self.broken = 0;
                 let Some(lead) = &mut self.lead else { return };
                 if lead.incarnation.term != term || lead.incarnation.epoch != token || lead.work.is_some() {
+                    crate::mark!(NodeOldSeal);
                     return;
                 }
                 if verdict != WriteVerdict::Ok {
+                    crate::mark!(NodeFencedAtSeal);
                     return self.elect(now, elector::Input::Fenced, out);
                 }
                 lead.sealed[resource as usize] = Some((seq, version));
@@ -238,6 +241,7 @@ impl Node {
                 }
                 out.push(Output::Send { to: request.client, message: Message::NotLeader { request, leader: None } });
                 if self.lead.as_ref().is_some_and(|l| l.incarnation.term == term && l.incarnation.epoch == token) {
+                    crate::mark!(NodeFencedAtRead);
                     self.elect(now, elector::Input::Fenced, out);
                 }
             }
@@ -256,6 +260,7 @@ impl Node {
             {
                 let (term, token) = (incarnation.term, incarnation.epoch);
                 if read_lease {
+                    crate::mark!(NodeReadFromMemory);
                     // What a pause does here, no check of the lease can help.
                     out.push(Output::Point(Point::ReadChecked));
                     let message = Message::ReadIs { request, token, seq: work.sequencer.last() };
@@ -284,6 +289,7 @@ impl Node {
         out.push(Output::SetTimer { id: TICK, at: now.mono + tick });
         // An order to resign may have come while the seals were under way.
         if self.resigning {
+            crate::mark!(NodeResignBeforeSeal);
             self.let_go_when_joined(now, out);
         }
     }
@@ -299,6 +305,9 @@ impl Node {
     fn let_go_when_joined(&mut self, now: Now, out: &mut Vec<Output>) {
         let Some(lead) = &self.lead else { return };
         let joined = lead.work.as_ref().is_none_or(|w| w.sequencer.idle() && w.scheduler.idle());
+        if !joined {
+            crate::mark!(NodeResignWaits);
+        }
         if joined {
             let input = self.successor.take().map_or(elector::Input::Resign, elector::Input::Transfer);
             self.elect(now, input, out);
@@ -338,6 +347,9 @@ impl Node {
         let valid = now.mono < lead.valid_until;
         match (id, &mut lead.work) {
             (LOOK, work) => {
+                if !valid {
+                    crate::mark!(NodeBeliefOver);
+                }
                 let silence = self.place.silence;
                 let overdue = match work {
                     // Both are asked: each counts for itself.

@@ -145,7 +145,7 @@ const DATAGRAM_PATIENCE_MS: u64 = 50;
 pub const STORE: &str = "store";
 
 /// The scenario name of plans that [`crate::generate`] made.
-pub const GENERATED: &str = "generated";
+pub const SWARM: &str = "swarm";
 
 impl Plan {
     /// Reads a plan and validates it.

@@ -13,6 +13,8 @@ pub const PLAN: &str = "plan";
 pub const CLOCKS: &str = "clocks";
 /// The stream that a run's way of answering reads is drawn from.
 pub const READS: &str = "reads";
+/// The stream that `sweep swarm` draws a plan's protocol from.
+pub const SWARM: &str = "swarm";
 
 /// The random stream of that name. The same (seed, name) gives the same stream on every machine.
 pub fn stream(seed: u64, name: &str) -> ChaCha8Rng {

@@ -63,6 +63,8 @@ pub mod interrupt;
 #[cfg(madsim)]
 pub mod outcome;
 #[cfg(madsim)]
+pub mod pool;
+#[cfg(madsim)]
 pub mod recorder;
 #[cfg(madsim)]
 pub mod run;
@@ -70,6 +72,8 @@ pub mod run;
 pub mod seeds;
 #[cfg(madsim)]
 pub mod service;
+#[cfg(madsim)]
+pub mod swarm;
 #[cfg(madsim)]
 pub mod sweep;
 #[cfg(madsim)]

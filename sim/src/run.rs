@@ -6,7 +6,7 @@ use crate::{
     recorder::Recorder,
     world::{Driver, Finished, World},
 };
-use protocols::history::Header;
+use protocols::{coverage::Marks, history::Header};
 use reports::{
     Judgement,
     json::{ReadLease, RunFacts},
@@ -40,6 +40,8 @@ pub struct Run {
     pub judgement: Judgement,
     /// What the text report shows, if it was asked for.
     pub highlights: Option<Highlights>,
+    /// The coverage marks that it came to.
+    pub marks: Marks,
 }
 
 impl Run {
@@ -77,7 +79,7 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
         }
     };
     let finished = host::run(plan.seed, make_world, Box::new(move |node| fleet.start(node)))?;
-    let Finished { trace_hash, trace_error, events, recorder } = *finished;
+    let Finished { trace_hash, trace_error, events, recorder, marks } = *finished;
     if let Some(error) = trace_error {
         return Err(format!("cannot write the trace: {error}"));
     }
@@ -92,5 +94,5 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
         read_lease: read_lease(&plan),
         wall_ms: Some(started.elapsed().as_millis() as u64),
     };
-    Ok(Run { plan, header, facts, judgement, highlights: recorder.highlights })
+    Ok(Run { plan, header, facts, judgement, highlights: recorder.highlights, marks })
 }

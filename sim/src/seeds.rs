@@ -1,48 +1,30 @@
 //! The same work for many seeds on several threads.
 
-use std::{
-    ops::Range,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    thread,
-};
+use crate::pool;
+use std::ops::Range;
 
 /// What `work` makes of each seed, in the seeds' order, on `jobs` threads. `done` is told of every seed.
 ///
 /// # Errors
-/// The work on some seed failed: the failure of the smallest of them that was reached.
+/// The work on some seed failed: the failure of the smallest of them.
 pub fn each<T: Send>(
     seeds: Range<u64>,
     jobs: usize,
     work: impl Fn(u64) -> Result<T, String> + Sync,
     done: impl Fn() + Sync,
 ) -> Result<Vec<T>, String> {
-    let next = AtomicU64::new(seeds.start);
-    let results = Mutex::new(Vec::new());
-    let run = || {
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= seeds.end {
-                return;
-            }
-            let result = work(seed);
-            if result.is_err() {
-                next.store(seeds.end, Ordering::Relaxed);
-            }
-            results.lock().unwrap_or_else(PoisonError::into_inner).push((seed, result));
-            done();
-        }
+    let mut results = Vec::new();
+    let one = |index: u64| {
+        let result = work(seeds.start + index);
+        done();
+        result
     };
-    thread::scope(|scope| {
-        for _ in 0..jobs.max(1) {
-            scope.spawn(run);
-        }
+    pool::each(seeds.end.saturating_sub(seeds.start), jobs, one, |_, result| {
+        let goes_on = result.is_ok();
+        results.push(result);
+        goes_on
     });
-    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    results.sort_by_key(|(seed, _)| *seed);
-    results.into_iter().map(|(_, result)| result).collect()
+    results.into_iter().collect()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use crate::{
     baseline::{Baseline, Moved, Seen},
     interrupt,
     outcome::{Ended, Failure},
+    pool,
     run::{self, Options, Run},
     terminal::{repro, sense, statistics::quantile},
 };
@@ -14,15 +15,7 @@ use scenarios::{
     scenario::{self},
 };
 use serde::Serialize;
-use std::{
-    collections::BTreeMap,
-    ops::Range,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    thread,
-};
+use std::{collections::BTreeMap, ops::Range};
 
 /// What to sweep over.
 pub struct Sweep<'a> {
@@ -237,10 +230,6 @@ impl Sweep<'_> {
         Params { nodes, ..self.params.clone() }
     }
 
-    fn mine(&self, index: u64) -> bool {
-        index % self.shard.1 == self.shard.0 - 1
-    }
-
     /// Refuses, before anything runs, parameters that make no sense for a cell, and a sweep of no runs.
     ///
     /// # Errors
@@ -276,35 +265,26 @@ impl Sweep<'_> {
         let seeds = self.seeds.end - self.seeds.start;
         self.check()?;
         let which = self.which();
-        let cells: Vec<Mutex<(Cell, Vec<Failure>)>> = which.iter().map(|which| Mutex::new(self.cell(*which))).collect();
-        let next = AtomicU64::new(0);
-        let total = self.total();
-        let work = || loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= total || interrupt::asked() {
-                return;
-            }
-            if !self.mine(index) {
-                continue;
-            }
-            let (cell, seed) = ((index / seeds) as usize, self.seeds.start + index % seeds);
-            let (run, failure) = self.one(which[cell], seed);
-            let ended = failure.as_ref().map_or(Ended::Kept, |failure| failure.outcome);
-            done(ended);
-            let mut place = cells[cell].lock().unwrap_or_else(PoisonError::into_inner);
-            place.0.add(run.as_ref(), ended);
-            place.1.extend(failure);
+        let mut cells: Vec<(Cell, Vec<Failure>)> = which.iter().map(|which| self.cell(*which)).collect();
+        let place = |index: u64| {
+            let index = self.shard.0 - 1 + index * self.shard.1;
+            ((index / seeds) as usize, self.seeds.start + index % seeds)
         };
-        thread::scope(|scope| {
-            for _ in 0..self.jobs.max(1) {
-                scope.spawn(work);
-            }
+        let work = |index: u64| {
+            let (cell, seed) = place(index);
+            let (run, failure) = self.one(which[cell], seed);
+            done(failure.as_ref().map_or(Ended::Kept, |failure| failure.outcome));
+            (run, failure)
+        };
+        pool::each(self.runs(), self.jobs, work, |index, (run, failure)| {
+            let (cell, failures) = &mut cells[place(index).0];
+            cell.add(run.as_ref(), failure.as_ref().map_or(Ended::Kept, |failure| failure.outcome));
+            failures.extend(failure);
+            !interrupt::asked()
         });
         let mut outcome = Outcome::default();
-        for cell in cells {
-            let (mut cell, mut failures) = cell.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for (mut cell, failures) in cells {
             cell.finish();
-            failures.sort_by_key(|f| f.seed);
             outcome.cells.push(cell);
             let (inconclusive, failures): (Vec<_>, Vec<_>) =
                 failures.into_iter().partition(|f| f.outcome == Ended::Inconclusive);
@@ -396,7 +376,7 @@ impl Cell {
         format!("{} {} {}", self.scenario, self.protocol, self.nodes)
     }
 
-    fn add(&mut self, run: Option<&Run>, ended: Ended) {
+    pub(crate) fn add(&mut self, run: Option<&Run>, ended: Ended) {
         self.runs += 1;
         self.failures += u64::from(matches!(ended, Ended::Broken | Ended::Invalid));
         match ended {
@@ -426,7 +406,7 @@ impl Cell {
         self.darks_ms.extend(metrics.dark_ms);
     }
 
-    fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         self.failovers_ms.sort_by(f64::total_cmp);
         self.failover_ms_p50 = quantile(&self.failovers_ms, 0.5);
         self.failover_ms_p95 = quantile(&self.failovers_ms, 0.95);

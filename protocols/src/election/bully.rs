@@ -166,6 +166,7 @@ impl Bully {
         let own = self.setup.node;
         let higher: Vec<_> = self.setup.others().filter(|node| *node > own && Some(*node) != unwilling).collect();
         if higher.is_empty() {
+            crate::mark!(BullyNobodyHigher);
             self.lead(now, out);
             // Whoever has resigned counts as lower.
             return unwilling
@@ -211,6 +212,7 @@ impl Bully {
             // Only a lower id asks; who stands aside is not there.
             Message::Election if !self.aside && from < self.setup.node => self.asked(now, from, out),
             Message::Ok if self.role == Role::Asks => {
+                crate::mark!(BullyAnswered);
                 self.wait(Role::Awaits, now.mono + 2 * self.timings().request_timeout, out);
             }
             Message::Coordinator | Message::Heartbeat => self.leader_heard(now, from, out),
@@ -239,6 +241,9 @@ impl Bully {
 
     fn leader_heard(&mut self, now: Now, from: NodeId, out: &mut Vec<Output>) {
         if from > self.setup.node || self.aside {
+            if self.leads() {
+                crate::mark!(BullyBullied);
+            }
             self.step_back(Deposed::Lost, out);
             (self.campaigning, self.leader) = (false, Some(from));
             out.push(Output::Observed(Some(from)));
@@ -261,6 +266,7 @@ impl Elector for Bully {
         if let Role::Leads { beat_at, .. } = self.role
             && now.mono > beat_at + self.timings().lease_ttl
         {
+            crate::mark!(BullyOverslept);
             self.hold_election(now, None, out);
         }
         match input {

@@ -155,6 +155,7 @@ impl EtcdElection {
 
     /// Asks again in a while.
     fn again(&mut self, now: u64, out: &mut Vec<Output>) {
+        crate::mark!(EtcdAgain);
         if let Some(session) = &mut self.session {
             session.doubtful = true;
         }
@@ -241,6 +242,7 @@ impl EtcdElection {
 
     fn win(&mut self, now: u64, out: &mut Vec<Output>) {
         if now >= self.valid_until() {
+            crate::mark!(EtcdWonTooLate);
             return self.fresh_session(Deposed::Expired, out);
         }
         self.stage = Stage::Leading;
@@ -252,6 +254,7 @@ impl EtcdElection {
     fn kept_alive(&mut self, now: u64, ttl_s: i64, out: &mut Vec<Output>) {
         let Some(session) = &mut self.session else { return };
         if ttl_s <= 0 {
+            crate::mark!(EtcdLeaseGone);
             return self.fresh_session(Deposed::Lost, out);
         }
         session.deadline = now.saturating_add((ttl_s as u64).saturating_mul(SECOND));
@@ -279,6 +282,7 @@ impl EtcdElection {
                 // Unanswered keepalives are sent again at every tick.
                 let (stream, at) = (*stream, tick_after(*opened, RETRY, now));
                 if *keepalive_due < now {
+                    crate::mark!(EtcdKeepaliveAgain);
                     out.push(Output::Point(Point::BeforeRenew));
                     out.push(Output::Service(ServiceOutput::Push(stream)));
                 }
@@ -292,6 +296,7 @@ impl EtcdElection {
         let reply = match reply {
             Ok(client::Reply::Etcd(reply)) => reply,
             Err(Failure::Rejected(_)) if self.stage != Stage::Granting => {
+                crate::mark!(EtcdRejected);
                 // Most likely the lease is gone. Not at once: whatever it is, it may be so again.
                 self.abandon(Deposed::Lost, out);
                 return self.again(now, out);
@@ -312,6 +317,7 @@ impl EtcdElection {
                 false => self.win(now, out),
             },
             (Stage::Looking, Reply::Found { key: Some(front), revision }, Some(session)) => {
+                crate::mark!(EtcdQueues);
                 session.doubtful = true;
                 let watch = self.numbers.stream();
                 self.stage = Stage::Waiting(watch);
@@ -324,9 +330,11 @@ impl EtcdElection {
             }
             (Stage::Proclaiming, Reply::Proclaimed { done: false }, _)
             | (Stage::Rechecking, Reply::Found { .. }, _) => {
+                crate::mark!(EtcdKeyGone);
                 self.fresh_session(Deposed::Lost, out);
             }
             (Stage::Resigning, Reply::Deleted { .. }, Some(session)) => {
+                crate::mark!(EtcdResigned);
                 session.create_revision = 0;
                 session.doubtful = false;
                 self.campaign(out);
@@ -344,6 +352,7 @@ impl EtcdElection {
             self.observe(out);
             let own = self.session.as_ref().map(|s| s.create_revision);
             if self.stage == Stage::Leading && gone.is_some() && gone == own {
+                crate::mark!(EtcdOwnKeyDeleted);
                 self.fresh_session(Deposed::Lost, out);
             }
             return;
@@ -365,9 +374,11 @@ impl EtcdElection {
             self.observer.lost();
             out.push(Output::SetTimer { id: OBSERVE, at: now + RETRY });
         } else if self.stage == Stage::Waiting(number) {
+            crate::mark!(EtcdWatchEnded);
             self.stage = Stage::Looking;
             self.again(now, out);
         } else if let Some(session) = self.session.as_mut().filter(|s| s.stream == Some(number)) {
+            crate::mark!(EtcdKeepaliveEnded);
             session.stream = None;
             out.push(Output::CancelTimer(KEEPALIVE));
             out.push(Output::SetTimer { id: REOPEN, at: now + RETRY });

@@ -141,9 +141,11 @@ impl LowestId {
         match message {
             Message::Advertisement if self.leads => {
                 if from < self.setup.node {
+                    crate::mark!(LowestIdBetter);
                     self.step_back(now, Deposed::Lost, out);
                     out.push(Output::Observed(Some(from)));
                 } else {
+                    crate::mark!(LowestIdDefends);
                     // At once, so that the worse one steps back.
                     self.tell_all(Message::Advertisement, out);
                 }
@@ -157,6 +159,7 @@ impl LowestId {
                 }
             }
             Message::Release if !self.leads => {
+                crate::mark!(LowestIdReleased);
                 out.push(Output::Observed(None));
                 self.campaigning = true;
                 out.push(Output::Campaign);

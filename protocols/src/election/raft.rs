@@ -149,6 +149,7 @@ impl Raft {
             Some((number, Asked::Change(_))) => out.push(Output::Service(ServiceOutput::Cancel(number))),
             None => {}
         }
+        crate::mark!(RaftHandsOver);
         self.ask(Request::Transfer { to }, Asked::Transfer, out);
     }
 
@@ -185,10 +186,12 @@ impl Raft {
     /// A majority has acknowledged what this node sent at `acked_at` as the leader of `term`.
     fn acknowledged(&mut self, now: Now, term: u64, acked_at: u64, out: &mut Vec<Output>) {
         if self.belief.is_some_and(|belief| belief.token < term) {
+            crate::mark!(RaftNewerTerm);
             self.depose(Deposed::Lost, out);
         }
         let valid_until = acked_at.saturating_add(self.bound());
         if valid_until <= now.mono {
+            crate::mark!(RaftLateRound);
             return;
         }
         let leadership = Leadership { token: term, valid_until };
@@ -242,6 +245,9 @@ impl Raft {
             self.changes.push(change);
         }
         // A leader does not take itself out: the next one does.
+        if change == Change::Expel(self.setup.node) {
+            crate::mark!(RaftLeaderLeaves);
+        }
         match change == Change::Expel(self.setup.node) {
             true => self.give_up(Deposed::Resigned, None, out),
             false => self.next_change(out),
@@ -271,6 +277,7 @@ impl Raft {
             });
         }
         if !self.changes.is_empty() {
+            crate::mark!(RaftChangeAgain);
             // Not at once: a new leader has to be known first, and what was refused would be refused again.
             out.push(Output::SetTimer { id: RETRY, at: now.mono + self.setup.timings.renew_interval });
         }
@@ -281,6 +288,7 @@ impl Elector for Raft {
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         // Before anything else: after a pause, items and timers come in any order.
         if self.belief.is_some_and(|belief| belief.valid_until <= now.mono) {
+            crate::mark!(RaftExpired);
             self.depose(Deposed::Expired, out);
         }
         match input {

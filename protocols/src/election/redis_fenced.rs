@@ -111,8 +111,10 @@ impl RedisFenced {
             return;
         }
         if self.leftover.is_some() {
+            crate::mark!(RedisCleansUp);
             self.give_back(out);
         } else if now.mono < self.held_off_until {
+            crate::mark!(RedisHeldOff);
             self.look(out);
         } else {
             self.acquire(now, out);
@@ -164,12 +166,14 @@ impl RedisFenced {
             // The server said no: nothing was taken. The next poll tries again.
             (Asked::Acquire { .. }, Err(Failure::Rejected(_))) => {}
             (Asked::Acquire { value, .. }, _) => {
+                crate::mark!(RedisLeftover);
                 self.leftover = Some(value);
                 self.give_back(out);
             }
             (Asked::Look, Ok(Redis(Reply::Value(value)))) => self.desk.observe(value.as_deref(), out),
             (Asked::Renew { sent }, Ok(Redis(Reply::Done(true)))) => self.renewed(sent, out),
             (Asked::Renew { .. }, Ok(Redis(Reply::Done(false)))) => {
+                crate::mark!(RedisRenewalRefused);
                 self.depose(now, Deposed::Lost, out);
                 self.look(out);
             }
@@ -188,6 +192,7 @@ impl RedisFenced {
     fn lead(&mut self, now: Now, value: String, token: u64, sent: u64, out: &mut Vec<Output>) {
         let leadership = Leadership { token, valid_until: sent + self.desk.ttl() };
         if leadership.valid_until <= now.mono {
+            crate::mark!(RedisTooLate);
             // The answer was so late that there is nothing left to believe.
             self.leftover = Some(value);
             return self.give_back(out);
@@ -241,6 +246,7 @@ impl Elector for RedisFenced {
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         // Before anything else: after a pause, answers and timers come in any order.
         if self.lease.as_ref().is_some_and(|lease| lease.leadership.valid_until <= now.mono) {
+            crate::mark!(RedisExpired);
             self.depose(now, Deposed::Expired, out);
         }
         match input {

@@ -264,6 +264,7 @@ impl<R: Rules> Member<R> {
     fn beat(&mut self, now: Now, out: &mut Vec<Output>) {
         let Role::Leads { reign, number, home_at } = self.role else { return };
         if now.mono > home_at + self.setup.timings.lease_ttl {
+            crate::mark!(RingLapLost);
             return self.stand(now, out);
         }
         let number = number + 1;
@@ -322,10 +323,12 @@ impl<R: Rules> Member<R> {
 
     fn candidate(&mut self, now: Now, lap: Lap, out: &mut Vec<Output>) {
         if self.aside {
+            crate::mark!(RingAside);
             return self.pass_on(now, lap, out);
         }
         if let Role::Leads { .. } = self.role {
             if lap.origin < self.own() {
+                crate::mark!(RingLeaderDefends);
                 return self.beat(now, out);
             }
             self.step_back(now, Deposed::Lost, out);
@@ -344,6 +347,7 @@ impl<R: Rules> Member<R> {
 
     fn leader_heard(&mut self, now: Now, lap: Lap, reign: u64, number: u64, out: &mut Vec<Output>) {
         if self.leader.is_some_and(|(node, of, last)| (node, of) == (lap.origin, reign) && number <= last) {
+            crate::mark!(RingLapAgain);
             return;
         }
         let is_higher = lap.origin > self.own();

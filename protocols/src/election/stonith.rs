@@ -216,6 +216,7 @@ impl Stonith {
         let Some(other) = self.others.iter_mut().find(|other| other.node == from) else { return };
         // What it had sent before its power was cut.
         if other.off.is_some_and(|off| now.mono < off + SETTLE) {
+            crate::mark!(StonithBeforeCut);
             return;
         }
         other.arrived = Some(now.mono);
@@ -294,6 +295,7 @@ impl Stonith {
         let Some(other) = self.others.iter_mut().find(|other| other.node == node && !other.cleared) else { return };
         other.cleared = true;
         if !quiet {
+            crate::mark!(StonithNotQuiet);
             *settled_at = now.mono + SETTLE;
         }
     }
@@ -305,6 +307,7 @@ impl Stonith {
             return;
         }
         other.shot = None;
+        crate::mark!(StonithFenced);
         other.off = Some(now.mono);
         (other.arrived, other.heard) = (None, None);
         self.clear(now, target, false);
@@ -330,6 +333,7 @@ impl Stonith {
                 Shot { request: self.random.next_u64(), ask_at, asked: false }
             });
             if now.mono >= shot.ask_at {
+                crate::mark!(StonithShoots);
                 (shot.asked, shot.ask_at) = (true, now.mono + retry);
                 let message = power::Message::Fence { target: self.others[index].node, request: shot.request };
                 out.push(Output::Send { to: device, message: Peer::Power(message) });
@@ -343,6 +347,7 @@ impl Stonith {
         if let Role::Leads { valid_until } = self.role {
             let until = self.quorum_until();
             if now.mono >= until {
+                crate::mark!(StonithNoQuorum);
                 // no-quorum-policy=stop. The elector still wants to lead, and will once there is a quorum.
                 self.stop(now, Deposed::Expired, out);
                 self.claim(now);

@@ -143,10 +143,12 @@ impl<M: Memory> Ledger<M> {
         }
         let owned = write.token == self.state.highest && self.state.owner == Some((node, write.term));
         if !owned && self.checks.token {
+            crate::mark!(LedgerFenced);
             return WriteVerdict::Fenced { highest: self.state.highest };
         }
         let expected = self.state.seq + 1;
         if write.seq > expected && self.checks.order {
+            crate::mark!(LedgerGap);
             return WriteVerdict::Failed { expected };
         }
         // Without the check of the order every number is the right one.
@@ -154,8 +156,10 @@ impl<M: Memory> Ledger<M> {
         let recalled = if self.checks.memory { self.memory.recall(write.request) } else { Recall::New };
         match (recalled, in_turn) {
             (Recall::Applied(seq), in_turn) => {
+                crate::mark!(LedgerDuplicate);
                 // The number that the leader had meant for it is burnt, or the leader's next write would not be in turn.
                 if in_turn {
+                    crate::mark!(LedgerBurnt);
                     self.take(write.seq);
                 }
                 WriteVerdict::Duplicate { seq }

@@ -88,12 +88,14 @@ impl PowerSwitch {
     fn asked(&mut self, now: Now, from: NodeId, target: NodeId, request: u64, out: &mut Vec<Output>) {
         // It was sent before the cut and has arrived after it.
         if self.off_until.get(&from).is_some_and(|until| now.mono < *until) {
+            crate::mark!(PowerFromTheDead);
             return;
         }
         if target.0 >= self.outlets || target == from {
             return answer(from, target, request, false, out);
         }
         if self.done.get(&(from, target)) == Some(&request) {
+            crate::mark!(PowerAgain);
             return answer(from, target, request, true, out);
         }
         let idle = self.actions.is_empty();

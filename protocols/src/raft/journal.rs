@@ -72,6 +72,7 @@ impl State {
                 self.log.insert(entry.log_id.index, entry);
             }
             Record::TruncateAfter(last) => {
+                crate::mark!(RaftLogCut);
                 drop(self.log.split_off(&last.map_or(0, |last| last.index.saturating_add(1))));
             }
             Record::Purge(upto) => {
@@ -167,6 +168,9 @@ impl<D: Disk> Journal<D> {
     pub async fn open(disk: D) -> io::Result<Journal<D>> {
         let bytes = disk.read(FILE).await?.unwrap_or_default();
         let (state, length) = replay(&bytes);
+        if length < bytes.len() {
+            crate::mark!(RaftTornJournal);
+        }
         if !bytes.is_empty() {
             disk.replace(FILE, bytes[..length].to_vec()).await?;
         }
@@ -203,6 +207,7 @@ impl<D: Disk> Journal<D> {
             records.into_iter().for_each(|record| state.apply(record));
         }
         if writer.length > writer.compact * GROWTH + GARBAGE_MIN {
+            crate::mark!(RaftJournalAnew);
             let bytes = encode(&self.state().records())?;
             (writer.length, writer.compact) = (bytes.len(), bytes.len());
             self.disk.replace(FILE, bytes).await?;

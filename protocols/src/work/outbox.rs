@@ -92,6 +92,7 @@ impl Outbox {
                 Answer::Nothing
             }
             WriteVerdict::Failed { expected } if expected > self.resent_from => {
+                crate::mark!(OutboxGap);
                 self.resent_from = expected;
                 Answer::Resend
             }
@@ -118,6 +119,7 @@ impl Outbox {
 
     /// Everything unanswered is about to be sent again, over a new connection: its wait starts anew.
     pub fn start_over(&mut self, now: u64) {
+        crate::mark!(OutboxOverdue);
         self.oldest.1 = now;
         self.resent_from = 0;
     }

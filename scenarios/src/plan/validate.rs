@@ -1,6 +1,6 @@
 //! What no plan may say. Every error is one sentence that names what is wrong and what would be right.
 
-use super::{GENERATED, LONGEST_MS, Network, Plan, SCHEMA, STORE};
+use super::{LONGEST_MS, Network, Plan, SCHEMA, STORE, SWARM};
 use crate::{
     fault::{Fault, PlannedFault, RESERVED, Trigger, Who},
     scenario,
@@ -34,7 +34,7 @@ pub(super) fn plan(plan: &Plan) -> Checked {
     if plan.schema != SCHEMA {
         return Err(format!("the plan has schema {}, and this build reads schema {SCHEMA}", plan.schema));
     }
-    if plan.scenario != GENERATED && scenario::find(&plan.scenario).is_none() {
+    if plan.scenario != SWARM && scenario::find(&plan.scenario).is_none() {
         let known = list(scenario::ALL.iter().map(|scenario| scenario.name));
         return Err(format!("there is no scenario `{}`; there are {known}", plan.scenario));
     }

@@ -87,10 +87,10 @@ pub enum Command {
         can be made of the parameters). The exit code is the worst of: 70 the harness failed, 64 invalid or nothing\n\
         to run, 1 safety broken, 3 liveness broken, 2 inconclusive, 0 all kept. Ctrl-C finishes what is under way,\n\
         reports what was found so far, and ends with 130; a second one ends at once.\n\n\
-        Example:  fencepost sweep all --seeds 0..1000 --protocol all"
+        Examples:  fencepost sweep all --seeds 0..1000 --protocol all\n           fencepost sweep swarm --seeds 0..20000 --until-stable"
     )]
     Sweep {
-        /// Scenarios, or `all`
+        /// Scenarios, or `all`; or `swarm`: plans that are drawn, faults and all, a seed each
         names: Vec<String>,
         /// Seeds A..B, B excluded
         #[arg(long, value_parser = parse::seeds, value_name = "A..B")]
@@ -110,6 +110,9 @@ pub enum Command {
         /// Write the figures of every cell to this file: what later sweeps with the same options are held to
         #[arg(long, value_name = "FILE", conflicts_with = "shard")]
         record_baseline: Option<PathBuf>,
+        /// For `swarm`: end when every coverage mark was come to and a thousand runs showed nothing new
+        #[arg(long)]
+        until_stable: bool,
         #[command(flatten)]
         shared: SharedArgs,
     },
@@ -231,11 +234,11 @@ pub enum Listing {
 /// One scenario, one protocol, one seed.
 #[derive(ClapArgs, Debug)]
 pub struct ScenarioArgs {
-    /// The scenario; see `fencepost list scenarios`
+    /// The scenario; see `fencepost list scenarios`. `swarm`: a plan that is drawn, faults and all
     pub name: String,
-    /// The election protocol
-    #[arg(long, value_parser = parse::protocol, default_value = "etcd-election", value_name = "P")]
-    pub protocol: &'static Protocol,
+    /// The election protocol; etcd-election when it is left out, and drawn for `swarm`
+    #[arg(long, value_parser = parse::protocol, value_name = "P")]
+    pub protocol: Option<&'static Protocol>,
     /// Decides everything that is left open; drawn, and printed, when it is left out
     #[arg(long, value_parser = parse::seed, value_name = "N", allow_hyphen_values = true)]
     pub seed: Option<u64>,

@@ -6,8 +6,10 @@ mod junit;
 mod list;
 mod one_run;
 mod plot;
+mod progress;
 mod replay;
 mod scenario;
+mod swarm;
 mod sweep;
 
 use crate::sweep::Sizes;
@@ -18,7 +20,7 @@ use exit::{NOT_DETERMINISTIC, Stop};
 use one_run::default_out;
 use output::{Show, print};
 use protocols::election::Protocol;
-use scenarios::{Params, Plan, Scenario, scenario as stories};
+use scenarios::{Params, Plan, Scenario, plan::SWARM, scenario as stories};
 use std::{ffi::OsString, num::NonZero, ops::Range};
 use terminal::statistics::count;
 
@@ -41,7 +43,25 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
         Command::Replay { file, strict, no_artifacts, output } => replay::run(&file, strict, no_artifacts, &output),
         Command::Check { history, fields, show } => check::run(&history, &fields, (&show).into()),
         Command::Determinism { names, seeds, protocol, shared } => determinism(&names, seeds, &protocol, &shared),
-        Command::Sweep { names, seeds, protocol, jobs, long, shard, record_baseline, shared } => {
+        Command::Sweep { names, seeds, protocol, jobs, long, shard, record_baseline, until_stable, shared } => {
+            let out = shared.output.out.clone().unwrap_or_else(default_out);
+            let show = Show::from(&shared.output.show);
+            for_one_run(&shared.output)?;
+            if names.iter().any(|name| name == SWARM) {
+                if names.len() > 1 {
+                    return Err(Stop::usage("`swarm` is swept alone; leave the other names out"));
+                }
+                if long || record_baseline.is_some() {
+                    return Err(Stop::usage("--long and --record-baseline are for scenarios: a swarm draws its sizes"));
+                }
+                let protocols = parse::protocols(&protocol).map_err(Stop::usage)?;
+                let choice = shared.plan.choice(protocols).map_err(Stop::usage)?;
+                let (shard, jobs) = (shard.unwrap_or((1, 1)), jobs_or_cores(jobs));
+                return swarm::run(&crate::swarm::Swarm { choice, seeds, shard, jobs, until_stable }, show, &out);
+            }
+            if until_stable {
+                return Err(Stop::usage("--until-stable is for `sweep swarm`"));
+            }
             let params = shared.plan.sweep_params().map_err(Stop::usage)?;
             let work = crate::sweep::Sweep {
                 scenarios: parse::scenarios(&names).map_err(Stop::usage)?,
@@ -52,9 +72,7 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
                 shard: shard.unwrap_or((1, 1)),
                 jobs: jobs_or_cores(jobs),
             };
-            let out = shared.output.out.clone().unwrap_or_else(default_out);
-            for_one_run(&shared.output)?;
-            sweep::run(&work, (&shared.output.show).into(), &out, record_baseline.as_deref())
+            sweep::run(&work, show, &out, record_baseline.as_deref())
         }
         Command::Bisect(args) => bisect::run(&args),
         Command::Plot { plot: Plot::TtlSweep { ttl, protocol, seeds, shared } } => {

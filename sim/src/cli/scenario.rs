@@ -7,15 +7,22 @@ use super::{
     output::{Show, print},
     parse,
 };
-use crate::terminal::{repro, sense};
-use scenarios::{Params, plan::Plan};
+use crate::{
+    swarm,
+    terminal::{repro, sense},
+};
+use protocols::election;
+use scenarios::{
+    generate,
+    plan::{Plan, SWARM},
+};
 
 /// Compiles a scenario's plan, runs it, judges it.
 pub fn run(args: &ScenarioArgs) -> Result<u8, Stop> {
     let output = &args.shared.output;
     let show = Show::from(&output.show);
     let seed = args.seed.unwrap_or_else(draw_seed);
-    let (plan, params) = compile(args, seed)?;
+    let (plan, repro) = compile(args, seed)?;
     if args.seed.is_none() {
         show.banner(&format!("seed {seed}"));
     }
@@ -24,7 +31,7 @@ pub fn run(args: &ScenarioArgs) -> Result<u8, Stop> {
         trace: output.trace.clone(),
         history: output.history.clone(),
         artifacts: Some(output.out.clone().unwrap_or_else(default_out)),
-        repro: repro::of_run(&plan.scenario, &plan.protocol, &params, seed),
+        repro,
     };
     Ok(one.run(&plan)?.judgement.verdict.exit_code())
 }
@@ -40,13 +47,24 @@ pub fn print_plan(args: &ScenarioArgs) -> Result<u8, Stop> {
     Ok(0)
 }
 
-fn compile(args: &ScenarioArgs, seed: u64) -> Result<(Plan, Params), Stop> {
+/// The plan, and the command that runs it again.
+fn compile(args: &ScenarioArgs, seed: u64) -> Result<(Plan, String), Stop> {
+    if args.name == SWARM {
+        let protocols = args.protocol.map_or_else(|| election::ALL.to_vec(), |protocol| vec![protocol]);
+        let choice = args.shared.plan.choice(protocols).map_err(Stop::usage)?;
+        let plan = generate::swarm(seed, &choice);
+        plan.validate().map_err(Stop::usage)?;
+        let repro = repro::command(&swarm::arguments(&plan, &choice));
+        return Ok((plan, repro));
+    }
     let scenario = parse::scenario(&args.name).map_err(Stop::usage)?;
+    let protocol = args.protocol.unwrap_or(&election::etcd::PROTOCOL);
     let params = args.shared.plan.params().map_err(Stop::usage)?;
-    sense::timers(&params, args.protocol).map_err(Stop::usage)?;
-    let plan = scenario.compile(&params, args.protocol, seed).map_err(Stop::usage)?;
-    sense::meant(&params, &[(scenario, args.protocol)], seed).map_err(Stop::usage)?;
-    Ok((plan, params))
+    sense::timers(&params, protocol).map_err(Stop::usage)?;
+    let plan = scenario.compile(&params, protocol, seed).map_err(Stop::usage)?;
+    sense::meant(&params, &[(scenario, protocol)], seed).map_err(Stop::usage)?;
+    let repro = repro::of_run(&plan.scenario, &plan.protocol, &params, seed);
+    Ok((plan, repro))
 }
 
 /// A seed that nobody chose. Small, so that it can be read aloud.

@@ -4,6 +4,7 @@ use super::{
     exit::Stop,
     junit,
     output::{Show, print},
+    progress::Progress,
 };
 use crate::{
     artifacts,
@@ -13,14 +14,9 @@ use crate::{
     sweep::{Cell, Outcome, Sweep},
     terminal::statistics::{count, rounded},
 };
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use reports::json::pretty;
 use serde_json::json;
-use std::{
-    path::Path,
-    sync::atomic::{AtomicU64, Ordering},
-    time::Instant,
-};
+use std::{path::Path, time::Instant};
 
 /// Artifacts are written for so many failures; the others are listed.
 const ARTIFACTS_MAX: usize = 20;
@@ -34,38 +30,19 @@ const GROUPS_MAX: usize = 20;
 pub fn run(sweep: &Sweep, show: Show, out: &Path, record: Option<&Path>) -> Result<u8, Stop> {
     sweep.check().map_err(Stop::usage)?;
     interrupt::listen().map_err(Stop::harness)?;
-    let bar = ProgressBar::new(sweep.runs());
-    bar.set_draw_target(if show.progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {rate}, {eta} left, {msg}");
-    let style = style.map_err(|e| Stop::harness(e.to_string()))?;
-    let rate = |state: &ProgressState, to: &mut dyn std::fmt::Write| {
-        let _ = write!(to, "{:.1} runs/s", state.per_sec());
-    };
-    bar.set_style(style.with_key("rate", rate));
-    bar.set_message("0 broken");
-    let [broken, inconclusive] = [AtomicU64::new(0), AtomicU64::new(0)];
+    let progress = Progress::new(sweep.runs(), show)?;
     let started = Instant::now();
-    let done = |ended: Ended| {
-        match ended {
-            Ended::Kept => {}
-            Ended::Inconclusive => drop(inconclusive.fetch_add(1, Ordering::Relaxed)),
-            Ended::Broken | Ended::Invalid => drop(broken.fetch_add(1, Ordering::Relaxed)),
-        }
-        if ended != Ended::Kept {
-            let [broken, inconclusive] = [&broken, &inconclusive].map(|n| n.load(Ordering::Relaxed));
-            bar.set_message(format!("{broken} broken, {inconclusive} inconclusive"));
-        }
-        bar.inc(1);
-    };
-    let mut outcome = sweep.run(done).map_err(Stop::usage)?;
+    let mut outcome = sweep.run(|ended| progress.done(ended)).map_err(Stop::usage)?;
     let seconds = started.elapsed().as_secs_f64();
-    bar.finish_and_clear();
-    save(&mut outcome, sweep, seconds, out)?;
+    progress.finish();
+    keep_artifacts(&mut outcome, out)?;
+    let summary = summary(&outcome, sweep, seconds);
+    save_files(&outcome, &summary, seconds, out)?;
     if let Some(file) = record {
         artifacts::save(file, &sweep.baseline(&outcome).to_json()).map_err(Stop::usage)?;
     }
     if show.json {
-        print(&summary(&outcome, sweep, seconds));
+        print(&summary);
     } else {
         if !show.quiet {
             print(&table(&outcome.cells));
@@ -76,7 +53,7 @@ pub fn run(sweep: &Sweep, show: Show, out: &Path, record: Option<&Path>) -> Resu
 }
 
 /// What went wrong, a line for each cause, and the run that shows it.
-fn causes(outcome: &Outcome) -> String {
+pub(super) fn causes(outcome: &Outcome) -> String {
     let all: Vec<Group> = groups(&outcome.failures).into_iter().chain(groups(&outcome.inconclusive)).collect();
     let line = |group: &Group| {
         let seeds: Vec<String> = group.seeds.iter().map(u64::to_string).collect();
@@ -130,8 +107,11 @@ fn ending(outcome: &Outcome, sweep: &Sweep, seconds: f64, out: &Path) -> String 
     )
 }
 
-fn save(outcome: &mut Outcome, sweep: &Sweep, seconds: f64, out: &Path) -> Result<(), Stop> {
-    std::fs::create_dir_all(out).map_err(|e| Stop::usage(format!("cannot make {}: {e}", out.display())))?;
+/// Writes the artifacts of the first failures.
+///
+/// # Errors
+/// A file could not be written, or a run did not repeat itself.
+pub(super) fn keep_artifacts(outcome: &mut Outcome, out: &Path) -> Result<(), Stop> {
     // Whoever wants it to end does not wait for more runs.
     let artifacts = if outcome.interrupted { 0 } else { ARTIFACTS_MAX };
     for failure in outcome.failures.iter_mut().take(artifacts) {
@@ -140,13 +120,22 @@ fn save(outcome: &mut Outcome, sweep: &Sweep, seconds: f64, out: &Path) -> Resul
             failure.artifacts = Some(folder.display().to_string());
         }
     }
+    Ok(())
+}
+
+/// Writes what a sweep leaves: `failures.ndjson`, `junit.xml` and `summary.json`.
+///
+/// # Errors
+/// A file could not be written.
+pub(super) fn save_files(outcome: &Outcome, summary: &str, seconds: f64, out: &Path) -> Result<(), Stop> {
+    std::fs::create_dir_all(out).map_err(|e| Stop::usage(format!("cannot make {}: {e}", out.display())))?;
     let line = |failure: &Failure| serde_json::to_string(failure).unwrap_or_default() + "\n";
     for (name, listed) in [("failures.ndjson", &outcome.failures), ("inconclusive.ndjson", &outcome.inconclusive)] {
         let lines: String = listed.iter().map(line).collect();
         artifacts::save(&out.join(name), &lines).map_err(Stop::usage)?;
     }
     artifacts::save(&out.join("junit.xml"), &junit::document(outcome, seconds)).map_err(Stop::usage)?;
-    artifacts::save(&out.join("summary.json"), &(summary(outcome, sweep, seconds) + "\n")).map_err(Stop::usage)
+    artifacts::save(&out.join("summary.json"), &format!("{summary}\n")).map_err(Stop::usage)
 }
 
 fn summary(outcome: &Outcome, sweep: &Sweep, seconds: f64) -> String {
@@ -240,14 +229,18 @@ fn table(cells: &[Cell]) -> String {
             failover,
         ]
     });
-    let rows: Vec<[String; 13]> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
+    let rows = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
+    aligned(rows, |column| column == 2 || (4..=10).contains(&column))
+}
+
+/// Rows in columns, the first of them the head; columns of numbers to the right, of words to the left.
+pub(super) fn aligned<const N: usize>(rows: Vec<[String; N]>, is_number: impl Fn(usize) -> bool) -> String {
     let width = |column: usize| rows.iter().map(|r| r[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..head.len()).map(width).collect();
-    let line = |row: &[String; 13]| {
+    let widths: Vec<usize> = (0..N).map(width).collect();
+    let line = |row: &[String; N]| {
         let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
             let pad = " ".repeat(width - cell.chars().count());
-            // Numbers to the right, words to the left.
-            if column == 2 || (4..=10).contains(&column) { format!("{pad}{cell}") } else { format!("{cell}{pad}") }
+            if is_number(column) { format!("{pad}{cell}") } else { format!("{cell}{pad}") }
         });
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
     };

@@ -4,11 +4,8 @@
 
 use super::{output::Show, parse, sense};
 use clap::Args as ClapArgs;
-use protocols::fence::checks::Fencing;
-use scenarios::{
-    Params,
-    params::{PROFILES, Profile},
-};
+use protocols::{election::Protocol, fence::checks::Fencing};
+use scenarios::{Params, generate::Choice, params::Profile};
 
 /// What a scenario's plan is made of.
 #[derive(ClapArgs, Clone, Debug)]
@@ -35,9 +32,9 @@ pub struct PlanOptions {
     /// Switch one known bug on; there are none yet
     #[arg(long, value_name = "ID", hide = true)]
     bug: Option<String>,
-    /// Wall clocks are up to so far off, either way
-    #[arg(long, value_parser = parse::duration_ms, default_value = "200ms", value_name = "D", allow_hyphen_values = true)]
-    clock_skew: u64,
+    /// Wall clocks are up to so far off, either way; 200 ms when it is left out
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    clock_skew: Option<u64>,
     /// Clocks run up to so many parts per million fast or slow; 100 when it is left out
     #[arg(long, value_parser = parse::whole, value_name = "PPM", allow_hyphen_values = true)]
     clock_drift: Option<u64>,
@@ -59,9 +56,9 @@ pub struct PlanOptions {
     /// Reads of the last number a second; a tenth of the rate when it is left out, or 1000 with --read-lease on
     #[arg(long, value_parser = parse::whole, value_name = "N", allow_hyphen_values = true)]
     reads: Option<u64>,
-    /// The network; see `fencepost list networks`
-    #[arg(long, value_parser = parse::network, default_value = PROFILES[0].name, value_name = "PROFILE")]
-    net: &'static Profile,
+    /// The network; lan when it is left out, and drawn in a swarm. See `fencepost list networks`
+    #[arg(long, value_parser = parse::network, value_name = "PROFILE")]
+    net: Option<&'static Profile>,
     /// How long a packet takes one way, as 20ms..40ms, instead of what the network says
     #[arg(long, value_parser = parse::latency_us, value_name = "A..B", allow_hyphen_values = true)]
     latency: Option<(u64, u64)>,
@@ -128,20 +125,58 @@ impl PlanOptions {
             election_timeout_ms: self.election_timeout,
             renew_interval_ms: self.renew_interval,
             request_timeout_ms: self.request_timeout,
-            clock_skew_ms: self.clock_skew,
+            clock_skew_ms: self.clock_skew.unwrap_or(usual.clock_skew_ms),
             clock_drift_ppm: self.clock_drift.unwrap_or(usual.clock_drift_ppm),
             rate: self.rate.unwrap_or(usual.rate),
             pause_ms: self.pause,
             fencing: self.fencing,
             read_lease: self.read_lease,
             reads_per_s: self.reads,
-            net: self.net,
+            net: self.net.unwrap_or(usual.net),
             latency_us: self.latency,
             loss_ppm: self.loss,
             ..usual
         };
         sense::options(&params)?;
         Ok(params)
+    }
+
+    /// What a swarm of these protocols does not draw.
+    ///
+    /// # Errors
+    /// One sentence about an option that a swarm draws itself.
+    pub fn choice(&self, protocols: Vec<&'static Protocol>) -> Result<Choice, String> {
+        let drawn = [
+            ("--duration", self.duration.is_some()),
+            ("--lease-ttl", self.lease_ttl.is_some()),
+            ("--renew-interval", self.renew_interval.is_some()),
+            ("--request-timeout", self.request_timeout.is_some()),
+            ("--election-timeout", self.election_timeout.is_some()),
+            ("--bug", self.bug.is_some()),
+            ("--clock-skew", self.clock_skew.is_some()),
+            ("--clock-drift", self.clock_drift.is_some()),
+            ("--rate", self.rate.is_some()),
+            ("--pause", self.pause.is_some()),
+            ("--read-lease", self.read_lease.is_some()),
+            ("--reads", self.reads.is_some()),
+            ("--latency", self.latency.is_some()),
+            ("--loss", self.loss.is_some()),
+        ];
+        if let Some((name, _)) = drawn.iter().find(|(_, given)| *given) {
+            return Err(format!(
+                "{name} means nothing here: `swarm` draws it; it takes --protocol, --net, --nodes and --fencing"
+            ));
+        }
+        let nodes = match *self.nodes() {
+            [] => None,
+            [nodes] => Some(nodes),
+            _ => {
+                return Err(
+                    "--nodes: one number of candidates for all plans of a swarm, or none: it draws them".to_owned()
+                );
+            }
+        };
+        Ok(Choice { protocols, net: self.net, nodes, fencing: self.fencing })
     }
 }
 

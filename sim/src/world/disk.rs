@@ -208,6 +208,9 @@ impl Folder {
         let mut going_on = VecDeque::new();
         while let Some(operation) = self.under_way.pop_front() {
             let replaces = matches!(operation.what, What::Replace(_));
+            if replaces {
+                protocols::mark!(WorldReplaceLost);
+            }
             if !replaces {
                 going_on.push_back(operation);
             } else if self.random.next_u32() & 1 == 0 && self.hangs + self.failing == 0 {
@@ -222,6 +225,7 @@ impl Folder {
         while let Some(operation) = self.under_way.pop_front() {
             // What was under way may have been done without anybody being told; if not, neither was all after it.
             if self.random.next_u32() & 1 == 0 || self.hangs + self.failing > 0 {
+                protocols::mark!(WorldSyncLost);
                 self.under_way.clear();
                 break;
             }
@@ -233,6 +237,7 @@ impl Folder {
         for file in self.files.values_mut() {
             let loose = file.content.len() - file.durable;
             if loose > 0 {
+                protocols::mark!(WorldUnsynced);
                 let kept = (u64::from(random.next_u32()) * (loose as u64 + 1)) >> 32;
                 file.content.truncate(file.durable + kept as usize);
                 file.durable = file.content.len();

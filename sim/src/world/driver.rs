@@ -49,13 +49,18 @@ impl World {
         match self.links.get(from, to).datagram(self.now) {
             Passage::InOrder(at) => self.queue.push_lane(at, from, to, message),
             Passage::Astray(at) => {
+                protocols::mark!(WorldAstray);
                 self.queue.push(at, Event::Datagram { from, to, message });
             }
             Passage::Twice(at, again) => {
+                protocols::mark!(WorldTwice);
                 self.queue.push_lane(at, from, to, message);
                 self.queue.push(again, Event::Datagram { from, to, message });
             }
-            Passage::Lost => self.note_lost("lost", from, to, &message),
+            Passage::Lost => {
+                protocols::mark!(WorldLost);
+                self.note_lost("lost", from, to, &message);
+            }
         }
     }
 
@@ -120,6 +125,7 @@ impl World {
             let process = &mut self.processes[node.index()];
             // A process that died at the point does nothing more.
             if process.up && process.starts == starts {
+                protocols::mark!(WorldPausedAtPoint);
                 process.driven.stash.extend(rest.by_ref());
             }
             break;
@@ -222,14 +228,17 @@ impl World {
             }
             let driven = &mut process.driven;
             if let Some(output) = driven.stash.pop_front() {
+                protocols::mark!(WorldResumedAtPoint);
                 self.carry_out(node, output);
             } else if let Some(input) = driven.inbox.pop_front() {
+                protocols::mark!(WorldInbox);
                 if let Input::Message { from, .. } = &input {
                     let link = self.links.get(*from, node);
                     link.unread = link.unread.saturating_sub(1);
                 }
                 self.deliver(node, input);
             } else if let Some(id) = driven.due.pop_front() {
+                protocols::mark!(WorldOverdue);
                 // It may have been set again, or cancelled, by what came before.
                 if driven.timers.get(id as usize).is_some_and(|t| !t.set) {
                     self.step(node, Input::Timer(id));

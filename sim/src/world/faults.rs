@@ -94,6 +94,7 @@ impl World {
         let groups = triggers::groups(&plan, what, leader, point.map(|(_, node)| node))
             .filter(|_| leader.is_some() || !needs_leader);
         let Some((on, to)) = groups else {
+            protocols::mark!(WorldFaultWaits);
             self.faults.waiting.push(index);
             return;
         };

@@ -32,6 +32,7 @@ use network::Links;
 use protocols::{
     clock::Now,
     core::Core,
+    coverage::{self, Marks},
     elector::ServiceOutput,
     history::{self, Kind, SERVICE_REQUESTS},
     types::{Incarnation, MICROSECOND, MILLISECOND, NodeId},
@@ -453,7 +454,8 @@ impl World {
     /// Takes apart what is left at the end.
     pub fn finish(mut self: Box<Self>) -> Finished {
         let (hash, trace_error) = self.trace.finish();
-        Finished { trace_hash: hash, trace_error, events: self.trace.count(), recorder: self.recorder }
+        let marks = coverage::take();
+        Finished { trace_hash: hash, trace_error, events: self.trace.count(), recorder: self.recorder, marks }
     }
 
     /// Gives a process its core; it is stepped with `Start` at once.
@@ -473,4 +475,6 @@ pub struct Finished {
     pub events: u64,
     /// What listened to the history.
     pub recorder: Recorder,
+    /// The coverage marks that the run came to.
+    pub marks: Marks,
 }

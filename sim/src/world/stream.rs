@@ -137,6 +137,7 @@ impl World {
         let (from, node) = self.ends(conn, to);
         if self.links.get(from, node).is_blocked() || !self.processes[node.index()].powered {
             self.note_segment("silence", conn, to, 0, 0);
+            protocols::mark!(WorldHeld);
             // A reset is sent once; whoever missed it learns from the next thing that it sends.
             if !matches!(segment, Segment::Reset { .. }) {
                 self.held.push(Held { since: self.now, segment });
@@ -187,6 +188,7 @@ impl World {
                 listening.waker.take()
             }
             _ => {
+                protocols::mark!(WorldRefused);
                 self.send_segment(Segment::Reset { conn, to: 0 }, self.now);
                 return;
             }
@@ -211,6 +213,7 @@ impl World {
     }
 
     fn reset_arrives(&mut self, conn: u32, to: u8) {
+        protocols::mark!(WorldReset);
         self.note_segment("reset", conn, to, 0, 0);
         let conn = &mut self.conns[conn as usize];
         if conn.opening == Opening::Asked {
@@ -240,6 +243,7 @@ impl World {
             if !self.is_open(conn, 1 - to) && !matches!(segment, Segment::SynAck { .. }) {
                 continue;
             }
+            protocols::mark!(WorldResent);
             let first = if matches!(segment, Segment::Syn { .. }) { SYN_RETRANSMIT_FIRST } else { RETRANSMIT_FIRST };
             let at = retransmitted_at(since, self.now, first);
             self.send_segment(segment, at);

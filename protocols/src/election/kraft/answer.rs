@@ -24,6 +24,15 @@ impl Kraft {
                 }
                 let up_to_date = self.state.is_up_to_date(last_epoch, end_offset);
                 let granted = self.can_grant(from, up_to_date, pre_vote);
+                if pre_vote && !granted {
+                    crate::mark!(KraftPreVoteRefused);
+                }
+                if !up_to_date {
+                    crate::mark!(KraftLogBehind);
+                }
+                if !granted && self.state.voted.is_some_and(|voted| voted != from) {
+                    crate::mark!(KraftVotedAlready);
+                }
                 if granted && !pre_vote {
                     self.vote_for(now, from);
                     self.voted(from);
@@ -37,6 +46,7 @@ impl Kraft {
             Ask::EndQuorumEpoch { position, successors } => {
                 self.meet_leader(now, epoch, Some(from));
                 if matches!(self.role, Role::Follower { .. }) && self.state.leader == Some(from) {
+                    crate::mark!(KraftSuccession);
                     self.role_until = now.mono + self.succession_backoff(position, successors);
                 }
                 Ok(Answer::EndQuorumEpoch)
@@ -96,6 +106,7 @@ impl Kraft {
             _ => Some(Refusal::NotLeader),
         };
         if let Some(refusal) = refusal {
+            crate::mark!(KraftFetchRefused);
             return self.respond(fetch.from, fetch.correlation, Err(refusal));
         }
         let Some((answer, waits)) = self.try_complete(now, &fetch) else { return };

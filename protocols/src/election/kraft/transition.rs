@@ -21,9 +21,11 @@ impl Kraft {
         if self.voters() == 1 {
             self.become_prospective(now);
         } else if self.state.leader == me {
+            crate::mark!(KraftResignedAtStart);
             // It must not vote in that epoch, nor write to its log again.
             self.role = Role::Resigned { successors: Vec::new(), unacknowledged: self.setup.others().collect() };
         } else if self.state.voted == me && self.state.leader.is_none() {
+            crate::mark!(KraftCandidateAtStart);
             self.campaign();
             self.role = Role::Candidate(Ballot::new(self.voters(), self.me()));
             self.voted(self.me());
@@ -33,6 +35,9 @@ impl Kraft {
     }
 
     pub(super) fn role_is_over(&mut self, now: Now) {
+        if matches!(self.role, Role::Leader(_)) {
+            crate::mark!(KraftQuorumLost);
+        }
         match &self.role {
             Role::Unattached | Role::Follower { .. } | Role::Candidate(_) => self.become_prospective(now),
             Role::Prospective(_) => self.lose_pre_vote(now),
@@ -100,6 +105,7 @@ impl Kraft {
     }
 
     fn lose_pre_vote(&mut self, now: Now) {
+        crate::mark!(KraftPreVoteLost);
         match self.state.leader {
             Some(leader) => self.become_follower(now, self.state.epoch, leader),
             None => self.become_unattached(now, self.state.epoch),

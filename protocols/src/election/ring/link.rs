@@ -134,6 +134,7 @@ impl Link {
             self.emit_all(now, out);
             return VecDeque::new();
         }
+        crate::mark!(RingSkips);
         self.relink(now, self.place + 1, out);
         out.push(Output::SetTimer { id: PROBE, at: now.mono + self.loss });
         match self.successor() {
@@ -164,6 +165,7 @@ impl Link {
     /// A node that something was heard of is alive.
     pub(super) fn alive(&mut self, now: Now, node: NodeId, out: &mut Vec<Output>) {
         if let Some(place) = self.order[..self.place].iter().position(|skipped| *skipped == node) {
+            crate::mark!(RingReturns);
             self.relink(now, place, out);
         }
     }

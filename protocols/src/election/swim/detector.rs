@@ -195,6 +195,7 @@ impl Detector {
         for index in 0..self.members.len() {
             let member = &self.members[index];
             if member.suspicion.as_ref().is_some_and(|suspicion| suspicion.due() <= now) {
+                crate::mark!(SwimSuspectDies);
                 let (node, rumour) = (NodeId(index as u16), Rumour::Dead { by: self.own });
                 self.apply(now, Update { node, incarnation: member.incarnation, rumour }, out);
             }
@@ -234,6 +235,7 @@ impl Detector {
             if self.random.next_u64() % (alive as u64 + 1) < failed.len() as u64
                 && let Some(to) = self.choose(failed, 1).first()
             {
+                crate::mark!(SwimReconnects);
                 self.exchange(*to, true, out);
             }
         }
@@ -274,6 +276,7 @@ impl Detector {
             probe.nacks_missing = helpers.len() as u32;
         }
         for helper in &helpers {
+            crate::mark!(SwimIndirect);
             self.send(*helper, Body::PingRequest { number, target }, None, out);
         }
         self.send(target, Body::Ping { number }, None, out);
@@ -281,6 +284,7 @@ impl Detector {
 
     fn probe_failed(&mut self, now: u64, out: &mut Vec<Effect>) {
         let Some(probe) = self.probe.take() else { return };
+        crate::mark!(SwimProbeFailed);
         // Helpers that did not even say that they had failed: perhaps it is this member that is deaf.
         let alone = self.others(|m| m.state == State::Alive).iter().all(|node| *node == probe.target);
         let worse = if alone { 1 } else { probe.nacks_missing };
@@ -348,6 +352,7 @@ impl Detector {
     fn acknowledged(&mut self, now: u64, number: u32, out: &mut Vec<Effect>) {
         if let Some(index) = self.relays.iter().position(|relay| relay.number == number) {
             let relay = self.relays.swap_remove(index);
+            crate::mark!(SwimRelayed);
             return self.send(relay.asker, Body::Ack { number: relay.askers_number }, None, out);
         }
         if self.probe.as_ref().is_some_and(|probe| probe.number == number) {

@@ -120,6 +120,7 @@ impl Election {
             if !Self::better(quorum, said.vote, self.proposal) {
                 return Outcome::default();
             }
+            crate::mark!(ZabFinalizingUpset);
             self.finalizing = false;
         }
         match said.state {
@@ -137,6 +138,7 @@ impl Election {
         }
         let newer = said.round > self.round;
         if newer {
+            crate::mark!(ZabNewerRound);
             // Nobody knows yet that this candidate votes in that round.
             self.round = said.round;
             self.received.clear();
@@ -158,6 +160,7 @@ impl Election {
             let agree = self.received.iter().filter(|(_, other)| same(&said, other)).map(|(node, _)| *node);
             let own = (self.proposal == said.vote).then_some(self.node);
             if quorum.contains(agree.chain(own)) && self.leads(&self.received, said) {
+                crate::mark!(ZabJoinsRound);
                 return Some(said.vote);
             }
         }
@@ -167,6 +170,7 @@ impl Election {
             |other: &Notification| (other.vote.leader, other.vote.epoch) == (said.vote.leader, said.vote.epoch);
         let agree = self.settled.iter().filter(|(_, other)| same_reign(other)).map(|(node, _)| *node);
         if quorum.contains(agree) && self.leads(&self.settled, said) {
+            crate::mark!(ZabJoinsReign);
             self.round = said.round;
             return Some(said.vote);
         }
@@ -186,6 +190,7 @@ impl Election {
         if self.finalizing {
             return Outcome { announce: false, elected: Some(self.proposal) };
         }
+        crate::mark!(ZabSaidAgain);
         self.resend = (self.resend * 2).min(RESEND_MAX);
         // The reference also hears itself, and counts once more.
         self.count(quorum);

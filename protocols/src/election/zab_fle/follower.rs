@@ -87,7 +87,9 @@ impl Follower {
         match (self.stage, what) {
             (Stage::Connecting, Packet::Closed) => {
                 self.refusals += 1;
+                crate::mark!(ZabRefused);
                 if self.refusals >= CONNECT_TRIES {
+                    crate::mark!(ZabGivesUp);
                     return Next::Ends;
                 }
                 self.stage = Stage::Refused;
@@ -125,6 +127,7 @@ impl Follower {
     fn offered(&mut self, own: &mut Own, now: u64, epoch: u32, out: &mut Vec<Output>) -> Next {
         let epochs = own.epochs;
         if epoch < epochs.accepted {
+            crate::mark!(ZabOldEpoch);
             return Next::Ends;
         }
         out.push(Output::CancelTimer(RETRY));
@@ -133,6 +136,7 @@ impl Follower {
             own.epochs.accepted = epoch;
             self.stage = Stage::Accepting { epoch, acked: Some(epochs.current), write: own.persist(out) };
         } else {
+            crate::mark!(ZabAcceptedBefore);
             // Accepted before, perhaps from somebody else: this does not count as acceptance.
             self.stage = Stage::Acknowledging { epoch, acked: None, zxid: epochs.zxid() };
             self.say_again(own, now, out);

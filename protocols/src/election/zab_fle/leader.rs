@@ -211,6 +211,7 @@ impl Leader {
         let known = self.handlers.get(&from).map(|h| h.connection);
         // A connect of before the one that there is has gone astray.
         if known.is_some_and(|known| known.process == connection.process && known.number > connection.number) {
+            crate::mark!(ZabStrayConnect);
             return;
         }
         if known != Some(connection) {
@@ -242,6 +243,7 @@ impl Leader {
             && let Some(current) = current
         {
             if (current, zxid) > self.summary {
+                crate::mark!(ZabFollowerAhead);
                 out.push(packet(from, handler.connection, Packet::Closed));
                 self.handlers.remove(&from);
                 return;
@@ -279,6 +281,7 @@ impl Leader {
         self.since = self.quorum_confirmed(own, now);
         // A quorum that needed this long may be looking again.
         if now >= self.valid_until(own) {
+            crate::mark!(ZabQuorumTooSlow);
             return Next::Ends;
         }
         self.stage = Stage::Broadcast;
@@ -324,11 +327,13 @@ impl Leader {
     pub fn ping(&mut self, own: &Own, now: u64, out: &mut Vec<Output>) -> Next {
         let silent = |handler: &Handler| handler.synced && now.saturating_sub(handler.heard) > own.sync_limit();
         for (node, handler) in self.handlers.iter().filter(|(_, h)| silent(h)) {
+            crate::mark!(ZabFollowerSilent);
             out.push(packet(*node, handler.connection, Packet::Closed));
         }
         self.handlers.retain(|_, handler| !silent(handler));
         let synced = self.handlers.iter().filter(|(_, h)| h.synced).map(|(node, _)| *node);
         if self.tick_ends && !own.quorum.contains(synced.chain([own.node()])) {
+            crate::mark!(ZabQuorumGone);
             return Next::Ends;
         }
         self.tick_ends = !self.tick_ends;

@@ -86,6 +86,7 @@ impl Model {
     /// The process started again. Every acknowledged write is there still; the script cache is empty, and connections are
     /// counted anew.
     pub fn restart(&mut self) {
+        protocols::mark!(RedisServerRestarts);
         self.scripts.clear();
         self.sessions = 0;
     }
@@ -114,6 +115,9 @@ impl Model {
     /// Was the key there?
     pub(super) fn remove(&mut self, session: &Session, now_ms: i64, key: &[u8]) -> bool {
         let visible = self.get(session, now_ms, key).is_some();
+        if visible {
+            protocols::mark!(RedisKeyGone);
+        }
         self.keys.remove(&(session.database, key.to_vec()));
         visible
     }

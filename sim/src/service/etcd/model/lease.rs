@@ -93,6 +93,9 @@ impl Model {
             }
             None => 0,
         };
+        if ttl == 0 {
+            protocols::mark!(EtcdServerLateKeepalive);
+        }
         Renewal::Answered(PbLeaseKeepAliveResponse { header, id, ttl })
     }
 
@@ -117,6 +120,7 @@ impl Model {
     /// [`EXPIRY_SCAN`].
     pub fn expire_leases(&mut self, now: u64) {
         for id in self.by_expiry(now) {
+            protocols::mark!(EtcdServerLeaseExpired);
             // It is there: the ids were read a moment ago.
             let _ = self.lease_revoke(&PbLeaseRevokeRequest { id });
         }

@@ -28,6 +28,9 @@ impl Model {
     pub fn txn(&mut self, request: &PbTxnRequest) -> Result<PbTxnResponse, Error> {
         check::txn(request)?;
         let chosen = self.choose(request);
+        if !chosen.succeeded {
+            protocols::mark!(EtcdServerTxnFailed);
+        }
         // Every put before every read, wherever they stand (`apply.go: checkRequests`).
         self.check_chosen(&chosen, true)?;
         self.check_chosen(&chosen, false)?;

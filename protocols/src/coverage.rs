@@ -1,0 +1,264 @@
+//! Coverage marks: named places that a run may or may not come to, so that a sweep can say what it has never seen.
+//!
+//! A mark stands where something rare is decided, off the hot path: `mark!(KraftVotedAlready);`. It sets a bit of the thread
+//! that it runs on and does nothing else, so that it changes neither what happens nor, to speak of, how fast. A simulated run
+//! has a thread of its own; what it came to is what that thread has marked. The idea is SQLite's `testcase()` and
+//! FoundationDB's `TEST()` macros.
+//!
+//! A mark names the protocols whose runs can come to it; none named is all of them.
+
+use std::cell::Cell;
+
+macro_rules! marks {
+    ($($mark:ident [$($protocol:literal),*] $text:literal,)*) => {
+        /// A mark.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+        #[repr(u8)]
+        pub enum Mark {
+            $(#[doc = $text] $mark,)*
+        }
+
+        /// Every mark there is.
+        pub static ALL: &[Mark] = &[$(Mark::$mark),*];
+
+        impl Mark {
+            /// Where it stands, and what it means to come there.
+            pub const fn text(self) -> &'static str {
+                match self {
+                    $(Mark::$mark => $text,)*
+                }
+            }
+
+            /// The protocols whose runs can come to it; empty: all.
+            const fn protocols(self) -> &'static [&'static str] {
+                match self {
+                    $(Mark::$mark => &[$($protocol),*],)*
+                }
+            }
+        }
+    };
+}
+
+marks! {
+    NodeResignWaits [] "node: a resignation waits for the writes under way",
+    NodeResignBeforeSeal [] "node: told to resign before its resources were sealed",
+    NodeFencedAtSeal ["redis-fenced", "etcd-election", "raft", "kraft", "zab-fle"] "node: fenced at the seal",
+    NodeFencedAtWrite ["redis-fenced", "etcd-election", "raft", "kraft", "zab-fle"] "node: fenced at a write",
+    NodeFencedAtRead ["redis-fenced", "etcd-election", "raft", "kraft", "zab-fle"] "node: fenced at a read",
+    NodeOldSeal [] "node: a seal is answered that nobody waits for any more",
+    NodeReadFromMemory ["redis-lease", "redis-fenced", "etcd-election", "raft", "kraft", "zab-fle"] "node: a read is answered from memory",
+    NodeBeliefOver ["redis-fenced", "etcd-election", "raft", "kraft", "zab-fle", "redis-lease"] "node: time to send again after the belief has ended",
+    OutboxGap [] "outbox: a write before this one was lost, so all are sent again",
+    OutboxOverdue [] "outbox: a write is overdue",
+    LedgerFenced ["redis-fenced", "etcd-election", "raft", "kraft", "zab-fle"] "ledger: a write of an older leader is refused",
+    LedgerGap [] "ledger: a write out of turn is refused",
+    LedgerDuplicate [] "ledger: a request comes again",
+    LedgerBurnt [] "ledger: a number is burnt by a request that was applied before",
+    RaftExpired ["raft"] "raft: the belief ends by the clock",
+    RaftLateRound ["raft"] "raft: a round is acknowledged too late to be worth anything",
+    RaftNewerTerm ["raft"] "raft: a newer term is won while an older one is believed in",
+    RaftChangeAgain ["raft"] "raft: a change of the members is asked for again",
+    RaftLeaderLeaves ["raft"] "raft: the leader itself is to leave",
+    RaftHandsOver ["raft"] "raft: leadership is handed over",
+    RaftWaitsAfterStart ["raft"] "raft: who has voted waits for a lease after its restart",
+    RaftTornJournal ["raft"] "raft: the journal ends in a record that is not whole",
+    RaftJournalAnew ["raft"] "raft: the journal is written anew",
+    RaftLogCut ["raft"] "raft: the log is cut back",
+    RaftSnapshot ["raft"] "raft: a snapshot is installed",
+    KraftVotedAlready ["kraft"] "kraft: vote refused, already voted",
+    KraftLogBehind ["kraft"] "kraft: vote refused, the log is behind",
+    KraftPreVoteRefused ["kraft"] "kraft: a pre-vote is refused",
+    KraftSuccession ["kraft"] "kraft: the leader names successors",
+    KraftFetchRefused ["kraft"] "kraft: a fetch is refused",
+    KraftDiverged ["kraft"] "kraft: a log that has diverged is cut off",
+    KraftResignedAtStart ["kraft"] "kraft: who led before its restart starts as resigned",
+    KraftCandidateAtStart ["kraft"] "kraft: who stood before its restart stands again",
+    KraftQuorumLost ["kraft"] "kraft: the leader has lost its quorum",
+    KraftPreVoteLost ["kraft"] "kraft: the pre-vote is lost",
+    ZabExpired ["zab-fle"] "zab-fle: the belief ends by the clock",
+    ZabBehind ["zab-fle"] "zab-fle: somebody is in an older round",
+    ZabNewerRound ["zab-fle"] "zab-fle: somebody is in a newer round",
+    ZabFinalizingUpset ["zab-fle"] "zab-fle: a better vote comes while the election is about to end",
+    ZabJoinsRound ["zab-fle"] "zab-fle: joins a leader elected in its own round",
+    ZabJoinsReign ["zab-fle"] "zab-fle: joins a leader elected in another round",
+    ZabSaidAgain ["zab-fle"] "zab-fle: silence, so the vote is said again",
+    ZabFollowerAhead ["zab-fle"] "zab-fle: a follower has seen more than the leader",
+    ZabQuorumTooSlow ["zab-fle"] "zab-fle: the quorum followed too late",
+    ZabQuorumGone ["zab-fle"] "zab-fle: the leader has lost its quorum",
+    ZabStrayConnect ["zab-fle"] "zab-fle: a connect of before the one that there is",
+    ZabFollowerSilent ["zab-fle"] "zab-fle: a follower is silent for too long",
+    ZabRefused ["zab-fle"] "zab-fle: the elected leader does not listen yet",
+    ZabGivesUp ["zab-fle"] "zab-fle: the elected leader never listens",
+    ZabOldEpoch ["zab-fle"] "zab-fle: a leader offers an epoch that is too old",
+    ZabAcceptedBefore ["zab-fle"] "zab-fle: an epoch is offered that was accepted before",
+    EtcdLeaseGone ["etcd-election"] "etcd-election: a keepalive says that the lease is gone",
+    EtcdRejected ["etcd-election"] "etcd-election: a request of the campaign is refused",
+    EtcdWonTooLate ["etcd-election"] "etcd-election: won after the lease was over",
+    EtcdOwnKeyDeleted ["etcd-election"] "etcd-election: the leader's own key is deleted",
+    EtcdWatchEnded ["etcd-election"] "etcd-election: the watch on the one in front ends",
+    EtcdKeepaliveEnded ["etcd-election"] "etcd-election: the stream of keepalives ends",
+    EtcdKeepaliveAgain ["etcd-election"] "etcd-election: a keepalive is not answered",
+    EtcdQueues ["etcd-election"] "etcd-election: queues behind another",
+    EtcdKeyGone ["etcd-election"] "etcd-election: the own key is gone before the win",
+    EtcdResigned ["etcd-election"] "etcd-election: a resignation deletes the key and queues again",
+    EtcdAgain ["etcd-election"] "etcd-election: a step of the campaign is tried again",
+    RedisLeftover ["redis-lease", "redis-fenced"] "redis: an acquisition without an answer may have left a key",
+    RedisTooLate ["redis-lease", "redis-fenced"] "redis: acquired so late that nothing is left to believe",
+    RedisRenewalRefused ["redis-lease", "redis-fenced"] "redis: a renewal finds another's key, or none",
+    RedisExpired ["redis-lease", "redis-fenced"] "redis: the belief ends by the clock",
+    RedisHeldOff ["redis-lease", "redis-fenced"] "redis: lets others go first",
+    RedisCleansUp ["redis-lease", "redis-fenced"] "redis: cleans up before it tries again",
+    BullyNobodyHigher ["bully"] "bully: nobody higher is left to ask",
+    BullyOverslept ["bully"] "bully: a leader wakes up after its silence was noticed",
+    BullyBullied ["bully"] "bully: a leader hears of a higher one",
+    BullyAnswered ["bully"] "bully: somebody higher answers",
+    RingAside ["ring-lelann", "ring-chang-roberts"] "ring: who has resigned lets a candidate pass",
+    RingLapLost ["ring-lelann", "ring-chang-roberts"] "ring: a leader's laps do not come home",
+    RingLeaderDefends ["ring-lelann", "ring-chang-roberts"] "ring: a worse candidate meets the leader",
+    RingLapAgain ["ring-lelann", "ring-chang-roberts"] "ring: a lap comes round twice",
+    RingSkips ["ring-lelann", "ring-chang-roberts"] "ring: a successor that does not acknowledge is skipped",
+    RingReturns ["ring-lelann", "ring-chang-roberts"] "ring: a skipped successor is heard again",
+    LowestIdBetter ["lowest-id", "stonith"] "lowest-id: a leader hears of a better one",
+    LowestIdDefends ["lowest-id", "stonith"] "lowest-id: a leader hears of a worse one",
+    LowestIdReleased ["lowest-id", "stonith"] "lowest-id: a leader lets go",
+    SwimIndirect ["swim"] "swim: others are asked to probe",
+    SwimProbeFailed ["swim"] "swim: a probe fails",
+    SwimSuspectDies ["swim"] "swim: a suspicion is not refuted in time",
+    SwimRelayed ["swim"] "swim: a probe is answered through a helper",
+    SwimReconnects ["swim"] "swim: a dead member is tried again",
+    StonithShoots ["stonith"] "stonith: the device is asked to cut power",
+    StonithNoQuorum ["stonith"] "stonith: a leader has no quorum any more",
+    StonithNotQuiet ["stonith"] "stonith: who grants has led a moment ago",
+    StonithBeforeCut ["stonith"] "stonith: something arrives that was sent before the cut",
+    StonithFenced ["stonith"] "stonith: the device says that it is off",
+    PowerFromTheDead ["stonith"] "power: asked by a machine that is off",
+    PowerAgain ["stonith"] "power: asked again for what is done",
+    RedisServerRestarts ["redis-naive", "redis-lease", "redis-fenced"] "redis server: starts again with what it had on disk",
+    RedisKeyGone ["redis-naive", "redis-lease", "redis-fenced"] "redis server: a key is deleted",
+    EtcdServerLeaseExpired ["etcd-election"] "etcd server: a lease expires",
+    EtcdServerLateKeepalive ["etcd-election"] "etcd server: a keepalive for a lease that there is not",
+    EtcdServerTxnFailed ["etcd-election"] "etcd server: a transaction takes its other branch",
+    EtcdServerWatchCancelled ["etcd-election"] "etcd server: a watch is cancelled",
+    EtcdServerWatchLate ["etcd-election"] "etcd server: a watch starts in the past",
+    WorldHeld ["redis-naive", "redis-lease", "redis-fenced", "etcd-election", "raft"] "world: a segment meets silence",
+    WorldResent ["redis-naive", "redis-lease", "redis-fenced", "etcd-election", "raft"] "world: a held segment is sent again",
+    WorldRefused ["redis-naive", "redis-lease", "redis-fenced", "etcd-election", "raft"] "world: a connect is refused",
+    WorldReset ["redis-naive", "redis-lease", "redis-fenced", "etcd-election", "raft"] "world: a connection is reset",
+    WorldPausedAtPoint [] "world: a process is stopped at a point, in the middle of a step",
+    WorldResumedAtPoint [] "world: a process goes on in the middle of a step",
+    WorldInbox [] "world: what came during a pause is taken up",
+    WorldOverdue [] "world: what fell due during a pause is done",
+    WorldUnsynced ["raft"] "world: a loss of power takes bytes that were not synced",
+    WorldReplaceLost ["kraft", "zab-fle", "raft"] "world: a crash falls into the replacing of a file",
+    WorldSyncLost ["kraft", "zab-fle", "raft"] "world: a loss of power falls into a sync",
+    WorldFaultWaits [] "world: a fault waits for a leader",
+    WorldLost [] "world: a message is lost",
+    WorldTwice [] "world: a message arrives twice",
+    WorldAstray [] "world: a message overtakes others, or is overtaken",
+}
+
+impl Mark {
+    /// Can a run of this protocol come to it?
+    pub fn is_of(self, protocol: &str) -> bool {
+        self.protocols().is_empty() || self.protocols().contains(&protocol)
+    }
+}
+
+/// A set of marks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Marks(u128);
+
+const _: () = assert!(ALL.len() <= u128::BITS as usize, "there are more marks than bits");
+
+impl Marks {
+    /// The set with only this mark.
+    pub const fn of(mark: Mark) -> Marks {
+        Marks(1 << mark as u8)
+    }
+
+    /// Is it in the set?
+    pub const fn has(self, mark: Mark) -> bool {
+        self.0 >> mark as u8 & 1 == 1
+    }
+
+    /// Both sets.
+    #[must_use]
+    pub const fn and(self, other: Marks) -> Marks {
+        Marks(self.0 | other.0)
+    }
+
+    /// Are all of the other's marks in this one?
+    pub const fn contains(self, other: Marks) -> bool {
+        other.0 & !self.0 == 0
+    }
+
+    /// Its marks, in their order.
+    pub fn iter(self) -> impl Iterator<Item = Mark> {
+        ALL.iter().copied().filter(move |mark| self.has(*mark))
+    }
+
+    /// How many there are.
+    pub const fn len(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
+    /// Is there none?
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+thread_local! {
+    static MARKED: Cell<Marks> = const { Cell::new(Marks(0)) };
+}
+
+/// This thread has come to a mark; see [`mark!`](crate::mark).
+#[inline]
+pub fn mark(mark: Mark) {
+    // A thread that is ending has no more marks to make.
+    let _ = MARKED.try_with(|marked| marked.set(marked.get().and(Marks::of(mark))));
+}
+
+/// What this thread has come to since it started, or since this was last called.
+pub fn take() -> Marks {
+    MARKED.with(Cell::take)
+}
+
+/// Says that this place was come to: `mark!(KraftVotedAlready)`.
+#[macro_export]
+macro_rules! mark {
+    ($mark:ident) => {
+        $crate::coverage::mark($crate::coverage::Mark::$mark)
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::election;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn marks_are_of_the_thread_that_made_them() {
+        mark!(LedgerGap);
+        let other = std::thread::spawn(|| {
+            mark!(OutboxGap);
+            mark!(OutboxGap);
+            take()
+        });
+        assert_eq!(other.join().ok(), Some(Marks::of(Mark::OutboxGap)));
+        assert_eq!(take().iter().collect::<Vec<_>>(), [Mark::LedgerGap]);
+        assert!(take().is_empty());
+    }
+
+    #[test]
+    fn texts_differ_and_protocols_exist() {
+        let texts: BTreeSet<&str> = ALL.iter().map(|mark| mark.text()).collect();
+        assert_eq!(texts.len(), ALL.len());
+        for mark in ALL {
+            for protocol in mark.protocols() {
+                assert!(election::find(protocol).is_some(), "{mark:?} is of `{protocol}`, which there is not");
+            }
+        }
+    }
+}
