@@ -10,7 +10,7 @@ use crate::{
     artifacts,
     identity::identity,
     interrupt,
-    outcome::{Ended, Failure, Group, exit_code, groups},
+    outcome::{Failure, Group, exit_code, groups},
     sweep::{Cell, Outcome, Sweep},
     terminal::statistics::{count, rounded},
 };
