@@ -286,6 +286,9 @@ pub struct Header {
     /// The coordination service's processes, if any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<NodeId>,
+    /// The scheduler's period, milliseconds; 0 when it is not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tick_ms: u64,
     /// The fenced store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store: Option<NodeId>,
@@ -296,6 +299,10 @@ pub struct Header {
     /// hazards of this run; `None` when it promises nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dual_belief_bound_us: Option<u64>,
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
 
 fn is_false(value: &bool) -> bool {

@@ -93,6 +93,7 @@ impl Story {
             services: Vec::new(),
             store: None,
             majority: false,
+            tick_ms: 0,
             dual_belief_bound_us: None,
         };
         let mut judge = Judge::new(Some(&header));

@@ -258,6 +258,7 @@ impl Plan {
             dark_after_ms: self.network.dark_after_ms(),
             requires: self.requires.clone(),
             services: self.service_node().into_iter().collect(),
+            tick_ms: self.load.tick_ms,
             store: Some(self.store_node()),
             majority: election.is_some_and(|protocol| protocol.majority),
             dual_belief_bound_us: self.dual_belief_bound_ms.map(|ms| (ms * 1e3) as u64),

@@ -3,6 +3,7 @@
 //! An invariant folds over the history as it streams, in memory that does not grow with the number of writes. It says
 //! which kinds of events it wants, so that the judge bothers it with no others.
 
+pub mod acts_on_belief;
 pub mod dual_belief;
 pub mod elections;
 pub mod epochs_monotone;
@@ -10,9 +11,11 @@ pub mod leaders_acting_by_effect;
 pub mod liveness;
 pub mod no_stale_read;
 pub mod no_stale_write;
+pub mod one_number;
 pub mod phantom_leader;
 pub mod read_version;
 pub mod seq_strictly_increasing;
+pub mod stopped_is_silent;
 pub mod vacuity;
 
 use crate::words::{Names, moment};
@@ -20,16 +23,19 @@ use protocols::history::{Event, Header, Kind};
 use serde::Serialize;
 
 /// Every invariant there is, in the order in which reports show them.
-pub const ALL: [&Entry; 11] = [
+pub const ALL: [&Entry; 14] = [
     &leaders_acting_by_effect::ENTRY,
     &epochs_monotone::ENTRY,
     &seq_strictly_increasing::ENTRY,
     &no_stale_write::ENTRY,
     &no_stale_read::ENTRY,
     &read_version::ENTRY,
+    &one_number::ENTRY,
     &elections::ENTRY,
     &phantom_leader::ENTRY,
     &dual_belief::ENTRY,
+    &acts_on_belief::ENTRY,
+    &stopped_is_silent::ENTRY,
     &liveness::ENTRY,
     &vacuity::ENTRY,
 ];
@@ -118,6 +124,8 @@ impl Kinds {
     pub const DEPOSED: Kinds = Kinds(1 << 2);
     /// [`Kind::Seal`].
     pub const SEAL: Kinds = Kinds(1 << 3);
+    /// [`Kind::Issue`].
+    pub const ISSUE: Kinds = Kinds(1 << 4);
     /// [`Kind::Apply`].
     pub const APPLY: Kinds = Kinds(1 << 5);
     /// [`Kind::Invoke`].
