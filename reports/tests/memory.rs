@@ -19,7 +19,7 @@ fn header() -> Header {
         scenario: "story".into(),
         protocol: "etcd-election".into(),
         seed: 1,
-        fencing: true,
+        fencing: true.into(),
         tokened: true,
         plan_digest: String::new(),
         nodes: ["n1", "n2", "n3", "etcd", "store", "c1"].map(String::from).into(),
