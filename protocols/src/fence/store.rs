@@ -1,4 +1,4 @@
-//! The fenced store's server: a ledger per resource behind datagrams.
+//! The fenced store's server: a ledger per resource behind messages.
 //!
 //! What it has answered survives its crash: a store that acknowledged before it was durable would not be one. So the
 //! core keeps its ledgers when it is started again.

@@ -1,7 +1,11 @@
 //! The inline driver: steps cores from the event loop. A pause can fall at every named point; what the step still wanted
 //! done waits here until the process runs again.
 
-use super::{Driver, World, network::Passage, queue::Event};
+use super::{
+    Driver, World,
+    network::Passage,
+    queue::{Due, Event},
+};
 use crate::{host::HostAction, words};
 use protocols::{
     core::{Core, Input, Output, TimerId},
@@ -43,6 +47,18 @@ struct Timer {
 }
 
 impl World {
+    /// Lets the next event happen; false when there is none.
+    #[inline]
+    pub(super) fn take_next(&mut self) -> bool {
+        let Some((at, due)) = self.queue.pop() else { return false };
+        self.now = at.max(self.now);
+        match due {
+            Due::Message { from, to, message } => self.message_arrives(from, to, message),
+            Due::Event(event) => self.happen(event),
+        }
+        true
+    }
+
     /// Sends a datagram.
     #[inline]
     pub(super) fn send_datagram(&mut self, from: NodeId, to: NodeId, message: Message) {

@@ -37,7 +37,7 @@ use protocols::{
     history::{self, Kind, SERVICE_REQUESTS},
     types::{Incarnation, MICROSECOND, MILLISECOND, NodeId},
 };
-use queue::{Due, Event, Queue};
+use queue::{Event, Queue};
 use rand_chacha::ChaCha8Rng;
 use scenarios::{plan::Plan, streams};
 use std::{
@@ -290,18 +290,6 @@ impl World {
             self.woke = true;
             waker.wake();
         }
-    }
-
-    /// Lets the next event happen; false when there is none.
-    #[inline]
-    fn take_next(&mut self) -> bool {
-        let Some((at, due)) = self.queue.pop() else { return false };
-        self.now = at.max(self.now);
-        match due {
-            Due::Message { from, to, message } => self.message_arrives(from, to, message),
-            Due::Event(event) => self.happen(event),
-        }
-        true
     }
 
     /// Runs events one by one until a task was woken, the host has something to do, or the run is over.
