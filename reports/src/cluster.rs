@@ -94,6 +94,16 @@ impl Cluster {
         self.all().filter(|node| self.is_client(*node)).count() as u64
     }
 
+    /// The place of the first client among the processes. Clients are the last of them.
+    pub(crate) fn first_client(&self) -> usize {
+        self.all().find(|node| self.is_client(*node)).map_or(self.nodes.len(), NodeId::index)
+    }
+
+    /// Does a client run, and reach every candidate that does?
+    pub(crate) fn reaches_all(&self, client: NodeId) -> bool {
+        self.is_able(client) && self.electorate().all(|node| !self.runs(node) || self.is_good(client, node))
+    }
+
     /// Does everybody's leadership depend on what all others hear? So it is without a majority that could overrule a
     /// minority, and with a device that cuts the power of whoever is silent.
     pub(crate) fn is_everybodys_business(&self) -> bool {

@@ -11,10 +11,13 @@
 //! that is missing or 0 is a write without a token. `token` is another name of `epoch`; [`Fields`] maps other names, and says
 //! which fields do not matter. All others are refused.
 
+mod fields;
+mod line;
 mod reader;
 mod writer;
 
-pub use reader::{Fields, LINE_MAX, ReadError, Reader};
+pub use fields::Fields;
+pub use reader::{LINE_MAX, ReadError, Reader};
 pub use writer::{Naming, Writer, append_line};
 
 /// Version of the line format; what [`super::Header::schema`] must be.

@@ -20,10 +20,15 @@
 //! service or store; and when an operator asks for a change. Other faults do not restart it, however often they come. Where
 //! nobody is bound to a majority, or silent nodes are powered off, what happens between any two candidates touches all.
 //!
+//! Nor is any client forgotten: while a way is open and a client reaches every candidate that runs, no such stretch, longer by
+//! the time between two of its requests and by `dark_after_ms`, passes in which its requests end and none of them with a number.
+//!
 //! **Could fail** when a way was open for at least the bound without such an interruption. Not applicable without a header.
 //!
 //! **Source.** Alpern and Schneider, "Defining liveness", 1985, bounded; Jensen, Howard and Mortier, "Examining Raft's
 //! behaviour during partial network failures", HAOC 2021, for links that are not transitive.
+
+mod clients;
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, not_applicable};
 use crate::{
@@ -31,6 +36,7 @@ use crate::{
     cluster::{Change, Cluster, Way},
     words::{Names, count, duration, moment},
 };
+use clients::Clients;
 use protocols::{
     history::Header,
     message::WriteVerdict,
@@ -86,6 +92,7 @@ struct Liveness {
     /// The longest time without an interruption for which the claim was made.
     judged: u64,
     longest: Option<Gap>,
+    clients: Clients,
 }
 
 /// Who was elected last.
@@ -108,8 +115,11 @@ struct Gap {
 impl Liveness {
     fn new(header: &Header, cluster: Cluster) -> Self {
         let between_us = cluster.clients().saturating_mul(1_000_000) / header.rate;
+        let bound_us = header.liveness_bound_ms.saturating_mul(1000).saturating_add(between_us);
+        let answered_us = bound_us.saturating_add(between_us).saturating_add(header.dark_after_ms.saturating_mul(1000));
         Liveness {
-            bound_us: header.liveness_bound_ms.saturating_mul(1000).saturating_add(between_us),
+            bound_us,
+            clients: Clients::new(&cluster, answered_us),
             cluster,
             beliefs: Beliefs::default(),
             holders: BTreeSet::new(),
@@ -195,6 +205,7 @@ impl Liveness {
         if interrupted || !claims {
             self.interrupt(t_us);
         }
+        self.clients.settle(t_us, interrupted, claims, &self.cluster);
         if claims && self.claimed_from.is_none() {
             (self.claimed_from, self.latest, self.uncounted) = (Some(t_us), t_us, 0);
         }
@@ -204,7 +215,7 @@ impl Liveness {
 impl Invariant for Liveness {
     fn wants(&self) -> Kinds {
         let beliefs = Kinds::ELECTED.and(Kinds::DEPOSED).and(Kinds::GRANT);
-        Kinds::APPLY.and(beliefs).and(Kinds::FAULT).and(Kinds::NODE).and(Kinds::CLOCK)
+        Kinds::APPLY.and(Kinds::REPLY).and(beliefs).and(Kinds::FAULT).and(Kinds::NODE).and(Kinds::CLOCK)
     }
 
     fn observe(&mut self, event: &Event) {
@@ -217,6 +228,7 @@ impl Invariant for Liveness {
                 }
                 return;
             }
+            Kind::Reply { request, outcome } => return self.clients.replied(t_us, request.client, *outcome),
             Kind::Grant { node, .. } => {
                 self.holders.insert(*node);
                 return;
@@ -237,13 +249,16 @@ impl Invariant for Liveness {
 
     fn finish(&mut self, ending: &Ending) -> Finding {
         self.interrupt(ending.t_us);
+        self.clients.settle(ending.t_us, true, false, &self.cluster);
         let within = duration(self.bound_us as f64);
         let could_fail = self.judged >= self.bound_us;
+        let unserved = self.clients.violation(ending.names);
         match self.longest.as_ref() {
             Some(gap) if gap.us > self.bound_us => {
                 let detail = format!("{}; the bound is {within}", violation(gap, &self.cluster, ending.names));
                 Finding { holds: false, could_fail: true, detail }
             }
+            _ if unserved.is_some() => Finding { holds: false, could_fail: true, detail: unserved.unwrap_or_default() },
             Some(gap) if could_fail => {
                 let longest = duration(gap.us as f64);
                 let detail =

@@ -1,0 +1,87 @@
+//! What somebody else's log calls things.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The fields that a line may have; which of them it must have, its event says.
+const KNOWN: [&str; 36] = [
+    "event",
+    "t_us",
+    "node",
+    "resource",
+    "request",
+    "verdict",
+    "outcome",
+    "reason",
+    "fault",
+    "detail",
+    "candidate",
+    "point",
+    "passed_by",
+    "from",
+    "against",
+    "one_way",
+    "strength",
+    "wall_offset_us",
+    "rate_ppm",
+    "epoch",
+    "token",
+    "term",
+    "seq",
+    "read",
+    "version",
+    "accepted",
+    "first",
+    "highest",
+    "expected",
+    "index",
+    "phase",
+    "state",
+    "on",
+    "to",
+    "messages",
+    "by_kind",
+];
+
+/// What a foreign log calls its fields, and which of them are left out. Without it, a field that is not known is an error:
+/// a token under another name would otherwise be read as none.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Fields {
+    /// Our name of a field, by theirs.
+    theirs: BTreeMap<String, String>,
+    ignored: BTreeSet<String>,
+}
+
+impl Fields {
+    /// The field `theirs` is what a history calls `ours`.
+    ///
+    /// # Errors
+    /// A history has no field of that name, or `theirs` is mapped already: one sentence.
+    pub fn map(&mut self, ours: &str, theirs: &str) -> Result<(), String> {
+        if !KNOWN.contains(&ours) {
+            return Err(format!("a history has no field {ours:?}; it has {}", KNOWN.join(", ")));
+        }
+        match self.theirs.insert(theirs.to_owned(), ours.to_owned()) {
+            Some(before) if before != ours => Err(format!("{theirs:?} cannot be both {before:?} and {ours:?}")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The field of that name says nothing that is judged.
+    pub fn ignore(&mut self, theirs: &str) {
+        self.ignored.insert(theirs.to_owned());
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.theirs.is_empty() && self.ignored.is_empty()
+    }
+
+    /// The line with our names; `None` when it is no object.
+    pub(super) fn translate(&self, text: &[u8]) -> Option<Vec<u8>> {
+        let line: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(text).ok()?;
+        let known = line.into_iter().filter(|(name, _)| !self.ignored.contains(name));
+        let ours = known.map(|(name, value)| (self.theirs.get(&name).cloned().unwrap_or(name), value));
+        // As text and not as a map: a field that is there twice has to be noticed.
+        let fields: Vec<_> = ours.map(|(name, value)| format!("{}:{value}", serde_json::Value::from(name))).collect();
+        Some(format!("{{{}}}", fields.join(",")).into_bytes())
+    }
+}

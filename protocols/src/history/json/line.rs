@@ -1,0 +1,257 @@
+//! One line of a history, and what it says.
+
+use super::super::{FaultEvent, GrantEnd, Kind, NodeState, Outcome, Phase, UNKNOWN_REQUEST, UNKNOWN_VERSION};
+use crate::{
+    elector::Deposed,
+    message::{Write, WriteVerdict},
+    types::{Incarnation, NodeId, RequestId, Resource},
+};
+use serde::Deserialize;
+use std::{borrow::Cow, collections::BTreeMap};
+
+/// Processes by name.
+#[derive(Default)]
+pub(super) struct Nodes {
+    pub(super) names: Vec<String>,
+    ids: BTreeMap<String, NodeId>,
+    /// A header has listed them all.
+    closed: bool,
+}
+
+impl Nodes {
+    pub(super) fn closed(names: &[String]) -> Result<Nodes, String> {
+        let mut nodes = Nodes::default();
+        for name in names {
+            if nodes.ids.contains_key(name) {
+                return Err(format!("lists the node {name:?} twice"));
+            }
+            nodes.id(name)?;
+        }
+        nodes.closed = true;
+        Ok(nodes)
+    }
+
+    fn id(&mut self, name: &str) -> Result<NodeId, String> {
+        if let Some(id) = self.ids.get(name) {
+            return Ok(*id);
+        }
+        if self.closed {
+            return Err(format!("the header does not list a node {name:?}"));
+        }
+        // The last id is taken by UNKNOWN_REQUEST.
+        let id = u16::try_from(self.names.len()).ok().filter(|id| *id != u16::MAX);
+        let id = NodeId(id.ok_or("there are more than 65535 different nodes and clients")?);
+        self.names.push(name.to_owned());
+        self.ids.insert(name.to_owned(), id);
+        Ok(id)
+    }
+
+    fn request(&mut self, text: &str) -> Result<RequestId, String> {
+        let parsed = text.rsplit_once(':').and_then(|(client, number)| Some((client, number.parse().ok()?)));
+        let (client, number) =
+            parsed.ok_or_else(|| format!("request {text:?} is not of the form client:number, such as \"c1:17\""))?;
+        Ok(RequestId { client: self.id(client)?, number })
+    }
+}
+
+/// Any line. A field that is not listed is refused: it may be one that matters, under another name.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Line<'a> {
+    #[serde(borrow)]
+    pub(super) event: Cow<'a, str>,
+    pub(super) t_us: Option<u64>,
+    #[serde(borrow)]
+    node: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    resource: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    request: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    verdict: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    outcome: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    reason: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    fault: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    detail: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    candidate: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    point: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    passed_by: Option<Cow<'a, str>>,
+    #[serde(default)]
+    from: Vec<String>,
+    #[serde(default)]
+    against: Vec<String>,
+    #[serde(default)]
+    one_way: bool,
+    #[serde(default)]
+    strength: u64,
+    wall_offset_us: Option<i64>,
+    rate_ppm: Option<i64>,
+    #[serde(alias = "token")]
+    epoch: Option<u64>,
+    term: Option<u32>,
+    seq: Option<u64>,
+    read: Option<u64>,
+    version: Option<u64>,
+    accepted: Option<bool>,
+    first: Option<u64>,
+    highest: Option<u64>,
+    expected: Option<u64>,
+    index: Option<u32>,
+    phase: Option<Phase>,
+    state: Option<NodeState>,
+    #[serde(default)]
+    on: Vec<String>,
+    #[serde(default)]
+    to: Vec<String>,
+    messages: Option<u64>,
+    #[serde(default)]
+    by_kind: BTreeMap<String, u64>,
+}
+
+impl Line<'_> {
+    pub(super) fn kind(&self, nodes: &mut Nodes) -> Result<Kind, String> {
+        Ok(match &*self.event {
+            "campaign" => Kind::Campaign { node: self.node(nodes)? },
+            "elected" => Kind::Elected(self.incarnation(nodes)?),
+            "deposed" => Kind::Deposed { incarnation: self.incarnation(nodes)?, reason: self.reason()? },
+            "seal" => Kind::Seal {
+                resource: self.resource()?,
+                incarnation: self.incarnation(nodes)?,
+                accepted: self.need("accepted", self.accepted)?,
+                seq: self.need("seq", self.seq)?,
+                version: self.version.unwrap_or(UNKNOWN_VERSION),
+            },
+            "issue" => Kind::Issue { node: self.node(nodes)?, write: self.write(nodes)? },
+            "apply" => Kind::Apply {
+                node: self.node(nodes)?,
+                write: self.write(nodes)?,
+                verdict: self.verdict()?,
+                version: self.version.unwrap_or(UNKNOWN_VERSION),
+            },
+            "invoke" => Kind::Invoke { request: self.request(nodes)? },
+            "reply" => Kind::Reply { request: self.request(nodes)?, outcome: self.outcome()? },
+            "read-invoke" => Kind::ReadInvoke { request: self.request(nodes)? },
+            "read-reply" => {
+                let (node, request) = (self.node(nodes)?, self.request(nodes)?);
+                Kind::ReadReply { request, node, outcome: self.outcome()? }
+            }
+            "fault" => Kind::Fault(Box::new(self.fault_event(nodes)?)),
+            "grant" => Kind::Grant { node: self.node(nodes)?, token: self.epoch.unwrap_or(0) },
+            "grant-end" => {
+                let (node, token) = (self.node(nodes)?, self.epoch.unwrap_or(0));
+                Kind::GrantEnd { node, token, reason: self.grant_end()? }
+            }
+            "vote" => Kind::Vote {
+                voter: self.node(nodes)?,
+                candidate: nodes.id(self.text("candidate", &self.candidate)?)?,
+                token: self.need("epoch", self.epoch)?,
+            },
+            "clock" => Kind::Clock {
+                node: self.node(nodes)?,
+                wall_offset_us: self.need("wall_offset_us", self.wall_offset_us)?,
+                rate_ppm: self.need("rate_ppm", self.rate_ppm)?,
+            },
+            "node" => Kind::Node { node: self.node(nodes)?, state: self.need("state", self.state)? },
+            "end" => Kind::End { messages: self.messages.unwrap_or(0), by_kind: self.by_kind.clone() },
+            other => return Err(format!("there is no event {other:?}")),
+        })
+    }
+
+    fn fault_event(&self, nodes: &mut Nodes) -> Result<FaultEvent, String> {
+        let mut group =
+            |names: &[String]| names.iter().map(|name| nodes.id(name)).collect::<Result<Vec<NodeId>, String>>();
+        let (on, to, sides) = (group(&self.on)?, group(&self.to)?, [group(&self.from)?, group(&self.against)?]);
+        let point = match &self.point {
+            Some(point) => Some((point.to_string(), nodes.id(self.text("passed_by", &self.passed_by)?)?)),
+            None => None,
+        };
+        Ok(FaultEvent {
+            index: self.need("index", self.index)?,
+            fault: self.text("fault", &self.fault)?.to_owned(),
+            phase: self.need("phase", self.phase)?,
+            on,
+            to,
+            sides,
+            one_way: self.one_way,
+            strength: self.strength,
+            point,
+            detail: self.detail.as_deref().unwrap_or_default().to_owned(),
+        })
+    }
+
+    fn grant_end(&self) -> Result<GrantEnd, String> {
+        let name = self.text("reason", &self.reason)?;
+        serde_json::from_value(name.into())
+            .map_err(|_| format!("reason {name:?} is none of expired, released, taken, lost"))
+    }
+
+    fn need<T>(&self, field: &str, value: Option<T>) -> Result<T, String> {
+        value.ok_or_else(|| format!("{} needs a field {field:?}", self.event))
+    }
+
+    fn text<'s>(&self, field: &str, value: &'s Option<Cow<str>>) -> Result<&'s str, String> {
+        self.need(field, value.as_deref())
+    }
+
+    fn node(&self, nodes: &mut Nodes) -> Result<NodeId, String> {
+        nodes.id(self.text("node", &self.node)?)
+    }
+
+    fn request(&self, nodes: &mut Nodes) -> Result<RequestId, String> {
+        nodes.request(self.text("request", &self.request)?)
+    }
+
+    fn incarnation(&self, nodes: &mut Nodes) -> Result<Incarnation, String> {
+        Ok(Incarnation { epoch: self.epoch.unwrap_or(0), node: self.node(nodes)?, term: self.term.unwrap_or(0) })
+    }
+
+    fn resource(&self) -> Result<Resource, String> {
+        let name = self.text("resource", &self.resource)?;
+        let known = Resource::ALL.into_iter().find(|r| r.name() == name);
+        known.ok_or_else(|| format!("resource {name:?} is neither \"sequence\" nor \"schedule\""))
+    }
+
+    fn write(&self, nodes: &mut Nodes) -> Result<Write, String> {
+        Ok(Write {
+            resource: self.resource()?,
+            term: self.term.unwrap_or(0),
+            token: self.epoch.unwrap_or(0),
+            seq: self.need("seq", self.seq)?,
+            read_version: self.read.unwrap_or(UNKNOWN_VERSION),
+            request: self.request.as_deref().map_or(Ok(UNKNOWN_REQUEST), |text| nodes.request(text))?,
+        })
+    }
+
+    fn verdict(&self) -> Result<WriteVerdict, String> {
+        Ok(match self.text("verdict", &self.verdict)? {
+            "ok" => WriteVerdict::Ok,
+            "duplicate" => WriteVerdict::Duplicate { seq: self.first.or(self.seq).unwrap_or(0) },
+            "fenced" => WriteVerdict::Fenced { highest: self.highest.unwrap_or(0) },
+            "failed" => WriteVerdict::Failed { expected: self.expected.unwrap_or(0) },
+            other => return Err(format!("verdict {other:?} is none of ok, duplicate, fenced, failed")),
+        })
+    }
+
+    fn outcome(&self) -> Result<Outcome, String> {
+        Ok(match self.text("outcome", &self.outcome)? {
+            "ok" => Outcome::Ok { epoch: self.epoch.unwrap_or(0), seq: self.need("seq", self.seq)? },
+            "rejected" => Outcome::Rejected,
+            "unknown" => Outcome::Unknown,
+            other => return Err(format!("outcome {other:?} is none of ok, rejected, unknown")),
+        })
+    }
+
+    fn reason(&self) -> Result<Deposed, String> {
+        let name = self.text("reason", &self.reason)?;
+        let known = [Deposed::Expired, Deposed::Lost, Deposed::Fenced, Deposed::Resigned];
+        let found = known.into_iter().find(|r| r.name() == name);
+        found.ok_or_else(|| format!("reason {name:?} is none of expired, lost, fenced, resigned"))
+    }
+}

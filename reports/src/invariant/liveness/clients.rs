@@ -1,0 +1,97 @@
+//! Is every client served, and not only some?
+
+use crate::{
+    cluster::Cluster,
+    words::{Names, count, duration, moment},
+};
+use protocols::{history::Outcome, types::NodeId};
+
+/// What each client got, while it could have got something.
+pub(super) struct Clients {
+    bound_us: u64,
+    clients: Vec<Client>,
+    /// The first client's place among the processes; clients stand side by side.
+    first: usize,
+    longest: Option<Unserved>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Client {
+    /// Is it to be served at the moment?
+    claimed: bool,
+    /// Its last number, or when it was to be served from.
+    latest: u64,
+    /// Requests that ended since, without a number.
+    ended: u64,
+}
+
+/// A stretch in which a client asked and got no number.
+struct Unserved {
+    client: NodeId,
+    from_us: u64,
+    us: u64,
+    ended: u64,
+}
+
+impl Clients {
+    pub(super) fn new(cluster: &Cluster, bound_us: u64) -> Self {
+        let (first, count) = (cluster.first_client(), cluster.clients() as usize);
+        Clients { bound_us, clients: vec![Client::default(); count], first, longest: None }
+    }
+
+    /// A request has ended: costs a comparison or two.
+    pub(super) fn replied(&mut self, t_us: u64, client: NodeId, outcome: Outcome) {
+        let Some(known) = client.index().checked_sub(self.first).and_then(|place| self.clients.get_mut(place)) else {
+            return;
+        };
+        match outcome {
+            Outcome::Ok { .. } => {
+                if known.claimed && t_us - known.latest > self.bound_us {
+                    self.close(t_us, client);
+                } else {
+                    (known.latest, known.ended) = (t_us, 0);
+                }
+            }
+            Outcome::Rejected | Outcome::Unknown => known.ended += 1,
+        }
+    }
+
+    /// Who is to be served from now on: whoever reaches all that run, while somebody is to act.
+    pub(super) fn settle(&mut self, t_us: u64, interrupted: bool, acts: bool, cluster: &Cluster) {
+        for place in 0..self.clients.len() {
+            let client = NodeId((self.first + place) as u16);
+            let claims = acts && cluster.reaches_all(client);
+            if self.clients[place].claimed && (interrupted || !claims) {
+                self.close(t_us, client);
+            }
+            let known = &mut self.clients[place];
+            if claims && (interrupted || !known.claimed) {
+                (known.latest, known.ended) = (t_us, 0);
+            }
+            known.claimed = claims;
+        }
+    }
+
+    /// The stretch of a client without a number ends.
+    fn close(&mut self, t_us: u64, client: NodeId) {
+        let known = &mut self.clients[client.index() - self.first];
+        let us = t_us - known.latest;
+        let (from_us, ended) = (known.latest, known.ended);
+        (known.latest, known.ended) = (t_us, 0);
+        // Whoever asked for nothing was refused nothing.
+        if ended > 0 && us > self.bound_us && self.longest.as_ref().is_none_or(|l| us > l.us) {
+            self.longest = Some(Unserved { client, from_us, us, ended });
+        }
+    }
+
+    /// The client that waited longest in vain, when that was too long.
+    pub(super) fn violation(&self, names: &Names) -> Option<String> {
+        let Unserved { client, from_us, us, ended } = self.longest.as_ref()?;
+        let (client, asked) = (names.node(*client), count(*ended, "request"));
+        let (from, us, within) = (moment(*from_us), duration(*us as f64), duration(self.bound_us as f64));
+        Some(format!(
+            "{client} got no number for {us} from {from} on, and ended {asked} without one, although it reached every \
+             candidate, and writes were accepted; the bound is {within}"
+        ))
+    }
+}
