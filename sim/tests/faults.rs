@@ -68,7 +68,7 @@ fn every_kind_of_fault_changes_what_happens() {
         ("kraft", vec![Fault::SyncHang { node: Who::Candidates, for_ms: None }, kill()]),
         ("kraft", vec![Fault::SyncFail { node: Who::Candidates, for_ms: None }, kill()]),
         ("redis-lease", vec![Fault::ClockStep { node: Who::Service, by_ms: 10_000 }]),
-        ("redis-lease", vec![Fault::ClockRate { node: Who::Service, ppm: 500_000, for_ms: None }]),
+        ("redis-lease", vec![Fault::ClockRate { node: leader(), ppm: -500_000, for_ms: None }]),
         ("raft", vec![Fault::Resign { node: leader() }]),
         ("raft", vec![Fault::Transfer { node: leader(), to: Who::Followers }]),
         ("raft", vec![kill(), Fault::Join { node: Who::Candidates }]),
