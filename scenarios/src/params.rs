@@ -93,10 +93,12 @@ impl Params {
     pub fn timings(&self, protocol: &Protocol) -> Timings {
         let ttl_ms = self.asked_ttl_ms(protocol);
         let renew_ms = (protocol.renew_interval)(self.granted_ttl_ms(protocol) * MILLISECOND) / MILLISECOND;
+        // A service that grants more than was asked for may also take longer to answer.
+        let lasts_ms = if protocol.elects_among_peers() { ttl_ms } else { self.granted_ttl_ms(protocol) };
         Timings {
             lease_ttl_ms: ttl_ms,
             renew_interval_ms: self.renew_interval_ms.unwrap_or_else(|| self.bearable_ms(protocol, renew_ms.max(1))),
-            request_timeout_ms: self.request_timeout_ms.unwrap_or((ttl_ms / 3).clamp(1, 1_000)),
+            request_timeout_ms: self.request_timeout_ms.unwrap_or((lasts_ms / 3).clamp(1, 1_000)),
             election_timeout_ms: self.election_timeout(protocol),
         }
     }

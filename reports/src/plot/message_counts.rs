@@ -19,6 +19,8 @@ const MARGINS: (u32, u32, u32) = (96, 260, 54);
 const HALF_BAR: f64 = 0.34;
 /// Labels closer together than this, pixels, would cover each other.
 const LABEL_HEIGHT: i32 = 20;
+/// Labels are below this, pixels from the top of their panel: above it is the caption.
+const LABEL_TOP: i32 = 56;
 
 /// The counts.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -161,7 +163,7 @@ impl MessageCounts {
         let totals = || self.points.iter().map(|p| p.total).filter(|total| *total > 0.0);
         let (least, most) = (totals().fold(f64::INFINITY, f64::min).min(1e9), totals().fold(1.0, f64::max));
         let mut chart = ChartBuilder::on(area)
-            .caption("All of them on one scale: messages in all, on average", style(21))
+            .caption("All on one scale: messages in all", style(21))
             .margin_left(10)
             .margin_top(14)
             .margin_right(MARGINS.1)
@@ -195,7 +197,12 @@ impl MessageCounts {
         // From the lowest on the screen upwards, as `apart` wants them.
         labels.sort_unstable_by(|a, b| b.cmp(a));
         let heights: Vec<i32> = labels.iter().map(|(y, ..)| *y).collect();
-        for ((_, x, place), (from, to)) in labels.iter().zip(apart(&heights)) {
+        let apart = apart(&heights);
+        // Many labels close together would climb into the caption.
+        let highest = apart.iter().map(|(_, to)| *to).min().unwrap_or(LABEL_TOP);
+        let lower = (LABEL_TOP - highest).max(0);
+        for ((_, x, place), (from, to)) in labels.iter().zip(apart) {
+            let to = to + lower;
             area.draw(&PathElement::new([(x + 8, from), (x + 26, to)], colour(*place).stroke_width(1)))?;
             let text = text_colour(*place);
             let middle = style(17).pos(Pos::new(HPos::Left, VPos::Center)).color(&text);
@@ -313,7 +320,7 @@ mod tests {
         let (text, _) = drawn(&made_up(), "message-counts");
         let words =
             ["bully: exact", "ring: exact", "raft: the mean of runs", "coordinator 8", "election 36", "election 38"];
-        for words in words.into_iter().chain(["53", "55", "candidates", "Made up.", "All of them on one scale"]) {
+        for words in words.into_iter().chain(["53", "55", "candidates", "Made up.", "All on one scale"]) {
             assert!(text.contains(words), "{words}");
         }
     }

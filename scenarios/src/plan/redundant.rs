@@ -13,7 +13,7 @@ pub(super) fn first(plan: &Plan) -> Option<(usize, String)> {
     let timed = plan.faults.iter().enumerate().filter_map(|(place, planned)| Timed::new(plan, place, planned));
     let mut timed: Vec<Timed> = timed.collect();
     timed.sort_by(|a, b| a.at_ms.total_cmp(&b.at_ms).then(a.place.cmp(&b.place)));
-    let said = timed.iter().enumerate().find_map(|(index, fault)| {
+    timed.iter().enumerate().find_map(|(index, fault)| {
         let before = &timed[..index];
         let why = match fault.what {
             Fault::Pause { .. } => paused_already(plan, fault, before),
@@ -22,8 +22,7 @@ pub(super) fn first(plan: &Plan) -> Option<(usize, String)> {
             _ => None,
         };
         why.map(|why| (fault.place, why))
-    });
-    said
+    })
 }
 
 /// A fault that a time sets off, on one process that is known before the run.
@@ -82,8 +81,9 @@ fn cuts_power(plan: &Plan) -> bool {
 }
 
 fn paused_already(plan: &Plan, fault: &Timed, before: &[Timed]) -> Option<String> {
-    let still = before.iter().filter(|timed| timed.node == fault.node && matches!(timed.what, Fault::Pause { .. }));
-    let still = still.filter(|timed| timed.at_ms + timed.what.for_ms().unwrap_or(0.0) > fault.at_ms).last()?;
+    let stops = |timed: &&Timed| timed.node == fault.node && matches!(timed.what, Fault::Pause { .. });
+    let lasts = |timed: &Timed| timed.at_ms + timed.what.for_ms().unwrap_or(0.0) > fault.at_ms;
+    let still = before.iter().rev().filter(stops).find(|timed| lasts(timed))?;
     // A process that dies is not stopped any more.
     let dies = |timed: &Timed| timed.node == fault.node && timed.kills();
     if before.iter().any(dies) || cuts_power(plan) || perhaps(plan, fault.node, kills) {
