@@ -8,6 +8,7 @@
 //! memory is another story.
 
 use crate::{
+    belief,
     fault::{Fault, PlannedFault, Trigger, Who},
     params::{LIVENESS_SLACK_MS, PROFILES, Params, STARTS_WITHIN_MS},
     plan::{Candidate, GENERATED, Plan},
@@ -87,6 +88,7 @@ fn build(params: &Params, protocol: &Protocol, seed: u64, candidates: Vec<Candid
     let (transfers, changes_members) = (protocol.transfers, protocol.changes_members);
     let cast = Cast { candidates, has_service, transfers, changes_members, duration_ms: plan.duration_ms };
     plan.faults = drafts.iter().map(|draft| cast.fault(draft)).collect();
+    plan.dual_belief_bound_ms = belief::bound_ms(&plan);
     plan
 }
 

@@ -30,6 +30,8 @@ pub mod host;
 #[cfg(madsim)]
 pub mod identity;
 #[cfg(madsim)]
+pub mod promise;
+#[cfg(madsim)]
 pub mod recorder;
 #[cfg(madsim)]
 pub mod run;

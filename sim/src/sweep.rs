@@ -1,8 +1,9 @@
 //! Many seeds on all cores: a seed per fresh thread, each run held to what its protocol promises.
 
+use crate::promise;
 use crate::run::{self, Options, Run};
 use crate::terminal::statistics::quantile;
-use protocols::election::{Promise, Protocol};
+use protocols::election::{Bounds, Promise, Protocol};
 use reports::Verdict;
 use scenarios::{
     Params, Scenario,
@@ -117,22 +118,10 @@ pub struct Cell {
 }
 
 /// A verdict that does not keep a promise, in one sentence; `None` when it does.
-pub fn broken_promise(promise: Promise, run: &Run) -> Option<String> {
-    let violated = || {
-        let names = run.judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.name);
-        names.collect::<Vec<_>>().join(", ")
-    };
-    let by_effect = run.judgement.invariant("leaders_acting_by_effect").is_some_and(|i| !i.holds);
-    match (promise, run.judgement.verdict) {
-        (_, Verdict::Vacuous) => Some(format!("vacuous: {}", reason(run))),
-        (_, Verdict::Liveness) => Some(format!("no leader acted in time: {}", reason(run))),
-        (Promise::Holds, Verdict::Safety) => Some(format!("promised to hold, and violates {}", violated())),
-        (Promise::Breaks, Verdict::Safety) if by_effect => None,
-        (Promise::Breaks, Verdict::Safety) => {
-            Some(format!("must violate leaders_acting_by_effect, and violates only {}", violated()))
-        }
-        (Promise::Breaks, Verdict::Pass) => Some("must break, and did not: the harness sees nothing".to_owned()),
-        (Promise::Holds | Promise::May, Verdict::Pass) | (Promise::May, Verdict::Safety) => None,
+pub fn broken_promise(promise: Promise, bounds: &Bounds, run: &Run) -> Option<String> {
+    match run.judgement.verdict {
+        Verdict::Vacuous => Some(format!("vacuous: {}", reason(run))),
+        _ => promise::broken(promise, bounds, run),
     }
 }
 
@@ -146,7 +135,7 @@ fn reason(run: &Run) -> String {
 pub const fn promise_name(promise: Promise) -> &'static str {
     match promise {
         Promise::Holds => "holds",
-        Promise::Breaks => "breaks",
+        Promise::Breaks(_) => "breaks",
         Promise::May => "may",
     }
 }
@@ -239,6 +228,7 @@ impl Sweep<'_> {
 
     fn one(&self, scenario: &Scenario, protocol: &Protocol, seed: u64) -> (Option<Run>, Option<Failure>) {
         let promise = scenario::promise(scenario, protocol, self.params);
+        let bounds = scenario::bounds(scenario, protocol, self.params);
         let plan = match scenario.compile(self.params, protocol, seed) {
             Ok(plan) => plan,
             Err(why) => return (None, Some(self.failure(scenario, protocol, seed, ("harness", why, ""), None))),
@@ -249,7 +239,7 @@ impl Sweep<'_> {
                 (None, Some(failure))
             }
             Ok(run) => {
-                let failure = broken_promise(promise, &run).map(|why| {
+                let failure = broken_promise(promise, &bounds, &run).map(|why| {
                     let what = (run.judgement.verdict.name(), why, run.trace_hash());
                     self.failure(scenario, protocol, seed, what, Some(plan))
                 });

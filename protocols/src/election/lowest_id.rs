@@ -14,7 +14,10 @@
 //!
 //! **What shows it.** `asymmetric-partition` (acassen/keepalived issue 1528), `isolate-leader`, `gc-pause`.
 
-use super::{Hazard, Promise, Protocol, Setup, Timings};
+use super::{
+    Hazard, Promise, Protocol, Setup, Timings,
+    promise::{self, UNFENCED},
+};
 use crate::{
     client::Service,
     clock::Now,
@@ -44,11 +47,13 @@ pub const PROTOCOL: Protocol = Protocol {
     elector: |setup| Box::new(LowestId::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::None => Promise::Holds,
-        Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => Promise::Breaks,
-        Hazard::SlowPreferred => Promise::Breaks,
+        Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => UNFENCED,
+        Hazard::SlowPreferred => UNFENCED,
         // A better id that comes back takes over while the other still writes.
         _ => Promise::May,
     },
+    bounds: promise::calm,
+    belief_overlap: promise::without_bound,
 };
 
 /// What candidates say.

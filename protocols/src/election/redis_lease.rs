@@ -25,6 +25,7 @@
 
 use super::{
     Hazard, Preference, Promise, Protocol, Setup,
+    promise::{self, UNFENCED},
     redis_common::{Desk, EXPIRE, KEY, POLL, RENEW},
 };
 use crate::{
@@ -55,10 +56,14 @@ pub const PROTOCOL: Protocol = Protocol {
     changes_members: false,
     elector: |setup| Box::new(RedisLease::new(setup)),
     promise: |hazard, _| match hazard {
-        Hazard::PauseBeyondLease => Promise::Breaks,
-        Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
+        Hazard::PauseBeyondLease => UNFENCED,
+        Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
+        // The belief is over before the key is, as far as clocks are right.
+        Hazard::CutOffFromService | Hazard::ClockDrift => Promise::Holds,
         _ => Promise::May,
     },
+    bounds: promise::settled,
+    belief_overlap: promise::from_sending,
 };
 
 /// The lease that this node believes to hold.

@@ -20,7 +20,7 @@
 
 mod link;
 
-use super::{Hazard, Promise, Setup, Timings};
+use super::{Hazard, Promise, Setup, Timings, promise::UNFENCED};
 use crate::{
     clock::Now,
     core::TimerId,
@@ -177,8 +177,8 @@ pub(super) fn takeover_max(timings: &Timings) -> u64 {
 pub(super) fn promise(hazard: Hazard, _: bool) -> Promise {
     match hazard {
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
-        Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => Promise::Breaks,
-        Hazard::BrokenRing | Hazard::OneWayCut | Hazard::SlowPreferred => Promise::Breaks,
+        Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => UNFENCED,
+        Hazard::BrokenRing | Hazard::OneWayCut | Hazard::SlowPreferred => UNFENCED,
         _ => Promise::May,
     }
 }

@@ -19,13 +19,14 @@ pub mod steady;
 pub mod stonith_race;
 
 use crate::{
+    belief,
     fault::{Fault, PlannedFault, Trigger, Who},
     params::Params,
     plan::Plan,
     streams,
 };
 use protocols::{
-    election::{self, Hazard, Preference, Promise, Protocol},
+    election::{self, Bounds, Hazard, Preference, Promise, Protocol},
     history::{Fact, Requirement},
 };
 use rand_core::RngCore;
@@ -163,18 +164,29 @@ pub fn pairs(
     all.filter(|(scenario, protocol)| scenario.needs.met_by(protocol) && !few(scenario)).collect()
 }
 
-/// What a protocol promises in a scenario with these parameters. Reads from memory are as good as the clocks: what is
-/// promised of them ends where the clocks drift further apart than the lease allows.
+/// What a protocol promises in a scenario with these parameters. Reads from memory, and leases that nothing but a clock
+/// ends, are as good as the clocks: what is promised of them ends where those drift further apart than the lease allows.
 pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Promise {
     let promise = (protocol.promise)(scenario.hazard, params.fencing);
     let from_memory = scenario.hazard == Hazard::ClockDrift && params.read_lease != Some(false);
+    let cut_off = matches!(scenario.hazard, Hazard::CutOffFromService | Hazard::CutOffFromPeers | Hazard::OneWayCut);
+    let by_clock = from_memory || (cut_off && !(protocol.tokened && params.fencing));
     let timings = params.timings(protocol).resolved();
     match crate::read_lease::bound(protocol, &timings, &params.net.network()) {
-        Some(bound) if from_memory && promise == Promise::Holds && !bound.holds_at(params.clock_drift_ppm) => {
-            Promise::May
-        }
+        Some(bound) if by_clock && promise == Promise::Holds && !bound.holds_at(params.clock_drift_ppm) => Promise::May,
         _ => promise,
     }
+}
+
+/// How many of each figure a protocol promises at most in a scenario with these parameters: nothing where packets are lost,
+/// or timers are not the protocol's own.
+pub fn bounds(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Bounds {
+    let own_timers = params.renew_interval_ms.is_none() && params.request_timeout_ms.is_none();
+    let own_timers = own_timers && params.lease_ttl_ms.is_none() && params.election_timeout_ms.is_none();
+    if params.net.network().loss > 0.0 || !own_timers {
+        return Bounds::default();
+    }
+    (protocol.bounds)(scenario.hazard)
 }
 
 impl Scenario {
@@ -199,7 +211,8 @@ impl Scenario {
                 self.name, params.nodes
             ));
         }
-        let plan = (self.plan)(params, protocol, seed);
+        let mut plan = (self.plan)(params, protocol, seed);
+        plan.dual_belief_bound_ms = belief::bound_ms(&plan);
         plan.validate()?;
         Ok(plan)
     }
