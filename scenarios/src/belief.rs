@@ -44,7 +44,20 @@ pub fn conditions(plan: &Plan) -> Conditions {
     for fault in &plan.faults {
         strike(&mut worst, plan, &fault.what);
     }
+    let cuts = plan.faults.iter().filter(|fault| matches!(fault.what, Fault::Partition { .. }));
+    let cuts = cuts.map(|fault| length(fault.what.for_ms())).filter(|cut| delays(&worst, plan, *cut));
+    // Streams are silent in a cut, and say what they had to say when it is over.
+    worst.travel = cuts.fold(worst.travel, |travel, cut| travel.saturating_add(cut).saturating_add(RESENT));
     worst
+}
+
+/// Can what was under way when a cut began still be of use to a leader? Not if its belief has ended by itself meanwhile;
+/// one that is stopped besides may read it before it looks at its clock.
+fn delays(worst: &Conditions, plan: &Plan, cut: u64) -> bool {
+    let lease = plan.election().and_then(|protocol| protocol.read_lease);
+    let belief = lease.map_or(u64::MAX, |lease| worst.slow(lease(&plan.timings.resolved()).0));
+    let stopped = worst.unread > WRITE;
+    stopped || cut < belief
 }
 
 fn rate(worst: &mut Conditions, ppm: i64) {
@@ -67,8 +80,7 @@ fn strike(worst: &mut Conditions, plan: &Plan, what: &Fault) {
             worst.restarts |= restart_after_ms.is_some();
         }
         Fault::Restart { .. } if candidates => worst.restarts = true,
-        // Streams are silent in it, and say what they had to say when it is over.
-        Fault::Partition { for_ms, .. } | Fault::Loss { for_ms, .. } => {
+        Fault::Loss { for_ms, .. } => {
             worst.travel = worst.travel.saturating_add(length(*for_ms)).saturating_add(RESENT);
         }
         Fault::Latency { extra_us, .. } => worst.travel = worst.travel.saturating_add(extra_us * MICROSECOND),
@@ -104,4 +116,81 @@ fn elects(plan: &Plan, who: &Who) -> bool {
 fn serves(plan: &Plan, who: &Who) -> bool {
     let service = plan.service_node();
     plan.resolve(who).is_some_and(|nodes| nodes.iter().any(|node| Some(*node) == service))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        fault::{PlannedFault, Trigger},
+        params::Params,
+        scenario,
+    };
+    use protocols::election;
+
+    fn plan(scenario: &str, protocol: &str, faults: Vec<Fault>) -> Plan {
+        let (scenario, protocol) = (scenario::find(scenario), election::find(protocol));
+        let (scenario, protocol) = (scenario.expect("a scenario"), protocol.expect("a protocol"));
+        let mut plan = scenario.compile(&Params::default(), protocol, 1).expect("the defaults make sense");
+        let planned = faults.into_iter().map(|what| PlannedFault { when: Trigger::At { ms: 5_000.0 }, what });
+        plan.faults.extend(planned);
+        plan
+    }
+
+    fn bound(protocol: &str, faults: Vec<Fault>) -> Option<f64> {
+        bound_ms(&plan("steady", protocol, faults))
+    }
+
+    #[test]
+    fn who_counts_from_sending_believes_alone() {
+        for protocol in ["raft", "zab-fle", "stonith"] {
+            assert_eq!(bound(protocol, Vec::new()), Some(0.0), "{protocol}");
+        }
+        // Clocks that are 100 ppm off make 0.3 ms of a lease of 3 s.
+        assert!(bound("redis-fenced", Vec::new()).is_some_and(|ms| (0.0..0.4).contains(&ms)));
+    }
+
+    #[test]
+    fn others_believe_as_long_as_their_arithmetic_says() {
+        // The way back, and up to a second until the deadline is looked at.
+        assert!(bound("etcd-election", Vec::new()).is_some_and(|ms| (1_000.0..1_050.0).contains(&ms)));
+        // Half a fetch timeout of 2 s, and a message's way.
+        assert!(bound("kraft", Vec::new()).is_some_and(|ms| (1_000.0..1_050.0).contains(&ms)));
+        for protocol in ["redis-naive", "bully", "ring-lelann", "ring-chang-roberts", "lowest-id", "swim"] {
+            assert_eq!(bound(protocol, Vec::new()), None, "{protocol}");
+        }
+    }
+
+    #[test]
+    fn faults_make_it_longer_where_they_can() {
+        let step = |node, by_ms| vec![Fault::ClockStep { node, by_ms }];
+        let base = bound("redis-fenced", Vec::new()).expect("a bound");
+        let ahead = bound("redis-fenced", step(Who::Service, 500)).expect("a bound");
+        assert!((ahead - base - 500.0).abs() < 1.0, "{ahead} against {base}");
+        assert_eq!(bound("redis-fenced", step(Who::Service, -500)), Some(base));
+        assert_eq!(bound("redis-fenced", step(Who::Leader, 500)), Some(base));
+        let etcd = bound("etcd-election", Vec::new()).expect("a bound");
+        assert_eq!(bound("etcd-election", step(Who::Service, 500)), Some(etcd));
+        let pause = vec![Fault::Pause { node: Who::Leader, for_ms: 700.0 }];
+        assert!(bound("etcd-election", pause).is_some_and(|ms| (ms - etcd - 700.0).abs() < 1.0));
+        let cut = |for_ms| {
+            let (from, to) = (vec![Who::Leader], vec![Who::Service]);
+            vec![Fault::Partition { from, to, one_way: false, for_ms: Some(for_ms) }]
+        };
+        // After a long cut the belief is over, and nobody waits for an answer any more.
+        assert_eq!(bound("etcd-election", cut(11_000.0)), Some(etcd));
+        assert!(bound("etcd-election", cut(2_000.0)).is_some_and(|ms| ms > etcd + 2_000.0));
+        let restart = vec![Fault::Kill { node: Who::Followers, restart_after_ms: Some(10.0) }];
+        assert!(bound("zab-fle", restart).is_some_and(|ms| (2_970.0..2_971.0).contains(&ms)));
+        let slow = vec![Fault::ClockRate { node: Who::Leader, ppm: -200_000, for_ms: None }];
+        assert!(bound("raft", slow).is_some_and(|ms| (37.0..38.0).contains(&ms)));
+    }
+
+    #[test]
+    fn every_plan_says_what_is_promised() {
+        let compiled = plan("gc-pause", "etcd-election", Vec::new());
+        assert!(compiled.dual_belief_bound_ms.is_some() && compiled.dual_belief_bound_ms == bound_ms(&compiled));
+        let bounded = (0..50).map(crate::generate::plan).filter(|plan| plan.dual_belief_bound_ms.is_some()).count();
+        assert!((10..50).contains(&bounded), "{bounded} of 50");
+    }
 }

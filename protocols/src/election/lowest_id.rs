@@ -52,7 +52,7 @@ pub const PROTOCOL: Protocol = Protocol {
         // A better id that comes back takes over while the other still writes.
         _ => Promise::May,
     },
-    bounds: promise::calm,
+    bounds: promise::preferring,
     belief_overlap: promise::without_bound,
 };
 

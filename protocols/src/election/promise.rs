@@ -46,7 +46,15 @@ pub fn calm(hazard: Hazard) -> Bounds {
     }
 }
 
-/// The same, and a leader that dies or resigns is replaced once: for protocols in which nobody is preferred.
+/// The same where the best id is preferred: who has started earlier leads for a moment, until a better one has waited too.
+pub fn preferring(hazard: Hazard) -> Bounds {
+    match hazard {
+        Hazard::None => Bounds { false_failovers: Some(2), writes_fenced: Some(0), ..Bounds::default() },
+        _ => Bounds::default(),
+    }
+}
+
+/// The same as [`calm`], and a leader that dies or resigns is replaced once: for protocols in which nobody is preferred.
 pub fn settled(hazard: Hazard) -> Bounds {
     match hazard {
         Hazard::Crash | Hazard::Resignation => {

@@ -75,7 +75,7 @@ pub const PROTOCOL: Protocol = Protocol {
         Hazard::Any => Promise::May,
         _ => Promise::Holds,
     },
-    bounds: promise::calm,
+    bounds: promise::preferring,
     belief_overlap: |_, _| Some(0),
 };
 
