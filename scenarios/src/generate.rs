@@ -19,6 +19,7 @@ mod kinds;
 mod tests;
 
 use crate::{
+    belief,
     fault::{PlannedFault, Trigger},
     params::{PROFILES, Params, Profile, STARTS_WITHIN_MS},
     plan::{Candidate, Plan, SWARM},
@@ -246,6 +247,7 @@ impl Drawn {
         }
         plan.liveness_bound_ms = bound::liveness_ms(&plan, &params, protocol, self.trouble_ms);
         plan.duration_ms = self.trouble_ms + plan.liveness_bound_ms + QUIET_SLACK_MS;
+        plan.dual_belief_bound_ms = belief::bound_ms(&plan);
         plan
     }
 

@@ -3,6 +3,7 @@
 //!
 //! This crate knows the protocols' types and runs nothing: a plan can be printed, edited, shrunk and replayed without it.
 
+pub mod belief;
 pub mod capsule;
 pub mod describe;
 pub mod fault;

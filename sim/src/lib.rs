@@ -65,6 +65,8 @@ pub mod outcome;
 #[cfg(madsim)]
 pub mod pool;
 #[cfg(madsim)]
+pub mod promise;
+#[cfg(madsim)]
 pub mod recorder;
 #[cfg(madsim)]
 pub mod run;

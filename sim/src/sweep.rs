@@ -5,10 +5,11 @@ use crate::{
     interrupt,
     outcome::{Ended, Failure},
     pool,
+    promise,
     run::{self, Options, Run},
     terminal::{repro, sense, statistics::quantile},
 };
-use protocols::election::{Promise, Protocol};
+use protocols::election::{Bounds, Promise, Protocol};
 use reports::Verdict;
 use scenarios::{
     Params, Scenario,
@@ -133,23 +134,18 @@ pub struct Cell {
 }
 
 /// A verdict that does not keep a promise, in one sentence; `None` when it does.
-pub fn broken_promise(promise: Promise, run: &Run) -> Option<String> {
-    let violated = || {
-        let names = run.judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.name);
-        names.collect::<Vec<_>>().join(", ")
-    };
-    let by_effect = run.judgement.invariant("leaders_acting_by_effect").is_some_and(|i| !i.holds);
-    match (promise, run.judgement.verdict) {
+pub fn broken_promise(promise: Promise, bounds: &Bounds, run: &Run) -> Option<String> {
+    match run.judgement.verdict {
         // It says nothing for or against the promise.
-        (_, Verdict::Vacuous) => None,
-        (_, Verdict::Liveness) => Some("no leader acted in time".to_owned()),
-        (Promise::Holds, Verdict::Safety) => Some(format!("promised to hold, and violates {}", violated())),
-        (Promise::Breaks, Verdict::Safety) if by_effect => None,
-        (Promise::Breaks, Verdict::Safety) => {
-            Some(format!("must violate leaders_acting_by_effect, and violates only {}", violated()))
-        }
-        (Promise::Breaks, Verdict::Pass) => Some("must break, and did not: the harness sees nothing".to_owned()),
-        (Promise::Holds | Promise::May, Verdict::Pass) | (Promise::May, Verdict::Safety) => None,
+        Verdict::Vacuous => None,
+        _ => promise::broken(promise, bounds, run),
+    }
+}
+
+/// What came of a run that was promised that, and why if it was not kept: one sentence, with what the judge saw.
+fn ended(promise: Promise, bounds: &Bounds, run: &Run) -> (Ended, String) {
+    let seen = reason(run);
+    match broken_promise(promise, bounds, run) {
     }
 }
 
@@ -174,7 +170,7 @@ fn reason(run: &Run) -> String {
 pub const fn promise_name(promise: Promise) -> &'static str {
     match promise {
         Promise::Holds => "holds",
-        Promise::Breaks => "breaks",
+        Promise::Breaks(_) => "breaks",
         Promise::May => "may",
     }
 }
@@ -330,6 +326,7 @@ impl Sweep<'_> {
         let (scenario, protocol, nodes) = which;
         let params = self.sized(nodes);
         let promise = scenario::promise(scenario, protocol, &params);
+        let bounds = scenario::bounds(scenario, protocol, &params);
         let plan = match scenario.compile(&params, protocol, seed) {
             Ok(plan) => plan,
             Err(why) => return (None, Some(self.failure(which, seed, (Ended::Invalid, why), None))),
@@ -339,7 +336,7 @@ impl Sweep<'_> {
                 let failure = self.failure(which, seed, (Ended::Broken, why), None);
                 (None, Some(Failure { plan: Some(Box::new(plan)), ..failure }))
             }
-            Ok(run) => match ended(promise, &run) {
+            Ok(run) => match ended(promise, &bounds, &run) {
                 (Ended::Kept, _) => (Some(run), None),
                 what => {
                     let failure = self.failure(which, seed, what, Some(&run));

@@ -5,10 +5,14 @@
 mod common;
 
 use common::{named, run};
-use protocols::election::{self, Protocol};
-use reports::Verdict;
+use protocols::election::{self, Promise, Protocol};
+use reports::{Verdict, invariant};
 use scenarios::{Params, params::Profile, scenario};
-use sim::sweep::{Sizes, Sweep};
+use sim::{
+    promise::{self, Chance},
+    sweep::{Sizes, Sweep},
+};
+use std::collections::BTreeSet;
 
 fn sweep(fencing: bool) {
     let params = Params { rate: 200, fencing: fencing.into(), ..Params::default() };
@@ -93,4 +97,84 @@ fn a_pause_shorter_than_the_lease_is_vacuous() {
     let protocol = election::find("etcd-election").expect("a protocol");
     let plan = scenario.compile(&params, protocol, 42).expect("the parameters make sense");
     assert_eq!(run(&plan).judgement.verdict, Verdict::Vacuous);
+}
+
+/// Invariants about safety that there are, but what makes a run vacuous.
+fn safety() -> impl Iterator<Item = &'static str> {
+    invariant::ALL.iter().map(|entry| entry.name).filter(|name| *name != "vacuity" && *name != "liveness")
+}
+
+/// What the tables say must break, at the default parameters.
+fn must_break() -> BTreeSet<&'static str> {
+    let promises = [true, false].into_iter().flat_map(|fencing| {
+        let params = Params { fencing, ..Params::default() };
+        common::pairs().map(move |(scenario, protocol)| scenario::promise(scenario, protocol, &params))
+    });
+    let tables = promises.filter_map(|p| if let Promise::Breaks(names) = p { Some(names) } else { None });
+    tables.flatten().copied().collect()
+}
+
+/// A token is handed out twice only by a service or a disk that forgets, which no fault of a correct world makes them do.
+const BY_DEFECTS: [&str; 1] = ["elections"];
+
+#[test]
+fn every_invariant_has_something_that_must_break_it() {
+    let canaries = promise::canaries();
+    let broken: BTreeSet<_> = canaries.iter().flat_map(|canary| canary.breaks).copied().chain(must_break()).collect();
+    for name in safety().chain(["liveness"]).filter(|name| !BY_DEFECTS.contains(name)) {
+        assert!(broken.contains(name), "nothing must break {name}: it could go blind");
+    }
+    for name in &broken {
+        assert!(invariant::ALL.iter().any(|entry| entry.name == *name), "there is no invariant {name}");
+    }
+}
+
+#[test]
+fn canaries_break_what_they_must_and_nothing_without_the_cause() {
+    for canary in promise::canaries() {
+        for seed in 0..4 {
+            let violated = |on: bool| -> BTreeSet<&str> {
+                let plan = (canary.plan)(seed, on).expect("the plan makes sense");
+                let judgement = run(&plan).judgement;
+                judgement.invariants.iter().filter(|i| !i.holds && i.name != "vacuity").map(|i| i.name).collect()
+            };
+            let (with, without) = (violated(true), violated(false));
+            let missing: Vec<_> = canary.breaks.iter().filter(|name| !with.contains(*name)).collect();
+            assert!(missing.is_empty(), "{}, seed {seed}: {missing:?} not among {with:?}", canary.name);
+            assert!(without.is_empty(), "{}, seed {seed}, without the cause: {without:?}", canary.name);
+        }
+    }
+}
+
+#[test]
+fn what_is_left_to_chance_is_as_it_was() {
+    for fencing in [true, false] {
+        let params = Params { rate: 100, fencing, ..Params::default() };
+        let by_chance = |s, p| scenario::promise(s, p, &params) == Promise::May;
+        for (scenario, protocol) in common::pairs().filter(|(s, p)| by_chance(s, p)) {
+            let chance = Chance::find(scenario.name, protocol.name, fencing);
+            let chance = chance.unwrap_or_else(|| panic!("{} {} has no baseline", scenario.name, protocol.name));
+            if chance.fencing != fencing {
+                // The same runs as with fencing.
+                continue;
+            }
+            let runs = 24;
+            let safety = |seed: &u64| {
+                let plan = scenario.compile(&params, protocol, *seed).expect("the parameters make sense");
+                run(&plan).judgement.verdict == Verdict::Safety
+            };
+            let violated = (0..runs).filter(safety).count() as u64;
+            assert_eq!(chance.far_off(violated, runs), None);
+        }
+    }
+}
+
+#[test]
+fn far_off_is_more_than_chance() {
+    let half = Chance::find("asymmetric-partition", "bully", true).expect("a baseline");
+    assert_eq!(half.far_off(50, 100), None);
+    assert_eq!(half.far_off(35, 100), None);
+    assert!(half.far_off(20, 100).is_some() && half.far_off(100, 100).is_some());
+    let never = Chance::find("clean-kill", "swim", false).expect("the same as with fencing");
+    assert!(never.far_off(0, 1_000).is_none() && never.far_off(40, 1_000).is_some());
 }

@@ -32,7 +32,10 @@
 //! **What shows it.** `isolate-leader`, `gc-pause`, `slow-top-node`. In `clean-kill` the old leader, back with its memory
 //! lost, bullies a leader that is in the middle of a write.
 
-use super::{Hazard, Promise, Protocol, Setup, Timings, Transport};
+use super::{
+    Hazard, Promise, Protocol, Setup, Timings, Transport,
+    promise::{self, UNFENCED},
+};
 use crate::{
     client::Service,
     clock::Now,
@@ -65,11 +68,13 @@ pub const PROTOCOL: Protocol = Protocol {
     elector: |setup| Box::new(Bully::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::None | Hazard::Resignation | Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
-        Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => Promise::Breaks,
-        Hazard::BrokenRing | Hazard::SlowPreferred | Hazard::RestartInIsolation => Promise::Breaks,
+        Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => UNFENCED,
+        Hazard::BrokenRing | Hazard::SlowPreferred | Hazard::RestartInIsolation => UNFENCED,
         // A higher id that comes back takes over while the other still writes.
         _ => Promise::May,
     },
+    bounds: promise::calm,
+    belief_overlap: promise::without_bound,
 };
 
 /// What candidates say.

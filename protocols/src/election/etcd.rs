@@ -24,7 +24,10 @@
 mod observer;
 mod session;
 
-use super::{Hazard, Preference, Promise, Protocol, Setup, Timings, Transport};
+use super::{
+    Conditions, Hazard, Preference, Promise, Protocol, Setup, Timings, Transport,
+    promise::{self, UNCHECKED},
+};
 use crate::{
     client::{
         self, Service,
@@ -65,9 +68,12 @@ pub const PROTOCOL: Protocol = Protocol {
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart => Promise::Holds,
         Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
-        Hazard::PauseBeyondLease => Promise::Breaks,
+        Hazard::PauseBeyondLease => UNCHECKED,
+        // A successor that is elected late in the scan of both clocks may find nobody.
         _ => Promise::May,
     },
+    bounds: promise::settled,
+    belief_overlap: overlap,
 };
 
 /// What every candidate's key starts with.
@@ -93,6 +99,16 @@ fn granted(ttl: u64) -> u64 {
 /// The server's expiry scan, its resynchronisation of a watch (100 ms), and four messages' worth of slack.
 fn takeover_max(_: &Timings) -> u64 {
     500 * MILLISECOND + 100 * MILLISECOND + 400 * MILLISECOND
+}
+
+/// The server counts a lease from when the keepalive arrived, the belief lasts as long from when its answer was read, and
+/// on to the next look at the deadline. An answer that is read late was awaited with what was left of the belief before.
+fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
+    let belief = c.slow(granted(timings.lease_ttl).saturating_add(DEADLINE_SCAN));
+    let late = c.travel.saturating_add(c.unread).min(belief);
+    // A step of the wall clock moves no lease of etcd's.
+    let lease = Conditions { service_ahead: 0, ..*c }.service(granted(timings.lease_ttl));
+    Some(belief.saturating_add(late).saturating_sub(lease))
 }
 
 /// The elector.

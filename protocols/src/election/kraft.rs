@@ -47,7 +47,10 @@ mod transition;
 
 pub use message::{Answer, Ask, Epoch, Found, Message, Offset, Refusal};
 
-use super::{Hazard, Promise, Protocol, Setup, Transport};
+use super::{
+    Conditions, Hazard, Promise, Protocol, Setup, Timings, Transport,
+    promise::{self, UNCHECKED},
+};
 use crate::{
     client::Service,
     clock::Now,
@@ -92,11 +95,30 @@ pub const PROTOCOL: Protocol = Protocol {
         _ if fencing => Promise::Holds,
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::NoQuorum => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
-        Hazard::PauseBeyondLease => Promise::Breaks,
+        Hazard::PauseBeyondLease => UNCHECKED,
+        Hazard::SplitVote | Hazard::SlowPreferred => Promise::Holds,
         // A belief that outlasts the fetch timeout meets a successor, unless the votes are split first.
         _ => Promise::May,
     },
+    bounds: promise::settled,
+    belief_overlap: overlap,
 };
+
+/// The belief counts from when a fetch was read, a follower's patience from before it sent that fetch. Where the leader
+/// needs several followers, the others of a majority may have fetched up to as long before as the belief lasts; a follower
+/// that starts again votes at once. A leader that waits for its disk notices nothing.
+fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
+    let patience = fetch_timeout(timings.lease_ttl);
+    let belief = c.slow(patience / 2 * 3);
+    let late = c.travel.saturating_add(c.unread).min(belief);
+    let (before, patience) = match c {
+        Conditions { hung_disk: true, .. } => return None,
+        Conditions { restarts: true, .. } => (belief, 0),
+        Conditions { candidates: ..=4, .. } => (0, c.fast(patience)),
+        _ => (belief, c.fast(patience)),
+    };
+    Some(belief.saturating_add(before).saturating_add(late).saturating_sub(patience))
+}
 
 /// How long a follower waits for a fetch to succeed, for an election timeout of at least `ttl` nanoseconds.
 fn fetch_timeout(ttl: u64) -> u64 {

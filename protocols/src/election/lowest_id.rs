@@ -14,7 +14,10 @@
 //!
 //! **What shows it.** `asymmetric-partition` (acassen/keepalived issue 1528), `isolate-leader`, `gc-pause`.
 
-use super::{Hazard, Promise, Protocol, Setup, Timings, Transport};
+use super::{
+    Hazard, Promise, Protocol, Setup, Timings, Transport,
+    promise::{self, UNFENCED},
+};
 use crate::{
     client::Service,
     clock::Now,
@@ -46,11 +49,13 @@ pub const PROTOCOL: Protocol = Protocol {
     elector: |setup| Box::new(LowestId::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::None | Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
-        Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => Promise::Breaks,
-        Hazard::SlowPreferred | Hazard::RestartInIsolation => Promise::Breaks,
+        Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => UNFENCED,
+        Hazard::SlowPreferred | Hazard::RestartInIsolation => UNFENCED,
         // A better id that comes back takes over while the other still writes.
         _ => Promise::May,
     },
+    bounds: promise::preferring,
+    belief_overlap: promise::without_bound,
 };
 
 /// What candidates say.

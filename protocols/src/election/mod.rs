@@ -4,6 +4,7 @@ pub mod bully;
 pub mod etcd;
 pub mod kraft;
 pub mod lowest_id;
+pub mod promise;
 pub mod raft;
 pub mod redis_common;
 pub mod redis_fenced;
@@ -16,6 +17,8 @@ pub mod silent;
 pub mod stonith;
 pub mod swim;
 pub mod zab_fle;
+
+pub use promise::{BeliefOverlap, Bounds, Conditions, Promise};
 
 use crate::{client::Service, elector::Elector, types::NodeId};
 
@@ -121,17 +124,6 @@ pub enum Hazard {
     Any,
 }
 
-/// What a protocol promises about safety under a hazard.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Promise {
-    /// Every safety invariant holds.
-    Holds,
-    /// `leaders_acting_by_effect` (at least) is violated, every time.
-    Breaks,
-    /// Neither is promised.
-    May,
-}
-
 /// Which candidate a protocol wants to lead, whoever does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Preference {
@@ -197,6 +189,10 @@ pub struct Protocol {
     pub elector: fn(Setup) -> Box<dyn Elector>,
     /// What it promises under a hazard with fencing on or off.
     pub promise: fn(Hazard, bool) -> Promise,
+    /// How many of each figure it promises at most under a hazard, at its defaults and where the network loses nothing.
+    pub bounds: fn(Hazard) -> Bounds,
+    /// For how long two nodes that run may believe at one time.
+    pub belief_overlap: BeliefOverlap,
 }
 
 /// Every protocol there is, in the order in which reports show them.

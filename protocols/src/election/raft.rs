@@ -28,7 +28,10 @@
 //! **Giving up.** The belief ends first, then openraft is asked to hand over (openraft issue 1747: its lease outlives the
 //! transfer; hashicorp/raft issue 487: so do writes).
 
-use super::{Hazard, Preference, Promise, Protocol, Setup, Transport};
+use super::{
+    Conditions, Hazard, Preference, Promise, Protocol, Setup, Timings, Transport,
+    promise::{self, UNCHECKED},
+};
 use crate::{
     client::{
         self, Service,
@@ -71,13 +74,26 @@ pub const PROTOCOL: Protocol = Protocol {
     elector: |setup| Box::new(Raft::new(setup)),
     promise: |hazard, fencing| match (hazard, fencing) {
         (_, true) => Promise::Holds,
-        (Hazard::PauseBeyondLease, false) => Promise::Breaks,
-        (Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::Transfer, false) => Promise::Holds,
+        (Hazard::PauseBeyondLease, false) => UNCHECKED,
+        (Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::Transfer | Hazard::Churn, false) => {
+            Promise::Holds
+        }
+        // The lease ends before anybody votes for somebody else, as far as clocks are right.
+        (Hazard::CutOffFromPeers | Hazard::OneWayCut | Hazard::NoQuorum, false) => Promise::Holds,
+        (Hazard::SplitVote | Hazard::SlowPreferred | Hazard::ClockDrift, false) => Promise::Holds,
         (Hazard::PowerOutage | Hazard::RollingRestart | Hazard::RestartInIsolation, false) => Promise::Holds,
         (Hazard::ClockSteps | Hazard::Starvation | Hazard::Flapping | Hazard::MissingLink, false) => Promise::Holds,
         (_, false) => Promise::May,
     },
+    bounds: promise::settled,
+    belief_overlap: overlap,
 };
+
+/// The belief counts from sending, the followers' promise from when that arrived; who starts again waits it out first.
+fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
+    let (_, max) = timings.election_timeout.unwrap_or(ELECTION_TIMEOUT);
+    Some(c.slow(max / 10 * 9).saturating_sub(c.fast(max / MILLISECOND * MILLISECOND)))
+}
 
 /// The paper's range, nanoseconds.
 const ELECTION_TIMEOUT: (u64, u64) = (150 * MILLISECOND, 300 * MILLISECOND);

@@ -25,6 +25,7 @@
 
 use super::{
     Hazard, Preference, Promise, Protocol, Setup, Transport,
+    promise::{self, UNCHECKED},
     redis_common::{Desk, EXPIRE, KEY, POLL, RENEW, TOKEN_KEY},
 };
 use crate::{
@@ -58,12 +59,15 @@ pub const PROTOCOL: Protocol = Protocol {
     elector: |setup| Box::new(RedisFenced::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,
-        Hazard::PauseBeyondLease => Promise::Breaks,
+        Hazard::PauseBeyondLease => UNCHECKED,
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart | Hazard::Starvation => Promise::Holds,
         Hazard::Flapping | Hazard::MissingLink => Promise::Holds,
+        Hazard::CutOffFromService => Promise::Holds,
         _ => Promise::May,
     },
+    bounds: promise::settled,
+    belief_overlap: promise::from_sending,
 };
 
 /// The lease that this node believes to hold.

@@ -25,6 +25,7 @@
 
 use super::{
     Hazard, Preference, Promise, Protocol, Setup, Transport,
+    promise::{self, UNFENCED},
     redis_common::{Desk, EXPIRE, KEY, POLL, RENEW},
 };
 use crate::{
@@ -57,12 +58,16 @@ pub const PROTOCOL: Protocol = Protocol {
     changes_members: false,
     elector: |setup| Box::new(RedisLease::new(setup)),
     promise: |hazard, _| match hazard {
-        Hazard::PauseBeyondLease => Promise::Breaks,
+        Hazard::PauseBeyondLease => UNFENCED,
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart | Hazard::Starvation => Promise::Holds,
         Hazard::Flapping | Hazard::MissingLink => Promise::Holds,
+        // The belief is over before the key is, as far as clocks are right.
+        Hazard::CutOffFromService => Promise::Holds,
         _ => Promise::May,
     },
+    bounds: promise::settled,
+    belief_overlap: promise::from_sending,
 };
 
 /// The lease that this node believes to hold.

@@ -15,6 +15,7 @@
 
 use super::{
     Hazard, Preference, Promise, Protocol, Setup, Transport,
+    promise::{self, UNFENCED},
     redis_common::{Desk, KEY, POLL, RENEW},
 };
 use crate::{
@@ -46,11 +47,13 @@ pub const PROTOCOL: Protocol = Protocol {
     changes_members: false,
     elector: |setup| Box::new(RedisNaive::new(setup)),
     promise: |hazard, _| match hazard {
-        Hazard::PauseBeyondLease | Hazard::CutOffFromService => Promise::Breaks,
+        Hazard::PauseBeyondLease | Hazard::CutOffFromService => UNFENCED,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::Starvation => Promise::Holds,
         _ => Promise::May,
     },
+    bounds: promise::settled,
+    belief_overlap: promise::without_bound,
 };
 
 /// A belief without end.

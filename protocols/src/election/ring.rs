@@ -20,7 +20,7 @@
 
 mod link;
 
-use super::{Hazard, Promise, Setup, Timings};
+use super::{Hazard, Promise, Setup, Timings, promise::UNFENCED};
 use crate::{
     clock::Now,
     core::TimerId,
@@ -178,9 +178,9 @@ pub(super) fn promise(hazard: Hazard, _: bool) -> Promise {
     match hazard {
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
         Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
-        Hazard::RestartInIsolation => Promise::Breaks,
-        Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => Promise::Breaks,
-        Hazard::BrokenRing | Hazard::OneWayCut | Hazard::SlowPreferred => Promise::Breaks,
+        Hazard::RestartInIsolation => UNFENCED,
+        Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => UNFENCED,
+        Hazard::BrokenRing | Hazard::OneWayCut | Hazard::SlowPreferred => UNFENCED,
         _ => Promise::May,
     }
 }

@@ -20,7 +20,7 @@
 //! `protocols/tests/election_messages.rs`.
 
 use super::{
-    Preference, Protocol, Setup, Transport,
+    Preference, Protocol, Setup, Transport, promise,
     ring::{self, Member, Rules, Verdict},
 };
 use crate::{
@@ -52,6 +52,8 @@ pub const PROTOCOL: Protocol = Protocol {
         elector(setup, &order)
     },
     promise: ring::promise,
+    bounds: promise::settled,
+    belief_overlap: promise::without_bound,
 };
 
 /// A candidate on the ring that passes all of them in `order`, which the registry's has in the order of their ids.

@@ -36,7 +36,7 @@
 //!
 //! **What shows it.** `stonith-race`, `gc-pause`, `isolate-leader`, `asymmetric-partition`.
 
-use super::{Hazard, Preference, Promise, Protocol, Setup, Transport, lowest_id};
+use super::{Hazard, Preference, Promise, Protocol, Setup, Transport, lowest_id, promise};
 use crate::{
     client::Service,
     clock::Now,
@@ -77,6 +77,8 @@ pub const PROTOCOL: Protocol = Protocol {
         Hazard::Any => Promise::May,
         _ => Promise::Holds,
     },
+    bounds: promise::preferring,
+    belief_overlap: |_, _| Some(0),
 };
 
 /// How much longer to wait before shooting who leads, nanoseconds. Longer than the random wait, the device's delay and a

@@ -25,7 +25,10 @@ pub mod gossip;
 mod rumours;
 pub mod suspicion;
 
-use super::{Hazard, Preference, Promise, Protocol, Setup, Transport};
+use super::{
+    Hazard, Preference, Promise, Protocol, Setup, Transport,
+    promise::{self, UNFENCED},
+};
 use crate::{
     client::Service,
     clock::Now,
@@ -60,12 +63,14 @@ pub const PROTOCOL: Protocol = Protocol {
     elector: |setup| Box::new(Swim::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::None | Hazard::ClockSteps => Promise::Holds,
-        Hazard::PauseBeyondLease | Hazard::SlowPreferred | Hazard::RestartInIsolation => Promise::Breaks,
+        Hazard::PauseBeyondLease | Hazard::SlowPreferred | Hazard::RestartInIsolation => UNFENCED,
         // Whether it is mute or deaf, the other side declares it dead.
-        Hazard::CutOffFromPeers | Hazard::OneWayCut | Hazard::NoQuorum => Promise::Breaks,
+        Hazard::CutOffFromPeers | Hazard::OneWayCut | Hazard::NoQuorum => UNFENCED,
         // Whoever comes back with a better id leads when it has joined, whether the other has heard of it or not.
         _ => Promise::May,
     },
+    bounds: promise::calm,
+    belief_overlap: promise::without_bound,
 };
 
 /// With so many probe intervals more than five, up to nine members have all accused a dead one: each probes it once in two

@@ -51,7 +51,10 @@ pub use message::{Connection, Message, Packet};
 pub use quorum::Quorum;
 
 use self::{election::FINALIZE_WAIT, follower::Follower, leader::Leader};
-use super::{Hazard, Preference, Promise, Protocol, Setup, Transport};
+use super::{
+    Conditions, Hazard, Preference, Promise, Protocol, Setup, Timings, Transport,
+    promise::{self, UNCHECKED},
+};
 use crate::{
     client::Service,
     clock::Now,
@@ -88,10 +91,21 @@ pub const PROTOCOL: Protocol = Protocol {
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
         Hazard::PowerOutage | Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
         Hazard::Flapping | Hazard::MissingLink => Promise::Holds,
-        Hazard::PauseBeyondLease => Promise::Breaks,
+        Hazard::PauseBeyondLease => UNCHECKED,
+        // Followers wait longer than the leader believes, as far as clocks are right.
+        Hazard::CutOffFromPeers | Hazard::OneWayCut | Hazard::NoQuorum => Promise::Holds,
+        Hazard::SlowPreferred | Hazard::FalseSuspicion | Hazard::ClockDrift => Promise::Holds,
         _ => Promise::May,
     },
+    bounds: promise::settled,
+    belief_overlap: overlap,
 };
+
+/// The belief counts from sending, a follower's patience from when that arrived. Who starts again has forgotten it.
+fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
+    let belief = c.slow(timings.lease_ttl - timings.lease_ttl / leader::DRIFT_PART);
+    Some(if c.restarts { belief } else { belief.saturating_sub(c.fast(timings.lease_ttl)) })
+}
 
 /// The election has heard nothing for long enough.
 const POLL: TimerId = 0;

@@ -30,13 +30,14 @@ pub mod stonith_race;
 pub mod store_restart;
 
 use crate::{
+    belief,
     fault::{Fault, PlannedFault, Trigger, Who},
     params::Params,
     plan::Plan,
     streams,
 };
 use protocols::{
-    election::{self, Hazard, Preference, Promise, Protocol, Transport},
+    election::{self, Bounds, Hazard, Preference, Promise, Protocol, Transport},
     fence::checks::Fencing,
     history::{Fact, Requirement},
 };
@@ -220,6 +221,9 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
         _ => params.read_lease == Some(true),
     };
     let unchecked = !(protocol.tokened && params.fencing == Fencing::On);
+    let cut_off = matches!(scenario.hazard, Hazard::CutOffFromService | Hazard::CutOffFromPeers | Hazard::OneWayCut);
+    // A lease that nothing but a clock ends is as good as the clocks.
+    let by_clock = from_memory || (cut_off && unchecked);
     match promise_checking(scenario, protocol, params.fencing) {
         Promise::Holds if unchecked && params.net.is_hostile() => Promise::May,
         // The leader is cut off from the store as well: what it has written into the cut is sent again by its machine, and
@@ -227,7 +231,7 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
         Promise::Holds if unchecked && scenario.hazard == Hazard::ClockDrift => Promise::May,
         Promise::Holds if is_suspicious(protocol, params) => Promise::May,
         Promise::Holds
-            if from_memory && (!params.lease_covers_reads(protocol) || forgets_to_wait(scenario.hazard, protocol)) =>
+            if by_clock && (!params.lease_covers_reads(protocol) || forgets_to_wait(scenario.hazard, protocol)) =>
         {
             Promise::May
         }
@@ -268,6 +272,17 @@ fn with_restarts(params: &Params, hazard: Hazard, protocol: &Protocol) -> Params
     Params { read_lease, ..params.clone() }
 }
 
+/// How many of each figure a protocol promises at most in a scenario with these parameters: nothing where packets are lost,
+/// or timers are not the protocol's own.
+pub fn bounds(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Bounds {
+    let own_timers = params.renew_interval_ms.is_none() && params.request_timeout_ms.is_none();
+    let own_timers = own_timers && params.lease_ttl_ms.is_none() && params.election_timeout_ms.is_none();
+    if params.network().loss > 0.0 || !own_timers {
+        return Bounds::default();
+    }
+    (protocol.bounds)(scenario.hazard)
+}
+
 impl Scenario {
     /// The plan, refused when the parameters make no sense.
     ///
@@ -290,7 +305,8 @@ impl Scenario {
                 self.name, params.nodes
             ));
         }
-        let plan = (self.plan)(params, protocol, seed);
+        let mut plan = (self.plan)(params, protocol, seed);
+        plan.dual_belief_bound_ms = belief::bound_ms(&plan);
         plan.validate()?;
         Ok(plan)
     }

@@ -42,7 +42,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     for (place, group) in groups.iter().enumerate() {
         plan.faults.extend(groups[place + 1..].iter().map(|other| at(strike_ms, cut(group, other, for_ms))));
     }
-    let leads_without = (protocol.promise)(Hazard::NoQuorum, false) == Promise::Breaks;
+    let leads_without = matches!((protocol.promise)(Hazard::NoQuorum, false), Promise::Breaks(_));
     plan.requires = match leads_without {
         true => require([(Fact::LeadersBelieving, 2), (Fact::LeadersTookEffect, 2)]),
         false => require([(Fact::LapsedWhileCutOff, 1), (Fact::LeadersTookEffect, 2)]),

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The belief ends by this part of the sync limit earlier than a follower's patience, for clocks of different rates: each may
 /// be off by half of it, 0.5 %.
-const DRIFT_PART: u64 = 100;
+pub const DRIFT_PART: u64 = 100;
 
 /// A candidate that was elected.
 pub struct Leader {

@@ -1,0 +1,196 @@
+//! For how long two nodes that run may believe at one time in a plan: the protocol's arithmetic, with what the plan does to
+//! clocks and messages at the worst.
+//!
+//! What counts is what could be, not what the seed makes of it: any fault may strike at the worst moment, and whoever is
+//! named only by what it does (`leader`, `trigger`) is any candidate.
+
+use crate::{
+    fault::{Fault, Who},
+    plan::{LONGEST_MS, Plan},
+};
+use protocols::{
+    election::Conditions,
+    types::{MICROSECOND, MILLISECOND},
+};
+
+/// How long resending delays a packet on a network that loses some, nanoseconds: three losses in a row, after 200, 400 and
+/// 800 ms.
+const RESENT: u64 = 1_400 * MILLISECOND;
+/// How long a write to a healthy disk keeps a candidate that waits for it, nanoseconds.
+const WRITE: u64 = 20 * MILLISECOND;
+/// How many syncs one write may take.
+const SYNCS: u64 = 4;
+
+/// The bound of a plan, milliseconds; `None` when two may believe for any length of time.
+pub fn bound_ms(plan: &Plan) -> Option<f64> {
+    let protocol = plan.election()?;
+    let overlap = (protocol.belief_overlap)(&plan.timings.resolved(), &conditions(plan))?;
+    // Histories have microseconds, and round down: one more at either end.
+    let us = if overlap == 0 { 0 } else { overlap.div_ceil(MICROSECOND) + 2 };
+    Some(us as f64 / 1e3)
+}
+
+/// What the plan does to clocks and messages at the worst.
+pub fn conditions(plan: &Plan) -> Conditions {
+    let network = &plan.network;
+    let resent = if network.loss > 0.0 { RESENT } else { 0 };
+    let mut worst = Conditions {
+        candidates: plan.candidates.len(),
+        travel: network.one_way_max_us() * MICROSECOND + resent,
+        unread: WRITE,
+        ..Conditions::default()
+    };
+    plan.candidates.iter().for_each(|candidate| rate(&mut worst, candidate.rate_ppm));
+    for fault in &plan.faults {
+        strike(&mut worst, plan, &fault.what);
+    }
+    let cuts = plan.faults.iter().filter(|fault| matches!(fault.what, Fault::Partition { .. }));
+    let cuts = cuts.map(|fault| length(fault.what.for_ms())).filter(|cut| delays(&worst, plan, *cut));
+    // Streams are silent in a cut, and say what they had to say when it is over.
+    worst.travel = cuts.fold(worst.travel, |travel, cut| travel.saturating_add(cut).saturating_add(RESENT));
+    worst
+}
+
+/// Can what was under way when a cut began still be of use to a leader? Not if its belief has ended by itself meanwhile;
+/// one that is stopped besides may read it before it looks at its clock.
+fn delays(worst: &Conditions, plan: &Plan, cut: u64) -> bool {
+    let lease = plan.election().and_then(|protocol| protocol.read_lease);
+    let belief = lease.map_or(u64::MAX, |lease| worst.slow(lease(&plan.timings.resolved()).0));
+    let stopped = worst.unread > WRITE;
+    stopped || cut < belief
+}
+
+fn rate(worst: &mut Conditions, ppm: i64) {
+    let by = ppm.unsigned_abs();
+    let side = if ppm < 0 { &mut worst.slow_ppm } else { &mut worst.fast_ppm };
+    *side = by.max(*side);
+}
+
+/// Milliseconds as nanoseconds; what has no end lasts as long as any run.
+fn length(for_ms: Option<f64>) -> u64 {
+    (for_ms.unwrap_or(LONGEST_MS as f64) * 1e6) as u64
+}
+
+fn strike(worst: &mut Conditions, plan: &Plan, what: &Fault) {
+    let (on, _) = what.groups();
+    let [candidates, service] = [on.iter().any(|who| elects(plan, who)), on.iter().any(|who| serves(plan, who))];
+    match what {
+        Fault::Pause { for_ms, .. } if candidates => worst.unread = worst.unread.saturating_add(length(Some(*for_ms))),
+        Fault::Kill { restart_after_ms, .. } | Fault::PowerLoss { restart_after_ms, .. } if candidates => {
+            worst.restarts |= restart_after_ms.is_some();
+        }
+        Fault::Restart { .. } if candidates => worst.restarts = true,
+        Fault::Loss { for_ms, .. } => {
+            worst.travel = worst.travel.saturating_add(length(*for_ms)).saturating_add(RESENT);
+        }
+        Fault::Latency { extra_us, .. } => worst.travel = worst.travel.saturating_add(extra_us * MICROSECOND),
+        Fault::SlowDisk { extra_us, .. } if candidates => {
+            worst.unread = worst.unread.saturating_add(SYNCS * extra_us * MICROSECOND);
+        }
+        Fault::ClockStep { by_ms, .. } if service => {
+            let ahead = u64::try_from(*by_ms).unwrap_or(0).saturating_mul(MILLISECOND);
+            worst.service_ahead = worst.service_ahead.saturating_add(ahead);
+        }
+        Fault::ClockRate { ppm, .. } => {
+            if candidates {
+                rate(worst, *ppm);
+            }
+            if service {
+                worst.service_fast_ppm = worst.service_fast_ppm.max(u64::try_from(*ppm).unwrap_or(0));
+            }
+        }
+        _ => match what.kind() {
+            "sync-hang" | "sync-fail" => worst.hung_disk |= candidates,
+            "drop-lease" | "drop-key" => worst.drops = true,
+            _ => {}
+        },
+    }
+}
+
+/// Can this be a candidate?
+fn elects(plan: &Plan, who: &Who) -> bool {
+    plan.resolve(who).is_none_or(|nodes| nodes.iter().any(|node| plan.candidate_nodes().contains(&node.0)))
+}
+
+/// Is this the coordination service?
+fn serves(plan: &Plan, who: &Who) -> bool {
+    let service = plan.service_node();
+    plan.resolve(who).is_some_and(|nodes| nodes.iter().any(|node| Some(*node) == service))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        fault::{PlannedFault, Trigger},
+        params::Params,
+        scenario,
+    };
+    use protocols::election;
+
+    fn plan(scenario: &str, protocol: &str, faults: Vec<Fault>) -> Plan {
+        let (scenario, protocol) = (scenario::find(scenario), election::find(protocol));
+        let (scenario, protocol) = (scenario.expect("a scenario"), protocol.expect("a protocol"));
+        let mut plan = scenario.compile(&Params::default(), protocol, 1).expect("the defaults make sense");
+        let planned = faults.into_iter().map(|what| PlannedFault { when: Trigger::At { ms: 5_000.0 }, what });
+        plan.faults.extend(planned);
+        plan
+    }
+
+    fn bound(protocol: &str, faults: Vec<Fault>) -> Option<f64> {
+        bound_ms(&plan("steady", protocol, faults))
+    }
+
+    #[test]
+    fn who_counts_from_sending_believes_alone() {
+        for protocol in ["raft", "zab-fle", "stonith"] {
+            assert_eq!(bound(protocol, Vec::new()), Some(0.0), "{protocol}");
+        }
+        // Clocks that are 100 ppm off make 0.3 ms of a lease of 3 s.
+        assert!(bound("redis-fenced", Vec::new()).is_some_and(|ms| (0.0..0.4).contains(&ms)));
+    }
+
+    #[test]
+    fn others_believe_as_long_as_their_arithmetic_says() {
+        // The way back, and up to a second until the deadline is looked at.
+        assert!(bound("etcd-election", Vec::new()).is_some_and(|ms| (1_000.0..1_050.0).contains(&ms)));
+        // Half a fetch timeout of 2 s, and a message's way.
+        assert!(bound("kraft", Vec::new()).is_some_and(|ms| (1_000.0..1_050.0).contains(&ms)));
+        for protocol in ["redis-naive", "bully", "ring-lelann", "ring-chang-roberts", "lowest-id", "swim"] {
+            assert_eq!(bound(protocol, Vec::new()), None, "{protocol}");
+        }
+    }
+
+    #[test]
+    fn faults_make_it_longer_where_they_can() {
+        let step = |node, by_ms| vec![Fault::ClockStep { node, by_ms }];
+        let base = bound("redis-fenced", Vec::new()).expect("a bound");
+        let ahead = bound("redis-fenced", step(Who::Service, 500)).expect("a bound");
+        assert!((ahead - base - 500.0).abs() < 1.0, "{ahead} against {base}");
+        assert_eq!(bound("redis-fenced", step(Who::Service, -500)), Some(base));
+        assert_eq!(bound("redis-fenced", step(Who::Leader, 500)), Some(base));
+        let etcd = bound("etcd-election", Vec::new()).expect("a bound");
+        assert_eq!(bound("etcd-election", step(Who::Service, 500)), Some(etcd));
+        let pause = vec![Fault::Pause { node: Who::Leader, for_ms: 700.0 }];
+        assert!(bound("etcd-election", pause).is_some_and(|ms| (ms - etcd - 700.0).abs() < 1.0));
+        let cut = |for_ms| {
+            let (from, to) = (vec![Who::Leader], vec![Who::Service]);
+            vec![Fault::Partition { from, to, one_way: false, for_ms: Some(for_ms) }]
+        };
+        // After a long cut the belief is over, and nobody waits for an answer any more.
+        assert_eq!(bound("etcd-election", cut(11_000.0)), Some(etcd));
+        assert!(bound("etcd-election", cut(2_000.0)).is_some_and(|ms| ms > etcd + 2_000.0));
+        let restart = vec![Fault::Kill { node: Who::Followers, restart_after_ms: Some(10.0) }];
+        assert!(bound("zab-fle", restart).is_some_and(|ms| (2_970.0..2_971.0).contains(&ms)));
+        let slow = vec![Fault::ClockRate { node: Who::Leader, ppm: -200_000, for_ms: None }];
+        assert!(bound("raft", slow).is_some_and(|ms| (37.0..38.0).contains(&ms)));
+    }
+
+    #[test]
+    fn every_plan_says_what_is_promised() {
+        let compiled = plan("gc-pause", "etcd-election", Vec::new());
+        assert!(compiled.dual_belief_bound_ms.is_some() && compiled.dual_belief_bound_ms == bound_ms(&compiled));
+        let bounded = (0..50).map(crate::generate::plan).filter(|plan| plan.dual_belief_bound_ms.is_some()).count();
+        assert!((10..50).contains(&bounded), "{bounded} of 50");
+    }
+}
