@@ -220,7 +220,7 @@ fn outlived_grant(seed: u64, on: bool) -> Result<Plan, String> {
 fn promised_less(seed: u64, on: bool) -> Result<Plan, String> {
     let mut plan = compiled("partition", "etcd-election", seed, &light())?;
     // Fencing would end the belief as soon as the successor has sealed.
-    let unfenced = Params { fencing: false, ..light() };
+    let unfenced = Params { fencing: false.into(), ..light() };
     if on {
         plan = compiled("partition", "etcd-election", seed, &unfenced)?;
         plan.dual_belief_bound_ms = Some(0.0);

@@ -4,8 +4,7 @@ use crate::{
     baseline::{Baseline, Moved, Seen},
     interrupt,
     outcome::{Ended, Failure},
-    pool,
-    promise,
+    pool, promise,
     run::{self, Options, Run},
     terminal::{repro, sense, statistics::quantile},
 };
@@ -146,13 +145,6 @@ pub fn broken_promise(promise: Promise, bounds: &Bounds, run: &Run) -> Option<St
 fn ended(promise: Promise, bounds: &Bounds, run: &Run) -> (Ended, String) {
     let seen = reason(run);
     match broken_promise(promise, bounds, run) {
-    }
-}
-
-/// What came of a run that was promised that, and why if it was not kept: one sentence, with what the judge saw.
-fn ended(promise: Promise, run: &Run) -> (Ended, String) {
-    let seen = reason(run);
-    match broken_promise(promise, run) {
         None if run.judgement.verdict == Verdict::Vacuous => (Ended::Inconclusive, seen),
         None => (Ended::Kept, String::new()),
         Some(why) if seen.is_empty() => (Ended::Broken, why),

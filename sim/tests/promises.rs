@@ -107,7 +107,7 @@ fn safety() -> impl Iterator<Item = &'static str> {
 /// What the tables say must break, at the default parameters.
 fn must_break() -> BTreeSet<&'static str> {
     let promises = [true, false].into_iter().flat_map(|fencing| {
-        let params = Params { fencing, ..Params::default() };
+        let params = Params { fencing: fencing.into(), ..Params::default() };
         common::pairs().map(move |(scenario, protocol)| scenario::promise(scenario, protocol, &params))
     });
     let tables = promises.filter_map(|p| if let Promise::Breaks(names) = p { Some(names) } else { None });
@@ -149,7 +149,7 @@ fn canaries_break_what_they_must_and_nothing_without_the_cause() {
 #[test]
 fn what_is_left_to_chance_is_as_it_was() {
     for fencing in [true, false] {
-        let params = Params { rate: 100, fencing, ..Params::default() };
+        let params = Params { rate: 100, fencing: fencing.into(), ..Params::default() };
         let by_chance = |s, p| scenario::promise(s, p, &params) == Promise::May;
         for (scenario, protocol) in common::pairs().filter(|(s, p)| by_chance(s, p)) {
             let chance = Chance::find(scenario.name, protocol.name, fencing);
