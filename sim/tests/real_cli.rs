@@ -6,7 +6,7 @@
 mod real_common;
 
 use real_common::{
-    Folder, SOON, eventually, fencepost,
+    Folder, Process, SOON, eventually, fencepost,
     fleet::{Fleet, accepted},
     free_address, http, program, run, servers, text,
 };
@@ -286,4 +286,46 @@ fn a_node_without_its_services_is_no_leader_and_ends_when_asked() {
     assert_eq!(node.end().code(), Some(0));
     assert!(asked.elapsed() < SOON / 2);
     eventually("its log says so", SOON, || node.log().contains("ended").then_some(()));
+}
+
+/// The processes that `parent` has started and that live.
+fn children(parent: u32) -> Vec<u32> {
+    let stat = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/stat")).ok();
+    let processes = std::fs::read_dir("/proc").expect("this is Linux");
+    let pids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let is_child = |pid: &u32| {
+        // proc_pid_stat(5): the name in brackets, the state, the parent.
+        let stat = stat(*pid).unwrap_or_default();
+        let mut fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+        fields.next().is_some_and(|state| state != "Z") && fields.next() == Some(&parent.to_string())
+    };
+    pids.filter(is_child).collect()
+}
+
+/// A terminal that is closed sends SIGHUP; the out-of-memory killer sends SIGKILL. Either way nothing is left behind.
+#[test]
+fn a_cluster_that_ends_leaves_no_process_behind() {
+    for signal in ["HUP", "KILL"] {
+        let folder = Folder::new();
+        let mut command = program();
+        command.args(["cluster", "--dir", &folder.file("c")]);
+        let mut cluster = Process::start(command, &folder.path().join("cluster.log"));
+        let started = eventually("a store and three nodes", SOON, || {
+            Some(children(cluster.pid())).filter(|children| children.len() == 4)
+        });
+        // A process that stands still must not be forgotten.
+        let paused = started[3].to_string();
+        let stopped = std::process::Command::new("kill").args(["-STOP", &paused]).status();
+        assert!(stopped.is_ok_and(|s| s.success()));
+        cluster.signal(signal);
+        let ended = cluster.wait(SOON);
+        assert_eq!(ended.code(), if signal == "HUP" { Some(0) } else { None }, "{}", cluster.log());
+        eventually(&format!("the end of all after SIG{signal}"), SOON, || {
+            let ours = |pid: &u32| {
+                let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+                text(&line).contains(&folder.file("c"))
+            };
+            (!started.iter().any(ours)).then_some(())
+        });
+    }
 }

@@ -77,8 +77,8 @@ impl Cluster {
         let nodes: Vec<NodeId> = plan.candidate_nodes().map(NodeId).collect();
         for node in &nodes {
             let address = free_address()?;
-            let recipe =
-                Recipe { program: cluster.spec.program.clone(), arguments: Vec::new(), output: PathBuf::new() };
+            let program = cluster.spec.program.clone();
+            let recipe = Recipe { leash: program.clone(), program, arguments: Vec::new(), output: PathBuf::new() };
             cluster.slots.insert(*node, Slot { recipe, address, running: None, starts: 0 });
             if let (Some(service_node), Some(service)) = (plan.service_node(), cluster.service) {
                 cluster.link(*node, service_node, service).await?;
@@ -117,7 +117,7 @@ impl Cluster {
         self.service = self.spec.service;
         let Some(node) = self.spec.plan.service_node().filter(|_| self.service.is_none()) else { return Ok(()) };
         let Some(protocol) = self.spec.plan.election() else { return Err("the plan's protocol is unknown".into()) };
-        let (recipe, address) = service::recipe(protocol.service, &self.spec.folder)?;
+        let (recipe, address) = service::recipe(protocol.service, &self.spec)?;
         self.boot(node, recipe, address).await?;
         self.service = Some(address);
         Ok(())
@@ -137,7 +137,8 @@ impl Cluster {
         if spec.tls {
             arguments.push("--tls-mutual".into());
         }
-        let recipe = Recipe { program: spec.program.clone(), arguments, output: spec.folder.join("store.log") };
+        let output = spec.folder.join("store.log");
+        let recipe = Recipe { leash: spec.program.clone(), program: spec.program.clone(), arguments, output };
         self.boot(spec.plan.store_node(), recipe, address).await?;
         Ok(address)
     }

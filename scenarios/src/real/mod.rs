@@ -5,6 +5,7 @@ pub mod cluster;
 pub mod control;
 pub mod director;
 pub mod history;
+pub mod leash;
 mod load;
 mod process;
 mod proxy;

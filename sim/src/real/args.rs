@@ -8,7 +8,7 @@ use crate::terminal::{
 };
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use protocols::{election::Protocol, point::Point};
-use std::{net::SocketAddr, ops::Range, path::PathBuf};
+use std::{ffi::OsString, net::SocketAddr, ops::Range, path::PathBuf};
 
 /// Leader election and fencing on real processes: the code that the simulation judges, against real servers.
 #[derive(Parser, Debug)]
@@ -54,6 +54,13 @@ pub enum Command {
     /// Break a running cluster, or play a scenario on real processes
     #[command(subcommand, after_help = "Example:  cargo real chaos partition-leader --secs 8")]
     Chaos(Chaos),
+    /// Become a program that ends with the process that started this one
+    #[command(hide = true)]
+    Leashed {
+        /// The program and its arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+        program: Vec<OsString>,
+    },
 }
 
 /// A member of the fleet.

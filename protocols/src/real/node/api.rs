@@ -52,6 +52,8 @@ pub struct Api {
     pub addresses: Vec<String>,
     /// Names and numbers.
     pub directory: Arc<Directory>,
+    /// How many of the directory's first names are the fleet's own: nodes, the service if there is one, the store.
+    pub own: usize,
     /// The node's clocks.
     pub env: TokioEnv,
     /// Into the core.
@@ -201,14 +203,13 @@ fn not_leader(api: &Api, leader: Option<NodeId>) -> Response {
     (StatusCode::CONFLICT, Json(body)).into_response()
 }
 
-/// Is it a name of the fleet's own? Who went by a node's name would answer for it, what is meant for who went by the
-/// store's would be sent there, and who went by `NODE.http` could be handed what a nameless client was.
-fn is_ours(api: &Api, client: &str) -> bool {
-    let nodes = api.addresses.len();
-    let own = client.strip_suffix(UNNAMED).unwrap_or(client);
-    // After the nodes come the service and the store.
-    api.directory.member(client).is_some_and(|n| n.index() < nodes + 2)
-        || api.directory.member(own).is_some_and(|n| n.index() < nodes)
+/// Is it one of the directory's first `own` names, or a node's with [`UNNAMED`] behind it? Who went by a node's name would
+/// answer for it, what is meant for who went by the store's would be sent there, and who went by `NODE.http` could be
+/// handed what a nameless client was.
+fn is_ours(directory: &Directory, nodes: usize, own: usize, client: &str) -> bool {
+    let nameless = client.strip_suffix(UNNAMED).unwrap_or(client);
+    directory.member(client).is_some_and(|n| n.index() < own)
+        || directory.member(nameless).is_some_and(|n| n.index() < nodes)
 }
 
 /// Whose request it is. What the client does not name is this node's own, and a new one.
@@ -224,8 +225,29 @@ fn request_id(api: &Api, headers: &HeaderMap) -> Result<RequestId, &'static str>
     if !is_name(client) {
         return Err(WRONG);
     }
-    if is_ours(api, client) {
+    if is_ours(&api.directory, api.addresses.len(), api.own, client) {
         return Err("a client may not call itself what a node, the service or the store is called, or NODE.http");
     }
     Ok(RequestId { client: api.directory.number(client), number })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without a service the store follows the nodes at once, and the first client's name comes after it.
+    #[test]
+    fn clients_are_not_taken_for_the_fleet_whether_it_has_a_service_or_not() {
+        for service in [None, Some("etcd")] {
+            let fleet = ["n1", "n2"].into_iter().chain(service).chain(["store", "c1", "c2"]);
+            let directory = Directory::new(fleet.map(str::to_owned).collect());
+            let own = 3 + usize::from(service.is_some());
+            for ours in ["n1", "n2", "store", "n1.http"].into_iter().chain(service) {
+                assert!(is_ours(&directory, 2, own, ours), "{ours}");
+            }
+            for client in ["c1", "c2", "shop", "store.http", "c1.http"] {
+                assert!(!is_ours(&directory, 2, own, client), "{client} with the service {service:?}");
+            }
+        }
+    }
 }

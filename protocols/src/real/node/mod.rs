@@ -133,6 +133,7 @@ pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send +
         transfers: protocol.transfers,
         addresses,
         directory,
+        own: store.index() + 1,
         env: env.clone(),
         inputs: inputs.clone(),
         desk,

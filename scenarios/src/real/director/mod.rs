@@ -182,7 +182,11 @@ impl Director {
                 Some(event) = self.to_me.recv() => self.handle(event)?,
             }
         }
+        let complaint = self.load.iter().find_map(Asking::complaint);
         self.load.clear();
+        if let Some(complaint) = complaint {
+            return Err(complaint);
+        }
         let end_us = true_time_us();
         self.log.record(Kind::End { messages: 0, by_kind: BTreeMap::new() });
         self.check_all_up()?;
