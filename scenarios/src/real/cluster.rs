@@ -2,7 +2,7 @@
 
 use super::{
     process::{Recipe, Running, free_address, listens},
-    proxy::{Direction, Proxy},
+    proxy::{Direction, Line, Proxy},
     service,
 };
 use crate::plan::Plan;
@@ -93,7 +93,9 @@ impl Cluster {
     }
 
     async fn link(&mut self, from: NodeId, to: NodeId, address: SocketAddr) -> Result<(), String> {
-        let proxy = Proxy::start(address).await.map_err(|e| format!("no proxy can be had: {e}"))?;
+        let network = &self.spec.plan.network;
+        let line = Line { latency_us: network.latency_us, jitter_us: network.jitter_us, loss: network.loss };
+        let proxy = Proxy::start(address, line).await.map_err(|e| format!("no proxy can be had: {e}"))?;
         self.links.insert((from, to), proxy);
         Ok(())
     }

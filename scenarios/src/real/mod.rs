@@ -10,3 +10,4 @@ mod load;
 mod process;
 mod proxy;
 mod service;
+pub mod stalls;

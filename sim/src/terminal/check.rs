@@ -26,7 +26,12 @@ pub fn run(file: &Path, show: Show) -> Result<u8, Stop> {
 
 /// Judges the JSON lines in `file`, which a run of `plan` has left, if that is known, and reports it.
 pub fn judge(file: &Path, plan: Option<&Plan>, show: Show) -> Result<u8, Stop> {
-    let Judged { header, judgement, highlights } = read(file)?;
+    Ok(report(read(file)?, file, plan, show))
+}
+
+/// Reports what the judge made of `file`; the exit code.
+pub fn report(judged: Judged, file: &Path, plan: Option<&Plan>, show: Show) -> u8 {
+    let Judged { header, judgement, highlights } = judged;
     let facts = RunFacts::default();
     if show.json {
         print(&Report::new(header.as_ref(), &facts, &judgement).to_text());
@@ -46,7 +51,7 @@ pub fn judge(file: &Path, plan: Option<&Plan>, show: Show) -> Result<u8, Stop> {
             colour: show.colour(),
         }));
     }
-    Ok(judgement.verdict.exit_code())
+    judgement.verdict.exit_code()
 }
 
 /// What the judge makes of a history.
