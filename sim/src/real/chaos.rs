@@ -56,7 +56,7 @@ pub fn run(chaos: Chaos) -> Result<u8, Stop> {
                 CutOff::Store => vec![Who::Store],
                 CutOff::Both => vec![electing, Who::Store],
             };
-            Fault::Partition { from: vec![leader()], to, one_way: false, for_ms: Some(secs * 1e3) }
+            Fault::Partition { from: vec![leader()], to, one_way: false, for_ms: Some(secs) }
         }
         Chaos::GcPauseLeader { ms, at: At(point), .. } => {
             at = point;

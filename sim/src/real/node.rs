@@ -82,6 +82,7 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
             listener,
             tls: tls.acceptor,
             log,
+            commit: env!("FENCEPOST_COMMIT"),
         };
         node::run(settings, end).await.map_err(Stop::harness)?;
         Ok(0)
@@ -210,7 +211,7 @@ fn clocks(args: &NodeArgs) -> Result<(), Stop> {
     Ok(())
 }
 
-fn endpoint(text: &str) -> Result<Endpoint, Stop> {
+pub fn endpoint(text: &str) -> Result<Endpoint, Stop> {
     let wrong = || Stop::usage(format!("`{text}` is no HOST:PORT"));
     let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
     let host = host.trim_start_matches('[').trim_end_matches(']');
