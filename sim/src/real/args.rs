@@ -6,7 +6,7 @@ use crate::terminal::{
     options::{PlanOptions, ShowArgs},
     parse,
 };
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, builder::ArgPredicate};
 use protocols::{election::Protocol, point::Point, real::store::audit::Retention};
 use std::{ffi::OsString, net::SocketAddr, ops::Range, path::PathBuf, time::Duration};
 
@@ -77,7 +77,7 @@ pub struct NodeArgs {
     #[arg(long, value_name = "NAME")]
     pub id: String,
     /// How leaders are elected: raft among the nodes themselves, or by etcd, redis, or a protocol's name (see `cargo run -- list protocols`)
-    #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, value_name = "B")]
+    #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, default_value_if("service", ArgPredicate::IsPresent, "etcd"), value_name = "B")]
     pub backend: &'static Protocol,
     /// Where this node answers over HTTP
     #[arg(long, value_parser = socket, value_name = "HOST:PORT")]
@@ -370,7 +370,7 @@ pub struct RunArgs {
     /// A scenario's name, or a plan in a file (`*.json`)
     pub what: String,
     /// How leaders are elected: raft among the nodes themselves, or by etcd, redis, or a protocol's name
-    #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, value_name = "B")]
+    #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, default_value_if("service", ArgPredicate::IsPresent, "etcd"), value_name = "B")]
     pub backend: &'static Protocol,
     /// Decides everything that is left open
     #[arg(long, value_parser = parse::seed, default_value_t = 0, value_name = "N")]
@@ -386,7 +386,8 @@ pub struct RunArgs {
     pub show: ShowArgs,
 }
 
-/// How leaders are elected when nothing else was said, by every command here: what needs nothing that is installed.
+/// How leaders are elected when nothing else was said, by every command here: what needs nothing that is installed. Where a
+/// service is named, it is taken for etcd.
 const DEFAULT_BACKEND: &str = "raft";
 
 /// A service's name stands for the best protocol on it.
@@ -416,7 +417,7 @@ fn lasting_ms(text: &str, unit: f64) -> Result<f64, String> {
         Err(_) => parse::duration_ms(text)? as f64,
     };
     let fits = ms.is_finite() && ms > 0.0 && ms <= 86_400_000.0;
-    fits.then_some(ms).ok_or_else(|| format!("`{text}` must be above 0, and a day at most"))
+    fits.then_some(ms).ok_or_else(|| format!("`{text}` must be a number above 0, of a day at most"))
 }
 
 fn in_seconds(text: &str) -> Result<f64, String> {

@@ -19,6 +19,8 @@ use tokio::{
 
 /// From one look to the next.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
+/// Letters of why a node does not act; `/status` has all of it.
+const WHY_MAX: usize = 44;
 /// How long a node may take to say how it is.
 const ANSWER_WITHIN: Duration = Duration::from_millis(200);
 
@@ -102,7 +104,8 @@ fn table(rows: &[Row], colour: bool) -> String {
                 let left =
                     status.lease_ttl_remaining_ms.map_or_else(String::new, |ms| format!("{:.1} s", ms as f64 / 1e3));
                 let role = if status.acting { "leader" } else { &status.role };
-                let why = status.reason.as_deref().filter(|_| status.role != "follower").unwrap_or_default();
+                // A line that wraps would draw the table askew.
+                let why = status.reason.iter().flat_map(|why| why.chars()).take(WHY_MAX).collect::<String>();
                 format!("  {name:<9} {address:<18} {role:<10} {token:>6}  {left:>10}  {why}")
             }
         };

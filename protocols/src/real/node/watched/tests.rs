@@ -149,7 +149,7 @@ fn transitions_are_from_one_role_to_another() {
     bench.assert_shows(&[
         &transition("candidate", "follower"),
         &transition("follower", "leader"),
-        &transition("leader", "candidate"),
+        &transition("leader", "follower"),
         "fencepost_renewals_total 1",
         "fencepost_renewal_failures_total 0",
         "fencepost_service_up 1",
@@ -186,4 +186,55 @@ fn a_leader_whose_store_is_silent_does_not_act() {
         "fencepost_last_write_accepted_age_seconds 1.0",
         "fencepost_lease_remaining_seconds 1.996",
     ]);
+}
+
+/// What a service that has lost its data answers: tokens from 1 on.
+fn forgetful(request: &Request, drawn: &mut i64) -> Reply {
+    match request {
+        Request::Redis(redis::Request::AcquireFenced { .. }) => {
+            *drawn += 1;
+            Reply::Redis(redis::Reply::Token(Some(*drawn as u64)))
+        }
+        Request::Redis(redis::Request::Get { .. }) => Reply::Redis(redis::Reply::Value(None)),
+        Request::Redis(_) => Reply::Redis(redis::Reply::Done(true)),
+        Request::Etcd(etcd::Request::Grant { ttl_s }) => {
+            Reply::Etcd(etcd::Reply::Granted { lease: *drawn, ttl_s: *ttl_s })
+        }
+        Request::Etcd(etcd::Request::CreateKey { value, .. }) => {
+            *drawn += 1;
+            let (created, create_revision) = (true, *drawn + 1);
+            Reply::Etcd(etcd::Reply::Created { created, create_revision, value: value.clone() })
+        }
+        Request::Etcd(etcd::Request::Revoke { .. }) => Reply::Etcd(etcd::Reply::Revoked),
+        _ => Reply::Etcd(etcd::Reply::Found { key: None, revision: 5 }),
+    }
+}
+
+/// The resource has seen 2001: every leadership is refused at its seal.
+#[test]
+fn a_service_that_lost_its_data_is_not_asked_dozens_of_times_a_second() {
+    for protocol in ["redis-fenced", "etcd-election"] {
+        let (mut bench, mut drawn, mut elections) = (Bench::new(protocol), 0, 0);
+        let end = bench.now + 60 * SECOND;
+        while bench.now < end {
+            let standing = bench.watched.standing.borrow().incarnation;
+            if let Some(incarnation) = standing {
+                elections += 1;
+                let (verdict, term) = (WriteVerdict::Fenced { highest: 2001 }, incarnation.term);
+                let (resource, token) = (Resource::Sequence, incarnation.epoch);
+                bench.stored(Message::Sealed { resource, term, token, verdict, seq: 0, version: 0 });
+            } else if let Some((_, request)) = bench.asked.last() {
+                let reply = forgetful(&request.clone(), &mut drawn);
+                bench.now += MILLISECOND;
+                bench.reply(Ok(reply));
+            } else {
+                let next = bench.timers.iter().map(|(id, at)| (*at, *id)).min();
+                bench.until(next.expect("it tries again").1);
+            }
+        }
+        // 0, 0.5, 1, 2, 4, 8 and 16 s between them, and then 16 s each.
+        assert!((6..=12).contains(&elections), "{protocol}: {elections} elections in a minute");
+        let why = bench.watched.health.trouble(bench.now).unwrap_or_default();
+        assert!(why.contains("raise-token") && why.contains("--above 2001"), "{protocol}: {why}");
+    }
 }
