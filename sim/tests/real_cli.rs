@@ -68,7 +68,7 @@ fn a_store_says_what_is_wrong_with_its_arguments() {
         ("--token-key %good.key --data %a --fencing maybe", 64, "`maybe` is neither"),
         ("--token-key %good.key --data %a --audit-keep some", 64, "`some` is neither `all`"),
         ("--token-key %good.key --data %a --audit-keep 0GiB", 64, "`0GiB` is neither `all`"),
-        ("--token-key %good.key --postgres postgresql://u@h/x --audit-keep 1h", 64, "--audit-keep"),
+        ("--token-key %good.key --postgres postgresql://u@h/x --audit-keep 10m", 64, "--audit-keep"),
         ("--token-key %good.key --data %a --nonsense", 64, "--nonsense"),
     ];
     all_refused(&folder, "store", &cases);
@@ -87,7 +87,7 @@ fn a_node_says_what_is_wrong_with_its_arguments() {
         ("--service 127.0.0.1:1 --id a/b --peers a/b=h:1", "`a/b=h:1` is no peer"),
         ("--service 127.0.0.1:1 --id etcd --peers etcd=h:1", "may not be called `etcd`"),
         ("--service 127.0.0.1:1 --id store --peers store=h:1", "may not be called `store`"),
-        ("--id n1 --peers n1=h:1", "--service"),
+        ("--backend etcd --id n1 --peers n1=h:1", "--service"),
         ("--service nonsense --id n1 --peers n1=h:1", "`nonsense` is no HOST:PORT"),
         ("--service h:99999 --id n1 --peers n1=h:1", "`h:99999` is no HOST:PORT"),
         ("--service redis://h:1 --id n1 --peers n1=h:1", "is no HOST:PORT"),

@@ -47,6 +47,9 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
     };
     clocks(args)?;
     let entropy = RandomState::new().build_hasher().finish();
+    if let Some(address) = args.elect_listen.filter(|address| !address.ip().is_loopback()) {
+        tracing::warn!(%address, "elections are neither encrypted nor authenticated: keep --elect-listen on a network that you trust");
+    }
     block_on(async {
         let end = asked_to_end()?;
         let listener = http::listen(args.listen).await.map_err(Stop::usage)?;

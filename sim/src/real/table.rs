@@ -43,10 +43,10 @@ pub fn introduce(card: &Card, folder: &Path, tls: bool, postgres: Option<&str>) 
     let service = card.service.map_or_else(String::new, |address| format!("service {address}   "));
     let _ = writeln!(text, "  {service}store {}   files in {}", card.store, folder.display());
     let _ = match tls {
-        false => writeln!(text, "  a number:    curl -sL -X POST http://{first}/next?redirect"),
+        false => writeln!(text, "  a number:    curl -sL -X POST 'http://{first}/next?redirect'"),
         true => writeln!(
             text,
-            "  a number:    curl -sL --cacert {} -X POST https://{first}/next?redirect",
+            "  a number:    curl -sL --cacert {} -X POST 'https://{first}/next?redirect'",
             folder.join(AUTHORITY).display()
         ),
     };
@@ -62,6 +62,12 @@ pub fn introduce(card: &Card, folder: &Path, tls: bool, postgres: Option<&str>) 
         text,
         "  break it:    cargo real chaos kill-leader | partition-leader | gc-pause-leader | resign-leader{which}"
     );
+    if tls && card.service.is_none() {
+        let _ = writeln!(
+            text,
+            "  note:        --tls is for clients and store; what nodes say to elect is neither encrypted nor authenticated"
+        );
+    }
     let keep = match postgres {
         Some(url) => format!("--postgres {url}"),
         None => format!("--data {}/store.redb", folder.display()),

@@ -3,6 +3,7 @@
 
 use crate::{
     client::{Reply, Service, etcd, redis},
+    election::back_off,
     error::Failure,
     message::WriteVerdict,
     types::{MILLISECOND, Resource, SECOND},
@@ -11,6 +12,10 @@ use std::sync::{Mutex, PoisonError};
 
 /// A leader whose store has not answered for so long does not act, whatever it believes. Nanoseconds.
 pub const SILENCE_MAX: u64 = SECOND;
+
+/// A token that was too low says something about the service for so long: twice what candidates stay away at most.
+/// Nanoseconds.
+const SHORT_MAX: u64 = 2 * back_off::LONGEST;
 
 /// How a node is, beside what it believes. Times are nanoseconds of its monotonic clock.
 #[derive(Debug)]
@@ -36,8 +41,16 @@ struct Seen {
     /// The highest token that the store was seen to have accepted, and for what.
     highest: u64,
     of: Option<Resource>,
-    /// The service hands out tokens below that: by how much the last one was short.
-    short: Option<u64>,
+    /// The service hands out tokens below that: when the last one was, and by how much.
+    short: Option<(u64, u64)>,
+}
+
+impl Seen {
+    /// By how much the service's tokens are too low, as far as is known.
+    fn short(&self, now: u64) -> Option<u64> {
+        // Meanwhile they may have been raised, and another may lead.
+        self.short.filter(|(at, _)| now.saturating_sub(*at) < SHORT_MAX).map(|(_, short)| short)
+    }
 }
 
 impl Health {
@@ -62,6 +75,10 @@ impl Health {
 
     /// The service has failed; said once until it answers.
     pub fn service_fails(&self, now: u64, failure: &Failure) {
+        // That one is part of this process; what it fails at is openraft's to say.
+        if self.service == Service::Raft {
+            return;
+        }
         // What it says no to, it has heard; a lease that is over is the ordinary end of a session.
         if let Failure::Rejected(why) = failure
             && why.contains("lease not found")
@@ -141,16 +158,14 @@ impl Health {
 
     /// This node was elected with `token`. A token source that does not go back hands out more than the store was seen to
     /// have accepted before; one that hands out less has lost its data.
-    pub fn elected(&self, token: u64) {
+    pub fn elected(&self, now: u64, token: u64) {
         let news = self.seen(|seen| {
-            let short = seen.highest.checked_sub(token).filter(|_| token > 0 && token < seen.highest);
-            let news = short.is_some() && seen.short.is_none();
-            if short.is_some() {
-                seen.short = short;
-            }
-            news.then_some((short, seen.highest, seen.of))
+            let short = seen.highest.checked_sub(token).filter(|short| token > 0 && *short > 0)?;
+            let known = seen.short(now).is_some();
+            seen.short = Some((now, short));
+            (!known).then_some((short, seen.highest, seen.of))
         });
-        let Some((Some(short), highest, of)) = news else { return };
+        let Some((short, highest, of)) = news else { return };
         let resource = of.map_or("the store", Resource::name);
         tracing::warn!(
             token,
@@ -181,14 +196,14 @@ impl Health {
             if let Some(asked) = seen.asked_at.filter(|at| now.saturating_sub(*at) >= SILENCE_MAX) {
                 return Some(format!("the store has not answered for {} ms", ms(asked)));
             }
-            if let Some(short) = seen.short {
-                return Some(format!(
-                    "the coordination service hands out tokens {short} below what the store has seen; {}",
-                    self.remedy(seen.highest)
-                ));
-            }
             if let Some((since, why)) = &seen.failing {
                 return Some(format!("the coordination service has failed for {} ms: {why}", ms(*since)));
+            }
+            if let Some(short) = seen.short(now) {
+                return Some(format!(
+                    "the coordination service hands out tokens {short} below what the store has seen. {}",
+                    self.remedy(seen.highest)
+                ));
             }
             seen.foreign.clone()
         })
@@ -210,8 +225,8 @@ impl Health {
     }
 
     /// By how much the service's tokens are short; 0 when they are not.
-    pub fn short(&self) -> u64 {
-        self.seen(|seen| seen.short.unwrap_or(0))
+    pub fn short(&self, now: u64) -> u64 {
+        self.seen(|seen| seen.short(now).unwrap_or(0))
     }
 }
 
@@ -268,18 +283,19 @@ mod tests {
     #[test]
     fn a_token_source_that_went_back_is_a_reason_with_a_remedy() {
         let health = health();
-        health.elected(5);
+        health.elected(0, 5);
         // A newer leader: the token source is well.
         let fenced = WriteVerdict::Fenced { highest: 2001 };
         health.store_answers(0, Resource::Sequence, 5, fenced, true);
-        assert_eq!((health.trouble(0), health.short()), (None, 0));
-        health.elected(6);
-        assert_eq!(health.short(), 1995);
+        assert_eq!((health.trouble(0), health.short(0)), (None, 0));
+        health.elected(0, 6);
+        assert_eq!(health.short(0), 1995);
         let why = health.trouble(0).unwrap_or_default();
         let remedy = "cargo real raise-token --backend redis --service 127.0.0.1:6379 --above 2001";
         assert!(why.contains("1995 below") && why.contains(remedy), "{why}");
-        health.elected(2002);
+        assert_eq!(health.trouble(SHORT_MAX), None, "it may be well by now, and another leads");
+        health.elected(SECOND, 2002);
         health.store_answers(0, Resource::Sequence, 2002, WriteVerdict::Ok, true);
-        assert_eq!((health.trouble(0), health.short()), (None, 0));
+        assert_eq!((health.trouble(0), health.short(0)), (None, 0));
     }
 }

@@ -229,7 +229,7 @@ impl Metrics {
         self.service_up.set(i64::from(!health.service_is_failing()));
         self.store_up.set(i64::from(!silent));
         self.accepted_age.set(health.accepted_ago(mono).map_or(-1.0, seconds));
-        self.token_short.set(health.short().min(i64::MAX as u64) as i64);
+        self.token_short.set(health.short(mono).min(i64::MAX as u64) as i64);
         let mut text = String::new();
         // Writing to a String cannot fail.
         let _ = encode(&mut text, &self.registry);

@@ -180,7 +180,7 @@ impl Watched {
                         self.metrics.campaign_seconds.observe(seconds(now.mono.saturating_sub(since)));
                     }
                     tracing::info!(epoch = incarnation.epoch, term = incarnation.term, "elected");
-                    self.health.elected(incarnation.epoch);
+                    self.health.elected(now.mono, incarnation.epoch);
                 }
                 Output::Record(Kind::Deposed { incarnation, reason }) => {
                     self.written.clear();
