@@ -31,7 +31,10 @@ use health::Health;
 use metrics::Metrics;
 use std::{
     future::Future,
-    sync::{Arc, atomic::AtomicU64},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
 };
 use tokio::{
     net::TcpListener,
@@ -117,7 +120,16 @@ pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send +
     let health = Arc::new(Health::new(names.clone(), protocol.service, service_at));
     let elector = (protocol.elector)(Setup { node, names, timings, nonce: env.random(), stored: None });
     let core = Node::new(Place { node, store, starts, tick, read_lease: false }, elector);
-    let core = Watched::new(core, standing_sender, requests_sender, desk.clone(), metrics.clone(), health.clone());
+    let ending = Arc::new(AtomicBool::new(false));
+    let core = Watched::new(
+        core,
+        standing_sender,
+        requests_sender,
+        desk.clone(),
+        metrics.clone(),
+        health.clone(),
+        ending.clone(),
+    );
 
     let from_store = inputs.clone();
     let link = Link::start(link_settings, move |message| {
@@ -159,6 +171,7 @@ pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send +
         over = driver => return Err(core_ended(over)),
         () = shutdown => {}
     }
+    ending.store(true, Ordering::Relaxed);
     resign(&env, &inputs, standing, under_way, &timings).await;
     drop(end_http);
     // It drains for a bounded time.

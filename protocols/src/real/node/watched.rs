@@ -17,7 +17,10 @@ use crate::{
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 use tokio::sync::watch;
 
@@ -63,6 +66,8 @@ pub struct Watched {
     keepalives: BTreeSet<StreamNumber>,
     /// When each write was first sent.
     written: BTreeMap<(u8, u64), u64>,
+    /// The process is about to end: it stands for nothing any more.
+    ending: Arc<AtomicBool>,
 }
 
 impl Watched {
@@ -74,6 +79,7 @@ impl Watched {
         desk: Arc<Desk>,
         metrics: Arc<Metrics>,
         health: Arc<Health>,
+        ending: Arc<AtomicBool>,
     ) -> Self {
         let (asked, keepalives, written) = Default::default();
         let (role, campaign_at, held_until) = (Role::Candidate, None, 0);
@@ -90,7 +96,16 @@ impl Watched {
             asked,
             keepalives,
             written,
+            ending,
         }
+    }
+
+    /// Takes back what would win leadership once more: whoever resigns in order to end would leave it to nobody for as long
+    /// as a lease lasts.
+    fn stand_for_nothing(&self, from: usize, out: &mut Vec<Output>) {
+        let stands = |output: &Output| matches!(output, Output::Service(output) if is_candidacy(output));
+        let kept: Vec<Output> = out.drain(from..).filter(|output| !stands(output)).collect();
+        out.extend(kept);
     }
 
     fn look_at_input(&mut self, now: u64, input: &Input) {
@@ -211,6 +226,16 @@ impl Watched {
     }
 }
 
+/// Would that request win leadership, or a place in its queue?
+fn is_candidacy(output: &ServiceOutput) -> bool {
+    let ServiceOutput::Request { request, .. } = output else { return false };
+    matches!(
+        request,
+        Request::Redis(redis::Request::SetNxPx { .. } | redis::Request::AcquireFenced { .. })
+            | Request::Etcd(etcd::Request::Grant { .. } | etcd::Request::CreateKey { .. })
+    )
+}
+
 /// Does the service say that leadership is somebody's?
 fn is_held(reply: &Reply) -> bool {
     matches!(reply, Reply::Redis(redis::Reply::Token(None) | redis::Reply::Value(Some(_)) | redis::Reply::Done(false)))
@@ -225,6 +250,9 @@ impl Core for Watched {
         self.look_at_input(now.mono, &input);
         let start = out.len();
         self.node.step(now, input, out);
+        if self.ending.load(Ordering::Relaxed) {
+            self.stand_for_nothing(start, out);
+        }
         self.look_at_output(now, &out[start..]);
         let (before, after) = (*self.standing.borrow(), self.node.standing());
         // A belief that has run out is no leadership, even before the core notices.

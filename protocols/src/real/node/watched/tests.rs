@@ -15,6 +15,7 @@ struct Bench {
     /// Requests to the service that are not answered, the latest last.
     asked: Vec<(RequestNumber, Request)>,
     streams: Vec<(StreamNumber, StreamRequest)>,
+    ending: Arc<AtomicBool>,
 }
 
 const STORE: NodeId = NodeId(3);
@@ -35,9 +36,10 @@ impl Bench {
         let (standing, under_way) = (watch::Sender::new(Standing::default()), watch::Sender::new(0));
         let metrics = Arc::new(Metrics::new("n1", "sequence", "test"));
         let health = Arc::new(Health::new(names, protocol.service, "h:1".into()));
-        let watched = Watched::new(node, standing, under_way, Arc::default(), metrics.clone(), health);
+        let watched = Watched::new(node, standing, under_way, Arc::default(), metrics.clone(), health, Arc::default());
         let (timers, asked, streams) = Default::default();
-        let mut bench = Bench { watched, metrics, now: 10 * SECOND, timers, asked, streams };
+        let ending = watched.ending.clone();
+        let mut bench = Bench { watched, metrics, now: 10 * SECOND, timers, asked, streams, ending };
         bench.step(Input::Start);
         bench
     }
@@ -236,5 +238,27 @@ fn a_service_that_lost_its_data_is_not_asked_dozens_of_times_a_second() {
         assert!((6..=12).contains(&elections), "{protocol}: {elections} elections in a minute");
         let why = bench.watched.health.trouble(bench.now).unwrap_or_default();
         assert!(why.contains("raise-token") && why.contains("--above 2001"), "{protocol}: {why}");
+    }
+}
+
+/// Whoever resigns because it is about to end does not stand again: nobody could lead before its lease had run out.
+#[test]
+fn a_node_that_ends_does_not_stand_again() {
+    for ending in [false, true] {
+        let mut bench = Bench::new("etcd-election");
+        let _observing = bench.asked.pop().expect("it asks who leads");
+        bench.reply(Ok(Reply::Etcd(etcd::Reply::Granted { lease: 1, ttl_s: 3 })));
+        let created = etcd::Reply::Created { created: true, create_revision: 5, value: "n1".into() };
+        bench.reply(Ok(Reply::Etcd(created)));
+        bench.reply(Ok(Reply::Etcd(etcd::Reply::Found { key: None, revision: 5 })));
+        bench.ending.store(ending, Ordering::Relaxed);
+        bench.sealed(5, WriteVerdict::Ok);
+        bench.step(Input::Resign);
+        bench.reply(Ok(Reply::Etcd(etcd::Reply::Deleted { done: true })));
+        let stands =
+            bench.asked.iter().any(|(_, request)| matches!(request, Request::Etcd(etcd::Request::CreateKey { .. })));
+        assert_eq!(stands, !ending);
+        // What it asked when it started is still not answered.
+        assert_eq!(*bench.watched.under_way.borrow(), 1 + u64::from(stands));
     }
 }
