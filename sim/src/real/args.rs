@@ -2,13 +2,16 @@
 
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
+use super::words::{
+    At, DEFAULT_BACKEND, backend, in_milliseconds, in_seconds, nodes, offset_ms, point, retention, socket,
+};
 use crate::terminal::{
     options::{PlanOptions, ShowArgs},
     parse,
 };
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, builder::ArgPredicate};
-use protocols::{election::Protocol, point::Point, real::store::audit::Retention};
-use std::{ffi::OsString, net::SocketAddr, ops::Range, path::PathBuf, time::Duration};
+use protocols::{election::Protocol, real::store::audit::Retention};
+use std::{ffi::OsString, net::SocketAddr, ops::Range, path::PathBuf};
 
 /// Leader election and fencing on real processes: the code that the simulation judges, against real servers.
 #[derive(Parser, Debug)]
@@ -384,84 +387,4 @@ pub struct RunArgs {
     pub world: WorldArgs,
     #[command(flatten)]
     pub show: ShowArgs,
-}
-
-/// How leaders are elected when nothing else was said, by every command here: what needs nothing that is installed. Where a
-/// service is named, it is taken for etcd.
-const DEFAULT_BACKEND: &str = "raft";
-
-/// A service's name stands for the best protocol on it.
-fn backend(text: &str) -> Result<&'static Protocol, String> {
-    parse::protocol(match text {
-        "etcd" => "etcd-election",
-        "redis" => "redis-fenced",
-        name => name,
-    })
-}
-
-/// Milliseconds of a duration that may be negative, or of a number of them.
-fn offset_ms(text: &str) -> Result<i64, String> {
-    if let Ok(ms) = text.parse() {
-        return Ok(ms);
-    }
-    let (sign, rest) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
-    let ms =
-        i64::try_from(parse::duration_ms(rest)?).map_err(|_| format!("`{text}` is further than a clock can be off"))?;
-    Ok(sign * ms)
-}
-
-/// Milliseconds of a duration above 0 in any style: `5s`, or a plain number of `unit` milliseconds each.
-fn lasting_ms(text: &str, unit: f64) -> Result<f64, String> {
-    let ms = match text.parse::<f64>() {
-        Ok(number) => number * unit,
-        Err(_) => parse::duration_ms(text)? as f64,
-    };
-    let fits = ms.is_finite() && ms > 0.0 && ms <= 86_400_000.0;
-    fits.then_some(ms).ok_or_else(|| format!("`{text}` must be a number above 0, of a day at most"))
-}
-
-fn in_seconds(text: &str) -> Result<f64, String> {
-    lasting_ms(text, 1e3)
-}
-
-fn in_milliseconds(text: &str) -> Result<f64, String> {
-    lasting_ms(text, 1.0)
-}
-
-/// How much of an audit is kept.
-fn retention(text: &str) -> Result<Retention, String> {
-    if text == "all" {
-        return Ok(Retention::ALL);
-    }
-    let wrong = || format!("`{text}` is neither `all`, nor a duration as 10m, nor a size as 500MiB");
-    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
-    if let Some((number, shift)) = units.iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift))) {
-        let number: u64 = number.parse().map_err(|_| wrong())?;
-        let bytes = number.checked_mul(1 << shift).filter(|bytes| *bytes > 0).ok_or_else(wrong)?;
-        return Ok(Retention { bytes: Some(bytes), ..Retention::ALL });
-    }
-    let ms = parse::duration_ms(text).ok().filter(|ms| *ms > 0).ok_or_else(wrong)?;
-    Ok(Retention { age: Some(Duration::from_millis(ms)), ..Retention::ALL })
-}
-
-/// Where a pause falls.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct At(pub Option<Point>);
-
-fn point(text: &str) -> Result<At, String> {
-    // Only these are asked about in a cluster without a plan.
-    match text {
-        "now" => Ok(At(None)),
-        "lease_checked" => Ok(At(Some(Point::LeaseChecked))),
-        _ => Err(format!("`{text}` is no place to pause at; there are lease_checked and now")),
-    }
-}
-
-fn socket(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| format!("`{text}` is no address to listen on; write it as 127.0.0.1:7000 or [::1]:7000"))
-}
-
-fn nodes(text: &str) -> Result<u16, String> {
-    let number = text.parse().ok().filter(|n| (1..=64).contains(n));
-    number.ok_or_else(|| format!("`{text}` must be a number of nodes, 1 to 64"))
 }

@@ -1,8 +1,9 @@
 //! `chaos`.
 
 use super::{
-    args::{At, Chaos, CutOff, RunArgs},
+    args::{Chaos, CutOff, RunArgs},
     block_on, cluster,
+    words::At,
 };
 use crate::terminal::{
     check,

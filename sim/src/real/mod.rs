@@ -7,6 +7,7 @@ mod node;
 mod raise;
 mod store;
 mod table;
+mod words;
 
 use crate::terminal::{self, check, exit::Stop};
 use args::{Cli, Command, LogFormat, TlsArgs};
