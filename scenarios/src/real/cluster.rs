@@ -2,7 +2,7 @@
 
 use super::{
     process::{Recipe, Running, free_address, listens},
-    proxy::{Direction, Proxy},
+    proxy::{Direction, Line, Proxy},
     service,
 };
 use crate::plan::Plan;
@@ -56,6 +56,7 @@ pub struct Cluster {
     electors: BTreeMap<NodeId, SocketAddr>,
     points: SocketAddr,
     service: Option<SocketAddr>,
+    store_metrics: Option<SocketAddr>,
 }
 
 impl Cluster {
@@ -71,14 +72,14 @@ impl Cluster {
             super::certificates::write(&spec.folder)?;
         }
         let (slots, links, electors) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        let mut cluster = Cluster { spec, slots, links, electors, points, service: None };
+        let mut cluster = Cluster { spec, slots, links, electors, points, service: None, store_metrics: None };
         cluster.start_service().await?;
         let store = cluster.start_store().await?;
         let nodes: Vec<NodeId> = plan.candidate_nodes().map(NodeId).collect();
         for node in &nodes {
             let address = free_address()?;
-            let recipe =
-                Recipe { program: cluster.spec.program.clone(), arguments: Vec::new(), output: PathBuf::new() };
+            let program = cluster.spec.program.clone();
+            let recipe = Recipe { leash: program.clone(), program, arguments: Vec::new(), output: PathBuf::new() };
             cluster.slots.insert(*node, Slot { recipe, address, running: None, starts: 0 });
             if let (Some(service_node), Some(service)) = (plan.service_node(), cluster.service) {
                 cluster.link(*node, service_node, service).await?;
@@ -93,7 +94,9 @@ impl Cluster {
     }
 
     async fn link(&mut self, from: NodeId, to: NodeId, address: SocketAddr) -> Result<(), String> {
-        let proxy = Proxy::start(address).await.map_err(|e| format!("no proxy can be had: {e}"))?;
+        let network = &self.spec.plan.network;
+        let line = Line { latency_us: network.latency_us, jitter_us: network.jitter_us, loss: network.loss };
+        let proxy = Proxy::start(address, line).await.map_err(|e| format!("no proxy can be had: {e}"))?;
         self.links.insert((from, to), proxy);
         Ok(())
     }
@@ -117,7 +120,7 @@ impl Cluster {
         self.service = self.spec.service;
         let Some(node) = self.spec.plan.service_node().filter(|_| self.service.is_none()) else { return Ok(()) };
         let Some(protocol) = self.spec.plan.election() else { return Err("the plan's protocol is unknown".into()) };
-        let (recipe, address) = service::recipe(protocol.service, &self.spec.folder)?;
+        let (recipe, address) = service::recipe(protocol.service, &self.spec)?;
         self.boot(node, recipe, address).await?;
         self.service = Some(address);
         Ok(())
@@ -127,6 +130,8 @@ impl Cluster {
         let (address, spec) = (free_address()?, &self.spec);
         let path = |path: PathBuf| path.into_os_string();
         let mut arguments: Vec<OsString> = ["store", "--listen", &address.to_string()].map(Into::into).into();
+        let metrics = free_address()?;
+        arguments.extend(["--metrics".into(), metrics.to_string().into()]);
         arguments.extend(["--token-key".into(), path(spec.token_key())]);
         arguments.extend(["--fencing", spec.plan.fencing.word()].map(Into::into));
         match &spec.postgres {
@@ -137,9 +142,16 @@ impl Cluster {
         if spec.tls {
             arguments.push("--tls-mutual".into());
         }
-        let recipe = Recipe { program: spec.program.clone(), arguments, output: spec.folder.join("store.log") };
+        let output = spec.folder.join("store.log");
+        let recipe = Recipe { leash: spec.program.clone(), program: spec.program.clone(), arguments, output };
         self.boot(spec.plan.store_node(), recipe, address).await?;
+        self.store_metrics = Some(metrics);
         Ok(address)
+    }
+
+    /// Where the store's metrics are.
+    pub fn store_metrics(&self) -> Option<SocketAddr> {
+        self.store_metrics
     }
 
     fn tls_arguments(&self) -> Vec<OsString> {
@@ -220,7 +232,7 @@ impl Cluster {
             ("--renew-interval", ms(plan.timings.renew_interval_ms)),
             ("--request-timeout", ms(plan.timings.request_timeout_ms)),
             ("--tick", ms(plan.load.tick_ms)),
-            ("--clock-skew", candidate.wall_offset_ms.to_string()),
+            ("--clock-skew", format!("{}ms", candidate.wall_offset_ms)),
             ("--clock-drift", candidate.rate_ppm.to_string()),
             ("--starts", starts.to_string()),
             ("--points", self.points.to_string()),

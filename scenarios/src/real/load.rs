@@ -17,7 +17,14 @@ use protocols::{
     types::{NodeId, RequestId},
 };
 use serde::Deserialize;
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 use tokio::{
     sync::mpsc::{self, UnboundedSender},
     task::AbortHandle,
@@ -44,12 +51,55 @@ pub struct Load {
     pub phase: u64,
 }
 
-/// Ends its client when dropped.
-pub struct Asking(AbortHandle);
+/// What became of a client's requests.
+#[derive(Debug, Default)]
+struct Tally {
+    /// Answers that a client can expect: a number, "not the leader", "not now".
+    expected: AtomicU64,
+    /// Requests that were refused as wrong (HTTP 4xx but 409).
+    refused: AtomicU64,
+    /// The first such refusal.
+    why: OnceLock<String>,
+}
+
+impl Tally {
+    fn count(&self, status: u16, body: &[u8]) {
+        if !(400..500).contains(&status) || status == 409 {
+            self.expected.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        self.why.get_or_init(|| format!("{status}, {}", String::from_utf8_lossy(body).trim_end()));
+    }
+
+    /// Why this client is none: the nodes refuse all that it asks.
+    fn shut_out(&self) -> Option<&str> {
+        let none = self.expected.load(Ordering::Relaxed) == 0 && self.refused.load(Ordering::Relaxed) > 0;
+        self.why.get().filter(|_| none).map(String::as_str)
+    }
+}
+
+/// A client that asks; it ends when this is dropped.
+pub struct Asking {
+    name: String,
+    tally: Arc<Tally>,
+    task: AbortHandle,
+}
+
+impl Asking {
+    /// A sentence if the nodes refused everything that the client asked: then the load was not the plan's.
+    pub fn complaint(&self) -> Option<String> {
+        let why = self.tally.shut_out()?;
+        Some(format!(
+            "every request of the client `{}` was refused as wrong ({why}): the load was not the plan's",
+            self.name
+        ))
+    }
+}
 
 impl Drop for Asking {
     fn drop(&mut self) {
-        self.0.abort();
+        self.task.abort();
     }
 }
 
@@ -60,6 +110,7 @@ struct HttpPort {
     log: Log,
     directory: Arc<Directory>,
     inputs: UnboundedSender<Input>,
+    tally: Arc<Tally>,
 }
 
 #[derive(Deserialize)]
@@ -81,9 +132,11 @@ impl Load {
         let http = http.pool_idle_timeout(Duration::from_secs(10)).build_http();
         let (inputs, to_core) = mpsc::unbounded_channel();
         let core = Client::new(me, nodes.len() as u16, interval, phase, 0);
-        let port = HttpPort { name, nodes, http, log, directory, inputs };
+        let tally = Arc::new(Tally::default());
+        let port = HttpPort { name: name.clone(), nodes, http, log, directory, inputs, tally: tally.clone() };
         let env = TokioEnv::new(u64::from(me.0));
-        Asking(tokio::spawn(candidate::drive(env, port, Box::new(core), None, to_core)).abort_handle())
+        let task = tokio::spawn(candidate::drive(env, port, Box::new(core), None, to_core)).abort_handle();
+        Asking { name, tally, task }
     }
 }
 
@@ -95,10 +148,10 @@ impl Port for HttpPort {
         let name = format!("{}:{}", self.name, request.number);
         let asked = hyper::Request::post(format!("http://{address}/next"));
         let Ok(asked) = asked.header(REQUEST_HEADER, name).body(Empty::new()) else { return };
-        let directory = self.directory.clone();
+        let (directory, tally) = (self.directory.clone(), self.tally.clone());
         tokio::spawn(async move {
             // No answer is silence: the client's own patience deals with it.
-            let answer = tokio::time::timeout(ANSWER_WITHIN, ask(http, asked, request, &directory)).await;
+            let answer = tokio::time::timeout(ANSWER_WITHIN, ask(http, asked, request, &directory, &tally)).await;
             if let Ok(Some(message)) = answer {
                 let _ = inputs.send(Input::Message { from: to, message });
             }
@@ -115,10 +168,12 @@ async fn ask(
     asked: hyper::Request<Empty<Bytes>>,
     request: RequestId,
     directory: &Directory,
+    tally: &Tally,
 ) -> Option<Message> {
     let answer = http.request(asked).await.ok()?;
     let status = answer.status();
     let body = Limited::new(answer.into_body(), ANSWER_MAX).collect().await.ok()?.to_bytes();
+    tally.count(status.as_u16(), &body);
     match status.as_u16() {
         200 => {
             let Next { token, seq } = serde_json::from_slice(&body).ok()?;
@@ -130,5 +185,25 @@ async fn ask(
             Some(Message::NotLeader { request, leader })
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_is_only_refused_is_noticed() {
+        let tally = Tally::default();
+        assert_eq!(tally.shut_out(), None);
+        tally.count(400, b"{\"error\":\"not that name\"}\n");
+        tally.count(400, b"again");
+        assert_eq!(tally.shut_out(), Some("400, {\"error\":\"not that name\"}"));
+        for status in [200, 409, 503] {
+            let tally = Tally::default();
+            tally.count(400, b"once");
+            tally.count(status, b"");
+            assert_eq!(tally.shut_out(), None, "{status} is an answer");
+        }
     }
 }

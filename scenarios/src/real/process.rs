@@ -16,6 +16,8 @@ const READY_INTERVAL: Duration = Duration::from_millis(20);
 /// How to start a process, as often as is wanted.
 #[derive(Clone, Debug)]
 pub struct Recipe {
+    /// `fencepost` itself: what ties the program to this process, so that it never outlives it.
+    pub leash: PathBuf,
     /// The program.
     pub program: PathBuf,
     /// Its arguments. No secret is among them: everybody can read them.
@@ -41,8 +43,14 @@ impl Recipe {
         let output = OpenOptions::new().create(true).append(true).open(&self.output);
         let output = output.map_err(|e| format!("cannot write {}: {e}", self.output.display()))?;
         let errors = output.try_clone().map_err(|e| format!("cannot write {}: {e}", self.output.display()))?;
-        let mut command = Command::new(&self.program);
-        command.args(&self.arguments).stdin(Stdio::null()).stdout(output).stderr(errors);
+        let mut command = Command::new(&self.leash);
+        command
+            .arg(super::leash::COMMAND)
+            .arg(&self.program)
+            .args(&self.arguments)
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(errors);
         let child = command.process_group(0).kill_on_drop(true).spawn();
         let child = child.map_err(|e| format!("cannot start {shown}: {e}"))?;
         let pid = child.id().and_then(|id| Pid::from_raw(id as i32));

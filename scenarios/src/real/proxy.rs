@@ -2,9 +2,20 @@
 //!
 //! A partition is silence: what was under way waits in the sockets' buffers, as TCP would send it again, and a new
 //! connection is accepted by the proxy but leads nowhere until the partition is healed.
+//!
+//! Every link is a TCP connection, so a plan's network is carried out as TCP lets it through: latency and jitter delay each
+//! chunk without reordering any, a lost segment holds up everything behind it until it was sent again, and what a network
+//! duplicates or reorders never shows. A latency below [`FINEST`] is what loopback and the proxy cost anyhow.
 
-use protocols::types::MICROSECOND;
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{
@@ -16,8 +27,17 @@ use tokio::{
     time::Instant,
 };
 
-/// What a lost segment's resend costs, as TCP's first retransmission does (RFC 6298, §2: at least 1 s; Linux: 200 ms).
-const RESEND: Duration = Duration::from_millis(200);
+/// A retransmission timer's least value (Linux, `TCP_RTO_MIN`; RFC 6298 §2.4 has 1 s, which nobody uses), microseconds. It
+/// doubles with every resend of the same segment (§5.5).
+const RESEND_US: u64 = 200_000;
+/// The timer before anything was measured: a lost handshake's (RFC 6298 §2.1), microseconds.
+const HANDSHAKE_US: u64 = 1_000_000;
+/// A segment is sent so often at most until it arrives.
+const RESENDS_MAX: u32 = 6;
+/// Bytes that travel or are lost together: Ethernet's 1500 less the headers.
+const SEGMENT: usize = 1448;
+/// Shorter delays are not carried out: the system's timers have whole milliseconds.
+const FINEST: Duration = Duration::from_millis(1);
 /// Chunks that may be on their way in one direction.
 const UNDER_WAY_MAX: usize = 256;
 const CHUNK: usize = 16 * 1024;
@@ -27,10 +47,44 @@ const CHUNK: usize = 16 * 1024;
 pub struct Gate {
     /// How many partitions lie over it.
     pub blocked: u32,
-    /// Extra latency, microseconds.
+    /// The plan's network: always there.
+    pub line: Line,
+    /// Extra latency while a fault lasts, microseconds.
     pub extra_us: u64,
-    /// Probability that a chunk is lost once, and comes later.
+    /// Probability that a segment is lost while a fault lasts.
     pub loss: f64,
+}
+
+/// What a plan's network does to a direction.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Line {
+    /// Shortest latency, microseconds.
+    pub latency_us: u64,
+    /// Uniform extra latency on top, up to so many microseconds.
+    pub jitter_us: u64,
+    /// Probability that a segment is lost, and comes later.
+    pub loss: f64,
+}
+
+impl Gate {
+    /// How long `bytes` take, microseconds: latency, and the resends of what is lost on the way.
+    fn delay_us(&self, bytes: usize, draws: &mut Draws) -> u64 {
+        let jitter = draws.below(self.line.jitter_us);
+        let segments = bytes.div_ceil(SEGMENT).max(1);
+        // The segments of a chunk are under way together: the one that is lost most often decides.
+        let resent = (0..segments).map(|_| self.resends_us(RESEND_US, draws)).max().unwrap_or(0);
+        self.line.latency_us + jitter + self.extra_us + resent
+    }
+
+    /// How long the resends of one segment take, microseconds, when the timer first has `timer_us`.
+    fn resends_us(&self, timer_us: u64, draws: &mut Draws) -> u64 {
+        let loss = self.line.loss.max(self.loss);
+        if loss <= 0.0 {
+            return 0;
+        }
+        let lost = (0..RESENDS_MAX).take_while(|_| draws.chance() < loss).count();
+        (0..lost).map(|nth| timer_us << nth).sum()
+    }
 }
 
 /// A direction of a link.
@@ -54,14 +108,15 @@ impl Drop for Proxy {
 }
 
 impl Proxy {
-    /// Leads connections to `to`.
+    /// Leads connections to `to` over such a line, both ways.
     ///
     /// # Errors
     /// No port can be had.
-    pub async fn start(to: SocketAddr) -> io::Result<Proxy> {
+    pub async fn start(to: SocketAddr, line: Line) -> io::Result<Proxy> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
-        let (forward, backward) = (Direction::default(), Direction::default());
+        let direction = || Arc::new(watch::Sender::new(Gate { line, ..Gate::default() }));
+        let (forward, backward) = (direction(), direction());
         let (there, back) = (forward.clone(), backward.clone());
         let accepting = tokio::spawn(async move {
             // Dropping the set ends every connection.
@@ -88,8 +143,15 @@ async fn open(gate: &mut watch::Receiver<Gate>) -> Gate {
 
 async fn connection(from: TcpStream, to: SocketAddr, forward: Direction, backward: Direction) {
     let (mut there, mut back) = (forward.subscribe(), backward.subscribe());
-    open(&mut there).await;
-    open(&mut back).await;
+    let mut draws = Draws::new();
+    // SYN and its answer; either may be lost.
+    let mut handshake_us = 0;
+    for gate in [&mut there, &mut back] {
+        let gate = open(gate).await;
+        let latency_us = gate.line.latency_us + draws.below(gate.line.jitter_us) + gate.extra_us;
+        handshake_us += latency_us + gate.resends_us(HANDSHAKE_US, &mut draws);
+    }
+    wait_until(Instant::now() + Duration::from_micros(handshake_us)).await;
     // Nobody listens: whoever came is turned away too.
     let Ok(onward) = TcpStream::connect(to).await else { return };
     let _ = (from.set_nodelay(true), onward.set_nodelay(true));
@@ -99,6 +161,13 @@ async fn connection(from: TcpStream, to: SocketAddr, forward: Direction, backwar
     halves.spawn(pump(from_read, to_write, there));
     halves.spawn(pump(to_read, from_write, back));
     while let Some(Ok(End::Orderly)) = halves.join_next().await {}
+}
+
+/// Waits, unless it is over before a timer could tell.
+async fn wait_until(due: Instant) {
+    if due.saturating_duration_since(Instant::now()) >= FINEST {
+        tokio::time::sleep_until(due).await;
+    }
 }
 
 /// How one half of a connection came to its end.
@@ -123,17 +192,16 @@ async fn pump(mut from: OwnedReadHalf, to: OwnedWriteHalf, mut gate: watch::Rece
     let (chunks, waiting) = mpsc::channel::<(Instant, Vec<u8>)>(UNDER_WAY_MAX);
     let writing = tokio::spawn(write(waiting, to, gate.clone()));
     let _writing = AbortOnDrop(writing.abort_handle());
-    let (mut buffer, mut draws) = (vec![0; CHUNK], 0x9e37_79b9_7f4a_7c15u64);
+    let (mut buffer, mut draws) = (vec![0; CHUNK], Draws::new());
     loop {
         let read = from.read(&mut buffer).await;
-        let Gate { extra_us, loss, .. } = open(&mut gate).await;
+        let passed = open(&mut gate).await;
         let length = match read {
             Ok(0) => break,
             Ok(length) => length,
             Err(_) => return End::Reset,
         };
-        let lost = if loss > 0.0 && chance(&mut draws) < loss { RESEND } else { Duration::ZERO };
-        let due = Instant::now() + Duration::from_nanos(extra_us * MICROSECOND) + lost;
+        let due = Instant::now() + Duration::from_micros(passed.delay_us(length, &mut draws));
         if chunks.send((due, buffer[..length].to_vec())).await.is_err() {
             return End::Reset;
         }
@@ -148,7 +216,8 @@ async fn write(
     mut gate: watch::Receiver<Gate>,
 ) -> End {
     while let Some((due, chunk)) = chunks.recv().await {
-        tokio::time::sleep_until(due).await;
+        // Behind a chunk that is late, everything is.
+        wait_until(due).await;
         open(&mut gate).await;
         if to.write_all(&chunk).await.is_err() {
             return End::Reset;
@@ -157,12 +226,31 @@ async fn write(
     if to.shutdown().await.is_ok() { End::Orderly } else { End::Reset }
 }
 
-/// xorshift64*: loss on a real link needs no better dice, and no entropy (Vigna, 2016).
-fn chance(state: &mut u64) -> f64 {
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1u64 << 53) as f64
+/// xorshift64*: loss on a real link needs no better dice, and no entropy (Vigna, 2016). Every direction of every
+/// connection throws its own.
+struct Draws(u64);
+
+impl Draws {
+    fn new() -> Self {
+        static MADE: AtomicU64 = AtomicU64::new(1);
+        // An odd factor: no two are alike, and none is zero.
+        let mut draws = Draws(MADE.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15).max(1));
+        draws.chance();
+        draws
+    }
+
+    /// From 0 to below 1.
+    fn chance(&mut self) -> f64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// From 0 to `most`.
+    fn below(&mut self, most: u64) -> u64 {
+        (self.chance() * (most + 1) as f64) as u64
+    }
 }
 
 #[cfg(test)]
@@ -192,7 +280,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_partition_is_silence_and_loses_nothing() {
-        let proxy = Proxy::start(echo().await).await.expect("a port");
+        let proxy = Proxy::start(echo().await, Line::default()).await.expect("a port");
         let mut stream = TcpStream::connect(proxy.address).await.expect("the proxy listens");
         assert_eq!(say(&mut stream, b"one").await, Ok(b"one".to_vec()));
         proxy.forward.send_modify(|g| g.blocked += 1);
@@ -209,12 +297,55 @@ mod tests {
 
     #[tokio::test]
     async fn the_end_of_one_direction_travels_and_the_other_goes_on() {
-        let proxy = Proxy::start(echo().await).await.expect("a port");
+        let proxy = Proxy::start(echo().await, Line::default()).await.expect("a port");
         let mut stream = TcpStream::connect(proxy.address).await.expect("the proxy listens");
         stream.write_all(b"last").await.expect("writable");
         stream.shutdown().await.expect("half closed");
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).await.expect("readable");
         assert_eq!(answer, b"last");
+    }
+
+    #[tokio::test]
+    async fn the_plans_network_is_carried_out() {
+        let wan = Line { latency_us: 20_000, jitter_us: 10_000, loss: 0.0 };
+        let proxy = Proxy::start(echo().await, wan).await.expect("a port");
+        let mut stream = TcpStream::connect(proxy.address).await.expect("the proxy listens");
+        // Beside the handshake, whose end the proxy's own side does not see.
+        assert!(say(&mut stream, b"first").await.is_ok());
+        for _ in 0..3 {
+            let start = Instant::now();
+            assert!(say(&mut stream, b"there and back").await.is_ok());
+            assert!(start.elapsed() >= Duration::from_millis(40), "{:?}", start.elapsed());
+        }
+    }
+
+    #[test]
+    fn a_lost_segment_comes_later_and_later() {
+        let mut draws = Draws::new();
+        let gate = Gate { line: Line { loss: 0.5, ..Line::default() }, ..Gate::default() };
+        let delays: Vec<u64> = (0..1_000).map(|_| gate.delay_us(100, &mut draws)).collect();
+        for resends in 0..4u64 {
+            // 0, 200, 600, 1400 ms: half as many each time.
+            let at = RESEND_US * ((1 << resends) - 1);
+            let share = delays.iter().filter(|d| **d == at).count();
+            assert!((250 >> resends..750 >> resends).contains(&share), "{share} of 1000 took {at} µs");
+        }
+        // Many segments are lost more often than one.
+        let thin = Gate { loss: 0.01, ..Gate::default() };
+        let late = |bytes: usize, draws: &mut Draws| (0..1_000).filter(|_| thin.delay_us(bytes, draws) > 0).count();
+        let (few, many) = (late(100, &mut draws), late(16 * 1024, &mut draws));
+        assert!((1..40).contains(&few) && (60..250).contains(&many), "{few} and {many}");
+        assert_eq!(Gate::default().delay_us(16 * 1024, &mut draws), 0);
+    }
+
+    #[test]
+    fn latency_lies_between_its_bounds() {
+        let (mut draws, line) = (Draws::new(), Line { latency_us: 20_000, jitter_us: 10_000, loss: 0.0 });
+        let gate = Gate { line, extra_us: 5_000, ..Gate::default() };
+        let delays: Vec<u64> = (0..1_000).map(|_| gate.delay_us(1, &mut draws)).collect();
+        let (least, most) = (delays.iter().min(), delays.iter().max());
+        assert!(least >= Some(&25_000) && least < Some(&26_000), "{least:?}");
+        assert!(most <= Some(&35_000) && most > Some(&34_000), "{most:?}");
     }
 }

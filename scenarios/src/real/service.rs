@@ -1,11 +1,11 @@
 //! Coordination services that a cluster starts for itself, from what is installed.
 
-use super::process::{Recipe, free_address};
-use protocols::client::Service;
-use std::{
-    net::SocketAddr,
-    path::{Path, PathBuf},
+use super::{
+    cluster::Spec,
+    process::{Recipe, free_address},
 };
+use protocols::client::Service;
+use std::{net::SocketAddr, path::PathBuf};
 
 /// The program of that name in the search path.
 fn find(program: &str) -> Option<PathBuf> {
@@ -13,11 +13,11 @@ fn find(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-/// How to start a service of its own for a cluster, with its data below `folder`, and where it will listen.
+/// How to start a service of its own for a cluster, with its data below the cluster's folder, and where it will listen.
 ///
 /// # Errors
 /// It is not installed: one sentence that says what to do.
-pub fn recipe(service: Service, folder: &Path) -> Result<(Recipe, SocketAddr), String> {
+pub fn recipe(service: Service, spec: &Spec) -> Result<(Recipe, SocketAddr), String> {
     let (program, install, name) = match service {
         Service::Redis => ("redis-server", "redis-server", "redis"),
         Service::Etcd => ("etcd", "etcd-server", "etcd"),
@@ -28,7 +28,7 @@ pub fn recipe(service: Service, folder: &Path) -> Result<(Recipe, SocketAddr), S
             "`{program}` is not installed: `apt-get install {install}`, or give --service HOST:PORT of a running one"
         )
     })?;
-    let data = folder.join(name);
+    let data = spec.folder.join(name);
     std::fs::create_dir_all(&data).map_err(|e| format!("cannot make {}: {e}", data.display()))?;
     let address = free_address()?;
     let data = data.display().to_string();
@@ -67,7 +67,7 @@ pub fn recipe(service: Service, folder: &Path) -> Result<(Recipe, SocketAddr), S
         }
         _ => Vec::new(),
     };
-    let output = folder.join(format!("{name}.log"));
+    let output = spec.folder.join(format!("{name}.log"));
     let arguments = arguments.into_iter().map(Into::into).collect();
-    Ok((Recipe { program, arguments, output }, address))
+    Ok((Recipe { leash: spec.program.clone(), program, arguments, output }, address))
 }

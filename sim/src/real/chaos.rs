@@ -1,8 +1,9 @@
 //! `chaos`.
 
 use super::{
-    args::{At, Chaos, CutOff, RunArgs},
+    args::{Chaos, CutOff, RunArgs},
     block_on, cluster,
+    words::At,
 };
 use crate::terminal::{
     check,
@@ -15,15 +16,24 @@ use protocols::{
     fence::checks::Fencing,
     real::store::{self, Keep, postgres},
 };
-use reports::{Judgement, Verdict};
+use reports::{
+    Judgement, Verdict,
+    json::{Report, RunFacts},
+};
 use scenarios::{
     fault::{Fault, Who},
     plan::Plan,
-    real::{control, director::Director, history},
+    real::{
+        control,
+        director::{Director, Played},
+        history,
+        stalls::{Excuse, Stalls, Sum},
+    },
 };
 use std::{
     fs,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 /// Carries out one of the commands.
@@ -50,7 +60,7 @@ pub fn run(chaos: Chaos) -> Result<u8, Stop> {
                 CutOff::Store => vec![Who::Store],
                 CutOff::Both => vec![electing, Who::Store],
             };
-            Fault::Partition { from: vec![leader()], to, one_way: false, for_ms: Some(secs * 1e3) }
+            Fault::Partition { from: vec![leader()], to, one_way: false, for_ms: Some(secs) }
         }
         Chaos::GcPauseLeader { ms, at: At(point), .. } => {
             at = point;
@@ -79,19 +89,31 @@ fn play_all(args: &RunArgs) -> Result<u8, Stop> {
     }
     let Some(seeds) = args.seeds.clone() else {
         let plan = plan(args, args.seed)?;
-        let file = play(args, &plan)?;
-        return check::judge(&file, Some(&plan), Show::from(&args.show));
+        let (file, stalls) = play(args, &plan)?;
+        let mut judged = check::read(&file)?;
+        let excuse = excuse(&mut judged.judgement, &plan, stalls);
+        if args.show.json {
+            let report = Report::new(judged.header.as_ref(), &RunFacts::default(), &judged.judgement).to_text();
+            print(&with_machine(&report, stalls, excuse)?);
+            return Ok(judged.judgement.verdict.exit_code());
+        }
+        let code = check::report(judged, &file, Some(&plan), Show::from(&args.show));
+        if let Some(excuse) = excuse {
+            print(&format!("INCONCLUSIVE: {excuse}; nothing is said about liveness, play it again on a quiet machine"));
+        }
+        return Ok(code);
     };
     let (mut rows, mut worst) = (Vec::new(), 0);
     for seed in seeds {
         let plan = plan(args, seed)?;
-        let file = play(args, &plan)?;
-        let judgement = check::read(&file)?.judgement;
+        let (file, stalls) = play(args, &plan)?;
+        let mut judgement = check::read(&file)?.judgement;
+        let excuse = excuse(&mut judgement, &plan, stalls).map_or_else(String::new, |excuse| format!(" ({excuse})"));
         let (verdict, metrics) = (judgement.verdict, &judgement.metrics);
         worst = worst.max(verdict.exit_code());
         if !args.show.json {
             print(&format!(
-                "seed {seed}: {}; believing {}, acting {}, fenced {}, failover {}",
+                "seed {seed}: {}{excuse}; believing {}, acting {}, fenced {}, failover {}",
                 verdict.name(),
                 metrics.leaders_believing_max,
                 metrics.leaders_acting_by_effect_max,
@@ -103,6 +125,31 @@ fn play_all(args: &RunArgs) -> Result<u8, Stop> {
     }
     sum_up(args, &rows);
     Ok(worst)
+}
+
+/// Takes a verdict back that the machine, and not the protocol, may be to blame for, and says why. What broke safety did so
+/// whatever the machine did.
+fn excuse(judgement: &mut Judgement, plan: &Plan, stalls: Stalls) -> Option<Excuse> {
+    if judgement.verdict != Verdict::Liveness && judgement.verdict != Verdict::Vacuous {
+        return None;
+    }
+    let lease = Duration::from_millis(plan.timings.lease_ttl_ms);
+    let excuse = stalls.excuse(lease, Duration::from_millis(plan.duration_ms))?;
+    judgement.verdict = Verdict::Vacuous;
+    Some(excuse)
+}
+
+/// The report with what the machine did in it.
+fn with_machine(report: &str, stalls: Stalls, excuse: Option<Excuse>) -> Result<String, Stop> {
+    let wrong = |e: serde_json::Error| Stop::harness(format!("the report is no JSON: {e}"));
+    let mut report: serde_json::Map<String, serde_json::Value> = serde_json::from_str(report).map_err(wrong)?;
+    let of = |sum: Sum| serde_json::json!({ "longest_ms": sum.longest.as_millis() as u64, "total_ms": sum.total.as_millis() as u64 });
+    let machine = serde_json::json!({
+        "stalled": of(stalls.processors), "disk_stalled": of(stalls.disk),
+        "inconclusive": excuse.map(|excuse| excuse.to_string()),
+    });
+    report.insert("machine".to_owned(), machine);
+    serde_json::to_string_pretty(&report).map_err(wrong)
 }
 
 fn sum_up(args: &RunArgs, rows: &[(u64, Judgement)]) {
@@ -135,8 +182,8 @@ fn sum_up(args: &RunArgs, rows: &[(u64, Judgement)]) {
     ));
 }
 
-/// Plays a plan on real processes. Gives the file with its history.
-fn play(args: &RunArgs, plan: &Plan) -> Result<PathBuf, Stop> {
+/// Plays a plan on real processes. Gives the file with its history, and how the machine was.
+fn play(args: &RunArgs, plan: &Plan) -> Result<(PathBuf, Stalls), Stop> {
     let folder = args.world.dir.clone().unwrap_or_else(|| {
         Path::new("target/fencepost/real").join(&plan.scenario).join(&plan.protocol).join(plan.seed.to_string())
     });
@@ -166,9 +213,9 @@ async fn run_plan(
     keep: Keep,
     plan: &Plan,
     folder: &Path,
-) -> Result<PathBuf, Stop> {
+) -> Result<(PathBuf, Stalls), Stop> {
     let mut director = Director::new(spec).await.map_err(playing)?;
-    let (start_us, end_us) = director.play().await.map_err(Stop::harness)?;
+    let Played { start_us, end_us, stalls } = director.play().await.map_err(Stop::harness)?;
     director.kill().await;
     let audit = folder.join("store.jsonl");
     let out = fs::File::create(&audit).map_err(|e| Stop::harness(format!("cannot write {}: {e}", audit.display())))?;
@@ -178,7 +225,7 @@ async fn run_plan(
     parts.push(audit);
     let file = folder.join("history.jsonl");
     history::merge(&plan.header(), &parts, start_us, end_us, &file).map_err(Stop::harness)?;
-    Ok(file)
+    Ok((file, stalls))
 }
 
 /// A plan that cannot be played is the user's; everything else is not.

@@ -4,13 +4,16 @@ mod args;
 mod chaos;
 mod cluster;
 mod node;
+mod raise;
 mod store;
 mod table;
+mod words;
 
 use crate::terminal::{self, check, exit::Stop};
 use args::{Cli, Command, LogFormat, TlsArgs};
 use clap::Parser;
 use protocols::real::tls::{Files, Tls};
+use scenarios::real::leash;
 use std::{ffi::OsString, future::Future, io::IsTerminal};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
@@ -28,9 +31,11 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
         Command::Node(args) => node::run(&args),
         Command::Store(args) => store::run(&args),
         Command::Audit(keep) => store::audit(&keep),
+        Command::RaiseToken(args) => raise::run(&args),
         Command::Check { history, fields, show } => check::run(&history, &fields, (&show).into()),
         Command::Cluster(args) => cluster::run(&args),
         Command::Chaos(chaos) => chaos::run(chaos),
+        Command::Leashed { program } => match leash::become_program(&program).map_err(Stop::harness)? {},
     }
 }
 
@@ -45,16 +50,24 @@ fn block_on<T>(work: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
     done
 }
 
-/// Ends when the process is asked to end: SIGTERM or Ctrl-C.
+/// Ends when the process is asked to end: SIGTERM, Ctrl-C, or SIGHUP, which a closed terminal sends.
 fn asked_to_end() -> Result<impl Future<Output = ()> + Send + 'static, Stop> {
     let wrong = |e| Stop::harness(format!("cannot listen for signals: {e}"));
     let mut term = signal(SignalKind::terminate()).map_err(wrong)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(wrong)?;
+    let mut hangup = if leash::ignores_hangup() { None } else { Some(signal(SignalKind::hangup()).map_err(wrong)?) };
     Ok(async move {
+        let hangup = async {
+            match &mut hangup {
+                Some(hangup) => drop(hangup.recv().await),
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             biased;
             _ = term.recv() => {}
             _ = interrupt.recv() => {}
+            () = hangup => {}
         }
     })
 }

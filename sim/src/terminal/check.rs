@@ -54,15 +54,16 @@ impl FieldArgs {
 
 /// Judges the JSON lines in `file`, whose fields may have other names.
 pub fn run(file: &Path, fields: &FieldArgs, show: Show) -> Result<u8, Stop> {
-    report(file, read_with(file, fields.fields().map_err(Stop::usage)?)?, None, show)
+    Ok(report(read_with(file, fields.fields().map_err(Stop::usage)?)?, file, None, show))
 }
 
 /// Judges the JSON lines in `file`, which a run of `plan` has left, if that is known, and reports it.
 pub fn judge(file: &Path, plan: Option<&Plan>, show: Show) -> Result<u8, Stop> {
-    report(file, read(file)?, plan, show)
+    Ok(report(read(file)?, file, plan, show))
 }
 
-fn report(file: &Path, judged: Judged, plan: Option<&Plan>, show: Show) -> Result<u8, Stop> {
+/// Reports what the judge made of `file`; the exit code.
+pub fn report(judged: Judged, file: &Path, plan: Option<&Plan>, show: Show) -> u8 {
     let Judged { header, judgement, highlights, begins_us } = judged;
     let facts = RunFacts::default();
     if show.json {
@@ -87,7 +88,7 @@ fn report(file: &Path, judged: Judged, plan: Option<&Plan>, show: Show) -> Resul
         };
         print(&text::render_in(&report, show.width()));
     }
-    Ok(judgement.verdict.exit_code())
+    judgement.verdict.exit_code()
 }
 
 /// What to do with a plan or a capsule, if it is one.

@@ -7,6 +7,7 @@ use super::{
     cluster::{Cluster, Spec},
     control::Ordered,
     load::{Asking, Load},
+    stalls::{Stalls, Watch},
 };
 use crate::{
     fault::{Fault, PlannedFault, Trigger, Who},
@@ -53,6 +54,16 @@ struct Struck {
     to: Vec<NodeId>,
     /// Process ids at the time: a resume is for those only.
     pids: Vec<Option<i32>>,
+}
+
+/// A plan that was played.
+pub struct Played {
+    /// When it began, microseconds of the machine's clock.
+    pub start_us: u64,
+    /// When it was over.
+    pub end_us: u64,
+    /// How the machine was meanwhile.
+    pub stalls: Stalls,
 }
 
 /// Plays faults on a cluster.
@@ -167,11 +178,13 @@ impl Director {
     }
 
     /// Plays the plan to its end, and leaves the parts of the history in the cluster's folder: gives the times between
-    /// which they count, microseconds of the machine's clock.
+    /// which they count, and how the machine was meanwhile.
     ///
     /// # Errors
-    /// One sentence: a process ended that should not have.
-    pub async fn play(&mut self) -> Result<(u64, u64), String> {
+    /// One sentence: a process ended that should not have, or a client was refused everything.
+    pub async fn play(&mut self) -> Result<Played, String> {
+        let watch = Watch::start(self.folder());
+        let watch = watch.map_err(|e| format!("cannot write into {}: {e}", self.folder().display()))?;
         self.begin(true)?;
         let end = tokio::time::sleep(Duration::from_millis(self.plan.duration_ms));
         let mut end = std::pin::pin!(end);
@@ -182,11 +195,15 @@ impl Director {
                 Some(event) = self.to_me.recv() => self.handle(event)?,
             }
         }
+        let complaint = self.load.iter().find_map(Asking::complaint);
         self.load.clear();
+        if let Some(complaint) = complaint {
+            return Err(complaint);
+        }
         let end_us = true_time_us();
         self.log.record(Kind::End { messages: 0, by_kind: BTreeMap::new() });
         self.check_all_up()?;
-        Ok((self.start_us, end_us + 1))
+        Ok(Played { start_us: self.start_us, end_us: end_us + 1, stalls: watch.end() })
     }
 
     /// Serves an operator's orders until `until` ends.

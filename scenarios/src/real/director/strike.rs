@@ -175,6 +175,7 @@ fn change_gate(gate: &mut Gate, what: &Fault, on: bool) {
         Fault::Partition { .. } => gate.blocked = gate.blocked.saturating_sub(1),
         Fault::Latency { extra_us, .. } if on => gate.extra_us += extra_us,
         Fault::Latency { extra_us, .. } => gate.extra_us = gate.extra_us.saturating_sub(*extra_us),
+        // Of two losses at a time the later one counts, as in the simulation.
         Fault::Loss { probability, .. } => gate.loss = if on { *probability } else { 0.0 },
         _ => {}
     }
@@ -204,6 +205,9 @@ pub(super) fn possible(fault: &Fault) -> Result<(), String> {
 pub(super) fn playable(plan: &Plan) -> Result<(), String> {
     if plan.load.reads_per_s > 0 {
         return Err("reads are for the simulation; clients of real processes only ask for numbers".to_owned());
+    }
+    if plan.network.bandwidth_mbps > 0 {
+        return Err("a limited bandwidth is for the simulation; proxies carry out latency and loss".to_owned());
     }
     plan.faults.iter().try_for_each(|fault| possible(&fault.what))
 }

@@ -1,0 +1,206 @@
+//! How long the machine itself stood still while a plan was played. Real processes share it with whatever else runs, and
+//! what a machine does that runs nothing, or waits for its disk, must not be blamed on a protocol.
+
+use protocols::real::clock::true_time_us;
+use std::{
+    fmt,
+    fs::File,
+    io::{self, Seek, Write},
+    path::Path,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+/// How long the watching thread sleeps at a time; what it oversleeps, the machine did not run it.
+const NAP: Duration = Duration::from_millis(10);
+/// From one sync of the watching thread's file to the next.
+const SYNC_EVERY: Duration = Duration::from_millis(100);
+/// Shorter ones are the ordinary life of a scheduler and a disk.
+const NOTED: Duration = Duration::from_millis(5);
+
+/// What stood still.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    /// Processes that were ready to run did not.
+    Processors,
+    /// A sync took that long.
+    Disk,
+}
+
+/// The stalls of one kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Sum {
+    /// The longest.
+    pub longest: Duration,
+    /// When that one began, microseconds of the machine's clock.
+    pub longest_at_us: u64,
+    /// All together.
+    pub total: Duration,
+}
+
+/// What was seen while a plan was played.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stalls {
+    /// See [`What::Processors`].
+    pub processors: Sum,
+    /// See [`What::Disk`].
+    pub disk: Sum,
+}
+
+/// Why a run says nothing about liveness.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Excuse {
+    /// What stood still.
+    pub what: What,
+    /// For how long.
+    pub stalls: Sum,
+    /// How long the run took.
+    pub of: Duration,
+}
+
+impl fmt::Display for Excuse {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Sum { longest, total, .. } = self.stalls;
+        let what = match self.what {
+            What::Processors => "the machine stood still",
+            What::Disk => "the machine's disk stood still",
+        };
+        let (longest, total, of) = (longest.as_millis(), total.as_millis(), self.of.as_millis());
+        write!(f, "{what} for up to {longest} ms at a time, {total} of {of} ms altogether")
+    }
+}
+
+impl Sum {
+    fn add(&mut self, at_us: u64, stall: Duration) {
+        if stall < NOTED {
+            return;
+        }
+        self.total += stall;
+        if stall > self.longest {
+            (self.longest, self.longest_at_us) = (stall, at_us);
+        }
+    }
+
+    /// Too much for timers of that `lease`? A protocol renews every third of a lease and asks again within another; who
+    /// loses a tenth of a lease at a time, or a tenth of all time, may miss that through no fault of its own.
+    fn too_much(&self, lease: Duration, of: Duration) -> bool {
+        self.longest >= (lease / 10).max(2 * NAP) || self.total >= of / 10
+    }
+}
+
+impl Stalls {
+    /// Why a run of that length with such leases says nothing about liveness; `None` when the machine was well.
+    pub fn excuse(&self, lease: Duration, of: Duration) -> Option<Excuse> {
+        let all = [(What::Processors, self.processors), (What::Disk, self.disk)];
+        let (what, stalls) = all.into_iter().find(|(_, sum)| sum.too_much(lease, of))?;
+        Some(Excuse { what, stalls, of })
+    }
+}
+
+/// Watches the machine until it is asked what it saw, or dropped.
+pub struct Watch {
+    seen: Arc<Mutex<Stalls>>,
+    over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Watch {
+    /// Starts to watch processors, and the disk that `folder` is on.
+    ///
+    /// # Errors
+    /// No file can be made there.
+    pub fn start(folder: &Path) -> io::Result<Watch> {
+        let (seen, over) = (Arc::<Mutex<Stalls>>::default(), Arc::<AtomicBool>::default());
+        let mut file = File::create(folder.join("stalls.watch"))?;
+        let nap = |note: fn(&mut Stalls) -> &mut Sum, mut stall: Box<dyn FnMut() -> Duration + Send>| {
+            let (seen, over) = (seen.clone(), over.clone());
+            thread::spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    let at_us = true_time_us();
+                    let stall = stall();
+                    note(&mut seen.lock().unwrap_or_else(PoisonError::into_inner)).add(at_us, stall);
+                }
+            })
+        };
+        let oversleep = || {
+            let start = Instant::now();
+            thread::sleep(NAP);
+            start.elapsed().saturating_sub(NAP)
+        };
+        let sync = move || {
+            thread::sleep(SYNC_EVERY);
+            let start = Instant::now();
+            // A disk that is full is the store's to complain of.
+            let _ = file.rewind().and_then(|()| file.write_all(b"x")).and_then(|()| file.sync_data());
+            start.elapsed()
+        };
+        let threads = vec![nap(|s| &mut s.processors, Box::new(oversleep)), nap(|s| &mut s.disk, Box::new(sync))];
+        Ok(Watch { seen, over, threads })
+    }
+
+    /// Ends, and says what was seen.
+    pub fn end(mut self) -> Stalls {
+        self.over.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // It has nothing to panic about.
+            let _ = thread.join();
+        }
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEASE: Duration = Duration::from_secs(2);
+    const RUN: Duration = Duration::from_secs(20);
+
+    fn sum(stalls_ms: &[u64]) -> Sum {
+        let mut sum = Sum::default();
+        (0u64..).zip(stalls_ms).for_each(|(at_us, ms)| sum.add(at_us, Duration::from_millis(*ms)));
+        sum
+    }
+
+    #[test]
+    fn a_machine_that_is_well_excuses_nothing() {
+        let well = Stalls { processors: sum(&[1, 4, 30, 150, 4]), disk: sum(&[20; 40]) };
+        assert_eq!(well.excuse(LEASE, RUN), None);
+        assert_eq!(well.processors.total, Duration::from_millis(180), "what is shorter than 5 ms is no stall");
+    }
+
+    #[test]
+    fn one_long_stall_or_many_short_ones_excuse_a_run() {
+        let long = Stalls { processors: sum(&[10, 400, 10]), ..Stalls::default() };
+        let said = long.excuse(LEASE, RUN).map(|e| e.to_string());
+        let expected = "the machine stood still for up to 400 ms at a time, 420 of 20000 ms altogether";
+        assert_eq!(said.as_deref(), Some(expected));
+        assert_eq!(long.processors.longest_at_us, 1);
+        let often = Stalls { disk: sum(&[50; 40]), ..Stalls::default() };
+        let said = often.excuse(LEASE, RUN).map(|e| e.to_string());
+        let expected = "the machine's disk stood still for up to 50 ms at a time, 2000 of 20000 ms altogether";
+        assert_eq!(said.as_deref(), Some(expected));
+        // What a lease of 2 s bears, one of 150 ms does not.
+        let short = Stalls { processors: sum(&[30]), ..Stalls::default() };
+        assert_eq!(short.excuse(LEASE, RUN), None);
+        assert!(short.excuse(Duration::from_millis(150), RUN).is_some());
+    }
+
+    #[test]
+    fn a_watch_sees_time_pass() {
+        let watch = Watch::start(&std::env::temp_dir()).expect("temporary files can be made");
+        thread::sleep(Duration::from_millis(150));
+        let Stalls { processors, disk } = watch.end();
+        assert!(processors.longest < Duration::from_secs(60) && disk.longest < Duration::from_secs(60));
+    }
+}
