@@ -341,10 +341,12 @@ fn without_tokens_elections_order_the_leaders() {
 #[test]
 fn a_service_that_dies_and_a_lease_that_it_drops_explain_a_failover() {
     let service = NodeId(2);
-    let replaced = |story: Story| story.deposed(9_500, N1, 1, Deposed::Expired).elected(12_000, N2, 2);
+    let ends = |story: Story| story.deposed(9_500, N1, 1, Deposed::Expired);
+    let replaced = |story: Story| ends(story).elected(12_000, N2, 2);
     assert_eq!(needless(&replaced(leads()).metrics(20_000)), (1, 0));
-    let dead = leads().node(7_000, service, NodeState::Down).node(11_000, service, NodeState::Up);
-    assert_eq!(needless(&replaced(dead).metrics(20_000)), (0, 0));
+    let down = ends(leads().node(7_000, SERVICE, NodeState::Down));
+    let back = down.node(11_000, SERVICE, NodeState::Up).elected(12_000, N2, 2);
+    assert_eq!(needless(&back.metrics(20_000)), (0, 0));
     for fault in ["drop-lease", "drop-key"] {
         let dropped = leads().fault(9_000, fault, Phase::Once, &[N1]);
         assert_eq!(needless(&replaced(dropped).metrics(20_000)), (0, 0), "{fault}");
