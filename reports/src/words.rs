@@ -90,6 +90,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn terms_are_told_from_restarts() {
+        let names = Names::new(&["n1".to_owned()]);
+        let of = |term| names.incarnation(Incarnation { epoch: 0, node: NodeId(0), term });
+        assert_eq!(
+            [of(3), of(65_537), of(2 << 16 | 4)],
+            ["n1 (term 3)", "n1 (restart 1, term 1)", "n1 (restart 2, term 4)"]
+        );
+    }
+
+    #[test]
     fn numbers_read_well() {
         assert_eq!([grouped(0), grouped(999), grouped(1000), grouped(1234567)], ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([count(1, "write"), count(2, "write"), count(0, "reply")], ["1 write", "2 writes", "0 replies"]);

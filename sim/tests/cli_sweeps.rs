@@ -267,6 +267,28 @@ fn a_report_is_as_wide_as_the_terminal() {
     assert!(words(&report("60")) && report("60").contains("trace hash"));
 }
 
+#[test]
+fn a_report_shows_the_lease_that_is_granted() {
+    let arguments = ["scenario", "steady", "--lease-ttl", "1ms", "--seed", "1", "--rate", "20", "--out", "granted"];
+    let output = fencepost(&arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+    assert!(
+        text(&output.stdout).contains("2000 ms (1 ms asked for), renewed every 666 ms"),
+        "{}",
+        text(&output.stdout)
+    );
+}
+
+/// A heartbeat that nobody asked for follows the network, or nobody would be elected.
+#[test]
+fn raft_elects_on_a_slow_network() {
+    let network = ["--latency", "20ms..40ms", "--election-timeout", "150..300ms", "--rate", "20", "--duration", "10s"];
+    let run = ["scenario", "steady", "--protocol", "raft", "--seed", "1", "--json"];
+    let report = json(&fencepost(&[&run[..], &network].concat()));
+    assert!(report["metrics"]["elections"].as_u64() >= Some(1), "{report:#}");
+    assert_eq!(report["verdict"], "pass", "{report:#}");
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupted_sweep_reports_what_it_has_found() {

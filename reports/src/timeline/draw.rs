@@ -202,3 +202,26 @@ fn look(state: LaneState) -> (&'static str, Tone) {
         (Running::Runs, false) => ("·", Tone::Dim),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::Names;
+    use protocols::{
+        history::{Event, Kind, NodeState, Sink},
+        types::NodeId,
+    };
+
+    #[test]
+    fn the_dead_neither_stop_nor_wake() {
+        let mut highlights = Highlights::new(None, &Names::new(&["n1".to_owned()]));
+        let states = [NodeState::Up, NodeState::Down, NodeState::Paused, NodeState::Resumed];
+        for (place, state) in states.into_iter().enumerate() {
+            let kind = Kind::Node { node: NodeId(0), state };
+            highlights.record(&Event { t_us: place as u64 * 1_000_000, kind });
+        }
+        let text = draw(&highlights, Paint { colour: false, width: 100 }).join("\n");
+        assert!(text.contains("n1 is killed") && text.contains('×'), "{text}");
+        assert!(!text.contains("paused") && !text.contains("runs again"), "{text}");
+    }
+}
