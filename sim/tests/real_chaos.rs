@@ -19,12 +19,17 @@ const STALLS_MAX: u32 = 5;
 
 /// Plays it, and gives the exit code and the report.
 fn play(what: &str, options: &[&str]) -> (Option<i32>, Value) {
+    play_until(what, options, |report| report["machine"]["inconclusive"].is_null())
+}
+
+/// Plays it until its report is `fit`, a few times at most.
+fn play_until(what: &str, options: &[&str], fit: impl Fn(&Value) -> bool) -> (Option<i32>, Value) {
     let mut played = play_once(what, options);
     for _ in 0..STALLS_MAX {
-        if played.1["machine"]["inconclusive"].is_null() {
+        if fit(&played.1) {
             break;
         }
-        say(&format!("{what} is played again: {}", played.1["machine"]["inconclusive"]));
+        say(&format!("{what} is played again: {}", played.1["machine"]["unwell"]));
         played = play_once(what, options);
     }
     played
@@ -76,9 +81,12 @@ fn without_fencing_its_write_takes_effect() {
     if !installed() {
         return;
     }
-    let (code, report) = play("gc-pause", &[&LIGHT[..], &["--backend", "redis", "--fencing", "off"]].concat());
+    // On a machine that stands still, leaders come and go, and the sleeper may find nobody in the middle of a reign.
+    let acting = |report: &Value| report["metrics"]["leaders_acting_by_effect_max"].as_u64() >= Some(2);
+    let options = [&LIGHT[..], &["--backend", "redis", "--fencing", "off"]].concat();
+    let (code, report) = play_until("gc-pause", &options, |r| acting(r) || r["machine"]["unwell"].is_null());
     assert_eq!((code, &report["verdict"]), (Some(1), &Value::from("safety")), "{report:#}");
-    assert!(report["metrics"]["leaders_acting_by_effect_max"].as_u64() >= Some(2), "{report:#}");
+    assert!(acting(&report), "{report:#}");
 }
 
 #[test]
