@@ -4,7 +4,7 @@ pub mod etcd;
 pub mod grants;
 pub mod redis;
 
-use protocols::{client::Service, env::Env};
+use protocols::{client::Service, env::Env, types::MILLISECOND};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A service's state. It outlives the process that serves it: both services make durable what they acknowledge.
@@ -25,6 +25,15 @@ impl State {
             Service::Redis => State::Redis(Arc::default()),
             Service::Etcd => State::Etcd(Arc::default()),
             Service::Peers | Service::Power | Service::Raft => State::Nothing,
+        }
+    }
+
+    /// Who holds leadership by the service's own state when its wall clock shows this, nanoseconds.
+    pub fn holder(&self, wall: u64) -> Option<grants::Holder> {
+        match self {
+            State::Redis(model) => model.lock().unwrap_or_else(PoisonError::into_inner).holder(wall / MILLISECOND),
+            State::Etcd(model) => model.lock().unwrap_or_else(PoisonError::into_inner).holder(),
+            State::Nothing => None,
         }
     }
 

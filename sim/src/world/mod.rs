@@ -24,7 +24,6 @@ use clocks::Clocks;
 use disk::Folder;
 use driver::Driven;
 use faults::Faults;
-pub use grants::Grant;
 use grants::Granted;
 use network::Links;
 use protocols::{
