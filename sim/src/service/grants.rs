@@ -1,7 +1,7 @@
 //! What a service's state says of leadership, for the history. The models are pure, and also run where there is no world,
 //! against real servers' scripts; then nobody listens.
 
-use crate::world::{self, Grant};
+use crate::world;
 use protocols::history::GrantEnd;
 
 /// A leadership as a service's state has it.
@@ -18,11 +18,5 @@ pub struct Holder {
 /// Tells the world, if there is one, who holds leadership now; `why` says how anybody else's came to its end. A holder who
 /// is no candidate holds nothing.
 pub fn tell(holder: Option<Holder>, why: GrantEnd) {
-    world::try_with(|world| {
-        let grant = holder.and_then(|Holder { name, token, until }| {
-            let node = world.find(&name)?;
-            Some(Grant { node, token, until })
-        });
-        world.granted(grant, why);
-    });
+    world::try_with(|world| world.granted_to(holder, why));
 }

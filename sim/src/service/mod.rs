@@ -4,7 +4,7 @@ pub mod etcd;
 pub mod grants;
 pub mod redis;
 
-use protocols::{client::Service, env::Env};
+use protocols::{client::Service, env::Env, types::MILLISECOND};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 
@@ -48,6 +48,15 @@ impl State {
                 changed.notify_one();
             }
             State::Nothing => {}
+        }
+    }
+
+    /// Who holds leadership by the service's own state when its wall clock shows this, nanoseconds.
+    pub fn holder(&self, wall: u64) -> Option<grants::Holder> {
+        match self {
+            State::Redis(model) => model.lock().unwrap_or_else(PoisonError::into_inner).holder(wall / MILLISECOND),
+            State::Etcd(model, _) => model.lock().unwrap_or_else(PoisonError::into_inner).holder(),
+            State::Nothing => None,
         }
     }
 

@@ -4,6 +4,7 @@
 //! is stopped, or somebody looks: so the world keeps the time, and moves it when the clock is stepped or changes its rate.
 
 use super::{World, queue::Event};
+use crate::service::grants::Holder;
 use protocols::{
     history::{GrantEnd, Kind},
     types::NodeId,
@@ -11,14 +12,14 @@ use protocols::{
 
 /// A leadership that the service has granted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Grant {
+pub(super) struct Grant {
     /// To whom.
-    pub node: NodeId,
+    node: NodeId,
     /// With which token; 0 when there is none.
-    pub token: u64,
+    token: u64,
     /// When it ends unless it is renewed, nanoseconds of the service's wall clock; `None` when it ends by what the service
     /// does alone.
-    pub until: Option<u64>,
+    until: Option<u64>,
 }
 
 /// The grant that there is.
@@ -30,9 +31,18 @@ pub(super) struct Granted {
 }
 
 impl World {
-    /// The service's state has changed, or may have: it has granted this now. What was granted before, if that is
-    /// something else, is over, for the reason given; if its time was up, for that.
-    pub fn granted(&mut self, grant: Option<Grant>, why: GrantEnd) {
+    /// The service's state has changed, or may have: it has granted leadership to this holder now. What was granted before,
+    /// if that is something else, is over, for the reason given; if its time was up, for that. A holder who is no candidate
+    /// holds nothing.
+    pub fn granted_to(&mut self, holder: Option<Holder>, why: GrantEnd) {
+        let grant = holder.and_then(|Holder { name, token, until }| {
+            let node = self.find(&name)?;
+            Some(Grant { node, token, until })
+        });
+        self.granted(grant, why);
+    }
+
+    fn granted(&mut self, grant: Option<Grant>, why: GrantEnd) {
         let Some(service) = self.faults.plan.service_node() else { return };
         let before = self.granted.grant;
         let same = |a: Grant, b: Grant| (a.node, a.token) == (b.node, b.token);

@@ -26,7 +26,6 @@ use connection::Parked;
 use disk::Folder;
 use driver::Driven;
 use faults::Faults;
-pub use grants::Grant;
 use grants::Granted;
 use network::Links;
 use protocols::{
