@@ -41,15 +41,13 @@ macro_rules! marks {
 
 marks! {
     NodeResignWaits [] "node: a resignation waits for the writes under way",
-    NodeResignBeforeSeal [] "node: told to resign before its resources were sealed",
     NodeFencedAtSeal ["redis-fenced", "etcd-election", "raft", "kraft", "zab-fle"] "node: fenced at the seal",
     NodeFencedAtWrite ["redis-fenced", "etcd-election", "raft", "kraft", "zab-fle"] "node: fenced at a write",
     NodeFencedAtRead ["redis-fenced", "etcd-election", "raft", "kraft", "zab-fle"] "node: fenced at a read",
     NodeOldSeal [] "node: a seal is answered that nobody waits for any more",
     NodeReadFromMemory ["redis-lease", "redis-fenced", "etcd-election", "raft", "kraft", "zab-fle"] "node: a read is answered from memory",
-    NodeBeliefOver ["redis-fenced", "etcd-election", "raft", "kraft", "zab-fle", "redis-lease"] "node: time to send again after the belief has ended",
     OutboxGap [] "outbox: a write before this one was lost, so all are sent again",
-    OutboxOverdue [] "outbox: a write is overdue",
+    OutboxOverdue [] "outbox: everything unanswered is sent again over a new connection",
     LedgerFenced ["redis-fenced", "etcd-election", "raft", "kraft", "zab-fle"] "ledger: a write of an older leader is refused",
     LedgerGap [] "ledger: a write out of turn is refused",
     LedgerDuplicate [] "ledger: a request comes again",

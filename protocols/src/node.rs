@@ -289,7 +289,6 @@ impl Node {
         out.push(Output::SetTimer { id: TICK, at: now.mono + tick });
         // An order to resign may have come while the seals were under way.
         if self.resigning {
-            crate::mark!(NodeResignBeforeSeal);
             self.let_go_when_joined(now, out);
         }
     }
@@ -347,9 +346,6 @@ impl Node {
         let valid = now.mono < lead.valid_until;
         match (id, &mut lead.work) {
             (LOOK, work) => {
-                if !valid {
-                    crate::mark!(NodeBeliefOver);
-                }
                 let silence = self.place.silence;
                 let overdue = match work {
                     // Both are asked: each counts for itself.

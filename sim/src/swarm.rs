@@ -28,7 +28,32 @@ use std::{
 pub const QUIET_RUNS: u64 = 1_000;
 
 /// Marks that a sweep may miss, and why.
-pub const RARE: &[(Mark, &str)] = &[];
+pub const RARE: &[(Mark, &str)] = &[
+    (Mark::NodeFencedAtSeal, "somebody newer has to seal between an election and its own seal, a trip later"),
+    (Mark::RaftLateRound, "a leader has to stand still while its answer is on its way"),
+    (Mark::RaftNewerTerm, "openraft gives an old term up before it wins a newer one"),
+    (Mark::RaftJournalAnew, "a run is too short for 32 KiB of journal"),
+    (Mark::RaftLogCut, "only changes of the members are logged, so logs hardly ever differ"),
+    (Mark::RaftSnapshot, "a run is too short for a hundred entries"),
+    (Mark::KraftDiverged, "a leader has to die between writing its record and telling anybody"),
+    (Mark::KraftQuorumLost, "a leader has to be cut off for three leases without hearing of its successor"),
+    (Mark::ZabFollowerAhead, "the better vote is elected, unless votes are lost at the wrong moment"),
+    (Mark::ZabQuorumTooSlow, "following takes a trip and a sync, and the limit is a lease"),
+    (Mark::ZabQuorumGone, "the belief ends before its followers are missed, unless they hang up first"),
+    (Mark::ZabStrayConnect, "two connects have to overtake each other"),
+    (Mark::ZabOldEpoch, "two leaders have to be elected in one round"),
+    (Mark::EtcdRejected, "the lease has to end between two requests of one campaign"),
+    (Mark::EtcdWonTooLate, "an answer has to come after the lease, and requests time out before"),
+    (Mark::EtcdKeyGone, "the key has to go between two looks at the queue"),
+    (Mark::RedisTooLate, "an answer has to come after the lease, and requests time out before"),
+    (Mark::StonithBeforeCut, "a heartbeat has to be on its way when the power goes"),
+    (Mark::PowerFromTheDead, "two nodes have to shoot at each other"),
+    (Mark::PowerAgain, "the device's answer has to be lost"),
+    (Mark::EtcdServerTxnFailed, "a key has to be there that its owner does not know of"),
+    (Mark::EtcdServerWatchCancelled, "the client closes the stream, which ends its watches"),
+    (Mark::WorldReplaceLost, "a process has to die within the half millisecond that a write takes"),
+    (Mark::WorldSyncLost, "power has to go within the half millisecond that a sync takes"),
+];
 
 /// Which plans to run.
 pub struct Swarm {
@@ -113,18 +138,24 @@ pub fn rare(mark: Mark) -> Option<&'static str> {
     RARE.iter().find(|(rare, _)| *rare == mark).map(|(_, why)| *why)
 }
 
-/// A promise that a run of a generated plan does not keep, in one sentence; `None` when it keeps all.
-pub fn broken_promise(run: &Run) -> Option<String> {
+/// What a run of a generated plan does not keep of what is promised: the verdict that this makes, and why in one sentence;
+/// `None` when it keeps everything.
+pub fn broken_promise(run: &Run) -> Option<(&'static str, String)> {
     let promise = generate::promise(&run.plan);
-    let held = |name: &str| match invariant::ALL.iter().find(|entry| entry.name == name).map(|entry| entry.class) {
+    let held = |name: &str| match class(name) {
         Some(Class::Safety) => promise == Promise::Holds && !generate::excused(&run.plan, name),
         Some(Class::Liveness) => true,
         // Nothing in particular has to happen in a generated plan.
         Some(Class::Vacuity) | None => false,
     };
-    let broken = run.judgement.invariants.iter().filter(|i| !i.holds && held(i.name));
-    let broken: Vec<String> = broken.map(|i| format!("{}: {}", i.name, i.detail)).collect();
-    (!broken.is_empty()).then(|| broken.join("; "))
+    let broken: Vec<_> = run.judgement.invariants.iter().filter(|i| !i.holds && held(i.name)).collect();
+    let unsafe_ = broken.iter().any(|i| class(i.name) == Some(Class::Safety));
+    let why: Vec<String> = broken.iter().map(|i| format!("{}: {}", i.name, i.detail)).collect();
+    (!why.is_empty()).then(|| (if unsafe_ { "safety" } else { "liveness" }, why.join("; ")))
+}
+
+fn class(invariant: &str) -> Option<Class> {
+    invariant::ALL.iter().find(|entry| entry.name == invariant).map(|entry| entry.class)
 }
 
 impl Swarm {
@@ -173,11 +204,11 @@ impl Swarm {
     }
 
     fn failure(&self, plan: &Plan, run: &Result<Run, String>) -> Option<Failure> {
-        let (verdict, why, trace_hash) = match run {
-            Err(why) => ("harness", why.clone(), ""),
-            Ok(run) => (run.judgement.verdict.name(), broken_promise(run)?, run.trace_hash()),
+        let ((verdict, why), run) = match run {
+            Err(why) => (("harness", why.clone()), None),
+            Ok(run) => (broken_promise(run)?, Some(run)),
         };
-        let violated = run.iter().flat_map(|run| run.judgement.invariants.iter().filter(|i| !i.holds));
+        let violated = run.into_iter().flat_map(|run| run.judgement.invariants.iter().filter(|i| !i.holds));
         Some(Failure {
             scenario: plan.scenario.clone(),
             protocol: plan.protocol.clone(),
@@ -188,7 +219,7 @@ impl Swarm {
             verdict: verdict.to_owned(),
             violated: violated.map(|i| i.name.to_owned()).collect(),
             why,
-            trace_hash: trace_hash.to_owned(),
+            trace_hash: run.map_or("", Run::trace_hash).to_owned(),
             repro: repro::command(&arguments(plan, &self.choice)),
             artifacts: None,
             plan: Some(Box::new(plan.clone())),

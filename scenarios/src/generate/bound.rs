@@ -4,7 +4,8 @@
 //! 1. Whoever was granted leadership last, or is believed to have been, runs out of it, and somebody takes over: lease and
 //!    takeover, by clocks that may be slow. On a network that loses packets the takeover may have to be tried again.
 //! 2. What was sent into silence is sent again. Timers that double (TCP's retransmissions, connects, ZooKeeper's notifications)
-//!    wait for about as long as the silence was, and a first timeout besides.
+//!    wait for about as long as the silence was, and a first timeout besides; a leader gives a silent connection to the store
+//!    up after a time of its own.
 //! 3. What queued up in slow disks and slow links comes through.
 //! 4. Connecting anew, sealing, one lost request: [`LIVENESS_SLACK_MS`], as in every scenario.
 
@@ -42,7 +43,9 @@ pub(super) fn worst_ppm(plan: &Plan) -> u64 {
 /// For how long something may have been sent in vain, and so for how long it may yet wait to be sent again.
 fn silence_ms(plan: &Plan, trouble_ms: u64) -> u64 {
     let silent = plan.faults.iter().filter_map(|fault| match &fault.what {
-        Fault::Partition { for_ms, .. } | Fault::Loss { for_ms, .. } => Some(for_ms.unwrap_or(0.0)),
+        Fault::Partition { for_ms, .. } | Fault::Loss { for_ms, .. } | Fault::SyncHang { for_ms, .. } => {
+            Some(for_ms.unwrap_or(0.0))
+        }
         // A machine without power answers nothing, and neither does one that stands still.
         Fault::PowerLoss { restart_after_ms, .. } => Some(restart_after_ms.unwrap_or(0.0)),
         Fault::Pause { for_ms, .. } => Some(*for_ms),
@@ -52,7 +55,7 @@ fn silence_ms(plan: &Plan, trouble_ms: u64) -> u64 {
     if silent.is_empty() {
         return 0;
     }
-    (silent.iter().sum::<f64>() as u64).min(trouble_ms) + FIRST_TIMEOUT_MS
+    (silent.iter().sum::<f64>() as u64).min(trouble_ms) + FIRST_TIMEOUT_MS + plan.network.store_silence_ms()
 }
 
 /// How long what is under way when the last fault heals may still take because of faults on disks and links.

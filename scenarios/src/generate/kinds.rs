@@ -5,7 +5,7 @@ use crate::{
     fault::{Fault, PlannedFault, Trigger, Who},
     plan::Plan,
 };
-use protocols::{election::Protocol, point::Point};
+use protocols::{client::Service, election::Protocol, point::Point};
 
 /// A kind of fault.
 pub(super) struct Kind {
@@ -22,7 +22,7 @@ fn any(_: &Protocol) -> bool {
 }
 
 /// Every kind. To generate another one, add it here.
-pub(super) static ALL: [Kind; 14] = [
+pub(super) static ALL: [Kind; 18] = [
     Kind {
         name: "pause",
         applies: any,
@@ -129,6 +129,26 @@ pub(super) static ALL: [Kind; 14] = [
             Some(Fault::Leave { node: one })
         },
     },
+    Kind {
+        name: "sync-hang",
+        applies: any,
+        make: |cast, draft, for_ms| Some(Fault::SyncHang { node: cast.elector(draft), for_ms: Some(for_ms) }),
+    },
+    Kind {
+        name: "sync-fail",
+        applies: any,
+        make: |cast, draft, for_ms| Some(Fault::SyncFail { node: cast.elector(draft), for_ms: Some(for_ms) }),
+    },
+    Kind {
+        name: "drop-lease",
+        applies: |protocol| protocol.service == Service::Etcd,
+        make: |cast, draft, _| Some(Fault::DropLease { node: cast.elector(draft) }),
+    },
+    Kind {
+        name: "drop-key",
+        applies: |protocol| matches!(protocol.service, Service::Etcd | Service::Redis),
+        make: |cast, draft, _| Some(Fault::DropKey { node: cast.elector(draft) }),
+    },
 ];
 
 /// Does a fault leave alone what makes reads from memory safe: nobody forgets a promise?
@@ -139,10 +159,11 @@ pub(super) fn keeps_read_leases(fault: &Fault) -> bool {
         | Fault::Latency { .. }
         | Fault::Loss { .. }
         | Fault::SlowDisk { .. }
+        | Fault::SyncHang { .. }
         | Fault::ClockRate { .. }
         | Fault::Resign { .. } => true,
-        // Who dies forgets whom it promised what; members change what a majority is; steps are for wall clocks, which some
-        // services count with.
+        // Who dies, or whose disk or service forgets, has promised nothing; members change what a majority is; steps are for
+        // wall clocks, which some services count with.
         _ => false,
     }
 }

@@ -4,7 +4,8 @@ pub mod etcd;
 pub mod grants;
 pub mod redis;
 
-use protocols::{client::Service, env::Env, types::MILLISECOND};
+use grants::Holder;
+use protocols::{client::Service, env::Env};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 
@@ -40,22 +41,20 @@ impl State {
 
     /// Drops what makes the candidate of that name leader, or next in the queue. Who watches it is told, as after any
     /// deletion; the candidate itself is not.
-    pub fn drop_leadership(&self, candidate: &str, what: Dropped) {
+    /// Gives back who holds leadership then, when the server's wall clock shows so many milliseconds.
+    pub fn drop_leadership(&self, candidate: &str, what: Dropped, wall_ms: u64) -> Option<Holder> {
         match self {
-            State::Redis(model) => model.lock().unwrap_or_else(PoisonError::into_inner).drop_key_of(candidate),
-            State::Etcd(model, changed) => {
-                model.lock().unwrap_or_else(PoisonError::into_inner).drop_leadership_of(candidate, what);
-                changed.notify_one();
+            State::Redis(model) => {
+                let mut model = model.lock().unwrap_or_else(PoisonError::into_inner);
+                model.drop_key_of(candidate);
+                model.holder(wall_ms)
             }
-            State::Nothing => {}
-        }
-    }
-
-    /// Who holds leadership by the service's own state when its wall clock shows this, nanoseconds.
-    pub fn holder(&self, wall: u64) -> Option<grants::Holder> {
-        match self {
-            State::Redis(model) => model.lock().unwrap_or_else(PoisonError::into_inner).holder(wall / MILLISECOND),
-            State::Etcd(model, _) => model.lock().unwrap_or_else(PoisonError::into_inner).holder(),
+            State::Etcd(model, changed) => {
+                let mut model = model.lock().unwrap_or_else(PoisonError::into_inner);
+                model.drop_leadership_of(candidate, what);
+                changed.notify_one();
+                model.holder()
+            }
             State::Nothing => None,
         }
     }

@@ -103,6 +103,7 @@ impl World {
 
     #[cold]
     pub(super) fn note_lost(&mut self, why: &'static str, from: NodeId, to: NodeId, message: &Message) {
+        protocols::mark!(WorldLost);
         let code = why.bytes().fold(0, |h: u64, b| h.rotate_left(5) ^ u64::from(b));
         let [kind, b, c] = words::of_message(message);
         let words = [0x30 | u64::from(from.0) << 8 | u64::from(to.0) << 24, code << 32 ^ kind, b ^ c.rotate_left(17)];

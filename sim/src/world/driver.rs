@@ -73,10 +73,7 @@ impl World {
                 self.queue.push_lane(at, from, to, message);
                 self.queue.push(again, Event::Datagram { from, to, message });
             }
-            Passage::Lost => {
-                protocols::mark!(WorldLost);
-                self.note_lost("lost", from, to, &message);
-            }
+            Passage::Lost => self.note_lost("lost", from, to, &message),
         }
     }
 

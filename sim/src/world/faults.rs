@@ -1,15 +1,15 @@
 //! Faults: when they strike, whom, and what they do to the world.
 
-use super::{World, queue::Event};
+use super::{Grant, World, queue::Event};
 use crate::{
     host::HostAction,
     service::{self, Dropped},
 };
 use protocols::{
     core::Input,
-    history::{Kind, NodeState, Phase},
+    history::{GrantEnd, Kind, NodeState, Phase},
     point::Point,
-    types::{MICROSECOND, NodeId},
+    types::{MICROSECOND, MILLISECOND, NodeId},
 };
 use scenarios::{
     fault::{Fault, Who},
@@ -35,8 +35,8 @@ pub(super) struct Faults {
 struct Struck {
     on: Vec<NodeId>,
     to: Vec<NodeId>,
-    /// How often the first of `on` had been started: a resume is for that incarnation only.
-    starts: u32,
+    /// How often each of `on` had been started: a resume is for that incarnation only.
+    starts: Vec<u32>,
     rate_before: Vec<i64>,
     /// The point at which it struck, if one set it off.
     point: Option<(Point, NodeId)>,
@@ -98,7 +98,7 @@ impl World {
             self.faults.waiting.push(index);
             return;
         };
-        let starts = on.first().map_or(0, |n| self.processes[n.index()].starts);
+        let starts = on.iter().map(|n| self.processes[n.index()].starts).collect();
         let rate_before = on.iter().map(|n| self.processes[n.index()].clocks.rate()).collect();
         let struck = Struck { on, to, starts, rate_before, point };
         self.apply(index, what, struck);
@@ -169,9 +169,9 @@ impl World {
         match what {
             Fault::Pause { .. } => {
                 self.record_fault(index, what, &struck, Phase::End);
-                for (place, node) in struck.on.iter().enumerate() {
+                for (node, starts) in struck.on.iter().zip(&struck.starts) {
                     // A process that died while it was paused has nothing to resume.
-                    if place > 0 || self.processes[node.index()].starts == struck.starts {
+                    if self.processes[node.index()].starts == *starts {
                         self.resume(*node);
                     }
                 }
@@ -240,12 +240,15 @@ impl World {
 
     /// Somebody takes from the coordination service what makes a candidate leader. A service that is down keeps it.
     fn drop_leadership(&mut self, node: NodeId, what: Dropped) {
-        let is_up = self.faults.plan.service_node().is_some_and(|service| self.processes[service.index()].up);
-        if let Some(service) = self.service.as_ref().filter(|_| is_up) {
-            service.drop_leadership(&self.processes[node.index()].name, what);
-            // Those who watch it are told.
-            self.woke = true;
-        }
+        let Some(server) = self.faults.plan.service_node().filter(|server| self.processes[server.index()].up) else {
+            return;
+        };
+        let wall_ms = self.clocks(server).wall / MILLISECOND;
+        let Some(service) = &self.service else { return };
+        let holder = service.drop_leadership(&self.processes[node.index()].name, what, wall_ms);
+        self.granted_to(holder, GrantEnd::Lost);
+        // Those who watch it are told.
+        self.woke = true;
     }
 
     fn set_rate(&mut self, node: NodeId, ppm: i64) {
@@ -266,7 +269,8 @@ impl World {
 
     fn pause(&mut self, node: NodeId) {
         let process = &mut self.processes[node.index()];
-        process.pauses += 1;
+        // What does not run cannot be stopped; when it is started, it runs.
+        process.pauses += u32::from(process.up);
         if process.up && !process.paused {
             process.paused = true;
             self.record(Kind::Node { node, state: NodeState::Paused });
