@@ -59,10 +59,10 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     } else {
         plan.faults.push(at(dies_ms, Fault::Kill { node: Who::Named(one), restart_after_ms }));
     }
-    plan.requires = require([(Fact::Restarts, 1), (Fact::LeadersTookEffect, 2)]);
+    plan.requires = require([(Fact::Restarts, 1), (Fact::LeadersTookEffect, 1)]);
     // One of two is no majority.
     if plan.candidates.len() > 2 || !protocol.majority {
-        plan.requires.extend(require([(Fact::ElectedWhileCutOff, 1)]));
+        plan.requires.extend(require([(Fact::ElectedWhileCutOff, 1), (Fact::Elections, 2)]));
         if all {
             plan.requires.extend(require([(Fact::RestartsWhileCutOff, 1)]));
         }
