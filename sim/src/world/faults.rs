@@ -1,6 +1,6 @@
 //! Faults: when they strike, whom, and what they do to the world.
 
-use super::{Grant, World, queue::Event};
+use super::{World, queue::Event};
 use crate::{
     host::HostAction,
     service::{self, Dropped},
