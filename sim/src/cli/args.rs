@@ -83,10 +83,10 @@ pub enum Command {
     },
     /// Run many seeds on all cores, each held to what its protocol promises
     #[command(
-        after_help = "Each run is kept, broken, inconclusive (the situation under test never arose) or invalid (no plan\n\
-        can be made of the parameters). The exit code is the worst of: 70 the harness failed, 64 invalid or nothing\n\
-        to run, 1 safety broken, 3 liveness broken, 2 inconclusive, 0 all kept. Ctrl-C finishes what is under way,\n\
-        reports what was found so far, and ends with 130; a second one ends at once.\n\n\
+        after_help = "Each run is kept, broken, inconclusive (the situation under test never arose) or invalid (no plan \
+        can be made of the parameters). The exit code is the worst of: 70 the harness failed, 64 invalid or nothing to \
+        run, 1 safety broken, 3 liveness broken, 6 a figure far outside its baseline, 2 inconclusive, 0 all kept. Ctrl-C finishes what is under way, reports \
+        what was found so far, and ends with 130; a second one ends at once.\n\n\
         Examples:  fencepost sweep all --seeds 0..1000 --protocol all\n           fencepost sweep swarm --seeds 0..20000 --until-stable"
     )]
     Sweep {
