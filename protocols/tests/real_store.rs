@@ -6,7 +6,10 @@ mod store_common;
 use protocols::{
     history::{Kind, json::Reader},
     message::{Message, Write, WriteVerdict},
-    real::store::{Auth, Keep, Settings, books::Rules, export, link::Link, server::Limits},
+    real::store::{
+        Auth, Keep, Settings, audit::Retention, backend::Backend, books::Rules, dropped, embedded::Embedded, export,
+        link::Link, server::Limits, wire,
+    },
     types::{NodeId, RequestId, Resource},
 };
 use std::{
@@ -327,4 +330,79 @@ async fn a_link_gives_up_on_silence() {
     }
     assert!(start.elapsed() >= Duration::from_millis(400), "{:?}", start.elapsed());
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
+/// The audit of what was decided long ago goes, the ledger stays: what a store decides does not depend on it.
+#[tokio::test]
+async fn an_audit_that_is_cut_loses_nothing_the_ledger_needs() {
+    const DECISIONS: u64 = 600;
+    let kept = 16 << 10;
+    let audit = Retention { bytes: Some(kept), ..Retention::ALL };
+    let mut sizes = Vec::new();
+    for audit in [Retention::ALL, audit] {
+        let folder = Folder::new();
+        let keep = Keep::Embedded(folder.store());
+        let rules = Rules { remembered: 100, audit, ..Rules::default() };
+        let settings = || Settings { auth: Auth::Insecure, rules, ..settings(keep.clone()) };
+        let server = Server::start(settings()).await;
+        let mut client = server.client().await;
+        assert_eq!(client.ask(&seal("n1", 1, 7, "")).await, SEALED_7);
+        for seq in 1..=DECISIONS {
+            let answer = client.ask(&write("n1", 1, 7, seq, &format!("shop:{seq}"), "")).await;
+            assert!(answer.contains(r#""verdict":"ok""#), "{answer}");
+        }
+        server.stop().await.unwrap();
+        let size = |path| std::fs::metadata(path).unwrap().len();
+        sizes.push(size(folder.store()));
+        let lines = Text::default();
+        let count = export(&keep, lines.clone()).await.unwrap();
+        let dropped = dropped(&keep).await.unwrap();
+        match audit == Retention::ALL {
+            true => assert_eq!((count, dropped), (DECISIONS + 1, None)),
+            false => {
+                let dropped = dropped.expect("most of it");
+                assert_eq!(count + dropped.lines, DECISIONS + 1);
+                let said = dropped.to_string();
+                assert!(said.starts_with(&format!("audit begins at line {}: ", dropped.lines + 1)), "{said}");
+                let bytes = lines.bytes();
+                assert!(bytes.len() as u64 <= kept + 512 + count, "{} bytes", bytes.len());
+                let last = Reader::new(bytes.as_slice()).unwrap().last().expect("lines are left").unwrap();
+                assert!(matches!(last.kind, Kind::Apply { .. }), "{last:?}");
+            }
+        }
+        // As before: the past is refused, the latest request is told again, an old one is not applied twice.
+        let server = Server::start(settings()).await;
+        let mut client = server.client().await;
+        let answer = client.ask(&seal("n0", 1, 6, "")).await;
+        assert!(answer.contains(r#""verdict":{"fenced":{"highest":7}}"#), "{answer}");
+        let next = DECISIONS + 1;
+        let answer = client.ask(&write("n1", 1, 7, next, &format!("shop:{DECISIONS}"), "")).await;
+        assert!(answer.contains(&format!(r#""verdict":{{"duplicate":{{"seq":{DECISIONS}}}}}"#)), "{answer}");
+        let answer = client.ask(&write("n1", 1, 7, next, "shop:1", "")).await;
+        assert!(answer.contains(r#""failed""#), "{answer}");
+        let answer = client.ask(&write("n1", 1, 7, next + 1, "new:1", "")).await;
+        assert!(answer.contains(r#""verdict":"ok""#), "{answer}");
+        server.stop().await.unwrap();
+    }
+    assert!(sizes[1] < sizes[0], "{sizes:?}");
+}
+
+/// A file that once was large is given back when a store opens that keeps less.
+#[tokio::test]
+async fn a_store_that_keeps_less_than_before_compacts_its_file() {
+    let folder = Folder::new();
+    let size = || std::fs::metadata(folder.store()).unwrap().len();
+    let store = Embedded::open(&folder.store(), Rules::default()).unwrap();
+    let mut backend = store.clone();
+    for batch in 0..120u64 {
+        let writes = (1..=1000).map(|nth| wire::parse(&write("n1", 1, 7, batch * 1000 + nth, "shop:0", "")).unwrap());
+        // Most are out of order: refusals are audited as well.
+        backend.decide(&Arc::new(writes.collect())).await.unwrap();
+    }
+    drop((store, backend));
+    let before = size();
+    let audit = Retention { bytes: Some(64 << 10), ..Retention::ALL };
+    drop(Embedded::open(&folder.store(), Rules { audit, ..Rules::default() }).unwrap());
+    let after = size();
+    assert!(before > 16 << 20 && after < before / 2, "{before} bytes before, {after} after");
 }

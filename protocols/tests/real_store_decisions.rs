@@ -37,7 +37,7 @@ impl Arm {
     async fn replay(&self, transcript: &str) -> String {
         let remembered = transcript.lines().find_map(|line| line.strip_prefix("remember "));
         let remembered = remembered.map_or(REMEMBERED, |number| number.parse().unwrap());
-        let rules = Rules { fencing: true, remembered };
+        let rules = Rules { remembered, ..Rules::default() };
         let (mut servers, mut text, mut together) = (self.start(rules).await, String::new(), Vec::new());
         let mut turn = 0;
         let lines: Vec<_> = transcript.lines().filter(|line| !line.starts_with("< ")).collect();

@@ -11,7 +11,8 @@ use real_common::{
     free_address, http, program, run, servers, text,
 };
 use std::{
-    net::TcpListener,
+    io::{Read, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
     process::Output,
     time::{Duration, Instant},
 };
@@ -65,6 +66,9 @@ fn a_store_says_what_is_wrong_with_its_arguments() {
         ("--token-key %good.key --data %a --tls-cert %good.key --tls-key %good.key", 64, "good.key"),
         ("--token-key %good.key --data %a --tls-mutual", 64, "mutual TLS"),
         ("--token-key %good.key --data %a --fencing maybe", 64, "`maybe` is neither"),
+        ("--token-key %good.key --data %a --audit-keep some", 64, "`some` is neither `all`"),
+        ("--token-key %good.key --data %a --audit-keep 0GiB", 64, "`0GiB` is neither `all`"),
+        ("--token-key %good.key --postgres postgresql://u@h/x --audit-keep 10m", 64, "--audit-keep"),
         ("--token-key %good.key --data %a --nonsense", 64, "--nonsense"),
     ];
     all_refused(&folder, "store", &cases);
@@ -83,7 +87,7 @@ fn a_node_says_what_is_wrong_with_its_arguments() {
         ("--service 127.0.0.1:1 --id a/b --peers a/b=h:1", "`a/b=h:1` is no peer"),
         ("--service 127.0.0.1:1 --id etcd --peers etcd=h:1", "may not be called `etcd`"),
         ("--service 127.0.0.1:1 --id store --peers store=h:1", "may not be called `store`"),
-        ("--id n1 --peers n1=h:1", "--service"),
+        ("--backend etcd --id n1 --peers n1=h:1", "--service"),
         ("--service nonsense --id n1 --peers n1=h:1", "`nonsense` is no HOST:PORT"),
         ("--service h:99999 --id n1 --peers n1=h:1", "`h:99999` is no HOST:PORT"),
         ("--service redis://h:1 --id n1 --peers n1=h:1", "is no HOST:PORT"),
@@ -99,6 +103,8 @@ fn a_node_says_what_is_wrong_with_its_arguments() {
         ("--token-key %good.key --backend consul", "there is no protocol `consul`; there are"),
         ("--token-key %good.key --lease-ttl=-3s", "`-3s` is negative"),
         ("--token-key %good.key --lease-ttl 3", "`3` is no duration"),
+        ("--token-key %good.key --clock-skew=-200ms --lease-ttl 0s", "--lease-ttl must be between 1ms and a day"),
+        ("--token-key %good.key --clock-skew=-5x", "`5x` is no duration"),
         ("--token-key %good.key --lease-ttl 0s", "--lease-ttl must be between 1ms and a day"),
         ("--token-key %good.key --lease-ttl 1441m", "--lease-ttl must be between 1ms and a day"),
         ("--token-key %good.key --lease-ttl 3s --renew-interval 3s", "below the lease, which is 3000 ms"),
@@ -134,6 +140,10 @@ fn audit_and_check_say_what_is_wrong_with_a_file() {
     let cases = [
         ("audit", 64, "--data FILE or --postgres URL"),
         ("audit --data %missing", 64, "there is no store at"),
+        ("raise-token --backend raft --service h:1 --above 5", 64, "`raft` draws no tokens from a service"),
+        ("raise-token --backend redis-lease --service h:1 --above 5", 64, "draws no tokens from a service"),
+        ("raise-token --backend redis --service nonsense --above 5", 64, "`nonsense` is no HOST:PORT"),
+        ("raise-token --backend redis --service 127.0.0.1:1 --above 5", 70, "Redis at 127.0.0.1:1 says"),
         ("audit --data %garbage", 70, "garbage cannot be opened"),
         ("audit --postgres postgresql://u:hunter2@h/x", 64, "PGPASSWORD"),
         ("check %missing", 64, "cannot read"),
@@ -171,6 +181,12 @@ fn a_cluster_and_its_chaos_say_what_is_wrong() {
         ("chaos resign-leader --dir %gone", 70, "the cluster cannot be reached"),
         ("chaos gc-pause-leader --ms 0", 64, "`0` must be a number above 0"),
         ("chaos partition-leader --secs=-1", 64, "`-1` must be a number above 0"),
+        ("chaos gc-pause-leader --ms 5s --dir %nowhere", 64, "no cluster runs in"),
+        ("chaos gc-pause-leader --pause 5s --dir %nowhere", 64, "no cluster runs in"),
+        ("chaos partition-leader --secs 500ms --dir %nowhere", 64, "no cluster runs in"),
+        ("chaos partition-leader --for 8s --dir %nowhere", 64, "no cluster runs in"),
+        ("chaos partition-leader --for 8x --dir %nowhere", 64, "`8x` is no duration"),
+        ("cluster --dir %c --backend etcd --lease-ttl 2s --renew-interval 3s --clock-skew 5ms", 64, "renew"),
         ("chaos run no-such --dir %c", 64, "there is no scenario `no-such`"),
         ("chaos run %missing.json --dir %c", 64, "cannot read"),
         ("chaos run %empty.json --dir %c", 64, "the plan is wrong"),
@@ -211,6 +227,18 @@ fn a_leader_that_is_asked_to_end_hands_over_first() {
     fleet.start_nodes(2, "etcd", etcd.address);
     let leader = fleet.leader();
     let mut numbers: Vec<u64> = (1..=5).map(|n| fleet.number(&format!("shop:{n}"))).collect();
+    // A follower says who leads, or sends there whoever wants to be sent.
+    let follower = fleet.nodes.keys().find(|name| **name != leader).expect("there are two").clone();
+    eventually("the follower knows the leader", SOON, || {
+        let refused = http::next(fleet.node(&follower), "shop:1")?;
+        (refused.status == 409 && refused.body["address"] == fleet.node(&leader).to_string()).then_some(())
+    });
+    let sent = http::send(
+        fleet.node(&follower),
+        http::request("POST", "/next?redirect", &["fencepost-request: shop:1"]).as_bytes(),
+    );
+    let place = format!("location: http://{}/next?redirect=on\r\n", fleet.node(&leader));
+    assert!(sent.starts_with("HTTP/1.1 307 ") && sent.to_ascii_lowercase().contains(&place), "{sent}");
     let asked = Instant::now();
     let mut gone = fleet.nodes.remove(&leader).expect("it leads");
     assert_eq!(gone.process.end().code(), Some(0), "{}", gone.process.log());
@@ -232,11 +260,16 @@ fn a_store_that_was_killed_starts_again_with_what_it_had() {
     let mut numbers = Vec::new();
     for life in 0..3 {
         numbers.extend((1..=20).map(|n| fleet.number(&format!("life{life}:{n}"))));
-        fleet.store().process.kill();
-        // A node without its store answers, and hands out nothing.
         let leader = fleet.leader();
+        fleet.store().process.kill();
+        // A node without its store answers, and hands out nothing; and soon it says so itself.
         let answer = http::next(fleet.node(&leader), &format!("dark{life}:1")).expect("an answer");
         assert!(answer.status == 504 || answer.status == 503 || answer.status == 409, "{answer:?}");
+        eventually("a leader that does not act says why", SOON, || {
+            let status = http::status(fleet.node(&leader));
+            let reason = status["reason"].as_str().unwrap_or_default();
+            (status["acting"] == false && reason.contains("the store has not answered")).then_some(())
+        });
         fleet.restart_store();
         // The same request, now that there is a store: it takes effect once.
         numbers.push(fleet.number(&format!("dark{life}:1")));
@@ -328,4 +361,64 @@ fn a_cluster_that_ends_leaves_no_process_behind() {
             (!started.iter().any(ours)).then_some(())
         });
     }
+}
+
+/// A command that Redis is told as `redis-cli` would.
+fn tell_redis(redis: SocketAddr, command: &str) {
+    let mut stream = TcpStream::connect(redis).expect("Redis listens");
+    stream.write_all(format!("{command}\r\nQUIT\r\n").as_bytes()).expect("Redis reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("Redis answers");
+    assert!(answer.starts_with('+'), "{command}: {answer}");
+}
+
+/// Redis forgets its counter: safe, and dark; the log says why, and what it says helps. Then Redis is gone altogether.
+#[test]
+fn what_is_wrong_with_the_service_is_said_and_can_be_remedied() {
+    let folder = Folder::new();
+    let Some(mut redis) = servers::redis(&folder, "a service that loses its data", false) else { return };
+    let raise = |above: &str| {
+        fencepost(["raise-token", "--backend", "redis", "--service", &redis.address.to_string(), "--above", above])
+    };
+    let raised = raise("2000");
+    assert!(text(&raised.stdout).contains("were at 0 and are at 2000 now"), "{raised:?}");
+    let mut fleet = Fleet::new(folder);
+    let metrics = free_address();
+    fleet.start_store(&["--metrics", &metrics.to_string()]);
+    fleet.tell_nodes(&["--lease-ttl", "1s"]);
+    fleet.start_nodes(2, "redis", redis.address);
+    let mut numbers = vec![fleet.number("shop:1")];
+    let node = fleet.leader();
+    assert_eq!(http::status(fleet.node(&node))["fence_token"], 2001);
+    tell_redis(redis.address, "FLUSHALL");
+    let reason = eventually("a node says that tokens are too low", SOON, || {
+        let reasons = fleet.nodes.values().map(|m| http::status(m.address)["reason"].clone());
+        reasons.filter_map(|r| r.as_str().map(str::to_owned)).find(|reason| reason.contains("raise-token"))
+    });
+    let remedy = format!("cargo real raise-token --backend redis --service {} --above 2001", redis.address);
+    assert!(reason.contains(&remedy), "{reason}");
+    let logs = fleet.logs().into_iter().map(|(_, log)| log).collect::<String>();
+    assert!(logs.contains("hands out tokens below what `sequence` has seen"), "{logs}");
+    let refusal = fleet.store().process.log();
+    assert!(refusal.contains("WARN") && refusal.contains("refused a seal: its token is from the past"), "{refusal}");
+    let shown = http::send(metrics, http::request("GET", "/metrics", &[]).as_bytes());
+    assert!(shown.contains("fencepost_store_highest_token{resource=\"sequence\"} 2001"), "{shown}");
+    assert!(!shown.contains("fencepost_store_rejections_total{resource=\"sequence\"} 0"), "{shown}");
+    assert!(raise("2001").status.success());
+    assert!(text(&raise("1").stdout).contains("nothing to do"));
+    numbers.push(fleet.number("shop:2"));
+    let shown = http::send(metrics, http::request("GET", "/metrics", &[]).as_bytes());
+    assert!(shown.contains("fencepost_leaders_acting 1"), "{shown}");
+    redis.process.kill();
+    for member in fleet.nodes.values() {
+        let fails = |log: &str| log.matches("the coordination service fails").count();
+        eventually("the log says that the service fails", SOON, || (fails(&member.process.log()) > 0).then_some(()));
+        // Once, however often it is asked.
+        let before = fails(&member.process.log());
+        std::thread::sleep(Duration::from_millis(1_500));
+        assert_eq!(fails(&member.process.log()), before, "{}", member.process.log());
+        let reason = http::status(member.address)["reason"].clone();
+        assert!(reason.as_str().is_some_and(|r| r.contains("the coordination service has failed for")), "{reason}");
+    }
+    assert_eq!(accepted(&fleet.audit(&[])), numbers);
 }

@@ -24,7 +24,7 @@
 mod observer;
 mod session;
 
-use super::{Hazard, Preference, Promise, Protocol, Setup, Timings};
+use super::{Hazard, Preference, Promise, Protocol, Setup, Timings, back_off::BackOff};
 use crate::{
     client::{
         self, Service,
@@ -104,6 +104,7 @@ struct EtcdElection {
     /// When the process's first keepalive was sent: the deadline loop's ticks are counted from here.
     scan_from: Option<u64>,
     observer: Observer,
+    back_off: BackOff,
 }
 
 fn open(number: StreamNumber, request: StreamRequest) -> Output {
@@ -121,6 +122,7 @@ impl EtcdElection {
             campaigning: false,
             scan_from: None,
             observer: Observer::default(),
+            back_off: BackOff::default(),
         }
     }
 
@@ -201,6 +203,17 @@ impl EtcdElection {
         self.start(out);
     }
 
+    /// The resource refuses this leadership: a new session, but not at once where that never helps.
+    fn fenced(&mut self, now: u64, out: &mut Vec<Output>) {
+        match self.back_off.refused() {
+            0 => self.fresh_session(Deposed::Fenced, out),
+            wait => {
+                self.abandon(Deposed::Fenced, out);
+                out.push(Output::SetTimer { id: AGAIN, at: now + wait });
+            }
+        }
+    }
+
     fn granted(&mut self, now: u64, lease: i64, ttl_s: i64, out: &mut Vec<Output>) {
         self.scan_from.get_or_insert(now);
         self.session = Some(Session::new(lease, ttl_s, now));
@@ -256,6 +269,7 @@ impl EtcdElection {
         out.push(Output::SetTimer { id: KEEPALIVE, at });
         self.set_deadline(out);
         if self.stage == Stage::Leading {
+            self.back_off.confirmed();
             out.push(Output::Renewed(self.leadership()));
         }
     }
@@ -421,7 +435,7 @@ impl Elector for EtcdElection {
                 self.depose(Deposed::Resigned, out);
                 self.go(Stage::Resigning, out);
             }
-            Input::Fenced if self.stage == Stage::Leading => self.fresh_session(Deposed::Fenced, out),
+            Input::Fenced if self.stage == Stage::Leading => self.fenced(now, out),
             _ => {}
         }
     }

@@ -1,5 +1,6 @@
 //! The election protocols, one file each, and what each of them promises.
 
+pub mod back_off;
 pub mod bully;
 pub mod etcd;
 pub mod kraft;

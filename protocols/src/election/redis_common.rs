@@ -15,7 +15,7 @@ use rand_core::{RngCore, SeedableRng};
 /// The key that the leader holds.
 pub(super) const KEY: &str = "leader:fencepost";
 /// The counter that fencing tokens are drawn from. It has no time to live: it must outlast every lease.
-pub(super) const TOKEN_KEY: &str = "leader:fencepost:token";
+pub const TOKEN_KEY: &str = "leader:fencepost:token";
 
 /// Time for a follower to ask.
 pub(super) const POLL: TimerId = 0;

@@ -10,7 +10,7 @@
 //!
 //! **What breaks it.** Fencing off: then it is `redis-lease`. Redis forgetting the counter (a lost disk, a replica promoted
 //! too early, `FLUSHALL`): tokens start again below what the resource has seen, and every new leader is refused until the
-//! counter has caught up, one election each. A pause longer than the lease makes two nodes believe, and the ledger refuses
+//! counter has caught up, one election each; candidates then stay away for longer and longer. A pause longer than the lease makes two nodes believe, and the ledger refuses
 //! the older.
 //!
 //! **What shows it.** `gc-pause`, with fencing and without.
@@ -25,7 +25,8 @@
 
 use super::{
     Hazard, Preference, Promise, Protocol, Setup,
-    redis_common::{Desk, EXPIRE, KEY, POLL, RENEW, TOKEN_KEY},
+    back_off::BackOff,
+    redis_common::{Desk, EXPIRE, KEY, POLL, RENEW},
 };
 use crate::{
     client::{Reply as ServiceReply, Service, redis::Reply, redis::Request},
@@ -35,6 +36,8 @@ use crate::{
     point::Point,
     types::{Leadership, SECOND},
 };
+
+pub use super::redis_common::TOKEN_KEY;
 
 /// The protocol as the registry knows it.
 pub const PROTOCOL: Protocol = Protocol {
@@ -87,12 +90,15 @@ struct RedisFenced {
     held_off_until: u64,
     /// `Campaign` is still to be said.
     campaign_due: bool,
+    back_off: BackOff,
 }
 
 impl RedisFenced {
     fn new(setup: Setup) -> Self {
         let desk = Desk::new(setup);
-        RedisFenced { desk, lease: None, under_way: None, leftover: None, held_off_until: 0, campaign_due: true }
+        let (lease, under_way, leftover) = (None, None, None);
+        let back_off = BackOff::default();
+        RedisFenced { desk, lease, under_way, leftover, held_off_until: 0, campaign_due: true, back_off }
     }
 
     fn ask(&mut self, request: Request, asked: Asked, out: &mut Vec<Output>) {
@@ -198,6 +204,7 @@ impl RedisFenced {
     fn renewed(&mut self, sent: u64, out: &mut Vec<Output>) {
         let Some(lease) = &mut self.lease else { return };
         lease.leadership.valid_until = sent + self.desk.ttl();
+        self.back_off.confirmed();
         out.push(Output::Point(Point::Renewed));
         out.push(Output::SetTimer { id: EXPIRE, at: lease.leadership.valid_until });
         out.push(Output::Renewed(lease.leadership));
@@ -218,7 +225,7 @@ impl RedisFenced {
         self.held_off_until = now.mono
             + match why {
                 Deposed::Expired | Deposed::Lost => 0,
-                Deposed::Fenced => wait,
+                Deposed::Fenced => wait.max(self.back_off.refused()),
                 Deposed::Resigned => self.desk.ttl(),
             };
         self.campaign_due = why == Deposed::Resigned;

@@ -6,5 +6,6 @@ pub mod http;
 pub mod log;
 pub mod node;
 pub mod points;
+pub mod raise;
 pub mod store;
 pub mod tls;

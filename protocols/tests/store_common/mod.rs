@@ -100,7 +100,8 @@ pub fn tls_config(trusting: bool) -> rustls::ClientConfig {
 
 /// Settings of a store that asks for MACs.
 pub fn settings(keep: Keep) -> Settings {
-    Settings { keep, rules: Rules::default(), auth: Auth::Key(key()), limits: Limits::default(), tls: None }
+    let (rules, limits) = (Rules::default(), Limits::default());
+    Settings { keep, rules, auth: Auth::Key(key()), limits, tls: None, commit: "" }
 }
 
 /// A store on a port of its own.

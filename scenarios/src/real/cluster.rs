@@ -56,6 +56,7 @@ pub struct Cluster {
     electors: BTreeMap<NodeId, SocketAddr>,
     points: SocketAddr,
     service: Option<SocketAddr>,
+    store_metrics: Option<SocketAddr>,
 }
 
 impl Cluster {
@@ -71,7 +72,7 @@ impl Cluster {
             super::certificates::write(&spec.folder)?;
         }
         let (slots, links, electors) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        let mut cluster = Cluster { spec, slots, links, electors, points, service: None };
+        let mut cluster = Cluster { spec, slots, links, electors, points, service: None, store_metrics: None };
         cluster.start_service().await?;
         let store = cluster.start_store().await?;
         let nodes: Vec<NodeId> = plan.candidate_nodes().map(NodeId).collect();
@@ -129,6 +130,8 @@ impl Cluster {
         let (address, spec) = (free_address()?, &self.spec);
         let path = |path: PathBuf| path.into_os_string();
         let mut arguments: Vec<OsString> = ["store", "--listen", &address.to_string()].map(Into::into).into();
+        let metrics = free_address()?;
+        arguments.extend(["--metrics".into(), metrics.to_string().into()]);
         arguments.extend(["--token-key".into(), path(spec.token_key())]);
         arguments.extend(["--fencing", if spec.plan.fencing { "on" } else { "off" }].map(Into::into));
         match &spec.postgres {
@@ -142,7 +145,13 @@ impl Cluster {
         let output = spec.folder.join("store.log");
         let recipe = Recipe { leash: spec.program.clone(), program: spec.program.clone(), arguments, output };
         self.boot(spec.plan.store_node(), recipe, address).await?;
+        self.store_metrics = Some(metrics);
         Ok(address)
+    }
+
+    /// Where the store's metrics are.
+    pub fn store_metrics(&self) -> Option<SocketAddr> {
+        self.store_metrics
     }
 
     fn tls_arguments(&self) -> Vec<OsString> {
@@ -223,7 +232,7 @@ impl Cluster {
             ("--renew-interval", ms(plan.timings.renew_interval_ms)),
             ("--request-timeout", ms(plan.timings.request_timeout_ms)),
             ("--tick", ms(plan.load.tick_ms)),
-            ("--clock-skew", candidate.wall_offset_ms.to_string()),
+            ("--clock-skew", format!("{}ms", candidate.wall_offset_ms)),
             ("--clock-drift", candidate.rate_ppm.to_string()),
             ("--starts", starts.to_string()),
             ("--points", self.points.to_string()),

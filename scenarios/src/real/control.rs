@@ -35,6 +35,9 @@ pub struct Card {
     pub nodes: Vec<(String, SocketAddr)>,
     /// Where the store listens.
     pub store: SocketAddr,
+    /// Where the store's metrics are.
+    #[serde(default)]
+    pub store_metrics: Option<SocketAddr>,
     /// Where the coordination service listens, if it is a process of its own.
     pub service: Option<SocketAddr>,
 }

@@ -3,8 +3,9 @@
 
 use protocols::real::clock::true_time_us;
 use std::{
+    collections::BTreeMap,
     fmt,
-    fs::File,
+    fs::{self, File},
     io::{self, Seek, Write},
     path::Path,
     sync::{
@@ -27,6 +28,8 @@ const NOTED: Duration = Duration::from_millis(5);
 pub enum What {
     /// Processes that were ready to run did not.
     Processors,
+    /// One of the cluster's processes was ready to run, and waited for a processor.
+    Cluster,
     /// A sync took that long.
     Disk,
 }
@@ -47,6 +50,8 @@ pub struct Sum {
 pub struct Stalls {
     /// See [`What::Processors`].
     pub processors: Sum,
+    /// See [`What::Cluster`]; of the process that waited most.
+    pub cluster: Sum,
     /// See [`What::Disk`].
     pub disk: Sum,
 }
@@ -67,6 +72,7 @@ impl fmt::Display for Excuse {
         let Sum { longest, total, .. } = self.stalls;
         let what = match self.what {
             What::Processors => "the machine stood still",
+            What::Cluster => "the cluster's processes waited for a processor",
             What::Disk => "the machine's disk stood still",
         };
         let (longest, total, of) = (longest.as_millis(), total.as_millis(), self.of.as_millis());
@@ -95,10 +101,51 @@ impl Sum {
 impl Stalls {
     /// Why a run of that length with such leases says nothing about liveness; `None` when the machine was well.
     pub fn excuse(&self, lease: Duration, of: Duration) -> Option<Excuse> {
-        let all = [(What::Processors, self.processors), (What::Disk, self.disk)];
+        let all = [(What::Processors, self.processors), (What::Cluster, self.cluster), (What::Disk, self.disk)];
         let (what, stalls) = all.into_iter().find(|(_, sum)| sum.too_much(lease, of))?;
         Some(Excuse { what, stalls, of })
     }
+}
+
+/// How long each of this process's children has waited for a processor.
+#[derive(Default)]
+struct Waits {
+    /// By process: what the kernel said last, and all together.
+    known: BTreeMap<u32, (u64, Duration)>,
+    /// Waits that go on without much of a break.
+    running: BTreeMap<u32, Duration>,
+}
+
+impl Waits {
+    /// Takes what the kernel says now: nanoseconds by process. Gives the longest wait that goes on, and the most that one
+    /// process has waited altogether.
+    fn look(&mut self, now: &BTreeMap<u32, u64>, every: Duration) -> (Duration, Duration) {
+        let mut longest = Duration::ZERO;
+        for (process, waited) in now {
+            // What it waited before it was first seen belongs to its start.
+            let (before, total) = self.known.entry(*process).or_insert((*waited, Duration::ZERO));
+            let fresh = Duration::from_nanos(waited.saturating_sub(*before));
+            (*before, *total) = (*waited, *total + fresh);
+            let running = self.running.entry(*process).or_default();
+            *running = if fresh * 2 >= every { *running + fresh } else { fresh };
+            longest = longest.max(*running);
+        }
+        (longest, self.known.values().map(|(_, total)| *total).max().unwrap_or_default())
+    }
+}
+
+/// What the kernel says of this process's children: nanoseconds that each was ready and did not run (Linux,
+/// Documentation/scheduler/sched-stats.rst, the second number of `schedstat`). Empty where it does not tell.
+fn waits_of_children() -> BTreeMap<u32, u64> {
+    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let children: Vec<u32> =
+        children.flat_map(|c| c.split_whitespace().filter_map(|p| p.parse().ok()).collect::<Vec<_>>()).collect();
+    let waited = |process: &u32| {
+        let text = fs::read_to_string(format!("/proc/{process}/schedstat")).ok()?;
+        text.split_whitespace().nth(1)?.parse().ok()
+    };
+    children.into_iter().filter_map(|process| Some((process, waited(&process)?))).collect()
 }
 
 /// Watches the machine until it is asked what it saw, or dropped.
@@ -138,7 +185,23 @@ impl Watch {
             let _ = file.rewind().and_then(|()| file.write_all(b"x")).and_then(|()| file.sync_data());
             start.elapsed()
         };
-        let threads = vec![nap(|s| &mut s.processors, Box::new(oversleep)), nap(|s| &mut s.disk, Box::new(sync))];
+        let cluster = {
+            let (seen, over, mut waits) = (seen.clone(), over.clone(), Waits::default());
+            thread::spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    let at_us = true_time_us();
+                    thread::sleep(SYNC_EVERY);
+                    let (longest, total) = waits.look(&waits_of_children(), SYNC_EVERY);
+                    let sum = &mut seen.lock().unwrap_or_else(PoisonError::into_inner).cluster;
+                    sum.total = total;
+                    if longest > sum.longest {
+                        (sum.longest, sum.longest_at_us) = (longest, at_us);
+                    }
+                }
+            })
+        };
+        let threads =
+            vec![cluster, nap(|s| &mut s.processors, Box::new(oversleep)), nap(|s| &mut s.disk, Box::new(sync))];
         Ok(Watch { seen, over, threads })
     }
 
@@ -174,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_machine_that_is_well_excuses_nothing() {
-        let well = Stalls { processors: sum(&[1, 4, 30, 150, 4]), disk: sum(&[20; 40]) };
+        let well = Stalls { processors: sum(&[1, 4, 30, 150, 4]), disk: sum(&[20; 40]), ..Stalls::default() };
         assert_eq!(well.excuse(LEASE, RUN), None);
         assert_eq!(well.processors.total, Duration::from_millis(180), "what is shorter than 5 ms is no stall");
     }
@@ -197,10 +260,32 @@ mod tests {
     }
 
     #[test]
+    fn processes_that_wait_for_a_processor_excuse_a_run() {
+        let (mut waits, every) = (Waits::default(), Duration::from_millis(100));
+        let ms = |ms: u64| Duration::from_millis(ms);
+        let mut look = |a: u64, b: u64| waits.look(&BTreeMap::from([(1, a * 1_000_000), (2, b * 1_000_000)]), every);
+        assert_eq!(look(500, 7), (ms(0), ms(0)), "what was before does not count");
+        assert_eq!(look(520, 10), (ms(20), ms(20)));
+        assert_eq!(look(610, 10), (ms(110), ms(110)), "90 of 100 ms: it goes on");
+        assert_eq!(look(710, 11), (ms(210), ms(210)));
+        assert_eq!(look(711, 11), (ms(1), ms(211)));
+        let waited =
+            Stalls { cluster: Sum { longest: ms(210), total: ms(211), ..Sum::default() }, ..Stalls::default() };
+        let said = waited.excuse(LEASE, RUN).map(|e| e.to_string()).unwrap_or_default();
+        assert!(
+            said.starts_with("the cluster's processes waited for a processor for up to 210 ms at a time"),
+            "{said}"
+        );
+        let mut child = std::process::Command::new("sleep").arg("5").spawn().expect("sleep is everywhere");
+        assert!(waits_of_children().contains_key(&child.id()), "Linux tells");
+        child.kill().and_then(|()| child.wait()).expect("it was running");
+    }
+
+    #[test]
     fn a_watch_sees_time_pass() {
         let watch = Watch::start(&std::env::temp_dir()).expect("temporary files can be made");
         thread::sleep(Duration::from_millis(150));
-        let Stalls { processors, disk } = watch.end();
-        assert!(processors.longest < Duration::from_secs(60) && disk.longest < Duration::from_secs(60));
+        let Stalls { processors, cluster, disk } = watch.end();
+        assert!([processors, cluster, disk].iter().all(|sum| sum.longest < Duration::from_secs(60)));
     }
 }

@@ -2,12 +2,15 @@
 
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
+use super::words::{
+    At, DEFAULT_BACKEND, backend, in_milliseconds, in_seconds, nodes, offset_ms, point, retention, socket,
+};
 use crate::terminal::{
     options::{PlanOptions, ShowArgs},
     parse,
 };
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use protocols::{election::Protocol, point::Point};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, builder::ArgPredicate};
+use protocols::{election::Protocol, real::store::audit::Retention};
 use std::{ffi::OsString, net::SocketAddr, ops::Range, path::PathBuf};
 
 /// Leader election and fencing on real processes: the code that the simulation judges, against real servers.
@@ -41,6 +44,13 @@ pub enum Command {
     /// Write out what a store has decided, as JSON lines for `check`
     #[command(after_help = "Example:  cargo real audit --data store.redb > store.jsonl")]
     Audit(KeepArgs),
+    /// Raise a coordination service's tokens above what the store has seen: for a service that has lost its data
+    #[command(
+        after_help = "Example:  cargo real raise-token --backend redis --service 127.0.0.1:6379 --above 2001\n\n\
+        Nodes log which number it must be. etcd's revision only rises by being written, up to a million at a time;\n\
+        beyond that: etcdutl snapshot restore --bump-revision N --mark-compacted"
+    )]
+    RaiseToken(RaiseArgs),
     /// Judge a history: a store's audit, a run's history, your production log
     Check {
         /// The file; `-` reads standard input
@@ -70,7 +80,7 @@ pub struct NodeArgs {
     #[arg(long, value_name = "NAME")]
     pub id: String,
     /// How leaders are elected: raft among the nodes themselves, or by etcd, redis, or a protocol's name (see `cargo run -- list protocols`)
-    #[arg(long, value_parser = backend, default_value = "etcd", value_name = "B")]
+    #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, default_value_if("service", ArgPredicate::IsPresent, "etcd"), value_name = "B")]
     pub backend: &'static Protocol,
     /// Where this node answers over HTTP
     #[arg(long, value_parser = socket, value_name = "HOST:PORT")]
@@ -109,8 +119,8 @@ pub struct NodeArgs {
     /// From one tick of the scheduler to the next
     #[arg(long, value_parser = parse::duration_ms, default_value = "1s", value_name = "D")]
     pub tick: u64,
-    /// This node's wall clock is so many milliseconds ahead of the machine's
-    #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_name = "MS")]
+    /// This node's wall clock is so far ahead of the machine's, or behind as -200ms; a plain number is milliseconds
+    #[arg(long, value_parser = offset_ms, default_value = "0ms", allow_hyphen_values = true, value_name = "D")]
     pub clock_skew: i64,
     /// This node's clocks run so many parts per million fast
     #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_name = "PPM")]
@@ -141,6 +151,20 @@ pub struct NodeArgs {
     pub points: Option<SocketAddr>,
 }
 
+/// Whose tokens, and how high.
+#[derive(ClapArgs, Debug)]
+pub struct RaiseArgs {
+    /// What elects there: etcd or redis
+    #[arg(long, value_parser = backend, value_name = "B")]
+    pub backend: &'static Protocol,
+    /// Where the coordination service is
+    #[arg(long, value_name = "HOST:PORT")]
+    pub service: String,
+    /// The highest token that the store has accepted
+    #[arg(long, value_name = "N")]
+    pub above: u64,
+}
+
 /// The fenced store.
 #[derive(ClapArgs, Debug)]
 pub struct StoreArgs {
@@ -152,6 +176,12 @@ pub struct StoreArgs {
     /// Are tokens checked? Off is the ablation: it accepts anything
     #[arg(long, action = clap::ArgAction::Set, value_parser = parse::on_off, default_value = "on", value_name = "on|off")]
     pub fencing: bool,
+    /// How much of the audit is kept: all, what is not older (in time that the machine ran), or so many bytes (KiB, MiB, GiB)
+    #[arg(long, value_parser = retention, default_value = "all", value_name = "all|D|SIZE")]
+    pub audit_keep: Retention,
+    /// Where its metrics are to be had over HTTP, for Prometheus
+    #[arg(long, value_parser = socket, value_name = "HOST:PORT")]
+    pub metrics: Option<SocketAddr>,
     #[command(flatten)]
     pub auth: AuthArgs,
     #[command(flatten)]
@@ -223,7 +253,7 @@ pub enum LogFormat {
 #[derive(ClapArgs, Debug)]
 pub struct ClusterArgs {
     /// How leaders are elected: raft among the nodes themselves, or by etcd, redis, or a protocol's name
-    #[arg(long, value_parser = backend, default_value = "raft", value_name = "B")]
+    #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, value_name = "B")]
     pub backend: &'static Protocol,
     /// Nodes
     #[arg(long, default_value_t = 3, value_parser = nodes, value_name = "N")]
@@ -231,9 +261,15 @@ pub struct ClusterArgs {
     /// Time to live of the lease to ask for; 3 s when it is left out, or the shortest election timeout
     #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
     pub lease_ttl: Option<u64>,
+    /// From one renewal to the next; the protocol's share of the lease when it is left out
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
+    pub renew_interval: Option<u64>,
     /// Where election timeouts are drawn from, if the backend draws them; its own range when it is left out
     #[arg(long, value_parser = parse::duration_range_ms, value_name = "A..B")]
     pub election_timeout: Option<(u64, u64)>,
+    /// Nodes' wall clocks are up to so far off, either way
+    #[arg(long, value_parser = parse::duration_ms, default_value = "0ms", value_name = "D")]
+    pub clock_skew: u64,
     /// Does the store check tokens?
     #[arg(long, action = clap::ArgAction::Set, value_parser = parse::on_off, default_value = "on", value_name = "on|off")]
     pub fencing: bool,
@@ -271,8 +307,8 @@ pub enum Chaos {
     },
     /// Cut the leader off from the coordination service, or from the other nodes when they elect among themselves
     PartitionLeader {
-        /// For so many seconds
-        #[arg(long, default_value_t = 8.0, value_parser = positive, value_name = "S")]
+        /// For so long: a duration as 8s, or a number of seconds
+        #[arg(long, visible_alias = "for", default_value = "8", value_parser = in_seconds, value_name = "D|S")]
         secs: f64,
         /// From whom
         #[arg(long, value_enum, default_value = "service", value_name = "service|store|both")]
@@ -282,8 +318,8 @@ pub enum Chaos {
     },
     /// Stop the leader's process (SIGSTOP), as a garbage collection does, and let it go on (SIGCONT)
     GcPauseLeader {
-        /// For so many milliseconds; only beyond the lease's time to live is there a successor
-        #[arg(long, default_value_t = 5_000.0, value_parser = positive, value_name = "N")]
+        /// For so long: a duration as 5s, or a number of milliseconds; only beyond the lease's time to live is there a successor
+        #[arg(long, visible_aliases = ["for", "pause"], default_value = "5000", value_parser = in_milliseconds, value_name = "D|MS")]
         ms: f64,
         /// Where in its code: `lease_checked` is between checking the lease and writing; `now` is wherever it happens to be
         #[arg(long, value_parser = point, default_value = "lease_checked", value_name = "lease_checked|now")]
@@ -337,7 +373,7 @@ pub struct RunArgs {
     /// A scenario's name, or a plan in a file (`*.json`)
     pub what: String,
     /// How leaders are elected: raft among the nodes themselves, or by etcd, redis, or a protocol's name
-    #[arg(long, value_parser = backend, default_value = "etcd", value_name = "B")]
+    #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, default_value_if("service", ArgPredicate::IsPresent, "etcd"), value_name = "B")]
     pub backend: &'static Protocol,
     /// Decides everything that is left open
     #[arg(long, value_parser = parse::seed, default_value_t = 0, value_name = "N")]
@@ -351,40 +387,4 @@ pub struct RunArgs {
     pub world: WorldArgs,
     #[command(flatten)]
     pub show: ShowArgs,
-}
-
-/// A service's name stands for the best protocol on it.
-fn backend(text: &str) -> Result<&'static Protocol, String> {
-    parse::protocol(match text {
-        "etcd" => "etcd-election",
-        "redis" => "redis-fenced",
-        name => name,
-    })
-}
-
-/// Where a pause falls.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct At(pub Option<Point>);
-
-fn point(text: &str) -> Result<At, String> {
-    // Only these are asked about in a cluster without a plan.
-    match text {
-        "now" => Ok(At(None)),
-        "lease_checked" => Ok(At(Some(Point::LeaseChecked))),
-        _ => Err(format!("`{text}` is no place to pause at; there are lease_checked and now")),
-    }
-}
-
-fn socket(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| format!("`{text}` is no address to listen on; write it as 127.0.0.1:7000 or [::1]:7000"))
-}
-
-fn nodes(text: &str) -> Result<u16, String> {
-    let number = text.parse().ok().filter(|n| (1..=64).contains(n));
-    number.ok_or_else(|| format!("`{text}` must be a number of nodes, 1 to 64"))
-}
-
-fn positive(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|n: &f64| n.is_finite() && *n > 0.0 && *n <= 86_400_000.0);
-    number.ok_or_else(|| format!("`{text}` must be a number above 0, of a day at most"))
 }

@@ -1,8 +1,9 @@
 //! `chaos`.
 
 use super::{
-    args::{At, Chaos, CutOff, RunArgs},
+    args::{Chaos, CutOff, RunArgs},
     block_on, cluster,
+    words::At,
 };
 use crate::terminal::{
     check,
@@ -56,7 +57,7 @@ pub fn run(chaos: Chaos) -> Result<u8, Stop> {
                 CutOff::Store => vec![Who::Store],
                 CutOff::Both => vec![electing, Who::Store],
             };
-            Fault::Partition { from: vec![leader()], to, one_way: false, for_ms: Some(secs * 1e3) }
+            Fault::Partition { from: vec![leader()], to, one_way: false, for_ms: Some(secs) }
         }
         Chaos::GcPauseLeader { ms, at: At(point), .. } => {
             at = point;
@@ -90,7 +91,7 @@ fn play_all(args: &RunArgs) -> Result<u8, Stop> {
         let excuse = excuse(&mut judged.judgement, &plan, stalls);
         if args.show.json {
             let report = Report::new(judged.header.as_ref(), &RunFacts::default(), &judged.judgement).to_text();
-            print(&with_machine(&report, stalls, excuse)?);
+            print(&with_machine(&report, &plan, stalls, excuse)?);
             return Ok(judged.judgement.verdict.exit_code());
         }
         let code = check::report(judged, &file, Some(&plan), Show::from(&args.show));
@@ -129,19 +130,25 @@ fn excuse(judgement: &mut Judgement, plan: &Plan, stalls: Stalls) -> Option<Excu
     if judgement.verdict != Verdict::Liveness && judgement.verdict != Verdict::Vacuous {
         return None;
     }
-    let lease = Duration::from_millis(plan.timings.lease_ttl_ms);
-    let excuse = stalls.excuse(lease, Duration::from_millis(plan.duration_ms))?;
+    let excuse = unwell(plan, stalls)?;
     judgement.verdict = Verdict::Vacuous;
     Some(excuse)
 }
 
+/// What was wrong with the machine, whatever the verdict.
+fn unwell(plan: &Plan, stalls: Stalls) -> Option<Excuse> {
+    let lease = Duration::from_millis(plan.timings.lease_ttl_ms);
+    stalls.excuse(lease, Duration::from_millis(plan.duration_ms))
+}
+
 /// The report with what the machine did in it.
-fn with_machine(report: &str, stalls: Stalls, excuse: Option<Excuse>) -> Result<String, Stop> {
+fn with_machine(report: &str, plan: &Plan, stalls: Stalls, excuse: Option<Excuse>) -> Result<String, Stop> {
     let wrong = |e: serde_json::Error| Stop::harness(format!("the report is no JSON: {e}"));
     let mut report: serde_json::Map<String, serde_json::Value> = serde_json::from_str(report).map_err(wrong)?;
     let of = |sum: Sum| serde_json::json!({ "longest_ms": sum.longest.as_millis() as u64, "total_ms": sum.total.as_millis() as u64 });
     let machine = serde_json::json!({
-        "stalled": of(stalls.processors), "disk_stalled": of(stalls.disk),
+        "stalled": of(stalls.processors), "cluster_waited": of(stalls.cluster), "disk_stalled": of(stalls.disk),
+        "unwell": unwell(plan, stalls).map(|unwell| unwell.to_string()),
         "inconclusive": excuse.map(|excuse| excuse.to_string()),
     });
     report.insert("machine".to_owned(), machine);

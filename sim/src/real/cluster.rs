@@ -35,7 +35,8 @@ pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
         lease_ttl_ms: args.lease_ttl,
         election_timeout_ms: args.election_timeout,
         fencing: args.fencing,
-        clock_skew_ms: 0,
+        renew_interval_ms: args.renew_interval,
+        clock_skew_ms: args.clock_skew,
         clock_drift_ppm: 0,
         clients: 1,
         ..Params::default()
@@ -79,8 +80,9 @@ async fn publish(director: &Director) -> Result<(Card, TcpListener), Stop> {
     let wrong = |e: std::io::Error| Stop::harness(format!("no port on loopback: {e}"));
     let listener = TcpListener::bind("127.0.0.1:0").await.map_err(wrong)?;
     let (nodes, store, service) = director.addresses().map_err(Stop::harness)?;
-    let card =
-        Card { control: listener.local_addr().map_err(wrong)?, secret: control::secret(), nodes, store, service };
+    let (control, secret) = (listener.local_addr().map_err(wrong)?, control::secret());
+    let store_metrics = director.cluster().store_metrics();
+    let card = Card { control, secret, nodes, store, store_metrics, service };
     control::publish(director.folder(), &card).map_err(Stop::harness)?;
     Ok((card, listener))
 }

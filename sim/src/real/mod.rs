@@ -4,8 +4,10 @@ mod args;
 mod chaos;
 mod cluster;
 mod node;
+mod raise;
 mod store;
 mod table;
+mod words;
 
 use crate::terminal::{self, check, exit::Stop};
 use args::{Cli, Command, LogFormat, TlsArgs};
@@ -29,6 +31,7 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
         Command::Node(args) => node::run(&args),
         Command::Store(args) => store::run(&args),
         Command::Audit(keep) => store::audit(&keep),
+        Command::RaiseToken(args) => raise::run(&args),
         Command::Check { history, show } => check::run(&history, (&show).into()),
         Command::Cluster(args) => cluster::run(&args),
         Command::Chaos(chaos) => chaos::run(chaos),

@@ -47,6 +47,9 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
     };
     clocks(args)?;
     let entropy = RandomState::new().build_hasher().finish();
+    if let Some(address) = args.elect_listen.filter(|address| !address.ip().is_loopback()) {
+        tracing::warn!(%address, "elections are neither encrypted nor authenticated: keep --elect-listen on a network that you trust");
+    }
     block_on(async {
         let end = asked_to_end()?;
         let listener = http::listen(args.listen).await.map_err(Stop::usage)?;
@@ -82,6 +85,7 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
             listener,
             tls: tls.acceptor,
             log,
+            commit: env!("FENCEPOST_COMMIT"),
         };
         node::run(settings, end).await.map_err(Stop::harness)?;
         Ok(0)
@@ -210,7 +214,7 @@ fn clocks(args: &NodeArgs) -> Result<(), Stop> {
     Ok(())
 }
 
-fn endpoint(text: &str) -> Result<Endpoint, Stop> {
+pub fn endpoint(text: &str) -> Result<Endpoint, Stop> {
     let wrong = || Stop::usage(format!("`{text}` is no HOST:PORT"));
     let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
     let host = host.trim_start_matches('[').trim_end_matches(']');

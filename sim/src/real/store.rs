@@ -6,7 +6,8 @@ use super::{
 };
 use crate::terminal::exit::Stop;
 use protocols::real::{
-    store::{self, Auth, Keep, Settings, Store, books::Rules, postgres, server::Limits},
+    http,
+    store::{self, Auth, Keep, Settings, Store, audit::Retention, books::Rules, metrics, postgres, server::Limits},
     tls::Files,
 };
 use std::io::{self, Write};
@@ -18,18 +19,34 @@ pub fn run(args: &StoreArgs) -> Result<u8, Stop> {
     start_logs(args.logs.log);
     let settings = Settings {
         keep: keep(&args.keep)?,
-        rules: Rules { fencing: args.fencing, ..Rules::default() },
+        rules: Rules { fencing: args.fencing, audit: args.audit_keep, ..Rules::default() },
         auth: auth(&args.auth)?,
         limits: Limits::default(),
         tls: tls(&args.tls)?.acceptor,
+        commit: env!("FENCEPOST_COMMIT"),
     };
+    if matches!(settings.keep, Keep::Postgres(_)) && args.audit_keep != Retention::ALL {
+        return Err(Stop::usage(
+            "--audit-keep is for --data; PostgreSQL's audit may be cut by `delete from fenced_audit where id < …`, the \
+             ledgers do not need it",
+        ));
+    }
     block_on(async {
         let end = asked_to_end()?;
+        let metrics_at = match args.metrics {
+            Some(address) => Some(http::listen(address).await.map_err(Stop::usage)?),
+            None => None,
+        };
         let listener = TcpListener::bind(args.listen).await;
         let listener = listener.map_err(|e| Stop::usage(format!("cannot listen on {}: {e}", args.listen)))?;
         let store = Store::open(settings).await.map_err(Stop::harness)?;
         tracing::info!(listen = %args.listen, fencing = args.fencing, "store serves");
         let stop = CancellationToken::new();
+        if let Some(listener) = metrics_at {
+            let (router, stop) = (metrics::router(store.metrics()), stop.clone());
+            let tls = tls(&args.tls)?.acceptor;
+            tokio::spawn(async move { http::serve(listener, tls, router, stop.cancelled()).await });
+        }
         let stopper = stop.clone();
         tokio::spawn(async move {
             end.await;
@@ -52,6 +69,10 @@ pub fn audit(args: &KeepArgs) -> Result<u8, Stop> {
     block_on(async {
         let out = io::BufWriter::new(io::stdout());
         store::export(&keep, out).await.map_err(Stop::harness)?;
+        // Standard output is for the history; that it does not begin at the beginning is never left unsaid.
+        if let Some(dropped) = store::dropped(&keep).await.map_err(Stop::harness)? {
+            eprintln!("{dropped}");
+        }
         // A reader that has gone away is no error.
         let _ = io::stdout().flush();
         Ok(0)

@@ -19,6 +19,8 @@ use tokio::{
 
 /// From one look to the next.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
+/// Letters of why a node does not act; `/status` has all of it.
+const WHY_MAX: usize = 44;
 /// How long a node may take to say how it is.
 const ANSWER_WITHIN: Duration = Duration::from_millis(200);
 
@@ -29,6 +31,8 @@ struct Status {
     lease_ttl_remaining_ms: Option<u64>,
     acting: bool,
     leader: Option<String>,
+    /// Why it does not act.
+    reason: Option<String>,
 }
 
 /// Says what there is and what can be done with it.
@@ -39,18 +43,31 @@ pub fn introduce(card: &Card, folder: &Path, tls: bool, postgres: Option<&str>) 
     let service = card.service.map_or_else(String::new, |address| format!("service {address}   "));
     let _ = writeln!(text, "  {service}store {}   files in {}", card.store, folder.display());
     let _ = match tls {
-        false => writeln!(text, "  a number:    curl -s -X POST http://{first}/next"),
+        false => writeln!(text, "  a number:    curl -sL -X POST 'http://{first}/next?redirect'"),
         true => writeln!(
             text,
-            "  a number:    curl -s --cacert {} -X POST https://{first}/next",
+            "  a number:    curl -sL --cacert {} -X POST 'https://{first}/next?redirect'",
             folder.join(AUTHORITY).display()
         ),
     };
+    let scheme = if tls { "https" } else { "http" };
+    if let Some(address) = card.store_metrics {
+        let _ = writeln!(
+            text,
+            "  metrics:     {scheme}://{first}/metrics of each node, {scheme}://{address}/metrics of the store"
+        );
+    }
     let which = if folder == Path::new(DEFAULT_DIR) { String::new() } else { format!("   --dir {}", folder.display()) };
     let _ = writeln!(
         text,
         "  break it:    cargo real chaos kill-leader | partition-leader | gc-pause-leader | resign-leader{which}"
     );
+    if tls && card.service.is_none() {
+        let _ = writeln!(
+            text,
+            "  note:        --tls is for clients and store; what nodes say to elect is neither encrypted nor authenticated"
+        );
+    }
     let keep = match postgres {
         Some(url) => format!("--postgres {url}"),
         None => format!("--data {}/store.redb", folder.display()),
@@ -93,7 +110,9 @@ fn table(rows: &[Row], colour: bool) -> String {
                 let left =
                     status.lease_ttl_remaining_ms.map_or_else(String::new, |ms| format!("{:.1} s", ms as f64 / 1e3));
                 let role = if status.acting { "leader" } else { &status.role };
-                format!("  {name:<9} {address:<18} {role:<10} {token:>6}  {left:>10}")
+                // A line that wraps would draw the table askew.
+                let why = status.reason.iter().flat_map(|why| why.chars()).take(WHY_MAX).collect::<String>();
+                format!("  {name:<9} {address:<18} {role:<10} {token:>6}  {left:>10}  {why}")
             }
         };
         let leads = status.as_ref().is_some_and(|s| s.role == "leader");

@@ -69,6 +69,14 @@ impl Fleet {
         }
         arguments.extend(strings(options));
         self.store = Some(self.start("store", address, arguments.into_iter().map(Into::into).collect()));
+        self.store_serves(1);
+    }
+
+    /// Its port is taken before its file is made: waits until it has served so many times.
+    fn store_serves(&mut self, times: usize) {
+        let process = &self.store().process;
+        let serves = || (process.log().matches("store serves").count() >= times).then_some(());
+        eventually("the store serves", SOON, serves);
     }
 
     /// The store.

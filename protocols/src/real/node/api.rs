@@ -2,6 +2,7 @@
 
 use super::{
     desk::{Answer, Desk},
+    health::Health,
     metrics::{Metrics, Role},
 };
 use crate::{
@@ -15,7 +16,7 @@ use crate::{
 use axum::{
     Json, Router,
     extract::{Query, State, rejection::QueryRejection},
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, StatusCode, Uri, header},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -50,6 +51,8 @@ pub struct Api {
     pub transfers: bool,
     /// Where its peers answer, by their numbers.
     pub addresses: Vec<String>,
+    /// `http` or `https`, as the peers speak it too.
+    pub scheme: &'static str,
     /// Names and numbers.
     pub directory: Arc<Directory>,
     /// How many of the directory's first names are the fleet's own: nodes, the service if there is one, the store.
@@ -64,6 +67,8 @@ pub struct Api {
     pub standing: watch::Receiver<Standing>,
     /// What is counted.
     pub metrics: Arc<Metrics>,
+    /// What is in the way of its work.
+    pub health: Arc<Health>,
     /// Numbers the requests of clients that do not.
     pub unnamed: AtomicU64,
 }
@@ -108,15 +113,29 @@ async fn status(State(api): Shared) -> Response {
     let remaining_ms = bounded.then(|| (standing.valid_until - mono) / MILLISECOND);
     let token = standing.incarnation.filter(|_| leads).map(|i| i.epoch);
     let leader = if leads { Some(api.name.clone()) } else { standing.observed.and_then(|n| api.directory.name(n)) };
+    let acting = leads && standing.works && !api.health.store_is_silent(mono);
+    let reason = if acting { None } else { api.health.trouble(mono).or_else(|| idle(&standing, leads)) };
     let body = json!({
         "node_id": api.name,
         "role": role.name(),
         "fence_token": token,
         "lease_ttl_remaining_ms": remaining_ms,
-        "acting": leads && standing.works,
+        "acting": acting,
+        "reason": reason,
+        "last_write_accepted_ms_ago": api.health.accepted_ago(mono).map(|ago| ago / MILLISECOND),
         "leader": leader,
     });
     Json(body).into_response()
+}
+
+/// Why a node that nothing is in the way of does not act; a follower needs no reason.
+fn idle(standing: &Standing, leads: bool) -> Option<String> {
+    let why = match (leads, standing.observed) {
+        (true, _) => "the resources are not sealed yet",
+        (false, None) => "no leader is known",
+        (false, Some(_)) => return None,
+    };
+    Some(why.to_owned())
 }
 
 async fn ready(State(api): Shared) -> Response {
@@ -128,7 +147,7 @@ async fn ready(State(api): Shared) -> Response {
 }
 
 async fn metrics(State(api): Shared) -> Response {
-    let text = api.metrics.exposition(&api.election, &api.standing.borrow(), api.env.now().mono);
+    let text = api.metrics.exposition(&api.election, &api.standing.borrow(), &api.health, api.env.now().mono);
     ([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response()
 }
 
@@ -166,7 +185,13 @@ async fn transfer(State(api): Shared, heir: Result<Query<Heir>, QueryRejection>)
     (StatusCode::ACCEPTED, Json(json!({ "transferring": to }))).into_response()
 }
 
-async fn next(State(api): Shared, headers: HeaderMap) -> Response {
+/// Does a client want to be sent to the leader with a 307, which HTTP clients follow by themselves, rather than a 409?
+fn wants_redirect(uri: &Uri) -> bool {
+    uri.query().is_some_and(|query| query.split('&').any(|word| word == "redirect" || word == "redirect=on"))
+}
+
+async fn next(State(api): Shared, uri: Uri, headers: HeaderMap) -> Response {
+    let redirect = wants_redirect(&uri);
     let request = match request_id(&api, &headers) {
         Ok(request) => request,
         Err(why) => return error(StatusCode::BAD_REQUEST, why),
@@ -181,6 +206,7 @@ async fn next(State(api): Shared, headers: HeaderMap) -> Response {
     let answer = tokio::time::timeout(PATIENCE, answer).await;
     match answer {
         Ok(Ok(Answer::Next { token, seq })) => Json(json!({ "token": token, "seq": seq })).into_response(),
+        Ok(Ok(Answer::NotLeader(leader))) if redirect => elsewhere(&api, leader),
         Ok(Ok(Answer::NotLeader(leader))) => not_leader(&api, leader),
         Ok(Ok(Answer::Unknown) | Err(_)) => error(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -201,6 +227,19 @@ fn not_leader(api: &Api, leader: Option<NodeId>) -> Response {
     let name = leader.and_then(|l| api.directory.name(l));
     let body = json!({ "error": "not the leader", "leader": name, "address": address });
     (StatusCode::CONFLICT, Json(body)).into_response()
+}
+
+/// As [`not_leader`], but an HTTP client that follows redirects goes on to the leader with the same request (RFC 9110,
+/// §15.4.8).
+fn elsewhere(api: &Api, leader: Option<NodeId>) -> Response {
+    let mut answer = not_leader(api, leader);
+    let address = leader.and_then(|l| api.addresses.get(l.index()));
+    let place = address.and_then(|a| format!("{}://{a}/next?redirect=on", api.scheme).parse().ok());
+    if let Some(place) = place {
+        *answer.status_mut() = StatusCode::TEMPORARY_REDIRECT;
+        answer.headers_mut().insert(header::LOCATION, place);
+    }
+    answer
 }
 
 /// Is it one of the directory's first `own` names, or a node's with [`UNNAMED`] behind it? Who went by a node's name would

@@ -2,6 +2,7 @@
 
 mod api;
 mod desk;
+mod health;
 mod metrics;
 mod watched;
 
@@ -26,10 +27,14 @@ use crate::{
 };
 use api::Api;
 use desk::{Answer, Desk};
+use health::Health;
 use metrics::Metrics;
 use std::{
     future::Future,
-    sync::{Arc, atomic::AtomicU64},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
 };
 use tokio::{
     net::TcpListener,
@@ -68,6 +73,8 @@ pub struct Settings {
     pub tls: Option<TlsAcceptor>,
     /// Its part of the history.
     pub log: Log,
+    /// What it was built from, for its metrics.
+    pub commit: &'static str,
 }
 
 /// Sends datagrams to the store, and answers to whoever waits for them.
@@ -99,19 +106,30 @@ impl Port for RealPort {
 /// One sentence: the core came to an end that it should not have.
 pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), String> {
     let Settings { name, addresses, directory, protocol, timings, tick, starts, .. } = settings;
-    let Settings { site, service_env, env, store: link_settings, listener, tls, log, .. } = settings;
+    let Settings { site, service_env, env, store: link_settings, listener, tls, log, commit, .. } = settings;
     let node = directory.member(&name).ok_or_else(|| format!("`{name}` is not among the peers"))?;
     let servers = u16::from(protocol.service.process().is_some());
     let store = NodeId(addresses.len() as u16 + servers);
     let (inputs, to_core) = mpsc::unbounded_channel();
     let (standing_sender, standing) = watch::channel(Standing::default());
     let (requests_sender, under_way) = watch::channel(0);
-    let (desk, metrics) = (Arc::new(Desk::default()), Arc::new(Metrics::new(&name, protocol.name)));
+    let (desk, metrics) = (Arc::new(Desk::default()), Arc::new(Metrics::new(&name, protocol.name, commit)));
 
     let names = directory.fleet()[..addresses.len()].to_vec();
+    let service_at = format!("{}:{}", site.service.host, site.service.port);
+    let health = Arc::new(Health::new(names.clone(), protocol.service, service_at));
     let elector = (protocol.elector)(Setup { node, names, timings, nonce: env.random(), stored: None });
     let core = Node::new(Place { node, store, starts, tick, read_lease: false }, elector);
-    let core = Watched::new(core, standing_sender, requests_sender, desk.clone(), metrics.clone());
+    let ending = Arc::new(AtomicBool::new(false));
+    let core = Watched::new(
+        core,
+        standing_sender,
+        requests_sender,
+        desk.clone(),
+        metrics.clone(),
+        health.clone(),
+        ending.clone(),
+    );
 
     let from_store = inputs.clone();
     let link = Link::start(link_settings, move |message| {
@@ -132,6 +150,7 @@ pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send +
         election: protocol.name.to_owned(),
         transfers: protocol.transfers,
         addresses,
+        scheme: if tls.is_some() { "https" } else { "http" },
         directory,
         own: store.index() + 1,
         env: env.clone(),
@@ -139,6 +158,7 @@ pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send +
         desk,
         standing: standing.clone(),
         metrics,
+        health,
         // Numbers of an earlier life must not come again: time has passed meanwhile.
         unnamed: AtomicU64::new((env.now().wall & (u64::MAX >> 3)).max(1)),
     });
@@ -151,6 +171,7 @@ pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send +
         over = driver => return Err(core_ended(over)),
         () = shutdown => {}
     }
+    ending.store(true, Ordering::Relaxed);
     resign(&env, &inputs, standing, under_way, &timings).await;
     drop(end_http);
     // It drains for a bounded time.

@@ -1,16 +1,52 @@
-//! A node's core under observation: what it takes in and believes becomes status and metrics.
+//! A node's core under observation: what it takes in and believes becomes status, metrics and log lines.
 
-use super::{desk::Desk, metrics::Metrics};
+use super::{
+    desk::Desk,
+    health::Health,
+    metrics::{Metrics, Role},
+};
 use crate::{
+    client::{Item, Reply, Request, StreamRequest, etcd, redis},
     clock::Now,
     core::{Core, Input, Output},
-    elector::{ServiceInput, ServiceOutput},
+    elector::{RequestNumber, ServiceInput, ServiceOutput, StreamNumber},
     history::Kind,
-    message::{Message, WriteVerdict},
+    message::{Message, Write, WriteVerdict},
     node::{Node, Standing},
+    types::Resource,
 };
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 use tokio::sync::watch;
+
+/// Writes whose answers are waited for, to tell how long they took; more are not timed.
+const TIMED_MAX: usize = 4096;
+
+/// What a request to the service is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// To keep the lease.
+    Renewal,
+    /// To see who leads.
+    Holder,
+    /// Anything else.
+    Other,
+}
+
+impl Asked {
+    fn of(request: &Request) -> Asked {
+        match request {
+            Request::Redis(redis::Request::Pexpire { .. } | redis::Request::CompareAndPexpire { .. }) => Asked::Renewal,
+            Request::Redis(redis::Request::Get { .. }) | Request::Etcd(etcd::Request::First { .. }) => Asked::Holder,
+            _ => Asked::Other,
+        }
+    }
+}
 
 /// Steps the node, and tells everybody who wants to know.
 pub struct Watched {
@@ -20,7 +56,18 @@ pub struct Watched {
     under_way: watch::Sender<u64>,
     desk: Arc<Desk>,
     metrics: Arc<Metrics>,
+    health: Arc<Health>,
+    role: Role,
+    /// Since when this node wants to lead.
     campaign_at: Option<u64>,
+    /// Leadership was another's at least until then.
+    held_until: u64,
+    asked: BTreeMap<RequestNumber, (Asked, u64)>,
+    keepalives: BTreeSet<StreamNumber>,
+    /// When each write was first sent.
+    written: BTreeMap<(u8, u64), u64>,
+    /// The process is about to end: it stands for nothing any more.
+    ending: Arc<AtomicBool>,
 }
 
 impl Watched {
@@ -31,69 +78,189 @@ impl Watched {
         under_way: watch::Sender<u64>,
         desk: Arc<Desk>,
         metrics: Arc<Metrics>,
+        health: Arc<Health>,
+        ending: Arc<AtomicBool>,
     ) -> Self {
-        Watched { node, standing, under_way, desk, metrics, campaign_at: None }
+        let (asked, keepalives, written) = Default::default();
+        let (role, campaign_at, held_until) = (Role::Candidate, None, 0);
+        Watched {
+            node,
+            standing,
+            under_way,
+            desk,
+            metrics,
+            health,
+            role,
+            campaign_at,
+            held_until,
+            asked,
+            keepalives,
+            written,
+            ending,
+        }
     }
 
-    fn count_input(&self, input: &Input) {
+    /// Takes back what would win leadership once more: whoever resigns in order to end would leave it to nobody for as long
+    /// as a lease lasts.
+    fn stand_for_nothing(&self, from: usize, out: &mut Vec<Output>) {
+        let stands = |output: &Output| matches!(output, Output::Service(output) if is_candidacy(output));
+        let kept: Vec<Output> = out.drain(from..).filter(|output| !stands(output)).collect();
+        out.extend(kept);
+    }
+
+    fn look_at_input(&mut self, now: u64, input: &Input) {
         match input {
-            Input::Message {
-                message:
-                    Message::Written { verdict: WriteVerdict::Fenced { .. }, .. }
-                    | Message::Sealed { verdict: WriteVerdict::Fenced { .. }, .. },
-                ..
-            } => drop(self.metrics.fencing_rejections.inc()),
-            Input::Service(input) => {
-                if let ServiceInput::Reply { .. } = **input {
-                    self.under_way.send_modify(|requests| *requests = requests.saturating_sub(1));
+            Input::Message { message: Message::Written { resource, seq, verdict, .. }, .. } => {
+                if let Some(sent) = self.written.remove(&(*resource as u8, *seq)) {
+                    self.metrics.write_seconds.observe(seconds(now.saturating_sub(sent)));
                 }
-                let failed = matches!(**input, ServiceInput::Reply { reply: Err(_), .. } | ServiceInput::Ended { .. });
-                if failed {
-                    self.metrics.service_failures.inc();
-                    if self.standing.borrow().incarnation.is_some() {
-                        self.metrics.renewal_failures.inc();
-                    }
-                }
+                self.store_answers(now, *resource, *verdict, false);
             }
+            Input::Message { message: Message::Sealed { resource, verdict, .. }, .. } => {
+                self.store_answers(now, *resource, *verdict, true);
+            }
+            Input::Service(input) => self.service_says(now, input),
             _ => {}
         }
+    }
+
+    fn store_answers(&mut self, now: u64, resource: Resource, verdict: WriteVerdict, sealing: bool) {
+        if matches!(verdict, WriteVerdict::Fenced { .. }) {
+            self.metrics.fencing_rejections.inc();
+        }
+        let token = self.node.standing().incarnation.map_or(0, |i| i.epoch);
+        self.health.store_answers(now, resource, token, verdict, sealing);
+    }
+
+    fn service_says(&mut self, now: u64, input: &ServiceInput) {
+        match input {
+            ServiceInput::Reply { number, reply } => {
+                self.under_way.send_modify(|requests| *requests = requests.saturating_sub(1));
+                let asked = self.asked.remove(number);
+                if let Some((_, sent)) = asked {
+                    self.metrics.service_seconds.observe(seconds(now.saturating_sub(sent)));
+                }
+                let what = asked.map(|(asked, _)| asked);
+                match reply {
+                    Ok(reply) => {
+                        self.health.service_answers(now);
+                        if what == Some(Asked::Holder) {
+                            self.health.holder(reply);
+                        }
+                        if is_held(reply) {
+                            self.held_until = now;
+                        }
+                    }
+                    Err(failure) => self.service_fails(now, failure, what == Some(Asked::Renewal)),
+                }
+            }
+            ServiceInput::Ended { number, failure } => {
+                let renews = self.keepalives.remove(number);
+                self.service_fails(now, failure, renews);
+            }
+            ServiceInput::Item { item, .. } => {
+                self.health.service_answers(now);
+                if *item == Item::Etcd(etcd::Item::Deleted) {
+                    // What stood in front was there until now.
+                    self.held_until = now;
+                }
+            }
+        }
+    }
+
+    fn service_fails(&self, now: u64, failure: &crate::error::Failure, renewal: bool) {
+        self.metrics.service_failures.inc();
+        if renewal && self.standing.borrow().incarnation.is_some() {
+            self.metrics.renewal_failures.inc();
+        }
+        self.health.service_fails(now, failure);
     }
 
     fn look_at_output(&mut self, now: Now, out: &[Output]) {
         for output in out {
             match output {
-                Output::Service(output) => match **output {
-                    ServiceOutput::Request { .. } => self.under_way.send_modify(|requests| *requests += 1),
-                    ServiceOutput::Cancel(_) => {
-                        self.under_way.send_modify(|requests| *requests = requests.saturating_sub(1));
+                Output::Service(output) => self.service_is_asked(now.mono, output),
+                Output::Send { message: Message::Seal { .. }, .. } => self.health.store_asked(now.mono),
+                Output::Send { message: Message::Write(Write { resource, seq, .. }), .. } => {
+                    self.health.store_asked(now.mono);
+                    if self.written.len() < TIMED_MAX {
+                        self.written.entry((*resource as u8, *seq)).or_insert(now.mono);
                     }
-                    _ => {}
-                },
+                }
                 Output::Record(Kind::Campaign { .. }) => self.campaign_at = Some(now.mono),
                 Output::Record(Kind::Elected(incarnation)) => {
-                    self.metrics.transition("leader");
                     if let Some(at) = self.campaign_at.take() {
-                        self.metrics.campaign_seconds.observe((now.mono - at) as f64 / 1e9);
+                        // A waiter's clock starts when there is something to win.
+                        let since = at.max(self.held_until);
+                        self.metrics.campaign_seconds.observe(seconds(now.mono.saturating_sub(since)));
                     }
                     tracing::info!(epoch = incarnation.epoch, term = incarnation.term, "elected");
+                    self.health.elected(now.mono, incarnation.epoch);
                 }
                 Output::Record(Kind::Deposed { incarnation, reason }) => {
-                    self.metrics.transition("follower");
+                    self.written.clear();
+                    self.health.store_let_go();
                     tracing::info!(epoch = incarnation.epoch, reason = reason.name(), "deposed");
                 }
                 _ => {}
             }
         }
     }
+
+    fn service_is_asked(&mut self, now: u64, output: &ServiceOutput) {
+        match output {
+            ServiceOutput::Request { number, request, .. } => {
+                self.under_way.send_modify(|requests| *requests += 1);
+                self.asked.insert(*number, (Asked::of(request), now));
+            }
+            ServiceOutput::Cancel(number) => {
+                self.under_way.send_modify(|requests| *requests = requests.saturating_sub(1));
+                self.asked.remove(number);
+            }
+            ServiceOutput::Open { number, request: StreamRequest::Etcd(etcd::StreamRequest::Keepalive { .. }) } => {
+                self.keepalives.insert(*number);
+            }
+            ServiceOutput::Close(number) => drop(self.keepalives.remove(number)),
+            ServiceOutput::Open { .. } | ServiceOutput::Push(_) => {}
+        }
+    }
+}
+
+/// Would that request win leadership, or a place in its queue?
+fn is_candidacy(output: &ServiceOutput) -> bool {
+    let ServiceOutput::Request { request, .. } = output else { return false };
+    matches!(
+        request,
+        Request::Redis(redis::Request::SetNxPx { .. } | redis::Request::AcquireFenced { .. })
+            | Request::Etcd(etcd::Request::Grant { .. } | etcd::Request::CreateKey { .. })
+    )
+}
+
+/// Does the service say that leadership is somebody's?
+fn is_held(reply: &Reply) -> bool {
+    matches!(reply, Reply::Redis(redis::Reply::Token(None) | redis::Reply::Value(Some(_)) | redis::Reply::Done(false)))
+}
+
+fn seconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e9
 }
 
 impl Core for Watched {
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
-        self.count_input(&input);
+        self.look_at_input(now.mono, &input);
         let start = out.len();
         self.node.step(now, input, out);
+        if self.ending.load(Ordering::Relaxed) {
+            self.stand_for_nothing(start, out);
+        }
         self.look_at_output(now, &out[start..]);
         let (before, after) = (*self.standing.borrow(), self.node.standing());
+        // A belief that has run out is no leadership, even before the core notices.
+        let role = Role::of(&after, now.mono);
+        if role != self.role {
+            self.metrics.transition(self.role, role);
+            self.role = role;
+        }
         if before == after {
             return;
         }
@@ -101,7 +268,7 @@ impl Core for Watched {
             && after.valid_until > before.valid_until
             && after.incarnation.is_some()
         {
-            self.metrics.renewals.inc();
+            self.metrics.renewed(now.wall);
         }
         self.standing.send_replace(after);
         if before.incarnation.is_some() && after.incarnation != before.incarnation {
@@ -109,3 +276,6 @@ impl Core for Watched {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,47 @@
 //! Lines stand in the order of the decisions of each resource; `t_us` is the deciding process's
 //! [`crate::real::clock::true_time_us`].
 
-use std::io;
+use std::{fmt, io, time::Duration};
+
+/// How much of the audit is kept. The ledgers need none of it: what decisions go by is kept beside it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Retention {
+    /// Lines that were written no longer ago, in the time that the machine ran.
+    pub age: Option<Duration>,
+    /// Lines of so many bytes together.
+    pub bytes: Option<u64>,
+}
+
+impl Retention {
+    /// Everything, for ever.
+    pub const ALL: Retention = Retention { age: None, bytes: None };
+
+    /// Is a line to go that was written at `t_us`, now, with so many bytes kept?
+    pub(super) fn drops(&self, t_us: u64, now_us: u64, bytes: u64) -> bool {
+        let old = self.age.is_some_and(|age| u128::from(now_us.saturating_sub(t_us)) > age.as_micros());
+        old || self.bytes.is_some_and(|most| bytes > most)
+    }
+}
+
+/// What is no longer in an audit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Dropped {
+    /// How many lines.
+    pub lines: u64,
+    /// The last one's time.
+    pub until_us: u64,
+}
+
+impl fmt::Display for Dropped {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Dropped { lines, until_us } = self;
+        write!(
+            f,
+            "audit begins at line {}: {lines} lines up to t_us {until_us} were dropped by --audit-keep",
+            lines + 1
+        )
+    }
+}
 
 /// Writes audit lines as a history that `fencepost check` reads: times never go back. They would where a database was used
 /// across restarts of the machine, or by processes that stamped lines at the same time; such a time is lifted to the one

@@ -3,9 +3,16 @@
 
 use super::{
     books::BATCH_MAX,
-    wire::{Reply, Request},
+    metrics::Metrics,
+    wire::{Reply, Request, StateOf},
 };
-use std::{fmt, future::Future, sync::Arc, time::Duration};
+use crate::types::Resource;
+use std::{
+    fmt,
+    future::Future,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tokio::{
     sync::{mpsc, oneshot},
     time::sleep,
@@ -57,12 +64,29 @@ pub struct Job {
     pub reply: oneshot::Sender<Reply>,
 }
 
-/// Decides on jobs until nobody can send any more.
+/// What the resources' states are asked by.
+fn states() -> Arc<Vec<Request>> {
+    let state = |resource: Resource| Request::State(StateOf { resource: resource.into() });
+    Arc::new(Resource::ALL.map(state).into())
+}
+
+/// Decides on jobs until nobody can send any more; what it decides on is counted, and refusals are logged.
 ///
 /// # Errors
 /// The backend is broken, in one sentence; jobs under way get no answer.
-pub async fn keep(mut backend: impl Backend, mut jobs: mpsc::Receiver<Job>) -> Result<(), String> {
+pub async fn keep(
+    mut backend: impl Backend,
+    mut jobs: mpsc::Receiver<Job>,
+    metrics: Arc<Metrics>,
+) -> Result<(), String> {
     let mut waiting = Vec::with_capacity(BATCH_MAX);
+    let states = states();
+    match backend.decide(&states).await {
+        Ok(replies) => metrics.decided(&states, &replies, Duration::ZERO),
+        Err(Trouble::Broken(why)) => return Err(why),
+        // The first that asks for something will see.
+        Err(trouble) => tracing::warn!("the resources' states cannot be read: {trouble}"),
+    }
     while jobs.recv_many(&mut waiting, BATCH_MAX).await > 0 {
         let mut pause = PAUSE_MIN;
         for attempt in 1..=TRIES {
@@ -72,8 +96,10 @@ pub async fn keep(mut backend: impl Backend, mut jobs: mpsc::Receiver<Job>) -> R
                 break;
             }
             let batch = Arc::new(waiting.iter().map(|job| job.request.clone()).collect::<Vec<_>>());
+            let started = Instant::now();
             match backend.decide(&batch).await {
                 Ok(replies) => {
+                    metrics.decided(&batch, &replies, started.elapsed());
                     for (job, reply) in waiting.drain(..).zip(replies) {
                         // Whoever has gone meanwhile asks again.
                         let _ = job.reply.send(reply);

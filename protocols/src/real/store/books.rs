@@ -8,7 +8,10 @@
 //! remembered is refused as `Failed`, never applied a second time. A client that still retries a request which is that old
 //! cannot be told its number any more.
 
-use super::wire::{self, Request};
+use super::{
+    audit::Retention,
+    wire::{self, Request},
+};
 use crate::{
     fence::{
         ledger::{self, Ledger, Memory, Recall},
@@ -36,11 +39,13 @@ pub struct Rules {
     /// How many of a resource's latest sequence numbers can be told again to whom asked for them. At 10,000 writes a second,
     /// [`REMEMBERED`] is 104 s: a client has to give up retrying before.
     pub remembered: u64,
+    /// How much of the audit is kept.
+    pub audit: Retention,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Rules { fencing: true, remembered: REMEMBERED }
+        Rules { fencing: true, remembered: REMEMBERED, audit: Retention::ALL }
     }
 }
 

@@ -4,7 +4,7 @@
 //! with it (quick repair), so that a store that was killed opens at once, however long its audit has grown.
 
 use super::{
-    audit::{Export, time_us},
+    audit::{Dropped, Export, Retention, time_us},
     backend::{Backend, Trouble},
     books::{Books, Remembered, Row, Rules, requests_of},
     wire::{Reply, Request},
@@ -31,6 +31,17 @@ const BY_SEQ: TableDefinition<(&str, u64), (&str, u64)> = TableDefinition::new("
 const FORGOTTEN: TableDefinition<(&str, &str), u64> = TableDefinition::new("fenced_client");
 /// The audit.
 const AUDIT: TableDefinition<u64, &str> = TableDefinition::new("fenced_audit");
+/// What is known about the audit: [`BYTES`], and [`LINES`] and [`UNTIL`] once something was dropped.
+const ABOUT: TableDefinition<&str, u64> = TableDefinition::new("fenced_audit_about");
+/// Bytes of the lines that are kept.
+const BYTES: &str = "bytes";
+/// How many lines were dropped, and the time of the last.
+const LINES: &str = "dropped_lines";
+const UNTIL: &str = "dropped_until_us";
+/// Lines that are dropped in one transaction when a store opens.
+const DROP_AT_ONCE: usize = 20_000;
+/// A file below this is not worth compacting, bytes.
+const COMPACT_MIN: u64 = 16 << 20;
 
 /// The database file. Clones share it.
 #[derive(Clone)]
@@ -55,7 +66,44 @@ impl Embedded {
             let synced = File::open(folder).and_then(|f| f.sync_all());
             synced.map_err(|e| format!("the folder {} cannot be synced: {e}", folder.display()))?;
         }
-        Self::on(database, rules).map_err(|e| format!("the store {} cannot be used: {e}", path.display()))
+        let wrong = |e| format!("the store {} cannot be used: {e}", path.display());
+        let mut store = Self::on(database, rules).map_err(wrong)?;
+        store.tidy(path).map_err(wrong)?;
+        Ok(store)
+    }
+
+    /// Drops what the audit is not to keep, and gives the file's free space back when more than half of it is free.
+    fn tidy(&mut self, path: &Path) -> Result<(), redb::Error> {
+        if self.rules.audit == Retention::ALL {
+            return Ok(());
+        }
+        loop {
+            let transaction = begin(&self.database)?;
+            let dropped = Tables::open(&transaction)?.drop_lines(self.rules.audit, self.now_us(), DROP_AT_ONCE)?;
+            transaction.commit()?;
+            if dropped < DROP_AT_ONCE {
+                break;
+            }
+        }
+        let length = std::fs::metadata(path)?.len();
+        let transaction = self.database.begin_write()?;
+        let stats = transaction.stats()?;
+        let used = stats.allocated_pages() * stats.page_size() as u64;
+        transaction.abort()?;
+        if length < COMPACT_MIN || used > length / 2 {
+            return Ok(());
+        }
+        // Nobody else has it yet.
+        let Some(database) = Arc::get_mut(&mut self.database) else { return Ok(()) };
+        match database.compact() {
+            Ok(_) => {
+                let after = std::fs::metadata(path)?.len();
+                tracing::info!(before = length, after, "the store's file was compacted");
+            }
+            // It serves as well as before.
+            Err(error) => tracing::warn!("the store's file cannot be compacted: {error}"),
+        }
+        Ok(())
     }
 
     /// A store on any medium that redb can use.
@@ -74,7 +122,18 @@ impl Embedded {
         transaction.open_table(REQUESTS)?;
         transaction.open_table(BY_SEQ)?;
         transaction.open_table(FORGOTTEN)?;
-        let last_us = transaction.open_table(AUDIT)?.last()?.and_then(|(_, line)| time_us(line.value())).unwrap_or(0);
+        let last_us = {
+            let (audit, mut about) = (transaction.open_table(AUDIT)?, transaction.open_table(ABOUT)?);
+            if about.get(BYTES)?.is_none() {
+                // A file from before there was this table.
+                let mut bytes = 0;
+                for entry in audit.iter()? {
+                    bytes += entry?.1.value().len() as u64;
+                }
+                about.insert(BYTES, bytes)?;
+            }
+            audit.last()?.and_then(|(_, line)| time_us(line.value())).unwrap_or(0)
+        };
         transaction.commit()?;
         let offset_us = last_us.saturating_sub(true_time_us());
         Ok(Embedded { database: Arc::new(database), rules, offset_us })
@@ -88,6 +147,11 @@ impl Embedded {
         export_from(self.database.as_ref(), out)
     }
 
+    /// Now, as the audit counts time.
+    fn now_us(&self) -> u64 {
+        true_time_us() + self.offset_us
+    }
+
     fn decide_now(&self, batch: &[Request]) -> Result<Vec<Reply>, redb::Error> {
         let transaction = begin(&self.database)?;
         let replies = {
@@ -95,14 +159,14 @@ impl Embedded {
             let [sequence, schedule] = Resource::ALL;
             let rows = [tables.read(sequence, batch)?, tables.read(schedule, batch)?];
             let mut books = Books::restore(self.rules.fencing, rows);
-            let stamp = || true_time_us() + self.offset_us;
-            let replies = batch.iter().map(|request| books.decide(request, stamp())).collect();
+            let replies = batch.iter().map(|request| books.decide(request, self.now_us())).collect();
             if books.lines().is_empty() {
                 drop(tables);
                 transaction.abort()?;
                 return Ok(replies);
             }
             tables.write(&books, self.rules.remembered)?;
+            tables.drop_lines(self.rules.audit, self.now_us(), books.lines().len() + FORGET_MORE)?;
             replies
         };
         transaction.commit()?;
@@ -131,6 +195,24 @@ pub fn export(path: &Path, out: impl io::Write) -> Result<u64, String> {
     // For writing, because a store that was killed left a file that must be repaired.
     let database = Builder::new().set_cache_size(CACHE).open(path).map_err(|e| why(path, &e))?;
     export_from(&database, out).map_err(|e| format!("the audit of {} cannot be written out: {e}", path.display()))
+}
+
+/// What is no longer in the audit of the store at `path`. No store may have it open.
+///
+/// # Errors
+/// A store runs on it, or it is not a store's; in one sentence.
+pub fn dropped(path: &Path) -> Result<Option<Dropped>, String> {
+    let database = Builder::new().set_cache_size(CACHE).open(path).map_err(|e| why(path, &e))?;
+    let read = || -> Result<Option<Dropped>, redb::Error> {
+        let table = match database.begin_read()?.open_table(ABOUT) {
+            // From before there was anything that could be dropped.
+            Err(redb::TableError::TableDoesNotExist(_)) => return Ok(None),
+            table => table?,
+        };
+        let (lines, until) = (table.get(LINES)?, table.get(UNTIL)?);
+        Ok(lines.zip(until).map(|(lines, until)| Dropped { lines: lines.value(), until_us: until.value() }))
+    };
+    read().map_err(|e| format!("the audit of {} cannot be read: {e}", path.display()))
 }
 
 fn export_from(database: &impl ReadableDatabase, out: impl io::Write) -> io::Result<u64> {
@@ -167,6 +249,7 @@ struct Tables<'t> {
     by_seq: Table<'t, (&'static str, u64), (&'static str, u64)>,
     forgotten: Table<'t, (&'static str, &'static str), u64>,
     audit: Table<'t, u64, &'static str>,
+    about: Table<'t, &'static str, u64>,
 }
 
 impl<'t> Tables<'t> {
@@ -177,6 +260,7 @@ impl<'t> Tables<'t> {
             by_seq: transaction.open_table(BY_SEQ)?,
             forgotten: transaction.open_table(FORGOTTEN)?,
             audit: transaction.open_table(AUDIT)?,
+            about: transaction.open_table(ABOUT)?,
         })
     }
 
@@ -221,11 +305,49 @@ impl<'t> Tables<'t> {
             self.forget(resource.name(), oldest, added + FORGET_MORE)?;
         }
         let mut id = self.audit.last()?.map_or(0, |(id, _)| id.value());
+        let mut bytes = self.about(BYTES)?;
         for line in books.lines() {
             id += 1;
+            bytes += line.len() as u64;
             self.audit.insert(id, line.as_str())?;
         }
+        self.about.insert(BYTES, bytes)?;
         Ok(())
+    }
+
+    fn about(&self, what: &str) -> Result<u64, redb::Error> {
+        Ok(self.about.get(what)?.map_or(0, |value| value.value()))
+    }
+
+    /// Drops the audit's oldest lines that need not be kept, at most so many, and says so in the database: how many it did.
+    /// The last line stays: ids and times go on from it.
+    fn drop_lines(&mut self, keep: Retention, now_us: u64, most: usize) -> Result<usize, redb::Error> {
+        if keep == Retention::ALL {
+            return Ok(0);
+        }
+        let last = self.audit.last()?.map_or(0, |(id, _)| id.value());
+        let (mut bytes, mut until, mut gone) = (self.about(BYTES)?, self.about(UNTIL)?, Vec::new());
+        for entry in self.audit.range(..last)?.take(most) {
+            let (id, line) = entry?;
+            let t_us = time_us(line.value()).unwrap_or(0);
+            if !keep.drops(t_us, now_us, bytes) {
+                break;
+            }
+            bytes = bytes.saturating_sub(line.value().len() as u64);
+            until = until.max(t_us);
+            gone.push(id.value());
+        }
+        if gone.is_empty() {
+            return Ok(0);
+        }
+        for id in &gone {
+            self.audit.remove(id)?;
+        }
+        let lines = self.about(LINES)? + gone.len() as u64;
+        for (what, value) in [(BYTES, bytes), (LINES, lines), (UNTIL, until)] {
+            self.about.insert(what, value)?;
+        }
+        Ok(gone.len())
     }
 
     /// Forgets requests up to the sequence number `oldest`, at most so many.

@@ -129,11 +129,18 @@ async fn run(
     mut deliver: impl FnMut(Message) + Send,
 ) {
     let mut codec = Codec { settings: &settings, mac: None };
-    let mut pause = PAUSE_MIN;
+    let (mut pause, mut unreachable) = (PAUSE_MIN, false);
+    let store = format!("{}:{}", settings.store.host, settings.store.port);
     loop {
         match connect(&settings).await {
-            Err(why) => tracing::debug!(store = settings.store.host, "no connection to the store: {why}"),
+            Err(why) if !std::mem::replace(&mut unreachable, true) => {
+                tracing::warn!(store, "the store cannot be reached: {why}");
+            }
+            Err(why) => tracing::debug!(store, "the store cannot be reached: {why}"),
             Ok(stream) => {
+                if std::mem::take(&mut unreachable) {
+                    tracing::info!(store, "the store can be reached again");
+                }
                 // What was queued for the connection before is as old as that.
                 while messages.try_recv().is_ok() {
                     status.lost.fetch_add(1, Ordering::Relaxed);
@@ -148,7 +155,7 @@ async fn run(
                 }
                 match why {
                     None => return,
-                    Some(why) => tracing::info!("the connection to the store is given up: {why}"),
+                    Some(why) => tracing::warn!(store, "the connection to the store is given up: {why}"),
                 }
             }
         }

@@ -8,20 +8,26 @@
 //! The keeper takes all that is queued and has it decided on in one durable transaction; only then is anything answered.
 //! So an answer is never taken back, and the more is asked at a time, the less each costs.
 
-mod audit;
+pub mod audit;
 pub mod backend;
 pub mod books;
 pub mod embedded;
 pub mod link;
+pub mod metrics;
 pub mod postgres;
 pub mod server;
 pub mod token;
 pub mod wire;
 
 use self::{
-    backend::Job, books::Rules, embedded::Embedded, postgres::Postgres, server::Limits, token::TokenKey, wire::Request,
+    audit::Dropped, backend::Job, books::Rules, embedded::Embedded, metrics::Metrics, postgres::Postgres,
+    server::Limits, token::TokenKey, wire::Request,
 };
-use std::{io, path::Path, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use tokio::{net::TcpListener, sync::mpsc, task::JoinHandle};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -86,6 +92,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Speaks TLS when given; a client certificate is asked for when its configuration does.
     pub tls: Option<TlsAcceptor>,
+    /// What it was built from, for its metrics.
+    pub commit: &'static str,
 }
 
 /// A store that is open, and decides as soon as it is asked.
@@ -93,6 +101,7 @@ pub struct Store {
     jobs: mpsc::Sender<Job>,
     keeper: JoinHandle<Result<(), String>>,
     audit: Audit,
+    metrics: Arc<Metrics>,
     auth: Auth,
     limits: Limits,
     tls: Option<TlsAcceptor>,
@@ -131,25 +140,31 @@ impl Store {
     /// # Errors
     /// It cannot be used; in one sentence.
     pub async fn open(settings: Settings) -> Result<Self, String> {
-        let Settings { keep, rules, auth, limits, tls } = settings;
+        let Settings { keep, rules, auth, limits, tls, commit } = settings;
         let (jobs, queue) = mpsc::channel(QUEUE);
+        let metrics = Arc::new(Metrics::new(commit));
         let (keeper, audit) = match keep {
             Keep::Embedded(path) => {
                 let opened = tokio::task::spawn_blocking(move || Embedded::open(&path, rules)).await;
                 let store = opened.map_err(|e| e.to_string())??;
-                (tokio::spawn(backend::keep(store.clone(), queue)), Audit::Embedded(store))
+                (tokio::spawn(backend::keep(store.clone(), queue, metrics.clone())), Audit::Embedded(store))
             }
             Keep::Postgres(settings) => {
                 let store = Postgres::open(settings.clone(), rules).await?;
-                (tokio::spawn(backend::keep(store, queue)), Audit::Postgres(settings))
+                (tokio::spawn(backend::keep(store, queue, metrics.clone())), Audit::Postgres(settings))
             }
         };
-        Ok(Store { jobs, keeper, audit, auth, limits, tls })
+        Ok(Store { jobs, keeper, audit, metrics, auth, limits, tls })
     }
 
     /// Its audit, also while it serves. An embedded store's file stays open for as long as this lives.
     pub fn audit(&self) -> Audit {
         self.audit.clone()
+    }
+
+    /// What it counts.
+    pub fn metrics(&self) -> Arc<Metrics> {
+        self.metrics.clone()
     }
 
     /// Serves whoever connects until `stop`; what is under way then is still decided and answered.
@@ -196,5 +211,20 @@ pub async fn export(keep: &Keep, out: impl io::Write + Send + 'static) -> Result
             exported.map_err(|e| e.to_string())?
         }
         Keep::Postgres(settings) => postgres::export(settings, out).await,
+    }
+}
+
+/// What is no longer in the audit of a store that is not running; `None` when all is.
+///
+/// # Errors
+/// A store runs on the file, or it is not a store's; in one sentence.
+pub async fn dropped(keep: &Keep) -> Result<Option<Dropped>, String> {
+    match keep {
+        Keep::Embedded(path) => {
+            let path = path.clone();
+            tokio::task::spawn_blocking(move || embedded::dropped(&path)).await.map_err(|e| e.to_string())?
+        }
+        // It keeps its audit until somebody deletes from the table.
+        Keep::Postgres(_) => Ok(None),
     }
 }

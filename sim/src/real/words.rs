@@ -1,0 +1,117 @@
+//! What words on the command line of real mode mean.
+
+use crate::terminal::parse;
+use protocols::{election::Protocol, point::Point, real::store::audit::Retention};
+use std::{net::SocketAddr, time::Duration};
+
+/// How leaders are elected when nothing else was said, by every command here: what needs nothing that is installed. Where a
+/// service is named, it is taken for etcd.
+pub const DEFAULT_BACKEND: &str = "raft";
+
+/// A service's name stands for the best protocol on it.
+pub fn backend(text: &str) -> Result<&'static Protocol, String> {
+    parse::protocol(match text {
+        "etcd" => "etcd-election",
+        "redis" => "redis-fenced",
+        name => name,
+    })
+}
+
+/// Milliseconds of a duration that may be negative, or of a number of them.
+pub fn offset_ms(text: &str) -> Result<i64, String> {
+    if let Ok(ms) = text.parse() {
+        return Ok(ms);
+    }
+    let (sign, rest) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
+    let ms =
+        i64::try_from(parse::duration_ms(rest)?).map_err(|_| format!("`{text}` is further than a clock can be off"))?;
+    Ok(sign * ms)
+}
+
+/// Milliseconds of a duration above 0 in any style: `5s`, or a plain number of `unit` milliseconds each.
+fn lasting_ms(text: &str, unit: f64) -> Result<f64, String> {
+    let ms = match text.parse::<f64>() {
+        Ok(number) => number * unit,
+        Err(_) => parse::duration_ms(text)? as f64,
+    };
+    let fits = ms.is_finite() && ms > 0.0 && ms <= 86_400_000.0;
+    fits.then_some(ms).ok_or_else(|| format!("`{text}` must be a number above 0, of a day at most"))
+}
+
+/// Milliseconds of a duration, or of a number of seconds.
+pub fn in_seconds(text: &str) -> Result<f64, String> {
+    lasting_ms(text, 1e3)
+}
+
+/// Milliseconds of a duration, or of a number of them.
+pub fn in_milliseconds(text: &str) -> Result<f64, String> {
+    lasting_ms(text, 1.0)
+}
+
+/// How much of an audit is kept.
+pub fn retention(text: &str) -> Result<Retention, String> {
+    if text == "all" {
+        return Ok(Retention::ALL);
+    }
+    let wrong = || format!("`{text}` is neither `all`, nor a duration as 10m, nor a size as 500MiB");
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
+    if let Some((number, shift)) = units.iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift))) {
+        let number: u64 = number.parse().map_err(|_| wrong())?;
+        let bytes = number.checked_mul(1 << shift).filter(|bytes| *bytes > 0).ok_or_else(wrong)?;
+        return Ok(Retention { bytes: Some(bytes), ..Retention::ALL });
+    }
+    let ms = parse::duration_ms(text).ok().filter(|ms| *ms > 0).ok_or_else(wrong)?;
+    Ok(Retention { age: Some(Duration::from_millis(ms)), ..Retention::ALL })
+}
+
+/// Where a pause falls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct At(pub Option<Point>);
+
+/// Where a pause falls, by its name.
+pub fn point(text: &str) -> Result<At, String> {
+    // Only these are asked about in a cluster without a plan.
+    match text {
+        "now" => Ok(At(None)),
+        "lease_checked" => Ok(At(Some(Point::LeaseChecked))),
+        _ => Err(format!("`{text}` is no place to pause at; there are lease_checked and now")),
+    }
+}
+
+/// An address to listen on.
+pub fn socket(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| format!("`{text}` is no address to listen on; write it as 127.0.0.1:7000 or [::1]:7000"))
+}
+
+/// A number of nodes.
+pub fn nodes(text: &str) -> Result<u16, String> {
+    let number = text.parse().ok().filter(|n| (1..=64).contains(n));
+    number.ok_or_else(|| format!("`{text}` must be a number of nodes, 1 to 64"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_taken_in_every_style() {
+        assert_eq!((in_seconds("8"), in_seconds("0.5"), in_seconds("500ms")), (Ok(8e3), Ok(500.0), Ok(500.0)));
+        assert_eq!((in_milliseconds("5000"), in_milliseconds("5s")), (Ok(5e3), Ok(5e3)));
+        for wrong in ["0", "-1", "0s", "nan", "inf", "9e9", "5x", ""] {
+            assert!(in_seconds(wrong).is_err() && in_milliseconds(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!((offset_ms("200ms"), offset_ms("-1.5s"), offset_ms("-7")), (Ok(200), Ok(-1_500), Ok(-7)));
+        assert!(offset_ms("--1s").is_err() && offset_ms("fast").is_err());
+    }
+
+    #[test]
+    fn an_audit_is_kept_by_age_or_size() {
+        let age = |minutes: u64| Retention { age: Some(Duration::from_secs(60 * minutes)), bytes: None };
+        let bytes = |bytes: u64| Retention { age: None, bytes: Some(bytes) };
+        assert_eq!((retention("all"), retention("10m")), (Ok(Retention::ALL), Ok(age(10))));
+        assert_eq!((retention("64KiB"), retention("2GiB")), (Ok(bytes(64 << 10)), Ok(bytes(2 << 30))));
+        for wrong in ["", "0s", "0MiB", "1GB", "-1MiB", "99999999999TiB", "none"] {
+            assert!(retention(wrong).is_err(), "{wrong}");
+        }
+    }
+}
