@@ -319,6 +319,10 @@ impl Node {
             let pause = PAUSE_MAX.min(PAUSE_MIN << self.broken.min(16));
             self.broken += 1;
             out.push(Output::SetTimer { id: AGAIN, at: now.mono + pause });
+            if let Some(work) = self.lead.as_mut().and_then(|lead| lead.work.as_mut()) {
+                work.sequencer.hold();
+                work.scheduler.hold();
+            }
         }
     }
 

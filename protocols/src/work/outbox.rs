@@ -22,6 +22,7 @@ pub struct Outbox {
     /// The oldest write under way, and since when it has been known as that, nanoseconds; 0 for none.
     oldest: (u64, u64),
     resent_from: u64,
+    held: bool,
 }
 
 #[derive(Debug)]
@@ -50,7 +51,17 @@ impl Outbox {
     /// Starts from the state that the seal of `resource` read.
     pub fn new(resource: Resource, term: u32, token: u64, seq: u64, version: u64) -> Self {
         let pending = VecDeque::new();
-        Outbox { resource, term, token, next_seq: seq + 1, version, pending, oldest: (0, 0), resent_from: 0 }
+        Outbox {
+            resource,
+            term,
+            token,
+            next_seq: seq + 1,
+            version,
+            pending,
+            oldest: (0, 0),
+            resent_from: 0,
+            held: false,
+        }
     }
 
     /// How many writes are under way, or wait for an older one.
@@ -117,11 +128,23 @@ impl Outbox {
         oldest != 0 && now - self.oldest.1 >= silence
     }
 
+    /// The connection broke: what is issued from now on waits until everything is sent again in order. Ahead of it on a new
+    /// connection, a resource without an order of its own would take it.
+    pub fn hold(&mut self) {
+        self.held = true;
+    }
+
+    /// Does what is issued wait?
+    pub fn is_held(&self) -> bool {
+        self.held
+    }
+
     /// Everything unanswered is about to be sent again, over a new connection: its wait starts anew.
     pub fn start_over(&mut self, now: u64) {
         crate::mark!(OutboxOverdue);
         self.oldest.1 = now;
         self.resent_from = 0;
+        self.held = false;
     }
 
     /// Everything unanswered, oldest first, to be sent again.

@@ -40,7 +40,9 @@ impl Scheduler {
         let number = u64::from(self.term) << 32 | u64::from(self.ticks);
         let write = self.outbox.issue(RequestId { client: self.node, number });
         out.push(Output::Record(Kind::Issue { node: self.node, write }));
-        out.push(Output::Send { to: self.store, message: Message::Write(write) });
+        if !self.outbox.is_held() {
+            out.push(Output::Send { to: self.store, message: Message::Write(write) });
+        }
     }
 
     /// Takes the store's answer. False when this leadership is over.
@@ -56,6 +58,11 @@ impl Scheduler {
     /// Called now and then: has the store owed an answer for `silence` nanoseconds?
     pub fn is_overdue(&mut self, now: u64, silence: u64) -> bool {
         self.outbox.is_overdue(now, silence)
+    }
+
+    /// The connection broke: nothing is sent until it is a new one.
+    pub fn hold(&mut self) {
+        self.outbox.hold();
     }
 
     /// The connection is a new one: sends everything unanswered again.

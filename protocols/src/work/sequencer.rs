@@ -51,7 +51,9 @@ impl Sequencer {
     pub fn next(&mut self, request: RequestId, out: &mut Vec<Output>) {
         let write = self.outbox.issue(request);
         out.push(Output::Record(Kind::Issue { node: self.node, write }));
-        out.push(Output::Send { to: self.store, message: Message::Write(write) });
+        if !self.outbox.is_held() {
+            out.push(Output::Send { to: self.store, message: Message::Write(write) });
+        }
     }
 
     /// Takes the store's answer. False when this leadership is over.
@@ -80,6 +82,11 @@ impl Sequencer {
     /// Called now and then: has the store owed an answer for `silence` nanoseconds?
     pub fn is_overdue(&mut self, now: u64, silence: u64) -> bool {
         self.outbox.is_overdue(now, silence)
+    }
+
+    /// The connection broke: nothing is sent until it is a new one.
+    pub fn hold(&mut self) {
+        self.outbox.hold();
     }
 
     /// The connection is a new one: sends everything unanswered again.

@@ -1,9 +1,9 @@
 //! Only who believes to lead writes, and who leads does all of its work.
 //!
 //! **Formula.** 1. Every write that is sent for the first time is sent between its incarnation's election and the end of
-//! its belief. 2. While the incarnation that was elected last has writes accepted on `sequence` for longer than the
-//! liveness bound and two of its ticks, it has one accepted on `schedule` as well: a scheduler that records nothing is not
-//! made up for by a busy sequencer.
+//! its belief. 2. While the incarnation that was elected last has writes accepted on `sequence`, at least every 500 ms and
+//! for longer than the liveness bound and two of its ticks, it has one accepted on `schedule` as well: a scheduler that
+//! records nothing is not made up for by a busy sequencer.
 //!
 //! **Could fail** when a write was sent. Part 2 is judged where the header has the scheduler's period.
 //!
@@ -34,10 +34,20 @@ struct ActsOnBelief {
     sent: u64,
     /// Longest that `schedule` may stand still while `sequence` goes on, microseconds.
     idle_max_us: Option<u64>,
-    /// Whose work is watched, and since when `schedule` has stood still.
-    working: Option<(Incarnation, u64)>,
+    working: Option<Working>,
     violations: Violations<Violation>,
 }
+
+/// Whose work is watched.
+struct Working {
+    incarnation: Incarnation,
+    /// Since when `schedule` has stood still while `sequence` went on.
+    since_us: u64,
+    latest_us: u64,
+}
+
+/// A longer silence on `sequence` is no going on, microseconds: the store may be away.
+const PAUSE_US: u64 = 500_000;
 
 enum Violation {
     Unbelieving(Incarnation),
@@ -55,18 +65,19 @@ impl ActsOnBelief {
     fn accepted(&mut self, t_us: u64, resource: Resource, incarnation: Incarnation) {
         let Some(idle_max_us) = self.idle_max_us else { return };
         match &mut self.working {
-            Some((working, since_us)) if *working == incarnation => {
-                let for_us = t_us - *since_us;
-                if resource == Resource::Schedule {
-                    *since_us = t_us;
+            Some(working) if working.incarnation == incarnation => {
+                let (for_us, paused) = (t_us - working.since_us, t_us - working.latest_us > PAUSE_US);
+                working.latest_us = t_us;
+                if resource == Resource::Schedule || paused {
+                    working.since_us = t_us;
                 } else if for_us > idle_max_us {
-                    *since_us = t_us;
+                    working.since_us = t_us;
                     self.violations.add(t_us, Violation::Idle { incarnation, for_us });
                 }
             }
             // Only the newest: an older one's last writes say nothing of its work.
-            Some((working, _)) if incarnation < *working && incarnation.epoch > 0 => {}
-            working => *working = Some((incarnation, t_us)),
+            Some(working) if incarnation < working.incarnation && incarnation.epoch > 0 => {}
+            working => *working = Some(Working { incarnation, since_us: t_us, latest_us: t_us }),
         }
     }
 }
@@ -90,7 +101,7 @@ impl Invariant for ActsOnBelief {
             }
             // Whoever was stopped goes on where it was stopped: its scheduler was, too.
             Kind::Node { node, state: NodeState::Resumed } => {
-                if self.working.is_some_and(|(working, _)| working.node == *node) {
+                if self.working.as_ref().is_some_and(|working| working.incarnation.node == *node) {
                     self.working = None;
                 }
             }
