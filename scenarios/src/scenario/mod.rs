@@ -80,8 +80,7 @@ impl Needs {
             Needs::Service => protocol.service.process().is_some() && !protocol.elects_among_peers(),
             Needs::Peers => protocol.elects_among_peers(),
             Needs::Lease => protocol.read_lease.is_some(),
-            // What these protocols are called after.
-            Needs::Ring => protocol.elects_among_peers() && protocol.name.starts_with("ring-"),
+            Needs::Ring => protocol.ring,
             Needs::ElectionTimeout => protocol.election_timeout.is_some(),
             Needs::Detector => protocol.elects_among_peers() && protocol.election_timeout.is_none(),
             Needs::Transfer => protocol.transfers,
