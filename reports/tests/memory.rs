@@ -27,6 +27,7 @@ fn header() -> Header {
         lease_ttl_ms: 3000,
         rate: 10_000,
         liveness_bound_ms: 5000,
+        tick_ms: 0,
         dark_after_ms: 1000,
         requires: Vec::new(),
         services: vec![NodeId(3)],
