@@ -295,6 +295,9 @@ pub struct Header {
     /// Must a majority of the candidates hear each other before one of them can lead?
     #[serde(default, skip_serializing_if = "is_false")]
     pub majority: bool,
+    /// Do the candidates elect along a ring in the order of their ids?
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ring: bool,
     /// For how long at most two nodes that run may believe at one time, microseconds, as the protocol promises under the
     /// hazards of this run; `None` when it promises nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]

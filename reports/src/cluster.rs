@@ -24,6 +24,7 @@ pub(crate) struct Cluster {
     store: NodeId,
     nodes: Vec<Process>,
     majority: bool,
+    ring: bool,
     lease_us: u64,
     faults: BTreeMap<u32, FaultEvent>,
     links: BTreeMap<Link, Trouble>,
@@ -78,6 +79,7 @@ impl Cluster {
             // Candidates may start later; everybody else is there unless the history says otherwise.
             nodes: (0..header.nodes.len()).map(up).collect(),
             majority: header.majority,
+            ring: header.ring,
             lease_us: header.lease_ttl_ms.saturating_mul(1000),
             faults: BTreeMap::new(),
             links: BTreeMap::new(),
@@ -192,12 +194,19 @@ impl Cluster {
         usize::from(self.candidates) / 2 + 1
     }
 
+    /// Where candidates elect along a ring: does each that runs reach the next that does?
+    fn is_ring_whole(&self) -> bool {
+        let members: Vec<NodeId> = self.electorate().filter(|node| self.runs(*node)).collect();
+        let next = members.iter().cycle().skip(1);
+        !self.ring || members.iter().zip(next).all(|(node, next)| self.is_good(*node, *next))
+    }
+
     /// Is the way still there?
     pub(crate) fn is_open(&self, way: &Way) -> bool {
         let Way { candidate, quorum } = way;
         let able = |node: &NodeId| self.is_able(*node) && !self.node(*node).outside;
         let hear_each_other = quorum.iter().all(|a| able(a) && quorum.iter().all(|b| self.is_good(*a, *b)));
-        hear_each_other && self.can_act(*candidate) && self.is_served(*candidate)
+        hear_each_other && self.is_ring_whole() && self.can_act(*candidate) && self.is_served(*candidate)
     }
 
     fn is_served(&self, node: NodeId) -> bool {

@@ -83,6 +83,7 @@ fn counted(fact: Fact, kinds: &[Kind]) -> u64 {
             services: Vec::new(),
             store: None,
             majority: false,
+            ring: false,
             tick_ms: 0,
             dual_belief_bound_us: None,
         };

@@ -93,6 +93,7 @@ impl Story {
             services: Vec::new(),
             store: None,
             majority: false,
+            ring: false,
             tick_ms: 0,
             dual_belief_bound_us: None,
         };

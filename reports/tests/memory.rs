@@ -33,6 +33,7 @@ fn header() -> Header {
         services: vec![NodeId(3)],
         store: Some(NodeId(4)),
         majority: false,
+        ring: false,
         dual_belief_bound_us: Some(0),
     }
 }

@@ -261,6 +261,7 @@ impl Plan {
             tick_ms: self.load.tick_ms,
             store: Some(self.store_node()),
             majority: election.is_some_and(|protocol| protocol.majority),
+            ring: election.is_some_and(|protocol| protocol.ring),
             dual_belief_bound_us: self.dual_belief_bound_ms.map(|ms| (ms * 1e3) as u64),
         }
     }

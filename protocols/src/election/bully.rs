@@ -61,6 +61,7 @@ pub const PROTOCOL: Protocol = Protocol {
     takeover_max: |timings| timings.request_timeout + 10 * MILLISECOND,
     preference: super::Preference::Highest,
     majority: false,
+    ring: false,
     persists: false,
     transfers: false,
     changes_members: false,

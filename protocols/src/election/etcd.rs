@@ -62,6 +62,7 @@ pub const PROTOCOL: Protocol = Protocol {
     read_lease: Some(|timings| (granted(timings.lease_ttl) + DEADLINE_SCAN, granted(timings.lease_ttl))),
     preference: Preference::Any,
     majority: false,
+    ring: false,
     persists: false,
     transfers: false,
     changes_members: false,

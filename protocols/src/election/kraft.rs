@@ -87,6 +87,7 @@ pub const PROTOCOL: Protocol = Protocol {
     read_lease: Some(|timings| (fetch_timeout(timings.lease_ttl) / 2 * 3, fetch_timeout(timings.lease_ttl))),
     preference: super::Preference::Any,
     majority: true,
+    ring: false,
     persists: true,
     transfers: false,
     changes_members: false,

@@ -43,6 +43,7 @@ pub const PROTOCOL: Protocol = Protocol {
     read_lease: None,
     preference: super::Preference::Lowest,
     majority: false,
+    ring: false,
     persists: false,
     transfers: false,
     changes_members: false,

@@ -182,6 +182,9 @@ pub struct Protocol {
     pub majority: bool,
     /// Do candidates keep something on disk that they must not forget?
     pub persists: bool,
+    /// Do the candidates pass messages along a ring in the order of their ids, so that nobody can be elected while a link of
+    /// it is missing?
+    pub ring: bool,
     /// Can a leader hand over to a named successor?
     pub transfers: bool,
     /// Can candidates join and leave while it runs?

@@ -68,6 +68,7 @@ pub const PROTOCOL: Protocol = Protocol {
     }),
     preference: Preference::Any,
     majority: true,
+    ring: false,
     persists: true,
     transfers: true,
     changes_members: true,

@@ -56,6 +56,7 @@ pub const PROTOCOL: Protocol = Protocol {
     read_lease: Some(|timings| (timings.lease_ttl, timings.lease_ttl)),
     preference: Preference::Any,
     majority: false,
+    ring: false,
     persists: false,
     transfers: false,
     changes_members: false,

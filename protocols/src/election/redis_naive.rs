@@ -42,6 +42,7 @@ pub const PROTOCOL: Protocol = Protocol {
     read_lease: None,
     preference: Preference::Any,
     majority: false,
+    ring: false,
     persists: false,
     transfers: false,
     changes_members: false,

@@ -43,6 +43,7 @@ pub const PROTOCOL: Protocol = Protocol {
     takeover_max: ring::takeover_max,
     preference: Preference::Highest,
     majority: false,
+    ring: true,
     persists: false,
     transfers: false,
     changes_members: false,

@@ -67,6 +67,7 @@ pub const PROTOCOL: Protocol = Protocol {
     takeover_max: |timings| 2 * timings.renew_interval + DELAY_BASE + DELAY_RANDOM + power::ACTION_DELAY + 2 * SETTLE,
     preference: Preference::Lowest,
     majority: true,
+    ring: false,
     persists: false,
     transfers: false,
     changes_members: false,

@@ -56,6 +56,7 @@ pub const PROTOCOL: Protocol = Protocol {
     takeover_max: |timings| TAKEOVER_INTERVALS * timings.renew_interval,
     preference: Preference::Lowest,
     majority: false,
+    ring: false,
     persists: false,
     transfers: false,
     changes_members: false,

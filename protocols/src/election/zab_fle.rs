@@ -82,6 +82,7 @@ pub const PROTOCOL: Protocol = Protocol {
     read_lease: Some(|timings| (timings.lease_ttl / 100 * 99, timings.lease_ttl)),
     preference: Preference::Any,
     majority: true,
+    ring: false,
     persists: true,
     transfers: false,
     changes_members: false,

@@ -4,6 +4,7 @@
 //! - a candidate runs, and reaches the store and a client, both ways;
 //! - it reaches the coordination service, if there is one; and if a majority has to elect (the header says so), it is one of
 //!   a majority of all candidates, each of which reaches each other. Links that are not transitive count as what they are;
+//! - where candidates elect along a ring, each that runs reaches the next that does;
 //! - whoever believes to lead and can hold on to that (it reaches the service, or a majority) can act, too: a leader
 //!   that is cut off from the store alone keeps its lease, and no protocol here notices;
 //! - nobody else is *half heard* by the service or by those who elect: heard, but itself deaf or slow. Followers of a deaf

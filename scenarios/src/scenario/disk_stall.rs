@@ -14,7 +14,7 @@
 //!
 //! The bound on liveness counts from the end of the last fault, which is the disk's.
 
-use super::{Needs, Scenario, at, candidate, drawn_ms, last_strike_ms, require, strike_ms, with_restarts};
+use super::{Needs, Scenario, at, candidate, drawn_ms, last_strike_ms, require, strike_ms, without_waiting};
 use crate::{
     fault::{Fault, Who},
     params::Params,
@@ -60,7 +60,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
         1 => Fault::SyncHang { node, for_ms },
         _ => Fault::SyncFail { node, for_ms },
     };
-    let params = with_restarts(params, SCENARIO.hazard, protocol);
+    let params = without_waiting(params, SCENARIO.hazard, protocol);
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
     let (node, for_ms) = (Who::Leader, stop_ms as f64);
     let (gone, shown) = match streams::between(&mut random, 0, 1) {

@@ -8,7 +8,7 @@
 //! It happens twice, an election and 2 s apart. With etcd it is by the seed the lease, with all its keys, or the key alone,
 //! whose lease goes on being renewed without an error.
 
-use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
+use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms, without_waiting};
 use crate::{
     fault::{Fault, Who},
     params::Params,
@@ -34,6 +34,7 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let params = &without_waiting(params, SCENARIO.hazard, protocol);
     let apart_ms = params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol) + 2_000;
     let needed_ms = last_strike_ms(params, protocol) + apart_ms + params.aftermath_ms(protocol);
     let mut random = streams::stream(seed, PLAN);

@@ -80,8 +80,7 @@ impl Needs {
             Needs::Service => protocol.service.process().is_some() && !protocol.elects_among_peers(),
             Needs::Peers => protocol.elects_among_peers(),
             Needs::Lease => protocol.read_lease.is_some(),
-            // What these protocols are called after.
-            Needs::Ring => protocol.elects_among_peers() && protocol.name.starts_with("ring-"),
+            Needs::Ring => protocol.ring,
             Needs::ElectionTimeout => protocol.election_timeout.is_some(),
             Needs::Detector => protocol.elects_among_peers() && protocol.election_timeout.is_none(),
             Needs::Transfer => protocol.transfers,
@@ -226,6 +225,9 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
     let by_clock = from_memory || (cut_off && unchecked);
     match promise_checking(scenario, protocol, params.fencing) {
         Promise::Holds if unchecked && params.net.is_hostile() => Promise::May,
+        // A lost packet is sent again 200 ms later or more: a write may arrive after its writer's lease, and one that was
+        // given up may arrive twice.
+        Promise::Holds if unchecked && scenario.hazard != Hazard::None && params.network().loss > 0.0 => Promise::May,
         // The leader is cut off from the store as well: what it has written into the cut is sent again by its machine, and
         // arrives when the cut is healed, long after its successor's first write.
         Promise::Holds if unchecked && scenario.hazard == Hazard::ClockDrift => Promise::May,
@@ -260,14 +262,15 @@ fn promise_checking(scenario: &Scenario, protocol: &Protocol, fencing: Fencing) 
     }
 }
 
-/// Does a follower that restarts forget how long it was to wait for its leader? A lease for reads rests on that.
+/// Does somebody take over who was to wait for the leader's lease? A follower that has restarted may have forgotten that,
+/// and a service may have dropped the lease. Reads from memory rest on it.
 fn forgets_to_wait(hazard: Hazard, protocol: &Protocol) -> bool {
     let restarts = matches!(hazard, Hazard::RollingRestart | Hazard::RestartInIsolation | Hazard::DiskStall);
-    restarts && protocol.name == "zab-fle"
+    (restarts && protocol.name == "zab-fle") || hazard == Hazard::LostLease
 }
 
-/// The parameters for a story in which followers restart: reads are from memory only where the lease outlasts that.
-fn with_restarts(params: &Params, hazard: Hazard, protocol: &Protocol) -> Params {
+/// The parameters for a scenario in which somebody may not wait: reads are from memory only where all do.
+fn without_waiting(params: &Params, hazard: Hazard, protocol: &Protocol) -> Params {
     let read_lease = params.read_lease.or(forgets_to_wait(hazard, protocol).then_some(false));
     Params { read_lease, ..params.clone() }
 }

@@ -6,7 +6,7 @@
 //! of those that it is true of: a protocol that promises to break under this hazard, fencing or not, is one that needs no
 //! majority.
 //!
-//! The cut lasts as long as that of `isolate-leader`, so that whoever would be elected is.
+//! The cut lasts longer than that of `isolate-leader`, so that whoever would be elected is.
 
 use super::{Needs, Scenario, at, cut, cut_ms, last_strike_ms, require, shuffled, strike_ms};
 use crate::{
@@ -32,7 +32,8 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
-    let for_ms = cut_ms(params, protocol);
+    // A detector that asks others before it believes has nobody to ask in a small group, and takes longer there.
+    let for_ms = cut_ms(params, protocol) + params.takeover_max_ms(protocol) / 4;
     let needed_ms = last_strike_ms(params, protocol) + for_ms + params.aftermath_ms(protocol);
     let mut random = streams::stream(seed, PLAN);
     let strike_ms = strike_ms(&mut random, params, protocol);

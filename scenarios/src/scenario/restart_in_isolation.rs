@@ -11,7 +11,7 @@
 //! ```
 //! By the seed all followers restart, or one candidate that is drawn; then it may be the leader that does.
 
-use super::{Needs, Scenario, at, candidate, cut_ms, drawn_ms, last_strike_ms, require, strike_ms, with_restarts};
+use super::{Needs, Scenario, at, candidate, cut_ms, drawn_ms, last_strike_ms, require, strike_ms, without_waiting};
 use crate::{
     fault::{Fault, Who},
     params::Params,
@@ -48,7 +48,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let restart_after_ms = Some(drawn_ms(&mut random, DOWN_MS.0, DOWN_MS.1));
     let all = streams::between(&mut random, 0, 1) == 0;
     let one = candidate(streams::between(&mut random, 1, u64::from(params.nodes)) as u16);
-    let params = with_restarts(params, SCENARIO.hazard, protocol);
+    let params = without_waiting(params, SCENARIO.hazard, protocol);
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
     let (from, to) = (vec![Who::Leader], vec![Who::Followers]);
     let cut = Fault::Partition { from, to, one_way: false, for_ms: Some(cut_ms as f64) };

@@ -4,7 +4,7 @@
 //! and the next follows when the fleet had time to settle: ttl, takeover and 1 s after the last one was up at the latest.
 //! A deployment that waits for less takes leadership away from everybody it is given to.
 
-use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, shuffled, strike_ms, with_restarts};
+use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, shuffled, strike_ms, without_waiting};
 use crate::{
     fault::{Fault, Who},
     params::Params,
@@ -39,7 +39,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let mut random = streams::stream(seed, PLAN);
     let first_ms = strike_ms(&mut random, params, protocol);
     let order = shuffled(&mut random, params);
-    let params = with_restarts(params, SCENARIO.hazard, protocol);
+    let params = without_waiting(params, SCENARIO.hazard, protocol);
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
     let turn = |(place, name): (usize, String)| {
         let restart_after_ms = Some(drawn_ms(&mut random, DOWN_MS.0, DOWN_MS.1));

@@ -305,8 +305,10 @@ impl SimDisk {
         });
         poll_fn(move |context| {
             super::with(|world| {
-                let disk = &mut world.process(self.0).disk;
-                if disk.done >= number {
+                let process = world.process(self.0);
+                let (up, disk) = (process.up, &mut process.disk);
+                // Whoever has died is told nothing any more.
+                if disk.done >= number && up {
                     let failed = disk.has_failed(number);
                     return Poll::Ready(if failed { Err(io::Error::from_raw_os_error(EIO)) } else { Ok(()) });
                 }

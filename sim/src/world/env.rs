@@ -59,7 +59,12 @@ impl Env for SimEnv {
 
     fn voted(&self, candidate: NodeId, term: u64) {
         let voter = self.node;
-        with(|world| world.record(Kind::Vote { voter, candidate, token: term }));
+        with(|world| {
+            // What a task of a process still does in the instant in which it dies never leaves its machine.
+            if world.process(voter).up {
+                world.record(Kind::Vote { voter, candidate, token: term });
+            }
+        });
     }
 
     async fn connect(&self, to: &Endpoint) -> io::Result<SimStream> {

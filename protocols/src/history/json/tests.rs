@@ -28,6 +28,7 @@ fn header() -> Header {
         tick_ms: 1_000,
         store: Some(NodeId(3)),
         majority: false,
+        ring: false,
         dual_belief_bound_us: Some(17_000),
     }
 }
