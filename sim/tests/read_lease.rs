@@ -41,13 +41,20 @@ fn no_read_is_stale_while_clocks_drift_no_more_than_the_bound_says() {
         let Some(ppm) = bound(protocol).and_then(|b| b.holds_up_to_ppm) else { continue };
         bounded += 1;
         let params = drifting(ppm);
-        assert_eq!(scenario::promise(scenario, protocol, &params), Promise::Holds, "{}", protocol.name);
+        for seed in 0..8 {
+            let judgement = run(&plan(protocol.name, &params, seed)).judgement;
+            let reads = judgement.invariant("no_stale_read").expect("reads are judged");
+            assert!(reads.holds, "{} at ±{ppm} ppm, seed {seed}: {reads:?}", protocol.name);
+        }
+        // Without a token, what was written into the cut takes effect after it: nothing is promised but reads.
+        let expected = if protocol.tokened { Promise::Holds } else { Promise::May };
+        assert_eq!(scenario::promise(scenario, protocol, &params), expected, "{}", protocol.name);
         let (scenarios, protocols) = (vec![scenario], vec![protocol]);
         let sweep = Sweep {
             scenarios,
             protocols,
             sizes: sim::sweep::Sizes::Of(vec![3]),
-            seeds: 0..8,
+            seeds: 0..3,
             params: &params,
             shard: (1, 1),
             jobs: 2,
@@ -60,7 +67,7 @@ fn no_read_is_stale_while_clocks_drift_no_more_than_the_bound_says() {
 }
 
 #[test]
-fn wide_enough_a_drift_shows_in_reads_and_nowhere_else() {
+fn wide_enough_a_drift_shows_in_reads_and_behind_a_token_nowhere_else() {
     let scenario = scenario::find("read-lease").expect("a scenario");
     for protocol in ["redis-lease", "redis-fenced"] {
         let params = drifting(150_000);
@@ -69,7 +76,10 @@ fn wide_enough_a_drift_shows_in_reads_and_nowhere_else() {
         let judgement = run(&plan(protocol.name, &params, 3)).judgement;
         assert_eq!(judgement.verdict, Verdict::Safety);
         let violated: Vec<_> = judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.name).collect();
-        assert_eq!(violated, ["no_stale_read"]);
+        assert!(
+            violated == ["no_stale_read"] || (!protocol.tokened && violated.contains(&"no_stale_read")),
+            "{violated:?}"
+        );
         assert!(judgement.metrics.reads_stale > 10, "{} stale reads", judgement.metrics.reads_stale);
     }
 }
