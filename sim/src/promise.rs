@@ -4,6 +4,7 @@
 use crate::run::Run;
 use protocols::{
     election::{self, Bounds, Promise},
+    fence::checks::Fencing,
     point::Point,
 };
 use reports::Verdict;
@@ -11,6 +12,7 @@ use scenarios::{
     Params, Plan,
     fault::{Fault, PlannedFault, Trigger, Who},
     params::Profile,
+    plan::Network,
     scenario,
 };
 
@@ -165,6 +167,11 @@ pub fn canaries() -> Vec<Canary> {
                 breaks: &["read_version"],
                 plan: |seed, on| hostile(seed, on, false),
             },
+            Canary {
+                name: "only duplicates apply a request twice where the store remembers none",
+                breaks: &["one_number"],
+                plan: applied_twice,
+            },
         ]);
     }
     all.retain(|canary| canary.breaks.iter().all(|name| reports::invariant::ALL.iter().any(|e| e.name == *name)));
@@ -238,13 +245,29 @@ fn slow_network(seed: u64, on: bool) -> Result<Plan, String> {
     Ok(plan)
 }
 
-/// A protocol without tokens on links that duplicate, or reorder, and lose nothing.
+/// Those of the network's defects alone, without losses.
+fn defects(duplicates: bool) -> Result<Network, String> {
+    let net = Profile::find(HOSTILE).ok_or("no such network")?.network();
+    let (duplicate, reorder) = if duplicates { (net.duplicate, 0.0) } else { (0.0, net.reorder) };
+    Ok(Network { loss: 0.0, duplicate, reorder, ..net })
+}
+
+/// A protocol without tokens on links that duplicate, or reorder, and lose nothing. Only what is sent within the
+/// millisecond that a detour takes is overtaken.
 fn hostile(seed: u64, on: bool, duplicates: bool) -> Result<Plan, String> {
-    let mut plan = compiled("steady", "redis-lease", seed, &light())?;
+    let mut plan = compiled("steady", "redis-lease", seed, &Params { rate: 2_000, ..Params::default() })?;
     if on {
-        let net = Profile::find(HOSTILE).ok_or("no such network")?.network();
-        let (duplicate, reorder) = if duplicates { (net.duplicate, 0.0) } else { (0.0, net.reorder) };
-        plan.network = scenarios::plan::Network { loss: 0.0, duplicate, reorder, ..net };
+        plan.network = defects(duplicates)?;
+        plan.requires.clear();
+    }
+    Ok(plan)
+}
+
+/// A protocol with tokens on links that duplicate, and a store that checks the token alone.
+fn applied_twice(seed: u64, on: bool) -> Result<Plan, String> {
+    let mut plan = compiled("steady", "redis-fenced", seed, &Params { fencing: Fencing::Token, ..light() })?;
+    if on {
+        plan.network = defects(true)?;
         plan.requires.clear();
     }
     Ok(plan)

@@ -29,6 +29,8 @@ pub const QUIET_RUNS: u64 = 1_000;
 
 /// Marks that a sweep may miss, and why.
 pub const RARE: &[(Mark, &str)] = &[
+    (Mark::OutboxGap, "connections deliver in order; datagrams (`--net hostile`) do not"),
+    (Mark::LedgerGap, "connections deliver in order; datagrams (`--net hostile`) do not"),
     (Mark::NodeFencedAtSeal, "somebody newer has to seal between an election and its own seal, a trip later"),
     (Mark::RaftLateRound, "a leader has to stand still while its answer is on its way"),
     (Mark::RaftNewerTerm, "openraft gives an old term up before it wins a newer one"),
