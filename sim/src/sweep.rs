@@ -365,6 +365,11 @@ impl Cell {
         format!("{} {} {}", self.scenario, self.protocol, self.nodes)
     }
 
+    /// Did the situation under test fail to arise in more than a fifth of the runs? In a few it may by chance.
+    pub fn is_inconclusive(&self) -> bool {
+        self.inconclusive * 5 > self.runs
+    }
+
     pub(crate) fn add(&mut self, run: Option<&Run>, ended: Ended) {
         self.runs += 1;
         self.failures += u64::from(matches!(ended, Ended::Broken | Ended::Invalid));
