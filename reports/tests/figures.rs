@@ -341,7 +341,6 @@ fn without_tokens_elections_order_the_leaders() {
 
 #[test]
 fn a_service_that_dies_and_a_lease_that_it_drops_explain_a_failover() {
-    let service = NodeId(2);
     let ends = |story: Story| story.deposed(9_500, N1, 1, Deposed::Expired);
     let replaced = |story: Story| ends(story).elected(12_000, N2, 2);
     assert_eq!(needless(&replaced(leads()).metrics(20_000)), (1, 0));

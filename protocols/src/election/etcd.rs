@@ -23,9 +23,10 @@
 
 mod observer;
 mod session;
+mod timing;
 
 use super::{
-    Conditions, Hazard, Preference, Promise, Protocol, Setup, Timings, Transport,
+    Hazard, Preference, Promise, Protocol, Setup, Transport,
     back_off::BackOff,
     promise::{self, UNCHECKED},
 };
@@ -39,10 +40,11 @@ use crate::{
     elector::{Deposed, Elector, Input, Output, RequestNumber, ServiceInput, ServiceOutput, StreamNumber},
     error::Failure,
     point::Point,
-    types::{Leadership, MILLISECOND, SECOND},
+    types::{Leadership, SECOND},
 };
 use observer::Observer;
-use session::{DEADLINE_SCAN, Numbers, RETRY, Session, Stage, tick_after, ttl_seconds};
+use session::{DEADLINE_SCAN, Numbers, RETRY, Session, Stage, tick_after};
+use timing::{AGAIN, DEADLINE, KEEPALIVE, OBSERVE, REOPEN, granted, overlap, takeover_max};
 
 /// The registry's entry.
 pub const PROTOCOL: Protocol = Protocol {
@@ -80,38 +82,6 @@ pub const PROTOCOL: Protocol = Protocol {
 
 /// What every candidate's key starts with.
 pub const PREFIX: &str = "fencepost/leader/";
-/// The server's minimum: 1.5 election timeouts of 1 s, rounded up to whole seconds.
-const MIN_TTL_S: u64 = 2;
-/// Time for a keepalive to be due.
-const KEEPALIVE: TimerId = 0;
-/// The session may have ended.
-const DEADLINE: TimerId = 1;
-/// Ask again.
-const AGAIN: TimerId = 2;
-/// Open the keepalive stream again.
-const REOPEN: TimerId = 3;
-/// The observer asks again.
-const OBSERVE: TimerId = 4;
-
-/// What the server makes of a time to live.
-fn granted(ttl: u64) -> u64 {
-    ttl_seconds(ttl).max(MIN_TTL_S) * SECOND
-}
-
-/// The server's expiry scan, its resynchronisation of a watch (100 ms), and four messages' worth of slack.
-fn takeover_max(_: &Timings) -> u64 {
-    500 * MILLISECOND + 100 * MILLISECOND + 400 * MILLISECOND
-}
-
-/// The server counts a lease from when the keepalive arrived, the belief lasts as long from when its answer was read, and
-/// on to the next look at the deadline. An answer that is read late was awaited with what was left of the belief before.
-fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
-    let belief = c.slow(granted(timings.lease_ttl).saturating_add(DEADLINE_SCAN));
-    let late = c.travel.saturating_add(c.unread).min(belief);
-    // A step of the wall clock moves no lease of etcd's.
-    let lease = Conditions { service_ahead: 0, ..*c }.service(granted(timings.lease_ttl));
-    Some(belief.saturating_add(late).saturating_sub(lease))
-}
 
 /// The elector.
 #[derive(Debug)]

@@ -36,6 +36,8 @@
 //!
 //! **What shows it.** `stonith-race`, `gc-pause`, `isolate-leader`, `asymmetric-partition`.
 
+mod message;
+
 use super::{Hazard, Preference, Promise, Protocol, Setup, Transport, lowest_id, promise};
 use crate::{
     client::Service,
@@ -47,6 +49,7 @@ use crate::{
     point::Point,
     types::{Leadership, MILLISECOND, NodeId, SECOND},
 };
+pub use message::Message;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 
@@ -89,40 +92,6 @@ pub const DELAY_BASE: u64 = 2 * SECOND;
 pub const DELAY_RANDOM: u64 = SECOND;
 /// The longest that a packet travels, nanoseconds: assumed. Several times the slowest network profile's.
 pub const SETTLE: u64 = 200 * MILLISECOND;
-
-/// What candidates say, besides what the inner elector's say.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Message {
-    /// I run.
-    Alive {
-        /// Whom the sender has heard within the ttl, a bit each. Who does not hear is no member, however loud: totem's
-        /// members agree on who they are.
-        hears: u64,
-    },
-    /// I am to lead; do you? Sent again until it is granted, or the sender does not want to any more.
-    Claim {
-        /// Names the claim; never used twice.
-        round: u64,
-    },
-    /// I neither lead nor go on with a claim of my own.
-    Grant {
-        /// Which claim this answers.
-        round: u64,
-        /// Nothing that this process ever sent as leader, or its predecessor did, can still be on its way.
-        quiet: bool,
-    },
-}
-
-impl Message {
-    /// What kind of message it is, for message counts.
-    pub const fn kind(self) -> &'static str {
-        match self {
-            Message::Alive { .. } => "alive",
-            Message::Claim { .. } => "claim",
-            Message::Grant { .. } => "grant",
-        }
-    }
-}
 
 /// Timers from here on are the wrapper's, those below the inner elector's.
 const HEARTBEAT: TimerId = 8;

@@ -101,9 +101,7 @@ impl Invariant for ActsOnBelief {
             }
             // Whoever was stopped goes on where it was stopped: its scheduler was, too.
             Kind::Node { node, state: NodeState::Resumed } => {
-                if self.working.as_ref().is_some_and(|working| working.incarnation.node == *node) {
-                    self.working = None;
-                }
+                self.working = self.working.take().filter(|working| working.incarnation.node != *node);
             }
             Kind::Issue { node, write } => {
                 self.sent += 1;

@@ -17,6 +17,7 @@ mod grants;
 mod network;
 mod queue;
 mod retransmit;
+mod sleep;
 mod stream;
 mod trace;
 
@@ -39,6 +40,7 @@ use protocols::{
 use queue::{Event, Queue};
 use rand_chacha::ChaCha8Rng;
 use scenarios::{plan::Plan, streams};
+use sleep::Sleep;
 use std::{
     cell::RefCell,
     collections::{BTreeMap, VecDeque},
@@ -79,16 +81,6 @@ pub struct Process {
     connections: u64,
     driven: Driven,
     disk: Folder,
-}
-
-/// A task's sleep.
-struct Sleep {
-    node: NodeId,
-    due: u64,
-    generation: u32,
-    live: bool,
-    fired: bool,
-    waker: Option<Waker>,
 }
 
 /// The world of one run.
@@ -338,38 +330,6 @@ impl World {
         self.wake(waker);
     }
 
-    /// Starts a sleep until the node's monotonic clock shows `due`; `None` when it does already.
-    fn start_sleep(&mut self, node: NodeId, due: u64, waker: &Waker) -> Option<u32> {
-        if self.clocks(node).mono >= due {
-            return None;
-        }
-        let sleep = Sleep { node, due, generation: 0, live: true, fired: false, waker: Some(waker.clone()) };
-        let slot = match self.free_sleeps.pop() {
-            Some(slot) => {
-                let generation = self.sleeps[slot as usize].generation;
-                self.sleeps[slot as usize] = Sleep { generation, ..sleep };
-                slot
-            }
-            None => {
-                self.sleeps.push(sleep);
-                self.sleeps.len() as u32 - 1
-            }
-        };
-        let generation = self.sleeps[slot as usize].generation;
-        let at = self.processes[node.index()].clocks.true_time(due);
-        self.queue.push(at, Event::Sleep { slot, generation });
-        Some(slot)
-    }
-
-    /// Has the sleep ended? If not, `waker` will be told.
-    fn poll_sleep(&mut self, slot: u32, waker: &Waker) -> bool {
-        let sleep = &mut self.sleeps[slot as usize];
-        if !sleep.fired && !sleep.waker.as_ref().is_some_and(|w| w.will_wake(waker)) {
-            sleep.waker = Some(waker.clone());
-        }
-        sleep.fired
-    }
-
     /// May a task that was stopped at a point go on? If not, `waker` will be told when the process is resumed.
     fn poll_past_point(&mut self, node: NodeId, waker: &Waker) -> bool {
         let process = &mut self.processes[node.index()];
@@ -378,48 +338,6 @@ impl World {
             process.driven.at_point = Some(waker.clone());
         }
         goes_on
-    }
-
-    fn sleep_is_due(&mut self, slot: u32, generation: u32) {
-        let sleep = &mut self.sleeps[slot as usize];
-        if sleep.generation != generation || !sleep.live {
-            return;
-        }
-        // Its node's clock was slowed down meanwhile; it was scheduled again then.
-        if self.processes[sleep.node.index()].clocks.mono(self.now) < sleep.due {
-            return;
-        }
-        sleep.fired = true;
-        let (node, waker) = (sleep.node, sleep.waker.take());
-        self.trace.note(self.now, [0x20, u64::from(node.0), 0], || format!("sleep {node:?}"));
-        self.wake(waker);
-    }
-
-    /// Ends a sleep. Gives back its waker, to be dropped outside the world's borrow.
-    fn drop_sleep(&mut self, slot: u32) -> Option<Waker> {
-        let sleep = &mut self.sleeps[slot as usize];
-        let fired = sleep.fired;
-        sleep.generation += 1;
-        sleep.live = false;
-        let waker = sleep.waker.take();
-        self.free_sleeps.push(slot);
-        if !fired {
-            self.queue.note_cancelled();
-        }
-        waker
-    }
-
-    /// A node's clocks have changed their rate: what is due by them is due at another true time.
-    fn reschedule_sleeps(&mut self, node: NodeId) {
-        for slot in 0..self.sleeps.len() {
-            let sleep = &mut self.sleeps[slot];
-            if sleep.node == node && sleep.live && !sleep.fired {
-                // The event that was scheduled for it is void; only a holder of the slot checks `live`, so moving on is safe.
-                let at = self.processes[node.index()].clocks.true_time(sleep.due).max(self.now);
-                let generation = sleep.generation;
-                self.queue.push(at, Event::Sleep { slot: slot as u32, generation });
-            }
-        }
     }
 
     /// Records an event of the history, now.

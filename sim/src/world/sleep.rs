@@ -1,0 +1,91 @@
+//! Tasks' sleeps, on their nodes' clocks.
+
+use super::{World, queue::Event};
+use protocols::types::NodeId;
+use std::task::Waker;
+
+/// A task's sleep.
+pub(super) struct Sleep {
+    node: NodeId,
+    due: u64,
+    pub(super) generation: u32,
+    live: bool,
+    fired: bool,
+    waker: Option<Waker>,
+}
+
+impl World {
+    /// Starts a sleep until the node's monotonic clock shows `due`; `None` when it does already.
+    pub(super) fn start_sleep(&mut self, node: NodeId, due: u64, waker: &Waker) -> Option<u32> {
+        if self.clocks(node).mono >= due {
+            return None;
+        }
+        let sleep = Sleep { node, due, generation: 0, live: true, fired: false, waker: Some(waker.clone()) };
+        let slot = match self.free_sleeps.pop() {
+            Some(slot) => {
+                let generation = self.sleeps[slot as usize].generation;
+                self.sleeps[slot as usize] = Sleep { generation, ..sleep };
+                slot
+            }
+            None => {
+                self.sleeps.push(sleep);
+                self.sleeps.len() as u32 - 1
+            }
+        };
+        let generation = self.sleeps[slot as usize].generation;
+        let at = self.processes[node.index()].clocks.true_time(due);
+        self.queue.push(at, Event::Sleep { slot, generation });
+        Some(slot)
+    }
+
+    /// Has the sleep ended? If not, `waker` will be told.
+    pub(super) fn poll_sleep(&mut self, slot: u32, waker: &Waker) -> bool {
+        let sleep = &mut self.sleeps[slot as usize];
+        if !sleep.fired && !sleep.waker.as_ref().is_some_and(|w| w.will_wake(waker)) {
+            sleep.waker = Some(waker.clone());
+        }
+        sleep.fired
+    }
+
+    pub(super) fn sleep_is_due(&mut self, slot: u32, generation: u32) {
+        let sleep = &mut self.sleeps[slot as usize];
+        if sleep.generation != generation || !sleep.live {
+            return;
+        }
+        // Its node's clock was slowed down meanwhile; it was scheduled again then.
+        if self.processes[sleep.node.index()].clocks.mono(self.now) < sleep.due {
+            return;
+        }
+        sleep.fired = true;
+        let (node, waker) = (sleep.node, sleep.waker.take());
+        self.trace.note(self.now, [0x20, u64::from(node.0), 0], || format!("sleep {node:?}"));
+        self.wake(waker);
+    }
+
+    /// Ends a sleep. Gives back its waker, to be dropped outside the world's borrow.
+    pub(super) fn drop_sleep(&mut self, slot: u32) -> Option<Waker> {
+        let sleep = &mut self.sleeps[slot as usize];
+        let fired = sleep.fired;
+        sleep.generation += 1;
+        sleep.live = false;
+        let waker = sleep.waker.take();
+        self.free_sleeps.push(slot);
+        if !fired {
+            self.queue.note_cancelled();
+        }
+        waker
+    }
+
+    /// A node's clocks have changed their rate: what is due by them is due at another true time.
+    pub(super) fn reschedule_sleeps(&mut self, node: NodeId) {
+        for slot in 0..self.sleeps.len() {
+            let sleep = &mut self.sleeps[slot];
+            if sleep.node == node && sleep.live && !sleep.fired {
+                // The event that was scheduled for it is void; only a holder of the slot checks `live`, so moving on is safe.
+                let at = self.processes[node.index()].clocks.true_time(sleep.due).max(self.now);
+                let generation = sleep.generation;
+                self.queue.push(at, Event::Sleep { slot: slot as u32, generation });
+            }
+        }
+    }
+}
