@@ -13,7 +13,7 @@ use dark::Dark;
 use failover::Failovers;
 use losses::Losses;
 use protocols::{
-    history::{Event, Header, Kind, SERVICE_REQUESTS},
+    history::{Event, Header, Kind, Outcome, SERVICE_REQUESTS},
     message::WriteVerdict,
     types::{Incarnation, Resource},
 };
@@ -95,6 +95,16 @@ pub struct Metrics {
     pub dual_belief_longest_ms: f64,
     /// The share of requests after the first election that were served in time; `None` without them.
     pub availability: Option<f64>,
+    /// From a request to the application of its write, the mean over requests after the first election that were served in
+    /// time, milliseconds; only baselines look at it.
+    #[serde(skip)]
+    pub served_after_ms: Option<f64>,
+    /// Requests that clients made; only baselines look at it.
+    #[serde(skip)]
+    pub requests_invoked: u64,
+    /// Requests whose clients were given a number; only baselines look at it.
+    #[serde(skip)]
+    pub requests_answered: u64,
 }
 
 fn is_zero(value: &u64) -> bool {
@@ -143,6 +153,7 @@ impl Meter {
     pub(crate) fn observe(&mut self, event: &Event) {
         match &event.kind {
             Kind::Invoke { request } => {
+                self.metrics.requests_invoked += 1;
                 if let Some(dark) = &mut self.dark {
                     dark.invoked(event.t_us, *request);
                 }
@@ -163,6 +174,8 @@ impl Meter {
                 }
             }
             Kind::Reply { .. } | Kind::ReadInvoke { .. } | Kind::ReadReply { .. } => {
+                let answered = matches!(event.kind, Kind::Reply { outcome: Outcome::Ok { .. }, .. });
+                self.metrics.requests_answered += u64::from(answered);
                 if let Some(read) = self.reads.observe(event) {
                     self.metrics.reads_answered += 1;
                     self.metrics.reads_stale += u64::from(read.is_stale());

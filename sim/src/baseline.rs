@@ -8,7 +8,7 @@
 use crate::terminal::statistics::quantile;
 use reports::Metrics;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The baseline of this build's default sweep.
 const COMMITTED: &str = include_str!("../../seeds/baseline.json");
@@ -26,7 +26,7 @@ pub struct Figure {
 }
 
 /// Every figure that has a baseline.
-pub const FIGURES: [Figure; 12] = [
+pub const FIGURES: [Figure; 24] = [
     Figure { name: "elections", floor: 1.0, of: |m| Some(m.elections as f64) },
     Figure { name: "contested_elections", floor: 1.0, of: |m| Some(m.contested_elections as f64) },
     Figure { name: "false_failovers", floor: 0.5, of: |m| Some(m.false_failovers as f64) },
@@ -38,24 +38,65 @@ pub const FIGURES: [Figure; 12] = [
     Figure { name: "requests_to_service", floor: 5.0, of: |m| m.requests_to_service.map(|n| n as f64) },
     Figure { name: "dark_ms", floor: 50.0, of: |m| m.dark_ms },
     Figure { name: "dual_belief_ms", floor: 20.0, of: |m| Some(m.dual_belief_ms) },
-    Figure { name: "failover_ms", floor: 50.0, of: |m| m.failover_ms.iter().copied().max_by(f64::total_cmp) },
+    Figure { name: "failover_ms", floor: 50.0, of: |m| largest(&m.failover_ms) },
+    Figure { name: "election_time_ms", floor: 50.0, of: |m| largest(&m.election_time_ms) },
+    Figure { name: "election_latency_ms", floor: 20.0, of: |m| largest(&m.election_latency_ms) },
+    Figure { name: "stop_after_loss_ms", floor: 20.0, of: |m| largest(&m.stop_after_loss_ms) },
+    Figure { name: "handoff_intent_gap_ms", floor: 30.0, of: |m| smallest(&m.handoff_intent_gap_ms) },
+    Figure { name: "startup_dark_ms", floor: 50.0, of: |m| m.startup_dark_ms },
+    Figure { name: "served_after_ms", floor: 0.2, of: |m| m.served_after_ms },
+    Figure { name: "requests_invoked", floor: 20.0, of: |m| Some(m.requests_invoked as f64) },
+    Figure { name: "requests_answered", floor: 20.0, of: |m| Some(m.requests_answered as f64) },
+    Figure { name: "reads_answered", floor: 20.0, of: |m| Some(m.reads_answered as f64) },
+    Figure { name: "reads_stale", floor: 3.0, of: |m| Some(m.reads_stale as f64) },
+    Figure { name: "writes_failed", floor: 5.0, of: |m| Some(m.writes_failed as f64) },
+    Figure { name: "leaders_believing_max", floor: 0.5, of: |m| Some(m.leaders_believing_max as f64) },
 ];
+
+/// How many messages of the election there were of a kind: a figure for each kind.
+const OF_A_KIND: &str = "messages: ";
+/// Differences in the number of messages of a kind up to this are never far.
+const OF_A_KIND_FLOOR: f64 = 10.0;
+
+fn largest(values: &[f64]) -> Option<f64> {
+    values.iter().copied().max_by(f64::total_cmp)
+}
+
+fn smallest(values: &[f64]) -> Option<f64> {
+    values.iter().copied().min_by(f64::total_cmp)
+}
 
 /// The figures of a cell's runs, by name; each in the order in which the runs came in.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Seen(BTreeMap<&'static str, Vec<f64>>);
+pub struct Seen {
+    figures: BTreeMap<String, Vec<f64>>,
+    runs: usize,
+}
 
 impl Seen {
     /// One more run.
     pub fn add(&mut self, metrics: &Metrics) {
         for figure in &FIGURES {
-            self.0.entry(figure.name).or_default().extend((figure.of)(metrics));
+            self.figures.entry(figure.name.to_owned()).or_default().extend((figure.of)(metrics));
         }
+        for (kind, messages) in &metrics.messages_by_kind {
+            self.figures.entry(format!("{OF_A_KIND}{kind}")).or_default().push(*messages as f64);
+        }
+        self.runs += 1;
+    }
+
+    /// What was seen of a figure. A run that counted no message of a kind had none.
+    fn values(&self, figure: &str) -> Vec<f64> {
+        let mut values = self.figures.get(figure).cloned().unwrap_or_default();
+        if figure.starts_with(OF_A_KIND) {
+            values.resize(self.runs, 0.0);
+        }
+        values
     }
 }
 
 /// What a figure of a cell was, over the runs that were recorded.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "[f64; 5]", into = "[f64; 5]")]
 pub struct Range {
     /// The smallest.
@@ -98,7 +139,7 @@ pub struct Moved {
     /// The cell, as in the baseline: scenario, protocol, candidates.
     pub cell: String,
     /// The figure.
-    pub figure: &'static str,
+    pub figure: String,
     /// What it was.
     pub was: Range,
     /// What it is: the median, or the one run that is far out.
@@ -149,7 +190,7 @@ impl Baseline {
         cells: impl IntoIterator<Item = (String, &'a Seen)>,
     ) -> Baseline {
         let ranges = |seen: &Seen| {
-            let ranges = seen.0.iter().filter_map(|(name, values)| Some(((*name).to_owned(), Range::of(values)?)));
+            let ranges = seen.figures.keys().filter_map(|name| Some((name.clone(), Range::of(&seen.values(name))?)));
             ranges.collect()
         };
         let cells = cells.into_iter().map(|(name, seen)| (name, ranges(seen))).collect();
@@ -171,22 +212,29 @@ impl Baseline {
     /// The figures of a cell that lie far outside what they were; none for a cell that was not recorded.
     pub fn moved(&self, cell: &str, seen: &Seen) -> Vec<Moved> {
         let Some(ranges) = self.cells.get(cell) else { return Vec::new() };
-        let check = |figure: &Figure| {
-            let (was, values) = (*ranges.get(figure.name)?, seen.0.get(figure.name)?);
-            let (is, one_run) = far(figure, was, values)?;
-            Some(Moved { cell: cell.to_owned(), figure: figure.name, was, is, one_run, runs: values.len() })
+        // A kind of message that never was is as strange as one that is gone.
+        let kinds = ranges.keys().chain(seen.figures.keys()).filter(|name| name.starts_with(OF_A_KIND));
+        let kinds: BTreeSet<&str> = kinds.map(String::as_str).collect();
+        let named = FIGURES.iter().map(|figure| (figure.name, figure.floor));
+        let check = |(name, floor): (&str, f64)| {
+            let none = name.starts_with(OF_A_KIND).then(Range::default);
+            let was = ranges.get(name).copied().or(none)?;
+            let values = seen.values(name);
+            let (is, one_run) = far(floor, was, &values)?;
+            let figure = name.to_owned();
+            Some(Moved { cell: cell.to_owned(), figure, was, is, one_run, runs: values.len() })
         };
-        FIGURES.iter().filter_map(check).collect()
+        named.chain(kinds.into_iter().map(|kind| (kind, OF_A_KIND_FLOOR))).filter_map(check).collect()
     }
 }
 
 /// The median when it lies far outside, or else a run that does; and whether it is one run.
-fn far(figure: &Figure, was: Range, values: &[f64]) -> Option<(f64, bool)> {
+fn far(floor: f64, was: Range, values: &[f64]) -> Option<(f64, bool)> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let (median, most) = (quantile(&sorted, 0.5)?, quantile(&sorted, 1.0)?);
     let (low, high) = if values.len() < RUNS_FOR_QUANTILES { (was.min, was.max) } else { (was.p05, was.p95) };
-    let slack = figure.floor + 0.15 * was.p50.abs();
+    let slack = floor + 0.15 * was.p50.abs();
     if median < low - slack || median > high + slack {
         return Some((median, false));
     }
@@ -205,7 +253,8 @@ mod tests {
     use super::*;
 
     fn seen(values: impl IntoIterator<Item = f64>) -> Seen {
-        Seen(BTreeMap::from([("dark_ms", values.into_iter().collect())]))
+        let values: Vec<f64> = values.into_iter().collect();
+        Seen { runs: values.len(), figures: BTreeMap::from([("dark_ms".to_owned(), values)]) }
     }
 
     fn baseline() -> Baseline {

@@ -47,6 +47,8 @@ pub mod baseline;
 #[cfg(madsim)]
 pub mod bisect;
 #[cfg(madsim)]
+pub mod canary;
+#[cfg(madsim)]
 pub mod cli;
 #[cfg(madsim)]
 pub mod determinism;

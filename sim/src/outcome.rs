@@ -8,10 +8,15 @@
 //! | invalid | no plan could be made of the parameters, so nothing ran |
 //!
 //! A sweep ends with the worst that it saw: the harness failed (70), parameters made no sense (64), safety broken (1),
-//! liveness (3), a figure far outside its baseline (6), inconclusive (2), all kept (0). An inconclusive run says nothing for or against the protocol, so whatever
-//! was found elsewhere outranks it.
+//! liveness (3), a figure far outside its baseline (6), a cell of which more than a fifth of the runs were inconclusive (2),
+//! all kept (0). An inconclusive run says nothing for or against the protocol, so whatever was found elsewhere outranks it;
+//! a few of them come by chance where the network loses packets.
 
-use crate::{interrupt::INTERRUPTED, sweep::Outcome, terminal::exit};
+use crate::{
+    interrupt::INTERRUPTED,
+    sweep::{Cell, Outcome},
+    terminal::exit,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -156,7 +161,7 @@ pub fn exit_code(outcome: &Outcome) -> u8 {
         () if outcome.failures.iter().any(|f| f.verdict != "liveness") => 1,
         () if !outcome.failures.is_empty() => 3,
         () if !outcome.moved.is_empty() => exit::MOVED,
-        () if !outcome.inconclusive.is_empty() => 2,
+        () if outcome.cells.iter().any(Cell::is_inconclusive) => 2,
         () => 0,
     }
 }
@@ -201,12 +206,13 @@ mod tests {
 
     #[test]
     fn the_worst_decides_how_a_sweep_ends() {
-        let ends = |broken: &[&str], inconclusive: usize| {
+        let ends = |broken: &[&str], inconclusive: u64| {
             let failures = broken.iter().map(|verdict| failure(1, verdict, "")).collect();
-            let inconclusive = (0..inconclusive).map(|seed| failure(seed as u64, "vacuous", "")).collect();
-            exit_code(&Outcome { failures, inconclusive, ..Outcome::default() })
+            let cells = vec![Cell { runs: 9, inconclusive, ..Cell::default() }];
+            exit_code(&Outcome { failures, cells, ..Outcome::default() })
         };
-        assert_eq!([ends(&[], 0), ends(&[], 2), ends(&["liveness"], 2)], [0, 2, 3]);
+        // One run of nine may lack its situation by chance.
+        assert_eq!([ends(&[], 1), ends(&[], 2), ends(&["liveness"], 2)], [0, 2, 3]);
         assert_eq!([ends(&["liveness", "safety"], 0), ends(&["pass"], 0)], [1, 1]);
         assert_eq!(ends(&["safety", "harness"], 1), 70);
         assert_eq!(exit_code(&Outcome { interrupted: true, ..Outcome::default() }), 130);

@@ -1,20 +1,10 @@
-//! Are promises kept? Safety and figures of one run, what chance may do to a cell of many runs, and the canaries: plans that
-//! must break something, or the harness is blind for it.
+//! Are promises kept? Safety and figures of one run, and what chance may do to a cell of many runs.
 
 use crate::run::Run;
-use protocols::{
-    election::{self, Bounds, Promise},
-    fence::checks::Fencing,
-    point::Point,
-};
+use protocols::election::{self, Bounds, Promise};
 use reports::Verdict;
-use scenarios::{
-    Params, Plan,
-    fault::{Fault, PlannedFault, Trigger, Who},
-    params::Profile,
-    plan::Network,
-    scenario,
-};
+
+pub use crate::canary::{Canary, canaries};
 
 /// What a run that shows something (is not vacuous) did not keep, in one sentence; `None` when it kept everything.
 pub fn broken(promise: Promise, bounds: &Bounds, run: &Run) -> Option<String> {
@@ -128,147 +118,17 @@ impl Chance {
     }
 }
 
-/// A plan that must break something; and what is the same but for the cause, and must break nothing.
-pub struct Canary {
-    /// What is looked at.
-    pub name: &'static str,
-    /// What must be violated, every time.
-    pub breaks: &'static [&'static str],
-    /// The plan of a seed, with the cause or without it.
-    pub plan: fn(u64, bool) -> Result<Plan, String>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Every canary that can be told with what there is.
-pub fn canaries() -> Vec<Canary> {
-    let mut all = vec![
-        Canary { name: "only clocks that drift make reads stale", breaks: &["no_stale_read"], plan: drift },
-        Canary {
-            name: "only a step of the service's clock lets two write",
-            breaks: &["no_stale_write", "read_version"],
-            plan: clock_step,
-        },
-        Canary {
-            name: "a belief that is longer than promised is noticed",
-            breaks: &["dual_belief"],
-            plan: promised_less,
-        },
-        Canary { name: "a belief without a grant is noticed", breaks: &["phantom_leader"], plan: outlived_grant },
-        Canary { name: "a fleet that elects nobody is noticed", breaks: &["liveness"], plan: slow_network },
-    ];
-    if Profile::find(HOSTILE).is_some() {
-        all.extend([
-            Canary {
-                name: "only duplicates break it",
-                breaks: &["read_version"],
-                plan: |seed, on| hostile(seed, on, true),
-            },
-            Canary {
-                name: "only reordering breaks it",
-                breaks: &["read_version"],
-                plan: |seed, on| hostile(seed, on, false),
-            },
-            Canary {
-                name: "only duplicates apply a request twice where the store remembers none",
-                breaks: &["one_number"],
-                plan: applied_twice,
-            },
-        ]);
+    #[test]
+    fn what_must_break_and_holds_is_told() {
+        let must = ["no_stale_write", "read_version"];
+        assert_eq!(blind(&must, &["read_version", "no_stale_write", "liveness"]), None);
+        let held = "must violate no_stale_write, read_version, and did not: the harness sees nothing";
+        assert_eq!(blind(&must, &[]).as_deref(), Some(held));
+        let half = "must violate no_stale_write, and violates only read_version";
+        assert_eq!(blind(&must, &["read_version"]).as_deref(), Some(half));
     }
-    all.retain(|canary| canary.breaks.iter().all(|name| reports::invariant::ALL.iter().any(|e| e.name == *name)));
-    all
-}
-
-/// Datagrams to the store, lost, duplicated and out of order.
-const HOSTILE: &str = "hostile";
-
-fn compiled(scenario: &str, protocol: &str, seed: u64, params: &Params) -> Result<Plan, String> {
-    let scenario = scenario::find(scenario).ok_or("no such scenario")?;
-    scenario.compile(params, election::find(protocol).ok_or("no such protocol")?, seed)
-}
-
-fn light() -> Params {
-    Params { rate: 100, ..Params::default() }
-}
-
-fn drift(seed: u64, on: bool) -> Result<Plan, String> {
-    let clock_drift_ppm = if on { 400_000 } else { 100 };
-    compiled("read-lease", "redis-fenced", seed, &Params { clock_drift_ppm, ..light() })
-}
-
-/// A steady run in which the service's clock jumps ahead right after the leader was renewed, again and again.
-fn stepped(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
-    let mut plan = compiled("steady", protocol, seed, &light())?;
-    let ahead = |nth: u64| PlannedFault {
-        when: Trigger::Passage {
-            point: Point::Renewed.name().to_owned(),
-            node: Who::Leader,
-            nth: 3,
-            after: Some(Box::new(Trigger::At { ms: 5_000.0 * nth as f64 })),
-            delay_ms: 0.0,
-        },
-        what: Fault::ClockStep { node: Who::Service, by_ms: 60_000 },
-    };
-    if on {
-        plan.faults = (1..=4).map(ahead).collect();
-    }
-    Ok(plan)
-}
-
-fn clock_step(seed: u64, on: bool) -> Result<Plan, String> {
-    stepped(seed, on, "redis-lease")
-}
-
-/// The same with a token, which keeps it harmless, and with the bound of a run in which no clock is stepped.
-fn outlived_grant(seed: u64, on: bool) -> Result<Plan, String> {
-    stepped(seed, on, "redis-fenced")
-}
-
-/// etcd's leader believes beside its successor, as its client does; here it is said to promise that it never does.
-fn promised_less(seed: u64, on: bool) -> Result<Plan, String> {
-    let mut plan = compiled("partition", "etcd-election", seed, &light())?;
-    // Fencing would end the belief as soon as the successor has sealed.
-    let unfenced = Params { fencing: false.into(), ..light() };
-    if on {
-        plan = compiled("partition", "etcd-election", seed, &unfenced)?;
-        plan.dual_belief_bound_ms = Some(0.0);
-    }
-    Ok(plan)
-}
-
-/// Answers take longer than anybody waits.
-fn slow_network(seed: u64, on: bool) -> Result<Plan, String> {
-    let mut plan = compiled("steady", "raft", seed, &light())?;
-    if on {
-        plan.network.latency_us = 400_000;
-        plan.requires.clear();
-    }
-    Ok(plan)
-}
-
-/// Those of the network's defects alone, without losses.
-fn defects(duplicates: bool) -> Result<Network, String> {
-    let net = Profile::find(HOSTILE).ok_or("no such network")?.network();
-    let (duplicate, reorder) = if duplicates { (net.duplicate, 0.0) } else { (0.0, net.reorder) };
-    Ok(Network { loss: 0.0, duplicate, reorder, ..net })
-}
-
-/// A protocol without tokens on links that duplicate, or reorder, and lose nothing. Only what is sent within the
-/// millisecond that a detour takes is overtaken.
-fn hostile(seed: u64, on: bool, duplicates: bool) -> Result<Plan, String> {
-    let mut plan = compiled("steady", "redis-lease", seed, &Params { rate: 2_000, ..Params::default() })?;
-    if on {
-        plan.network = defects(duplicates)?;
-        plan.requires.clear();
-    }
-    Ok(plan)
-}
-
-/// A protocol with tokens on links that duplicate, and a store that checks the token alone.
-fn applied_twice(seed: u64, on: bool) -> Result<Plan, String> {
-    let mut plan = compiled("steady", "redis-fenced", seed, &Params { fencing: Fencing::Token, ..light() })?;
-    if on {
-        plan.network = defects(true)?;
-        plan.requires.clear();
-    }
-    Ok(plan)
 }

@@ -2,13 +2,18 @@
 
 use crate::{
     baseline::{Baseline, Moved, Seen},
+    canary::{self, Canary, Looked},
     interrupt,
     outcome::{Ended, Failure},
-    pool, promise,
+    pool,
+    promise::{self, Chance},
     run::{self, Options, Run},
     terminal::{repro, sense, statistics::quantile},
 };
-use protocols::election::{Bounds, Promise, Protocol};
+use protocols::{
+    election::{self, Bounds, Promise, Protocol},
+    fence::checks::Fencing,
+};
 use reports::Verdict;
 use scenarios::{
     Params, Scenario,
@@ -16,6 +21,9 @@ use scenarios::{
 };
 use serde::Serialize;
 use std::{collections::BTreeMap, ops::Range};
+
+/// From so many runs of a cell on, what is left to chance is compared with what it was.
+const CHANCE_RUNS_MIN: u64 = 100;
 
 /// What to sweep over.
 pub struct Sweep<'a> {
@@ -190,10 +198,28 @@ impl Outcome {
 }
 
 impl Sweep<'_> {
-    /// How many runs this shard does.
+    /// How many runs this shard does. A canary is one, though it runs with its cause and without.
     pub fn runs(&self) -> u64 {
+        self.cell_runs() + self.canaries().len() as u64 * self.canary_seeds()
+    }
+
+    fn cell_runs(&self) -> u64 {
         let (total, (part, of)) = (self.total(), self.shard);
         total / of + u64::from(part <= total % of)
+    }
+
+    /// A sweep of everything, with nothing changed that they depend on, looks after the canaries too: in its first shard.
+    fn canaries(&self) -> Vec<Canary> {
+        let usual = Params { nodes: self.params.nodes, rate: self.params.rate, ..Params::default() };
+        let all = self.scenarios.len() == scenario::ALL.len() && self.protocols.len() == election::ALL.len();
+        match all && self.sizes == Sizes::Usual && *self.params == usual && self.shard.0 == 1 {
+            true => canary::canaries(),
+            false => Vec::new(),
+        }
+    }
+
+    fn canary_seeds(&self) -> u64 {
+        (self.seeds.end - self.seeds.start).min(canary::SEEDS_MAX)
     }
 
     fn total(&self) -> u64 {
@@ -228,7 +254,7 @@ impl Sweep<'_> {
             let fewest = self.sizes.numbers().iter().min().copied().unwrap_or(self.params.nodes);
             scenario.compile(&self.sized(fewest), protocol, first)?;
         }
-        if self.runs() == 0 {
+        if self.cell_runs() == 0 {
             let ((part, of), total) = (self.shard, self.total());
             return Err(match total {
                 0 => "nothing to run: none of these scenarios can be told of these protocols".to_owned(),
@@ -264,12 +290,13 @@ impl Sweep<'_> {
             done(failure.as_ref().map_or(Ended::Kept, |failure| failure.outcome));
             (run, failure)
         };
-        pool::each(self.runs(), self.jobs, work, |index, (run, failure)| {
+        pool::each(self.cell_runs(), self.jobs, work, |index, (run, failure)| {
             let (cell, failures) = &mut cells[place(index).0];
             cell.add(run.as_ref(), failure.as_ref().map_or(Ended::Kept, |failure| failure.outcome));
             failures.extend(failure);
             !interrupt::asked()
         });
+        cells.extend(self.look_at_canaries(&done));
         let mut outcome = Outcome::default();
         for (mut cell, failures) in cells {
             cell.finish();
@@ -284,6 +311,55 @@ impl Sweep<'_> {
         Ok(outcome)
     }
 
+    /// A cell for each canary.
+    fn look_at_canaries(&self, done: impl Fn(Ended) + Sync) -> Vec<(Cell, Vec<Failure>)> {
+        let (canaries, seeds) = (self.canaries(), self.canary_seeds());
+        let cell = |canary: &Canary| {
+            let scenario = format!("canary: {}", canary.name);
+            (Cell { scenario, promise: "breaks".to_owned(), ..Cell::default() }, Vec::new())
+        };
+        let mut cells: Vec<(Cell, Vec<Failure>)> = canaries.iter().map(cell).collect();
+        let place = |index: u64| ((index / seeds) as usize, self.seeds.start + index % seeds);
+        let work = |index: u64| {
+            let (number, seed) = place(index);
+            let looked = canaries[number].look(seed);
+            let kept = matches!(looked, Ok(Looked { wrong: None, .. }));
+            done(if kept { Ended::Kept } else { Ended::Broken });
+            looked
+        };
+        let count = if interrupt::asked() { 0 } else { canaries.len() as u64 * seeds };
+        pool::each(count, self.jobs, work, |index, looked| {
+            let ((number, seed), fencing) = (place(index), self.params.fencing);
+            let (cell, failures) = &mut cells[number];
+            let (run, wrong) = match looked {
+                Ok(Looked { run, wrong }) => (Some(run), wrong.map(|(why, plan, hash)| (why, hash, Some(plan)))),
+                Err(why) => (None, Some((why, String::new(), None))),
+            };
+            if let Some(run) = &run {
+                (cell.protocol, cell.nodes) = (run.plan.protocol.clone(), run.plan.candidates.len() as u16);
+            }
+            cell.add(run.as_ref(), if wrong.is_some() { Ended::Broken } else { Ended::Kept });
+            let seeds = format!("{seed}..{}", seed + 1);
+            failures.extend(wrong.map(|(why, trace_hash, plan)| Failure {
+                scenario: cell.scenario.clone(),
+                protocol: cell.protocol.clone(),
+                nodes: cell.nodes,
+                seed,
+                fencing,
+                outcome: Ended::Broken,
+                verdict: run.as_ref().map_or("harness", |_| "canary").to_owned(),
+                violated: Vec::new(),
+                why,
+                trace_hash,
+                repro: repro::command(&["sweep", "all", "--seeds", &seeds].map(str::to_owned)),
+                artifacts: None,
+                plan: plan.map(Box::new),
+            }));
+            !interrupt::asked()
+        });
+        cells
+    }
+
     /// The options that figures depend on; sweeps with others cannot be compared.
     fn figure_options(&self) -> String {
         repro::options(&self.sized(Params::default().nodes)).join(" ")
@@ -291,10 +367,31 @@ impl Sweep<'_> {
 
     /// What has moved away from `baseline`; nothing where it was recorded with other options.
     fn moved(&self, baseline: &Baseline, cells: &[Cell]) -> Vec<Moved> {
-        if baseline.options != self.figure_options() {
+        let mut moved = self.by_chance(cells);
+        if baseline.options == self.figure_options() {
+            moved.extend(cells.iter().flat_map(|cell| baseline.moved(&cell.name(), &cell.seen)));
+        }
+        moved
+    }
+
+    /// Cells left to chance in which safety was violated far more often, or less, than it was. A few runs cannot tell.
+    fn by_chance(&self, cells: &[Cell]) -> Vec<Moved> {
+        let usual = Params { nodes: self.params.nodes, rate: self.params.rate, ..Params::default() };
+        let fencing = self.params.fencing;
+        if *self.params != (Params { fencing, ..usual }) || !matches!(fencing, Fencing::On | Fencing::Off) {
             return Vec::new();
         }
-        cells.iter().flat_map(|cell| baseline.moved(&cell.name(), &cell.seen)).collect()
+        let known = cells.iter().filter(|c| c.nodes == Params::default().nodes && c.runs >= CHANCE_RUNS_MIN);
+        let far = |cell: &Cell| {
+            let chance = Chance::find(&cell.scenario, &cell.protocol, fencing == Fencing::On)?;
+            let violated = cell.verdicts.get("safety").copied().unwrap_or(0);
+            chance.far_off(violated, cell.runs)?;
+            let was = [chance.of_1000 as f64; 5].into();
+            let is = (violated as f64 * 1e3 / cell.runs as f64).round();
+            let figure = "unsafe runs of 1000".to_owned();
+            Some(Moved { cell: cell.name(), figure, was, is, one_run: false, runs: cell.runs as usize })
+        };
+        known.filter_map(far).collect()
     }
 
     /// What this sweep saw, as the baseline of later ones.
@@ -363,6 +460,11 @@ impl Cell {
     /// Its name in the baseline.
     fn name(&self) -> String {
         format!("{} {} {}", self.scenario, self.protocol, self.nodes)
+    }
+
+    /// Did the situation under test fail to arise in more than a fifth of the runs? In a few it may by chance.
+    pub fn is_inconclusive(&self) -> bool {
+        self.inconclusive * 5 > self.runs
     }
 
     pub(crate) fn add(&mut self, run: Option<&Run>, ended: Ended) {

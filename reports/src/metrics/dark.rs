@@ -18,6 +18,9 @@ pub(super) struct Dark {
     asked: u64,
     dark: u64,
     startup_dark: u64,
+    served: u64,
+    /// From request to application, microseconds, over all that were served.
+    served_us: u64,
 }
 
 impl Dark {
@@ -31,6 +34,8 @@ impl Dark {
             asked: 0,
             dark: 0,
             startup_dark: 0,
+            served: 0,
+            served_us: 0,
         }
     }
 
@@ -60,9 +65,11 @@ impl Dark {
 
     pub(super) fn served(&mut self, t_us: u64, request: RequestId) {
         // One that is served too late stays, and is counted when it is swept.
-        if self.waiting.get_mut(request).is_some_and(|asked_us| t_us <= asked_us.saturating_add(self.after_us)) {
-            self.waiting.remove(request);
-        }
+        let asked_us = self.waiting.get_mut(request).map(|asked_us| *asked_us);
+        let Some(asked_us) = asked_us.filter(|asked_us| t_us <= asked_us.saturating_add(self.after_us)) else { return };
+        self.waiting.remove(request);
+        self.served += 1;
+        self.served_us += t_us.saturating_sub(asked_us);
     }
 
     pub(super) fn finish(mut self, end_us: u64, metrics: &mut Metrics) {
@@ -75,6 +82,7 @@ impl Dark {
         }
         let stretch = |requests: u64| requests as f64 * 1000.0 / self.rate as f64;
         metrics.dark_ms = Some(stretch(self.dark));
+        metrics.served_after_ms = (self.served > 0).then(|| self.served_us as f64 / 1e3 / self.served as f64);
         metrics.startup_dark_ms = Some(stretch(self.startup_dark));
         let judged = self.asked - self.latest.iter().filter(too_late).count() as u64;
         metrics.availability = (judged > 0).then(|| 1.0 - self.dark as f64 / judged as f64);

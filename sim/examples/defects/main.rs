@@ -56,16 +56,16 @@ struct MeasureArgs {
     #[arg(long)]
     missed: bool,
     /// The sweep, without its seeds
-    #[arg(long, default_value = "sweep all --rate 100")]
+    #[arg(long, default_value = "sweep all")]
     sweep: String,
     /// Sweep up to these seeds, one after the other, until something fails
-    #[arg(long, value_delimiter = ',', default_value = "1,3,10")]
+    #[arg(long, value_delimiter = ',', default_value = "1,3")]
     seeds: Vec<u64>,
     /// What to run when that stays green, without its seeds; left out when there is no such command, or this is empty
     #[arg(long, default_value = "sweep swarm")]
     swarm: String,
     /// Up to which seeds, likewise
-    #[arg(long, value_delimiter = ',', default_value = "50,400")]
+    #[arg(long, value_delimiter = ',', default_value = "400,2000")]
     swarm_seeds: Vec<u64>,
     /// Processes at a time
     #[arg(long, default_value_t = 2)]
@@ -146,8 +146,8 @@ fn measure(tree: &Tree, defects: &[Defect], args: &MeasureArgs) -> Result<(), St
         results.clear();
     }
     let clean = measure.clean()?;
-    let seconds: u64 = clean.iter().map(std::time::Duration::as_secs).sum();
-    println!("green with no defect on, in {seconds} s; now {} defects", chosen.len());
+    let seconds: u64 = clean.iter().map(|clean| clean.took.as_secs()).sum();
+    println!("swept with no defect on in {seconds} s; now {} defects", chosen.len());
     let last = args.seeds.last().copied().unwrap_or(0);
     let mut how = format!("`{} --seeds 0..{last}`", args.sweep);
     if clean.len() > args.seeds.len() {

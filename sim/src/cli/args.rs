@@ -85,7 +85,7 @@ pub enum Command {
     #[command(
         after_help = "Each run is kept, broken, inconclusive (the situation under test never arose) or invalid (no plan \
         can be made of the parameters). The exit code is the worst of: 70 the harness failed, 64 invalid or nothing to \
-        run, 1 safety broken, 3 liveness broken, 6 a figure far outside its baseline, 2 inconclusive, 0 all kept. Ctrl-C finishes what is under way, reports \
+        run, 1 safety broken, 3 liveness broken, 6 a figure far outside its baseline, 2 inconclusive in more than a fifth of a cell's runs, 0 all kept. Ctrl-C finishes what is under way, reports \
         what was found so far, and ends with 130; a second one ends at once.\n\n\
         Examples:  fencepost sweep all --seeds 0..1000 --protocol all\n           fencepost sweep swarm --seeds 0..20000 --until-stable"
     )]
