@@ -91,7 +91,11 @@ fn the_inline_and_the_task_driver_give_the_same_history() {
         let plan = scenario.compile(&ideal, protocol, 0).expect("the parameters make sense");
         // Clients that begin to wait for an answer at the same instant go on asking at the same instants: only there does
         // a leader find questions of two of them in one moment, in either order.
-        compare_drivers(&plan, scenario.name != "read-lease");
+        // An etcd that starts again draws when it looks for leases that have expired.
+        let draws = protocol.service == protocols::client::Service::Etcd
+            && ["power-outage", "service-restart"].contains(&scenario.name);
+        let within_us = if draws { EXPIRY_SCAN_US } else { PACKETS_US };
+        compare_drivers(&plan, scenario.name != "read-lease" && !draws, within_us);
         // Where links lose and delay by chance, what is said in another order of one instant is said to other ears.
         // A service that starts again draws when it looks for what has expired.
         let chance = [
@@ -107,14 +111,19 @@ fn the_inline_and_the_task_driver_give_the_same_history() {
         for seed in 0..seeds {
             // Redis is asked one thing at a time; etcd's client has requests and streams on one connection.
             let one_at_a_time = protocol.service == protocols::client::Service::Redis;
-            compare_drivers(&common::plan(scenario, protocol, seed, true), one_at_a_time);
+            compare_drivers(&common::plan(scenario, protocol, seed, true), one_at_a_time, PACKETS_US);
         }
     });
 }
 
+/// How much later one of two packets may arrive.
+const PACKETS_US: u64 = 5_000;
+/// How often etcd looks for leases that have expired.
+const EXPIRY_SCAN_US: u64 = 500_000;
+
 /// Runs `plan` under both drivers. They agree line by line, or, where jitter and the executor's seed decide which of two
-/// packets is the faster one, on the election's events within 5 ms.
-fn compare_drivers(plan: &Plan, line_by_line: bool) {
+/// packets is the faster one, on the election's events within a time.
+fn compare_drivers(plan: &Plan, line_by_line: bool, within_us: u64) {
     let (inline_run, inline) = run_with_history(plan, Options::default());
     let (task_run, task) = run_with_history(plan, Options { driver: Driver::Task, ..Options::default() });
     let name = format!("{} {} {} seed {}", plan.scenario, plan.protocol, plan.network.profile, plan.seed);
@@ -132,6 +141,6 @@ fn compare_drivers(plan: &Plan, line_by_line: bool) {
     };
     assert_eq!(what(&inline), what(&task), "{name}");
     for ((inline_us, event), (task_us, _)) in inline.iter().zip(&task) {
-        assert!(inline_us.abs_diff(*task_us) <= 5_000, "{name}: {event} at {inline_us} and at {task_us} µs");
+        assert!(inline_us.abs_diff(*task_us) <= within_us, "{name}: {event} at {inline_us} and at {task_us} µs");
     }
 }
