@@ -2,7 +2,7 @@
 
 use crate::{
     list::Defect,
-    tree::{MET, SWITCH, Tree},
+    tree::{BASELINE, MET, SWITCH, Tree},
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -19,8 +19,10 @@ use std::{
 const USAGE: i32 = 64;
 /// Most address space that a process gets: a defect may make it grow without end. KiB.
 const MEMORY_MAX_KIB: u64 = 8 << 20;
+/// So many seeds of the code with no defect on make the baseline.
+const BASELINE_SEEDS: u64 = 8;
 /// So many seeds say how often the first failing cell fails.
-const SHARE_SEEDS: u64 = 20;
+const SHARE_SEEDS: u64 = 10;
 
 /// What to run.
 pub struct Measure<'a> {
@@ -107,6 +109,7 @@ impl Measure<'_> {
     /// # Errors
     /// A sweep does not run.
     pub fn clean(&self) -> Result<Vec<Clean>, String> {
+        self.record()?;
         let mut clean = Vec::new();
         for (by, arguments, seeds) in self.steps() {
             let began = Instant::now();
@@ -131,6 +134,21 @@ impl Measure<'_> {
             clean.push(Clean { took: began.elapsed(), known });
         }
         Ok(clean)
+    }
+
+    /// Records what the figures are with no defect on. Its own failures are the clean sweep's to tell.
+    fn record(&self) -> Result<(), String> {
+        let (file, out) = (self.tree.baseline(), self.tree.work.join("out/record"));
+        let _ = fs::remove_file(&file);
+        let mut command = Command::new(self.tree.binary());
+        command.args(&self.sweep).args(["--seeds", &format!("0..{BASELINE_SEEDS}")]);
+        command.args(["--quiet", "--jobs", &self.jobs.to_string(), "--out"]).arg(out);
+        command.arg("--record-baseline").arg(&file).env_remove(SWITCH).env_remove(BASELINE);
+        let output = command.stdout(Stdio::null()).output().map_err(|e| format!("the sweep does not start: {e}"))?;
+        if file.exists() {
+            return Ok(());
+        }
+        Err(format!("no baseline was recorded: {}", String::from_utf8_lossy(&output.stderr)))
     }
 
     /// Looks for every one of `defects`; `done` is told of each as soon as it is through.
@@ -242,7 +260,7 @@ impl Measure<'_> {
         let limited = format!("ulimit -v {MEMORY_MAX_KIB}; exec \"$0\" \"$@\"");
         command.args(["-c", &limited]).arg(self.tree.binary()).args(arguments);
         command.args(["--seeds", &format!("{}..{}", seeds[0], seeds[1])]).args(["--jobs", "1", "--quiet", "--out"]);
-        command.arg(out).env_remove(SWITCH).envs(id.map(|id| (SWITCH, id)));
+        command.arg(out).env(BASELINE, self.tree.baseline()).env_remove(SWITCH).envs(id.map(|id| (SWITCH, id)));
         let top: PathBuf = out.to_owned();
         command.env(MET, if top.ends_with("cell") { top.join("../met") } else { top.join("met") });
         let log = out.join("stderr");

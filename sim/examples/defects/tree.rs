@@ -12,6 +12,8 @@ use std::{
 const SOURCES: [&str; 7] = ["Cargo.toml", "Cargo.lock", "protocols", "scenarios", "reports", "sim", "seeds"];
 /// Switches a defect on.
 pub const SWITCH: &str = "FENCEPOST_DEFECT";
+/// A file that is taken for the committed baseline: what the code with no defect on looks like, without a second build.
+pub const BASELINE: &str = "FENCEPOST_DEFECT_BASELINE";
 /// A file that is made when the code of the defect that is on runs.
 pub const MET: &str = "FENCEPOST_DEFECT_MET";
 
@@ -36,6 +38,11 @@ impl Tree {
 
     fn copy(&self) -> PathBuf {
         self.work.join("tree")
+    }
+
+    /// The baseline that sweeps with a defect are held to.
+    pub fn baseline(&self) -> PathBuf {
+        self.work.join("baseline.json")
     }
 
     fn built(&self) -> PathBuf {
@@ -81,6 +88,14 @@ impl Tree {
         };
         // So that one path leads to the switch from every crate.
         spliced.insert(lib.to_owned(), text + "\n#[doc(hidden)]\npub mod defect;\nextern crate self as protocols;\n");
+        let figures = "sim/src/baseline.rs";
+        let text = match spliced.remove(figures) {
+            Some(text) => text,
+            None => fs::read_to_string(self.root.join(figures))?,
+        };
+        let read = format!("std::env::var({BASELINE:?}).ok().and_then(|path| std::fs::read_to_string(path).ok())");
+        let given = format!("from_str(&{read}.unwrap_or_else(|| COMMITTED.to_owned()))");
+        spliced.insert(figures.to_owned(), text.replace("from_str(COMMITTED)", &given));
         spliced.insert("protocols/src/defect.rs".to_owned(), switch(defects));
         // What sim's build script looks at; without it the script, and then the crate, would be built each time.
         spliced.insert(".git/logs/HEAD".to_owned(), String::new());
