@@ -227,7 +227,7 @@ fn slow_network(seed: u64, on: bool) -> Result<Plan, String> {
 /// The network's defects that lose nothing, one of them.
 fn defects(duplicates: bool) -> Result<Network, String> {
     let net = Profile::find(HOSTILE).ok_or("no such network")?.network();
-    let (duplicate, reorder) = if duplicates { (net.duplicate, 0.0) } else { (0.0, net.reorder) };
+    let (duplicate, reorder) = if duplicates { (net.duplicate, 0.0) } else { (0.0, 0.1) };
     Ok(Network { loss: 0.0, duplicate, reorder, ..net })
 }
 
@@ -236,9 +236,17 @@ fn defects(duplicates: bool) -> Result<Network, String> {
 fn hostile(seed: u64, on: bool, duplicates: bool) -> Result<Plan, String> {
     let mut plan = compiled("steady", "redis-lease", seed, &Params { rate: 2_000, ..Params::default() })?;
     if on {
-        let net = Profile::find(HOSTILE).ok_or("no such network")?.network();
-        let (duplicate, reorder) = if duplicates { (net.duplicate, 0.0) } else { (0.0, 0.1) };
-        plan.network = scenarios::plan::Network { loss: 0.0, duplicate, reorder, ..net };
+        plan.network = defects(duplicates)?;
+        plan.requires.clear();
+    }
+    Ok(plan)
+}
+
+/// A protocol with tokens on links that duplicate, and a store that checks the token alone.
+fn applied_twice(seed: u64, on: bool) -> Result<Plan, String> {
+    let mut plan = compiled("steady", "redis-fenced", seed, &Params { fencing: Fencing::Token, ..light() })?;
+    if on {
+        plan.network = defects(true)?;
         plan.requires.clear();
     }
     Ok(plan)
