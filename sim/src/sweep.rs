@@ -1,14 +1,18 @@
 //! Many seeds on all cores: a seed per fresh thread, each run held to what its protocol promises.
 
+mod cell;
+
+pub use cell::Cell;
+
 use crate::{
-    baseline::{Baseline, Moved, Seen},
+    baseline::{Baseline, Moved},
     canary::{self, Canary, Looked},
     interrupt,
     outcome::{Ended, Failure},
     pool,
     promise::{self, Chance},
     run::{self, Options, Run},
-    terminal::{repro, sense, statistics::quantile},
+    terminal::{repro, sense},
 };
 use protocols::{
     election::{self, Bounds, Promise, Protocol},
@@ -19,8 +23,7 @@ use scenarios::{
     Params, Scenario,
     scenario::{self},
 };
-use serde::Serialize;
-use std::{collections::BTreeMap, ops::Range};
+use std::ops::Range;
 
 /// From so many runs of a cell on, what is left to chance is compared with what it was.
 const CHANCE_RUNS_MIN: u64 = 100;
@@ -72,73 +75,6 @@ impl Sizes {
 
 /// What is run under one name: a scenario, a protocol, and so many candidates.
 type Which = (&'static Scenario, &'static Protocol, u16);
-
-/// The runs of one scenario with one protocol and so many candidates.
-#[derive(Clone, PartialEq, Debug, Default, Serialize)]
-pub struct Cell {
-    /// The scenario's name.
-    pub scenario: String,
-    /// The protocol's name.
-    pub protocol: String,
-    /// How many candidates.
-    pub nodes: u16,
-    /// What the protocol promises there: `holds`, `breaks` or `may`.
-    pub promise: String,
-    /// How many runs.
-    pub runs: u64,
-    /// Runs by verdict.
-    pub verdicts: BTreeMap<String, u64>,
-    /// Runs that went as promised.
-    pub kept: u64,
-    /// Runs that did not go as promised.
-    pub broken: u64,
-    /// Those, and seeds of which no plan could be made.
-    pub failures: u64,
-    /// Runs in which the situation under test never arose.
-    pub inconclusive: u64,
-    /// Seeds of which no plan could be made.
-    pub invalid: u64,
-    /// Stale writes that the store refused, over all runs.
-    pub writes_fenced: u64,
-    /// Most nodes that believed at one time, over all runs.
-    pub leaders_believing_max: u64,
-    /// Most leaders that took effect at one time, over all runs.
-    pub leaders_acting_by_effect_max: u64,
-    /// Longest time in which two nodes believed, milliseconds.
-    pub dual_belief_ms_max: f64,
-    /// How many runs saw two nodes believe.
-    pub dual_belief_runs: u64,
-    /// Median failover time, milliseconds; null when there was none.
-    pub failover_ms_p50: Option<f64>,
-    /// 95th percentile of the failover time, milliseconds.
-    pub failover_ms_p95: Option<f64>,
-    /// Elections won, over all runs.
-    pub elections: u64,
-    /// Changes of leadership that were not needed, over all runs.
-    pub false_failovers: u64,
-    /// Changes of leadership that only a pause explains, over all runs.
-    pub avoidable_failovers: u64,
-    /// Median time from a fault on the incumbent, or the end of its belief, to the next election, milliseconds.
-    pub election_time_ms_p50: Option<f64>,
-    /// 95th percentile of the same, milliseconds.
-    pub election_time_ms_p95: Option<f64>,
-    /// Median time in which no request would have been served, per run, milliseconds.
-    pub dark_ms_p50: Option<f64>,
-    /// Faults on the incumbent after which nobody took over before the run ended.
-    pub failover_censored: u64,
-    /// Every failover time, milliseconds, sorted.
-    #[serde(skip)]
-    pub failovers_ms: Vec<f64>,
-    /// Every election time, milliseconds, sorted.
-    #[serde(skip)]
-    pub election_times_ms: Vec<f64>,
-    /// The dark time of every run, milliseconds, sorted.
-    #[serde(skip)]
-    pub darks_ms: Vec<f64>,
-    /// What is compared with the baseline.
-    #[serde(skip)]
-    pub seen: Seen,
-}
 
 /// A verdict that does not keep a promise, in one sentence; `None` when it does.
 pub fn broken_promise(promise: Promise, bounds: &Bounds, run: &Run) -> Option<String> {
@@ -455,58 +391,5 @@ impl Sweep<'_> {
             artifacts: None,
             plan: None,
         }
-    }
-}
-
-impl Cell {
-    /// Its name in the baseline.
-    fn name(&self) -> String {
-        format!("{} {} {}", self.scenario, self.protocol, self.nodes)
-    }
-
-    /// Did the situation under test fail to arise in more than a fifth of the runs? In a few it may by chance.
-    pub fn is_inconclusive(&self) -> bool {
-        self.inconclusive * 5 > self.runs
-    }
-
-    pub(crate) fn add(&mut self, run: Option<&Run>, ended: Ended) {
-        self.runs += 1;
-        self.failures += u64::from(matches!(ended, Ended::Broken | Ended::Invalid));
-        match ended {
-            Ended::Kept => self.kept += 1,
-            Ended::Broken => self.broken += 1,
-            Ended::Inconclusive => self.inconclusive += 1,
-            Ended::Invalid => self.invalid += 1,
-        }
-        let Some(run) = run else {
-            *self.verdicts.entry("harness".to_owned()).or_default() += 1;
-            return;
-        };
-        let metrics = &run.judgement.metrics;
-        self.seen.add(metrics);
-        *self.verdicts.entry(run.judgement.verdict.name().to_owned()).or_default() += 1;
-        self.writes_fenced += metrics.writes_fenced;
-        self.leaders_believing_max = self.leaders_believing_max.max(metrics.leaders_believing_max);
-        self.leaders_acting_by_effect_max = self.leaders_acting_by_effect_max.max(metrics.leaders_acting_by_effect_max);
-        self.dual_belief_ms_max = self.dual_belief_ms_max.max(metrics.dual_belief_ms);
-        self.dual_belief_runs += u64::from(metrics.leaders_believing_max > 1);
-        self.failover_censored += metrics.failover_censored;
-        self.failovers_ms.extend(&metrics.failover_ms);
-        self.elections += metrics.elections;
-        self.false_failovers += metrics.false_failovers;
-        self.avoidable_failovers += metrics.avoidable_failovers;
-        self.election_times_ms.extend(&metrics.election_time_ms);
-        self.darks_ms.extend(metrics.dark_ms);
-    }
-
-    pub(crate) fn finish(&mut self) {
-        self.failovers_ms.sort_by(f64::total_cmp);
-        self.failover_ms_p50 = quantile(&self.failovers_ms, 0.5);
-        self.failover_ms_p95 = quantile(&self.failovers_ms, 0.95);
-        self.election_times_ms.sort_by(f64::total_cmp);
-        self.election_time_ms_p50 = quantile(&self.election_times_ms, 0.5);
-        self.election_time_ms_p95 = quantile(&self.election_times_ms, 0.95);
-        self.darks_ms.sort_by(f64::total_cmp);
-        self.dark_ms_p50 = quantile(&self.darks_ms, 0.5);
     }
 }

@@ -31,7 +31,8 @@ impl Bench {
             election_timeout: protocol.election_timeout,
         };
         let setup = Setup { node: NodeId(0), names: names.clone(), timings, nonce: 7, stored: None };
-        let place = Place { node: NodeId(0), store: STORE, starts: 0, tick: SECOND, read_lease: false };
+        let place =
+            Place { node: NodeId(0), store: STORE, starts: 0, tick: SECOND, silence: SECOND, read_lease: false };
         let node = Node::new(place, (protocol.elector)(setup));
         let (standing, under_way) = (watch::Sender::new(Standing::default()), watch::Sender::new(0));
         let metrics = Arc::new(Metrics::new("n1", "sequence", "test"));
