@@ -87,7 +87,8 @@ fn lines(history: &str, protocol: &str) -> String {
 fn the_inline_and_the_task_driver_give_the_same_history() {
     for_each_pair(|scenario, protocol| {
         // Where every packet takes equally long, what one node sends at one instant has no order that matters.
-        let ideal = Params { net: Profile::find("ideal").expect("a known network"), ..Params::default() };
+        let net = Profile::find("ideal").expect("a known network");
+        let ideal = Params { net, rate: 200, ..Params::default() };
         let plan = scenario.compile(&ideal, protocol, 0).expect("the parameters make sense");
         // Clients that begin to wait for an answer at the same instant go on asking at the same instants: only there does
         // a leader find questions of two of them in one moment, in either order.
@@ -107,7 +108,7 @@ fn the_inline_and_the_task_driver_give_the_same_history() {
             "service-restart",
         ]
         .contains(&scenario.name);
-        let seeds = if chance || protocol.service == protocols::client::Service::Peers { 0 } else { 2 };
+        let seeds = if chance || protocol.service == protocols::client::Service::Peers { 0 } else { 1 };
         for seed in 0..seeds {
             // Redis is asked one thing at a time; etcd's client has requests and streams on one connection.
             let one_at_a_time = protocol.service == protocols::client::Service::Redis;

@@ -31,6 +31,7 @@ pub struct Leader {
     term: u32,
     token: u64,
     outbox: Option<Outbox>,
+    began: Instant,
     next: u64,
     open: BTreeSet<u64>,
     /// The number that each request was told.
@@ -48,7 +49,8 @@ impl Leader {
         });
         let (open, acknowledged) = (BTreeSet::new(), BTreeMap::new());
         let client = directory.number("shop");
-        Leader { link, answers, client, term: 1, token: 1, outbox: None, next: 0, open, acknowledged, duplicates: 0 }
+        let (outbox, began) = (None, Instant::now());
+        Leader { link, answers, client, term: 1, token: 1, outbox, began, next: 0, open, acknowledged, duplicates: 0 }
     }
 
     /// Leads anew: another token, and everything that was under way once more.
@@ -81,12 +83,16 @@ impl Leader {
             }
             if Instant::now() >= retry {
                 retry = Instant::now() + RETRY;
-                match self.outbox.as_mut().map(Outbox::overdue) {
+                let (now, silence) = (self.began.elapsed().as_nanos() as u64, RETRY.as_nanos() as u64);
+                match self.outbox.as_mut().map(|outbox| outbox.is_overdue(now, silence)) {
                     None => {
                         let (resource, term, token) = (Resource::Sequence, self.term, self.token);
                         self.link.send(Message::Seal { resource, term, token });
                     }
-                    Some(true) => self.resend(),
+                    Some(true) => {
+                        self.outbox.iter_mut().for_each(|outbox| outbox.start_over(now));
+                        self.resend();
+                    }
                     Some(false) => {}
                 }
             }
