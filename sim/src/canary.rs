@@ -33,6 +33,8 @@ pub struct Canary {
     pub breaks: &'static [&'static str],
     /// What must be above a limit, every time.
     pub above: Option<Above>,
+    /// Must nothing be violated, with the cause or without?
+    pub safe: bool,
     /// The plan of a seed, with the cause or without it.
     pub plan: fn(u64, bool) -> Result<Plan, String>,
 }
@@ -80,6 +82,9 @@ impl Canary {
         if !blind.is_empty() {
             return Some(format!("must violate {}, and did not", blind.join(", ")));
         }
+        if self.safe && !violated.is_empty() {
+            return Some(format!("violates {}", violated.join(", ")));
+        }
         let Above { figure, of, than } = self.above?;
         let is = of(&run.judgement.metrics);
         (is <= than).then(|| format!("{figure} must be above {than}, and is {is:.2}"))
@@ -88,7 +93,7 @@ impl Canary {
     /// What the run without the cause shows all the same.
     fn shown(&self, run: &Run) -> Option<String> {
         let violated = violated(run);
-        if !self.breaks.is_empty() && !violated.is_empty() {
+        if (self.safe || !self.breaks.is_empty()) && !violated.is_empty() {
             return Some(format!("violates {}", violated.join(", ")));
         }
         let Above { figure, of, than } = self.above?;
@@ -129,6 +134,10 @@ pub fn canaries() -> Vec<Canary> {
         above("power lost, not crashed", DARK, 100.0, power_lost),
         above("slow disk", DARK, 5_000.0, slow_disk),
         above("the newest leader is struck", ELECTIONS, 2.0, newest_struck),
+        survives("those who wait lose their leases", ELECTIONS, 1.0, waiters_dropped),
+        survives("power lost before a sync: raft", DARK, 4_000.0, |seed, on| nothing_synced(seed, on, "raft")),
+        survives("power lost before a sync: kraft", DARK, 4_000.0, |seed, on| nothing_synced(seed, on, "kraft")),
+        survives("power lost before a sync: zab", DARK, 4_000.0, |seed, on| nothing_synced(seed, on, "zab-fle")),
     ]
 }
 
@@ -150,11 +159,16 @@ const UNCHECKED: &[&str] = match promise::UNCHECKED {
 type MakePlan = fn(u64, bool) -> Result<Plan, String>;
 
 fn breaks(name: &'static str, breaks: &'static [&'static str], plan: MakePlan) -> Canary {
-    Canary { name, breaks, above: None, plan }
+    Canary { name, breaks, above: None, safe: false, plan }
 }
 
 fn above(name: &'static str, above: Above, than: f64, plan: MakePlan) -> Canary {
-    Canary { name, breaks: &[], above: Some(Above { than, ..above }), plan }
+    Canary { name, breaks: &[], above: Some(Above { than, ..above }), safe: false, plan }
+}
+
+/// A canary of what must be survived.
+fn survives(name: &'static str, figure: Above, than: f64, plan: MakePlan) -> Canary {
+    Canary { safe: true, ..above(name, figure, than, plan) }
 }
 
 /// Datagrams to the store, lost, duplicated and out of order.
@@ -349,4 +363,26 @@ fn newest_struck(seed: u64, on: bool) -> Result<Plan, String> {
     let mut plan = steady("redis-naive", seed, std::iter::once((5_000.0, cut)).chain(kill).collect())?;
     plan.liveness_bound_ms = 20_000;
     Ok(plan)
+}
+
+/// Whoever is told that the leader has gone, and has lost its own lease meanwhile, must look before it believes.
+fn waiters_dropped(seed: u64, on: bool) -> Result<Plan, String> {
+    let drop = Fault::DropLease { node: Who::Followers };
+    let resign = Fault::Resign { node: Who::Leader };
+    steady("etcd-election", seed, if on { vec![(5_000.0, drop), (5_001.0, resign)] } else { Vec::new() })
+}
+
+/// The leader dies while no sync ends, and everybody loses power, again and again: what was not saved must not have been said.
+fn nothing_synced(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+    let hang = Fault::SyncHang { node: Who::Candidates, for_ms: Some(6_000.0) };
+    let kill = Fault::Kill { node: Who::Leader, restart_after_ms: Some(1_500.0) };
+    let mut faults = vec![(5_000.0, hang), (5_001.0, kill)];
+    for outage in 0..5_u32 {
+        faults.extend((1..=3_u32).map(|number| {
+            let node = Who::Named(format!("n{number}"));
+            let at_ms = 5_600.0 + f64::from(outage) * 1_300.0 + f64::from(number) * 10.0;
+            (at_ms, Fault::PowerLoss { node, restart_after_ms: Some(50.0) })
+        }));
+    }
+    steady(protocol, seed, if on { faults } else { Vec::new() })
 }
