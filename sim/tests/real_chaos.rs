@@ -58,6 +58,11 @@ fn installed() -> bool {
     find("etcd", "etcd-server", what).is_some() && find("redis-server", "redis-server", what).is_some()
 }
 
+/// Clients of real processes only ask for numbers.
+fn without_reads() -> Params {
+    Params { reads_per_s: Some(0), read_lease: Some(false), ..Params::default() }
+}
+
 /// A lease and a load that a slow machine can bear.
 const LIGHT: [&str; 4] = ["--lease-ttl", "2s", "--rate", "100"];
 
@@ -104,7 +109,7 @@ fn a_plan_of_ones_own_is_played() {
     if !installed() {
         return;
     }
-    let params = Params { lease_ttl_ms: Some(2_000), rate: 100, duration_ms: Some(16_000), ..Params::default() };
+    let params = Params { lease_ttl_ms: Some(2_000), rate: 100, duration_ms: Some(16_000), ..without_reads() };
     let protocol = election::find("redis-fenced").expect("a known protocol");
     let steady = scenario::find("steady").expect("a known scenario");
     let mut plan = steady.compile(&params, protocol, 1).expect("the parameters make sense");
@@ -142,7 +147,7 @@ fn raft_plays_its_scenarios() {
 /// What was voted is on disk: after all nodes have died at once, terms go on rising, and nothing acknowledged is lost.
 #[test]
 fn all_raft_nodes_die_and_come_back() {
-    let params = Params { lease_ttl_ms: Some(1_000), rate: 100, duration_ms: Some(16_000), ..Params::default() };
+    let params = Params { lease_ttl_ms: Some(1_000), rate: 100, duration_ms: Some(16_000), ..without_reads() };
     let protocol = election::find("raft").expect("a known protocol");
     let steady = scenario::find("steady").expect("a known scenario");
     let mut plan = steady.compile(&params, protocol, 1).expect("the parameters make sense");
