@@ -220,7 +220,8 @@ fn reading(scenario: &Scenario, protocol: &Protocol, params: &Params, seed: u64)
 fn every_run_has_reads_and_half_of_them_are_from_memory_where_the_lease_covers_them() {
     let params = Params { rate: 200, ..Params::default() };
     for protocol in election::ALL {
-        let special = ["read-lease", "clock-step", "rolling-restart", "restart-in-isolation", "disk-stall"];
+        let special =
+            ["read-lease", "clock-step", "rolling-restart", "restart-in-isolation", "disk-stall", "lost-lease"];
         for scenario in scenario::of(protocol).filter(|s| !special.contains(&s.name)) {
             let drawn: Vec<_> = (0..40).map(|seed| reading(scenario, protocol, &params, seed)).collect();
             assert!(drawn.iter().all(|(_, reads)| *reads == 20), "{}", scenario.name);
@@ -234,7 +235,7 @@ fn every_run_has_reads_and_half_of_them_are_from_memory_where_the_lease_covers_t
         }
     }
     for (scenario, protocol) in
-        [("clock-step", "redis-fenced"), ("rolling-restart", "zab-fle"), ("restart-in-isolation", "zab-fle")]
+        [("clock-step", "redis-fenced"), ("rolling-restart", "zab-fle"), ("lost-lease", "redis-fenced")]
     {
         let (scenario, protocol) = (scenario::find(scenario).unwrap(), election::find(protocol).unwrap());
         assert!((0..40).all(|seed| !reading(scenario, protocol, &params, seed).0), "no lease is as good as that");
