@@ -70,6 +70,9 @@ struct MeasureArgs {
     /// Processes at a time
     #[arg(long, default_value_t = 2)]
     jobs: usize,
+    /// Record a baseline of so many seeds first, where the committed one is out of date; 0 takes the committed one
+    #[arg(long, default_value_t = 0)]
+    baseline_seeds: u64,
     /// Write the table, too
     #[arg(long)]
     write: bool,
@@ -136,6 +139,7 @@ fn measure(tree: &Tree, defects: &[Defect], args: &MeasureArgs) -> Result<(), St
         swarm: words(&args.swarm),
         swarm_seeds: args.swarm_seeds.clone(),
         jobs: args.jobs.max(1),
+        baseline_seeds: args.baseline_seeds,
     };
     let (_, mut results) = load(tree);
     results.retain(|id, _| defects.iter().any(|d| d.id == *id));
