@@ -55,6 +55,9 @@ struct Reads {
 struct Waiting {
     read: bool,
     asked: NodeId,
+    /// Where its way round the candidates has come to. What others said of the leader does not count: two that are wrong
+    /// might send it to and fro for ever.
+    turn: NodeId,
     asked_at: u64,
     first_at: u64,
     moves: u8,
@@ -114,7 +117,15 @@ impl Client {
 
     fn wait(&mut self, now: Now, read: bool, asked: NodeId) {
         let at = now.mono;
-        self.waiting.push_back(Waiting { read, asked, asked_at: at, first_at: at, moves: 0, state: State::Clean });
+        self.waiting.push_back(Waiting {
+            read,
+            asked,
+            turn: asked,
+            asked_at: at,
+            first_at: at,
+            moves: 0,
+            state: State::Clean,
+        });
     }
 
     fn read(&mut self, now: Now, out: &mut Vec<Output>) {
@@ -199,7 +210,7 @@ impl Client {
                 waiting.state = State::Refused { unsure: true };
                 continue;
             }
-            (waiting.asked, waiting.asked_at, waiting.state) = (next, now.mono, State::Unsure);
+            (waiting.asked, waiting.turn, waiting.asked_at, waiting.state) = (next, next, now.mono, State::Unsure);
             waiting.moves += 1;
             let request = RequestId { client: self.me, number: first + index as u64 };
             out.push(Output::Send { to: next, message: Message::Next { request } });
@@ -253,7 +264,12 @@ impl Client {
                 out.push(Output::Record(Kind::Reply { request, outcome }));
                 continue;
             }
-            waiting.asked = NodeId((waiting.asked.0 + 1) % self.candidates);
+            let next = |node: NodeId| NodeId((node.0 + 1) % self.candidates);
+            waiting.turn = next(waiting.turn);
+            if waiting.turn == waiting.asked {
+                waiting.turn = next(waiting.turn);
+            }
+            waiting.asked = waiting.turn;
             waiting.asked_at = now.mono;
             waiting.moves = 0;
             waiting.state = if unsure { State::Unsure } else { State::Clean };

@@ -270,3 +270,20 @@ fn a_client_is_as_patient_as_it_is_told_to_be() {
     client.until(400 * MS);
     assert_eq!((client.asked().len(), client.redialed().len()), (2, 1));
 }
+
+#[test]
+fn two_nodes_that_name_each_other_do_not_keep_a_client_from_the_third() {
+    let mut client = client();
+    let request = request(1);
+    for round in 1..10 {
+        // Node 0 leads, and nobody says so: 1 says 2, 2 says 1.
+        let asked = client.asked().last().map_or(0, |(_, asked, _)| *asked);
+        if asked == 0 {
+            return;
+        }
+        let message = Message::NotLeader { request, leader: Some(NodeId(3 - asked)) };
+        client.input(Input::Message { from: NodeId(asked), message });
+        client.until(round * 25 * MS);
+    }
+    panic!("the third was never asked: {:?}", client.asked());
+}

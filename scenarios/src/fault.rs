@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// After so long a supervisor starts a process again that ended by itself, milliseconds.
+pub const SUPERVISOR_MS: f64 = 1_000.0;
+
 /// The words of the fault list that stand for processes; no candidate may be called so.
 pub const RESERVED: [&str; 7] = ["leader", "followers", "candidates", "service", "store", "clients", "trigger"];
 

@@ -5,13 +5,18 @@
 //! options is held to that, and a figure that lies far outside is reported with what it was. Who moves a figure on purpose
 //! records anew and says why in the commit.
 
-use crate::terminal::statistics::quantile;
+mod shares;
+
+use crate::{run::Run, terminal::statistics::quantile};
 use reports::Metrics;
 use serde::{Deserialize, Serialize};
+use shares::Shares;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The baseline of this build's default sweep.
 const COMMITTED: &str = include_str!("../../seeds/baseline.json");
+/// The same for its swarm.
+const SWARM: &str = include_str!("../../seeds/swarm.json");
 /// Below so many runs the whole recorded range counts as usual, from here on the middle nine tenths: the median of a few runs
 /// may well be as far out as one run.
 const RUNS_FOR_QUANTILES: usize = 10;
@@ -70,19 +75,25 @@ fn smallest(values: &[f64]) -> Option<f64> {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Seen {
     figures: BTreeMap<String, Vec<f64>>,
+    shares: Shares,
     runs: usize,
 }
 
 impl Seen {
     /// One more run.
-    pub fn add(&mut self, metrics: &Metrics) {
+    pub fn add(&mut self, run: &Run) {
+        self.add_figures(&run.judgement.metrics);
+        self.shares.add(run);
+        self.runs += 1;
+    }
+
+    fn add_figures(&mut self, metrics: &Metrics) {
         for figure in &FIGURES {
             self.figures.entry(figure.name.to_owned()).or_default().extend((figure.of)(metrics));
         }
         for (kind, messages) in &metrics.messages_by_kind {
             self.figures.entry(format!("{OF_A_KIND}{kind}")).or_default().push(*messages as f64);
         }
-        self.runs += 1;
     }
 
     /// What was seen of a figure. A run that counted no message of a kind had none.
@@ -142,20 +153,36 @@ pub struct Moved {
     pub figure: String,
     /// What it was.
     pub was: Range,
-    /// What it is: the median, or the one run that is far out.
+    /// What it is.
     pub is: f64,
-    /// Is that one run, and not the median?
-    pub one_run: bool,
+    /// What that is.
+    pub by: By,
     /// How many runs this is from.
     pub runs: usize,
+}
+
+/// How a figure lies far outside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// The median of the runs does.
+    Median,
+    /// One run does, much farther than any before.
+    OneRun,
+    /// The percentage of the runs in which something was seen does.
+    Share,
 }
 
 /// One sentence for people.
 impl std::fmt::Display for Moved {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        let Moved { cell, figure, was, is, one_run, runs } = self;
-        let what = if *one_run { "reached" } else { "has the median" };
+        let Moved { cell, figure, was, is, by, runs } = self;
         let Range { min, p50, max, .. } = was;
+        let what = match by {
+            By::Median => "has the median",
+            By::OneRun => "reached",
+            By::Share => return write!(f, "{cell}: {figure} in {is:.0} % of {runs} runs; it was {p50:.0} %"),
+        };
         write!(f, "{cell}: {figure} {what} {is} in {runs} runs; it was {min} to {max}, median {p50}")
     }
 }
@@ -164,7 +191,7 @@ impl std::fmt::Display for Moved {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
-    /// Version of this format: 1.
+    /// Version of this format: 2.
     pub schema: u32,
     /// The options of the sweep that was recorded, without seeds; another sweep is not comparable.
     pub options: String,
@@ -172,6 +199,10 @@ pub struct Baseline {
     pub seeds: [u64; 2],
     /// By cell and figure.
     pub cells: BTreeMap<String, BTreeMap<String, Range>>,
+    /// By cell: in how many runs a coverage mark was come to or an invariant violated; none is left out.
+    pub shares: BTreeMap<String, BTreeMap<String, u64>>,
+    /// By cell: how many runs it had.
+    pub runs: BTreeMap<String, u64>,
 }
 
 impl Baseline {
@@ -181,6 +212,14 @@ impl Baseline {
     /// It is not readable, which a test rules out.
     pub fn committed() -> Result<Baseline, String> {
         serde_json::from_str(COMMITTED).map_err(|e| format!("seeds/baseline.json is not a baseline: {e}"))
+    }
+
+    /// The same for swarms.
+    ///
+    /// # Errors
+    /// It is not readable, which a test rules out.
+    pub fn committed_swarm() -> Result<Baseline, String> {
+        serde_json::from_str(SWARM).map_err(|e| format!("seeds/swarm.json is not a baseline: {e}"))
     }
 
     /// What a sweep with these options saw.
@@ -193,54 +232,99 @@ impl Baseline {
             let ranges = seen.figures.keys().filter_map(|name| Some((name.clone(), Range::of(&seen.values(name))?)));
             ranges.collect()
         };
-        let cells = cells.into_iter().map(|(name, seen)| (name, ranges(seen))).collect();
-        Baseline { schema: 1, options, seeds, cells }
+        let mut baseline = Baseline { schema: 2, options, seeds, ..Baseline::default() };
+        for (name, seen) in cells {
+            baseline.cells.insert(name.clone(), ranges(seen));
+            baseline.shares.insert(name.clone(), seen.shares.0.clone());
+            baseline.runs.insert(name, seen.runs as u64);
+        }
+        baseline
+    }
+
+    /// What a swarm saw. Its plans have little in common, so its figures have no range; but each lies above a limit in a
+    /// share of the runs that stays what it is.
+    pub fn record_swarm<'a>(
+        options: String,
+        seeds: [u64; 2],
+        cells: impl IntoIterator<Item = (String, &'a Seen)>,
+    ) -> Baseline {
+        let mut baseline = Baseline { schema: 2, options, seeds, ..Baseline::default() };
+        for (name, seen) in cells {
+            baseline.cells.insert(name.clone(), BTreeMap::new());
+            baseline.shares.insert(name.clone(), seen.shares.with_limits(&seen.figures).0);
+            baseline.runs.insert(name, seen.runs as u64);
+        }
+        baseline
     }
 
     /// As it is committed: a line per cell, so that a change can be read.
     pub fn to_json(&self) -> String {
-        let cells = self.cells.iter().map(|(name, ranges)| format!("    {}: {}", text(name), text(ranges)));
-        let cells = cells.collect::<Vec<_>>().join(",\n");
-        let Baseline { schema, options, seeds, .. } = self;
-        format!(
-            "{{\n  \"schema\": {schema},\n  \"options\": {},\n  \"seeds\": {},\n  \"cells\": {{\n{cells}\n  }}\n}}\n",
-            text(options),
-            text(seeds)
-        )
+        let Baseline { schema, options, seeds, cells, shares, runs } = self;
+        let parts = [
+            ("schema", text(schema)),
+            ("options", text(options)),
+            ("seeds", text(seeds)),
+            ("cells", lines(cells)),
+            ("shares", lines(shares)),
+            ("runs", lines(runs)),
+        ];
+        let parts = parts.map(|(name, part)| format!("  \"{name}\": {part}"));
+        format!("{{\n{}\n}}\n", parts.join(",\n"))
     }
 
     /// The figures of a cell that lie far outside what they were; none for a cell that was not recorded.
     pub fn moved(&self, cell: &str, seen: &Seen) -> Vec<Moved> {
-        let Some(ranges) = self.cells.get(cell) else { return Vec::new() };
-        // A kind of message that never was is as strange as one that is gone.
-        let kinds = ranges.keys().chain(seen.figures.keys()).filter(|name| name.starts_with(OF_A_KIND));
-        let kinds: BTreeSet<&str> = kinds.map(String::as_str).collect();
-        let named = FIGURES.iter().map(|figure| (figure.name, figure.floor));
-        let check = |(name, floor): (&str, f64)| {
-            let none = name.starts_with(OF_A_KIND).then(Range::default);
-            let was = ranges.get(name).copied().or(none)?;
-            let values = seen.values(name);
-            let (is, one_run) = far(floor, was, &values)?;
-            let figure = name.to_owned();
-            Some(Moved { cell: cell.to_owned(), figure, was, is, one_run, runs: values.len() })
+        let (Some(ranges), Some(shares), Some(runs)) =
+            (self.cells.get(cell), self.shares.get(cell), self.runs.get(cell))
+        else {
+            return Vec::new();
         };
-        named.chain(kinds.into_iter().map(|kind| (kind, OF_A_KIND_FLOOR))).filter_map(check).collect()
+        let mut moved = if ranges.is_empty() { Vec::new() } else { out_of_range(cell, ranges, seen) };
+        for (figure, was, is) in seen.shares.moved(seen.runs as u64, &seen.figures, (shares, *runs)) {
+            let percent = |n: u64, of: u64| n as f64 * 100.0 / of.max(1) as f64;
+            let (was, is) = ([percent(was, *runs); 5].into(), percent(is, seen.runs as u64));
+            moved.push(Moved { cell: cell.to_owned(), figure, was, is, by: By::Share, runs: seen.runs });
+        }
+        moved
     }
 }
 
-/// The median when it lies far outside, or else a run that does; and whether it is one run.
-fn far(floor: f64, was: Range, values: &[f64]) -> Option<(f64, bool)> {
+/// The figures of a cell that are not within their ranges.
+fn out_of_range(cell: &str, ranges: &BTreeMap<String, Range>, seen: &Seen) -> Vec<Moved> {
+    // A kind of message that never was is as strange as one that is gone.
+    let kinds = ranges.keys().chain(seen.figures.keys()).filter(|name| name.starts_with(OF_A_KIND));
+    let kinds: BTreeSet<&str> = kinds.map(String::as_str).collect();
+    let named = FIGURES.iter().map(|figure| (figure.name, figure.floor));
+    let check = |(name, floor): (&str, f64)| {
+        let none = name.starts_with(OF_A_KIND).then(Range::default);
+        let was = ranges.get(name).copied().or(none)?;
+        let values = seen.values(name);
+        let (is, by) = far(floor, was, &values)?;
+        let figure = name.to_owned();
+        Some(Moved { cell: cell.to_owned(), figure, was, is, by, runs: values.len() })
+    };
+    named.chain(kinds.into_iter().map(|kind| (kind, OF_A_KIND_FLOOR))).filter_map(check).collect()
+}
+
+/// The median when it lies far outside, or else a run that does; and which of them it is.
+fn far(floor: f64, was: Range, values: &[f64]) -> Option<(f64, By)> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let (median, most) = (quantile(&sorted, 0.5)?, quantile(&sorted, 1.0)?);
     let (low, high) = if values.len() < RUNS_FOR_QUANTILES { (was.min, was.max) } else { (was.p05, was.p95) };
     let slack = floor + 0.15 * was.p50.abs();
     if median < low - slack || median > high + slack {
-        return Some((median, false));
+        return Some((median, By::Median));
     }
     // One run may be new without anything being wrong; twice as far from the median as ever is too far.
     let farthest = was.max + (was.max - was.p50) + 2.0 * slack;
-    (most > farthest).then_some((most, true))
+    (most > farthest).then_some((most, By::OneRun))
+}
+
+/// A line per cell.
+fn lines(cells: &BTreeMap<String, impl Serialize>) -> String {
+    let lines: Vec<String> = cells.iter().map(|(name, cell)| format!("    {}: {}", text(name), text(cell))).collect();
+    format!("{{\n{}\n  }}", lines.join(",\n"))
 }
 
 /// Anything as compact JSON.
@@ -254,7 +338,8 @@ mod tests {
 
     fn seen(values: impl IntoIterator<Item = f64>) -> Seen {
         let values: Vec<f64> = values.into_iter().collect();
-        Seen { runs: values.len(), figures: BTreeMap::from([("dark_ms".to_owned(), values)]) }
+        let figures = BTreeMap::from([("dark_ms".to_owned(), values.clone())]);
+        Seen { runs: values.len(), figures, shares: Shares::default() }
     }
 
     fn baseline() -> Baseline {
@@ -285,7 +370,7 @@ mod tests {
     fn one_run_much_farther_out_than_any_before_is_told() {
         let mut values = vec![450.0; 20];
         values[7] = 5_000.0;
-        assert!(moved(values.clone())[0].one_run);
+        assert_eq!(moved(values.clone())[0].by, By::OneRun);
         values[7] = 560.0;
         assert_eq!(moved(values), []);
     }
@@ -294,6 +379,8 @@ mod tests {
     fn what_was_written_is_read_again() {
         let text = baseline().to_json();
         assert_eq!(serde_json::from_str::<Baseline>(&text).unwrap(), baseline());
-        Baseline::committed().expect("the committed baseline is one");
+        for committed in [Baseline::committed(), Baseline::committed_swarm()] {
+            assert!(!committed.expect("it is a baseline").cells.is_empty());
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! they came to.
 
 use crate::{
+    baseline::{Baseline, Moved},
     interrupt,
     outcome::{Ended, Failure},
     pool,
@@ -161,6 +162,27 @@ fn class(invariant: &str) -> Option<Class> {
 }
 
 impl Swarm {
+    /// The options that figures depend on, but for the protocols: each has figures of its own.
+    fn figure_options(&self) -> String {
+        let Choice { net, nodes, fencing, .. } = &self.choice;
+        format!("--net {} --nodes {nodes:?} --fencing {}", net.map_or("drawn", |net| net.name), fencing.word())
+    }
+
+    /// What this swarm saw, as the baseline of later ones.
+    pub fn baseline(&self, swept: &Swept) -> Baseline {
+        let cells = swept.outcome.cells.iter().map(|cell| (cell.protocol.clone(), &cell.seen));
+        Baseline::record_swarm(self.figure_options(), [self.seeds.start, self.seeds.end], cells)
+    }
+
+    /// What has moved away from `baseline`; nothing where it was recorded with other options.
+    fn moved(&self, baseline: &Baseline, swept: &Swept) -> Vec<Moved> {
+        if baseline.options != self.figure_options() {
+            return Vec::new();
+        }
+        let moved = swept.outcome.cells.iter().flat_map(|cell| baseline.moved(&cell.protocol, &cell.seen));
+        moved.map(|moved| Moved { cell: format!("{SWARM} {}", moved.cell), ..moved }).collect()
+    }
+
     /// How many plans this shard has.
     pub fn runs(&self) -> u64 {
         let (part, of) = self.shard;
@@ -168,7 +190,10 @@ impl Swarm {
     }
 
     /// Runs the plans; `done` is told what came of every run. It ends early when the command is asked to.
-    pub fn run(&self, done: impl Fn(Ended) + Sync) -> Swept {
+    ///
+    /// # Errors
+    /// The committed baseline is not readable.
+    pub fn run(&self, done: impl Fn(Ended) + Sync) -> Result<Swept, String> {
         let cell = |protocol: &&Protocol| Cell {
             scenario: SWARM.to_owned(),
             protocol: protocol.name.to_owned(),
@@ -202,7 +227,8 @@ impl Swarm {
         });
         swept.outcome.interrupted = !swept.stable && swept.runs < self.runs();
         swept.outcome.cells.iter_mut().for_each(Cell::finish);
-        swept
+        swept.outcome.moved = self.moved(&Baseline::committed_swarm()?, &swept);
+        Ok(swept)
     }
 
     fn failure(&self, plan: &Plan, run: &Result<Run, String>) -> Option<Failure> {

@@ -5,7 +5,7 @@ mod cell;
 pub use cell::Cell;
 
 use crate::{
-    baseline::{Baseline, Moved},
+    baseline::{Baseline, By, Moved},
     canary::{self, Canary, Looked},
     interrupt,
     outcome::{Ended, Failure},
@@ -325,7 +325,7 @@ impl Sweep<'_> {
             let was = [chance.of_1000 as f64; 5].into();
             let is = (violated as f64 * 1e3 / cell.runs as f64).round();
             let figure = "unsafe runs of 1000".to_owned();
-            Some(Moved { cell: cell.name(), figure, was, is, one_run: false, runs: cell.runs as usize })
+            Some(Moved { cell: cell.name(), figure, was, is, by: By::Median, runs: cell.runs as usize })
         };
         known.filter_map(far).collect()
     }

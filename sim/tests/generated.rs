@@ -42,7 +42,9 @@ proptest! {
 }
 
 fn sweep(choice: Choice, seeds: u64, jobs: usize) -> Swept {
-    Swarm { choice, seeds: 0..seeds, shard: (1, 1), jobs, until_stable: false }.run(|_| {})
+    Swarm { choice, seeds: 0..seeds, shard: (1, 1), jobs, until_stable: false }
+        .run(|_| {})
+        .expect("the baseline is readable")
 }
 
 #[test]

@@ -398,6 +398,16 @@ impl EtcdElection {
             self.observer.lost();
             return out.push(Output::SetTimer { id: OBSERVE, at: now + RETRY });
         };
+        // Whoever was at the front stays there for as long as the key is: another's in front, or none, is news of its end.
+        let own = self.session.as_ref().map_or(0, |s| s.create_revision);
+        let outlived = match &key {
+            Some(front) => front.create_revision > own,
+            None => revision >= own,
+        };
+        if self.stage == Stage::Leading && outlived {
+            crate::mark!(EtcdOwnKeyDeleted);
+            self.fresh_session(Deposed::Lost, out);
+        }
         let stream = self.numbers.stream();
         let start_revision = revision.saturating_add(1);
         self.observer.watching(stream, key.as_ref());

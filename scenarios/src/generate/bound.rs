@@ -3,14 +3,14 @@
 //! What may have to happen one after the other:
 //! 1. Whoever was granted leadership last, or is believed to have been, runs out of it, and somebody takes over: lease and
 //!    takeover, by clocks that may be slow. On a network that loses packets the takeover may have to be tried again.
-//! 2. What was sent into silence is sent again. Timers that double (TCP's retransmissions, connects, ZooKeeper's notifications)
-//!    wait for about as long as the silence was, and a first timeout besides; a leader gives a silent connection to the store
-//!    up after a time of its own.
+//! 2. What was sent into silence, or to a process that was down, is sent again. Timers that double (TCP's retransmissions,
+//!    connects, ZooKeeper's notifications) wait for about as long as the silence was, and a first timeout besides; a leader
+//!    gives a silent connection to the store up after a time of its own.
 //! 3. What queued up in slow disks and slow links comes through.
 //! 4. Connecting anew, sealing, one lost request: [`LIVENESS_SLACK_MS`], as in every scenario.
 
 use crate::{
-    fault::Fault,
+    fault::{Fault, SUPERVISOR_MS},
     params::{LIVENESS_SLACK_MS, Params},
     plan::Plan,
 };
@@ -47,7 +47,11 @@ fn silence_ms(plan: &Plan, trouble_ms: u64) -> u64 {
             Some(for_ms.unwrap_or(0.0))
         }
         // A machine without power answers nothing, and neither does one that stands still.
-        Fault::PowerLoss { restart_after_ms, .. } => Some(restart_after_ms.unwrap_or(0.0)),
+        Fault::PowerLoss { restart_after_ms, .. } | Fault::Kill { restart_after_ms, .. } => {
+            Some(restart_after_ms.unwrap_or(0.0))
+        }
+        // Who cannot trust its disk ends, and is started again.
+        Fault::SyncFail { for_ms, .. } => Some(for_ms.unwrap_or(0.0) + SUPERVISOR_MS),
         Fault::Pause { for_ms, .. } => Some(*for_ms),
         _ => None,
     });

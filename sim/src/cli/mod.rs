@@ -51,13 +51,14 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
                 if names.len() > 1 {
                     return Err(Stop::usage("`swarm` is swept alone; leave the other names out"));
                 }
-                if long || record_baseline.is_some() {
-                    return Err(Stop::usage("--long and --record-baseline are for scenarios: a swarm draws its sizes"));
+                if long {
+                    return Err(Stop::usage("--long is for scenarios: a swarm draws its sizes"));
                 }
                 let protocols = parse::protocols(&protocol).map_err(Stop::usage)?;
                 let choice = shared.plan.choice(protocols).map_err(Stop::usage)?;
                 let (shard, jobs) = (shard.unwrap_or((1, 1)), jobs_or_cores(jobs));
-                return swarm::run(&crate::swarm::Swarm { choice, seeds, shard, jobs, until_stable }, show, &out);
+                let work = crate::swarm::Swarm { choice, seeds, shard, jobs, until_stable };
+                return swarm::run(&work, show, &out, record_baseline.as_deref());
             }
             if until_stable {
                 return Err(Stop::usage("--until-stable is for `sweep swarm`"));

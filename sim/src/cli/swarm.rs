@@ -4,9 +4,10 @@ use super::{
     exit::Stop,
     output::{Show, print},
     progress::Progress,
-    sweep::{aligned, causes, keep_artifacts, save_files},
+    sweep::{aligned, causes, keep_artifacts, moved, save_files},
 };
 use crate::{
+    artifacts,
     identity::identity,
     interrupt,
     outcome::exit_code,
@@ -21,19 +22,22 @@ use std::{path::Path, time::Instant};
 ///
 /// # Errors
 /// There is nothing to run, a file could not be written, or a run did not repeat itself.
-pub fn run(swarm: &Swarm, show: Show, out: &Path) -> Result<u8, Stop> {
+pub fn run(swarm: &Swarm, show: Show, out: &Path, record: Option<&Path>) -> Result<u8, Stop> {
     if swarm.runs() == 0 {
         return Err(Stop::usage("nothing to run: this shard has no seeds"));
     }
     interrupt::listen().map_err(Stop::harness)?;
     let progress = Progress::new(swarm.runs(), show)?;
     let started = Instant::now();
-    let mut swept = swarm.run(|ended| progress.done(ended));
+    let mut swept = swarm.run(|ended| progress.done(ended)).map_err(Stop::harness)?;
     let seconds = started.elapsed().as_secs_f64();
     progress.finish();
     keep_artifacts(&mut swept.outcome, out)?;
     let summary = summary(&swept, swarm, seconds);
     save_files(&swept.outcome, &summary, seconds, out)?;
+    if let Some(file) = record {
+        artifacts::save(file, &swarm.baseline(&swept).to_json()).map_err(Stop::usage)?;
+    }
     if show.json {
         print(&summary);
         return Ok(exit_code(&swept.outcome));
@@ -42,7 +46,7 @@ pub fn run(swarm: &Swarm, show: Show, out: &Path) -> Result<u8, Stop> {
         print(&table(&swept));
         print(&never(&swept, swarm));
     }
-    print(&(causes(&swept.outcome) + &ending(&swept, swarm, seconds, out)));
+    print(&(causes(&swept.outcome) + &moved(&swept.outcome) + &ending(&swept, swarm, seconds, out)));
     Ok(exit_code(&swept.outcome))
 }
 
@@ -117,6 +121,7 @@ fn summary(swept: &Swept, swarm: &Swarm, seconds: f64) -> String {
         "fencing": swarm.choice.fencing,
         "runs": swept.runs,
         "failures": swept.outcome.failures.len(),
+        "moved": swept.outcome.moved,
         "wall_s": rounded(seconds),
         "jobs": swarm.jobs,
         "runs_per_s_and_core": rounded(swept.runs as f64 / seconds / swarm.jobs as f64),

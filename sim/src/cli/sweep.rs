@@ -77,7 +77,7 @@ pub(super) fn causes(outcome: &Outcome) -> String {
 }
 
 /// The figures that lie far outside the baseline, a line each.
-fn moved(outcome: &Outcome) -> String {
+pub(super) fn moved(outcome: &Outcome) -> String {
     let mut text: String = outcome.moved.iter().take(GROUPS_MAX).map(|moved| format!("MOVED {moved}\n")).collect();
     if outcome.moved.len() > GROUPS_MAX {
         text += &format!("… and {} more figures, in summary.json\n", outcome.moved.len() - GROUPS_MAX);

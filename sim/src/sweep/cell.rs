@@ -96,7 +96,7 @@ impl Cell {
             return;
         };
         let metrics = &run.judgement.metrics;
-        self.seen.add(metrics);
+        self.seen.add(run);
         *self.verdicts.entry(run.judgement.verdict.name().to_owned()).or_default() += 1;
         self.writes_fenced += metrics.writes_fenced;
         self.leaders_believing_max = self.leaders_believing_max.max(metrics.leaders_believing_max);

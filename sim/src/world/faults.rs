@@ -12,14 +12,11 @@ use protocols::{
     types::{MICROSECOND, MILLISECOND, NodeId},
 };
 use scenarios::{
-    fault::{Fault, Who},
+    fault::{Fault, SUPERVISOR_MS, Who},
     plan::Plan,
     triggers::{self, Triggers, nanoseconds},
 };
 use std::sync::Arc;
-
-/// After so long a supervisor starts a process again that ended by itself, milliseconds.
-const SUPERVISOR_MS: f64 = 1_000.0;
 
 /// The plan's faults and how far each has come.
 pub(super) struct Faults {

@@ -1,0 +1,174 @@
+//! How many runs of a cell came to a coverage mark, violated an invariant or had a figure above a limit; and whether that is
+//! still so.
+//!
+//! A branch that was never taken, and now is in every run, says more than any figure; so does one that is not taken any more.
+
+use crate::{run::Run, terminal::statistics::quantile};
+use protocols::coverage::{self, Mark};
+use std::collections::BTreeMap;
+
+/// What is less likely than this did not happen by chance. Ten thousand shares are looked at in a sweep of everything.
+const CHANCE_MIN: f64 = 1e-5;
+/// Before the name of an invariant.
+const VIOLATES: &str = "violates ";
+/// Between the name of a figure and a limit.
+const ABOVE: &str = " above ";
+
+/// In how many runs of a cell each thing was seen; nothing stands for none.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Shares(pub BTreeMap<String, u64>);
+
+impl Shares {
+    /// One more run.
+    pub fn add(&mut self, run: &Run) {
+        let marks = run.marks.iter().map(|mark| format!("{mark:?}"));
+        let broken = run.judgement.invariants.iter().filter(|invariant| !invariant.holds);
+        for name in marks.chain(broken.map(|invariant| format!("{VIOLATES}{}", invariant.name))) {
+            *self.0.entry(name).or_default() += 1;
+        }
+    }
+
+    /// The same, and how many runs had a figure above its own 5th, 25th, 50th, 75th and 95th percentile.
+    #[must_use]
+    pub fn with_limits(&self, figures: &BTreeMap<String, Vec<f64>>) -> Shares {
+        let mut all = self.clone();
+        for (figure, values) in figures {
+            let mut sorted = values.clone();
+            sorted.sort_by(f64::total_cmp);
+            for limit in [0.05, 0.25, 0.5, 0.75, 0.95].into_iter().filter_map(|q| quantile(&sorted, q)) {
+                let limit = (limit * 10.0).round() / 10.0;
+                all.0.insert(format!("{figure}{ABOVE}{limit}"), above(values, limit));
+            }
+        }
+        all
+    }
+
+    /// What was seen in far more or far fewer of `runs` runs than in `was.1` runs before: its name, how often it was, how
+    /// often it is. `figures` has the values of the runs, for shares that are of a figure above a limit.
+    pub fn moved(
+        &self,
+        runs: u64,
+        figures: &BTreeMap<String, Vec<f64>>,
+        was: (&BTreeMap<String, u64>, u64),
+    ) -> Vec<(String, u64, u64)> {
+        let (before, of) = was;
+        let chance = Chance::new(runs + of);
+        let only_now = self.0.keys().filter(|name| !before.contains_key(*name));
+        let far = |name: &String| {
+            let was = before.get(name).copied().unwrap_or(0);
+            let is = match name.split_once(ABOVE).map(|(figure, limit)| (figures.get(figure), limit.parse())) {
+                Some((values, Ok(limit))) => above(values.map_or(&[][..], Vec::as_slice), limit),
+                _ => self.0.get(name).copied().unwrap_or(0),
+            };
+            (chance.of((is, runs), (was, of)) < CHANCE_MIN).then(|| (text(name), was, is))
+        };
+        before.keys().chain(only_now).filter_map(far).collect()
+    }
+}
+
+fn above(values: &[f64], limit: f64) -> u64 {
+    values.iter().filter(|value| **value > limit).count() as u64
+}
+
+/// As people read it.
+fn text(name: &str) -> String {
+    let mark = coverage::ALL.iter().copied().find(|mark: &Mark| format!("{mark:?}") == name);
+    mark.map_or_else(|| name.to_owned(), |mark| format!("comes to \"{}\"", mark.text()))
+}
+
+/// Fisher's exact test, one side.
+struct Chance {
+    /// The logarithms of the factorials.
+    log_factorial: Vec<f64>,
+}
+
+impl Chance {
+    /// For two samples of so many together, at most.
+    fn new(of: u64) -> Chance {
+        let mut log_factorial = vec![0.0];
+        for n in 1..=of {
+            log_factorial.push(log_factorial[n as usize - 1] + (n as f64).ln());
+        }
+        Chance { log_factorial }
+    }
+
+    fn log_choose(&self, n: u64, k: u64) -> f64 {
+        let of = |n: u64| self.log_factorial[n as usize];
+        of(n) - of(k) - of(n - k)
+    }
+
+    /// How likely it is that two samples of one thing differ at least as much as `a` and `b` do: how often it was seen, and
+    /// in how many runs.
+    fn of(&self, a: (u64, u64), b: (u64, u64)) -> f64 {
+        let (seen, of) = (a.0 + b.0, a.1 + b.1);
+        let all = self.log_choose(of, a.1);
+        let exactly = |n: u64| (self.log_choose(seen, n) + self.log_choose(of - seen, a.1 - n) - all).exp();
+        let more = a.0 * of > seen * a.1;
+        let (least, most) = ((a.1 + seen).saturating_sub(of), seen.min(a.1));
+        let mut sum = 0.0;
+        let mut n = a.0;
+        loop {
+            let this = exactly(n);
+            sum += this;
+            // Terms fall from here on.
+            if n == if more { most } else { least } || this < sum * 1e-9 {
+                return sum;
+            }
+            n = if more { n + 1 } else { n - 1 };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moved(is: u64, runs: u64, was: u64) -> bool {
+        let name = || "KraftQuorumLost".to_owned();
+        let now = Shares(BTreeMap::from([(name(), is)]));
+        !now.moved(runs, &BTreeMap::new(), (&BTreeMap::from([(name(), was)]), 60)).is_empty()
+    }
+
+    #[test]
+    fn a_share_that_chance_explains_has_not_moved() {
+        for (is, runs, was) in [(1, 1, 0), (0, 1, 60), (2, 5, 10), (0, 5, 20), (60, 60, 60), (150, 300, 30)] {
+            assert!(!moved(is, runs, was), "{is} of {runs}, and {was} of 60 before");
+        }
+    }
+
+    #[test]
+    fn a_share_that_chance_does_not_explain_has() {
+        for (is, runs, was) in [(4, 4, 0), (0, 4, 60), (60, 60, 30), (0, 60, 30), (300, 300, 150)] {
+            assert!(moved(is, runs, was), "{is} of {runs}, and {was} of 60 before");
+        }
+    }
+
+    #[test]
+    fn what_was_never_seen_is_told_by_its_text() {
+        let now = Shares(BTreeMap::from([("KraftQuorumLost".to_owned(), 4), ("violates liveness".to_owned(), 4)]));
+        let told = now.moved(4, &BTreeMap::new(), (&BTreeMap::new(), 60));
+        let mark = "comes to \"kraft: the leader has lost its quorum\"".to_owned();
+        assert_eq!(told, [(mark, 0, 4), ("violates liveness".to_owned(), 0, 4)]);
+    }
+
+    #[test]
+    fn a_figure_above_its_limits_more_often_has_moved() {
+        let figures =
+            |values: std::ops::Range<u32>| BTreeMap::from([("dark_ms".to_owned(), values.map(f64::from).collect())]);
+        let was = Shares::default().with_limits(&figures(0..1_000));
+        assert_eq!(was.0.get("dark_ms above 499.5"), Some(&500));
+        let moved = |values| Shares::default().moved(100, &figures(values), (&was.0, 1_000));
+        assert_eq!(
+            moved(450..550),
+            [("dark_ms above 249.8".to_owned(), 750, 100), ("dark_ms above 749.3".to_owned(), 250, 0)]
+        );
+        assert_eq!(moved(900..1_000).len(), 4);
+    }
+
+    #[test]
+    fn the_test_of_fisher_is_exact() {
+        // The lady who tastes tea: 3 of 4 and 1 of 4 or worse is 17 of 70.
+        assert!((Chance::new(8).of((3, 4), (1, 4)) - 17.0 / 70.0).abs() < 1e-12);
+        assert!((Chance::new(8).of((0, 4), (4, 4)) - 1.0 / 70.0).abs() < 1e-12);
+    }
+}
