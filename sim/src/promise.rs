@@ -38,6 +38,7 @@ fn above(bounds: &Bounds, run: &Run) -> Option<String> {
         ("elections", bounds.elections, metrics.elections),
         ("failovers that were not needed", bounds.false_failovers, metrics.false_failovers),
         ("writes refused for their token", bounds.writes_fenced, metrics.writes_fenced),
+        ("writes that came twice", bounds.writes_duplicate, metrics.writes_duplicate),
     ];
     let (what, most, seen) = figures.into_iter().find(|(_, most, seen)| most.is_some_and(|most| *seen > most))?;
     Some(format!("{what}: {seen}, and {} is promised at most", most.unwrap_or_default()))

@@ -36,12 +36,19 @@ pub struct Bounds {
     pub false_failovers: Option<u64>,
     /// Writes that the store refused for their token.
     pub writes_fenced: Option<u64>,
+    /// Writes that came to the store again after they had been applied.
+    pub writes_duplicate: Option<u64>,
 }
 
 /// Nothing goes wrong: one election, and nothing is refused.
 pub fn calm(hazard: Hazard) -> Bounds {
     match hazard {
-        Hazard::None => Bounds { elections: Some(1), false_failovers: Some(0), writes_fenced: Some(0) },
+        Hazard::None => Bounds {
+            elections: Some(1),
+            false_failovers: Some(0),
+            writes_fenced: Some(0),
+            writes_duplicate: Some(0),
+        },
         _ => Bounds::default(),
     }
 }
@@ -49,7 +56,12 @@ pub fn calm(hazard: Hazard) -> Bounds {
 /// The same where the best id is preferred: who has started earlier leads for a moment, until a better one has waited too.
 pub fn preferring(hazard: Hazard) -> Bounds {
     match hazard {
-        Hazard::None => Bounds { false_failovers: Some(2), writes_fenced: Some(0), ..Bounds::default() },
+        Hazard::None => Bounds {
+            false_failovers: Some(2),
+            writes_fenced: Some(0),
+            writes_duplicate: Some(0),
+            ..Bounds::default()
+        },
         _ => Bounds::default(),
     }
 }
@@ -57,9 +69,9 @@ pub fn preferring(hazard: Hazard) -> Bounds {
 /// The same as [`calm`], and a leader that dies or resigns is replaced once: for protocols in which nobody is preferred.
 pub fn settled(hazard: Hazard) -> Bounds {
     match hazard {
-        Hazard::Crash | Hazard::Resignation => {
-            Bounds { elections: Some(2), false_failovers: Some(0), writes_fenced: Some(0) }
-        }
+        // A client asks the successor for what the dead one may have done.
+        Hazard::Crash => Bounds { elections: Some(2), writes_duplicate: None, ..calm(Hazard::None) },
+        Hazard::Resignation => Bounds { elections: Some(2), ..calm(Hazard::None) },
         hazard => calm(hazard),
     }
 }
