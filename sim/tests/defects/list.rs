@@ -9,7 +9,7 @@
 use std::{collections::BTreeMap, fs, ops::Range, path::Path};
 
 /// The areas, in the order of the table, and what they are called.
-pub const AREAS: [(&str, &str); 7] = [
+pub const AREAS: [(&str, &str); 8] = [
     ("electors", "electors"),
     ("clients", "clients of the services"),
     ("store", "ledger and store"),
@@ -17,6 +17,7 @@ pub const AREAS: [(&str, &str); 7] = [
     ("services", "models of the services"),
     ("world", "the world"),
     ("judge", "the judge"),
+    ("second", "a second list, written without knowing the first"),
 ];
 
 /// One thing that could be wrong.
