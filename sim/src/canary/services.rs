@@ -27,14 +27,15 @@ pub(super) fn canaries() -> Vec<Canary> {
         survives("a service that is silent for long", DARK, 2_000.0, silent),
         survives("the answer to a creation is lost", LATENCY, 1_000.0, creation_unknown),
         survives("the answer to a resignation is lost", ELECTIONS, 2.0, resignation_unknown),
-        survives("the answer to SET is lost", LATENCY, 1_300.0, |seed, on| {
-            acquisition_unknown(seed, on, "redis-lease")
-        }),
-        survives("the answer to a script is lost", LATENCY, 1_300.0, |seed, on| {
+        survives("the answer to SET is lost", DARK, 1_300.0, |seed, on| acquisition_unknown(seed, on, "redis-lease")),
+        survives("the answer to a script is lost", DARK, 1_300.0, |seed, on| {
             acquisition_unknown(seed, on, "redis-fenced")
         }),
         // The store refuses the second owner of a token, so that nothing else is violated.
-        Canary { safe: true, ..breaks("the counter of tokens is lost", &["elections"], counter_lost) },
+        Canary {
+            safe: true,
+            ..breaks("the counter of tokens is lost", &["elections", "phantom_leader"], counter_lost)
+        },
     ]
 }
 
@@ -116,7 +117,7 @@ fn keepalive(seed: u64, on: bool, asked_ms: u64) -> Result<Plan, String> {
     let (granted_ms, sent_after_ms) = if asked_ms < 2_000 { (2_000, 1_000) } else { (asked_ms, asked_ms / 2) };
     let late_ms = granted_ms - sent_after_ms;
     let extra_us = 1_000 * if on { late_ms + 2 } else { late_ms - 10 };
-    let slow = Fault::Latency { from: vec![Who::Leader], to: vec![Who::Service], extra_us, for_ms: Some(4_000.0) };
+    let slow = Fault::Latency { from: vec![Who::Leader], to: vec![Who::Service], extra_us, for_ms: Some(2_600.0) };
     let slow = passing(Point::Renewed, Who::Leader, 1, 5_000.0, slow);
     with_ttl("etcd-election", seed, 3, Some(asked_ms), vec![slow])
 }
