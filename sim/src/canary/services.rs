@@ -27,10 +27,15 @@ pub(super) fn canaries() -> Vec<Canary> {
         survives("a service that is silent for long", DARK, 2_000.0, silent),
         survives("the answer to a creation is lost", LATENCY, 1_000.0, creation_unknown),
         survives("the answer to a resignation is lost", ELECTIONS, 2.0, resignation_unknown),
-        survives("the answer to SET is lost", DARK, 1_300.0, |seed, on| acquisition_unknown(seed, on, "redis-lease")),
-        survives("the answer to a script is lost", DARK, 1_300.0, |seed, on| {
-            acquisition_unknown(seed, on, "redis-fenced")
+        survives("the answer to SET is lost", DARK, 2_200.0, |seed, on| unknown(seed, on, "redis-lease", 950.0)),
+        survives("the answer to a script is lost", DARK, 2_200.0, |seed, on| unknown(seed, on, "redis-fenced", 950.0)),
+        survives("SET cannot be taken back at once", DARK, 2_200.0, |seed, on| {
+            unknown(seed, on, "redis-lease", 1_900.0)
         }),
+        survives("a script cannot be taken back at once", DARK, 2_200.0, |seed, on| {
+            unknown(seed, on, "redis-fenced", 1_900.0)
+        }),
+        survives("who looks again has lost its lease", LATENCY, 1_000.0, look_unknown),
         // The store refuses the second owner of a token, so that nothing else is violated.
         Canary {
             safe: true,
@@ -41,17 +46,12 @@ pub(super) fn canaries() -> Vec<Canary> {
 
 /// A steady run of 20 s with so many candidates, the first of which comes half a second before the others.
 fn steady(protocol: &str, seed: u64, nodes: u16, faults: Vec<PlannedFault>) -> Result<Plan, String> {
-    with_ttl(protocol, seed, nodes, None, faults)
+    with(protocol, seed, &Params { nodes, ..light() }, faults)
 }
 
-fn with_ttl(
-    protocol: &str,
-    seed: u64,
-    nodes: u16,
-    lease_ttl_ms: Option<u64>,
-    faults: Vec<PlannedFault>,
-) -> Result<Plan, String> {
-    let params = Params { duration_ms: Some(20_000), read_lease: Some(false), nodes, lease_ttl_ms, ..light() };
+/// The same with other parameters.
+fn with(protocol: &str, seed: u64, params: &Params, faults: Vec<PlannedFault>) -> Result<Plan, String> {
+    let params = Params { duration_ms: Some(20_000), read_lease: Some(false), ..params.clone() };
     let mut plan = compiled("steady", protocol, seed, &params)?;
     for (place, candidate) in plan.candidates.iter_mut().enumerate() {
         candidate.starts_at_ms = if place == 0 { 0 } else { 500 };
@@ -119,7 +119,7 @@ fn keepalive(seed: u64, on: bool, asked_ms: u64) -> Result<Plan, String> {
     let extra_us = 1_000 * if on { late_ms + 2 } else { late_ms - 10 };
     let slow = Fault::Latency { from: vec![Who::Leader], to: vec![Who::Service], extra_us, for_ms: Some(2_600.0) };
     let slow = passing(Point::Renewed, Who::Leader, 1, 5_000.0, slow);
-    with_ttl("etcd-election", seed, 3, Some(asked_ms), vec![slow])
+    with("etcd-election", seed, &Params { lease_ttl_ms: Some(asked_ms), ..light() }, vec![slow])
 }
 
 /// The same of the protocol that believes until Redis says no, without anybody who would take the key.
@@ -169,13 +169,23 @@ fn resignation_unknown(seed: u64, on: bool) -> Result<Plan, String> {
     steady("etcd-election", seed, 2, cause(on, vec![resign, lost, kill]))
 }
 
-/// The only candidate's key goes, and when it takes it again it does not hear that it has it: it must give it back, or wait
-/// for the end of a lease that is nobody's.
-fn acquisition_unknown(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
-    let lost = passing(Point::BeforeCampaign, Who::Candidates, 1, 5_000.0, unanswered(Who::Trigger, 950.0));
-    let mut plan = steady(protocol, seed, 1, cause(on, vec![at(5_000.0, drop_key()), lost]))?;
-    plan.liveness_bound_ms = 2_600;
+/// The only candidate's key goes, and when it takes it again it does not hear that it has it, for a while not even on a new
+/// connection: it must give it back, or wait for the end of a lease that is nobody's. That is 6 s, and it asks every 2 s.
+fn unknown(seed: u64, on: bool, protocol: &str, for_ms: f64) -> Result<Plan, String> {
+    let lost = passing(Point::BeforeCampaign, Who::Candidates, 1, 5_000.0, unanswered(Who::Trigger, for_ms));
+    let faults = cause(on, vec![at(5_000.0, drop_key()), lost]);
+    let mut plan = with(protocol, seed, &Params { nodes: 1, lease_ttl_ms: Some(6_000), ..light() }, faults)?;
+    plan.liveness_bound_ms = 3_000;
     Ok(plan)
+}
+
+/// The only candidate does not hear that nobody is in front of it, and when it asks again its lease has gone, which no
+/// keepalive has told it yet.
+fn look_unknown(seed: u64, on: bool) -> Result<Plan, String> {
+    let lost = passing(Point::BeforeAsk, Who::Candidates, 3, 0.0, unanswered(Who::Trigger, 650.0));
+    let dropped = at(900.0, Fault::DropLease { node: Who::Candidates });
+    let faults = if on { vec![lost, dropped] } else { Vec::new() };
+    with("etcd-election", seed, &Params { nodes: 1, request_timeout_ms: Some(700), ..light() }, faults)
 }
 
 /// The next leader is given a token that somebody had before.
