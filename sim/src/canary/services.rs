@@ -12,6 +12,8 @@ use scenarios::{
 
 const LATENCY: Above = figure("election_latency_ms", |m| m.election_latency_ms.iter().copied().fold(0.0, f64::max));
 
+const STOPS: Above = figure("stop_after_loss_ms", |m| m.stop_after_loss_ms.iter().copied().fold(0.0, f64::max));
+
 /// All of them.
 pub(super) fn canaries() -> Vec<Canary> {
     vec![
@@ -35,7 +37,14 @@ pub(super) fn canaries() -> Vec<Canary> {
         survives("a script cannot be taken back at once", DARK, 2_200.0, |seed, on| {
             unknown(seed, on, "redis-fenced", 1_900.0)
         }),
-        survives("who looks again has lost its lease", LATENCY, 1_000.0, look_unknown),
+        survives("who looks again has lost its lease", ELECTIONS, 1.0, look_unknown),
+        survives("a lease goes while nobody listens", STOPS, 800.0, dropped_unheard),
+        survives("the answer to SET comes after the lease", DARK, 3_000.0, |seed, on| {
+            answered_too_late(seed, on, "redis-lease")
+        }),
+        survives("the answer to a script comes after the lease", DARK, 3_000.0, |seed, on| {
+            answered_too_late(seed, on, "redis-fenced")
+        }),
         // The store refuses the second owner of a token, so that nothing else is violated.
         Canary {
             safe: true,
@@ -179,13 +188,38 @@ fn unknown(seed: u64, on: bool, protocol: &str, for_ms: f64) -> Result<Plan, Str
     Ok(plan)
 }
 
-/// The only candidate does not hear that nobody is in front of it, and when it asks again its lease has gone, which no
-/// keepalive has told it yet.
+/// The first candidate does not hear that nobody is in front of it, and when it asks again its lease has gone, which no
+/// keepalive has told it yet. The second leads; nobody else does before that one resigns.
 fn look_unknown(seed: u64, on: bool) -> Result<Plan, String> {
-    let lost = passing(Point::BeforeAsk, Who::Candidates, 3, 0.0, unanswered(Who::Trigger, 650.0));
-    let dropped = at(900.0, Fault::DropLease { node: Who::Candidates });
-    let faults = if on { vec![lost, dropped] } else { Vec::new() };
-    with("etcd-election", seed, &Params { nodes: 1, request_timeout_ms: Some(700), ..light() }, faults)
+    let first = || Who::Named("n1".to_owned());
+    let lost = passing(Point::BeforeAsk, first(), 3, 0.0, unanswered(first(), 650.0));
+    let dropped = at(900.0, Fault::DropLease { node: first() });
+    let resign = at(10_000.0, Fault::Resign { node: Who::Leader });
+    let params = Params { nodes: 2, request_timeout_ms: Some(700), ..light() };
+    with("etcd-election", seed, &params, cause(on, vec![lost, dropped, resign]))
+}
+
+/// A lease goes while its holder has neither a watch nor a stream of keepalives. When it has them again it is told, unless
+/// no answer reaches it: then it stops by its own clock.
+fn dropped_unheard(seed: u64, on: bool) -> Result<Plan, String> {
+    let dropped = at(5_300.0, Fault::DropLease { node: Who::Leader });
+    let deaf = at(5_200.0, unanswered(Who::Leader, 3_000.0));
+    steady("etcd-election", seed, 1, cause(on, vec![service_dies(), dropped, deaf]))
+}
+
+/// The only candidate's key goes, it takes it again, and stops before it knows of that for longer than it may lead.
+fn answered_too_late(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+    let mut stop = passing(
+        Point::BeforeCampaign,
+        Who::Candidates,
+        1,
+        5_000.0,
+        Fault::Pause { node: Who::Trigger, for_ms: 3_500.0 },
+    );
+    let point = Point::Answered.name().to_owned();
+    let after = Some(Box::new(stop.when));
+    stop.when = Trigger::Passage { point, node: Who::Candidates, nth: 1, after, delay_ms: 0.0 };
+    steady(protocol, seed, 1, cause(on, vec![at(5_000.0, drop_key()), stop]))
 }
 
 /// The next leader is given a token that somebody had before.
