@@ -29,6 +29,13 @@ pub(super) fn canaries() -> Vec<Canary> {
         survives("a service that is silent for long", DARK, 2_000.0, silent),
         survives("the answer to a creation is lost", LATENCY, 1_000.0, creation_unknown),
         survives("the answer to a resignation is lost", ELECTIONS, 2.0, resignation_unknown),
+        survives("no answer reaches the leader", DARK, 1_000.0, deaf_leader),
+        survives("a resignation during a renewal: redis-lease", ELECTIONS, 2.0, |seed, on| {
+            resigns_renewing(seed, on, "redis-lease")
+        }),
+        survives("a resignation during a renewal: redis-fenced", ELECTIONS, 2.0, |seed, on| {
+            resigns_renewing(seed, on, "redis-fenced")
+        }),
         survives("the answer to SET is lost", DARK, 2_200.0, |seed, on| unknown(seed, on, "redis-lease", 950.0)),
         survives("the answer to a script is lost", DARK, 2_200.0, |seed, on| unknown(seed, on, "redis-fenced", 950.0)),
         survives("SET cannot be taken back at once", DARK, 2_200.0, |seed, on| {
@@ -38,11 +45,12 @@ pub(super) fn canaries() -> Vec<Canary> {
             unknown(seed, on, "redis-fenced", 1_900.0)
         }),
         survives("who looks again has lost its lease", ELECTIONS, 1.0, look_unknown),
-        survives("a lease goes while nobody listens", STOPS, 800.0, dropped_unheard),
-        survives("the answer to SET comes after the lease", DARK, 3_000.0, |seed, on| {
+        survives("a creation arrives after its lease", ELECTIONS, 1.0, creation_late),
+        survives("a lease goes while nobody listens", STOPS, 400.0, dropped_unheard),
+        survives("the answer to SET comes after the lease", ELECTIONS, 2.0, |seed, on| {
             answered_too_late(seed, on, "redis-lease")
         }),
-        survives("the answer to a script comes after the lease", DARK, 3_000.0, |seed, on| {
+        survives("the answer to a script comes after the lease", ELECTIONS, 2.0, |seed, on| {
             answered_too_late(seed, on, "redis-fenced")
         }),
         // The store refuses the second owner of a token, so that nothing else is violated.
@@ -170,12 +178,38 @@ fn creation_unknown(seed: u64, on: bool) -> Result<Plan, String> {
     steady("etcd-election", seed, 3, cause(on, vec![lost]))
 }
 
+/// A candidate has a lease, and its wish for a key arrives when that has gone: it must not get one that nobody ends. It
+/// leads when who leads has died.
+fn creation_late(seed: u64, on: bool) -> Result<Plan, String> {
+    let first = || Who::Named("n1".to_owned());
+    let (from, to) = (vec![first()], vec![Who::Service]);
+    let slow = Fault::Latency { from, to, extra_us: 4_000_000, for_ms: Some(2_000.0) };
+    let kill = at(8_000.0, Fault::Kill { node: Who::Leader, restart_after_ms: None });
+    let slow = passing(Point::BeforeAsk, first(), 2, 0.0, slow);
+    steady("etcd-election", seed, 2, cause(on, vec![slow, kill]))
+}
+
 /// Who resigned does not hear that its key was deleted; it must be there when its successor dies.
 fn resignation_unknown(seed: u64, on: bool) -> Result<Plan, String> {
     let resign = at(5_000.0, Fault::Resign { node: Who::Leader });
     let lost = passing(Point::BeforeRelease, Who::Leader, 1, 5_000.0, unanswered(Who::Trigger, 1_300.0));
     let kill = at(10_000.0, Fault::Kill { node: Who::Leader, restart_after_ms: None });
     steady("etcd-election", seed, 2, cause(on, vec![resign, lost, kill]))
+}
+
+/// The leader's keepalives keep its lease, and it does not hear of it: when it stops by its own clock, it must end the
+/// lease, or nobody leads until that ends. With the cause there is nobody else anyway.
+fn deaf_leader(seed: u64, on: bool) -> Result<Plan, String> {
+    let deaf = at(5_000.0, unanswered(Who::Leader, 10_000.0));
+    let others = at(5_000.0, unanswered(Who::Followers, 10_000.0));
+    steady("etcd-election", seed, 2, cause(on, vec![deaf, others]))
+}
+
+/// Whoever resigned while it was being renewed must be there when its successor dies.
+fn resigns_renewing(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+    let resign = passing(Point::BeforeRenew, Who::Leader, 1, 5_000.0, Fault::Resign { node: Who::Trigger });
+    let kill = at(13_000.0, Fault::Kill { node: Who::Leader, restart_after_ms: None });
+    steady(protocol, seed, 2, cause(on, vec![resign, kill]))
 }
 
 /// The only candidate's key goes, and when it takes it again it does not hear that it has it, for a while not even on a new
@@ -207,7 +241,8 @@ fn dropped_unheard(seed: u64, on: bool) -> Result<Plan, String> {
     steady("etcd-election", seed, 1, cause(on, vec![service_dies(), dropped, deaf]))
 }
 
-/// The only candidate's key goes, it takes it again, and stops before it knows of that for longer than it may lead.
+/// The only candidate's key goes, it takes it again, and stops before it knows of that for longer than it may lead: it must
+/// take it once more. It leads for the third time only when the key goes again.
 fn answered_too_late(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
     let mut stop = passing(
         Point::BeforeCampaign,
@@ -219,7 +254,8 @@ fn answered_too_late(seed: u64, on: bool, protocol: &str) -> Result<Plan, String
     let point = Point::Answered.name().to_owned();
     let after = Some(Box::new(stop.when));
     stop.when = Trigger::Passage { point, node: Who::Candidates, nth: 1, after, delay_ms: 0.0 };
-    steady(protocol, seed, 1, cause(on, vec![at(5_000.0, drop_key()), stop]))
+    let again = at(14_000.0, drop_key());
+    steady(protocol, seed, 1, cause(on, vec![at(5_000.0, drop_key()), stop, again]))
 }
 
 /// The next leader is given a token that somebody had before.
