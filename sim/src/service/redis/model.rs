@@ -160,3 +160,25 @@ impl Model {
 fn name(value: &[u8]) -> Option<&str> {
     std::str::from_utf8(value).ok()?.split_once('/').map(|(name, _)| name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocols::client::redis::ACQUIRE_FENCED;
+
+    #[test]
+    fn a_grant_keeps_its_token_when_the_counter_is_lost_and_the_next_is_given_it_again() {
+        let mut model = Model::new();
+        let mut session = model.open();
+        let mut acquire = |model: &mut Model, now_ms: u64, value: &str| {
+            let words = ["EVAL", ACQUIRE_FENCED, "2", KEY, TOKEN_KEY, value, "1000"];
+            let words: Vec<Vec<u8>> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
+            model.apply(&mut session, now_ms, &words);
+            model.holder(now_ms).map(|holder| (holder.name, holder.token))
+        };
+        assert_eq!(acquire(&mut model, 0, "n1/a/1"), Some(("n1".to_owned(), 1)));
+        model.drop_counter();
+        assert_eq!(acquire(&mut model, 500, "n2/b/1"), Some(("n1".to_owned(), 1)));
+        assert_eq!(acquire(&mut model, 2_000, "n2/b/2"), Some(("n2".to_owned(), 1)));
+    }
+}
