@@ -29,11 +29,19 @@ pub enum Point {
     BeforePersist,
     /// A vote is durable, and about to be sent.
     Voted,
+    /// About to ask the coordination service something that the election waits for.
+    BeforeAsk,
+    /// The coordination service has answered, or told something; the node does not know it yet.
+    Answered,
+    /// Somebody else was found in front; about to watch for its going.
+    BeforeWait,
+    /// The leader was looked up; about to watch for its going, or for somebody's coming.
+    BeforeWatch,
 }
 
 impl Point {
     /// Every point there is.
-    pub const ALL: [Point; 12] = [
+    pub const ALL: [Point; 16] = [
         Point::BeforeCampaign,
         Point::AfterElected,
         Point::BeforeSeal,
@@ -46,6 +54,10 @@ impl Point {
         Point::AfterDeposed,
         Point::BeforePersist,
         Point::Voted,
+        Point::BeforeAsk,
+        Point::Answered,
+        Point::BeforeWait,
+        Point::BeforeWatch,
     ];
 
     /// The name that plans carry.
@@ -63,6 +75,10 @@ impl Point {
             Point::AfterDeposed => "after_deposed",
             Point::BeforePersist => "before_persist",
             Point::Voted => "voted",
+            Point::BeforeAsk => "before_ask",
+            Point::Answered => "answered",
+            Point::BeforeWait => "before_wait",
+            Point::BeforeWatch => "before_watch",
         }
     }
 

@@ -1,6 +1,6 @@
 //! Faults in words, for histories and reports.
 
-use crate::fault::Fault;
+use crate::fault::{Fault, Who};
 use protocols::{
     history::{FaultEvent, Phase},
     types::NodeId,
@@ -88,6 +88,7 @@ impl Fault {
             Fault::Join { .. } => format!("{on} starts, to join"),
             Fault::Leave { .. } => format!("{on} is to leave"),
             Fault::DropLease { .. } => format!("{} lease is dropped by the service", possessive(on)),
+            Fault::DropKey { node: Who::Service } => "the service loses its counter of tokens".to_owned(),
             Fault::DropKey { .. } => format!("{} key is dropped by the service", possessive(on)),
         }
     }

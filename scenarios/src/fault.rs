@@ -31,7 +31,10 @@ pub const KINDS: [(&str, &str); 18] = [
         "drop-lease",
         "The coordination service drops a candidate's lease, with all that hangs on it; nobody tells the holder.",
     ),
-    ("drop-key", "The coordination service drops the key that a candidate holds; nobody tells the holder."),
+    (
+        "drop-key",
+        "The coordination service drops the key that a candidate holds, or its own counter of tokens; nobody is told.",
+    ),
 ];
 
 /// A fault and what sets it off. Each strikes once.
@@ -279,6 +282,7 @@ pub enum Fault {
         node: Who,
     },
     /// The coordination service drops the key that a candidate holds, as when somebody else deletes it, or it is evicted.
+    /// The key that the service has of its own is the counter that Redis draws tokens from.
     DropKey {
         /// Whose.
         node: Who,
@@ -405,6 +409,7 @@ impl fmt::Display for Fault {
             Fault::Join { node } => write!(f, "have {node} join")?,
             Fault::Leave { node } => write!(f, "have {node} leave")?,
             Fault::DropLease { node } => write!(f, "drop the lease of {node}")?,
+            Fault::DropKey { node: Who::Service } => write!(f, "drop the counter of tokens")?,
             Fault::DropKey { node } => write!(f, "drop the key of {node}")?,
         }
         self.for_ms().map_or(Ok(()), |for_ms| write!(f, " for {for_ms} ms"))

@@ -306,11 +306,7 @@ fn draft() -> impl Strategy<Value = Draft> {
         2 => (0_u64..=1_000).prop_map(|start| Some(kinds::After::Time { start })),
         1 => (1_u64..=3, 0_u64..=1_000).prop_map(|(nth, delay_ms)| Some(kinds::After::Renewals { nth, delay_ms })),
     ];
-    let passage = (select(Point::ALL.to_vec()), 1_u64..=3, after).prop_map(|(point, nth, after)| When::Passage {
-        point,
-        nth,
-        after,
-    });
+    let passage = (any::<u16>(), 1_u64..=3, after).prop_map(|(pick, nth, after)| When::Passage { pick, nth, after });
     let when = prop_oneof![1 => at, 1 => passage];
     (any::<u16>(), role(), role(), when, 0_u64..=1_000, 0_u64..=1_000, any::<(bool, bool)>(), 0_u8..10).prop_map(
         |(pick, whom, others, when, length, amount, (flag, for_good), wild)| Draft {

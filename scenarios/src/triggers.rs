@@ -16,7 +16,7 @@ pub struct Triggers {
     passages: Vec<Passages>,
     scheduled: Vec<(u64, u32)>,
     /// One bit per point that some fault still waits for.
-    watched: u16,
+    watched: u32,
 }
 
 /// How far a chain of passages has come.
@@ -88,13 +88,13 @@ impl Triggers {
     }
 
     fn watch(&mut self) {
-        self.watched = self.passages.iter().fold(0, |bits, p| bits | 1 << p.stages[p.stage].point as u16);
+        self.watched = self.passages.iter().fold(0, |bits, p| bits | 1 << p.stages[p.stage].point as u32);
     }
 
     /// Does some fault wait for this point now?
     #[inline]
     pub fn watches(&self, point: Point) -> bool {
-        self.watched & (1 << point as u16) != 0
+        self.watched & (1 << point as u32) != 0
     }
 
     /// Every point that some fault will ever wait for.

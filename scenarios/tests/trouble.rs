@@ -173,6 +173,7 @@ fn what_the_service_drops_it_must_have() {
     assert_eq!(service("etcd-election", lease(Who::Leader)), Ok(()));
     assert_eq!(service("etcd-election", key(Who::Followers)), Ok(()));
     assert_eq!(service("redis-naive", key(Who::Leader)), Ok(()));
+    assert_eq!(service("redis-fenced", key(Who::Service)), Ok(()));
     let refused = [
         (
             "redis-naive",
@@ -182,6 +183,16 @@ fn what_the_service_drops_it_must_have() {
         ("raft", lease(Who::Leader), "(drop-lease) drops a lease of the service, and `raft` has none there"),
         ("stonith", key(Who::Leader), "(drop-key) drops a key of the service, and `stonith` has none there"),
         ("redis-lease", key(Who::Store), "(drop-key) names `store`, which is no candidate"),
+        (
+            "redis-lease",
+            key(Who::Service),
+            "(drop-key) drops the counter of tokens, and `redis-lease` has none in its service",
+        ),
+        (
+            "etcd-election",
+            key(Who::Service),
+            "(drop-key) drops the counter of tokens, and `etcd-election` has none in its service",
+        ),
         (
             "raft",
             Fault::SyncHang { node: Who::Leader, for_ms: Some(0.0) },
@@ -201,6 +212,7 @@ fn new_faults_read_like_sentences() {
         (Fault::SyncFail { node: named(), for_ms: None }, "fail each sync of n2's disk"),
         (Fault::DropLease { node: Who::Leader }, "drop the lease of leader"),
         (Fault::DropKey { node: named() }, "drop the key of n2"),
+        (Fault::DropKey { node: Who::Service }, "drop the counter of tokens"),
     ];
     for (fault, expected) in cases {
         assert_eq!(fault.to_string(), expected);

@@ -10,6 +10,7 @@ use crate::{
     elector::{RequestNumber, ServiceInput, ServiceOutput},
     env::Env,
     error::Failure,
+    point::Point,
 };
 use redis::{
     AsyncConnectionConfig, ErrorKind, RedisConnectionInfo, RedisError, Script, Value, aio::MultiplexedConnection,
@@ -150,6 +151,7 @@ pub async fn run<E: Env>(
             },
             answer = finished.recv() => if let Some((number, reply)) = answer
                 && desk.tasks.remove(&number).is_some() {
+                    desk.connector.env.point(Point::Answered).await;
                     deliver(ServiceInput::Reply { number, reply });
                     desk.next_after(number);
                 },

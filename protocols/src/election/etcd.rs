@@ -135,6 +135,7 @@ impl EtcdElection {
     fn ask(&mut self, out: &mut Vec<Output>) {
         let ttl = self.setup.timings.lease_ttl;
         let Some(request) = session::request(&self.stage, self.session.as_ref(), self.name(), ttl) else { return };
+        out.push(Output::Point(Point::BeforeAsk));
         self.pending = Some(self.request(request, false, out));
     }
 
@@ -323,6 +324,7 @@ impl EtcdElection {
                 session.doubtful = true;
                 let watch = self.numbers.stream();
                 self.stage = Stage::Waiting(watch);
+                out.push(Output::Point(Point::BeforeWait));
                 out.push(open(watch, StreamRequest::WatchDelete { key: front.key, start_revision: revision }));
             }
             (Stage::Rechecking, Reply::Found { key: Some(own), .. }, Some(session))
@@ -416,6 +418,7 @@ impl EtcdElection {
         if seen != Some(self.setup.node) {
             self.observer.see(seen, out);
         }
+        out.push(Output::Point(Point::BeforeWatch));
         out.push(match key {
             Some(KeyState { key, .. }) => open(stream, StreamRequest::WatchDelete { key, start_revision }),
             None => open(stream, StreamRequest::WatchPrefix { prefix: PREFIX.into(), start_revision }),

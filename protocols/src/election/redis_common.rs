@@ -7,6 +7,7 @@ use crate::{
     client::redis::Request,
     core::TimerId,
     elector::{Output, RequestNumber, ServiceOutput},
+    point::Point,
     types::{MILLISECOND, NodeId},
 };
 use rand_chacha::ChaCha8Rng;
@@ -66,6 +67,7 @@ impl Desk {
     /// Sends a request and says its number.
     pub(super) fn ask(&mut self, request: Request, out: &mut Vec<Output>) -> RequestNumber {
         self.requests += 1;
+        out.push(Output::Point(Point::BeforeAsk));
         out.push(Output::Service(ServiceOutput::Request {
             number: self.requests,
             request: client::Request::Redis(request),

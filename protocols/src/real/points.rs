@@ -18,7 +18,7 @@ pub const GO: &str = "go";
 /// A director of faults that is asked at some of the points. When it has gone, no point is one.
 pub struct Directed {
     /// One bit per point that it wants to know of.
-    armed: u16,
+    armed: u32,
     connection: Mutex<Option<BufReader<TcpStream>>>,
 }
 
@@ -34,7 +34,7 @@ impl Directed {
         let mut connection = BufReader::new(stream);
         let mut line = String::new();
         connection.read_line(&mut line)?;
-        let armed = line.split_whitespace().filter_map(Point::from_name).fold(0, |bits, p| bits | 1 << p as u16);
+        let armed = line.split_whitespace().filter_map(Point::from_name).fold(0, |bits, p| bits | 1 << p as u32);
         Ok(Directed { armed, connection: Mutex::new(Some(connection)) })
     }
 
@@ -50,7 +50,7 @@ impl Directed {
 
 impl Points for Directed {
     fn passed(&self, point: Point) {
-        if self.armed & (1 << point as u16) == 0 {
+        if self.armed & (1 << point as u32) == 0 {
             return;
         }
         let mut place = self.connection.lock().unwrap_or_else(PoisonError::into_inner);

@@ -142,14 +142,30 @@ pub(super) static ALL: [Kind; 18] = [
     Kind {
         name: "drop-lease",
         applies: |protocol| protocol.service == Service::Etcd,
-        make: |cast, draft, _| Some(Fault::DropLease { node: cast.elector(draft) }),
+        make: |cast, draft, _| Some(Fault::DropLease { node: cast.holder(draft) }),
     },
     Kind {
         name: "drop-key",
         applies: |protocol| matches!(protocol.service, Service::Etcd | Service::Redis),
-        make: |cast, draft, _| Some(Fault::DropKey { node: cast.elector(draft) }),
+        make: |cast, draft, _| Some(Fault::DropKey { node: cast.holder(draft) }),
     },
 ];
+
+/// Is it between a coordination service and its clients?
+fn concerns_service(point: Point) -> bool {
+    matches!(point, Point::BeforeAsk | Point::Answered | Point::BeforeWait | Point::BeforeWatch)
+}
+
+/// Do fleets of this protocol pass the point?
+fn passes(protocol: &Protocol, point: Point) -> bool {
+    match point {
+        Point::ReadChecked => protocol.read_lease.is_some(),
+        Point::BeforePersist | Point::Voted => protocol.persists,
+        Point::BeforeAsk | Point::Answered => matches!(protocol.service, Service::Etcd | Service::Redis),
+        Point::BeforeWait | Point::BeforeWatch => protocol.service == Service::Etcd,
+        _ => true,
+    }
+}
 
 /// Does a fault leave alone what makes reads from memory safe: nobody forgets a promise?
 pub(super) fn keeps_read_leases(fault: &Fault) -> bool {
@@ -202,8 +218,15 @@ pub(super) enum Role {
 
 #[derive(Clone, Debug)]
 pub(super) enum When {
-    At { start: u64 },
-    Passage { point: Point, nth: u64, after: Option<After> },
+    At {
+        start: u64,
+    },
+    /// At a point that fleets of the protocol pass, counted round.
+    Passage {
+        pick: u16,
+        nth: u64,
+        after: Option<After>,
+    },
 }
 
 /// From when on passages count.
@@ -216,6 +239,8 @@ pub(super) enum After {
 /// Who there is, how long the trouble lasts, and how much of what never heals can still be borne.
 pub(super) struct Cast {
     candidates: usize,
+    /// The points that fleets of the protocol pass.
+    points: Vec<Point>,
     /// Candidates that are members from the start.
     founders: Vec<usize>,
     has_service: bool,
@@ -241,6 +266,7 @@ impl Cast {
         let dead = if protocol.changes_members { 0 } else { spare };
         Cast {
             candidates,
+            points: Point::ALL.into_iter().filter(|point| passes(protocol, *point)).collect(),
             has_service: plan.service_node().is_some(),
             stands_alone: plan.service_node().is_some() && !protocol.elects_among_peers(),
             majority: protocol.majority && !protocol.cuts_power(),
@@ -260,10 +286,16 @@ impl Cast {
                 let ms = self.start_ms(*start);
                 (Trigger::At { ms: ms as f64 }, self.trouble_ms - ms)
             }
-            When::Passage { point, nth, after } => (self.passage(*point, *nth, after.as_ref()), self.trouble_ms / 2),
+            When::Passage { pick, nth, after } => {
+                (self.passage(self.point(*pick), *nth, after.as_ref()), self.trouble_ms / 2)
+            }
         };
         let for_ms = (room_ms * draft.length / 1_000).max(1) as f64;
         (kind.make)(self, draft, for_ms).map(|what| PlannedFault { what, when })
+    }
+
+    fn point(&self, pick: u16) -> Point {
+        self.points[usize::from(pick) % self.points.len()]
     }
 
     fn start_ms(&self, start: u64) -> u64 {
@@ -323,8 +355,21 @@ impl Cast {
         self.who(if elects { draft.whom } else { Role::Leader }, draft.by_passage())
     }
 
-    /// Both ends of a link.
+    /// Whose lease or key is dropped. Where somebody else is looked at, that one's is as good as one's own.
+    fn holder(&self, draft: &Draft) -> Who {
+        if draft.by_passage() && draft.flag { Who::Leader } else { self.elector(draft) }
+    }
+
+    /// Both ends of a link. A question to the service is lost on its way there, or its answer on its way back.
     fn link(&self, draft: &Draft) -> (Who, Who) {
+        if let When::Passage { pick, .. } = draft.when
+            && concerns_service(self.point(pick))
+            && self.has_service
+            && draft.whom == Role::Leader
+        {
+            let (one, other) = (Who::Trigger, Who::Service);
+            return if draft.amount % 2 == 0 { (one, other) } else { (other, one) };
+        }
         let (whom, other) = (self.who(draft.whom, draft.by_passage()), self.who(draft.others, draft.by_passage()));
         let other = match whom == other {
             true if whom == Who::Candidates => Who::Store,

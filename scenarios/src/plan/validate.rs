@@ -198,6 +198,12 @@ fn fault(plan: &Plan, planned: &PlannedFault) -> Checked {
             }
             elects(plan, node)
         }
+        Fault::DropKey { node: Who::Service } => {
+            if !plan.election().is_some_and(|p| p.service == Service::Redis && p.tokened) {
+                return Err(format!("drops the counter of tokens, and `{}` has none in its service", plan.protocol));
+            }
+            Ok(())
+        }
         Fault::DropKey { node } => {
             if !plan.election().is_some_and(|p| matches!(p.service, Service::Etcd | Service::Redis)) {
                 return Err(format!("drops a key of the service, and `{}` has none there", plan.protocol));

@@ -16,6 +16,8 @@ pub enum Dropped {
     Lease,
     /// A key.
     Key,
+    /// The counter that tokens are drawn from, whoever leads.
+    Counter,
 }
 
 /// A service's state. It outlives the process that serves it: both services make durable what they acknowledge.
@@ -46,7 +48,10 @@ impl State {
         match self {
             State::Redis(model) => {
                 let mut model = model.lock().unwrap_or_else(PoisonError::into_inner);
-                model.drop_key_of(candidate);
+                match what {
+                    Dropped::Counter => model.drop_counter(),
+                    Dropped::Lease | Dropped::Key => model.drop_key_of(candidate),
+                }
                 model.holder(wall_ms)
             }
             State::Etcd(model, changed) => {

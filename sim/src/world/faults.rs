@@ -145,6 +145,7 @@ impl World {
             Fault::SyncHang { .. } => on.iter().for_each(|n| self.processes[n.index()].disk.hang()),
             Fault::SyncFail { .. } => on.iter().for_each(|n| self.processes[n.index()].disk.fail_syncs(true)),
             Fault::DropLease { .. } => on.iter().for_each(|n| self.drop_leadership(*n, Dropped::Lease)),
+            Fault::DropKey { node: Who::Service } => on.iter().for_each(|n| self.drop_leadership(*n, Dropped::Counter)),
             Fault::DropKey { .. } => on.iter().for_each(|n| self.drop_leadership(*n, Dropped::Key)),
             Fault::Transfer { .. } => {
                 if let Some(heir) = struck.to.first().copied() {

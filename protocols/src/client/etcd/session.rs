@@ -6,6 +6,7 @@ use crate::{
     elector::{RequestNumber, ServiceInput, ServiceOutput, StreamNumber},
     env::Env,
     error::Failure,
+    point::Point,
 };
 use etcd_client::Client;
 use std::collections::{BTreeMap, VecDeque};
@@ -60,7 +61,7 @@ impl<E: Env, D: Fn(ServiceInput) + Clone + Send + Sync + 'static> Session<E, D> 
                     Some(output) => self.carry_out(output),
                     None => return,
                 },
-                Some(event) = self.incoming.recv() => self.pass_on(event),
+                Some(event) = self.incoming.recv() => self.pass_on(event).await,
             }
         }
     }
@@ -101,15 +102,17 @@ impl<E: Env, D: Fn(ServiceInput) + Clone + Send + Sync + 'static> Session<E, D> 
         }
     }
 
-    fn pass_on(&mut self, event: Event) {
+    async fn pass_on(&mut self, event: Event) {
         match event {
             Event::Done(number, reply) => {
                 if self.finish(number) {
+                    self.env.point(Point::Answered).await;
                     (self.deliver)(ServiceInput::Reply { number, reply: reply.map(client::Reply::Etcd) });
                 }
             }
             Event::Item(number, item) => {
                 if self.streams.contains_key(&number) {
+                    self.env.point(Point::Answered).await;
                     (self.deliver)(ServiceInput::Item { number, item: client::Item::Etcd(item) });
                 }
             }

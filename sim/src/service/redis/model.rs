@@ -24,6 +24,8 @@ pub struct Model {
     keys: BTreeMap<(u8, Vec<u8>), Entry>,
     pub(super) scripts: BTreeSet<Known>,
     sessions: i64,
+    /// What the leader's key held last, and what the counter showed when it came to hold that.
+    granted: Option<(Vec<u8>, u64)>,
 }
 
 /// A key's value and when it is gone.
@@ -70,17 +72,18 @@ impl Model {
     }
 
     /// Who holds the leader's key when the server's wall clock shows `now_wall_ms`; its value is `<name>/…`. The token is
-    /// what the counter shows: it is drawn together with the key, and by nobody who does not get the key.
+    /// what the counter showed when the key was taken: it is drawn together with the key.
     pub fn holder(&self, now_wall_ms: u64) -> Option<Holder> {
         let now_ms = i64::try_from(now_wall_ms).unwrap_or(i64::MAX);
         let entry = |key: &str| self.keys.get(&(0, key.as_bytes().to_vec()));
         let held = entry(KEY).filter(|held| held.expires_at_ms.is_none_or(|at| now_ms <= at))?;
         let name = name(&held.value)?.to_owned();
-        let counter = entry(TOKEN_KEY).and_then(|entry| std::str::from_utf8(&entry.value).ok()?.parse().ok());
+        let granted = self.granted.as_ref().filter(|(value, _)| *value == held.value);
+        let token = granted.map_or(0, |(_, token)| *token);
         // Gone once the clock shows more whole milliseconds than its time.
         let until =
             held.expires_at_ms.map(|at| u64::try_from(at.saturating_add(1)).unwrap_or(0).saturating_mul(MILLISECOND));
-        Some(Holder { name, token: counter.unwrap_or(0), until })
+        Some(Holder { name, token, until })
     }
 
     /// The process started again. Every acknowledged write is there still; the script cache is empty, and connections are
@@ -99,7 +102,22 @@ impl Model {
             session.peer = Some(name.to_owned());
         }
         self.keys.retain(|_, entry| entry.expires_at_ms.is_none_or(|at| now_ms <= at));
-        commands::execute(self, session, now_ms, args)
+        let answer = commands::execute(self, session, now_ms, args);
+        self.note_grant();
+        answer
+    }
+
+    /// If the leader's key has come to hold something else: the counter was drawn from with it, or never is.
+    fn note_grant(&mut self) {
+        let entry = |key: &str| self.keys.get(&(0, key.as_bytes().to_vec()));
+        let Some(held) = entry(KEY) else {
+            self.granted = None;
+            return;
+        };
+        if self.granted.as_ref().is_none_or(|(value, _)| *value != held.value) {
+            let token = entry(TOKEN_KEY).and_then(|entry| std::str::from_utf8(&entry.value).ok()?.parse().ok());
+            self.granted = Some((held.value.clone(), token.unwrap_or(0)));
+        }
     }
 
     pub(super) fn get(&self, session: &Session, now_ms: i64, key: &[u8]) -> Option<&Entry> {
@@ -128,6 +146,11 @@ impl Model {
         self.keys.retain(|_, entry| !is_its(&entry.value));
     }
 
+    /// Drops the counter that tokens are drawn from, with the next one to be 1: a lost disk, a replica promoted too early.
+    pub fn drop_counter(&mut self) {
+        self.keys.remove(&(0, TOKEN_KEY.as_bytes().to_vec()));
+    }
+
     pub(super) fn clear(&mut self) {
         self.keys.clear();
     }
@@ -136,4 +159,26 @@ impl Model {
 /// The candidate that a value of the leader's key names.
 fn name(value: &[u8]) -> Option<&str> {
     std::str::from_utf8(value).ok()?.split_once('/').map(|(name, _)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocols::client::redis::ACQUIRE_FENCED;
+
+    #[test]
+    fn a_grant_keeps_its_token_when_the_counter_is_lost_and_the_next_is_given_it_again() {
+        let mut model = Model::new();
+        let mut session = model.open();
+        let mut acquire = |model: &mut Model, now_ms: u64, value: &str| {
+            let words = ["EVAL", ACQUIRE_FENCED, "2", KEY, TOKEN_KEY, value, "1000"];
+            let words: Vec<Vec<u8>> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
+            model.apply(&mut session, now_ms, &words);
+            model.holder(now_ms).map(|holder| (holder.name, holder.token))
+        };
+        assert_eq!(acquire(&mut model, 0, "n1/a/1"), Some(("n1".to_owned(), 1)));
+        model.drop_counter();
+        assert_eq!(acquire(&mut model, 500, "n2/b/1"), Some(("n1".to_owned(), 1)));
+        assert_eq!(acquire(&mut model, 2_000, "n2/b/2"), Some(("n2".to_owned(), 1)));
+    }
 }

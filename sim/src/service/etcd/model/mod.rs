@@ -164,6 +164,8 @@ impl Model {
             // Both are there: they were read a moment ago.
             match what {
                 Dropped::Lease => drop(self.lease_revoke(&PbLeaseRevokeRequest { id })),
+                // Tokens are revisions here: there is no counter to lose.
+                Dropped::Counter => {}
                 Dropped::Key => drop(self.delete_range(&PbDeleteRequest { key, ..PbDeleteRequest::default() })),
             }
         }
