@@ -22,7 +22,7 @@ pub(super) fn canaries() -> Vec<Canary> {
         survives("an epoch proposed twice", STARTUP, 700.0, epoch_twice),
         Canary { at_most: Some(Above { than: 300.0, ..DARK }), ..log_lost() },
         survives("followers restart in a leader's lease", ELECTIONS, 1.0, lease_forgotten),
-        mute("raft hears of its successor", |seed, on| mute_raft(seed, on)),
+        survives("raft hears of its successor", ELECTIONS, 3.0, mute_raft),
         mute("kraft hears of its successor", |seed, on| mute_leader(seed, on, "kraft")),
         mute("zab hears late from its followers", late_pongs),
         Canary { safe: false, holds: &["dual_belief"], ..mute("bully hears of its successor", mute_bully) },
@@ -152,13 +152,22 @@ fn mute_leader(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
     told(protocol, seed, lasting(16_000, 3), on, vec![mute_from(5_000.0, 7_000.0)])
 }
 
-/// Its clock is so slow, and the others' so fast, that its time is not over when it hears of a successor. A majority may have
-/// acknowledged that one a trip earlier. The load is light, lest the store be quicker to tell.
+/// Its clock is so slow, and the others' so fast, that its time is not over when it hears of a successor; a majority may have
+/// acknowledged that one a trip earlier. Everybody has led, so that there is a connection from each to each: a mute node accepts
+/// no new one. The load is light, lest the store be quicker to tell.
 fn mute_raft(seed: u64, on: bool) -> Result<Plan, String> {
+    let transfer = |number: u16| {
+        let to_each = Fault::Transfer { node: Who::Leader, to: named(number) };
+        at_ms(1_700.0 + 300.0 * f64::from(number), to_each)
+    };
     let rate = |node, ppm| at_ms(4_000.0, Fault::ClockRate { node, ppm, for_ms: Some(8_000.0) });
-    let faults = vec![rate(Who::Leader, -500_000), rate(Who::Followers, 500_000), mute_from(5_000.0, 7_000.0)];
+    let mut faults: Vec<PlannedFault> = (1..=3).map(transfer).collect();
+    faults.extend([rate(Who::Leader, -500_000), rate(Who::Followers, 500_000), mute_from(5_000.0, 7_000.0)]);
     let mut plan = told("raft", seed, Params { rate: 10, ..lasting(14_000, 3) }, on, faults)?;
     plan.dual_belief_bound_ms = Some(1.0);
+    if on {
+        plan.requires = vec![Requirement { fact: Fact::ElectedWhileCutOff, at_least: 1 }];
+    }
     Ok(plan)
 }
 
