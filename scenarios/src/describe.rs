@@ -78,7 +78,10 @@ impl Fault {
                 format!("{} disk takes {extra} longer to sync{}", possessive(on), lasting(for_ms))
             }
             Fault::SyncHang { for_ms, .. } => format!("no sync of {} disk ends{}", possessive(on), lasting(for_ms)),
-            Fault::SyncFail { for_ms, .. } => format!("syncs of {} disk fail{}", possessive(on), lasting(for_ms)),
+            Fault::SyncFail { silent, for_ms, .. } => {
+                let unnoticed = if *silent { " unnoticed" } else { "" };
+                format!("syncs of {} disk fail{unnoticed}{}", possessive(on), lasting(for_ms))
+            }
             Fault::ClockStep { by_ms, .. } => format!("{} wall clock steps by {by_ms} ms", possessive(on)),
             Fault::ClockRate { ppm, for_ms, .. } => {
                 format!("{} clocks run at {ppm:+} ppm{}", possessive(on), lasting(for_ms))

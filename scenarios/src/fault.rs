@@ -233,6 +233,9 @@ pub enum Fault {
     SyncFail {
         /// Whose.
         node: Who,
+        /// The disk lies: it says that they succeeded, and keeps in a volatile cache what a loss of power takes.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        silent: bool,
         /// How long.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         for_ms: Option<f64>,
@@ -401,7 +404,8 @@ impl fmt::Display for Fault {
                 write!(f, "slow each sync of {node}'s disk by {} ms", *extra_us as f64 / 1e3)?;
             }
             Fault::SyncHang { node, .. } => write!(f, "hang each sync of {node}'s disk")?,
-            Fault::SyncFail { node, .. } => write!(f, "fail each sync of {node}'s disk")?,
+            Fault::SyncFail { node, silent: false, .. } => write!(f, "fail each sync of {node}'s disk")?,
+            Fault::SyncFail { node, silent: true, .. } => write!(f, "fail each sync of {node}'s disk unnoticed")?,
             Fault::ClockStep { node, by_ms } => write!(f, "step the wall clock of {node} by {by_ms:+} ms")?,
             Fault::ClockRate { node, ppm, .. } => write!(f, "run the clocks of {node} at {ppm:+} ppm")?,
             Fault::Resign { node } => write!(f, "ask {node} to resign")?,

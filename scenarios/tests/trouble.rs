@@ -209,7 +209,8 @@ fn new_faults_read_like_sentences() {
     let named = || Who::Named("n2".to_owned());
     let cases = [
         (Fault::SyncHang { node: named(), for_ms: Some(500.0) }, "hang each sync of n2's disk for 500 ms"),
-        (Fault::SyncFail { node: named(), for_ms: None }, "fail each sync of n2's disk"),
+        (Fault::SyncFail { node: named(), silent: false, for_ms: None }, "fail each sync of n2's disk"),
+        (Fault::SyncFail { node: named(), silent: true, for_ms: None }, "fail each sync of n2's disk unnoticed"),
         (Fault::DropLease { node: Who::Leader }, "drop the lease of leader"),
         (Fault::DropKey { node: named() }, "drop the key of n2"),
         (Fault::DropKey { node: Who::Service }, "drop the counter of tokens"),
@@ -217,7 +218,7 @@ fn new_faults_read_like_sentences() {
     for (fault, expected) in cases {
         assert_eq!(fault.to_string(), expected);
     }
-    let fail = Fault::SyncFail { node: named(), for_ms: Some(1_500.0) };
+    let fail = Fault::SyncFail { node: named(), silent: false, for_ms: Some(1_500.0) };
     assert_eq!(fail.describe("n2", ""), "syncs of n2's disk fail for 1.5 s");
     assert_eq!(Fault::DropKey { node: named() }.describe("n2", ""), "n2's key is dropped by the service");
 }

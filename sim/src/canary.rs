@@ -5,6 +5,7 @@
 //! free to do nothing.
 
 mod services;
+mod voters;
 
 use crate::run::{self, Options, Run};
 use protocols::{
@@ -35,8 +36,13 @@ pub struct Canary {
     pub breaks: &'static [&'static str],
     /// What must be above a limit, every time.
     pub above: Option<Above>,
-    /// Must nothing be violated but what must be, with the cause or without?
+    /// Must nothing be violated but what must be, with the cause or without? Then what its plan requires must have arisen,
+    /// too.
     pub safe: bool,
+    /// What must hold, with the cause or without, whatever else is violated.
+    pub holds: &'static [&'static str],
+    /// A figure, and what it must not exceed, with the cause or without.
+    pub at_most: Option<Above>,
     /// The plan of a seed, with the cause or without it.
     pub plan: fn(u64, bool) -> Result<Plan, String>,
 }
@@ -50,6 +56,15 @@ pub struct Above {
     pub of: fn(&Metrics) -> f64,
     /// The limit.
     pub than: f64,
+}
+
+impl Above {
+    /// By how much the figure is above the limit, in a sentence; `None` when it is not.
+    fn exceeded(&self, run: &Run) -> Option<String> {
+        let Above { figure, of, than } = self;
+        let is = of(&run.judgement.metrics);
+        (is > *than).then(|| format!("{figure} must be at most {than}, and is {is:.2}"))
+    }
 }
 
 /// What came of a canary's two runs.
@@ -88,6 +103,9 @@ impl Canary {
         if self.safe && !more.is_empty() {
             return Some(format!("violates {}", more.join(", ")));
         }
+        if let Some(why) = self.spoilt(run) {
+            return Some(why);
+        }
         let Above { figure, of, than } = self.above?;
         let is = of(&run.judgement.metrics);
         (is <= than).then(|| format!("{figure} must be above {than}, and is {is:.2}"))
@@ -99,9 +117,24 @@ impl Canary {
         if (self.safe || !self.breaks.is_empty()) && !violated.is_empty() {
             return Some(format!("violates {}", violated.join(", ")));
         }
-        let Above { figure, of, than } = self.above?;
-        let is = of(&run.judgement.metrics);
-        (is > than).then(|| format!("{figure} must be at most {than}, and is {is:.2}"))
+        if let Some(why) = self.spoilt(run) {
+            return Some(why);
+        }
+        self.above.and_then(|limit| limit.exceeded(run))
+    }
+
+    /// What must not be shown either way.
+    fn spoilt(&self, run: &Run) -> Option<String> {
+        let violated = violated(run);
+        let broken: Vec<&str> = self.holds.iter().copied().filter(|name| violated.contains(name)).collect();
+        if !broken.is_empty() {
+            return Some(format!("violates {}", broken.join(", ")));
+        }
+        let vacuous = run.judgement.invariant("vacuity").filter(|vacuity| self.safe && !vacuity.holds);
+        if let Some(vacuity) = vacuous {
+            return Some(format!("vacuous: {}", vacuity.detail));
+        }
+        self.at_most.and_then(|limit| limit.exceeded(run))
     }
 }
 
@@ -113,13 +146,7 @@ fn violated(run: &Run) -> Vec<&'static str> {
 
 /// Every canary that can be told with what there is.
 pub fn canaries() -> Vec<Canary> {
-    let mut all = general();
-    all.extend(services::canaries());
-    all
-}
-
-fn general() -> Vec<Canary> {
-    vec![
+    let mut all = vec![
         breaks("clocks that drift", &["no_stale_read"], drift),
         breaks("the service's clock is set", &["no_stale_write", "read_version"], clock_step),
         breaks("belief longer than promised", &["dual_belief"], promised_less),
@@ -147,7 +174,10 @@ fn general() -> Vec<Canary> {
         survives("power lost before a sync: raft", DARK, 4_000.0, |seed, on| nothing_synced(seed, on, "raft")),
         survives("power lost before a sync: kraft", DARK, 4_000.0, |seed, on| nothing_synced(seed, on, "kraft")),
         survives("power lost before a sync: zab", DARK, 4_000.0, |seed, on| nothing_synced(seed, on, "zab-fle")),
-    ]
+    ];
+    all.extend(services::canaries());
+    all.extend(voters::canaries());
+    all
 }
 
 const SERVED: Above = figure("served_after_ms", |m| m.served_after_ms.unwrap_or_default());
@@ -168,11 +198,11 @@ const UNCHECKED: &[&str] = match promise::UNCHECKED {
 type MakePlan = fn(u64, bool) -> Result<Plan, String>;
 
 fn breaks(name: &'static str, breaks: &'static [&'static str], plan: MakePlan) -> Canary {
-    Canary { name, breaks, above: None, safe: false, plan }
+    Canary { name, breaks, above: None, safe: false, holds: &[], at_most: None, plan }
 }
 
 fn above(name: &'static str, above: Above, than: f64, plan: MakePlan) -> Canary {
-    Canary { name, breaks: &[], above: Some(Above { than, ..above }), safe: false, plan }
+    Canary { above: Some(Above { than, ..above }), ..breaks(name, &[], plan) }
 }
 
 /// A canary of what must be survived.
@@ -293,9 +323,13 @@ fn late(seed: u64, on: bool) -> Result<Plan, String> {
 fn steady(protocol: &str, seed: u64, faults: Vec<(f64, Fault)>) -> Result<Plan, String> {
     let params = Params { duration_ms: Some(20_000), read_lease: Some(false), ..light() };
     let mut plan = compiled("steady", protocol, seed, &params)?;
-    plan.faults = faults.into_iter().map(|(ms, what)| PlannedFault { when: Trigger::At { ms }, what }).collect();
+    plan.faults = faults.into_iter().map(|(ms, what)| at_ms(ms, what)).collect();
     plan.requires.clear();
     Ok(plan)
+}
+
+fn at_ms(ms: f64, what: Fault) -> PlannedFault {
+    PlannedFault { when: Trigger::At { ms }, what }
 }
 
 fn latency(seed: u64, on: bool) -> Result<Plan, String> {

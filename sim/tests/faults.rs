@@ -66,7 +66,7 @@ fn every_kind_of_fault_changes_what_happens() {
         ("bully", vec![two(|from, to| Fault::Loss { from, to, probability: 1.0, for_ms: Some(6_000.0) })]),
         ("kraft", vec![Fault::SlowDisk { node: Who::Candidates, extra_us: 500_000, for_ms: None }, kill()]),
         ("kraft", vec![Fault::SyncHang { node: Who::Candidates, for_ms: None }, kill()]),
-        ("kraft", vec![Fault::SyncFail { node: Who::Candidates, for_ms: None }, kill()]),
+        ("kraft", vec![Fault::SyncFail { node: Who::Candidates, silent: false, for_ms: None }, kill()]),
         ("redis-lease", vec![Fault::ClockStep { node: Who::Service, by_ms: 10_000 }]),
         ("redis-lease", vec![Fault::ClockRate { node: leader(), ppm: -500_000, for_ms: None }]),
         ("raft", vec![Fault::Resign { node: leader() }]),
@@ -109,7 +109,7 @@ fn nobody_votes_while_no_sync_ends() {
 #[test]
 fn a_process_whose_state_cannot_be_saved_ends_and_begins_anew() {
     for protocol in ["kraft", "zab-fle"] {
-        let fail = Fault::SyncFail { node: Who::Followers, for_ms: Some(8_000.0) };
+        let fail = Fault::SyncFail { node: Who::Followers, silent: false, for_ms: Some(8_000.0) };
         let kill = Fault::Kill { node: leader(), restart_after_ms: None };
         let plan = plan(protocol, 3, vec![(5_000.0, fail), (5_010.0, kill)]);
         let down = story(&plan).iter().filter(|line| line.contains("\"state\":\"down\"")).count();
@@ -121,7 +121,7 @@ fn a_process_whose_state_cannot_be_saved_ends_and_begins_anew() {
 #[test]
 fn raft_goes_on_from_its_disk_after_syncs_that_failed_and_a_loss_of_power() {
     for seed in 0..6 {
-        let fail = Fault::SyncFail { node: Who::Candidates, for_ms: Some(3_000.0) };
+        let fail = Fault::SyncFail { node: Who::Candidates, silent: false, for_ms: Some(3_000.0) };
         let resign = |ms| (ms, Fault::Resign { node: leader() });
         let dark = Fault::PowerLoss { node: Who::Candidates, restart_after_ms: Some(200.0) };
         let faults = vec![resign(4_000.0), (5_000.0, fail), resign(5_001.0), resign(9_000.0), (11_000.0, dark)];

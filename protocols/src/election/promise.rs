@@ -43,12 +43,9 @@ pub struct Bounds {
 /// Nothing goes wrong: one election, and nothing is refused.
 pub fn calm(hazard: Hazard) -> Bounds {
     match hazard {
-        Hazard::None => Bounds {
-            elections: Some(1),
-            false_failovers: Some(0),
-            writes_fenced: Some(0),
-            writes_duplicate: Some(0),
-        },
+        Hazard::None => {
+            Bounds { elections: Some(1), false_failovers: Some(0), writes_fenced: Some(0), writes_duplicate: Some(0) }
+        }
         _ => Bounds::default(),
     }
 }
@@ -56,12 +53,9 @@ pub fn calm(hazard: Hazard) -> Bounds {
 /// The same where the best id is preferred: who has started earlier leads for a moment, until a better one has waited too.
 pub fn preferring(hazard: Hazard) -> Bounds {
     match hazard {
-        Hazard::None => Bounds {
-            false_failovers: Some(2),
-            writes_fenced: Some(0),
-            writes_duplicate: Some(0),
-            ..Bounds::default()
-        },
+        Hazard::None => {
+            Bounds { false_failovers: Some(2), writes_fenced: Some(0), writes_duplicate: Some(0), ..Bounds::default() }
+        }
         _ => Bounds::default(),
     }
 }

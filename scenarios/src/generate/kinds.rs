@@ -137,7 +137,9 @@ pub(super) static ALL: [Kind; 18] = [
     Kind {
         name: "sync-fail",
         applies: any,
-        make: |cast, draft, for_ms| Some(Fault::SyncFail { node: cast.elector(draft), for_ms: Some(for_ms) }),
+        make: |cast, draft, for_ms| {
+            Some(Fault::SyncFail { node: cast.elector(draft), silent: false, for_ms: Some(for_ms) })
+        },
     },
     Kind {
         name: "drop-lease",

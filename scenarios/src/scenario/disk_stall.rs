@@ -58,7 +58,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let stall = match streams::between(&mut random, 0, 2) {
         0 => Fault::SlowDisk { node, extra_us, for_ms },
         1 => Fault::SyncHang { node, for_ms },
-        _ => Fault::SyncFail { node, for_ms },
+        _ => Fault::SyncFail { node, silent: false, for_ms },
     };
     let params = without_waiting(params, SCENARIO.hazard, protocol);
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);

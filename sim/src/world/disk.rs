@@ -4,6 +4,10 @@
 //! A sync that fails is worse than none (PostgreSQL's "fsyncgate", 2018; Rebello et al., "Can Applications Recover from
 //! fsync Failures?", USENIX ATC 2020): the kernel takes what it could not write for written. Whoever reads it may still see
 //! it, or find a hole already; a later sync succeeds without it; after a loss of power it is a hole.
+//!
+//! A disk that fails silently is worse still: it acknowledges a sync, and has everything in a cache that a loss of power empties
+//! (Rajimwale et al., "Coerced Cache Eviction and Discreet Mode Journaling", DSN 2011). No voter survives that; plans with it
+//! show that a loss of power takes something away.
 
 use super::{World, queue::Event};
 use protocols::{
@@ -43,8 +47,10 @@ pub struct Folder {
     extra: u64,
     /// How many `SyncHang` faults lie over it.
     hangs: u32,
-    /// How many `SyncFail` faults lie over it.
+    /// How many `SyncFail` faults lie over it that it tells of.
     failing: u32,
+    /// And how many that it keeps to itself.
+    lying: u32,
     /// Operations that failed, of which their tasks were not told yet.
     failed: BTreeSet<u64>,
     random: ChaCha8Rng,
@@ -58,6 +64,8 @@ struct File {
     durable: usize,
     /// What syncs have failed to write.
     holes: Vec<Range<usize>>,
+    /// What is left of it after a loss of power, since the disk lied; `None` in it: no such file.
+    behind: Option<Option<Vec<u8>>>,
 }
 
 impl File {
@@ -95,6 +103,7 @@ impl Folder {
             extra: 0,
             hangs: 0,
             failing: 0,
+            lying: 0,
             failed: BTreeSet::new(),
             random: streams::stream(seed, &format!("disk/{name}")),
             waiting: Vec::new(),
@@ -123,9 +132,10 @@ impl Folder {
         numbers.into_iter().map(|number| (number, self.next_free(now))).collect()
     }
 
-    /// From now on syncs fail, or do so no more.
-    pub fn fail_syncs(&mut self, on: bool) {
-        self.failing = if on { self.failing + 1 } else { self.failing.saturating_sub(1) };
+    /// From now on syncs fail, silently or not, or do so no more.
+    pub fn fail_syncs(&mut self, silent: bool, on: bool) {
+        let faults = if silent { &mut self.lying } else { &mut self.failing };
+        *faults = if on { *faults + 1 } else { faults.saturating_sub(1) };
     }
 
     /// A file's content.
@@ -192,12 +202,21 @@ impl Folder {
         self.failed.remove(&number)
     }
 
+    /// Does what was asked for, or says so.
     fn carry_out(&mut self, operation: &Operation) {
+        let lies = self.lying > 0;
+        let saved = |file: &File| file.content[..file.durable].to_vec();
+        let before = if lies { self.files.get(&operation.file).map(saved) } else { None };
         let file = self.files.entry(operation.file.clone()).or_default();
         match &operation.what {
-            What::Sync(length) => file.durable = file.durable.max((*length).min(file.content.len())),
+            What::Sync(_) if lies => drop(file.behind.get_or_insert(before)),
+            What::Sync(length) => {
+                file.durable = file.durable.max((*length).min(file.content.len()));
+                file.behind = None;
+            }
             What::Replace(bytes) => {
-                *file = File { content: bytes.clone(), durable: bytes.len(), holes: Vec::new() };
+                let behind = lies.then(|| file.behind.take().unwrap_or(before));
+                *file = File { content: bytes.clone(), durable: bytes.len(), holes: Vec::new(), behind };
             }
         }
     }
@@ -234,6 +253,14 @@ impl Folder {
         self.done = self.numbers;
         self.free_at = 0;
         let random = &mut self.random;
+        self.files.retain(|_, file| match file.behind.take() {
+            None => true,
+            Some(None) => false,
+            Some(Some(old)) => {
+                *file = File { durable: old.len(), content: old, ..File::default() };
+                true
+            }
+        });
         for file in self.files.values_mut() {
             let loose = file.content.len() - file.durable;
             if loose > 0 {

@@ -143,7 +143,9 @@ impl World {
             Fault::ClockRate { ppm, .. } => on.iter().for_each(|n| self.set_rate(*n, *ppm)),
             Fault::SlowDisk { extra_us, .. } => self.each_disk(&on, *extra_us, true),
             Fault::SyncHang { .. } => on.iter().for_each(|n| self.processes[n.index()].disk.hang()),
-            Fault::SyncFail { .. } => on.iter().for_each(|n| self.processes[n.index()].disk.fail_syncs(true)),
+            Fault::SyncFail { silent, .. } => {
+                on.iter().for_each(|n| self.processes[n.index()].disk.fail_syncs(*silent, true));
+            }
             Fault::DropLease { .. } => on.iter().for_each(|n| self.drop_leadership(*n, Dropped::Lease)),
             Fault::DropKey { node: Who::Service } => on.iter().for_each(|n| self.drop_leadership(*n, Dropped::Counter)),
             Fault::DropKey { .. } => on.iter().for_each(|n| self.drop_leadership(*n, Dropped::Key)),
@@ -185,7 +187,9 @@ impl World {
             Fault::Loss { .. } => self.each_link(&struck, |world, a, b| world.links.lose(a, b, 0.0)),
             Fault::SlowDisk { extra_us, .. } => self.each_disk(&struck.on, *extra_us, false),
             Fault::SyncHang { .. } => struck.on.iter().for_each(|n| self.end_hang(*n)),
-            Fault::SyncFail { .. } => struck.on.iter().for_each(|n| self.processes[n.index()].disk.fail_syncs(false)),
+            Fault::SyncFail { silent, .. } => {
+                struck.on.iter().for_each(|n| self.processes[n.index()].disk.fail_syncs(*silent, false));
+            }
             Fault::ClockRate { .. } => {
                 for (node, ppm) in struck.on.iter().zip(&struck.rate_before) {
                     self.set_rate(*node, *ppm);

@@ -138,26 +138,33 @@ impl Follower {
         } else {
             crate::mark!(ZabAcceptedBefore);
             // Accepted before, perhaps from somebody else: this does not count as acceptance.
-            self.stage = Stage::Acknowledging { epoch, acked: None, zxid: epochs.zxid() };
-            self.say_again(own, now, out);
+            self.acknowledge(own, now, epoch, None, out);
         }
         Next::Stays
+    }
+
+    /// Says ACKEPOCH. One that counts is a vote, to whomever it is said.
+    fn acknowledge(&mut self, own: &Own, now: u64, epoch: u32, acked: Option<u32>, out: &mut Vec<Output>) {
+        self.stage = Stage::Acknowledging { epoch, acked, zxid: own.epochs.zxid() };
+        if acked.is_some() {
+            accepted(self.leader, epoch, out);
+        }
+        self.say_again(own, now, out);
     }
 
     /// Something became durable.
     pub fn persisted(&mut self, own: &Own, now: u64, out: &mut Vec<Output>) {
         match self.stage {
             Stage::Accepting { epoch, acked, write } if own.durable >= write => {
-                self.stage = Stage::Acknowledging { epoch, acked, zxid: own.epochs.zxid() };
-                accepted(self.leader, epoch, out);
+                self.acknowledge(own, now, epoch, acked, out);
             }
             Stage::Syncing { epoch, write } if own.durable >= write => {
                 self.stage = Stage::Synced { epoch };
                 Self::read_within(own.sync_limit(), now, out);
+                self.say_again(own, now, out);
             }
-            _ => return,
+            _ => {}
         }
-        self.say_again(own, now, out);
     }
 
     /// Time to say something again.

@@ -64,10 +64,10 @@ fn what_a_sync_failed_to_save_is_a_hole_after_a_loss_of_power_although_later_syn
     let mut seen_in_memory = std::collections::BTreeSet::new();
     for seed in 0..20 {
         let mut disk = half_synced(seed);
-        disk.fail_syncs(true);
+        disk.fail_syncs(false, true);
         let (number, _) = disk.begin(0, "log", What::Sync(11), false, 1);
         assert!(disk.finish().is_some_and(|(_, done)| !done) && disk.has_failed(number));
-        disk.fail_syncs(false);
+        disk.fail_syncs(false, false);
         disk.append("log", b"third");
         disk.begin(0, "log", What::Sync(16), false, 1);
         assert!(disk.finish().is_some_and(|(_, done)| done));
@@ -82,7 +82,7 @@ fn what_a_sync_failed_to_save_is_a_hole_after_a_loss_of_power_although_later_syn
 #[test]
 fn a_replacement_that_fails_leaves_the_old() {
     let mut disk = half_synced(1);
-    disk.fail_syncs(true);
+    disk.fail_syncs(false, true);
     disk.begin(0, "log", What::Replace(b"new".to_vec()), true, 1);
     assert!(disk.finish().is_some_and(|(_, done)| !done));
     assert_eq!(disk.read("log").as_deref(), Some(&b"firstsecond"[..]));
@@ -113,4 +113,40 @@ fn a_slow_disk_takes_longer_and_does_one_thing_after_the_other() {
     disk.slow(1_000_000, false);
     let (_, third) = disk.begin(second, "c", What::Sync(0), false, 1);
     assert!(third <= second + SYNC_MIN + SYNC_JITTER);
+}
+
+#[test]
+fn a_disk_that_lies_loses_with_the_power_what_it_said_was_saved_and_nothing_in_a_crash() {
+    for replaces in [false, true] {
+        let mut disk = half_synced(1);
+        disk.fail_syncs(true, true);
+        let what = if replaces { What::Replace(b"new".to_vec()) } else { What::Sync(11) };
+        disk.begin(0, "log", what, false, 1);
+        assert!(disk.finish().is_some_and(|(_, done)| done), "nobody is told");
+        disk.append("log", b"third");
+        disk.begin(0, "log", What::Sync(16), false, 1);
+        disk.finish();
+        let seen = if replaces { &b"newthird"[..] } else { &b"firstsecondthird"[..] };
+        disk.lose_process();
+        assert_eq!(disk.read("log").as_deref(), Some(seen));
+        disk.lose_power();
+        assert_eq!(disk.read("log").as_deref(), Some(&b"first"[..]));
+        disk.begin(0, "state", What::Replace(b"never was".to_vec()), true, 1);
+        disk.finish();
+        disk.lose_power();
+        assert_eq!(disk.read("state"), None);
+    }
+}
+
+#[test]
+fn what_is_saved_once_a_disk_lies_no_more_is_saved() {
+    let mut disk = half_synced(1);
+    disk.fail_syncs(true, true);
+    disk.begin(0, "log", What::Sync(11), false, 1);
+    disk.finish();
+    disk.fail_syncs(true, false);
+    disk.begin(0, "log", What::Sync(11), false, 1);
+    disk.finish();
+    disk.lose_power();
+    assert_eq!(disk.read("log").as_deref(), Some(&b"firstsecond"[..]));
 }

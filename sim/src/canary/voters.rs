@@ -1,0 +1,229 @@
+//! Canaries of those who elect among themselves: a voter forgets nothing when the power goes, half is no majority, and whoever
+//! hears of a successor has stopped.
+
+use super::{Above, Canary, DARK, ELECTIONS, MakePlan, at_ms, breaks, compiled, figure, light, survives};
+use protocols::{
+    history::{Fact, Requirement},
+    point::Point,
+};
+use scenarios::{
+    Params, Plan,
+    fault::{Fault, PlannedFault, Trigger, Who},
+};
+
+/// All of them.
+pub(super) fn canaries() -> Vec<Canary> {
+    vec![
+        breaks("power lost on disks that lie: raft", &["elections"], |seed, on| disks_lie(seed, on, "raft")),
+        breaks("power lost on disks that lie: kraft", &["elections"], |seed, on| disks_lie(seed, on, "kraft")),
+        breaks("power lost on disks that lie: zab", &["elections"], |seed, on| disks_lie(seed, on, "zab-fle")),
+        survives("power lost after a vote: raft", DARK, 2_500.0, |seed, on| voter_dark(seed, on, "raft")),
+        survives("power lost after a vote: kraft", DARK, 2_500.0, |seed, on| voter_dark(seed, on, "kraft")),
+        survives("an epoch proposed twice", STARTUP, 700.0, epoch_twice),
+        Canary { at_most: Some(Above { than: 300.0, ..DARK }), ..log_lost() },
+        survives("followers restart in a leader's lease", ELECTIONS, 1.0, lease_forgotten),
+        survives("raft hears of its successor", ELECTIONS, 3.0, mute_raft),
+        mute("kraft hears of its successor", |seed, on| mute_leader(seed, on, "kraft")),
+        mute("zab hears late from its followers", late_pongs),
+        Canary { safe: false, holds: &["dual_belief"], ..mute("bully hears of its successor", mute_bully) },
+        survives("half on each side: raft", DARK, 4_000.0, |seed, on| halves(seed, on, "raft")),
+        survives("half on each side: kraft", DARK, 4_000.0, |seed, on| halves(seed, on, "kraft")),
+        survives("half on each side: zab", DARK, 4_000.0, |seed, on| halves(seed, on, "zab-fle")),
+        survives("half on each side: stonith", DARK, 4_000.0, |seed, on| halves(seed, on, "stonith")),
+        survives("handed over to who was named", ELECTIONS, 4.0, named_successor),
+        survives("a leader is shot with writes on their way", DARK, 4_000.0, shot_in_flight),
+        survives("a ring's laps out of order: lelann", DARK, 500.0, |seed, on| reordered(seed, on, "ring-lelann")),
+        survives("a ring's laps out of order: chang-roberts", DARK, 250.0, |s, on| {
+            reordered(s, on, "ring-chang-roberts")
+        }),
+    ]
+}
+
+const STARTUP: Above = figure("startup_dark_ms", |m| m.startup_dark_ms.unwrap_or_default());
+
+fn mute(name: &'static str, plan: MakePlan) -> Canary {
+    survives(name, ELECTIONS, 1.0, plan)
+}
+
+/// A run of `duration_ms` in which nothing is required and, when `on`, these faults strike.
+fn told(protocol: &str, seed: u64, params: Params, on: bool, faults: Vec<PlannedFault>) -> Result<Plan, String> {
+    let mut plan = compiled("steady", protocol, seed, &Params { read_lease: Some(false), ..params })?;
+    plan.requires.clear();
+    if on {
+        plan.faults = faults;
+    }
+    Ok(plan)
+}
+
+fn lasting(duration_ms: u64, nodes: u16) -> Params {
+    Params { duration_ms: Some(duration_ms), nodes, ..light() }
+}
+
+fn named(number: u16) -> Who {
+    Who::Named(format!("n{number}"))
+}
+
+/// Silence between two groups.
+fn cut(ms: f64, (from, to): (Vec<Who>, Vec<Who>), one_way: bool, for_ms: f64) -> PlannedFault {
+    at_ms(ms, Fault::Partition { from, to, one_way, for_ms: Some(for_ms) })
+}
+
+/// At the first passage of a point that one of `node` comes to, counted from `from_ms` on.
+fn at_point(point: Point, node: Who, from_ms: f64, what: Fault) -> PlannedFault {
+    let point = point.name().to_owned();
+    let after = Some(Box::new(Trigger::At { ms: from_ms }));
+    PlannedFault { when: Trigger::Passage { point, node, nth: 1, after, delay_ms: 0.0 }, what }
+}
+
+/// Everybody loses power, or crashes, on disks that saved nothing and said that they had. A crash takes nothing.
+fn disks_lie(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+    let (node, restart_after_ms) = (Who::Candidates, Some(50.0));
+    let down = match on {
+        true => Fault::PowerLoss { node, restart_after_ms },
+        false => Fault::Kill { node, restart_after_ms },
+    };
+    let lie = Fault::SyncFail { node: Who::Candidates, silent: true, for_ms: None };
+    told(protocol, seed, lasting(14_000, 3), true, vec![at_ms(0.0, lie), at_ms(8_000.0, down)])
+}
+
+/// The leader dies, and the other two stand at once. The first to vote for itself loses power before it says so; when it is
+/// back, the other one asks it for that vote, again and again.
+fn voter_dark(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+    let kill = Fault::Kill { node: Who::Leader, restart_after_ms: Some(10_000.0) };
+    let pause = Fault::Pause { node: Who::Candidates, for_ms: 3_000.0 };
+    let dark = Fault::PowerLoss { node: Who::Trigger, restart_after_ms: Some(50.0) };
+    let faults =
+        vec![at_ms(6_000.0, kill), at_ms(6_002.0, pause), at_point(Point::Voted, Who::Candidates, 6_000.0, dark)];
+    // Whoever stands goes on asking for longer than a request takes.
+    let patient = Params { election_timeout_ms: Some((4_000, 4_001)), lease_ttl_ms: Some(1_000), ..lasting(20_000, 3) };
+    let params = if protocol == "kraft" { patient } else { lasting(20_000, 3) };
+    let mut plan = told(protocol, seed, params, on, faults)?;
+    plan.liveness_bound_ms = 20_000;
+    Ok(plan)
+}
+
+/// `n1` alone has accepted the first epoch of `n5`, which dies. The others, who have not, begin with that epoch again, and
+/// then meet `n1`.
+fn epoch_twice(seed: u64, on: bool) -> Result<Plan, String> {
+    let first = |what| at_point(Point::Voted, named(1), 0.0, what);
+    let hang = |number| at_ms(0.0, Fault::SyncHang { node: named(number), for_ms: Some(1_000.0) });
+    let back = |number| first(Fault::Kill { node: named(number), restart_after_ms: Some(100.0) });
+    let mut faults: Vec<PlannedFault> = (2..=4).map(hang).chain((2..=4).map(back)).collect();
+    let others = vec![named(2), named(3), named(4)];
+    faults.extend([
+        first(Fault::PowerLoss { node: named(1), restart_after_ms: Some(100.0) }),
+        first(Fault::Kill { node: named(5), restart_after_ms: None }),
+        first(Fault::Partition { from: vec![named(1)], to: others, one_way: false, for_ms: Some(3_000.0) }),
+    ]);
+    let mut plan = told("zab-fle", seed, lasting(10_000, 5), on, faults)?;
+    plan.candidates.iter_mut().for_each(|candidate| candidate.starts_at_ms = 100);
+    Ok(plan)
+}
+
+/// The followers lose power right after they have acknowledged the first entry of the leader's term. A follower that has lost
+/// what it acknowledged cannot be led any more.
+fn log_lost() -> Canary {
+    survives("power lost after an entry: raft", ELECTIONS, 1.0, |seed, on| {
+        let dark = Fault::PowerLoss { node: Who::Followers, restart_after_ms: Some(50.0) };
+        let faults = vec![at_point(Point::AfterElected, Who::Candidates, 0.0, dark)];
+        told("raft", seed, lasting(8_000, 3), on, faults)
+    })
+}
+
+/// A leader with a slow clock was heard just now; its followers start again, and it hears nothing of them any more.
+fn lease_forgotten(seed: u64, on: bool) -> Result<Plan, String> {
+    let renewed = |what| at_point(Point::Renewed, Who::Leader, 5_000.0, what);
+    let apart =
+        Fault::Partition { from: vec![Who::Trigger], to: vec![Who::Followers], one_way: false, for_ms: Some(3_000.0) };
+    let faults = vec![
+        at_ms(4_000.0, Fault::ClockRate { node: Who::Leader, ppm: -300_000, for_ms: Some(6_000.0) }),
+        renewed(apart),
+        renewed(Fault::Kill { node: Who::Followers, restart_after_ms: Some(1.0) }),
+    ];
+    told("raft", seed, lasting(12_000, 3), on, faults)
+}
+
+/// What a leader says is lost, what the others say is not.
+fn mute_from(ms: f64, for_ms: f64) -> PlannedFault {
+    cut(ms, (vec![Who::Leader], vec![Who::Followers]), true, for_ms)
+}
+
+fn mute_leader(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+    told(protocol, seed, lasting(16_000, 3), on, vec![mute_from(5_000.0, 7_000.0)])
+}
+
+/// Its clock is so slow, and the others' so fast, that its time is not over when it hears of a successor; a majority may have
+/// acknowledged that one a trip earlier. Everybody has led, so that there is a connection from each to each: a mute node accepts
+/// no new one. The load is light, lest the store be quicker to tell.
+fn mute_raft(seed: u64, on: bool) -> Result<Plan, String> {
+    let transfer = |number: u16| {
+        let to_each = Fault::Transfer { node: Who::Leader, to: named(number) };
+        at_ms(1_700.0 + 300.0 * f64::from(number), to_each)
+    };
+    let rate = |node, ppm| at_ms(4_000.0, Fault::ClockRate { node, ppm, for_ms: Some(8_000.0) });
+    let mut faults: Vec<PlannedFault> = (1..=3).map(transfer).collect();
+    faults.extend([rate(Who::Leader, -500_000), rate(Who::Followers, 500_000), mute_from(5_000.0, 7_000.0)]);
+    let mut plan = told("raft", seed, Params { rate: 10, ..lasting(14_000, 3) }, on, faults)?;
+    plan.dual_belief_bound_ms = Some(1.0);
+    if on {
+        plan.requires = vec![Requirement { fact: Fact::ElectedWhileCutOff, at_least: 1 }];
+    }
+    Ok(plan)
+}
+
+/// Nobody promises for how long two believe here; but each hears of the other within a heartbeat or two.
+fn mute_bully(seed: u64, on: bool) -> Result<Plan, String> {
+    let mut plan = mute_leader(seed, on, "bully")?;
+    plan.dual_belief_bound_ms = Some(3_000.0);
+    Ok(plan)
+}
+
+/// Answers to a leader's pings come two thirds of a lease later, also after it has fallen mute.
+fn late_pongs(seed: u64, on: bool) -> Result<Plan, String> {
+    let (from, to) = (vec![Who::Followers], vec![Who::Leader]);
+    let late = Fault::Latency { from, to, extra_us: 2_000_000, for_ms: Some(12_000.0) };
+    let params = Params { lease_ttl_ms: Some(3_000), ..lasting(18_000, 3) };
+    told("zab-fle", seed, params, on, vec![at_ms(3_000.0, late), mute_from(8_000.0, 6_000.0)])
+}
+
+/// Four candidates, two on each side, when they start and once more later: nobody may win, and who leads must stop.
+fn halves(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+    let sides = || (vec![named(1), named(2)], vec![named(3), named(4)]);
+    let faults = vec![cut(0.0, sides(), false, 5_000.0), cut(9_000.0, sides(), false, 9_000.0)];
+    let lease_ttl_ms = matches!(protocol, "zab-fle" | "stonith").then_some(3_000);
+    let mut plan = told(protocol, seed, Params { lease_ttl_ms, ..lasting(20_000, 4) }, on, faults)?;
+    plan.liveness_bound_ms = 20_000;
+    Ok(plan)
+}
+
+/// Five candidates, and each handover names one that nothing but the name speaks for.
+fn named_successor(seed: u64, on: bool) -> Result<Plan, String> {
+    let mut ms = 3_000.0;
+    let faults = [5, 4, 5, 4, 3].map(|number| {
+        ms += 1_500.0;
+        at_ms(ms, Fault::Transfer { node: Who::Leader, to: named(number) })
+    });
+    let mut plan = told("raft", seed, lasting(13_000, 5), on, faults.into())?;
+    if on {
+        // One may name whoever leads already.
+        plan.requires = vec![Requirement { fact: Fact::TransfersWon, at_least: 4 }];
+    }
+    Ok(plan)
+}
+
+/// One of two has the other's power cut, whose last writes take nearly as long as packets are assumed to.
+fn shot_in_flight(seed: u64, on: bool) -> Result<Plan, String> {
+    let slow =
+        Fault::Latency { from: vec![Who::Leader], to: vec![Who::Store], extra_us: 150_000, for_ms: Some(12_000.0) };
+    let apart = cut(5_000.0, (vec![Who::Leader], vec![Who::Followers, Who::Service]), false, 9_000.0);
+    told("stonith", seed, lasting(18_000, 2), on, vec![at_ms(4_500.0, slow), apart])
+}
+
+/// Leaders resign, one after the other, and the laps of those who stand overtake each other. What is out of order waits to be
+/// sent again, which takes time, and nothing is lost.
+fn reordered(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+    let resign = |place: u32| at_ms(5_000.0 + 2_000.0 * f64::from(place), Fault::Resign { node: Who::Leader });
+    let mut plan = told(protocol, seed, lasting(18_000, 5), true, (0..6).map(resign).collect())?;
+    plan.network.reorder = if on { 0.3 } else { 0.0 };
+    Ok(plan)
+}
