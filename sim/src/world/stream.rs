@@ -6,7 +6,7 @@
 use super::{
     World,
     queue::Event,
-    retransmit::{RETRANSMIT_FIRST, SYN_RETRANSMIT_FIRST, retransmitted_at},
+    retransmit::{Gap, RETRANSMIT_FIRST, SYN_RETRANSMIT_FIRST, Sent, late_by_timeouts, retransmitted_at},
 };
 use protocols::types::NodeId;
 use std::{collections::VecDeque, io, task::Waker};
@@ -36,11 +36,15 @@ impl Segment {
         }
     }
 
-    fn len(&self) -> usize {
+    fn len(&self) -> u64 {
         match self {
-            Segment::Data { bytes, .. } => bytes.len() + 40,
+            Segment::Data { bytes, .. } => bytes.len() as u64 + 40,
             _ => 40,
         }
+    }
+
+    fn opens(&self) -> bool {
+        matches!(self, Segment::Syn { .. } | Segment::SynAck { .. })
     }
 }
 
@@ -61,6 +65,9 @@ pub struct Side {
     closed: bool,
     last_at: u64,
     last_segment: (u64, u32),
+    /// What was lost on its way here, and the segments that wait for it, itself included.
+    gap: Gap,
+    behind_gap: Vec<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -97,11 +104,45 @@ impl World {
     fn send_segment(&mut self, segment: Segment, from_time: u64) -> u32 {
         let (conn, to) = segment.conn_and_side();
         let (from_node, to_node) = self.ends(conn, to);
-        let at = self.links.get(from_node, to_node).segment(from_time, segment.len());
+        let sent = self.links.get(from_node, to_node).transmit(from_time, segment.len());
+        let side = &mut self.conns[conn as usize].sides[to as usize];
+        let at = if segment.opens() {
+            sent.arrives + late_by_timeouts(sent.lost, SYN_RETRANSMIT_FIRST)
+        } else if sent.lost == 0 && !side.gap.is_open() {
+            sent.arrives
+        } else {
+            self.segment_at_gap(conn, to, sent)
+        };
         let side = &mut self.conns[conn as usize].sides[to as usize];
         let at = at.max(side.last_at);
         side.last_at = at;
-        self.queue.push(at, Event::Stream(segment))
+        let slot = self.queue.push(at, Event::Stream(segment));
+        if side.gap.is_open() {
+            side.behind_gap.push(slot);
+        }
+        slot
+    }
+
+    /// A segment is lost on its way, or one before it was: when it arrives. What waits may come sooner for it.
+    #[cold]
+    fn segment_at_gap(&mut self, conn: u32, to: u8, sent: Sent) -> u64 {
+        let (from_node, to_node) = self.ends(conn, to);
+        let trip = self.acknowledged_trip(from_node, to_node);
+        let side = &mut self.conns[conn as usize].sides[to as usize];
+        side.gap.expire(self.now);
+        let noted = side.gap.note(sent, trip);
+        let Some((was, at)) = noted else { return sent.arrives };
+        if was == 0 {
+            side.behind_gap.clear();
+            return at;
+        }
+        for slot in &mut side.behind_gap {
+            let event = std::mem::replace(self.queue.get_mut(*slot), Event::Void);
+            self.queue.note_cancelled();
+            *slot = self.queue.push(at, event);
+        }
+        side.last_at = at;
+        sent.arrives
     }
 
     fn ends(&self, conn: u32, to: u8) -> (NodeId, NodeId) {
