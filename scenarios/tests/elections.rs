@@ -11,7 +11,7 @@ use scenarios::{
 };
 use std::collections::BTreeSet;
 
-/// Every protocol that a scenario can be told of.
+/// Every protocol that a scenario applies to.
 fn of(name: &str) -> Vec<&'static Protocol> {
     let scenario = scenario::find(name).unwrap();
     election::ALL.into_iter().filter(|protocol| scenario.needs.met_by(protocol)).collect()

@@ -9,7 +9,7 @@ use scenarios::{
 };
 use std::collections::BTreeSet;
 
-/// Every protocol that a scenario can be told of, by 3 and 5 candidates, at some seeds.
+/// Every protocol that a scenario applies to, by 3 and 5 candidates, at some seeds.
 fn plans(name: &str) -> Vec<(&'static Protocol, Params, Plan)> {
     let scenario = scenario::find(name).unwrap();
     let protocols = election::ALL.into_iter().filter(|protocol| scenario.needs.met_by(protocol));

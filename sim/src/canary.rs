@@ -144,7 +144,7 @@ fn violated(run: &Run) -> Vec<&'static str> {
     broken.map(|i| i.name).collect()
 }
 
-/// Every canary that can be told with what there is.
+/// Every canary.
 pub fn canaries() -> Vec<Canary> {
     let mut all = vec![
         breaks("clocks that drift", &["no_stale_read"], drift),
@@ -159,9 +159,9 @@ pub fn canaries() -> Vec<Canary> {
         breaks("token unchecked", UNCHECKED, |seed, on| unchecked(seed, on, "redis-fenced")),
         breaks("epoch unchecked", UNCHECKED, |seed, on| unchecked(seed, on, "etcd-election")),
         above("latency", SERVED, 5.0, latency),
-        above("lost on a connection", SERVED, 0.9, |seed, on| lost(seed, on, "redis-fenced")),
+        above("lost on a connection", SERVED, 1.2, |seed, on| lost(seed, on, "redis-fenced")),
         above("lost datagrams", ELECTIONS, 2.0, |seed, on| lost(seed, on, "bully")),
-        above("loss on a link's connections", SERVED, 0.8, |seed, on| link_loses(seed, on, "redis-fenced")),
+        above("loss on a link's connections", SERVED, 1.0, |seed, on| link_loses(seed, on, "redis-fenced")),
         above("loss on a link's datagrams", ELECTIONS, 1.0, |seed, on| link_loses(seed, on, "bully")),
         above("narrow links", SERVED, 3.0, narrow),
         above("clocks uneven from the start", REQUESTS, 140.0, uneven),
@@ -341,14 +341,14 @@ fn latency(seed: u64, on: bool) -> Result<Plan, String> {
 fn lost(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
     let mut plan = steady(protocol, seed, Vec::new())?;
     if on {
-        plan.network.loss = if protocol == "bully" { 0.7 } else { 0.005 };
+        plan.network.loss = if protocol == "bully" { 0.7 } else { 0.02 };
     }
     Ok(plan)
 }
 
 fn link_loses(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
     let bully = protocol == "bully";
-    let (to, probability) = if bully { (Who::Followers, 1.0) } else { (Who::Store, 0.01) };
+    let (to, probability) = if bully { (Who::Followers, 1.0) } else { (Who::Store, 0.1) };
     let loss = Fault::Loss { from: vec![Who::Leader], to: vec![to], probability, for_ms: Some(10_000.0) };
     steady(protocol, seed, if on { vec![(5_000.0, loss)] } else { Vec::new() })
 }

@@ -49,11 +49,11 @@ pub struct Sweep<'a> {
 /// How many candidates the runs of a sweep have.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Sizes {
-    /// So many; what needs more to tell its story is inconclusive.
+    /// So many; a scenario that needs more is inconclusive.
     Of(Vec<u16>),
     /// Three and five.
     Usual,
-    /// From one to nine, as far as the story can be told of so many.
+    /// From one to nine, where that is enough for the scenario.
     Long,
 }
 
@@ -67,7 +67,7 @@ impl Sizes {
         }
     }
 
-    /// Is the story to be told of so many?
+    /// Are so many candidates enough for the scenario?
     fn has(&self, scenario: &Scenario, protocol: &Protocol, nodes: u16) -> bool {
         matches!(self, Sizes::Of(_)) || nodes >= scenario::fewest(scenario, protocol)
     }
@@ -162,7 +162,7 @@ impl Sweep<'_> {
         self.which().len() as u64 * (self.seeds.end - self.seeds.start)
     }
 
-    /// Every scenario with every protocol that it can be told of, by so many candidates.
+    /// Every scenario with every protocol that it applies to, by so many candidates.
     fn which(&self) -> Vec<Which> {
         let mut all = Vec::new();
         for scenario in &self.scenarios {
@@ -193,7 +193,7 @@ impl Sweep<'_> {
         if self.cell_runs() == 0 {
             let ((part, of), total) = (self.shard, self.total());
             return Err(match total {
-                0 => "nothing to run: none of these scenarios can be told of these protocols".to_owned(),
+                0 => "nothing to run: none of these scenarios applies to any of these protocols".to_owned(),
                 total => format!("nothing to run: shard {part}/{of} of {total} runs has none"),
             });
         }

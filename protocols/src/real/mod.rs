@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod directory;
+pub mod exposition;
 pub mod http;
 pub mod log;
 pub mod node;

@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "acts_on_belief",
-    about: "Only who believes to lead sends writes, and who leads does all of its work.",
+    about: "Only a node that believes it leads sends writes, and a leader does all of its work.",
     class: Class::Safety,
     new: |header| Box::new(ActsOnBelief::new(header)),
 };

@@ -19,7 +19,7 @@ use protocols::{history::Header, types::Incarnation};
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "dual_belief",
-    about: "Two nodes that run believe at one time for no longer than the protocol promises.",
+    about: "Two running nodes believe at once for no longer than the protocol promises.",
     class: Class::Safety,
     new: |header| Box::new(DualBelief::new(header)),
 };

@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "elections",
-    about: "A token is given once, to one incarnation; grants, votes and elections have ever higher ones.",
+    about: "A token is granted once, to one incarnation; tokens of grants, votes and elections only rise.",
     class: Class::Safety,
     new: |header| Box::new(Elections::new(header)),
 };

@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "one_number",
-    about: "No request is applied twice, and its client is told the number that it was applied as.",
+    about: "No request is applied twice, and its client gets the number that it was applied with.",
     class: Class::Safety,
     new: |header| Box::new(OneNumber::new(header)),
 };

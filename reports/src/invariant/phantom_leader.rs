@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "phantom_leader",
-    about: "Nobody believes to lead without a grant of the service or the votes of a majority.",
+    about: "Nobody believes it leads without a grant of the service or the votes of a majority.",
     class: Class::Safety,
     new: |header| Box::new(PhantomLeader::new(header)),
 };

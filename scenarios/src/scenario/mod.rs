@@ -91,7 +91,7 @@ impl Needs {
         }
     }
 
-    /// The fewest candidates that the story can be told of.
+    /// The fewest candidates that the scenario works with.
     pub const fn candidates_min(self) -> u16 {
         match self {
             Needs::Nothing | Needs::Service => 1,
@@ -139,7 +139,7 @@ pub struct Scenario {
     pub story: &'static str,
     /// What goes wrong, as far as protocols promise anything about it.
     pub hazard: Hazard,
-    /// Which protocols it can be told of.
+    /// Which protocols it applies to.
     pub needs: Needs,
     /// The plan for these parameters, this protocol and this seed. It is not validated: see [`Scenario::compile`].
     pub plan: fn(&Params, &Protocol, u64) -> Plan,
@@ -181,12 +181,12 @@ pub fn find(name: &str) -> Option<&'static Scenario> {
     ALL.into_iter().find(|scenario| scenario.name == name)
 }
 
-/// Every scenario that can be told of a protocol.
+/// Every scenario that applies to a protocol.
 pub fn of(protocol: &Protocol) -> impl Iterator<Item = &'static Scenario> {
     ALL.into_iter().filter(|scenario| scenario.needs.met_by(protocol))
 }
 
-/// Each of these scenarios with each of these protocols that it can be told of, by so many candidates, in that order.
+/// Each of these scenarios with each of these protocols that it applies to, by so many candidates, in that order.
 pub fn pairs(
     scenarios: &[&'static Scenario],
     protocols: &[&'static Protocol],
@@ -225,8 +225,8 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
     let by_clock = from_memory || (cut_off && unchecked);
     match promise_checking(scenario, protocol, params.fencing) {
         Promise::Holds if unchecked && params.net.is_hostile() => Promise::May,
-        // A lost packet is sent again 200 ms later or more: a write may arrive after its writer's lease, and one that was
-        // given up may arrive twice.
+        // A lost packet that nothing follows, or that is lost again, is sent again after 200 ms or much longer: a write may
+        // arrive after its writer's lease, and one that was given up may arrive twice.
         Promise::Holds if unchecked && scenario.hazard != Hazard::None && params.network().loss > 0.0 => Promise::May,
         // The leader is cut off from the store as well: what it has written into the cut is sent again by its machine, and
         // arrives when the cut is healed, long after its successor's first write.
@@ -387,40 +387,4 @@ fn at(ms: f64, what: Fault) -> PlannedFault {
 
 fn require<const N: usize>(facts: [(Fact, u64); N]) -> Vec<Requirement> {
     facts.into_iter().map(|(fact, at_least)| Requirement { fact, at_least }).collect()
-}
-
-/// One time a server is back within half a second, milliseconds.
-const BACK_SOON_MS: (f64, f64) = (20.0, 500.0);
-
-/// The longest for which [`restarts`] leaves a server down, and how long both of them take together, milliseconds.
-fn restarts_ms(params: &Params, protocol: &Protocol) -> (u64, u64) {
-    let ttl_ms = params.granted_ttl_ms(protocol);
-    let longest_ms = (2 * ttl_ms).max(BACK_SOON_MS.1 as u64);
-    (longest_ms, longest_ms + 2 * ttl_ms + 1_000 + longest_ms)
-}
-
-/// A server dies, or loses power, twice: once it is back soon, once after one lease to two.
-fn restarts(
-    random: &mut impl RngCore,
-    params: &Params,
-    protocol: &Protocol,
-    node: &Who,
-    first_ms: f64,
-) -> Vec<PlannedFault> {
-    let ttl_ms = params.granted_ttl_ms(protocol) as f64;
-    let (longest_ms, _) = restarts_ms(params, protocol);
-    let mut downs = [BACK_SOON_MS, (ttl_ms, 2.0 * ttl_ms)];
-    if streams::between(random, 0, 1) == 1 {
-        downs.reverse();
-    }
-    let apart_ms = longest_ms as f64 + 2.0 * ttl_ms + 1_000.0;
-    let mut restart = |(number, (low_ms, high_ms)): (usize, (f64, f64))| {
-        let (node, restart_after_ms) = (node.clone(), Some(drawn_ms(random, low_ms, high_ms)));
-        let what = match streams::between(random, 0, 1) {
-            0 => Fault::Kill { node, restart_after_ms },
-            _ => Fault::PowerLoss { node, restart_after_ms },
-        };
-        at(first_ms + number as f64 * apart_ms, what)
-    };
-    downs.into_iter().enumerate().map(&mut restart).collect()
 }

@@ -7,13 +7,8 @@
 //!
 //! As for `store-restart`: killed or without power by the seed, down for 20 to 500 ms, and for one lease to two.
 
-use super::{Needs, Scenario, last_strike_ms, require, restarts, restarts_ms, strike_ms};
-use crate::{
-    fault::Who,
-    params::Params,
-    plan::Plan,
-    streams::{self, PLAN},
-};
+use super::{Needs, Scenario, require, store_restart};
+use crate::{fault::Who, params::Params, plan::Plan};
 use protocols::{
     election::{Hazard, Protocol},
     history::Fact,
@@ -32,13 +27,7 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
-    let (longest_ms, all_ms) = restarts_ms(params, protocol);
-    let needed_ms = last_strike_ms(params, protocol) + all_ms + longest_ms + params.aftermath_ms(protocol);
-    let mut random = streams::stream(seed, PLAN);
-    let first_ms = strike_ms(&mut random, params, protocol);
-    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
-    plan.faults = restarts(&mut random, params, protocol, &Who::Service, first_ms);
+    let mut plan = store_restart::plan_of(&Who::Service, SCENARIO.name, params, protocol, seed);
     plan.requires = require([(Fact::Kills, 2), (Fact::Restarts, 2), (Fact::LeadersTookEffect, 1)]);
-    plan.liveness_bound_ms += longest_ms;
     plan
 }

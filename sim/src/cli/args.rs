@@ -31,16 +31,16 @@ pub struct Cli {
 /// The commands.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Compile a scenario's plan, run it, judge it
+    /// Run a scenario and judge it
     #[command(after_help = "Example:  fencepost scenario partition --protocol redis-naive --seed 7")]
     Scenario(ScenarioArgs),
-    /// What there is, a line each
+    /// List scenarios, protocols, faults, invariants, networks
     #[command(after_help = "Example:  fencepost list scenarios")]
     List {
-        /// What to list; everything when it is left out
+        /// What to list; everything by default
         what: Option<Listing>,
     },
-    /// Print a scenario's plan as JSON and run nothing
+    /// Print a scenario's plan as JSON, without running it
     #[command(after_help = "Example:  fencepost plan gc-pause --seed 42 > plan.json")]
     Plan(ScenarioArgs),
     /// Run a plan or a capsule again
@@ -67,15 +67,15 @@ pub enum Command {
         #[command(flatten)]
         show: ShowArgs,
     },
-    /// Run plans twice in one process and once in a fresh one, and compare
+    /// Run plans twice in one process and once in a fresh one, and compare the runs
     #[command(after_help = "Example:  fencepost determinism gc-pause --seeds 0..10 --protocol all")]
     Determinism {
-        /// Scenarios; all of them when none is named
+        /// Scenarios; all by default
         names: Vec<String>,
         /// Seeds A..B, B excluded
         #[arg(long, value_parser = parse::seeds, default_value = "0..5", value_name = "A..B")]
         seeds: Range<u64>,
-        /// Protocols, with commas, or `all`
+        /// Protocols, separated by commas, or `all`
         #[arg(long, default_value = "all", value_name = "P,…")]
         protocol: String,
         #[command(flatten)]
@@ -83,40 +83,40 @@ pub enum Command {
     },
     /// Run many seeds on all cores, each held to what its protocol promises
     #[command(
-        after_help = "Each run is kept, broken, inconclusive (the situation under test never arose) or invalid (no plan \
-        can be made of the parameters). The exit code is the worst of: 70 the harness failed, 64 invalid or nothing to \
+        after_help = "A run counts as kept, broken, inconclusive (the situation under test never arose) or invalid (the \
+        parameters make no plan). The exit code is the worst of: 70 the harness failed, 64 invalid or nothing to \
         run, 1 safety broken, 3 liveness broken, 6 a figure far outside its baseline, 2 inconclusive in more than a fifth of a cell's runs, 0 all kept. Ctrl-C finishes what is under way, reports \
-        what was found so far, and ends with 130; a second one ends at once.\n\n\
+        what was found so far, and ends with 130; a second Ctrl-C ends at once.\n\n\
         Examples:  fencepost sweep all --seeds 0..1000 --protocol all\n           fencepost sweep swarm --seeds 0..20000 --until-stable"
     )]
     Sweep {
-        /// Scenarios, or `all`; or `swarm`: plans that are drawn, faults and all, a seed each
+        /// Scenarios, or `all`; or `swarm`: plans drawn at random, faults included, one for each seed
         names: Vec<String>,
         /// Seeds A..B, B excluded
         #[arg(long, value_parser = parse::seeds, value_name = "A..B")]
         seeds: Range<u64>,
-        /// Protocols, with commas, or `all`
+        /// Protocols, separated by commas, or `all`
         #[arg(long, default_value = "all", value_name = "P,…")]
         protocol: String,
-        /// Runs at a time; as many as there are cores when it is left out
+        /// Number of runs at a time; by default as many as there are cores
         #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
         jobs: Option<u16>,
-        /// Also with 1, 2, 7 and 9 candidates, where that is enough for the scenario
+        /// Also run with 1, 2, 7 and 9 candidates, where that is enough for the scenario
         #[arg(long, conflicts_with = "nodes")]
         long: bool,
-        /// Do only this part of the runs, for several machines
+        /// Do only this part of the runs, to divide them among machines
         #[arg(long, value_parser = parse::shard, value_name = "I/N")]
         shard: Option<(u64, u64)>,
-        /// Write the figures of every cell to this file: what later sweeps with the same options are held to
+        /// Write the figures of every cell to this file, as a baseline for later sweeps with the same options
         #[arg(long, value_name = "FILE", conflicts_with = "shard")]
         record_baseline: Option<PathBuf>,
-        /// For `swarm`: end when every coverage mark was come to and a thousand runs showed nothing new
+        /// For `swarm`: stop once every coverage mark was reached and a thousand runs showed nothing new
         #[arg(long)]
         until_stable: bool,
         #[command(flatten)]
         shared: SharedArgs,
     },
-    /// The smallest clock drift at which some seed violates safety
+    /// Find the smallest clock drift at which some seed violates safety
     #[command(after_help = "Example:  fencepost bisect read-lease --protocol redis-fenced --seeds 0..50")]
     Bisect(BisectArgs),
     /// Draw the plots as SVG and PNG
@@ -130,13 +130,13 @@ pub enum Command {
 /// The plots.
 #[derive(Subcommand, Debug)]
 pub enum Plot {
-    /// Failover time against the lease's time to live, and failovers that pauses cause
+    /// Failover time and failovers caused by pauses, against the lease's time to live
     #[command(after_help = "Example:  fencepost plot ttl-sweep --seeds 0..200 --out target/plots")]
     TtlSweep {
-        /// Times to live, with commas
+        /// Times to live, separated by commas
         #[arg(long, default_value = "1s,3s,10s,30s", value_delimiter = ',', value_parser = parse::duration_ms)]
         ttl: Vec<u64>,
-        /// Protocols, with commas, or `all`
+        /// Protocols, separated by commas, or `all`
         #[arg(long, default_value = "redis-lease,redis-fenced,etcd-election", value_name = "P,…")]
         protocol: String,
         /// Seeds A..B per point, B excluded
@@ -145,11 +145,11 @@ pub enum Plot {
         #[command(flatten)]
         shared: PlotArgs,
     },
-    /// How long elections take: the share of runs that had elected within a time after the leader was killed
+    /// How long elections take: the share of runs with a new leader, against the time since the leader was killed
     #[command(after_help = "Example:  fencepost plot election-cdf --protocol raft --nodes 5 \\\n            \
         --election-timeout 150..155ms --election-timeout 150..300ms")]
     ElectionCdf(ElectionCdfArgs),
-    /// Messages of one election by kind, against the number of candidates
+    /// Messages of one election, by kind, against the number of candidates
     #[command(after_help = "Example:  fencepost plot message-counts --protocol raft --nodes 3,5,7,9")]
     MessageCounts(MessageCountsArgs),
 }
@@ -157,10 +157,10 @@ pub enum Plot {
 /// What all plots share.
 #[derive(ClapArgs, Debug)]
 pub struct PlotArgs {
-    /// Where the pictures and the figures go
+    /// Where pictures and figures are written
     #[arg(long, default_value = "target/fencepost/plots")]
     pub out: PathBuf,
-    /// Runs at a time; as many as there are cores when it is left out
+    /// Number of runs at a time; by default as many as there are cores
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
     #[command(flatten)]
@@ -170,25 +170,25 @@ pub struct PlotArgs {
 /// Elections of several protocols, or with several election timeouts.
 #[derive(ClapArgs, Debug)]
 pub struct ElectionCdfArgs {
-    /// Protocols, with commas, or `all`
+    /// Protocols, separated by commas, or `all`
     #[arg(long, default_value = "all", value_name = "P,…")]
     pub protocol: String,
     /// Runs per curve: seeds 0 to N - 1
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000), value_name = "N")]
     pub runs: u64,
-    /// Candidates
+    /// Number of candidates
     #[arg(long, value_parser = parse::candidates, default_value_t = 3, value_name = "N")]
     pub nodes: u16,
     /// The network; see `fencepost list networks`
     #[arg(long, value_parser = parse::network, default_value = PROFILES[0].name, value_name = "PROFILE")]
     pub net: &'static Profile,
-    /// How long a packet takes one way, as 20ms..40ms, instead of what the network says
+    /// One-way latency of a packet, as 20ms..40ms, instead of the network's
     #[arg(long, value_parser = parse::latency_us, value_name = "A..B", allow_hyphen_values = true)]
     pub latency: Option<(u64, u64)>,
-    /// Where election timeouts are drawn from, as 150..300ms; a curve for each when given several times
+    /// Range that election timeouts are drawn from, as 150..300ms; give several for a curve each
     #[arg(long, value_parser = parse::duration_range_ms, value_name = "A..B", allow_hyphen_values = true)]
     pub election_timeout: Vec<(u64, u64)>,
-    /// Time to live of the lease; 3 s when it is left out, or the shortest election timeout of a protocol that has one
+    /// Time to live of the lease; 3 s by default, or the shortest election timeout of a protocol that has one
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     pub lease_ttl: Option<u64>,
     #[command(flatten)]
@@ -198,10 +198,10 @@ pub struct ElectionCdfArgs {
 /// Elections among several numbers of candidates.
 #[derive(ClapArgs, Debug)]
 pub struct MessageCountsArgs {
-    /// Protocols whose candidates elect among themselves, with commas, or `all` of those
+    /// Protocols whose candidates elect among themselves, separated by commas, or `all` of those
     #[arg(long, default_value = "all", value_name = "P,…")]
     pub protocol: String,
-    /// Candidates, with commas
+    /// Numbers of candidates, separated by commas
     #[arg(long, default_value = "3,4,5,6,7,8,9", value_delimiter = ',', value_parser = parse::candidates, value_name = "N,…")]
     pub nodes: Vec<u16>,
     /// Elections per bar where they cannot be counted exactly: seeds 0 to N - 1
@@ -217,7 +217,7 @@ pub struct MessageCountsArgs {
 /// What `list` lists.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Listing {
-    /// Stories
+    /// What can be run
     Scenarios,
     /// Election protocols
     Protocols,
@@ -225,7 +225,7 @@ pub enum Listing {
     Faults,
     /// What must hold
     Invariants,
-    /// Networks that a run may have
+    /// What a run's links are like
     Networks,
     /// Known bugs that can be switched on
     Bugs,
@@ -234,12 +234,12 @@ pub enum Listing {
 /// One scenario, one protocol, one seed.
 #[derive(ClapArgs, Debug)]
 pub struct ScenarioArgs {
-    /// The scenario; see `fencepost list scenarios`. `swarm`: a plan that is drawn, faults and all
+    /// The scenario (see `fencepost list scenarios`), or `swarm`: a plan drawn at random, faults included
     pub name: String,
-    /// The election protocol; etcd-election when it is left out, and drawn for `swarm`
+    /// The election protocol; etcd-election by default, and drawn for `swarm`
     #[arg(long, value_parser = parse::protocol, value_name = "P")]
     pub protocol: Option<&'static Protocol>,
-    /// Decides everything that is left open; drawn, and printed, when it is left out
+    /// Decides everything that the options leave open; by default drawn, and printed
     #[arg(long, value_parser = parse::seed, value_name = "N", allow_hyphen_values = true)]
     pub seed: Option<u64>,
     #[command(flatten)]
@@ -254,10 +254,10 @@ pub struct BisectArgs {
     /// The election protocol
     #[arg(long, value_parser = parse::protocol, default_value = "etcd-election", value_name = "P")]
     pub protocol: &'static Protocol,
-    /// Seeds A..B that are run at every drift, B excluded
+    /// Seeds A..B to run at every drift, B excluded
     #[arg(long, value_parser = parse::seeds, default_value = "0..20", value_name = "A..B")]
     pub seeds: Range<u64>,
-    /// Runs at a time; as many as there are cores when it is left out
+    /// Number of runs at a time; by default as many as there are cores
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
     #[command(flatten)]
@@ -280,13 +280,13 @@ pub struct SharedArgs {
 pub struct OutputArgs {
     #[command(flatten)]
     pub show: ShowArgs,
-    /// Where artifacts go [default: target/fencepost]
+    /// Where artifacts are written [default: target/fencepost]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Write everything that happens to this file, a line each
+    /// Write a trace of every event to this file, one per line
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-    /// Write the run's history to this file as JSON lines, also when it passes
+    /// Write the run's history to this file as JSON lines, whether it passes or not
     #[arg(long, value_name = "FILE")]
     pub history: Option<PathBuf>,
 }

@@ -20,7 +20,7 @@ use std::{ffi::OsString, net::SocketAddr, ops::Range, path::PathBuf};
 #[command(
     after_help = "Try:  cargo real cluster                      # three nodes and a store on this machine, on Raft\n      \
     cargo real chaos gc-pause-leader --ms 5000\n      cargo real chaos run gc-pause --backend redis\n\n\
-    Exit codes: 0 as asked, 1 safety violated, 2 vacuous, 3 liveness violated, 64 wrong arguments or input,\n\
+    Exit codes: 0 as asked, 1 safety violated, 2 inconclusive, 3 liveness violated, 64 wrong arguments or input,\n\
     70 something failed"
 )]
 pub struct Cli {
@@ -61,7 +61,7 @@ pub enum Command {
         #[command(flatten)]
         show: ShowArgs,
     },
-    /// Start a store and nodes on this machine, show how they are, end them on Ctrl-C
+    /// Start a store and nodes on this machine, show their state, end them on Ctrl-C
     #[command(after_help = "Example:  cargo real cluster --backend redis --lease-ttl 1s")]
     Cluster(ClusterArgs),
     /// Break a running cluster, or play a scenario on real processes
@@ -82,7 +82,7 @@ pub struct NodeArgs {
     /// This node's name, one of the peers'
     #[arg(long, value_name = "NAME")]
     pub id: String,
-    /// How leaders are elected: raft among the nodes themselves, or by etcd, redis, or a protocol's name (see `cargo run -- list protocols`)
+    /// How leaders are elected: raft, among the nodes themselves; etcd or redis; or a protocol's name (see `cargo run -- list protocols`)
     #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, default_value_if("service", ArgPredicate::IsPresent, "etcd"), value_name = "B")]
     pub backend: &'static Protocol,
     /// Where this node answers over HTTP
@@ -91,7 +91,7 @@ pub struct NodeArgs {
     /// Every member with its HTTP address, this node too, in the same order everywhere
     #[arg(long, value_delimiter = ',', required = true, value_name = "NAME=HOST:PORT,…")]
     pub peers: Vec<String>,
-    /// Where the coordination service is, if the backend has one
+    /// Address of the coordination service, if the backend has one
     #[arg(long, value_name = "HOST:PORT")]
     pub service: Option<String>,
     /// Where this node answers the other members, if they elect among themselves; neither encrypted nor authenticated, so
@@ -101,31 +101,31 @@ pub struct NodeArgs {
     /// Where this node finds every member for that, in the order of the peers
     #[arg(long, value_delimiter = ',', value_name = "NAME=HOST:PORT,…")]
     pub electors: Vec<String>,
-    /// Where it keeps what it must not forget of elections
+    /// Where this node keeps the election state that must survive a restart
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
-    /// Where the fenced store is
+    /// Address of the fenced store
     #[arg(long, value_name = "HOST:PORT")]
     pub store: String,
-    /// Time to live of the lease to ask for; the protocol's own default when it is left out
+    /// Time to live of the lease to ask for; the protocol's own by default
     #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
     pub lease_ttl: Option<u64>,
-    /// From one renewal to the next; the protocol's share of the lease when it is left out
+    /// Time from one renewal to the next; the protocol's share of the lease by default
     #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
     pub renew_interval: Option<u64>,
-    /// How long one request to the service may take; a third of the lease, at most 1 s, when it is left out
+    /// How long one request to the service may take; by default a third of the lease, at most 1 s
     #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
     pub request_timeout: Option<u64>,
-    /// Where election timeouts are drawn from, if the backend draws them; its own range when it is left out
+    /// Range that election timeouts are drawn from, if the backend draws them; its own by default
     #[arg(long, value_parser = parse::duration_range_ms, value_name = "A..B")]
     pub election_timeout: Option<(u64, u64)>,
-    /// From one tick of the scheduler to the next
+    /// Time from one tick of the scheduler to the next
     #[arg(long, value_parser = parse::duration_ms, default_value = "1s", value_name = "D")]
     pub tick: u64,
-    /// This node's wall clock is so far ahead of the machine's, or behind as -200ms; a plain number is milliseconds
+    /// How far this node's wall clock is ahead of the machine's, or behind, as -200ms; a plain number is milliseconds
     #[arg(long, value_parser = offset_ms, default_value = "0ms", allow_hyphen_values = true, value_name = "D")]
     pub clock_skew: i64,
-    /// This node's clocks run so many parts per million fast
+    /// How many parts per million fast this node's clocks run
     #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_name = "PPM")]
     pub clock_drift: i64,
     /// Append this node's part of the history to a file, as JSON lines
@@ -157,10 +157,10 @@ pub struct NodeArgs {
 /// Whose tokens, and how high.
 #[derive(ClapArgs, Debug)]
 pub struct RaiseArgs {
-    /// What elects there: etcd or redis
+    /// The coordination service: etcd or redis
     #[arg(long, value_parser = backend, value_name = "B")]
     pub backend: &'static Protocol,
-    /// Where the coordination service is
+    /// Address of the coordination service
     #[arg(long, value_name = "HOST:PORT")]
     pub service: String,
     /// The highest token that the store has accepted
@@ -176,13 +176,13 @@ pub struct StoreArgs {
     pub listen: SocketAddr,
     #[command(flatten)]
     pub keep: KeepArgs,
-    /// Are tokens checked? Off is the ablation: it accepts anything
+    /// Whether tokens are checked; off accepts anything, to show what goes wrong then
     #[arg(long, action = clap::ArgAction::Set, value_parser = parse::on_off, default_value = "on", value_name = "on|off")]
     pub fencing: bool,
-    /// How much of the audit is kept: all, what is not older (in time that the machine ran), or so many bytes (KiB, MiB, GiB)
+    /// How much of the audit to keep: all, the last D of time (while the machine runs), or a size (KiB, MiB, GiB)
     #[arg(long, value_parser = retention, default_value = "all", value_name = "all|D|SIZE")]
     pub audit_keep: Retention,
-    /// Where its metrics are to be had over HTTP, for Prometheus
+    /// Where to serve metrics over HTTP, for Prometheus
     #[arg(long, value_parser = socket, value_name = "HOST:PORT")]
     pub metrics: Option<SocketAddr>,
     #[command(flatten)]
@@ -213,7 +213,7 @@ pub struct AuthArgs {
     /// A file with the key, the same at every node and store, that fencing tokens are authenticated with
     #[arg(long, value_name = "FILE")]
     pub token_key: Option<PathBuf>,
-    /// Do without: anybody who reaches the store can then brick it with a forged token
+    /// Do without a key: anybody who reaches the store can then lock everyone out with a forged token
     #[arg(long)]
     pub insecure: bool,
 }
@@ -230,7 +230,7 @@ pub struct TlsArgs {
     /// The authority that others' certificates are checked against
     #[arg(long, value_name = "FILE")]
     pub tls_ca: Option<PathBuf>,
-    /// Want a certificate from every client
+    /// Require a certificate from every client
     #[arg(long)]
     pub tls_mutual: bool,
 }
@@ -255,25 +255,25 @@ pub enum LogFormat {
 /// A cluster on this machine.
 #[derive(ClapArgs, Debug)]
 pub struct ClusterArgs {
-    /// How leaders are elected: raft among the nodes themselves, or by etcd, redis, or a protocol's name
+    /// How leaders are elected: raft, among the nodes themselves; etcd or redis; or a protocol's name
     #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, value_name = "B")]
     pub backend: &'static Protocol,
-    /// Nodes
+    /// Number of nodes
     #[arg(long, default_value_t = 3, value_parser = nodes, value_name = "N")]
     pub nodes: u16,
-    /// Time to live of the lease to ask for; 3 s when it is left out, or the shortest election timeout
+    /// Time to live of the lease to ask for; 3 s by default, or the shortest election timeout
     #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
     pub lease_ttl: Option<u64>,
-    /// From one renewal to the next; the protocol's share of the lease when it is left out
+    /// Time from one renewal to the next; the protocol's share of the lease by default
     #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
     pub renew_interval: Option<u64>,
-    /// Where election timeouts are drawn from, if the backend draws them; its own range when it is left out
+    /// Range that election timeouts are drawn from, if the backend draws them; its own by default
     #[arg(long, value_parser = parse::duration_range_ms, value_name = "A..B")]
     pub election_timeout: Option<(u64, u64)>,
-    /// Nodes' wall clocks are up to so far off, either way
+    /// How far nodes' wall clocks may be off, either way
     #[arg(long, value_parser = parse::duration_ms, default_value = "0ms", value_name = "D")]
     pub clock_skew: u64,
-    /// Does the store check tokens?
+    /// Whether the store checks tokens
     #[arg(long, action = clap::ArgAction::Set, value_parser = parse::on_off, default_value = "on", value_name = "on|off")]
     pub fencing: bool,
     #[command(flatten)]
@@ -283,7 +283,7 @@ pub struct ClusterArgs {
 /// What a cluster is built on.
 #[derive(ClapArgs, Debug)]
 pub struct WorldArgs {
-    /// A coordination service that runs already; one that is installed is started when this is left out
+    /// Address of a coordination service that is running already; by default an installed one is started
     #[arg(long, value_name = "HOST:PORT")]
     pub service: Option<String>,
     /// Keep the store in this PostgreSQL database; the password comes from PGPASSWORD
@@ -292,7 +292,7 @@ pub struct WorldArgs {
     /// TLS between nodes and store, both sides with a certificate
     #[arg(long)]
     pub tls: bool,
-    /// Where data, logs and histories go [default: target/fencepost/cluster, or a folder for the run]
+    /// Where data, logs and histories are written [default: target/fencepost/cluster, or a folder for the run]
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 }
@@ -302,7 +302,7 @@ pub struct WorldArgs {
 pub enum Chaos {
     /// Kill the leader's process; it starts again later
     KillLeader {
-        /// When it starts again
+        /// How long until it starts again
         #[arg(long, value_parser = parse::duration_ms, default_value = "5s", value_name = "D")]
         restart_after: u64,
         #[command(flatten)]
@@ -310,10 +310,10 @@ pub enum Chaos {
     },
     /// Cut the leader off from the coordination service, or from the other nodes when they elect among themselves
     PartitionLeader {
-        /// For so long: a duration as 8s, or a number of seconds
+        /// How long: a duration, as 8s, or a number of seconds
         #[arg(long, visible_alias = "for", default_value = "8", value_parser = in_seconds, value_name = "D|S")]
         secs: f64,
-        /// From whom
+        /// From what
         #[arg(long, value_enum, default_value = "service", value_name = "service|store|both")]
         from: CutOff,
         #[command(flatten)]
@@ -321,10 +321,10 @@ pub enum Chaos {
     },
     /// Stop the leader's process (SIGSTOP), as a garbage collection does, and let it go on (SIGCONT)
     GcPauseLeader {
-        /// For so long: a duration as 5s, or a number of milliseconds; only beyond the lease's time to live is there a successor
+        /// How long: a duration, as 5s, or a number of milliseconds; there is a successor only if it outlasts the lease
         #[arg(long, visible_aliases = ["for", "pause"], default_value = "5000", value_parser = in_milliseconds, value_name = "D|MS")]
         ms: f64,
-        /// Where in its code: `lease_checked` is between checking the lease and writing; `now` is wherever it happens to be
+        /// Where in its code: `lease_checked` is between checking the lease and writing, `now` anywhere
         #[arg(long, value_parser = point, default_value = "lease_checked", value_name = "lease_checked|now")]
         at: At,
         #[command(flatten)]
@@ -335,9 +335,9 @@ pub enum Chaos {
         #[command(flatten)]
         which: Which,
     },
-    /// Ask the leader to hand over to a node of that name
+    /// Ask the leader to hand over to another node
     TransferLeader {
-        /// Who is to lead
+        /// The name of the node that is to lead
         #[arg(long, value_name = "NAME")]
         to: String,
         #[command(flatten)]
@@ -375,13 +375,13 @@ pub enum CutOff {
 pub struct RunArgs {
     /// A scenario's name, or a plan in a file (`*.json`)
     pub what: String,
-    /// How leaders are elected: raft among the nodes themselves, or by etcd, redis, or a protocol's name
+    /// How leaders are elected: raft, among the nodes themselves; etcd or redis; or a protocol's name
     #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, default_value_if("service", ArgPredicate::IsPresent, "etcd"), value_name = "B")]
     pub backend: &'static Protocol,
-    /// Decides everything that is left open
+    /// Decides everything that the options leave open
     #[arg(long, value_parser = parse::seed, default_value_t = 0, value_name = "N")]
     pub seed: u64,
-    /// Play one run after the other with these seeds, a line each, and sum them up
+    /// Play these seeds one after the other, report each on a line, and sum up
     #[arg(long, value_parser = parse::seeds, conflicts_with = "seed", value_name = "A..B")]
     pub seeds: Option<Range<u64>>,
     #[command(flatten)]

@@ -10,59 +10,59 @@ use scenarios::{Params, generate::Choice, params::Profile};
 /// What a scenario's plan is made of.
 #[derive(ClapArgs, Clone, Debug)]
 pub struct PlanOptions {
-    /// Candidates; 3 when it is left out, and 3 and 5 in a sweep, which takes several: 3,5,7
+    /// Number of candidates; 3 by default. A sweep takes several, as 3,5,7, and runs 3 and 5 by default
     #[arg(long, value_parser = parse::candidates, value_delimiter = ',', value_name = "N")]
     nodes: Vec<u16>,
-    /// Length of the run; as long as the scenario needs when it is left out
+    /// Length of the run; by default as long as the scenario needs
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     duration: Option<u64>,
-    /// Time to live of the lease to ask for; how long others wait for a silent leader. 3 s when it is left out, or the
-    /// shortest election timeout of a protocol that has one
+    /// Time to live of the lease to ask for, or how long others wait for a silent leader; 3 s by default, or the shortest
+    /// election timeout of a protocol that has one
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     lease_ttl: Option<u64>,
-    /// From one renewal to the next; a third of the lease when it is left out
+    /// Time from one renewal to the next; the protocol's share of the lease by default
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     renew_interval: Option<u64>,
-    /// How long one request to the coordination service may take; a third of the lease, at most 1 s, when left out
+    /// How long one request to the coordination service may take; by default a third of the lease, at most 1 s
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     request_timeout: Option<u64>,
-    /// For protocols that draw election timeouts: from where, as 150..300ms; a single time D is D to 2 D
+    /// Range that election timeouts are drawn from, as 150..300ms; a single time D means D to 2 D
     #[arg(long, value_parser = parse::duration_range_ms, value_name = "A..B", allow_hyphen_values = true)]
     election_timeout: Option<(u64, u64)>,
     /// Switch one known bug on; there are none yet
     #[arg(long, value_name = "ID", hide = true)]
     bug: Option<String>,
-    /// Wall clocks are up to so far off, either way; 200 ms when it is left out
+    /// How far wall clocks may be off, either way; 200 ms by default
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     clock_skew: Option<u64>,
-    /// Clocks run up to so many parts per million fast or slow; 100 when it is left out
+    /// How many parts per million clocks may run fast or slow; 100 by default
     #[arg(long, value_parser = parse::whole, value_name = "PPM", allow_hyphen_values = true)]
     clock_drift: Option<u64>,
-    /// Requests a second to the sequencer; 1000 when it is left out, and 200 in a sweep
+    /// Requests per second to the sequencer; 1000 by default, and 200 in a sweep
     #[arg(long, value_parser = parse::whole, value_name = "N", allow_hyphen_values = true)]
     rate: Option<u64>,
-    /// How long the scenario's pause lasts, if it is about one; the scenario's own choice when it is left out
+    /// How long the pause lasts, in a scenario about one; the scenario chooses by default
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     pause: Option<u64>,
-    /// What the store checks before it accepts a write. on: everything. off: nothing, it accepts anything. token: only the
-    /// token is checked, that it is the newest and its owner's. order: only that the number is the next one. memory: only
-    /// that the request was not applied before
+    /// What the store checks before it accepts a write. on: everything. off: nothing. token: only that the token is the
+    /// newest and its owner's. order: only that the number is the next one. memory: only that the request was not applied
+    /// before
     #[arg(long, value_parser = parse::fencing, default_value = "on", value_name = "on|off|token|order|memory")]
     fencing: Fencing,
-    /// Does the leader answer reads from memory while its lease lasts, or ask the store? When it is left out, from memory
-    /// in half of the seeds where clocks are good enough, and always in the scenario that is about it
+    /// Whether the leader answers reads from memory while its lease lasts, instead of asking the store; by default in half
+    /// of the seeds where clocks are good enough, and always in the scenario `read-lease`
     #[arg(long, value_parser = parse::on_off, num_args = 0..=1, default_missing_value = "on", value_name = "on|off")]
     read_lease: Option<bool>,
-    /// Reads of the last number a second; a tenth of the rate when it is left out, or 1000 with --read-lease on
+    /// Reads of the last number per second; by default a tenth of the rate, or 1000 with --read-lease on
     #[arg(long, value_parser = parse::whole, value_name = "N", allow_hyphen_values = true)]
     reads: Option<u64>,
-    /// The network; lan when it is left out, and drawn in a swarm. See `fencepost list networks`
+    /// The network; lan by default, and drawn in a swarm. See `fencepost list networks`
     #[arg(long, value_parser = parse::network, value_name = "PROFILE")]
     net: Option<&'static Profile>,
-    /// How long a packet takes one way, as 20ms..40ms, instead of what the network says
+    /// One-way latency of a packet, as 20ms..40ms, instead of the network's
     #[arg(long, value_parser = parse::latency_us, value_name = "A..B", allow_hyphen_values = true)]
     latency: Option<(u64, u64)>,
-    /// How many packets are lost, as 0.5%, instead of what the network says
+    /// Share of packets lost, as 0.5%, instead of the network's
     #[arg(long, value_parser = parse::percent_ppm, value_name = "PCT", allow_hyphen_values = true)]
     loss: Option<u32>,
 }

@@ -2,7 +2,7 @@
 //! datagrams.
 //!
 //! Messages are values, so a connection is a lane that never reorders, loses or doubles: what the network loses comes later,
-//! and what is behind it waits. A partition and a loss of power are silence; what was sent into it is sent again as TCP
+//! and what is behind it waits; how much later is in [`super::retransmit`]. A partition and a loss of power are silence; what was sent into it is sent again as TCP
 //! would. A crash resets. There is no message on the way that belongs to another connection than its lane's current one: when
 //! a connection is given up, what is under way leaves the lane, and arrives beside what the next connection carries.
 //!
@@ -13,13 +13,13 @@ use super::{
     World,
     network::{Lane, MESSAGES_MAX},
     queue::{Event, Late},
-    retransmit::{RETRANSMIT_FIRST, SYN_RETRANSMIT_FIRST, retransmitted_at},
+    retransmit::{RETRANSMIT_FIRST, SYN_RETRANSMIT_FIRST, Sent, retransmitted_at},
 };
 use crate::words;
 use protocols::{core::Input, message::Message, types::NodeId};
 
 /// What a reset counts as, for bandwidth.
-const RESET_BYTES: usize = 40;
+const RESET_BYTES: u64 = 40;
 
 /// A message that met silence.
 pub(super) struct Parked {
@@ -58,8 +58,36 @@ impl World {
         if self.queue.lane_len(from, to) + link.unread >= MESSAGES_MAX {
             return self.note_lost("full", from, to, &message);
         }
-        let at = link.in_order(self.now);
+        let sent = link.message(self.now);
+        let at = if sent.lost == 0 && !link.gap.is_open() {
+            link.behind(sent.arrives)
+        } else {
+            self.send_at_gap(from, to, sent)
+        };
         self.queue.push_lane(at, from, to, message);
+    }
+
+    /// A message is lost on its way, or one before it was: when it arrives. What waits may come sooner for it.
+    #[cold]
+    fn send_at_gap(&mut self, from: NodeId, to: NodeId, sent: Sent) -> u64 {
+        let trip = self.acknowledged_trip(from, to);
+        let now = self.now;
+        let link = self.links.get(from, to);
+        link.gap.expire(now);
+        let Some((was, at)) = link.gap.note(sent, trip) else { return link.behind(sent.arrives) };
+        link.stalls(now, at);
+        if was == 0 {
+            return link.behind(at);
+        }
+        let last = self.queue.retime_lane(from, to, was, at);
+        link.is_retimed(last);
+        link.behind(sent.arrives)
+    }
+
+    /// A round trip, nanoseconds, if what arrives is acknowledged.
+    pub(super) fn acknowledged_trip(&mut self, from: NodeId, to: NodeId) -> Option<u64> {
+        let silent = self.is_silent(from, to) || self.links.get(to, from).is_blocked();
+        (!silent).then(|| self.links.trip(from, to))
     }
 
     /// Sees to it that there is a connection to send on. False when there cannot be: only whoever asked can connect.

@@ -1,7 +1,7 @@
 //! Links: one per direction between any two processes, each with its own random stream, so that what happens on one never
 //! shifts another.
 
-use super::retransmit::{RETRANSMIT_FIRST, RETRANSMIT_MAX, SYN_RETRANSMIT_FIRST};
+use super::retransmit::{Gap, LOST_MAX, RETRANSMIT_FIRST, SYN_RETRANSMIT_FIRST, Sent, late_by_timeouts};
 use protocols::{
     election::Transport,
     types::{MICROSECOND, MILLISECOND, NodeId},
@@ -76,6 +76,8 @@ pub struct Link {
     pub unread: usize,
     /// When the oldest message that met silence did; 0 for none.
     pub parked_since: u64,
+    /// What was lost on the connection and is missing.
+    pub gap: Gap,
     /// Between these times nothing arrives on the connection, since something was lost.
     stalled: (u64, u64),
     /// Between candidates: a connection that is stuck for so many nanoseconds is given up by the sender's transport.
@@ -126,6 +128,7 @@ impl Link {
             opens_at: 0,
             unread: 0,
             parked_since: 0,
+            gap: Gap::default(),
             stalled: (0, 0),
             patience: 0,
         }
@@ -174,38 +177,51 @@ impl Link {
         Passage::InOrder(at)
     }
 
-    /// When a stream's segment of so many bytes that is sent at `now` arrives. A lost one is sent again, as TCP does, after
-    /// 200 ms, doubling.
-    pub fn segment(&mut self, now: u64, bytes: usize) -> u64 {
-        self.depart(now, bytes as u64) + self.latency() + self.lost_for(RETRANSMIT_FIRST)
+    /// When a segment of so many bytes that is sent at `now` arrives, if nobody learns that it is lost but by timeouts.
+    pub fn segment(&mut self, now: u64, bytes: u64) -> u64 {
+        let sent = self.transmit(now, bytes);
+        sent.arrives + late_by_timeouts(sent.lost, RETRANSMIT_FIRST)
     }
 
-    /// How much later a packet arrives for being lost, when it is sent again after `first`, doubling.
+    /// Sends a segment of so many bytes at `now`.
     #[inline]
-    fn lost_for(&mut self, first: u64) -> u64 {
-        let (mut late, mut timeout) = (0, first);
-        while (self.chance(self.loss) || self.chance(self.extra_loss)) && timeout < RETRANSMIT_MAX {
-            late += timeout;
-            timeout *= 2;
+    pub fn transmit(&mut self, now: u64, bytes: u64) -> Sent {
+        let left = self.depart(now, bytes);
+        let arrives = left + self.latency();
+        Sent { left, arrives, lost: self.losses() }
+    }
+
+    /// How many times in a row something that is sent is lost.
+    #[inline]
+    fn losses(&mut self) -> u32 {
+        let mut lost = 0;
+        while (self.chance(self.loss) || self.chance(self.extra_loss)) && lost < LOST_MAX {
+            lost += 1;
         }
-        late
+        lost
     }
 
-    /// When a message that is sent on a connection at `now` arrives: never before the one that was sent before it.
+    /// Sends a message on a connection at `now`.
     #[inline]
-    pub fn in_order(&mut self, now: u64) -> u64 {
-        let departs = self.depart(now.max(self.opens_at), MESSAGE_BYTES);
-        let mut at = departs + self.latency();
+    pub fn message(&mut self, now: u64) -> Sent {
+        let left = self.depart(now.max(self.opens_at), MESSAGE_BYTES);
+        let mut arrives = left + self.latency();
         if self.chance(self.reorder) {
-            at += 2 * self.latency();
+            arrives += 2 * self.latency();
         }
-        let late = self.lost_for(RETRANSMIT_FIRST);
-        at = self.behind(at + late);
-        if late > 0 {
-            let since = if self.stalled.1 > now { self.stalled.0 } else { now };
-            self.stalled = (since, at);
-        }
-        at
+        Sent { left, arrives, lost: self.losses() }
+    }
+
+    /// When a message that is sent again at `now`, after silence, arrives: never before the one that was sent before it.
+    pub fn in_order(&mut self, now: u64) -> u64 {
+        let sent = self.message(now);
+        self.behind(sent.arrives + late_by_timeouts(sent.lost, RETRANSMIT_FIRST))
+    }
+
+    /// Nothing arrives on the connection from now on until `at`.
+    pub fn stalls(&mut self, now: u64, at: u64) {
+        let since = if self.stalled.1 > now { self.stalled.0 } else { now };
+        self.stalled = (since, at);
     }
 
     /// `at`, or when the one before it arrives.
@@ -217,20 +233,25 @@ impl Link {
 
     /// How long the first packet of a connection takes in this direction.
     fn greeting(&mut self) -> u64 {
-        self.latency() + self.lost_for(SYN_RETRANSMIT_FIRST)
+        self.latency() + late_by_timeouts(self.losses(), SYN_RETRANSMIT_FIRST)
     }
 
     /// The connection is gone; another may follow.
     pub fn hang_up(&mut self) {
         self.connection = Connection { number: self.connection.number + 1, ..Connection::default() };
         (self.open, self.unread, self.last_at, self.opens_at) = (false, 0, 0, 0);
-        (self.parked_since, self.stalled) = (0, (0, 0));
+        (self.parked_since, self.gap, self.stalled) = (0, Gap::default(), (0, 0));
         self.refresh();
     }
 
     /// What met silence is sent again: nothing of what is on the lane has arrived, so nothing has to be behind it.
     pub fn start_lane(&mut self) {
-        self.last_at = 0;
+        (self.last_at, self.gap) = (0, Gap::default());
+    }
+
+    /// What is on the lane arrives at other times now, the last of it at `last_at`.
+    pub fn is_retimed(&mut self, last_at: u64) {
+        self.last_at = last_at;
     }
 
     /// What met silence has been sent again.
@@ -245,6 +266,11 @@ impl Link {
         let parked = || self.parked_since != 0 && now - self.parked_since >= self.patience;
         let stalled = || self.stalled.1 > now && now - self.stalled.0 >= self.patience;
         self.patience != 0 && (parked() || stalled())
+    }
+
+    /// How long a packet is on the wire on average when it is not lost, nanoseconds.
+    fn wire(&self) -> u64 {
+        self.latency + self.jitter / 2 + self.extra
     }
 
     /// Longest that a packet is on the wire when it is not lost, nanoseconds.
@@ -325,6 +351,11 @@ impl Links {
     #[inline]
     pub fn get(&mut self, from: NodeId, to: NodeId) -> &mut Link {
         &mut self.links[from.index() * self.nodes + to.index()]
+    }
+
+    /// A round trip from one process to another, nanoseconds.
+    pub fn trip(&mut self, from: NodeId, to: NodeId) -> u64 {
+        self.get(from, to).wire() + self.get(to, from).wire()
     }
 
     /// Lays a partition over one direction, or takes one away.

@@ -138,6 +138,25 @@ impl Queue {
         waiting.push_back((at, self.order, message));
     }
 
+    /// What was to arrive on a lane at `was` or later arrives at `is`, or with what is before it. Gives when the last arrives.
+    #[cold]
+    pub fn retime_lane(&mut self, from: NodeId, to: NodeId, was: u64, is: u64) -> u64 {
+        let lane = from.index() * self.nodes + to.index();
+        let waiting = &mut self.lanes[lane];
+        let Some(head) = waiting.front().map(|(at, ..)| *at) else { return is };
+        let mut before = 0;
+        for (at, ..) in waiting.iter_mut() {
+            *at = if *at < was { *at } else { is.max(before) };
+            before = *at;
+        }
+        if let Some((at, order, _)) = waiting.front().filter(|(at, ..)| *at != head) {
+            let (what, key) = (lane as u32 | LANE, (*at, *order));
+            self.heap.retain(|Reverse((_, _, other))| *other != what);
+            self.heap.push(Reverse((key.0, key.1, what)));
+        }
+        before
+    }
+
     /// The event behind a handle.
     #[inline]
     pub fn get_mut(&mut self, slot: u32) -> &mut Event {
@@ -216,6 +235,27 @@ mod tests {
             });
         }
         assert_eq!(seen, [(5, 200), (10, 1), (10, 100), (10, 2)]);
+    }
+
+    #[test]
+    fn a_lane_whose_times_change_keeps_its_order() {
+        let (from, to) = (NodeId(0), NodeId(1));
+        let left = |was, is| {
+            let mut queue = Queue::new(2);
+            [10, 20, 20, 30].iter().enumerate().for_each(|(n, at)| queue.push_lane(*at, from, to, message(n as u64)));
+            queue.push_lane(5, to, from, message(9));
+            let last = queue.retime_lane(from, to, was, is);
+            let all = std::iter::from_fn(|| queue.pop()).map(|(at, due)| match due {
+                Due::Message { message: Message::Next { request }, .. } => (at, request.number),
+                _ => unreachable!("nothing else was pushed"),
+            });
+            (last, all.collect::<Vec<_>>())
+        };
+        assert_eq!(left(20, 12), (12, vec![(5, 9), (10, 0), (12, 1), (12, 2), (12, 3)]));
+        assert_eq!(left(20, 8), (10, vec![(5, 9), (10, 0), (10, 1), (10, 2), (10, 3)]));
+        assert_eq!(left(10, 4), (4, vec![(4, 0), (4, 1), (4, 2), (4, 3), (5, 9)]));
+        assert_eq!(left(10, 40), (40, vec![(5, 9), (40, 0), (40, 1), (40, 2), (40, 3)]));
+        assert_eq!(Queue::new(2).retime_lane(from, to, 1, 7), 7);
     }
 
     #[test]

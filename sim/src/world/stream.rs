@@ -3,11 +3,9 @@
 //! A crash resets a process's connections as far as packets can travel; a power loss and a partition are silence. What was
 //! sent into the silence is sent again as TCP would, so it arrives some time *after* the partition is healed.
 
-use super::{
-    World,
-    queue::Event,
-    retransmit::{RETRANSMIT_FIRST, SYN_RETRANSMIT_FIRST, retransmitted_at},
-};
+mod sending;
+
+use super::{World, queue::Event, retransmit::Gap};
 use protocols::types::NodeId;
 use std::{collections::VecDeque, io, task::Waker};
 
@@ -36,11 +34,15 @@ impl Segment {
         }
     }
 
-    fn len(&self) -> usize {
+    fn len(&self) -> u64 {
         match self {
-            Segment::Data { bytes, .. } => bytes.len() + 40,
+            Segment::Data { bytes, .. } => bytes.len() as u64 + 40,
             _ => 40,
         }
+    }
+
+    fn opens(&self) -> bool {
+        matches!(self, Segment::Syn { .. } | Segment::SynAck { .. })
     }
 }
 
@@ -61,6 +63,9 @@ pub struct Side {
     closed: bool,
     last_at: u64,
     last_segment: (u64, u32),
+    /// What was lost on its way here, and the segments that wait for it, itself included.
+    gap: Gap,
+    behind_gap: Vec<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -93,17 +98,6 @@ pub struct Held {
 }
 
 impl World {
-    /// Puts a segment on its way; at one end of a connection nothing overtakes.
-    fn send_segment(&mut self, segment: Segment, from_time: u64) -> u32 {
-        let (conn, to) = segment.conn_and_side();
-        let (from_node, to_node) = self.ends(conn, to);
-        let at = self.links.get(from_node, to_node).segment(from_time, segment.len());
-        let side = &mut self.conns[conn as usize].sides[to as usize];
-        let at = at.max(side.last_at);
-        side.last_at = at;
-        self.queue.push(at, Event::Stream(segment))
-    }
-
     fn ends(&self, conn: u32, to: u8) -> (NodeId, NodeId) {
         let sides = &self.conns[conn as usize].sides;
         (NodeId(sides[1 - to as usize].node), NodeId(sides[to as usize].node))
@@ -227,27 +221,6 @@ impl World {
         self.wake(reader);
         self.wake(writer);
         self.wake(opener);
-    }
-
-    /// Sends again what has met silence and would not any more.
-    pub(super) fn flush_held(&mut self) {
-        self.flush_parked();
-        for Held { since, segment } in std::mem::take(&mut self.held) {
-            let (conn, to) = segment.conn_and_side();
-            let (from, node) = self.ends(conn, to);
-            if self.links.get(from, node).is_blocked() || !self.processes[node.index()].powered {
-                self.held.push(Held { since, segment });
-                continue;
-            }
-            // A sender that is gone sends nothing again.
-            if !self.is_open(conn, 1 - to) && !matches!(segment, Segment::SynAck { .. }) {
-                continue;
-            }
-            protocols::mark!(WorldResent);
-            let first = if matches!(segment, Segment::Syn { .. }) { SYN_RETRANSMIT_FIRST } else { RETRANSMIT_FIRST };
-            let at = retransmitted_at(since, self.now, first);
-            self.send_segment(segment, at);
-        }
     }
 
     /// The process is gone: its ends close. After a crash its machine resets them; after a power loss nobody is told.

@@ -10,7 +10,10 @@ use crate::{
     env::{Env, tokio::TokioEnv},
     message::Message,
     node::Standing,
-    real::directory::{Directory, is_name},
+    real::{
+        directory::{Directory, is_name},
+        exposition,
+    },
     types::{MILLISECOND, NodeId, RequestId},
 };
 use axum::{
@@ -148,7 +151,7 @@ async fn ready(State(api): Shared) -> Response {
 
 async fn metrics(State(api): Shared) -> Response {
     let text = api.metrics.exposition(&api.election, &api.standing.borrow(), &api.health, api.env.now().mono);
-    ([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response()
+    exposition::answer(text)
 }
 
 async fn resign(State(api): Shared) -> Response {

@@ -3,17 +3,11 @@
 use super::health::Health;
 use crate::{
     node::Standing,
+    real::exposition::{self, doubling},
     types::{MILLISECOND, SECOND},
 };
 use prometheus_client::{
-    encoding::text::encode,
-    metrics::{
-        counter::Counter,
-        family::Family,
-        gauge::Gauge,
-        histogram::{Histogram, exponential_buckets},
-        info::Info,
-    },
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::Registry,
 };
 use std::sync::atomic::AtomicU64;
@@ -85,16 +79,11 @@ impl Role {
     }
 }
 
-/// Buckets from a millisecond on, doubled so often.
-fn milliseconds(buckets: u16) -> Histogram {
-    Histogram::new(exponential_buckets(0.001, 2.0, buckets))
-}
-
 impl Metrics {
     /// Nothing has happened yet on the node of that name, which contends for `election` and was built from `commit`.
     pub fn new(node: &str, election: &str, commit: &str) -> Self {
         let mut metrics = Metrics {
-            registry: Registry::default(),
+            registry: exposition::registry(commit),
             node: node.to_owned(),
             roles: Family::default(),
             transitions: Family::default(),
@@ -106,9 +95,9 @@ impl Metrics {
             service_up: Gauge::default(),
             store_up: Gauge::default(),
             token_short: Gauge::default(),
-            campaign_seconds: milliseconds(16),
-            write_seconds: milliseconds(14),
-            service_seconds: milliseconds(14),
+            campaign_seconds: doubling(0.001, 16),
+            write_seconds: doubling(0.001, 14),
+            service_seconds: doubling(0.001, 14),
             renewals: Counter::default(),
             renewal_failures: Counter::default(),
             service_failures: Counter::default(),
@@ -117,8 +106,6 @@ impl Metrics {
         metrics.master.get_or_create(&[("name", election.to_owned())]).set(0);
         metrics.register_standing();
         metrics.register_work();
-        let build = [("version", env!("CARGO_PKG_VERSION").to_owned()), ("commit", commit.to_owned())];
-        metrics.registry.register("fencepost_build", "What this process was built from", Info::new(build));
         metrics
     }
 
@@ -230,10 +217,7 @@ impl Metrics {
         self.store_up.set(i64::from(!silent));
         self.accepted_age.set(health.accepted_ago(mono).map_or(-1.0, seconds));
         self.token_short.set(health.short(mono).min(i64::MAX as u64) as i64);
-        let mut text = String::new();
-        // Writing to a String cannot fail.
-        let _ = encode(&mut text, &self.registry);
-        text
+        exposition::text(&self.registry)
     }
 }
 

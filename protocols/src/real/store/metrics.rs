@@ -1,22 +1,10 @@
 //! What a store counts and logs: every refusal, and how many leaders took effect at once.
 
 use super::wire::{Reply, Request, Seal, Sealed, State, Verdict, Write, Written};
-use crate::types::Resource;
-use axum::{
-    Router,
-    http::header,
-    response::{IntoResponse, Response},
-    routing::get,
-};
+use crate::{real::exposition, types::Resource};
+use axum::{Router, routing::get};
 use prometheus_client::{
-    encoding::text::encode,
-    metrics::{
-        counter::Counter,
-        family::Family,
-        gauge::Gauge,
-        histogram::{Histogram, exponential_buckets},
-        info::Info,
-    },
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::Registry,
 };
 use std::{
@@ -101,9 +89,9 @@ fn verdict_name(verdict: Verdict) -> &'static str {
 impl Metrics {
     /// Nothing was decided yet by a store that was built from `commit`.
     pub fn new(commit: &str) -> Self {
-        let batch_seconds = Histogram::new(exponential_buckets(0.000_1, 2.0, 16));
+        let (registry, batch_seconds) = (exposition::registry(commit), exposition::doubling(0.000_1, 16));
         let (decisions, rejections, highest, last_seq) = Default::default();
-        let (registry, acting, effects) = Default::default();
+        let (acting, effects) = Default::default();
         let mut metrics =
             Metrics { registry, decisions, rejections, highest, last_seq, acting, batch_seconds, effects };
         let registry = &mut metrics.registry;
@@ -130,8 +118,6 @@ impl Metrics {
             "How long a batch of decisions took to become durable",
             metrics.batch_seconds.clone(),
         );
-        let build = [("version", env!("CARGO_PKG_VERSION").to_owned()), ("commit", commit.to_owned())];
-        registry.register("fencepost_build", "What this process was built from", Info::new(build));
         for resource in Resource::ALL {
             // Shown from the beginning.
             drop(metrics.rejections.get_or_create(&[("resource", resource.name())]));
@@ -195,24 +181,17 @@ impl Metrics {
     /// Everything in Prometheus' text exposition.
     pub fn exposition(&self) -> String {
         self.acting.set(self.effects().acting(Instant::now()) as i64);
-        let mut text = String::new();
-        // Writing to a String cannot fail.
-        let _ = encode(&mut text, &self.registry);
-        text
+        exposition::text(&self.registry)
     }
 }
 
 /// `/metrics` and `/healthz`.
 pub fn router(metrics: Arc<Metrics>) -> Router {
-    let exposition = move || {
+    let answer = move || {
         let text = metrics.exposition();
-        async move { exposition_of(text) }
+        async move { exposition::answer(text) }
     };
-    Router::new().route("/metrics", get(exposition)).route("/healthz", get(|| async { "ok\n" }))
-}
-
-fn exposition_of(text: String) -> Response {
-    ([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response()
+    Router::new().route("/metrics", get(answer)).route("/healthz", get(|| async { "ok\n" }))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! What a connection does to messages, with scribes in place of nodes, clients and the store.
 
+mod losses;
+
 use super::{super::*, MESSAGES_MAX};
 use protocols::{
     core::{Input, Output},
@@ -101,6 +103,24 @@ impl Place {
         self.world.send(from, to, Message::Next { request: RequestId { client: self.client, number } });
     }
 
+    /// At that millisecond the first candidate asks the store.
+    fn n1_asks(&mut self, ms: f64, number: u64) {
+        self.until(ms);
+        self.ask(N1, self.store, number);
+    }
+
+    /// The first candidate asks the store so many questions, so many milliseconds apart: how late they come, sorted.
+    fn late_ms(&mut self, questions: u64, apart_ms: f64) -> Vec<f64> {
+        let at = |number: u64| 100.0 + number as f64 * apart_ms;
+        (1..=questions).for_each(|number| self.n1_asks(at(number), number));
+        self.until(at(questions) + 60_000.0);
+        assert_eq!(self.asked(self.store), (1..=questions).collect::<Vec<_>>(), "each once and in order");
+        let told = self.told(self.store);
+        let mut late: Vec<f64> = told.iter().zip(1..).map(|((came, _), number)| came - at(number)).collect();
+        late.sort_by(f64::total_cmp);
+        late
+    }
+
     fn told(&self, who: NodeId) -> Vec<(f64, Told)> {
         self.log.lock().expect("a log").iter().filter(|(n, ..)| *n == who).map(|(_, at, told)| (*at, *told)).collect()
     }
@@ -143,22 +163,6 @@ fn close_to(is: f64, ought: f64) -> bool {
 }
 
 #[test]
-fn what_is_lost_comes_late_and_holds_up_what_is_behind_it() {
-    let mut place = Place::new("redis-naive", Network { loss: 0.1, reorder: 0.1, ..network("lossy") }, &[]);
-    let store = place.store;
-    for number in 1..=1_000 {
-        place.until(number as f64 + 1.0);
-        place.ask(N1, store, number);
-    }
-    place.until(60_000.0);
-    assert_eq!(place.asked(store), (1..=1_000).collect::<Vec<_>>(), "each once and in order");
-    assert_eq!(place.answered(N1), (1..=1_000).collect::<Vec<_>>(), "and so the answers");
-    let at: Vec<f64> = place.told(store).iter().map(|(at, _)| *at).collect();
-    let together = at.chunk_by(|a, b| a == b).map(<[f64]>::len).max();
-    assert!(together >= Some(150), "200 ms are lost at once: {together:?} came together at most");
-}
-
-#[test]
 fn a_first_message_waits_for_the_connection() {
     let mut place = Place::ideal(&[]);
     let (client, store) = (place.client, place.store);
@@ -181,16 +185,13 @@ fn a_first_message_waits_for_the_connection() {
 fn a_partition_is_silence_and_what_was_sent_into_it_comes_after_it_in_order() {
     let mut place = Place::ideal(&[(1_000.0, cut("n1", "store", 500.0))]);
     let store = place.store;
-    place.until(900.0);
-    place.ask(N1, store, 1);
+    place.n1_asks(900.0, 1);
     for number in 2..=4 {
-        place.until(998.95 + number as f64);
-        place.ask(N1, store, number);
+        place.n1_asks(998.95 + number as f64, number);
     }
     place.until(1_499.0);
     assert_eq!(place.asked(store), [1]);
-    place.until(1_600.0);
-    place.ask(N1, store, 5);
+    place.n1_asks(1_600.0, 5);
     place.until(5_000.0);
     assert_eq!(place.asked(store), [1, 2, 3, 4, 5]);
     // Sent again 0.2 and 0.6 s after it met silence; the healed network does not hurry it.
@@ -205,10 +206,8 @@ fn a_crash_resets_as_soon_as_a_packet_can_tell() {
     let kill = Fault::Kill { node: named("store"), restart_after_ms: Some(500.0) };
     let mut place = Place::ideal(&[(1_000.0, kill)]);
     let store = place.store;
-    place.until(900.0);
-    place.ask(N1, store, 1);
-    place.until(999.95);
-    place.ask(N1, store, 2);
+    place.n1_asks(900.0, 1);
+    place.n1_asks(999.95, 2);
     place.until(1_400.0);
     assert_eq!(place.disconnected_at(N1, store).len(), 1);
     assert!(close_to(place.disconnected_at(N1, store)[0], 1_000.1));
@@ -216,8 +215,7 @@ fn a_crash_resets_as_soon_as_a_packet_can_tell() {
     place.ask(N1, store, 3);
     place.until(1_490.0);
     assert_eq!(place.disconnected_at(N1, store).len(), 2);
-    place.until(1_600.0);
-    place.ask(N1, store, 4);
+    place.n1_asks(1_600.0, 4);
     place.until(5_000.0);
     assert_eq!(place.asked(store), [1, 4], "2 reached a dead process, and 3 nobody");
     assert_eq!(place.disconnected_at(N1, store).len(), 2);
@@ -228,10 +226,8 @@ fn a_loss_of_power_is_silence_until_the_machine_is_back() {
     let off = Fault::PowerLoss { node: named("store"), restart_after_ms: Some(1_000.0) };
     let mut place = Place::ideal(&[(1_000.0, off)]);
     let store = place.store;
-    place.until(900.0);
-    place.ask(N1, store, 1);
-    place.until(1_100.0);
-    place.ask(N1, store, 2);
+    place.n1_asks(900.0, 1);
+    place.n1_asks(1_100.0, 2);
     place.until(1_999.0);
     assert_eq!(place.disconnected_at(N1, store), [0.0; 0]);
     place.until(5_000.0);
@@ -246,8 +242,7 @@ fn what_comes_back_from_a_machine_without_power_is_only_what_was_on_the_wire() {
     let place = |loss| {
         let mut place = Place::new("redis-naive", network("ideal"), &[(1_000.0, off.clone())]);
         let (store, client) = (place.store, place.client);
-        place.until(900.0);
-        place.ask(N1, store, 1);
+        place.n1_asks(900.0, 1);
         place.ask(client, N1, 1);
         place.until(999.85);
         place.world.links.lose(store, N1, loss);
@@ -273,8 +268,7 @@ fn a_paused_process_is_accepted_for_and_a_full_window_drops_the_newest() {
     place.ask(N1, store, most + 11);
     place.until(2_999.0);
     assert_eq!(place.asked(store), [0; 0]);
-    place.until(3_100.0);
-    place.ask(N1, store, most + 12);
+    place.n1_asks(3_100.0, most + 12);
     place.until(5_000.0);
     let all: Vec<_> = (1..=most).chain([most + 12]).collect();
     assert_eq!(place.asked(store), all);
@@ -285,10 +279,8 @@ fn a_paused_process_is_accepted_for_and_a_full_window_drops_the_newest() {
 fn bytes_of_a_connection_that_was_given_up_come_beside_those_of_the_next() {
     let mut place = Place::ideal(&[(1_000.0, cut("n1", "store", 1_000.0))]);
     let store = place.store;
-    place.until(900.0);
-    place.ask(N1, store, 1);
-    place.until(1_010.0);
-    place.ask(N1, store, 2);
+    place.n1_asks(900.0, 1);
+    place.n1_asks(1_010.0, 2);
     place.ask(N1, store, 3);
     place.until(1_100.0);
     place.world.redial(N1, store);
@@ -303,8 +295,7 @@ fn bytes_of_a_connection_that_was_given_up_come_beside_those_of_the_next() {
 fn a_stall_of_one_connection_is_none_of_the_next() {
     let mut place = Place::ideal(&[]);
     let store = place.store;
-    place.until(10.0);
-    place.ask(N1, store, 1);
+    place.n1_asks(10.0, 1);
     place.until(20.0);
     place.world.links.lose(N1, store, 1.0);
     (2..=9).for_each(|number| place.ask(N1, store, number));
@@ -324,12 +315,10 @@ fn a_stall_of_one_connection_is_none_of_the_next() {
 fn a_connection_that_never_was_carries_nothing_late() {
     let mut place = Place::ideal(&[(1_000.0, cut("n1", "store", 1_000.0))]);
     let store = place.store;
-    place.until(1_100.0);
-    place.ask(N1, store, 1);
+    place.n1_asks(1_100.0, 1);
     place.until(1_200.0);
     place.world.redial(N1, store);
-    place.until(2_100.0);
-    place.ask(N1, store, 2);
+    place.n1_asks(2_100.0, 2);
     place.until(60_000.0);
     assert_eq!(place.asked(store), [2]);
 }
@@ -339,14 +328,11 @@ fn late_bytes_are_not_for_the_next_incarnation() {
     let kill = Fault::Kill { node: named("store"), restart_after_ms: Some(100.0) };
     let mut place = Place::ideal(&[(1_000.0, cut("n1", "store", 1_000.0)), (1_500.0, kill)]);
     let store = place.store;
-    place.until(900.0);
-    place.ask(N1, store, 1);
-    place.until(1_010.0);
-    place.ask(N1, store, 2);
+    place.n1_asks(900.0, 1);
+    place.n1_asks(1_010.0, 2);
     place.until(1_100.0);
     place.world.redial(N1, store);
-    place.until(2_500.0);
-    place.ask(N1, store, 3);
+    place.n1_asks(2_500.0, 3);
     place.until(60_000.0);
     assert_eq!(place.asked(store), [1, 3]);
 }
@@ -369,10 +355,8 @@ fn what_a_crashed_process_has_sent_still_arrives_and_answers_to_it_do_not() {
     let kill = Fault::Kill { node: named("n1"), restart_after_ms: Some(0.01) };
     let mut place = Place::ideal(&[(1_000.0, kill)]);
     let store = place.store;
-    place.until(900.0);
-    place.ask(N1, store, 1);
-    place.until(999.95);
-    place.ask(N1, store, 2);
+    place.n1_asks(900.0, 1);
+    place.n1_asks(999.95, 2);
     place.until(5_000.0);
     assert_eq!(place.asked(store), [1, 2]);
     assert_eq!(place.answered(N1), [1]);
@@ -406,8 +390,7 @@ fn on_the_hostile_network_writes_are_datagrams() {
     let mut place = Place::new("redis-fenced", Network { loss: 0.2, duplicate: 0.2, ..network("hostile") }, &[]);
     let store = place.store;
     for number in 1..=1_000 {
-        place.until(number as f64 + 1.0);
-        place.ask(N1, store, number);
+        place.n1_asks(number as f64 + 1.0, number);
     }
     place.until(9_000.0);
     let asked = place.asked(store);

@@ -1,0 +1,78 @@
+//! Segments on their way: when they arrive, and when they are sent again.
+
+use super::{
+    super::{
+        World,
+        queue::Event,
+        retransmit::{RETRANSMIT_FIRST, SYN_RETRANSMIT_FIRST, Sent, late_by_timeouts, retransmitted_at},
+    },
+    Held, Segment,
+};
+
+impl World {
+    /// Puts a segment on its way; at one end of a connection nothing overtakes.
+    pub(super) fn send_segment(&mut self, segment: Segment, from_time: u64) -> u32 {
+        let (conn, to) = segment.conn_and_side();
+        let (from_node, to_node) = self.ends(conn, to);
+        let sent = self.links.get(from_node, to_node).transmit(from_time, segment.len());
+        let side = &mut self.conns[conn as usize].sides[to as usize];
+        let at = if segment.opens() {
+            sent.arrives + late_by_timeouts(sent.lost, SYN_RETRANSMIT_FIRST)
+        } else if sent.lost == 0 && !side.gap.is_open() {
+            sent.arrives
+        } else {
+            self.segment_at_gap(conn, to, sent)
+        };
+        let side = &mut self.conns[conn as usize].sides[to as usize];
+        let at = at.max(side.last_at);
+        side.last_at = at;
+        let slot = self.queue.push(at, Event::Stream(segment));
+        if side.gap.is_open() {
+            side.behind_gap.push(slot);
+        }
+        slot
+    }
+
+    /// A segment is lost on its way, or one before it was: when it arrives. What waits may come sooner for it.
+    #[cold]
+    fn segment_at_gap(&mut self, conn: u32, to: u8, sent: Sent) -> u64 {
+        let (from_node, to_node) = self.ends(conn, to);
+        let trip = self.acknowledged_trip(from_node, to_node);
+        let side = &mut self.conns[conn as usize].sides[to as usize];
+        side.gap.expire(self.now);
+        let noted = side.gap.note(sent, trip);
+        let Some((was, at)) = noted else { return sent.arrives };
+        if was == 0 {
+            side.behind_gap.clear();
+            return at;
+        }
+        for slot in &mut side.behind_gap {
+            let event = std::mem::replace(self.queue.get_mut(*slot), Event::Void);
+            self.queue.note_cancelled();
+            *slot = self.queue.push(at, event);
+        }
+        side.last_at = at;
+        sent.arrives
+    }
+
+    /// Sends again what has met silence and would not any more.
+    pub(in crate::world) fn flush_held(&mut self) {
+        self.flush_parked();
+        for Held { since, segment } in std::mem::take(&mut self.held) {
+            let (conn, to) = segment.conn_and_side();
+            let (from, node) = self.ends(conn, to);
+            if self.links.get(from, node).is_blocked() || !self.processes[node.index()].powered {
+                self.held.push(Held { since, segment });
+                continue;
+            }
+            // A sender that is gone sends nothing again.
+            if !self.is_open(conn, 1 - to) && !matches!(segment, Segment::SynAck { .. }) {
+                continue;
+            }
+            protocols::mark!(WorldResent);
+            let first = if matches!(segment, Segment::Syn { .. }) { SYN_RETRANSMIT_FIRST } else { RETRANSMIT_FIRST };
+            let at = retransmitted_at(since, self.now, first);
+            self.send_segment(segment, at);
+        }
+    }
+}
