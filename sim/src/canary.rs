@@ -4,13 +4,15 @@
 //! A sweep of everything runs them as cells of their own. Faults that nothing in a scenario depends on would otherwise be
 //! free to do nothing.
 
+mod node;
+
 use crate::run::{self, Options, Run};
 use protocols::{
     election::{self, Promise, promise},
     fence::checks::Fencing,
     point::Point,
 };
-use reports::Metrics;
+use reports::{Judgement, Metrics};
 use scenarios::{
     Params, Plan,
     fault::{Fault, PlannedFault, Trigger, Who},
@@ -35,6 +37,8 @@ pub struct Canary {
     pub above: Option<Above>,
     /// Must nothing be violated, with the cause or without?
     pub safe: bool,
+    /// A figure, and where it must lie with the cause: least and most.
+    pub within: Option<(Above, f64, f64)>,
     /// The plan of a seed, with the cause or without it.
     pub plan: fn(u64, bool) -> Result<Plan, String>,
 }
@@ -67,7 +71,7 @@ impl Canary {
         let (with, without) = ((self.plan)(seed, true)?, (self.plan)(seed, false)?);
         let run = run::run(&with, Options::default())?;
         let control = run::run(&without, Options::default())?;
-        let wrong = match (self.missing(&run), self.shown(&control)) {
+        let wrong = match (self.missing(&run.judgement), self.shown(&control.judgement)) {
             (Some(why), _) => Some((why, with, run.trace_hash().to_owned())),
             (None, Some(why)) => Some((format!("without the cause: {why}"), without, control.trace_hash().to_owned())),
             (None, None) => None,
@@ -76,8 +80,8 @@ impl Canary {
     }
 
     /// What the run with the cause does not show.
-    fn missing(&self, run: &Run) -> Option<String> {
-        let violated = violated(run);
+    pub(crate) fn missing(&self, judgement: &Judgement) -> Option<String> {
+        let violated = violated(judgement);
         let blind: Vec<&str> = self.breaks.iter().copied().filter(|name| !violated.contains(name)).collect();
         if !blind.is_empty() {
             return Some(format!("must violate {}, and did not", blind.join(", ")));
@@ -85,32 +89,43 @@ impl Canary {
         if self.safe && !violated.is_empty() {
             return Some(format!("violates {}", violated.join(", ")));
         }
-        let Above { figure, of, than } = self.above?;
-        let is = of(&run.judgement.metrics);
-        (is <= than).then(|| format!("{figure} must be above {than}, and is {is:.2}"))
+        let is = |figure: &Above| (figure.of)(&judgement.metrics);
+        if let Some((figure, least, most)) =
+            self.within.filter(|(figure, least, most)| !(*least..=*most).contains(&is(figure)))
+        {
+            let (name, is) = (figure.figure, is(&figure));
+            return Some(format!("{name} must be from {least} to {most}, and is {is:.2}"));
+        }
+        let above = self.above.filter(|above| is(above) <= above.than)?;
+        Some(format!("{} must be above {}, and is {:.2}", above.figure, above.than, is(&above)))
+    }
+
+    /// The same, which needs a figure to lie there with the cause.
+    fn within(self, figure: Above, least: f64, most: f64) -> Self {
+        Canary { within: Some((figure, least, most)), ..self }
     }
 
     /// What the run without the cause shows all the same.
-    fn shown(&self, run: &Run) -> Option<String> {
-        let violated = violated(run);
+    pub(crate) fn shown(&self, judgement: &Judgement) -> Option<String> {
+        let violated = violated(judgement);
         if (self.safe || !self.breaks.is_empty()) && !violated.is_empty() {
             return Some(format!("violates {}", violated.join(", ")));
         }
         let Above { figure, of, than } = self.above?;
-        let is = of(&run.judgement.metrics);
+        let is = of(&judgement.metrics);
         (is > than).then(|| format!("{figure} must be at most {than}, and is {is:.2}"))
     }
 }
 
 /// What a run violates, but for what makes it vacuous.
-fn violated(run: &Run) -> Vec<&'static str> {
-    let broken = run.judgement.invariants.iter().filter(|i| !i.holds && i.name != "vacuity");
+fn violated(judgement: &Judgement) -> Vec<&'static str> {
+    let broken = judgement.invariants.iter().filter(|i| !i.holds && i.name != "vacuity");
     broken.map(|i| i.name).collect()
 }
 
 /// Every canary that can be told with what there is.
 pub fn canaries() -> Vec<Canary> {
-    vec![
+    let mut all = vec![
         breaks("clocks that drift", &["no_stale_read"], drift),
         breaks("the service's clock is set", &["no_stale_write", "read_version"], clock_step),
         breaks("belief longer than promised", &["dual_belief"], promised_less),
@@ -138,7 +153,9 @@ pub fn canaries() -> Vec<Canary> {
         survives("power lost before a sync: raft", DARK, 4_000.0, |seed, on| nothing_synced(seed, on, "raft")),
         survives("power lost before a sync: kraft", DARK, 4_000.0, |seed, on| nothing_synced(seed, on, "kraft")),
         survives("power lost before a sync: zab", DARK, 4_000.0, |seed, on| nothing_synced(seed, on, "zab-fle")),
-    ]
+    ];
+    all.extend(node::canaries());
+    all
 }
 
 const SERVED: Above = figure("served_after_ms", |m| m.served_after_ms.unwrap_or_default());
@@ -158,12 +175,12 @@ const UNCHECKED: &[&str] = match promise::UNCHECKED {
 
 type MakePlan = fn(u64, bool) -> Result<Plan, String>;
 
-fn breaks(name: &'static str, breaks: &'static [&'static str], plan: MakePlan) -> Canary {
-    Canary { name, breaks, above: None, safe: false, plan }
+pub(crate) fn breaks(name: &'static str, breaks: &'static [&'static str], plan: MakePlan) -> Canary {
+    Canary { name, breaks, above: None, safe: false, within: None, plan }
 }
 
 fn above(name: &'static str, above: Above, than: f64, plan: MakePlan) -> Canary {
-    Canary { name, breaks: &[], above: Some(Above { than, ..above }), safe: false, plan }
+    Canary { name, breaks: &[], above: Some(Above { than, ..above }), safe: false, within: None, plan }
 }
 
 /// A canary of what must be survived.
