@@ -257,6 +257,7 @@ pub static ALL: &[Known] = &known![
     "none-elections-tokenless"
     "none-one_number-tokenless"
     "one_number-bad"
+    "one_number-bad-denied"
     "one_number-bad-far-apart"
     "one_number-bad-told"
     "one_number-bad-told-after-duplicate"

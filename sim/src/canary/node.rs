@@ -18,6 +18,7 @@ pub(super) fn canaries() -> Vec<Canary> {
         survives("asleep between connections", ELECTIONS, 1.0, asleep_unconnected).within(refused, 0.0, 0.0),
         survives("answers to a former term", ELECTIONS, 1.0, former_term).within(ELECTIONS, 2.0, 2.0),
         survives("more than may be under way", DARK, 1_000.0, too_many),
+        held("clients that were started again", clients_reborn).within(asked, 1_700.0, 1_950.0),
         held("clients that stood still", clients_asleep).within(asked, 1_900.0, 2_100.0),
     ]
 }
@@ -118,6 +119,12 @@ fn too_many(seed: u64, on: bool) -> Result<Plan, String> {
     let mut plan = steady("redis-fenced", seed, vec![(5_000.0, cut)])?;
     plan.load.rate = 500;
     Ok(plan)
+}
+
+/// A client's second life must not take the requests of its first for its own.
+fn clients_reborn(seed: u64, on: bool) -> Result<Plan, String> {
+    let kill = Fault::Kill { node: Who::Clients, restart_after_ms: Some(2_000.0) };
+    steady("redis-fenced", seed, if on { vec![(6_000.0, kill)] } else { Vec::new() })
 }
 
 /// Open-loop clients ask for what they should have asked for meanwhile.
