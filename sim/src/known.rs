@@ -164,3 +164,56 @@ fn of_plans(judgement: &Judgement) -> Option<String> {
         || verdict(Promise::Holds, |_| true) != liveness;
     wrong.then(|| "a generated plan takes it for something else".to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{cli::junit, outcome::exit_code, sweep::Outcome};
+
+    fn of(name: &str) -> &'static Known {
+        known::ALL.iter().find(|known| known.name == name).expect("a known history")
+    }
+
+    #[test]
+    fn the_judge_of_this_program_is_right() {
+        assert_eq!(wrong(), Vec::new());
+        assert!(count() > 150);
+    }
+
+    #[test]
+    fn a_wrong_answer_is_a_failed_cell_with_a_line_that_repeats_it() {
+        let known = of("epochs_monotone-bad");
+        let mut blind = known.judge().expect("it can be read");
+        blind.invariants.iter_mut().filter(|seen| seen.name == "epochs_monotone").for_each(|seen| seen.holds = true);
+        let why = known.differs(&blind).expect("it differs");
+        let mut outcome = Outcome::default();
+        outcome.judged_wrong(vec![cell(known, Some(&blind), why)]);
+        let out = std::env::temp_dir().join(format!("fencepost-known-{}", std::process::id()));
+        keep(&mut outcome.failures, &out).expect("the folder can be written");
+        let kept = std::fs::read_to_string(out.join("known/epochs_monotone-bad.jsonl")).expect("it was written");
+        std::fs::remove_dir_all(&out).expect("it can be removed");
+        assert_eq!(kept, known.text);
+        let failure = &outcome.failures[0];
+        assert!(failure.why.starts_with("the judge must say “✗ epochs_monotone: at 0.003 s"), "{}", failure.why);
+        assert!(
+            failure.repro.contains(" check ") && failure.repro.contains("epochs_monotone-bad.jsonl"),
+            "{failure:?}"
+        );
+        assert_eq!(exit_code(&outcome), 1);
+        assert!(summary(&outcome.failures).starts_with("1 of "));
+        let document = junit::document(&outcome, 1.0);
+        assert!(document.contains("fencepost.known history: epochs_monotone-bad.jsonl"), "{document}");
+        assert!(document.contains("failures=\"1\""), "{document}");
+    }
+
+    #[test]
+    fn a_verdict_that_promises_take_for_another_is_told() {
+        let judged = |name: &str| of(name).judge().expect("it can be read");
+        let mut blind = judged("epochs_monotone-bad");
+        blind.verdict = Verdict::Pass;
+        assert!(misjudged(&blind).is_some());
+        for name in ["epochs_monotone-bad", "liveness-bad", "vacuity-bad", "gc-pause"] {
+            assert_eq!(misjudged(&judged(name)), None, "{name}");
+        }
+    }
+}
