@@ -5,7 +5,8 @@
 //! for longer than the liveness bound and two of its ticks, it has one accepted on `schedule` as well: a scheduler that
 //! records nothing is not made up for by a busy sequencer. 3. Whoever gives leadership up because it is asked to (and not
 //! because it is to be no member any more) has no write under way: the store has decided on all that it sent. 4. No
-//! incarnation has more than [`UNDER_WAY_MAX`] writes of a resource under way.
+//! incarnation has more than [`UNDER_WAY_MAX`] writes of a resource under way. 5. Whoever was asked to give leadership up for
+//! longer than a second, while it ran, sends nothing new.
 //!
 //! **Could fail** when a write was sent. Part 2 is judged where the header has the scheduler's period.
 //!
@@ -52,11 +53,13 @@ struct Believer {
     sent: [u64; Resource::ALL.len()],
     /// The last number that the store has decided on, or the one before the first that was sent.
     decided: [u64; Resource::ALL.len()],
+    /// When it was asked to give leadership up, or woke since.
+    asked_us: Option<u64>,
 }
 
 impl Believer {
     fn new(incarnation: Incarnation) -> Self {
-        Believer { incarnation, sent: [0; Resource::ALL.len()], decided: [0; Resource::ALL.len()] }
+        Believer { incarnation, sent: [0; Resource::ALL.len()], decided: [0; Resource::ALL.len()], asked_us: None }
     }
 
     fn under_way(&self, resource: Resource) -> u64 {
@@ -91,6 +94,9 @@ struct Working {
     latest_us: u64,
 }
 
+/// An order takes some time to arrive where processes are real, microseconds.
+const ORDER_US: u64 = 1_000_000;
+
 /// A longer silence on `sequence` is no going on, microseconds: the store may be away.
 const PAUSE_US: u64 = 500_000;
 
@@ -98,6 +104,7 @@ enum Violation {
     Unbelieving(Incarnation),
     Idle { incarnation: Incarnation, for_us: u64 },
     LetGo { incarnation: Incarnation, resource: Resource, under_way: u64 },
+    GoesOn { incarnation: Incarnation, for_us: u64 },
     TooMany { incarnation: Incarnation, resource: Resource, under_way: u64 },
 }
 
@@ -117,6 +124,9 @@ impl ActsOnBelief {
             None => {}
             Some(believer) => {
                 let under_way = believer.sends(write);
+                if let Some(for_us) = believer.asked_us.map(|asked_us| t_us - asked_us).filter(|us| *us > ORDER_US) {
+                    self.violations.add(t_us, Violation::GoesOn { incarnation, for_us });
+                }
                 if under_way > UNDER_WAY_MAX as u64 {
                     self.violations.add(t_us, Violation::TooMany { incarnation, resource, under_way });
                 }
@@ -175,6 +185,14 @@ impl Invariant for ActsOnBelief {
             // Whoever was stopped goes on where it was stopped: its scheduler was, too.
             Kind::Node { node, state: NodeState::Resumed } => {
                 self.working = self.working.take().filter(|working| working.incarnation.node != *node);
+                for believer in self.believers.iter_mut().filter(|believer| believer.incarnation.node == *node) {
+                    believer.asked_us = believer.asked_us.map(|_| event.t_us);
+                }
+            }
+            Kind::Fault(fault) if matches!(fault.fault.as_str(), "resign" | "transfer") => {
+                for believer in self.believers.iter_mut().filter(|b| fault.on.contains(&b.incarnation.node)) {
+                    believer.asked_us = believer.asked_us.or(Some(event.t_us));
+                }
             }
             Kind::Fault(fault) if fault.fault == "leave" => self.leavers.extend(&fault.on),
             Kind::Issue { node, write } => {
@@ -206,6 +224,10 @@ impl Invariant for ActsOnBelief {
             Violation::LetGo { incarnation, resource, under_way } => {
                 let (who, writes) = (ending.names.incarnation(*incarnation), count(*under_way, "write"));
                 format!("{who} gave leadership up with {writes} to {resource} under way")
+            }
+            Violation::GoesOn { incarnation, for_us } => {
+                let (who, for_us) = (ending.names.incarnation(*incarnation), duration(*for_us as f64));
+                format!("{who} sent a write {for_us} after it was asked to give leadership up")
             }
             Violation::TooMany { incarnation, resource, under_way } => {
                 let (who, writes) = (ending.names.incarnation(*incarnation), count(*under_way, "write"));

@@ -3,7 +3,7 @@
 use super::{Canary, DARK, ELECTIONS, compiled, figure, light, steady, survives};
 use protocols::point::Point;
 use scenarios::{
-    Plan,
+    Params, Plan,
     fault::{Fault, PlannedFault, Trigger, Who},
 };
 
@@ -32,10 +32,15 @@ fn at(ms: f64, what: Fault) -> PlannedFault {
     PlannedFault { when: Trigger::At { ms }, what }
 }
 
-/// When the leader passes `point` for the nth time after 5 s.
-fn passes(point: Point, nth: u64) -> Trigger {
-    let (point, after) = (point.name().to_owned(), Some(Box::new(Trigger::At { ms: 5_000.0 })));
-    Trigger::Passage { point, node: Who::Leader, nth, after, delay_ms: 0.0 }
+/// When the leader passes `point` for the first time after so many milliseconds.
+fn passes(point: Point, after_ms: f64) -> Trigger {
+    let (point, after) = (point.name().to_owned(), Some(Box::new(Trigger::At { ms: after_ms })));
+    Trigger::Passage { point, node: Who::Leader, nth: 1, after, delay_ms: 0.0 }
+}
+
+/// The leader sleeps from its first renewal after so many milliseconds on.
+fn sleeps(after_ms: f64, for_ms: f64) -> PlannedFault {
+    PlannedFault { when: passes(Point::Renewed, after_ms), what: Fault::Pause { node: Who::Leader, for_ms } }
 }
 
 fn slow(from: Who, to: Who, extra_ms: u64, for_ms: f64) -> Fault {
@@ -46,22 +51,25 @@ fn slow(from: Who, to: Who, extra_ms: u64, for_ms: f64) -> Fault {
 /// not wait for the answers has not stopped when its successor starts.
 fn resigns(seed: u64, on: bool) -> Result<Plan, String> {
     let mut plan = steady("redis-fenced", seed, Vec::new())?;
-    plan.faults.push(at(4_000.0, slow(Who::Leader, Who::Store, 1_200, 10_000.0)));
+    plan.load.tick_ms = 100;
+    plan.faults.push(at(4_000.0, slow(Who::Leader, Who::Store, 1_400, 16_000.0)));
     if on {
         plan.faults.push(at(7_000.0, Fault::Resign { node: Who::Leader }));
     }
     Ok(plan)
 }
 
-/// The leader sleeps right after a renewal; requests, reads and ticks wait for it when it wakes.
+/// The leader sleeps right after a renewal, again and again; requests and reads wait for it when it wakes. Few enough of them
+/// that their answers fit on a connection.
 fn asleep(seed: u64, on: bool) -> Result<Plan, String> {
-    let mut params = light();
-    (params.duration_ms, params.read_lease, params.reads_per_s) = (Some(20_000), Some(true), Some(400));
+    let timings = Params { lease_ttl_ms: Some(1_000), renew_interval_ms: Some(300), rate: 50, ..light() };
+    let params = Params { duration_ms: Some(20_000), read_lease: Some(true), reads_per_s: Some(400), ..timings };
     let mut plan = compiled("steady", "redis-fenced", seed, &params)?;
     plan.requires.clear();
     if on {
-        let when = passes(Point::Renewed, 1);
-        plan.faults.push(PlannedFault { when, what: Fault::Pause { node: Who::Leader, for_ms: 4_600.0 } });
+        // Not all of them after the same time: clients give silent connections up at a beat of their own.
+        let pauses = [(4_000.0, 1_700.0), (8_000.0, 1_740.0), (12_000.0, 1_780.0), (16_000.0, 1_720.0)];
+        plan.faults = pauses.map(|(after_ms, for_ms)| sleeps(after_ms, for_ms)).into();
     }
     Ok(plan)
 }
@@ -69,10 +77,10 @@ fn asleep(seed: u64, on: bool) -> Result<Plan, String> {
 /// The store's answers are late, and come after a lease that the leader has slept through.
 fn asleep_unanswered(seed: u64, on: bool) -> Result<Plan, String> {
     let mut plan = steady("redis-fenced", seed, Vec::new())?;
-    plan.faults.push(at(5_000.0, slow(Who::Store, Who::Leader, 7_000, 1_200.0)));
+    plan.faults.push(at(5_000.0, slow(Who::Store, Who::Leader, 7_000, 1_500.0)));
     if on {
-        let when = passes(Point::Renewed, 1);
-        plan.faults.push(PlannedFault { when, what: Fault::Pause { node: Who::Leader, for_ms: 4_600.0 } });
+        // Late enough that the leader has looked, and found them unanswered; before it loses its patience.
+        plan.faults.push(sleeps(5_400.0, 4_600.0));
     }
     Ok(plan)
 }
@@ -81,7 +89,7 @@ fn asleep_unanswered(seed: u64, on: bool) -> Result<Plan, String> {
 fn asleep_unconnected(seed: u64, on: bool) -> Result<Plan, String> {
     let mut plan = steady("redis-fenced", seed, Vec::new())?;
     plan.load.rate = 500;
-    let (when, restart_after_ms) = (passes(Point::Renewed, 1), Some(50.0));
+    let (when, restart_after_ms) = (passes(Point::Renewed, 5_000.0), Some(50.0));
     plan.faults.push(PlannedFault { when: when.clone(), what: Fault::Kill { node: Who::Store, restart_after_ms } });
     if on {
         let (point, after) = (Point::LeaseChecked.name().to_owned(), Some(Box::new(when)));
@@ -91,23 +99,23 @@ fn asleep_unconnected(seed: u64, on: bool) -> Result<Plan, String> {
     Ok(plan)
 }
 
-/// One candidate loses its lease and gets another. Writes of its first term reach the store after the second has sealed it,
-/// are refused, and the refusals come while as many writes of the second term are under way. By datagrams: a new connection
-/// carries no old answers.
+/// One candidate loses its lock and gets another. Writes of its first term reach the store after the second has sealed it,
+/// are refused, and the refusals come while the second term's writes with the same numbers are under way. By datagrams, all
+/// of which take detours: a connection, or a new one, carries no old answers.
 fn former_term(seed: u64, on: bool) -> Result<Plan, String> {
-    let mut params = light();
-    (params.nodes, params.duration_ms, params.read_lease) = (1, Some(20_000), Some(false));
+    let params = Params { nodes: 1, duration_ms: Some(20_000), read_lease: Some(false), ..light() };
     let mut plan = compiled("steady", "redis-fenced", seed, &params)?;
     plan.requires.clear();
-    plan.network.datagrams = true;
-    let renewed = passes(Point::Renewed, 1);
-    let late = slow(Who::Leader, Who::Store, 3_000, 1_020.0);
+    (plan.network.datagrams, plan.network.reorder) = (true, 1.0);
+    let renewed = passes(Point::Renewed, 5_000.0);
+    // Until right after the next renewal, by which it hears of its loss; a detour takes three times as long.
+    let late = slow(Who::Leader, Who::Store, 1_000, 1_020.0);
     plan.faults.push(PlannedFault { when: renewed.clone(), what: late });
     let (point, after) = (Point::AfterSeal.name().to_owned(), Some(Box::new(renewed.clone())));
     let sealed = Trigger::Passage { point, node: Who::Leader, nth: 1, after, delay_ms: 0.0 };
-    plan.faults.push(PlannedFault { when: sealed, what: slow(Who::Leader, Who::Store, 2_000, 1_500.0) });
+    plan.faults.push(PlannedFault { when: sealed, what: slow(Who::Leader, Who::Store, 700, 1_500.0) });
     if on {
-        plan.faults.push(PlannedFault { when: renewed, what: Fault::DropLease { node: Who::Leader } });
+        plan.faults.push(PlannedFault { when: renewed, what: Fault::DropKey { node: Who::Leader } });
     }
     Ok(plan)
 }
