@@ -11,6 +11,7 @@ use scenarios::{
 pub(super) fn canaries() -> Vec<Canary> {
     let refused = figure("writes_fenced", |m| m.writes_fenced as f64);
     let asked = figure("requests_invoked", |m| m.requests_invoked as f64);
+    let asked_or_read = figure("requests and reads", |m| (m.requests_invoked + m.reads_answered) as f64);
     vec![
         survives("asked to resign with writes under way", ELECTIONS, 1.0, resigns).within(ELECTIONS, 2.0, 2.0),
         survives("asleep beyond its lease", ELECTIONS, 1.0, asleep).within(refused, 0.0, 0.0),
@@ -19,7 +20,8 @@ pub(super) fn canaries() -> Vec<Canary> {
         survives("answers to a former term", ELECTIONS, 1.0, former_term).within(ELECTIONS, 2.0, 2.0),
         survives("more than may be under way", DARK, 1_000.0, too_many),
         held("clients that were started again", clients_reborn).within(asked, 1_700.0, 1_950.0),
-        held("clients that stood still", clients_asleep).within(asked, 1_900.0, 2_100.0),
+        held("clients that stood still", clients_asleep).within(asked_or_read, 2_600.0, 2_750.0),
+        survives("dead with writes under way", ELECTIONS, 1.0, dies),
     ]
 }
 
@@ -138,5 +140,18 @@ fn clients_reborn(seed: u64, on: bool) -> Result<Plan, String> {
 /// Open-loop clients ask for what they should have asked for meanwhile.
 fn clients_asleep(seed: u64, on: bool) -> Result<Plan, String> {
     let pause = Fault::Pause { node: Who::Clients, for_ms: 5_000.0 };
-    steady("redis-fenced", seed, if on { vec![(6_000.0, pause)] } else { Vec::new() })
+    let mut plan = steady("redis-fenced", seed, if on { vec![(6_000.0, pause)] } else { Vec::new() })?;
+    // 2,000 requests, and of 1,000 reads the two thirds that are put to whoever leads.
+    plan.load.reads_per_s = 50;
+    Ok(plan)
+}
+
+/// Its clients ask others, who do not lead either; they may not say that nothing happened.
+fn dies(seed: u64, on: bool) -> Result<Plan, String> {
+    let mut plan = steady("redis-fenced", seed, Vec::new())?;
+    plan.faults.push(at(4_000.0, slow(Who::Leader, Who::Store, 60, 16_000.0)));
+    if on {
+        plan.faults.push(at(6_000.0, Fault::Kill { node: Who::Leader, restart_after_ms: None }));
+    }
+    Ok(plan)
 }
