@@ -190,8 +190,9 @@ impl Invariant for ActsOnBelief {
                 }
             }
             Kind::Fault(fault) if matches!(fault.fault.as_str(), "resign" | "transfer") => {
-                // Whoever is to hand over to itself goes on.
-                let asked = |node: &NodeId| fault.on.contains(node) && !fault.to.contains(node);
+                // Without a successor there is no order.
+                let is_order = fault.fault == "resign" || !fault.to.is_empty();
+                let asked = |node: &NodeId| is_order && fault.on.contains(node);
                 for believer in self.believers.iter_mut().filter(|b| asked(&b.incarnation.node)) {
                     believer.asked_us = believer.asked_us.or(Some(event.t_us));
                 }
