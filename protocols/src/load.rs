@@ -179,7 +179,8 @@ impl Client {
         if waiting.asked != from {
             return;
         }
-        let unsure = waiting.state == State::Unsure;
+        // Nodes that stood still may refuse the same request several times in a row.
+        let unsure = matches!(waiting.state, State::Unsure | State::Refused { unsure: true });
         waiting.state = State::Refused { unsure };
         let Some(leader) = leader.filter(|l| *l != from && l.0 < candidates) else { return };
         if waiting.moves < MOVES_MAX {

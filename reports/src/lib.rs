@@ -6,6 +6,7 @@
 pub mod invariant;
 pub mod json;
 pub mod judge;
+pub mod known;
 pub mod metrics;
 pub mod plot;
 pub mod text;

@@ -2,36 +2,43 @@
 //! figures and their reports. `FENCEPOST_UPDATE=1` writes the reports anew.
 
 use protocols::history::{
-    Event, Header, Kind, Sink,
+    Event, Kind, Sink,
     json::{Reader, Writer},
 };
-use reports::{Judge, Judgement, Names, Verdict, invariant, json, text, timeline::Highlights};
-use std::{fs, path::PathBuf};
+use reports::{
+    Judge, Judgement, Names, Verdict, invariant, json,
+    known::{self, History},
+    text,
+    timeline::Highlights,
+};
+use std::{ffi::OsString, fs, path::PathBuf};
 
 fn path(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "testdata", name].iter().collect()
 }
 
-struct History {
-    header: Option<Header>,
-    names: Names,
-    events: Vec<Event>,
-}
-
 fn parse(name: &str, text: &[u8]) -> History {
-    let mut reader = Reader::new(text).unwrap_or_else(|e| panic!("{name}: {e}"));
-    let events: Vec<_> = reader.by_ref().map(|event| event.unwrap_or_else(|e| panic!("{name}: {e}"))).collect();
-    History { header: reader.header().cloned(), names: Names::new(reader.names()), events }
+    History::parse(text).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
 fn read(name: &str) -> History {
-    parse(name, &fs::read(path(name)).unwrap_or_else(|e| panic!("{name}: {e}")))
+    let known = known::ALL.iter().find(|known| format!("{}.jsonl", known.name) == name);
+    parse(name, known.unwrap_or_else(|| panic!("{name} is not in the list")).text.as_bytes())
 }
 
 fn judge(history: &History) -> Judgement {
-    let mut judge = Judge::new(history.header.as_ref());
-    history.events.iter().for_each(|event| judge.record(event));
-    judge.finish_with(&history.names)
+    history.judge()
+}
+
+/// Whatever lies in the folder is in the list, and is what was compiled in.
+#[test]
+fn every_history_is_known() {
+    let mut names: Vec<_> = fs::read_dir(path("")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    names.retain(|name| name.to_string_lossy().ends_with(".jsonl"));
+    names.sort();
+    let mut listed: Vec<OsString> = known::ALL.iter().map(|known| format!("{}.jsonl", known.name).into()).collect();
+    listed.sort();
+    assert_eq!(names, listed, "the list is in reports/src/known.rs");
 }
 
 #[test]
@@ -44,12 +51,11 @@ fn each_invariant_accepts_its_good_history_and_could_have_refused_it() {
     }
 }
 
-/// The histories of an invariant: `<name>-ok*.jsonl` or `<name>-bad*.jsonl`, one for each way in which it can be violated.
+/// The histories of an invariant: `<name>-ok*` or `<name>-bad*`, one for each way in which it can be violated.
 fn files(invariant: &str, kind: &str) -> Vec<String> {
-    let names = fs::read_dir(path("")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let begins = format!("{invariant}-{kind}");
-    let mut names: Vec<_> = names.filter(|n| n.starts_with(&begins) && n.ends_with(".jsonl")).collect();
-    names.sort();
+    let listed = known::ALL.iter().filter(|known| known.name.starts_with(&begins));
+    let names: Vec<_> = listed.map(|known| format!("{}.jsonl", known.name)).collect();
     assert!(!names.is_empty(), "{begins}.jsonl is missing");
     names
 }
@@ -70,17 +76,26 @@ fn each_invariant_refuses_its_bad_histories() {
     }
 }
 
-/// What each invariant says of each history: read in review, because people will read nothing else.
+/// What the judge says of each history: read in review, because sweeps hold the judge to it.
 #[test]
-fn the_sentences_are_as_they_were() {
-    let mut lines = Vec::new();
-    for entry in invariant::ALL {
-        for file in files(entry.name, "ok").into_iter().chain(files(entry.name, "bad")) {
-            let detail = judge(&read(&file)).invariant(entry.name).unwrap().detail.clone();
-            lines.push(format!("{}: {detail}", file.trim_end_matches(".jsonl")));
-        }
-    }
-    same_as_file("sentences.txt", &(lines.join("\n") + "\n"));
+fn the_judgements_are_as_they_were() {
+    let say = |known: &known::Known| {
+        format!("== {}\n{}", known.name, known::say(&judge(&parse(known.name, known.text.as_bytes()))))
+    };
+    same_as_file("judgements.txt", &known::ALL.iter().map(say).collect::<String>());
+}
+
+#[test]
+fn a_judge_that_says_something_else_is_told() {
+    let known = known::ALL.iter().find(|known| known.name == "elections-bad-order").unwrap();
+    let right = known.judge().unwrap();
+    assert_eq!(known.differs(&right), None);
+    let blind = Judgement { invariants: Vec::new(), ..right.clone() };
+    let told = known.differs(&blind).unwrap();
+    assert!(told.starts_with("the judge must say “✗ elections: at 0.901 s n2 (epoch 4)"), "{told}");
+    let other = known::Known { name: "nobody-wrote-it-down", ..*known };
+    assert_eq!(other.must_say(), "");
+    assert!(other.differs(&right).unwrap().starts_with("the judge must say “nothing”"));
 }
 
 #[test]

@@ -4,21 +4,17 @@
 //! A sweep of everything runs them as cells of their own. Faults that nothing in a scenario depends on would otherwise be
 //! free to do nothing.
 
+mod node;
 mod services;
 mod voters;
+mod world;
 
 use crate::run::{self, Options, Run};
-use protocols::{
-    election::{self, Promise, promise},
-    fence::checks::Fencing,
-    point::Point,
-};
-use reports::Metrics;
+use protocols::election;
+use reports::{Judgement, Metrics};
 use scenarios::{
     Params, Plan,
-    fault::{Fault, PlannedFault, Trigger, Who},
-    params::Profile,
-    plan::Network,
+    fault::{Fault, PlannedFault, Trigger},
     scenario,
 };
 
@@ -43,6 +39,8 @@ pub struct Canary {
     pub holds: &'static [&'static str],
     /// A figure, and what it must not exceed, with the cause or without.
     pub at_most: Option<Above>,
+    /// A figure, and where it must lie with the cause: least and most.
+    pub within: Option<(Above, f64, f64)>,
     /// The plan of a seed, with the cause or without it.
     pub plan: fn(u64, bool) -> Result<Plan, String>,
 }
@@ -60,9 +58,9 @@ pub struct Above {
 
 impl Above {
     /// By how much the figure is above the limit, in a sentence; `None` when it is not.
-    fn exceeded(&self, run: &Run) -> Option<String> {
+    fn exceeded(&self, judgement: &Judgement) -> Option<String> {
         let Above { figure, of, than } = self;
-        let is = of(&run.judgement.metrics);
+        let is = of(&judgement.metrics);
         (is > *than).then(|| format!("{figure} must be at most {than}, and is {is:.2}"))
     }
 }
@@ -84,7 +82,7 @@ impl Canary {
         let (with, without) = ((self.plan)(seed, true)?, (self.plan)(seed, false)?);
         let run = run::run(&with, Options::default())?;
         let control = run::run(&without, Options::default())?;
-        let wrong = match (self.missing(&run), self.shown(&control)) {
+        let wrong = match (self.missing(&run.judgement), self.shown(&control.judgement)) {
             (Some(why), _) => Some((why, with, run.trace_hash().to_owned())),
             (None, Some(why)) => Some((format!("without the cause: {why}"), without, control.trace_hash().to_owned())),
             (None, None) => None,
@@ -93,8 +91,8 @@ impl Canary {
     }
 
     /// What the run with the cause does not show.
-    fn missing(&self, run: &Run) -> Option<String> {
-        let violated = violated(run);
+    pub(crate) fn missing(&self, judgement: &Judgement) -> Option<String> {
+        let violated = violated(judgement);
         let blind: Vec<&str> = self.breaks.iter().copied().filter(|name| !violated.contains(name)).collect();
         if !blind.is_empty() {
             return Some(format!("must violate {}, and did not", blind.join(", ")));
@@ -103,81 +101,61 @@ impl Canary {
         if self.safe && !more.is_empty() {
             return Some(format!("violates {}", more.join(", ")));
         }
-        if let Some(why) = self.spoilt(run) {
+        if let Some(why) = self.spoilt(judgement) {
             return Some(why);
         }
-        let Above { figure, of, than } = self.above?;
-        let is = of(&run.judgement.metrics);
-        (is <= than).then(|| format!("{figure} must be above {than}, and is {is:.2}"))
+        let is = |figure: &Above| (figure.of)(&judgement.metrics);
+        if let Some((figure, least, most)) =
+            self.within.filter(|(figure, least, most)| !(*least..=*most).contains(&is(figure)))
+        {
+            let (name, is) = (figure.figure, is(&figure));
+            return Some(format!("{name} must be from {least} to {most}, and is {is:.2}"));
+        }
+        let above = self.above.filter(|above| is(above) <= above.than)?;
+        Some(format!("{} must be above {}, and is {:.2}", above.figure, above.than, is(&above)))
+    }
+
+    /// The same, which needs a figure to lie there with the cause.
+    fn within(self, figure: Above, least: f64, most: f64) -> Self {
+        Canary { within: Some((figure, least, most)), ..self }
     }
 
     /// What the run without the cause shows all the same.
-    fn shown(&self, run: &Run) -> Option<String> {
-        let violated = violated(run);
+    pub(crate) fn shown(&self, judgement: &Judgement) -> Option<String> {
+        let violated = violated(judgement);
         if (self.safe || !self.breaks.is_empty()) && !violated.is_empty() {
             return Some(format!("violates {}", violated.join(", ")));
         }
-        if let Some(why) = self.spoilt(run) {
+        if let Some(why) = self.spoilt(judgement) {
             return Some(why);
         }
-        self.above.and_then(|limit| limit.exceeded(run))
+        self.above.and_then(|limit| limit.exceeded(judgement))
     }
 
     /// What must not be shown either way.
-    fn spoilt(&self, run: &Run) -> Option<String> {
-        let violated = violated(run);
+    fn spoilt(&self, judgement: &Judgement) -> Option<String> {
+        let violated = violated(judgement);
         let broken: Vec<&str> = self.holds.iter().copied().filter(|name| violated.contains(name)).collect();
         if !broken.is_empty() {
             return Some(format!("violates {}", broken.join(", ")));
         }
-        let vacuous = run.judgement.invariant("vacuity").filter(|vacuity| self.safe && !vacuity.holds);
+        let vacuous = judgement.invariant("vacuity").filter(|vacuity| self.safe && !vacuity.holds);
         if let Some(vacuity) = vacuous {
             return Some(format!("vacuous: {}", vacuity.detail));
         }
-        self.at_most.and_then(|limit| limit.exceeded(run))
+        self.at_most.and_then(|limit| limit.exceeded(judgement))
     }
 }
 
 /// What a run violates, but for what makes it vacuous.
-fn violated(run: &Run) -> Vec<&'static str> {
-    let broken = run.judgement.invariants.iter().filter(|i| !i.holds && i.name != "vacuity");
+fn violated(judgement: &Judgement) -> Vec<&'static str> {
+    let broken = judgement.invariants.iter().filter(|i| !i.holds && i.name != "vacuity");
     broken.map(|i| i.name).collect()
 }
 
-/// Every canary.
+/// Every canary there is.
 pub fn canaries() -> Vec<Canary> {
-    let mut all = vec![
-        breaks("clocks that drift", &["no_stale_read"], drift),
-        breaks("the service's clock is set", &["no_stale_write", "read_version"], clock_step),
-        breaks("belief longer than promised", &["dual_belief"], promised_less),
-        breaks("belief without a grant", &["phantom_leader"], outlived_grant),
-        breaks("nobody elected", &["liveness"], slow_network),
-        breaks("elected late", &["liveness"], late),
-        breaks("duplicates", &["read_version"], |seed, on| hostile(seed, on, true)),
-        breaks("reordering", &["read_version"], |seed, on| hostile(seed, on, false)),
-        breaks("duplicates where no request is remembered", &["one_number"], applied_twice),
-        breaks("token unchecked", UNCHECKED, |seed, on| unchecked(seed, on, "redis-fenced")),
-        breaks("epoch unchecked", UNCHECKED, |seed, on| unchecked(seed, on, "etcd-election")),
-        above("latency", SERVED, 5.0, latency),
-        above("lost on a connection", SERVED, 1.2, |seed, on| lost(seed, on, "redis-fenced")),
-        above("lost datagrams", ELECTIONS, 2.0, |seed, on| lost(seed, on, "bully")),
-        above("loss on a link's connections", SERVED, 1.0, |seed, on| link_loses(seed, on, "redis-fenced")),
-        above("loss on a link's datagrams", ELECTIONS, 1.0, |seed, on| link_loses(seed, on, "bully")),
-        above("narrow links", SERVED, 3.0, narrow),
-        above("clocks uneven from the start", REQUESTS, 140.0, uneven),
-        above("cut both ways, not one", ELECTIONS, 1.0, both_ways),
-        above("cut for long, not shortly", DARK, 1_000.0, long_cut),
-        above("power lost, not crashed", DARK, 100.0, power_lost),
-        above("slow disk", DARK, 5_000.0, slow_disk),
-        above("the newest leader is struck", ELECTIONS, 2.0, newest_struck),
-        survives("those who wait lose their leases", ELECTIONS, 1.0, waiters_dropped),
-        survives("power lost before a sync: raft", DARK, 4_000.0, |seed, on| nothing_synced(seed, on, "raft")),
-        survives("power lost before a sync: kraft", DARK, 4_000.0, |seed, on| nothing_synced(seed, on, "kraft")),
-        survives("power lost before a sync: zab", DARK, 4_000.0, |seed, on| nothing_synced(seed, on, "zab-fle")),
-    ];
-    all.extend(services::canaries());
-    all.extend(voters::canaries());
-    all
+    [world::canaries(), services::canaries(), voters::canaries(), node::canaries()].into_iter().flatten().collect()
 }
 
 const SERVED: Above = figure("served_after_ms", |m| m.served_after_ms.unwrap_or_default());
@@ -189,16 +167,10 @@ const fn figure(figure: &'static str, of: fn(&Metrics) -> f64) -> Above {
     Above { figure, of, than: 0.0 }
 }
 
-/// What must break where tokens are not checked.
-const UNCHECKED: &[&str] = match promise::UNCHECKED {
-    Promise::Breaks(names) => names,
-    _ => &[],
-};
-
 type MakePlan = fn(u64, bool) -> Result<Plan, String>;
 
-fn breaks(name: &'static str, breaks: &'static [&'static str], plan: MakePlan) -> Canary {
-    Canary { name, breaks, above: None, safe: false, holds: &[], at_most: None, plan }
+pub(crate) fn breaks(name: &'static str, breaks: &'static [&'static str], plan: MakePlan) -> Canary {
+    Canary { name, breaks, above: None, safe: false, holds: &[], at_most: None, within: None, plan }
 }
 
 fn above(name: &'static str, above: Above, than: f64, plan: MakePlan) -> Canary {
@@ -210,9 +182,6 @@ fn survives(name: &'static str, figure: Above, than: f64, plan: MakePlan) -> Can
     Canary { safe: true, ..above(name, figure, than, plan) }
 }
 
-/// Datagrams to the store, lost, duplicated and out of order.
-const HOSTILE: &str = "hostile";
-
 fn compiled(scenario: &str, protocol: &str, seed: u64, params: &Params) -> Result<Plan, String> {
     let scenario = scenario::find(scenario).ok_or("no such scenario")?;
     scenario.compile(params, election::find(protocol).ok_or("no such protocol")?, seed)
@@ -220,103 +189,6 @@ fn compiled(scenario: &str, protocol: &str, seed: u64, params: &Params) -> Resul
 
 fn light() -> Params {
     Params { rate: 100, ..Params::default() }
-}
-
-fn drift(seed: u64, on: bool) -> Result<Plan, String> {
-    let clock_drift_ppm = if on { 400_000 } else { 100 };
-    compiled("read-lease", "redis-fenced", seed, &Params { clock_drift_ppm, ..light() })
-}
-
-/// A steady run in which the service's clock jumps ahead right after the leader was renewed, again and again.
-fn stepped(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
-    let mut plan = compiled("steady", protocol, seed, &light())?;
-    let ahead = |nth: u64| PlannedFault {
-        when: Trigger::Passage {
-            point: Point::Renewed.name().to_owned(),
-            node: Who::Leader,
-            nth: 3,
-            after: Some(Box::new(Trigger::At { ms: 5_000.0 * nth as f64 })),
-            delay_ms: 0.0,
-        },
-        what: Fault::ClockStep { node: Who::Service, by_ms: 60_000 },
-    };
-    if on {
-        plan.faults = (1..=4).map(ahead).collect();
-    }
-    Ok(plan)
-}
-
-fn clock_step(seed: u64, on: bool) -> Result<Plan, String> {
-    stepped(seed, on, "redis-lease")
-}
-
-/// The same with a token, which keeps it harmless, and with the bound of a run in which no clock is stepped.
-fn outlived_grant(seed: u64, on: bool) -> Result<Plan, String> {
-    stepped(seed, on, "redis-fenced")
-}
-
-/// etcd's leader believes beside its successor, as its client does; here it is said to promise that it never does.
-fn promised_less(seed: u64, on: bool) -> Result<Plan, String> {
-    let mut plan = compiled("partition", "etcd-election", seed, &light())?;
-    // Fencing would end the belief as soon as the successor has sealed.
-    let unfenced = Params { fencing: false.into(), ..light() };
-    if on {
-        plan = compiled("partition", "etcd-election", seed, &unfenced)?;
-        plan.dual_belief_bound_ms = Some(0.0);
-    }
-    Ok(plan)
-}
-
-/// Answers take longer than anybody waits.
-fn slow_network(seed: u64, on: bool) -> Result<Plan, String> {
-    let mut plan = compiled("steady", "raft", seed, &light())?;
-    if on {
-        plan.network.latency_us = 400_000;
-        plan.requires.clear();
-    }
-    Ok(plan)
-}
-
-/// The network's defects that lose nothing, one of them.
-fn defects(duplicates: bool) -> Result<Network, String> {
-    let net = Profile::find(HOSTILE).ok_or("no such network")?.network();
-    let (duplicate, reorder) = if duplicates { (net.duplicate, 0.0) } else { (0.0, 0.1) };
-    Ok(Network { loss: 0.0, duplicate, reorder, ..net })
-}
-
-/// A protocol without tokens on links that duplicate, or reorder. Only what is sent within the millisecond that a detour
-/// takes is overtaken.
-fn hostile(seed: u64, on: bool, duplicates: bool) -> Result<Plan, String> {
-    let mut plan = compiled("steady", "redis-lease", seed, &Params { rate: 2_000, ..Params::default() })?;
-    if on {
-        plan.network = defects(duplicates)?;
-        plan.requires.clear();
-    }
-    Ok(plan)
-}
-
-/// A protocol with tokens on links that duplicate, and a store that checks the token alone.
-fn applied_twice(seed: u64, on: bool) -> Result<Plan, String> {
-    let mut plan = compiled("steady", "redis-fenced", seed, &Params { fencing: Fencing::Token, ..light() })?;
-    if on {
-        plan.network = defects(true)?;
-        plan.requires.clear();
-    }
-    Ok(plan)
-}
-
-/// A leader with a token wakes after its lease; the store checks nothing.
-fn unchecked(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
-    compiled("gc-pause", protocol, seed, &Params { fencing: (!on).into(), ..light() })
-}
-
-/// The leader dies, and its lease outlasts the bound, but not twice the bound.
-fn late(seed: u64, on: bool) -> Result<Plan, String> {
-    let mut plan = compiled("clean-kill", "redis-fenced", seed, &light())?;
-    if on {
-        plan.liveness_bound_ms = 1_700;
-    }
-    Ok(plan)
 }
 
 /// A steady run of 20 s in which nothing is required, with faults.
@@ -330,102 +202,4 @@ fn steady(protocol: &str, seed: u64, faults: Vec<(f64, Fault)>) -> Result<Plan, 
 
 fn at_ms(ms: f64, what: Fault) -> PlannedFault {
     PlannedFault { when: Trigger::At { ms }, what }
-}
-
-fn latency(seed: u64, on: bool) -> Result<Plan, String> {
-    let for_ms = Some(if on { 12_000.0 } else { 200.0 });
-    let slow = Fault::Latency { from: vec![Who::Leader], to: vec![Who::Store], extra_us: 20_000, for_ms };
-    steady("redis-fenced", seed, vec![(5_000.0, slow)])
-}
-
-fn lost(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
-    let mut plan = steady(protocol, seed, Vec::new())?;
-    if on {
-        plan.network.loss = if protocol == "bully" { 0.7 } else { 0.02 };
-    }
-    Ok(plan)
-}
-
-fn link_loses(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
-    let bully = protocol == "bully";
-    let (to, probability) = if bully { (Who::Followers, 1.0) } else { (Who::Store, 0.1) };
-    let loss = Fault::Loss { from: vec![Who::Leader], to: vec![to], probability, for_ms: Some(10_000.0) };
-    steady(protocol, seed, if on { vec![(5_000.0, loss)] } else { Vec::new() })
-}
-
-fn narrow(seed: u64, on: bool) -> Result<Plan, String> {
-    let mut plan = steady("redis-fenced", seed, Vec::new())?;
-    plan.load.rate = 500;
-    plan.network.bandwidth_mbps = u64::from(on);
-    Ok(plan)
-}
-
-fn uneven(seed: u64, on: bool) -> Result<Plan, String> {
-    let mut plan = steady("redis-lease", seed, Vec::new())?;
-    plan.candidates.iter_mut().for_each(|candidate| candidate.rate_ppm = if on { 400_000 } else { 0 });
-    Ok(plan)
-}
-
-/// A deaf leader goes on being heard.
-fn both_ways(seed: u64, on: bool) -> Result<Plan, String> {
-    let (from, to) = (vec![Who::Followers], vec![Who::Leader]);
-    let cut = Fault::Partition { from, to, one_way: !on, for_ms: Some(8_000.0) };
-    steady("bully", seed, vec![(5_000.0, cut)])
-}
-
-fn long_cut(seed: u64, on: bool) -> Result<Plan, String> {
-    let for_ms = Some(if on { 6_000.0 } else { 250.0 });
-    let cut = Fault::Partition { from: vec![Who::Candidates], to: vec![Who::Store], one_way: false, for_ms };
-    steady("redis-fenced", seed, vec![(5_000.0, cut)])
-}
-
-/// A store that crashed resets its connections; of one without power nobody hears.
-fn power_lost(seed: u64, on: bool) -> Result<Plan, String> {
-    let (node, restart_after_ms) = (Who::Store, Some(50.0));
-    let down = match on {
-        true => Fault::PowerLoss { node, restart_after_ms },
-        false => Fault::Kill { node, restart_after_ms },
-    };
-    steady("redis-fenced", seed, vec![(5_000.0, down)])
-}
-
-/// Nobody has a vote on disk while the leader is dead.
-fn slow_disk(seed: u64, on: bool) -> Result<Plan, String> {
-    let slow = Fault::SlowDisk { node: Who::Candidates, extra_us: 10_000_000, for_ms: Some(14_000.0) };
-    let kill = Fault::Kill { node: Who::Leader, restart_after_ms: None };
-    let slow = if on { vec![(5_000.0, slow)] } else { Vec::new() };
-    steady("raft", seed, slow.into_iter().chain([(6_000.0, kill)]).collect())
-}
-
-/// Two believe: one that was cut off from the service, and its successor. What strikes the leader strikes that one.
-fn newest_struck(seed: u64, on: bool) -> Result<Plan, String> {
-    let cut =
-        Fault::Partition { from: vec![Who::Leader], to: vec![Who::Service], one_way: false, for_ms: Some(14_000.0) };
-    let kill = Fault::Kill { node: Who::Leader, restart_after_ms: None };
-    let kill = if on { vec![(11_000.0, kill)] } else { Vec::new() };
-    let mut plan = steady("redis-naive", seed, std::iter::once((5_000.0, cut)).chain(kill).collect())?;
-    plan.liveness_bound_ms = 20_000;
-    Ok(plan)
-}
-
-/// Whoever is told that the leader has gone, and has lost its own lease meanwhile, must look before it believes.
-fn waiters_dropped(seed: u64, on: bool) -> Result<Plan, String> {
-    let drop = Fault::DropLease { node: Who::Followers };
-    let resign = Fault::Resign { node: Who::Leader };
-    steady("etcd-election", seed, if on { vec![(5_000.0, drop), (5_001.0, resign)] } else { Vec::new() })
-}
-
-/// The leader dies while no sync ends, and everybody loses power, again and again: what was not saved must not have been said.
-fn nothing_synced(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
-    let hang = Fault::SyncHang { node: Who::Candidates, for_ms: Some(6_000.0) };
-    let kill = Fault::Kill { node: Who::Leader, restart_after_ms: Some(1_500.0) };
-    let mut faults = vec![(5_000.0, hang), (5_001.0, kill)];
-    for outage in 0..5_u32 {
-        faults.extend((1..=3_u32).map(|number| {
-            let node = Who::Named(format!("n{number}"));
-            let at_ms = 5_600.0 + f64::from(outage) * 1_300.0 + f64::from(number) * 10.0;
-            (at_ms, Fault::PowerLoss { node, restart_after_ms: Some(50.0) })
-        }));
-    }
-    steady(protocol, seed, if on { faults } else { Vec::new() })
 }

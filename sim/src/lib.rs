@@ -63,6 +63,8 @@ pub mod identity;
 #[cfg(madsim)]
 pub mod interrupt;
 #[cfg(madsim)]
+pub mod known;
+#[cfg(madsim)]
 pub mod outcome;
 #[cfg(madsim)]
 pub mod pool;

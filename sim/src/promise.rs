@@ -1,14 +1,12 @@
 //! Are promises kept? Safety and figures of one run, and what chance may do to a cell of many runs.
 
-use crate::run::Run;
 use protocols::election::{self, Bounds, Promise};
-use reports::Verdict;
+use reports::{Judgement, Verdict};
 
 pub use crate::canary::{Canary, canaries};
 
 /// What a run that shows something (is not vacuous) did not keep, in one sentence; `None` when it kept everything.
-pub fn broken(promise: Promise, bounds: &Bounds, run: &Run) -> Option<String> {
-    let judgement = &run.judgement;
+pub fn broken(promise: Promise, bounds: &Bounds, judgement: &Judgement) -> Option<String> {
     let violated: Vec<&str> = judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.name).collect();
     match (promise, judgement.verdict) {
         (Promise::Breaks(names), _) => blind(names, &violated),
@@ -17,7 +15,7 @@ pub fn broken(promise: Promise, bounds: &Bounds, run: &Run) -> Option<String> {
             Some(format!("no leader acted in time: {liveness}"))
         }
         (Promise::Holds, Verdict::Safety) => Some(format!("promised to hold, and violates {}", violated.join(", "))),
-        _ => above(bounds, run),
+        _ => above(bounds, judgement),
     }
 }
 
@@ -32,8 +30,8 @@ fn blind(must: &[&str], violated: &[&str]) -> Option<String> {
 }
 
 /// A figure above what is promised.
-fn above(bounds: &Bounds, run: &Run) -> Option<String> {
-    let metrics = &run.judgement.metrics;
+fn above(bounds: &Bounds, judgement: &Judgement) -> Option<String> {
+    let metrics = &judgement.metrics;
     let figures = [
         ("elections", bounds.elections, metrics.elections),
         ("failovers that were not needed", bounds.false_failovers, metrics.false_failovers),

@@ -3,7 +3,7 @@
 
 use crate::{
     baseline::{Baseline, Moved},
-    interrupt,
+    interrupt, known,
     outcome::{Ended, Failure},
     pool,
     run::{self, Options, Run},
@@ -15,7 +15,10 @@ use protocols::{
     election::{Hazard, Promise, Protocol},
     fence::checks::Fencing,
 };
-use reports::invariant::{self, Class};
+use reports::{
+    Judgement,
+    invariant::{self, Class},
+};
 use scenarios::{
     generate::{self, Choice},
     plan::{Plan, SWARM},
@@ -144,14 +147,22 @@ pub fn rare(mark: Mark) -> Option<&'static str> {
 /// What a run of a generated plan does not keep of what is promised: the verdict that this makes, and why in one sentence;
 /// `None` when it keeps everything.
 pub fn broken_promise(run: &Run) -> Option<(&'static str, String)> {
-    let promise = generate::promise(&run.plan);
+    not_kept(&run.judgement, generate::promise(&run.plan), |name| generate::excused(&run.plan, name))
+}
+
+/// The same of a judgement, where that is promised, and some invariants are excused.
+pub(crate) fn not_kept(
+    judgement: &Judgement,
+    promise: Promise,
+    excused: impl Fn(&str) -> bool,
+) -> Option<(&'static str, String)> {
     let held = |name: &str| match class(name) {
-        Some(Class::Safety) => promise == Promise::Holds && !generate::excused(&run.plan, name),
+        Some(Class::Safety) => promise == Promise::Holds && !excused(name),
         Some(Class::Liveness) => true,
         // Nothing in particular has to happen in a generated plan.
         Some(Class::Vacuity) | None => false,
     };
-    let broken: Vec<_> = run.judgement.invariants.iter().filter(|i| !i.holds && held(i.name)).collect();
+    let broken: Vec<_> = judgement.invariants.iter().filter(|i| !i.holds && held(i.name)).collect();
     let unsafe_ = broken.iter().any(|i| class(i.name) == Some(Class::Safety));
     let why: Vec<String> = broken.iter().map(|i| format!("{}: {}", i.name, i.detail)).collect();
     (!why.is_empty()).then(|| (if unsafe_ { "safety" } else { "liveness" }, why.join("; ")))
@@ -208,6 +219,7 @@ impl Swarm {
             runs: 0,
             stable: false,
         };
+        let known = known::wrong();
         let seed = |index: u64| self.seeds.start + self.shard.0 - 1 + index * self.shard.1;
         let work = |index: u64| {
             let plan = generate::swarm(seed(index), &self.choice);
@@ -228,6 +240,7 @@ impl Swarm {
         swept.outcome.interrupted = !swept.stable && swept.runs < self.runs();
         swept.outcome.cells.iter_mut().for_each(Cell::finish);
         swept.outcome.moved = self.moved(&Baseline::committed_swarm()?, &swept);
+        swept.outcome.judged_wrong(known);
         Ok(swept)
     }
 

@@ -7,7 +7,7 @@ pub use cell::Cell;
 use crate::{
     baseline::{Baseline, By, Moved},
     canary::{self, Canary, Looked},
-    interrupt,
+    interrupt, known,
     outcome::{Ended, Failure},
     pool,
     promise::{self, Chance},
@@ -18,7 +18,7 @@ use protocols::{
     election::{self, Bounds, Promise, Protocol},
     fence::checks::Fencing,
 };
-use reports::Verdict;
+use reports::{Judgement, Verdict};
 use scenarios::{
     Params, Scenario,
     scenario::{self},
@@ -77,19 +77,19 @@ impl Sizes {
 type Which = (&'static Scenario, &'static Protocol, u16);
 
 /// A verdict that does not keep a promise, in one sentence; `None` when it does.
-pub fn broken_promise(promise: Promise, bounds: &Bounds, run: &Run) -> Option<String> {
-    match run.judgement.verdict {
+fn broken_promise(promise: Promise, bounds: &Bounds, judgement: &Judgement) -> Option<String> {
+    match judgement.verdict {
         // It says nothing for or against the promise.
         Verdict::Vacuous => None,
-        _ => promise::broken(promise, bounds, run),
+        _ => promise::broken(promise, bounds, judgement),
     }
 }
 
 /// What came of a run that was promised that, and why if it was not kept: one sentence, with what the judge saw.
-fn ended(promise: Promise, bounds: &Bounds, run: &Run) -> (Ended, String) {
-    let seen = reason(run);
-    match broken_promise(promise, bounds, run) {
-        None if run.judgement.verdict == Verdict::Vacuous => (Ended::Inconclusive, seen),
+pub(crate) fn ended(promise: Promise, bounds: &Bounds, judgement: &Judgement) -> (Ended, String) {
+    let seen = reason(judgement);
+    match broken_promise(promise, bounds, judgement) {
+        None if judgement.verdict == Verdict::Vacuous => (Ended::Inconclusive, seen),
         None => (Ended::Kept, String::new()),
         Some(why) if seen.is_empty() => (Ended::Broken, why),
         Some(why) => (Ended::Broken, format!("{why}: {seen}")),
@@ -97,8 +97,8 @@ fn ended(promise: Promise, bounds: &Bounds, run: &Run) -> (Ended, String) {
 }
 
 /// What the failing invariants saw.
-fn reason(run: &Run) -> String {
-    let details = run.judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.detail.as_str());
+fn reason(judgement: &Judgement) -> String {
+    let details = judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.detail.as_str());
     details.collect::<Vec<_>>().join("; ")
 }
 
@@ -130,6 +130,14 @@ impl Outcome {
     /// How many runs were done.
     pub fn runs(&self) -> u64 {
         self.cells.iter().map(|cell| cell.runs).sum()
+    }
+
+    /// Adds the cells of histories that the judge of this program judges wrong. They come first: whatever else it says is
+    /// in doubt then.
+    pub(crate) fn judged_wrong(&mut self, wrong: Vec<(Cell, Failure)>) {
+        let (cells, failures): (Vec<_>, Vec<_>) = wrong.into_iter().unzip();
+        self.cells.splice(0..0, cells);
+        self.failures.splice(0..0, failures);
     }
 }
 
@@ -214,6 +222,7 @@ impl Sweep<'_> {
     pub fn run(&self, done: impl Fn(Ended) + Sync) -> Result<Outcome, String> {
         let seeds = self.seeds.end - self.seeds.start;
         self.check()?;
+        let known = known::wrong();
         let which = self.which();
         let mut cells: Vec<(Cell, Vec<Failure>)> = which.iter().map(|which| self.cell(*which)).collect();
         let place = |index: u64| {
@@ -244,6 +253,7 @@ impl Sweep<'_> {
         }
         outcome.interrupted = outcome.runs() < self.runs();
         outcome.moved = self.moved(&Baseline::committed()?, &outcome.cells);
+        outcome.judged_wrong(known);
         Ok(outcome)
     }
 
@@ -333,7 +343,10 @@ impl Sweep<'_> {
     /// What this sweep saw, as the baseline of later ones.
     pub fn baseline(&self, outcome: &Outcome) -> Baseline {
         // Canaries have limits of their own.
-        let cells = outcome.cells.iter().filter(|cell| !cell.scenario.starts_with(canary::PREFIX));
+        let cells = outcome
+            .cells
+            .iter()
+            .filter(|cell| !cell.scenario.starts_with(canary::PREFIX) && !cell.scenario.starts_with(known::PREFIX));
         let cells = cells.map(|cell| (cell.name(), &cell.seen));
         Baseline::record(self.figure_options(), [self.seeds.start, self.seeds.end], cells)
     }
@@ -363,7 +376,7 @@ impl Sweep<'_> {
                 let failure = self.failure(which, seed, (Ended::Broken, why), None);
                 (None, Some(Failure { plan: Some(Box::new(plan)), ..failure }))
             }
-            Ok(run) => match ended(promise, &bounds, &run) {
+            Ok(run) => match ended(promise, &bounds, &run.judgement) {
                 (Ended::Kept, _) => (Some(run), None),
                 what => {
                     let failure = self.failure(which, seed, what, Some(&run));

@@ -3,19 +3,25 @@
 //! **Formula.** 1. Every write that is sent for the first time is sent between its incarnation's election and the end of
 //! its belief. 2. While the incarnation that was elected last has writes accepted on `sequence`, at least every 500 ms and
 //! for longer than the liveness bound and two of its ticks, it has one accepted on `schedule` as well: a scheduler that
-//! records nothing is not made up for by a busy sequencer.
+//! records nothing is not made up for by a busy sequencer. 3. Whoever gives leadership up because it is asked to (and not
+//! because it is to be no member any more) has no write under way: the store has decided on all that it sent. 4. No
+//! incarnation has more than [`UNDER_WAY_MAX`] writes of a resource under way. 5. Whoever was asked to give leadership up for
+//! longer than a second, while it ran, sends nothing new.
 //!
 //! **Could fail** when a write was sent. Part 2 is judged where the header has the scheduler's period.
 //!
-//! **Source.** client-go, `tools/leaderelection` (the work's context is cancelled before the lease is let go); the
+//! **Source.** client-go, `tools/leaderelection` (the work's context is cancelled before the lease is let go, and
+//! `ReleaseOnCancel` asks that whatever the lease protects has ended by then); the
 //! project's design (work stops within the step that ends the belief).
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
 use crate::words::{count, duration};
 use protocols::{
+    elector::Deposed,
     history::{Header, NodeState},
-    message::WriteVerdict,
-    types::{Incarnation, Resource},
+    message::{Write, WriteVerdict},
+    types::{Incarnation, NodeId, Resource},
+    work::sequencer::UNDER_WAY_MAX,
 };
 use std::collections::BTreeSet;
 
@@ -28,7 +34,9 @@ pub const ENTRY: Entry = Entry {
 };
 
 struct ActsOnBelief {
-    believers: BTreeSet<Incarnation>,
+    believers: Vec<Believer>,
+    /// Who was asked to be no member any more.
+    leavers: BTreeSet<NodeId>,
     /// Does the history tell who believes?
     told: bool,
     sent: u64,
@@ -36,6 +44,46 @@ struct ActsOnBelief {
     idle_max_us: Option<u64>,
     working: Option<Working>,
     violations: Violations<Violation>,
+}
+
+/// Who believes to lead, and how far its writes to each resource have come.
+struct Believer {
+    incarnation: Incarnation,
+    /// The last number that it sent; 0 is none.
+    sent: [u64; Resource::ALL.len()],
+    /// The last number that the store has decided on, or the one before the first that was sent.
+    decided: [u64; Resource::ALL.len()],
+    /// When it was asked to give leadership up, or woke since.
+    asked_us: Option<u64>,
+}
+
+impl Believer {
+    fn new(incarnation: Incarnation) -> Self {
+        Believer { incarnation, sent: [0; Resource::ALL.len()], decided: [0; Resource::ALL.len()], asked_us: None }
+    }
+
+    fn under_way(&self, resource: Resource) -> u64 {
+        self.sent[resource as usize].saturating_sub(self.decided[resource as usize])
+    }
+
+    /// Sends a write, after which so many are under way.
+    fn sends(&mut self, write: &Write) -> u64 {
+        let (sent, decided) = (&mut self.sent[write.resource as usize], &mut self.decided[write.resource as usize]);
+        if *sent == 0 {
+            *decided = write.seq.saturating_sub(1).max(*decided);
+        }
+        *sent = write.seq.max(*sent);
+        self.under_way(write.resource)
+    }
+
+    fn decided(&mut self, write: &Write, verdict: WriteVerdict) {
+        // What came out of turn will be sent again.
+        let out_of_turn = matches!(verdict, WriteVerdict::Failed { expected } if expected <= write.seq);
+        if !out_of_turn {
+            let decided = &mut self.decided[write.resource as usize];
+            *decided = write.seq.max(*decided);
+        }
+    }
 }
 
 /// Whose work is watched.
@@ -46,20 +94,55 @@ struct Working {
     latest_us: u64,
 }
 
+/// An order takes some time to arrive where processes are real, microseconds.
+const ORDER_US: u64 = 1_000_000;
+
 /// A longer silence on `sequence` is no going on, microseconds: the store may be away.
 const PAUSE_US: u64 = 500_000;
 
 enum Violation {
     Unbelieving(Incarnation),
     Idle { incarnation: Incarnation, for_us: u64 },
+    LetGo { incarnation: Incarnation, resource: Resource, under_way: u64 },
+    GoesOn { incarnation: Incarnation, for_us: u64 },
+    TooMany { incarnation: Incarnation, resource: Resource, under_way: u64 },
 }
 
 impl ActsOnBelief {
     fn new(header: Option<&Header>) -> Self {
         let period_ms = header.map(|h| (h.tick_ms, h.liveness_bound_ms)).filter(|(tick_ms, _)| *tick_ms > 0);
         let idle_max_us = period_ms.map(|(tick_ms, bound_ms)| (bound_ms + 2 * tick_ms).saturating_mul(1000));
-        let (believers, violations) = (BTreeSet::new(), Violations::default());
-        ActsOnBelief { believers, told: false, sent: 0, idle_max_us, working: None, violations }
+        let (believers, leavers, violations) = (Vec::new(), BTreeSet::new(), Violations::default());
+        ActsOnBelief { believers, leavers, told: false, sent: 0, idle_max_us, working: None, violations }
+    }
+
+    fn sent(&mut self, t_us: u64, incarnation: Incarnation, write: &Write) {
+        self.sent += 1;
+        let resource = write.resource;
+        match self.believers.iter_mut().find(|believer| believer.incarnation == incarnation) {
+            None if self.told => self.violations.add(t_us, Violation::Unbelieving(incarnation)),
+            None => {}
+            Some(believer) => {
+                let under_way = believer.sends(write);
+                if let Some(for_us) = believer.asked_us.map(|asked_us| t_us - asked_us).filter(|us| *us > ORDER_US) {
+                    self.violations.add(t_us, Violation::GoesOn { incarnation, for_us });
+                }
+                if under_way > UNDER_WAY_MAX as u64 {
+                    self.violations.add(t_us, Violation::TooMany { incarnation, resource, under_way });
+                }
+            }
+        }
+    }
+
+    fn deposed(&mut self, t_us: u64, incarnation: Incarnation, reason: Deposed) {
+        let Some(place) = self.believers.iter().position(|b| b.incarnation == incarnation) else { return };
+        let believer = self.believers.remove(place);
+        let asked = reason == Deposed::Resigned && !self.leavers.contains(&incarnation.node);
+        let under_way = Resource::ALL.into_iter().find(|resource| believer.under_way(*resource) > 0);
+        if let Some(resource) = under_way.filter(|_| asked) {
+            let under_way = believer.under_way(resource);
+            self.violations.add(t_us, Violation::LetGo { incarnation, resource, under_way });
+        }
     }
 
     fn accepted(&mut self, t_us: u64, resource: Resource, incarnation: Incarnation) {
@@ -84,35 +167,49 @@ impl ActsOnBelief {
 
 impl Invariant for ActsOnBelief {
     fn wants(&self) -> Kinds {
-        Kinds::ELECTED.and(Kinds::DEPOSED).and(Kinds::NODE).and(Kinds::ISSUE).and(Kinds::APPLY)
+        let work = Kinds::ISSUE.and(Kinds::APPLY);
+        Kinds::ELECTED.and(Kinds::DEPOSED).and(Kinds::NODE).and(Kinds::FAULT).and(work)
     }
 
     fn observe(&mut self, event: &Event) {
         match &event.kind {
             Kind::Elected(incarnation) => {
                 self.told = true;
-                self.believers.insert(*incarnation);
+                self.believers.retain(|believer| believer.incarnation != *incarnation);
+                self.believers.push(Believer::new(*incarnation));
             }
-            Kind::Deposed { incarnation, .. } => {
-                self.believers.remove(incarnation);
-            }
+            Kind::Deposed { incarnation, reason } => self.deposed(event.t_us, *incarnation, *reason),
             Kind::Node { node, state: NodeState::Down | NodeState::Off } => {
-                self.believers.retain(|believer| believer.node != *node);
+                self.believers.retain(|believer| believer.incarnation.node != *node);
             }
             // Whoever was stopped goes on where it was stopped: its scheduler was, too.
             Kind::Node { node, state: NodeState::Resumed } => {
                 self.working = self.working.take().filter(|working| working.incarnation.node != *node);
-            }
-            Kind::Issue { node, write } => {
-                self.sent += 1;
-                let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
-                if self.told && !self.believers.contains(&incarnation) {
-                    self.violations.add(event.t_us, Violation::Unbelieving(incarnation));
+                for believer in self.believers.iter_mut().filter(|believer| believer.incarnation.node == *node) {
+                    believer.asked_us = believer.asked_us.map(|_| event.t_us);
                 }
             }
-            Kind::Apply { node, write, verdict: WriteVerdict::Ok, .. } => {
+            Kind::Fault(fault) if matches!(fault.fault.as_str(), "resign" | "transfer") => {
+                // Without a successor there is no order.
+                let is_order = fault.fault == "resign" || !fault.to.is_empty();
+                let asked = |node: &NodeId| is_order && fault.on.contains(node);
+                for believer in self.believers.iter_mut().filter(|b| asked(&b.incarnation.node)) {
+                    believer.asked_us = believer.asked_us.or(Some(event.t_us));
+                }
+            }
+            Kind::Fault(fault) if fault.fault == "leave" => self.leavers.extend(&fault.on),
+            Kind::Issue { node, write } => {
                 let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
-                self.accepted(event.t_us, write.resource, incarnation);
+                self.sent(event.t_us, incarnation, write);
+            }
+            Kind::Apply { node, write, verdict, .. } => {
+                let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
+                if let Some(believer) = self.believers.iter_mut().find(|b| b.incarnation == incarnation) {
+                    believer.decided(write, *verdict);
+                }
+                if *verdict == WriteVerdict::Ok {
+                    self.accepted(event.t_us, write.resource, incarnation);
+                }
             }
             _ => {}
         }
@@ -126,6 +223,18 @@ impl Invariant for ActsOnBelief {
             Violation::Idle { incarnation, for_us } => {
                 let (who, for_us) = (ending.names.incarnation(*incarnation), duration(*for_us as f64));
                 format!("{who} had handed out numbers for {for_us} without recording a tick")
+            }
+            Violation::LetGo { incarnation, resource, under_way } => {
+                let (who, writes) = (ending.names.incarnation(*incarnation), count(*under_way, "write"));
+                format!("{who} gave leadership up with {writes} to {resource} under way")
+            }
+            Violation::GoesOn { incarnation, for_us } => {
+                let (who, for_us) = (ending.names.incarnation(*incarnation), duration(*for_us as f64));
+                format!("{who} sent a write {for_us} after it was asked to give leadership up")
+            }
+            Violation::TooMany { incarnation, resource, under_way } => {
+                let (who, writes) = (ending.names.incarnation(*incarnation), count(*under_way, "write"));
+                format!("{who} had {writes} to {resource} under way; {UNDER_WAY_MAX} is the most")
             }
         });
         let holds = violated.is_none();

@@ -1,7 +1,8 @@
 //! A request has one number.
 //!
 //! **Formula.** Over the writes on `sequence` that name their request: no request is applied twice, and what its client is
-//! told is the number that it was applied as. A client retries for as long as it does not know; retries must not count.
+//! told is the number that it was applied as, and never that nothing happened. A client retries for as long as it does not
+//! know; retries must not count.
 //!
 //! **Could fail** when a request reached the store twice, or a client was answered. Not judged where the store remembers no
 //! requests: with fencing off, and for protocols without tokens, whose writes it accepts as they come. Only the latest
@@ -49,6 +50,7 @@ struct Applied {
 enum Violation {
     Twice { request: RequestId, before: u64, seq: u64 },
     Told { request: RequestId, applied: u64, seq: u64 },
+    Denied { request: RequestId, applied: u64 },
 }
 
 impl Applied {
@@ -114,6 +116,12 @@ impl Invariant for OneNumber {
                     }
                 }
             }
+            Kind::Reply { request, outcome: Outcome::Rejected } if self.judged => {
+                let applied = self.clients.get(&request.client).and_then(|applied| applied.of(request.number));
+                if let Some(applied) = applied {
+                    self.violations.add(event.t_us, Violation::Denied { request: *request, applied });
+                }
+            }
             _ => {}
         }
     }
@@ -132,6 +140,10 @@ impl Invariant for OneNumber {
                 let (request, applied, seq) = (name(request), grouped(*applied), grouped(*seq));
                 format!("request {request}, applied as {applied}, was answered {seq}")
             }
+            Violation::Denied { request, applied } => {
+                let (request, applied) = (name(request), grouped(*applied));
+                format!("request {request}, applied as {applied}, ended as if nothing had happened")
+            }
         });
         let holds = violated.is_none();
         let detail = violated.unwrap_or_else(|| {
@@ -141,6 +153,6 @@ impl Invariant for OneNumber {
             let (again, answers) = (count(self.again, "repeated request"), count(self.answered, "answer"));
             format!("{again} and {answers}, each request with one number")
         });
-        Finding { holds, could_fail: self.again + self.answered > 0, detail }
+        Finding { holds, could_fail: self.again + self.answered > 0 || !holds, detail }
     }
 }

@@ -121,7 +121,7 @@ impl Invariant for SeqStrictlyIncreasing {
             count(self.in_apply_order, "pair"),
             count(self.in_real_time, "answer")
         );
-        let could_fail = self.in_apply_order + self.in_real_time > 0;
+        let could_fail = self.in_apply_order + self.in_real_time > 0 || violated.is_some();
         let seen = if could_fail { seen } else { "nothing to compare".to_owned() };
         Finding { holds: violated.is_none(), could_fail, detail: violated.unwrap_or(seen) }
     }

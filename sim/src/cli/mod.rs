@@ -2,7 +2,7 @@
 
 pub mod args;
 mod bisect;
-mod junit;
+pub(crate) mod junit;
 mod list;
 mod one_run;
 mod plot;

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     artifacts,
     identity::identity,
-    interrupt,
+    interrupt, known,
     outcome::exit_code,
     swarm::{QUIET_RUNS, Swarm, Swept, rare},
     terminal::statistics::{count, rounded},
@@ -63,11 +63,14 @@ fn ending(swept: &Swept, swarm: &Swarm, seconds: f64, out: &Path) -> String {
         true => format!("INTERRUPTED after {} of {} runs", swept.runs, swarm.runs()),
         false => count(swept.runs, "run"),
     };
-    let (all, broken) = (swept.runs as f64 / seconds, swept.outcome.failures.len());
+    let failures = &swept.outcome.failures;
+    let known = known::summary(failures);
+    let broken = failures.iter().filter(|failure| failure.verdict != known::VERDICT).count();
+    let all = swept.runs as f64 / seconds;
     let (kept, per_core) = (swept.runs - broken as u64, all / swarm.jobs as f64);
     let summary = out.join("summary.json");
     format!(
-        "{done}: {kept} kept, {broken} broken; {all:.1} runs/s, {per_core:.1} per core; summary in {}.{stable}\n",
+        "{done}: {kept} kept, {broken} broken; {known}; {all:.1} runs/s, {per_core:.1} per core; summary in {}.{stable}\n",
         summary.display()
     )
 }
@@ -120,6 +123,7 @@ fn summary(swept: &Swept, swarm: &Swarm, seconds: f64) -> String {
         "shard": [swarm.shard.0, swarm.shard.1],
         "fencing": swarm.choice.fencing,
         "runs": swept.runs,
+        "known_histories": known::count(),
         "failures": swept.outcome.failures.len(),
         "moved": swept.outcome.moved,
         "wall_s": rounded(seconds),

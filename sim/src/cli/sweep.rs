@@ -9,7 +9,7 @@ use super::{
 use crate::{
     artifacts,
     identity::identity,
-    interrupt,
+    interrupt, known,
     outcome::{Failure, Group, exit_code, groups},
     sweep::{Cell, Outcome, Sweep},
     terminal::statistics::{count, rounded},
@@ -99,10 +99,11 @@ fn ending(outcome: &Outcome, sweep: &Sweep, seconds: f64, out: &Path) -> String 
     };
     let (all, per_core) = (runs as f64 / seconds, runs as f64 / seconds / sweep.jobs as f64);
     format!(
-        "{done}: {} kept, {} broken, {} inconclusive{invalid}; {all:.1} runs/s, {per_core:.1} per core; summary in {}\n",
+        "{done}: {} kept, {} broken, {} inconclusive{invalid}; {}; {all:.1} runs/s, {per_core:.1} per core; summary in {}\n",
         of(|c| c.kept),
         of(|c| c.broken),
         of(|c| c.inconclusive),
+        known::summary(&outcome.failures),
         out.join("summary.json").display()
     )
 }
@@ -112,6 +113,7 @@ fn ending(outcome: &Outcome, sweep: &Sweep, seconds: f64, out: &Path) -> String 
 /// # Errors
 /// A file could not be written, or a run did not repeat itself.
 pub(super) fn keep_artifacts(outcome: &mut Outcome, out: &Path) -> Result<(), Stop> {
+    known::keep(&mut outcome.failures, out).map_err(Stop::usage)?;
     // Whoever wants it to end does not wait for more runs.
     let artifacts = if outcome.interrupted { 0 } else { ARTIFACTS_MAX };
     for failure in outcome.failures.iter_mut().take(artifacts) {
@@ -152,6 +154,7 @@ fn summary(outcome: &Outcome, sweep: &Sweep, seconds: f64) -> String {
         "rate": sweep.params.rate,
         "runs": runs,
         "runs_planned": sweep.runs(),
+        "known_histories": known::count(),
         "interrupted": outcome.interrupted,
         "kept": of(|c| c.kept),
         "broken": of(|c| c.broken),

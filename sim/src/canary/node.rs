@@ -1,0 +1,157 @@
+//! What a node must not do while it gives leadership up, and when it wakes after its lease; and what its clients must.
+
+use super::{Canary, DARK, ELECTIONS, compiled, figure, light, steady, survives};
+use protocols::point::Point;
+use scenarios::{
+    Params, Plan,
+    fault::{Fault, PlannedFault, Trigger, Who},
+};
+
+/// The canaries of this file.
+pub(super) fn canaries() -> Vec<Canary> {
+    let refused = figure("writes_fenced", |m| m.writes_fenced as f64);
+    let asked = figure("requests_invoked", |m| m.requests_invoked as f64);
+    let asked_or_read = figure("requests and reads", |m| (m.requests_invoked + m.reads_answered) as f64);
+    vec![
+        survives("asked to resign with writes under way", ELECTIONS, 1.0, resigns).within(ELECTIONS, 2.0, 2.0),
+        survives("asleep beyond its lease", ELECTIONS, 1.0, asleep).within(refused, 0.0, 0.0),
+        survives("asleep with writes unanswered", ELECTIONS, 1.0, asleep_unanswered).within(refused, 0.0, 0.0),
+        survives("asleep between connections", ELECTIONS, 1.0, asleep_unconnected).within(refused, 0.0, 0.0),
+        survives("answers to a former term", ELECTIONS, 1.0, former_term).within(ELECTIONS, 2.0, 2.0),
+        survives("more than may be under way", DARK, 1_000.0, too_many),
+        held("clients that were started again", clients_reborn).within(asked, 1_700.0, 1_950.0),
+        held("clients that stood still", clients_asleep).within(asked_or_read, 2_600.0, 2_750.0),
+        survives("dead with writes under way", ELECTIONS, 1.0, dies),
+    ]
+}
+
+/// A canary whose cause shows nothing in figures, and must not.
+fn held(name: &'static str, plan: super::MakePlan) -> Canary {
+    Canary { safe: true, ..super::breaks(name, &[], plan) }
+}
+
+fn at(ms: f64, what: Fault) -> PlannedFault {
+    PlannedFault { when: Trigger::At { ms }, what }
+}
+
+/// When the leader passes `point` for the first time after so many milliseconds.
+fn passes(point: Point, after_ms: f64) -> Trigger {
+    let (point, after) = (point.name().to_owned(), Some(Box::new(Trigger::At { ms: after_ms })));
+    Trigger::Passage { point, node: Who::Leader, nth: 1, after, delay_ms: 0.0 }
+}
+
+/// The leader sleeps from its first renewal after so many milliseconds on.
+fn sleeps(after_ms: f64, for_ms: f64) -> PlannedFault {
+    PlannedFault { when: passes(Point::Renewed, after_ms), what: Fault::Pause { node: Who::Leader, for_ms } }
+}
+
+fn slow(from: Who, to: Who, extra_ms: u64, for_ms: f64) -> Fault {
+    Fault::Latency { from: vec![from], to: vec![to], extra_us: extra_ms * 1_000, for_ms: Some(for_ms) }
+}
+
+/// Writes take longer than from one tick to the next. Whoever goes on taking work is never done with it, and whoever does
+/// not wait for the answers has not stopped when its successor starts.
+fn resigns(seed: u64, on: bool) -> Result<Plan, String> {
+    let mut plan = steady("redis-fenced", seed, Vec::new())?;
+    plan.load.tick_ms = 100;
+    plan.faults.push(at(4_000.0, slow(Who::Leader, Who::Store, 1_400, 16_000.0)));
+    if on {
+        plan.faults.push(at(7_000.0, Fault::Resign { node: Who::Leader }));
+    }
+    Ok(plan)
+}
+
+/// The leader sleeps right after a renewal, again and again; requests and reads wait for it when it wakes. Few enough of them
+/// that their answers fit on a connection.
+fn asleep(seed: u64, on: bool) -> Result<Plan, String> {
+    let timings = Params { lease_ttl_ms: Some(1_000), renew_interval_ms: Some(300), rate: 50, ..light() };
+    let params = Params { duration_ms: Some(20_000), read_lease: Some(true), reads_per_s: Some(400), ..timings };
+    let mut plan = compiled("steady", "redis-fenced", seed, &params)?;
+    plan.requires.clear();
+    if on {
+        // Not all of them after the same time: clients give silent connections up at a beat of their own.
+        let pauses = [(4_000.0, 1_700.0), (8_000.0, 1_740.0), (12_000.0, 1_780.0), (16_000.0, 1_720.0)];
+        plan.faults = pauses.map(|(after_ms, for_ms)| sleeps(after_ms, for_ms)).into();
+    }
+    Ok(plan)
+}
+
+/// The store's answers are late, and come after a lease that the leader has slept through.
+fn asleep_unanswered(seed: u64, on: bool) -> Result<Plan, String> {
+    let mut plan = steady("redis-fenced", seed, Vec::new())?;
+    plan.faults.push(at(5_000.0, slow(Who::Store, Who::Leader, 7_000, 1_500.0)));
+    if on {
+        // Late enough that the leader has looked, and found them unanswered; before it loses its patience.
+        plan.faults.push(sleeps(5_400.0, 4_600.0));
+    }
+    Ok(plan)
+}
+
+/// The store dies and is back; the leader falls asleep before it has connected again.
+fn asleep_unconnected(seed: u64, on: bool) -> Result<Plan, String> {
+    let mut plan = steady("redis-fenced", seed, Vec::new())?;
+    plan.load.rate = 500;
+    let (when, restart_after_ms) = (passes(Point::Renewed, 5_000.0), Some(50.0));
+    plan.faults.push(PlannedFault { when: when.clone(), what: Fault::Kill { node: Who::Store, restart_after_ms } });
+    if on {
+        let (point, after) = (Point::LeaseChecked.name().to_owned(), Some(Box::new(when)));
+        let when = Trigger::Passage { point, node: Who::Leader, nth: 4, after, delay_ms: 0.0 };
+        plan.faults.push(PlannedFault { when, what: Fault::Pause { node: Who::Leader, for_ms: 4_600.0 } });
+    }
+    Ok(plan)
+}
+
+/// One candidate loses its lock and gets another. Writes of its first term reach the store after the second has sealed it,
+/// are refused, and the refusals come while the second term's writes with the same numbers are under way. By datagrams, all
+/// of which take detours: a connection, or a new one, carries no old answers.
+fn former_term(seed: u64, on: bool) -> Result<Plan, String> {
+    let params = Params { nodes: 1, duration_ms: Some(20_000), read_lease: Some(false), ..light() };
+    let mut plan = compiled("steady", "redis-fenced", seed, &params)?;
+    plan.requires.clear();
+    (plan.network.datagrams, plan.network.reorder) = (true, 1.0);
+    let renewed = passes(Point::Renewed, 5_000.0);
+    // Until right after the next renewal, by which it hears of its loss; a detour takes three times as long.
+    let late = slow(Who::Leader, Who::Store, 1_000, 1_020.0);
+    plan.faults.push(PlannedFault { when: renewed.clone(), what: late });
+    let (point, after) = (Point::AfterSeal.name().to_owned(), Some(Box::new(renewed.clone())));
+    let sealed = Trigger::Passage { point, node: Who::Leader, nth: 1, after, delay_ms: 0.0 };
+    plan.faults.push(PlannedFault { when: sealed, what: slow(Who::Leader, Who::Store, 700, 1_500.0) });
+    if on {
+        plan.faults.push(PlannedFault { when: renewed, what: Fault::DropKey { node: Who::Leader } });
+    }
+    Ok(plan)
+}
+
+/// The store is away for so long that more requests come than fit on a connection.
+fn too_many(seed: u64, on: bool) -> Result<Plan, String> {
+    let (from, to, for_ms) = (vec![Who::Leader], vec![Who::Store], Some(if on { 4_000.0 } else { 200.0 }));
+    let cut = Fault::Partition { from, to, one_way: false, for_ms };
+    let mut plan = steady("redis-fenced", seed, vec![(5_000.0, cut)])?;
+    plan.load.rate = 500;
+    Ok(plan)
+}
+
+/// A client's second life must not take the requests of its first for its own.
+fn clients_reborn(seed: u64, on: bool) -> Result<Plan, String> {
+    let kill = Fault::Kill { node: Who::Clients, restart_after_ms: Some(2_000.0) };
+    steady("redis-fenced", seed, if on { vec![(6_000.0, kill)] } else { Vec::new() })
+}
+
+/// Open-loop clients ask for what they should have asked for meanwhile.
+fn clients_asleep(seed: u64, on: bool) -> Result<Plan, String> {
+    let pause = Fault::Pause { node: Who::Clients, for_ms: 5_000.0 };
+    let mut plan = steady("redis-fenced", seed, if on { vec![(6_000.0, pause)] } else { Vec::new() })?;
+    // 2,000 requests, and of 1,000 reads the two thirds that are put to whoever leads.
+    plan.load.reads_per_s = 50;
+    Ok(plan)
+}
+
+/// Its clients ask others, who do not lead either; they may not say that nothing happened.
+fn dies(seed: u64, on: bool) -> Result<Plan, String> {
+    let mut plan = steady("redis-fenced", seed, Vec::new())?;
+    plan.faults.push(at(4_000.0, slow(Who::Leader, Who::Store, 60, 16_000.0)));
+    if on {
+        plan.faults.push(at(6_000.0, Fault::Kill { node: Who::Leader, restart_after_ms: None }));
+    }
+    Ok(plan)
+}

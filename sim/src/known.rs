@@ -1,0 +1,224 @@
+//! Known answers: before a sweep runs anything, it has its own judge judge histories of which it is known what comes of
+//! them, and holds their verdicts to promises of which it is known whether they are kept. On code that is right, no run
+//! could tell whether a judge has gone blind.
+
+use crate::{
+    artifacts, canary,
+    outcome::{Ended, Failure},
+    swarm,
+    sweep::{self, Cell},
+    terminal::repro,
+};
+use protocols::{
+    election::{Bounds, Promise},
+    fence::checks::Fencing,
+};
+use reports::{
+    Judgement, Metrics, Verdict, invariant,
+    known::{self, Known},
+};
+use std::path::Path;
+
+/// What the names of these cells begin with.
+pub const PREFIX: &str = "known history: ";
+
+/// The verdict of a failure that is a wrong answer of the judge.
+pub const VERDICT: &str = "known";
+
+/// How many histories there are.
+pub fn count() -> u64 {
+    known::ALL.len() as u64
+}
+
+/// How many histories were judged, and how many of them wrong, in words.
+pub fn summary(failures: &[Failure]) -> String {
+    match failures.iter().filter(|failure| failure.verdict == VERDICT).count() {
+        0 => format!("{} known histories judged right", count()),
+        wrong => format!("{wrong} of {} known histories JUDGED WRONG", count()),
+    }
+}
+
+/// A cell for each history that is judged otherwise than it must be, and what is wrong with the answer.
+pub fn wrong() -> Vec<(Cell, Failure)> {
+    let wrong = |known: &Known| {
+        let (judged, why) = match known.judge() {
+            Ok(judgement) => {
+                let why = known.differs(&judgement).or_else(|| misjudged(&judgement))?;
+                (Some(judgement), why)
+            }
+            Err(why) => (None, format!("it cannot be read: {why}")),
+        };
+        Some(cell(known, judged.as_ref(), why))
+    };
+    known::ALL.iter().filter_map(wrong).collect()
+}
+
+fn cell(known: &Known, judged: Option<&Judgement>, why: String) -> (Cell, Failure) {
+    let scenario = format!("{PREFIX}{}.jsonl", known.name);
+    let verdict = judged.map_or("harness", |judgement| judgement.verdict.name());
+    let cell = Cell {
+        scenario: scenario.clone(),
+        protocol: "the judge".to_owned(),
+        promise: VERDICT.to_owned(),
+        runs: 1,
+        broken: 1,
+        failures: 1,
+        verdicts: [(verdict.to_owned(), 1)].into(),
+        ..Cell::default()
+    };
+    let failure = Failure {
+        scenario,
+        protocol: cell.protocol.clone(),
+        nodes: 0,
+        seed: 0,
+        fencing: Fencing::On,
+        outcome: Ended::Broken,
+        verdict: VERDICT.to_owned(),
+        violated: judged.into_iter().flat_map(Judgement::violated).map(str::to_owned).collect(),
+        why,
+        trace_hash: String::new(),
+        repro: repro::command(&["check".to_owned(), known.path()]),
+        artifacts: None,
+        plan: None,
+    };
+    (cell, failure)
+}
+
+/// Writes the histories of wrong answers below `out`, where `check` finds them whatever program this is.
+///
+/// # Errors
+/// A file could not be written.
+pub fn keep(failures: &mut [Failure], out: &Path) -> Result<(), String> {
+    for failure in failures.iter_mut().filter(|failure| failure.verdict == VERDICT) {
+        let name = failure.scenario.trim_start_matches(PREFIX);
+        let Some(known) = known::ALL.iter().find(|known| name.strip_suffix(".jsonl") == Some(known.name)) else {
+            continue;
+        };
+        let folder = out.join("known");
+        std::fs::create_dir_all(&folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
+        let file = std::path::absolute(folder.join(name)).map_err(|e| format!("cannot make {name}: {e}"))?;
+        artifacts::save(&file, known.text)?;
+        failure.repro = repro::command(&["check".to_owned(), file.display().to_string()]);
+        failure.artifacts = Some(file.display().to_string());
+    }
+    Ok(())
+}
+
+/// What sweeps would make of a run that was judged like this, where it is not what they must: one sentence.
+fn misjudged(judgement: &Judgement) -> Option<String> {
+    let (none, is) = (Bounds::default(), judgement.verdict);
+    let mut wrong = Vec::new();
+    let mut holds = |what: &str, promise, bounds: &Bounds, broken: bool| {
+        let must = match (is, broken) {
+            (Verdict::Vacuous, _) => Ended::Inconclusive,
+            (_, true) => Ended::Broken,
+            (_, false) => Ended::Kept,
+        };
+        let (ended, _) = sweep::ended(promise, bounds, judgement);
+        if ended != must {
+            wrong.push(format!("{what} must end {}, and ends {}", must.word(), ended.word()));
+        }
+    };
+    holds("a promise that it holds", Promise::Holds, &none, matches!(is, Verdict::Safety | Verdict::Liveness));
+    holds("a promise of neither", Promise::May, &none, is == Verdict::Liveness);
+    for seen in judgement.invariants.iter().filter(|seen| seen.name != "vacuity") {
+        let Some(entry) = invariant::ALL.iter().find(|entry| entry.name == seen.name) else { continue };
+        let must_break = Promise::Breaks(std::slice::from_ref(&entry.name));
+        holds(&format!("a promise to violate {}", seen.name), must_break, &none, seen.holds);
+    }
+    if is == Verdict::Pass {
+        let Metrics { elections, false_failovers, writes_fenced, writes_duplicate, .. } = judgement.metrics;
+        let all = Bounds {
+            elections: Some(elections),
+            false_failovers: Some(false_failovers),
+            writes_fenced: Some(writes_fenced),
+            writes_duplicate: Some(writes_duplicate),
+        };
+        holds("a promise of as much as there was", Promise::Holds, &all, false);
+        let less = |figure: u64| figure.checked_sub(1);
+        for (figure, bounds) in [
+            (elections, Bounds { elections: less(elections), ..none }),
+            (false_failovers, Bounds { false_failovers: less(false_failovers), ..none }),
+            (writes_fenced, Bounds { writes_fenced: less(writes_fenced), ..none }),
+            (writes_duplicate, Bounds { writes_duplicate: less(writes_duplicate), ..none }),
+        ] {
+            holds("a promise of less than there was", Promise::Holds, &bounds, figure > 0);
+        }
+    }
+    wrong.into_iter().next().or_else(|| of_plans(judgement))
+}
+
+/// The same of canaries and of generated plans.
+fn of_plans(judgement: &Judgement) -> Option<String> {
+    let violated: Vec<&str> = judgement.violated().filter(|name| *name != "vacuity").collect();
+    let canary = |name| canary::breaks("", std::slice::from_ref(name), |_, _| Err(String::new()));
+    for entry in invariant::ALL.iter().filter(|entry| entry.name != "vacuity") {
+        let canary = canary(&entry.name);
+        if canary.missing(judgement).is_some() == violated.contains(&entry.name) {
+            return Some(format!("a canary that must violate {} takes it for the opposite", entry.name));
+        }
+        if canary.shown(judgement).is_some() == violated.is_empty() {
+            return Some("a canary without its cause takes it for the opposite".to_owned());
+        }
+    }
+    let verdict = |promise, excused: fn(&str) -> bool| swarm::not_kept(judgement, promise, excused).map(|kept| kept.0);
+    let liveness = violated.contains(&"liveness").then_some("liveness");
+    let safety = (judgement.verdict == Verdict::Safety).then_some("safety");
+    let wrong = verdict(Promise::Holds, |_| false) != safety.or(liveness)
+        || verdict(Promise::May, |_| false) != liveness
+        || verdict(Promise::Holds, |_| true) != liveness;
+    wrong.then(|| "a generated plan takes it for something else".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{cli::junit, outcome::exit_code, sweep::Outcome};
+
+    fn of(name: &str) -> &'static Known {
+        known::ALL.iter().find(|known| known.name == name).expect("a known history")
+    }
+
+    #[test]
+    fn the_judge_of_this_program_is_right() {
+        assert_eq!(wrong(), Vec::new());
+        assert!(count() > 150);
+    }
+
+    #[test]
+    fn a_wrong_answer_is_a_failed_cell_with_a_line_that_repeats_it() {
+        let known = of("epochs_monotone-bad");
+        let mut blind = known.judge().expect("it can be read");
+        blind.invariants.iter_mut().filter(|seen| seen.name == "epochs_monotone").for_each(|seen| seen.holds = true);
+        let why = known.differs(&blind).expect("it differs");
+        let mut outcome = Outcome::default();
+        outcome.judged_wrong(vec![cell(known, Some(&blind), why)]);
+        let out = std::env::temp_dir().join(format!("fencepost-known-{}", std::process::id()));
+        keep(&mut outcome.failures, &out).expect("the folder can be written");
+        let kept = std::fs::read_to_string(out.join("known/epochs_monotone-bad.jsonl")).expect("it was written");
+        std::fs::remove_dir_all(&out).expect("it can be removed");
+        assert_eq!(kept, known.text);
+        let failure = &outcome.failures[0];
+        assert!(failure.why.starts_with("the judge must say “✗ epochs_monotone: at 0.003 s"), "{}", failure.why);
+        assert!(
+            failure.repro.contains(" check ") && failure.repro.contains("epochs_monotone-bad.jsonl"),
+            "{failure:?}"
+        );
+        assert_eq!(exit_code(&outcome), 1);
+        assert!(summary(&outcome.failures).starts_with("1 of "));
+        let document = junit::document(&outcome, 1.0);
+        assert!(document.contains("fencepost.known history: epochs_monotone-bad.jsonl"), "{document}");
+        assert!(document.contains("failures=\"1\""), "{document}");
+    }
+
+    #[test]
+    fn a_verdict_that_promises_take_for_another_is_told() {
+        let judged = |name: &str| of(name).judge().expect("it can be read");
+        let mut blind = judged("epochs_monotone-bad");
+        blind.verdict = Verdict::Pass;
+        assert!(misjudged(&blind).is_some());
+        for name in ["epochs_monotone-bad", "liveness-bad", "vacuity-bad", "gc-pause"] {
+            assert_eq!(misjudged(&judged(name)), None, "{name}");
+        }
+    }
+}
