@@ -315,10 +315,13 @@ impl EtcdElection {
                 self.go(next, out);
             }
             (Stage::Proclaiming, Reply::Proclaimed { done: true }, _) => self.go(Stage::Looking, out),
-            (Stage::Looking, Reply::Found { key: None, .. }, Some(session)) => match session.doubtful {
-                true => self.go(Stage::Rechecking, out),
-                false => self.win(now, out),
-            },
+            // Whatever has happened since the key was created may have been its end.
+            (Stage::Looking, Reply::Found { key: None, revision }, Some(session)) => {
+                match session.doubtful || revision > session.create_revision {
+                    true => self.go(Stage::Rechecking, out),
+                    false => self.win(now, out),
+                }
+            }
             (Stage::Looking, Reply::Found { key: Some(front), revision }, Some(session)) => {
                 crate::mark!(EtcdQueues);
                 session.doubtful = true;
