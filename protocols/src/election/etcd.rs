@@ -147,9 +147,6 @@ impl EtcdElection {
     /// Asks again in a while.
     fn again(&mut self, now: u64, out: &mut Vec<Output>) {
         crate::mark!(EtcdAgain);
-        if let Some(session) = &mut self.session {
-            session.doubtful = true;
-        }
         out.push(Output::SetTimer { id: AGAIN, at: now + RETRY });
     }
 
@@ -317,14 +314,13 @@ impl EtcdElection {
             (Stage::Proclaiming, Reply::Proclaimed { done: true }, _) => self.go(Stage::Looking, out),
             // Whatever has happened since the key was created may have been its end.
             (Stage::Looking, Reply::Found { key: None, revision }, Some(session)) => {
-                match session.doubtful || revision > session.create_revision {
+                match revision > session.create_revision {
                     true => self.go(Stage::Rechecking, out),
                     false => self.win(now, out),
                 }
             }
-            (Stage::Looking, Reply::Found { key: Some(front), revision }, Some(session)) => {
+            (Stage::Looking, Reply::Found { key: Some(front), revision }, Some(_)) => {
                 crate::mark!(EtcdQueues);
-                session.doubtful = true;
                 let watch = self.numbers.stream();
                 self.stage = Stage::Waiting(watch);
                 out.push(Output::Point(Point::BeforeWait));
@@ -343,7 +339,6 @@ impl EtcdElection {
             (Stage::Resigning, Reply::Deleted { .. }, Some(session)) => {
                 crate::mark!(EtcdResigned);
                 session.create_revision = 0;
-                session.doubtful = false;
                 self.campaign(out);
                 self.go(Stage::Creating, out);
             }

@@ -49,8 +49,6 @@ pub(super) struct Session {
     pub(super) key: String,
     /// Of the own key; 0 while it is not known.
     pub(super) create_revision: i64,
-    /// Something may have happened since the key was last known to be there.
-    pub(super) doubtful: bool,
     /// The keepalive stream; `None` between two of them.
     pub(super) stream: Option<StreamNumber>,
     /// When that stream was opened: its send loop's ticks are counted from here.
@@ -66,7 +64,6 @@ impl Session {
             ttl_s,
             key: format!("{PREFIX}{lease:x}"),
             create_revision: 0,
-            doubtful: false,
             stream: None,
             opened: now,
             keepalive_due: now,
