@@ -18,8 +18,8 @@
 //! **What breaks it.** A pause or a cut longer than the lease: the old leader acts on its belief while the next one was
 //! elected. Only the resource can refuse it, by the token. `gc-pause` shows it.
 //!
-//! Beyond the library, as its users should do: the own key is read again after a wait (the lease may have ended
-//! meanwhile), and every session that is given up is revoked, which deletes its key with it.
+//! Beyond the library, as its users should do: the own key is read again before it counts if anything has changed in the
+//! store since it was created (the lease may have ended meanwhile), and every session that is given up is revoked, which deletes its key with it.
 
 mod observer;
 mod session;
@@ -33,7 +33,7 @@ use super::{
 use crate::{
     client::{
         self, Service,
-        etcd::{Item, KeyState, Reply, Request, StreamRequest},
+        etcd::{Item, Reply, Request, StreamRequest},
     },
     clock::Now,
     core::TimerId,
@@ -385,42 +385,6 @@ impl EtcdElection {
             out.push(Output::CancelTimer(KEEPALIVE));
             out.push(Output::SetTimer { id: REOPEN, at: now + RETRY });
         }
-    }
-
-    /// Asks who leads.
-    fn observe(&mut self, out: &mut Vec<Output>) {
-        let number = self.request(Request::First { prefix: PREFIX.into() }, true, out);
-        self.observer.asked(number);
-    }
-
-    fn observed(&mut self, now: u64, reply: Result<client::Reply, Failure>, out: &mut Vec<Output>) {
-        let Ok(client::Reply::Etcd(Reply::Found { key, revision })) = reply else {
-            self.observer.lost();
-            return out.push(Output::SetTimer { id: OBSERVE, at: now + RETRY });
-        };
-        // Whoever was at the front stays there for as long as the key is: another's in front, or none, is news of its end.
-        let own = self.session.as_ref().map_or(0, |s| s.create_revision);
-        let outlived = match &key {
-            Some(front) => front.create_revision > own,
-            None => revision >= own,
-        };
-        if self.stage == Stage::Leading && outlived {
-            crate::mark!(EtcdOwnKeyDeleted);
-            self.fresh_session(Deposed::Lost, out);
-        }
-        let stream = self.numbers.stream();
-        let start_revision = revision.saturating_add(1);
-        self.observer.watching(stream, key.as_ref());
-        let seen = key.as_ref().and_then(|key| observer::who(&self.setup.names, key));
-        // Winning says it of oneself; until then the key in front is not yet a leader's.
-        if seen != Some(self.setup.node) {
-            self.observer.see(seen, out);
-        }
-        out.push(Output::Point(Point::BeforeWatch));
-        out.push(match key {
-            Some(KeyState { key, .. }) => open(stream, StreamRequest::WatchDelete { key, start_revision }),
-            None => open(stream, StreamRequest::WatchPrefix { prefix: PREFIX.into(), start_revision }),
-        });
     }
 }
 
