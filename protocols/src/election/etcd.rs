@@ -19,7 +19,8 @@
 //! elected. Only the resource can refuse it, by the token. `gc-pause` shows it.
 //!
 //! Beyond the library, as its users should do: the own key is read again before it counts if anything has changed in the
-//! store since it was created (the lease may have ended meanwhile), and every session that is given up is revoked, which deletes its key with it.
+//! store since it was created (the lease may have ended meanwhile), and every session that is given up is revoked, which
+//! deletes its key with it.
 
 mod observer;
 mod session;
