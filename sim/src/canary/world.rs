@@ -30,7 +30,7 @@ pub(super) fn canaries() -> Vec<Canary> {
         breaks("token unchecked", UNCHECKED, |seed, on| unchecked(seed, on, "redis-fenced")),
         breaks("epoch unchecked", UNCHECKED, |seed, on| unchecked(seed, on, "etcd-election")),
         above("latency", SERVED, 5.0, latency),
-        above("lost on a connection", SERVED, 1.2, |seed, on| lost(seed, on, "redis-fenced")),
+        above("lost on a connection", SERVED, 1.0, |seed, on| lost(seed, on, "redis-fenced")),
         above("lost datagrams", ELECTIONS, 2.0, |seed, on| lost(seed, on, "bully")),
         above("loss on a link's connections", SERVED, 1.0, |seed, on| link_loses(seed, on, "redis-fenced")),
         above("loss on a link's datagrams", ELECTIONS, 1.0, |seed, on| link_loses(seed, on, "bully")),
