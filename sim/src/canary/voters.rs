@@ -20,7 +20,11 @@ pub(super) fn canaries() -> Vec<Canary> {
         survives("power lost after a vote: raft", DARK, 2_500.0, |seed, on| voter_dark(seed, on, "raft")),
         survives("power lost after a vote: kraft", DARK, 2_500.0, |seed, on| voter_dark(seed, on, "kraft")),
         survives("an epoch proposed twice", STARTUP, 700.0, epoch_twice),
-        Canary { at_most: Some(Above { than: 300.0, ..DARK }), ..log_lost() },
+        Canary { at_most: Some(Above { than: 300.0, ..DARK }), ..held("power lost after an entry: raft", log_lost) },
+        held("a candidate that starts again", stands_again).within(STARTUP, 2_500.0, 4_500.0),
+        mute("kraft follows its successor", follows_successor),
+        held("a connect that comes late", stray_connect).within(ELECTIONS, 1.0, 1.0),
+        survives("a follower ahead of who was elected", STARTUP, 6_000.0, follower_ahead),
         survives("followers restart in a leader's lease", ELECTIONS, 1.0, lease_forgotten),
         survives("raft hears of its successor", ELECTIONS, 3.0, mute_raft),
         mute("kraft hears of its successor", |seed, on| mute_leader(seed, on, "kraft")),
@@ -40,6 +44,11 @@ pub(super) fn canaries() -> Vec<Canary> {
 }
 
 const STARTUP: Above = figure("startup_dark_ms", |m| m.startup_dark_ms.unwrap_or_default());
+
+/// A canary whose cause shows nothing, and must not.
+fn held(name: &'static str, plan: MakePlan) -> Canary {
+    Canary { safe: true, ..breaks(name, &[], plan) }
+}
 
 fn mute(name: &'static str, plan: MakePlan) -> Canary {
     survives(name, ELECTIONS, 1.0, plan)
@@ -121,13 +130,66 @@ fn epoch_twice(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// The followers lose power right after they have acknowledged the first entry of the leader's term. A follower that has lost
-/// what it acknowledged cannot be led any more.
-fn log_lost() -> Canary {
-    survives("power lost after an entry: raft", ELECTIONS, 1.0, |seed, on| {
-        let dark = Fault::PowerLoss { node: Who::Followers, restart_after_ms: Some(50.0) };
-        let faults = vec![at_point(Point::AfterElected, Who::Candidates, 0.0, dark)];
-        told("raft", seed, lasting(8_000, 3), on, faults)
-    })
+/// what it acknowledged cannot be led any more. Whether there is another election depends on who is back first.
+fn log_lost(seed: u64, on: bool) -> Result<Plan, String> {
+    let dark = Fault::PowerLoss { node: Who::Followers, restart_after_ms: Some(50.0) };
+    told("raft", seed, lasting(8_000, 3), on, vec![at_point(Point::AfterElected, Who::Candidates, 0.0, dark)])
+}
+
+/// Only the first to start is there to stand, and dies with its vote on disk: it must stand again in the same epoch.
+fn stands_again(seed: u64, on: bool) -> Result<Plan, String> {
+    let timings = Params { election_timeout_ms: Some((3_000, 3_001)), ..lasting(12_000, 3) };
+    let back = Fault::Kill { node: named(1), restart_after_ms: Some(20.0) };
+    let mut plan = told("kraft", seed, timings, on, vec![at_point(Point::Voted, named(1), 0.0, back)])?;
+    plan.candidates[1..].iter_mut().for_each(|candidate| candidate.starts_at_ms = 2_500);
+    Ok(plan)
+}
+
+/// The leader, `n1`, is cut off, and `n3` starts again right before: it has not heard the leader since, and votes for `n2`.
+/// Then `n1` and `n3` meet. What the leader is told is not that there is an election, but who has won it; nor does the store
+/// tell it.
+fn follows_successor(seed: u64, on: bool) -> Result<Plan, String> {
+    let faults = vec![
+        at_ms(5_730.0, Fault::Kill { node: named(3), restart_after_ms: Some(100.0) }),
+        cut(5_750.0, (vec![named(1)], vec![named(2), Who::Store]), false, 12_000.0),
+        cut(5_750.0, (vec![named(1)], vec![named(3)]), false, 2_150.0),
+    ];
+    let params = Params { election_timeout_ms: Some((1_000, 1_001)), ..lasting(18_000, 3) };
+    let mut plan = told("kraft", seed, params, on, faults)?;
+    for (candidate, starts_at_ms) in plan.candidates.iter_mut().zip([0, 900, 900]) {
+        candidate.starts_at_ms = starts_at_ms;
+    }
+    (plan.dual_belief_bound_ms, plan.liveness_bound_ms) = (Some(1_500.0), 18_000);
+    Ok(plan)
+}
+
+/// `n1` begins to follow, is cut off with its connect on the way, and follows over another connection when `n2` dies. Then the
+/// old connect arrives; the leader must not take it for a new one.
+fn stray_connect(seed: u64, on: bool) -> Result<Plan, String> {
+    let faults = vec![
+        cut(3_100.0, (vec![named(1)], vec![named(3)]), true, 3_100.0),
+        at_ms(8_500.0, Fault::Kill { node: named(2), restart_after_ms: None }),
+    ];
+    let mut plan = told("zab-fle", seed, Params { lease_ttl_ms: Some(1_000), ..lasting(14_000, 3) }, on, faults)?;
+    (plan.network.latency_us, plan.network.jitter_us) = (20_000, 0);
+    plan.candidates[0].starts_at_ms = 3_000;
+    Ok(plan)
+}
+
+/// `n3` alone has begun its epoch when the power goes. `n2` is elected by those who have not, and waits for the disk of
+/// `n1`; that `n3` is back does not help, for it is ahead.
+fn follower_ahead(seed: u64, on: bool) -> Result<Plan, String> {
+    let voted = at_point(Point::Voted, named(2), 0.0, cut(0.0, (vec![named(3)], vec![named(2)]), true, 800.0).what);
+    let faults = vec![
+        voted,
+        at_ms(0.0, Fault::SyncHang { node: named(1), for_ms: Some(7_000.0) }),
+        at_ms(1_000.0, Fault::PowerLoss { node: named(3), restart_after_ms: Some(2_500.0) }),
+        at_ms(1_200.0, Fault::Kill { node: named(2), restart_after_ms: Some(100.0) }),
+    ];
+    let mut plan = told("zab-fle", seed, Params { lease_ttl_ms: Some(4_000), ..lasting(12_000, 3) }, on, faults)?;
+    plan.candidates[0].starts_at_ms = 1_500;
+    plan.liveness_bound_ms = 12_000;
+    Ok(plan)
 }
 
 /// A leader with a slow clock was heard just now; its followers start again, and it hears nothing of them any more.

@@ -1,6 +1,8 @@
 //! Canaries of the world and of the judge: what each fault, clock and network does, and what each invariant sees.
 
-use super::{Canary, DARK, ELECTIONS, REQUESTS, SERVED, above, breaks, compiled, light, steady, survives};
+use super::{
+    Above, Canary, DARK, ELECTIONS, REQUESTS, SERVED, above, at_ms, breaks, compiled, light, steady, survives,
+};
 use protocols::{
     election::{Promise, promise},
     fence::checks::Fencing,
@@ -28,17 +30,22 @@ pub(super) fn canaries() -> Vec<Canary> {
         breaks("token unchecked", UNCHECKED, |seed, on| unchecked(seed, on, "redis-fenced")),
         breaks("epoch unchecked", UNCHECKED, |seed, on| unchecked(seed, on, "etcd-election")),
         above("latency", SERVED, 5.0, latency),
-        above("lost on a connection", SERVED, 1.2, |seed, on| lost(seed, on, "redis-fenced")),
+        above("lost on a connection", SERVED, 1.0, |seed, on| lost(seed, on, "redis-fenced")),
         above("lost datagrams", ELECTIONS, 2.0, |seed, on| lost(seed, on, "bully")),
         above("loss on a link's connections", SERVED, 1.0, |seed, on| link_loses(seed, on, "redis-fenced")),
         above("loss on a link's datagrams", ELECTIONS, 1.0, |seed, on| link_loses(seed, on, "bully")),
-        above("narrow links", SERVED, 3.0, narrow),
+        above("narrow links", SERVED, 2.0, narrow),
         above("clocks uneven from the start", REQUESTS, 140.0, uneven),
         above("cut both ways, not one", ELECTIONS, 1.0, both_ways),
         above("cut for long, not shortly", DARK, 1_000.0, long_cut),
         above("power lost, not crashed", DARK, 100.0, power_lost),
         above("slow disk", DARK, 5_000.0, slow_disk),
         above("the newest leader is struck", ELECTIONS, 2.0, newest_struck),
+        above("one of two partitions heals", ELECTIONS, 1.0, overlapping),
+        above("a fault waits for a leader that lives", ELECTIONS, 2.0, next_struck),
+        Canary { at_most: Some(Above { than: 3_000.0, ..DARK }), ..parked() },
+        survives("dead while it waits to connect", DARK, 1_000.0, reborn_in_pause),
+        Canary { at_most: Some(Above { than: 8_000.0, ..DARK }), ..fenced_twice() },
         survives("those who wait lose their leases", ELECTIONS, 1.0, waiters_dropped),
         survives("power lost before a sync: raft", DARK, 4_000.0, |seed, on| nothing_synced(seed, on, "raft")),
         survives("power lost before a sync: kraft", DARK, 4_000.0, |seed, on| nothing_synced(seed, on, "kraft")),
@@ -146,8 +153,14 @@ fn unchecked(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
 /// The leader dies, and its lease outlasts the bound, but not twice the bound.
 fn late(seed: u64, on: bool) -> Result<Plan, String> {
     let mut plan = compiled("clean-kill", "redis-fenced", seed, &light())?;
+    // It stays dead: whoever was granted the service's lease starts the clock afresh by coming back.
+    for fault in &mut plan.faults {
+        if let Fault::Kill { restart_after_ms, .. } = &mut fault.what {
+            *restart_after_ms = None;
+        }
+    }
     if on {
-        plan.liveness_bound_ms = 1_700;
+        plan.liveness_bound_ms = 1_900;
     }
     Ok(plan)
 }
@@ -173,9 +186,10 @@ fn link_loses(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
     steady(protocol, seed, if on { vec![(5_000.0, loss)] } else { Vec::new() })
 }
 
+/// With room for what is sent again, or a link that is full once stays so.
 fn narrow(seed: u64, on: bool) -> Result<Plan, String> {
     let mut plan = steady("redis-fenced", seed, Vec::new())?;
-    plan.load.rate = 500;
+    plan.load.rate = 200;
     plan.network.bandwidth_mbps = u64::from(on);
     Ok(plan)
 }
@@ -199,14 +213,17 @@ fn long_cut(seed: u64, on: bool) -> Result<Plan, String> {
     steady("redis-fenced", seed, vec![(5_000.0, cut)])
 }
 
-/// A store that crashed resets its connections; of one without power nobody hears.
+/// A store that crashed resets its connections, and is back before the leader connects again; of one without power nobody
+/// hears.
 fn power_lost(seed: u64, on: bool) -> Result<Plan, String> {
-    let (node, restart_after_ms) = (Who::Store, Some(50.0));
+    let (node, restart_after_ms) = (Who::Store, Some(15.0));
     let down = match on {
         true => Fault::PowerLoss { node, restart_after_ms },
         false => Fault::Kill { node, restart_after_ms },
     };
-    steady("redis-fenced", seed, vec![(5_000.0, down)])
+    let mut plan = steady("redis-fenced", seed, vec![(5_000.0, down)])?;
+    plan.load.rate = 500;
+    Ok(plan)
 }
 
 /// Nobody has a vote on disk while the leader is dead.
@@ -226,6 +243,85 @@ fn newest_struck(seed: u64, on: bool) -> Result<Plan, String> {
     let mut plan = steady("redis-naive", seed, std::iter::once((5_000.0, cut)).chain(kill).collect())?;
     plan.liveness_bound_ms = 20_000;
     Ok(plan)
+}
+
+/// A short cut and a long one lie over the same links.
+fn overlapping(seed: u64, on: bool) -> Result<Plan, String> {
+    let cut = |for_ms| {
+        let (from, to, for_ms) = (vec![Who::Leader], vec![Who::Followers], Some(for_ms));
+        Fault::Partition { from, to, one_way: false, for_ms }
+    };
+    let long = if on { vec![(5_000.0, cut(8_000.0))] } else { Vec::new() };
+    steady("bully", seed, long.into_iter().chain([(5_050.0, cut(100.0))]).collect())
+}
+
+/// Nobody leads when the second one is to die: it is whoever leads next.
+fn next_struck(seed: u64, on: bool) -> Result<Plan, String> {
+    let kill = || Fault::Kill { node: Who::Leader, restart_after_ms: None };
+    let mut plan = steady("bully", seed, vec![(5_000.0, kill())])?;
+    if on {
+        plan.faults.push(at_ms(5_001.0, kill()));
+    }
+    Ok(plan)
+}
+
+/// A connection to the store meets silence again and again, never for so long that it is given up, and carries more in all
+/// than it has room for.
+fn parked() -> Canary {
+    above("silence on a connection, many times", DARK, 1_000.0, |seed, on| {
+        let (from, to, for_ms) = (vec![Who::Leader], vec![Who::Store], Some(150.0));
+        let cut = Fault::Partition { from, to, one_way: false, for_ms };
+        let often = if on { 12 } else { 0 };
+        let mut plan = steady(
+            "redis-fenced",
+            seed,
+            (0..often).map(|nth| (4_000.0 + 1_000.0 * f64::from(nth), cut.clone())).collect(),
+        )?;
+        plan.load.rate = 2_000;
+        Ok(plan)
+    })
+}
+
+/// The store is away for so long that the leader pauses before it connects again. It dies meanwhile; in its next life, in
+/// which it writes without a pause, nothing is to be sent again.
+fn reborn_in_pause(seed: u64, on: bool) -> Result<Plan, String> {
+    let params =
+        Params { nodes: 1, duration_ms: Some(14_000), read_lease: Some(false), rate: 500, ..Params::default() };
+    let mut plan = compiled("steady", "bully", seed, &params)?;
+    plan.requires.clear();
+    plan.liveness_bound_ms = 14_000;
+    if on {
+        let down = |node, ms| Fault::Kill { node, restart_after_ms: Some(ms) };
+        let (from, to) = (vec![Who::Candidates], vec![Who::Store]);
+        let slow = Fault::Latency { from, to, extra_us: 60_000, for_ms: Some(6_000.0) };
+        plan.faults = vec![
+            at_ms(5_000.0, down(Who::Store, 2_650.0)),
+            at_ms(7_600.0, down(Who::Candidates, 100.0)),
+            at_ms(7_650.0, slow),
+        ];
+    }
+    Ok(plan)
+}
+
+/// The power switch stands still until two have asked it for the same machine: the leader, who dies, and whoever leads next.
+/// Its answer is the only one for longer than the run lasts.
+fn fenced_twice() -> Canary {
+    survives("two ask for one machine's power", DARK, 4_000.0, |seed, on| {
+        let timings = Params { lease_ttl_ms: Some(3_000), request_timeout_ms: Some(15_000), ..light() };
+        let params = Params { duration_ms: Some(20_000), read_lease: Some(false), ..timings };
+        let mut plan = compiled("steady", "stonith", seed, &params)?;
+        plan.requires.clear();
+        plan.liveness_bound_ms = 20_000;
+        if on {
+            let n3 = Who::Named("n3".to_owned());
+            plan.faults = vec![
+                at_ms(4_000.0, Fault::Kill { node: n3, restart_after_ms: None }),
+                at_ms(4_000.0, Fault::Pause { node: Who::Service, for_ms: 11_000.0 }),
+                at_ms(9_500.0, Fault::Kill { node: Who::Leader, restart_after_ms: Some(50.0) }),
+            ];
+        }
+        Ok(plan)
+    })
 }
 
 /// Whoever is told that the leader has gone, and has lost its own lease meanwhile, must look before it believes.
