@@ -6,9 +6,11 @@
 //! records nothing is not made up for by a busy sequencer. 3. Whoever gives leadership up because it is asked to (and not
 //! because it is to be no member any more) has no write under way: the store has decided on all that it sent. 4. No
 //! incarnation has more than [`UNDER_WAY_MAX`] writes of a resource under way. 5. Whoever was asked to give leadership up for
-//! longer than a second, while it ran, sends nothing new.
+//! longer than a second, while it ran, sends nothing new. 6. Whoever sends a write has had its seal of that resource accepted
+//! by the store: from then on nobody else's state can be in its way, and what it builds on is what it read.
 //!
-//! **Could fail** when a write was sent. Part 2 is judged where the header has the scheduler's period.
+//! **Could fail** when a write was sent. Part 2 is judged where the header has the scheduler's period,
+//! and part 6 where the history tells of seals.
 //!
 //! **Source.** client-go, `tools/leaderelection` (the work's context is cancelled before the lease is let go, and
 //! `ReleaseOnCancel` asks that whatever the lease protects has ended by then); the
@@ -39,6 +41,8 @@ struct ActsOnBelief {
     leavers: BTreeSet<NodeId>,
     /// Does the history tell who believes?
     told: bool,
+    /// Does it tell of seals?
+    seals_told: bool,
     sent: u64,
     /// Longest that `schedule` may stand still while `sequence` goes on, microseconds.
     idle_max_us: Option<u64>,
@@ -53,13 +57,16 @@ struct Believer {
     sent: [u64; Resource::ALL.len()],
     /// The last number that the store has decided on, or the one before the first that was sent.
     decided: [u64; Resource::ALL.len()],
+    /// The resources whose store has accepted its seal.
+    sealed: [bool; Resource::ALL.len()],
     /// When it was asked to give leadership up, or woke since.
     asked_us: Option<u64>,
 }
 
 impl Believer {
     fn new(incarnation: Incarnation) -> Self {
-        Believer { incarnation, sent: [0; Resource::ALL.len()], decided: [0; Resource::ALL.len()], asked_us: None }
+        let (none, sealed) = ([0; Resource::ALL.len()], [false; Resource::ALL.len()]);
+        Believer { incarnation, sent: none, decided: none, sealed, asked_us: None }
     }
 
     fn under_way(&self, resource: Resource) -> u64 {
@@ -102,6 +109,7 @@ const PAUSE_US: u64 = 500_000;
 
 enum Violation {
     Unbelieving(Incarnation),
+    Unsealed { incarnation: Incarnation, resource: Resource },
     Idle { incarnation: Incarnation, for_us: u64 },
     LetGo { incarnation: Incarnation, resource: Resource, under_way: u64 },
     GoesOn { incarnation: Incarnation, for_us: u64 },
@@ -113,7 +121,8 @@ impl ActsOnBelief {
         let period_ms = header.map(|h| (h.tick_ms, h.liveness_bound_ms)).filter(|(tick_ms, _)| *tick_ms > 0);
         let idle_max_us = period_ms.map(|(tick_ms, bound_ms)| (bound_ms + 2 * tick_ms).saturating_mul(1000));
         let (believers, leavers, violations) = (Vec::new(), BTreeSet::new(), Violations::default());
-        ActsOnBelief { believers, leavers, told: false, sent: 0, idle_max_us, working: None, violations }
+        let (told, seals_told, working) = (false, false, None);
+        ActsOnBelief { believers, leavers, told, seals_told, sent: 0, idle_max_us, working, violations }
     }
 
     fn sent(&mut self, t_us: u64, incarnation: Incarnation, write: &Write) {
@@ -124,6 +133,9 @@ impl ActsOnBelief {
             None => {}
             Some(believer) => {
                 let under_way = believer.sends(write);
+                if self.seals_told && !believer.sealed[resource as usize] {
+                    self.violations.add(t_us, Violation::Unsealed { incarnation, resource });
+                }
                 if let Some(for_us) = believer.asked_us.map(|asked_us| t_us - asked_us).filter(|us| *us > ORDER_US) {
                     self.violations.add(t_us, Violation::GoesOn { incarnation, for_us });
                 }
@@ -167,7 +179,7 @@ impl ActsOnBelief {
 
 impl Invariant for ActsOnBelief {
     fn wants(&self) -> Kinds {
-        let work = Kinds::ISSUE.and(Kinds::APPLY);
+        let work = Kinds::SEAL.and(Kinds::ISSUE).and(Kinds::APPLY);
         Kinds::ELECTED.and(Kinds::DEPOSED).and(Kinds::NODE).and(Kinds::FAULT).and(work)
     }
 
@@ -198,6 +210,13 @@ impl Invariant for ActsOnBelief {
                 }
             }
             Kind::Fault(fault) if fault.fault == "leave" => self.leavers.extend(&fault.on),
+            Kind::Seal { resource, incarnation, accepted, .. } => {
+                self.seals_told = true;
+                // What is refused after it was accepted is a late copy.
+                for believer in self.believers.iter_mut().filter(|b| b.incarnation == *incarnation && *accepted) {
+                    believer.sealed[*resource as usize] = true;
+                }
+            }
             Kind::Issue { node, write } => {
                 let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
                 self.sent(event.t_us, incarnation, write);
@@ -219,6 +238,10 @@ impl Invariant for ActsOnBelief {
         let violated = self.violations.sentence(|violation| match violation {
             Violation::Unbelieving(incarnation) => {
                 format!("{} sent a write without believing to lead", ending.names.incarnation(*incarnation))
+            }
+            Violation::Unsealed { incarnation, resource } => {
+                let who = ending.names.incarnation(*incarnation);
+                format!("{who} sent a write to {resource} before the store had accepted its seal")
             }
             Violation::Idle { incarnation, for_us } => {
                 let (who, for_us) = (ending.names.incarnation(*incarnation), duration(*for_us as f64));

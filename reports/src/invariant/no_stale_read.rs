@@ -2,7 +2,8 @@
 //!
 //! **Formula.** A read of the last number that was put after a client had been told number k, by the answer to a request or
 //! to another read, does not return less than k. (A write of the newest leader that was accepted but not answered yet may be
-//! missing: it is under way at the same time as the read, and can be placed after it.)
+//! missing: it is under way at the same time as the read, and can be placed after it.) Nor is it answered in the name of a
+//! leader of whose successor, by its token, a client had been told: that one is asked, and no other.
 //!
 //! **Could fail** when a read was answered that was put after a client had been told a number.
 //!
@@ -45,15 +46,22 @@ impl Invariant for NoStaleRead {
         let Some(read) = self.reads.observe(event) else { return };
         self.compared += u64::from(read.known.is_some());
         self.answered_by.insert(read.node);
-        if read.is_stale() {
+        if read.is_stale() || read.is_of_former() {
             self.stale.add(event.t_us, read);
         }
     }
 
     fn finish(&mut self, ending: &Ending) -> Finding {
         let violated = self.stale.sentence(|read| {
-            let Read { request, node, seq, known } = read;
+            let Read { request, node, seq, known, token, known_token } = read;
             let (client, node) = (ending.names.node(request.client), ending.names.node(*node));
+            if !read.is_stale() {
+                return format!(
+                    "{node} answered {client}:{} with token {token}, but that was asked after token {known_token} had been \
+                     returned",
+                    request.number
+                );
+            }
             let (seq, known) = (grouped(*seq), grouped(known.unwrap_or(0)));
             format!("{client}:{} read {seq} from {node}, but asked after {known} had been returned", request.number)
         });

@@ -1,6 +1,6 @@
 //! What a node must not do while it gives leadership up, and when it wakes after its lease; and what its clients must.
 
-use super::{Canary, DARK, ELECTIONS, compiled, figure, light, steady, survives};
+use super::{Above, Canary, DARK, ELECTIONS, compiled, figure, light, steady, survives};
 use protocols::point::Point;
 use scenarios::{
     Params, Plan,
@@ -18,6 +18,12 @@ pub(super) fn canaries() -> Vec<Canary> {
         survives("asleep with writes unanswered", ELECTIONS, 1.0, asleep_unanswered).within(refused, 0.0, 0.0),
         survives("asleep between connections", ELECTIONS, 1.0, asleep_unconnected).within(refused, 0.0, 0.0),
         survives("answers to a former term", ELECTIONS, 1.0, former_term).within(ELECTIONS, 2.0, 2.0),
+        survives("answers to a former seal", ELECTIONS, 2.0, former_seal),
+        survives("only reads tell a leader that it was replaced", ELECTIONS, 1.0, replaced_and_read),
+        Canary {
+            at_most: Some(Above { than: 100.0, ..DARK }),
+            ..survives("clients are told who leads", ELECTIONS, 4.0, told_who_leads)
+        },
         survives("more than may be under way", DARK, 1_000.0, too_many),
         held("clients that were started again", clients_reborn).within(asked, 1_700.0, 1_950.0),
         held("clients that stood still", clients_asleep).within(asked_or_read, 2_600.0, 2_750.0),
@@ -56,7 +62,8 @@ fn resigns(seed: u64, on: bool) -> Result<Plan, String> {
     plan.load.tick_ms = 100;
     plan.faults.push(at(4_000.0, slow(Who::Leader, Who::Store, 1_400, 16_000.0)));
     if on {
-        plan.faults.push(at(7_000.0, Fault::Resign { node: Who::Leader }));
+        // A tick was fired just before: when it is answered, and the next is due, the last request is not answered yet.
+        plan.faults.push(at(7_300.0, Fault::Resign { node: Who::Leader }));
     }
     Ok(plan)
 }
@@ -119,6 +126,54 @@ fn former_term(seed: u64, on: bool) -> Result<Plan, String> {
     if on {
         plan.faults.push(PlannedFault { when: renewed, what: Fault::DropKey { node: Who::Leader } });
     }
+    Ok(plan)
+}
+
+/// One candidate loses its lock before the answer to its seals can come, and gets it again. That answer comes when the next
+/// seals are on their way: with a connection to the store that is slow, and not given up.
+fn former_seal(seed: u64, on: bool) -> Result<Plan, String> {
+    let timings = Params { lease_ttl_ms: Some(1_000), renew_interval_ms: Some(300), ..light() };
+    let params = Params { nodes: 1, duration_ms: Some(16_000), read_lease: Some(false), ..timings };
+    let mut plan = compiled("steady", "redis-fenced", seed, &params)?;
+    plan.requires.clear();
+    let seals = || passes(Point::BeforeSeal, 5_000.0);
+    plan.faults = vec![
+        at(5_000.0, Fault::DropKey { node: Who::Leader }),
+        PlannedFault { when: seals(), what: slow(Who::Leader, Who::Store, 1_000, 1_400.0) },
+    ];
+    if on {
+        plan.faults.push(PlannedFault { when: seals(), what: Fault::DropKey { node: Who::Leader } });
+    }
+    Ok(plan)
+}
+
+/// A leader loses its lock and does not hear of it. It has nearly nothing to write, and so learns by a refused read that it
+/// was replaced.
+fn replaced_and_read(seed: u64, on: bool) -> Result<Plan, String> {
+    let mut plan = steady("redis-fenced", seed, Vec::new())?;
+    (plan.load.rate, plan.load.tick_ms, plan.load.reads_per_s) = (1, 20_000, 400);
+    // From the successor's election over its seal to the next read.
+    plan.dual_belief_bound_ms = Some(60.0);
+    if on {
+        let (from, to) = (vec![Who::Service], vec![Who::Leader]);
+        let deaf = Fault::Partition { from, to, one_way: true, for_ms: Some(3_000.0) };
+        let renewed = || passes(Point::Renewed, 5_000.0);
+        plan.faults = vec![
+            PlannedFault { when: renewed(), what: Fault::DropKey { node: Who::Leader } },
+            PlannedFault { when: renewed(), what: deaf },
+        ];
+    }
+    Ok(plan)
+}
+
+/// Leaders resign, one after the other, and everybody sees at once who is next. Whoever has to ask all the others in turn is
+/// late: they are more than usual.
+fn told_who_leads(seed: u64, on: bool) -> Result<Plan, String> {
+    let params = Params { nodes: 7, duration_ms: Some(12_000), read_lease: Some(false), ..light() };
+    let mut plan = compiled("steady", "etcd-election", seed, &params)?;
+    plan.requires.clear();
+    let resign = |place: u32| at(4_000.0 + 1_200.0 * f64::from(place), Fault::Resign { node: Who::Leader });
+    plan.faults = if on { (0..6).map(resign).collect() } else { Vec::new() };
     Ok(plan)
 }
 
