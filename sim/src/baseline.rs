@@ -14,9 +14,9 @@ use shares::Shares;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The baseline of this build's default sweep.
-const COMMITTED: &str = include_str!("../../seeds/baseline.json");
+const COMMITTED: &str = include_str!("../../seeds/baseline/scenarios.json");
 /// The same for its swarm.
-const SWARM: &str = include_str!("../../seeds/swarm.json");
+const SWARM: &str = include_str!("../../seeds/baseline/swarm.json");
 /// Below so many runs the whole recorded range counts as usual, from here on the middle nine tenths: the median of a few runs
 /// may well be as far out as one run.
 const RUNS_FOR_QUANTILES: usize = 10;
@@ -211,7 +211,7 @@ impl Baseline {
     /// # Errors
     /// It is not readable, which a test rules out.
     pub fn committed() -> Result<Baseline, String> {
-        serde_json::from_str(COMMITTED).map_err(|e| format!("seeds/baseline.json is not a baseline: {e}"))
+        serde_json::from_str(COMMITTED).map_err(|e| format!("seeds/baseline/scenarios.json is not a baseline: {e}"))
     }
 
     /// The same for swarms.
@@ -219,7 +219,7 @@ impl Baseline {
     /// # Errors
     /// It is not readable, which a test rules out.
     pub fn committed_swarm() -> Result<Baseline, String> {
-        serde_json::from_str(SWARM).map_err(|e| format!("seeds/swarm.json is not a baseline: {e}"))
+        serde_json::from_str(SWARM).map_err(|e| format!("seeds/baseline/swarm.json is not a baseline: {e}"))
     }
 
     /// What a sweep with these options saw.
@@ -311,7 +311,13 @@ fn far(floor: f64, was: Range, values: &[f64]) -> Option<(f64, By)> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let (median, most) = (quantile(&sorted, 0.5)?, quantile(&sorted, 1.0)?);
-    let (low, high) = if values.len() < RUNS_FOR_QUANTILES { (was.min, was.max) } else { (was.p05, was.p95) };
+    let (low, high) = if values.len() < RUNS_FOR_QUANTILES {
+        // Of so few, the median may well be farther out than any before; the fewer they are, the farther.
+        let few = 1.0 / values.len().max(1) as f64;
+        (was.min - few * (was.p50 - was.min), was.max + few * (was.max - was.p50))
+    } else {
+        (was.p05, was.p95)
+    };
     let slack = floor + 0.15 * was.p50.abs();
     if median < low - slack || median > high + slack {
         return Some((median, By::Median));

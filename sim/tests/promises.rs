@@ -165,7 +165,7 @@ fn canaries_break_what_they_must_and_nothing_without_the_cause() {
 
 #[test]
 fn what_is_left_to_chance_is_as_it_was() {
-    let file = common::root().join("seeds/baseline.json");
+    let file = common::root().join("seeds/baseline/scenarios.json");
     let baseline = std::fs::read_to_string(file).expect("the baseline can be read");
     let baseline: serde_json::Value = serde_json::from_str(&baseline).expect("the baseline is JSON");
     let mut wrong = Vec::new();

@@ -49,10 +49,9 @@ pub const PROTOCOL: Protocol = Protocol {
     changes_members: false,
     elector: |setup| Box::new(LowestId::new(setup)),
     promise: |hazard, _| match hazard {
-        Hazard::None | Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
         Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => UNFENCED,
         Hazard::SlowPreferred | Hazard::RestartInIsolation => UNFENCED,
-        // A better id that comes back takes over while the other still writes.
+        // A better id that comes back, or starts a moment later, takes over while the other still writes.
         _ => Promise::May,
     },
     bounds: promise::preferring,

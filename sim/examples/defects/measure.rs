@@ -141,7 +141,7 @@ impl Measure<'_> {
         let (file, out) = (self.tree.baseline(), self.tree.work.join("out/record"));
         let _ = fs::remove_file(&file);
         if self.baseline_seeds == 0 {
-            let committed = self.tree.root.join("seeds/baseline.json");
+            let committed = self.tree.root.join("seeds/baseline/scenarios.json");
             return fs::copy(committed, file).map(drop).map_err(|e| format!("there is no baseline: {e}"));
         }
         let mut command = Command::new(self.tree.binary());
