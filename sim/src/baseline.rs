@@ -272,14 +272,16 @@ impl Baseline {
         format!("{{\n{}\n}}\n", parts.join(",\n"))
     }
 
-    /// The figures of a cell that lie far outside what they were; none for a cell that was not recorded.
-    pub fn moved(&self, cell: &str, seen: &Seen) -> Vec<Moved> {
+    /// The figures of a cell, run with these seeds, that lie far outside what they were; none for a cell that was not
+    /// recorded.
+    pub fn moved(&self, cell: &str, seeds: &std::ops::Range<u64>, seen: &Seen) -> Vec<Moved> {
         let (Some(ranges), Some(shares), Some(runs)) =
             (self.cells.get(cell), self.shares.get(cell), self.runs.get(cell))
         else {
             return Vec::new();
         };
-        let mut moved = if ranges.is_empty() { Vec::new() } else { out_of_range(cell, ranges, seen) };
+        let known = self.seeds[0] <= seeds.start && seeds.end <= self.seeds[1];
+        let mut moved = if ranges.is_empty() { Vec::new() } else { out_of_range(cell, ranges, seen, known) };
         for (figure, was, is) in seen.shares.moved(seen.runs as u64, &seen.figures, (shares, *runs)) {
             let percent = |n: u64, of: u64| n as f64 * 100.0 / of.max(1) as f64;
             let (was, is) = ([percent(was, *runs); 5].into(), percent(is, seen.runs as u64));
@@ -289,8 +291,8 @@ impl Baseline {
     }
 }
 
-/// The figures of a cell that are not within their ranges.
-fn out_of_range(cell: &str, ranges: &BTreeMap<String, Range>, seen: &Seen) -> Vec<Moved> {
+/// The figures of a cell that are not within their ranges. `known`: the very same seeds were recorded.
+fn out_of_range(cell: &str, ranges: &BTreeMap<String, Range>, seen: &Seen, known: bool) -> Vec<Moved> {
     // A kind of message that never was is as strange as one that is gone.
     let kinds = ranges.keys().chain(seen.figures.keys()).filter(|name| name.starts_with(OF_A_KIND));
     let kinds: BTreeSet<&str> = kinds.map(String::as_str).collect();
@@ -299,7 +301,11 @@ fn out_of_range(cell: &str, ranges: &BTreeMap<String, Range>, seen: &Seen) -> Ve
         let none = name.starts_with(OF_A_KIND).then(Range::default);
         let was = ranges.get(name).copied().or(none)?;
         let values = seen.values(name);
-        let (is, by) = far(floor, was, &values)?;
+        // What only few runs have may have been recorded from as few.
+        if !known && values.len() * 2 < seen.runs {
+            return None;
+        }
+        let (is, by) = far(floor, was, &values, known)?;
         let figure = name.to_owned();
         Some(Moved { cell: cell.to_owned(), figure, was, is, by, runs: values.len() })
     };
@@ -307,13 +313,13 @@ fn out_of_range(cell: &str, ranges: &BTreeMap<String, Range>, seen: &Seen) -> Ve
 }
 
 /// The median when it lies far outside, or else a run that does; and which of them it is.
-fn far(floor: f64, was: Range, values: &[f64]) -> Option<(f64, By)> {
+fn far(floor: f64, was: Range, values: &[f64], known: bool) -> Option<(f64, By)> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let (median, most) = (quantile(&sorted, 0.5)?, quantile(&sorted, 1.0)?);
+    // Of a few new runs, the median may well be farther out than any before; the fewer they are, the farther.
+    let few = if known { 0.0 } else { 1.0 / values.len().max(1) as f64 };
     let (low, high) = if values.len() < RUNS_FOR_QUANTILES {
-        // Of so few, the median may well be farther out than any before; the fewer they are, the farther.
-        let few = 1.0 / values.len().max(1) as f64;
         (was.min - few * (was.p50 - was.min), was.max + few * (was.max - was.p50))
     } else {
         (was.p05, was.p95)
@@ -322,9 +328,10 @@ fn far(floor: f64, was: Range, values: &[f64]) -> Option<(f64, By)> {
     if median < low - slack || median > high + slack {
         return Some((median, By::Median));
     }
-    // One run may be new without anything being wrong; twice as far from the median as ever is too far.
+    // One run may come out otherwise without anything being wrong; twice as far from the median as ever is too far. Of runs
+    // that were not recorded, one in some hundreds always is.
     let farthest = was.max + (was.max - was.p50) + 2.0 * slack;
-    (most > farthest).then_some((most, By::OneRun))
+    (known && most > farthest).then_some((most, By::OneRun))
 }
 
 /// A line per cell.
@@ -354,13 +361,13 @@ mod tests {
     }
 
     fn moved(values: impl IntoIterator<Item = f64>) -> Vec<Moved> {
-        baseline().moved("steady raft 3", &seen(values))
+        baseline().moved("steady raft 3", &(0..20), &seen(values))
     }
 
     #[test]
     fn what_lies_within_the_range_has_not_moved() {
         assert_eq!(moved((0..20).map(|n| 380.0 + f64::from(n) * 10.0)), []);
-        assert_eq!(baseline().moved("steady raft 5", &seen([9_999.0; 20])), []);
+        assert_eq!(baseline().moved("steady raft 5", &(0..20), &seen([9_999.0; 20])), []);
     }
 
     #[test]
@@ -377,6 +384,8 @@ mod tests {
         let mut values = vec![450.0; 20];
         values[7] = 5_000.0;
         assert_eq!(moved(values.clone())[0].by, By::OneRun);
+        let new = baseline().moved("steady raft 3", &(90..110), &seen(values.clone()));
+        assert_eq!(new, [], "nothing is known of seed 107");
         values[7] = 560.0;
         assert_eq!(moved(values), []);
     }

@@ -190,7 +190,7 @@ impl Swarm {
         if baseline.options != self.figure_options() {
             return Vec::new();
         }
-        let moved = swept.outcome.cells.iter().flat_map(|cell| baseline.moved(&cell.protocol, &cell.seen));
+        let moved = swept.outcome.cells.iter().flat_map(|cell| baseline.moved(&cell.protocol, &self.seeds, &cell.seen));
         moved.map(|moved| Moved { cell: format!("{SWARM} {}", moved.cell), ..moved }).collect()
     }
 

@@ -315,7 +315,7 @@ impl Sweep<'_> {
     fn moved(&self, baseline: &Baseline, cells: &[Cell]) -> Vec<Moved> {
         let mut moved = self.by_chance(cells);
         if baseline.options == self.figure_options() {
-            moved.extend(cells.iter().flat_map(|cell| baseline.moved(&cell.name(), &cell.seen)));
+            moved.extend(cells.iter().flat_map(|cell| baseline.moved(&cell.name(), &self.seeds, &cell.seen)));
         }
         moved
     }
