@@ -219,7 +219,9 @@ fn a_bisection_is_one_object_and_shows_its_seed() {
     let again = fencepost(&words(command).iter().map(String::as_str).chain(["--json"]).collect::<Vec<_>>());
     assert_eq!(again.status.code(), Some(1), "{command}: {}", text(&again.stderr));
     let report: serde_json::Value = serde_json::from_slice(&again.stdout).expect("one JSON object");
-    assert!(report["metrics"]["reads_stale"].as_u64().is_some_and(|n| n > 0), "{command}");
+    let judged = report["invariants"].as_array().into_iter().flatten();
+    let broken: Vec<_> = judged.filter(|i| i["holds"] == false).map(|i| &i["name"]).collect();
+    assert!(broken.contains(&&"no_stale_read".into()), "{command}: {broken:?}");
     assert_eq!(report["read_lease"]["holds_up_to_ppm"], 199);
     let nothing = fencepost(&["bisect", "steady", "--seeds", "0..1", "--rate", "10", "--duration", "2s"]);
     assert!(text(&nothing.stdout).contains("nothing breaks"), "{}", text(&nothing.stdout));
