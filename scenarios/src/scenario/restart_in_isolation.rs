@@ -50,8 +50,6 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let one = candidate(streams::between(&mut random, 1, u64::from(params.nodes)) as u16);
     let params = without_waiting(params, SCENARIO.hazard, protocol);
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
-    // Who dies in the middle of an election is waited for, and the election is held again.
-    plan.liveness_bound_ms += params.takeover_max_ms(protocol) + DOWN_MS.1 as u64;
     let (from, to) = (vec![Who::Leader], vec![Who::Followers]);
     let cut = Fault::Partition { from, to, one_way: false, for_ms: Some(cut_ms as f64) };
     plan.faults = vec![at(strike_ms, cut)];
