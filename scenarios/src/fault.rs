@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// After so long a supervisor starts a process again that ended by itself, milliseconds.
+/// How long until a supervisor restarts a process that ended by itself, milliseconds.
 pub const SUPERVISOR_MS: f64 = 1_000.0;
 
 /// The words of the fault list that stand for processes; no candidate may be called so.

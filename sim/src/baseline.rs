@@ -385,7 +385,7 @@ mod tests {
         values[7] = 5_000.0;
         assert_eq!(moved(values.clone())[0].by, By::OneRun);
         let new = baseline().moved("steady raft 3", &(90..110), &seen(values.clone()));
-        assert_eq!(new, [], "nothing is known of seed 107");
+        assert_eq!(new, [], "seeds from 100 on were not recorded");
         values[7] = 560.0;
         assert_eq!(moved(values), []);
     }

@@ -175,8 +175,7 @@ fn class(invariant: &str) -> Option<Class> {
 impl Swarm {
     /// The options that figures depend on, but for the protocols: each has figures of its own.
     fn figure_options(&self) -> String {
-        let Choice { net, nodes, fencing, .. } = &self.choice;
-        format!("--net {} --nodes {nodes:?} --fencing {}", net.map_or("drawn", |net| net.name), fencing.word())
+        options(&self.choice).join(" ")
     }
 
     /// What this swarm saw, as the baseline of later ones.
@@ -272,16 +271,20 @@ impl Swarm {
 pub fn arguments(plan: &Plan, choice: &Choice) -> Vec<String> {
     let seed = plan.seed.to_string();
     let mut words = ["scenario", SWARM, "--protocol", &plan.protocol, "--seed", &seed].map(str::to_owned).to_vec();
+    words.extend(options(choice));
+    words
+}
+
+/// What was not left to be drawn, but for the protocols, as options.
+fn options(choice: &Choice) -> Vec<String> {
     let Choice { net, nodes, fencing, .. } = choice;
     let given = [
         ("--net", net.map(|net| net.name.to_owned())),
         ("--nodes", nodes.map(|nodes| nodes.to_string())),
         ("--fencing", (*fencing != Fencing::On).then(|| fencing.word().to_owned())),
     ];
-    for (option, value) in given {
-        words.extend(value.into_iter().flat_map(|value| [option.to_owned(), value]));
-    }
-    words
+    let given = given.into_iter().filter_map(|(option, value)| Some([option.to_owned(), value?]));
+    given.flatten().collect()
 }
 
 impl Swept {

@@ -315,9 +315,10 @@ impl EtcdElection {
             (Stage::Proclaiming, Reply::Proclaimed { done: true }, _) => self.go(Stage::Looking, out),
             // Whatever has happened since the key was created may have been its end.
             (Stage::Looking, Reply::Found { key: None, revision }, Some(session)) => {
-                match revision > session.create_revision {
-                    true => self.go(Stage::Rechecking, out),
-                    false => self.win(now, out),
+                if revision > session.create_revision {
+                    self.go(Stage::Rechecking, out);
+                } else {
+                    self.win(now, out);
                 }
             }
             (Stage::Looking, Reply::Found { key: Some(front), revision }, Some(_)) => {

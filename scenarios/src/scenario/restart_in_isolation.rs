@@ -41,7 +41,9 @@ const DOWN_MS: (f64, f64) = (20.0, 500.0);
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let within_ms = params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol);
     let cut_ms = within_ms + DOWN_MS.1 as u64 + cut_ms(params, protocol);
-    let needed_ms = last_strike_ms(params, protocol) + cut_ms + params.aftermath_ms(protocol);
+    // Who dies in the middle of an election is waited for, and the election is held again.
+    let again_ms = params.takeover_max_ms(protocol) + DOWN_MS.1 as u64;
+    let needed_ms = last_strike_ms(params, protocol) + cut_ms + params.aftermath_ms(protocol) + again_ms;
     let mut random = streams::stream(seed, PLAN);
     let strike_ms = strike_ms(&mut random, params, protocol);
     let dies_ms = strike_ms + drawn_ms(&mut random, 1.0, within_ms as f64);
@@ -50,6 +52,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let one = candidate(streams::between(&mut random, 1, u64::from(params.nodes)) as u16);
     let params = without_waiting(params, SCENARIO.hazard, protocol);
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    plan.liveness_bound_ms += again_ms;
     let (from, to) = (vec![Who::Leader], vec![Who::Followers]);
     let cut = Fault::Partition { from, to, one_way: false, for_ms: Some(cut_ms as f64) };
     plan.faults = vec![at(strike_ms, cut)];

@@ -110,7 +110,7 @@ pub struct NodeArgs {
     /// Time to live of the lease to ask for; the protocol's own by default
     #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
     pub lease_ttl: Option<u64>,
-    /// Time from one renewal to the next; the protocol's share of the lease by default
+    /// Time from one renewal to the next; by default a part of the lease, for most protocols a third
     #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
     pub renew_interval: Option<u64>,
     /// How long one request to the service may take; by default a third of the lease, at most 1 s
@@ -264,7 +264,7 @@ pub struct ClusterArgs {
     /// Time to live of the lease to ask for; 3 s by default, or the shortest election timeout
     #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
     pub lease_ttl: Option<u64>,
-    /// Time from one renewal to the next; the protocol's share of the lease by default
+    /// Time from one renewal to the next; by default a part of the lease, for most protocols a third
     #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
     pub renew_interval: Option<u64>,
     /// Range that election timeouts are drawn from, if the backend draws them; its own by default

@@ -20,7 +20,7 @@ pub struct PlanOptions {
     /// election timeout of a protocol that has one
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     lease_ttl: Option<u64>,
-    /// Time from one renewal to the next; the protocol's share of the lease by default
+    /// Time from one renewal to the next; by default a part of the lease, for most protocols a third
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     renew_interval: Option<u64>,
     /// How long one request to the coordination service may take; by default a third of the lease, at most 1 s

@@ -1,10 +1,11 @@
 //! Connections that messages travel on: between clients and nodes, nodes and the store, and candidates that do not elect by
 //! datagrams.
 //!
-//! Messages are values, so a connection is a lane that never reorders, loses or doubles: what the network loses comes later,
-//! and what is behind it waits; how much later is in [`super::retransmit`]. A partition and a loss of power are silence; what was sent into it is sent again as TCP
-//! would. A crash resets. There is no message on the way that belongs to another connection than its lane's current one: when
-//! a connection is given up, what is under way leaves the lane, and arrives beside what the next connection carries.
+//! Messages are values, so a connection is a lane that never reorders, loses or doubles: what the network loses comes
+//! later, and what is behind it waits; how much later is in [`super::retransmit`]. A partition and a loss of power are
+//! silence; what was sent into it is sent again as TCP would. A crash resets. There is no message on the way that
+//! belongs to another connection than its lane's current one: when a connection is given up, what is under way leaves
+//! the lane, and arrives beside what the next connection carries.
 //!
 //! A connection takes [`MESSAGES_MAX`] messages that the other side has not read, as a socket's buffers do; what is sent
 //! beyond that is dropped, as by a sender that does not wait for room. Cores send again what matters.
