@@ -46,6 +46,8 @@ pub(super) fn canaries() -> Vec<Canary> {
         Canary { at_most: Some(Above { than: 3_000.0, ..DARK }), ..parked() },
         survives("dead while it waits to connect", DARK, 1_000.0, reborn_in_pause),
         Canary { at_most: Some(Above { than: 8_000.0, ..DARK }), ..fenced_twice() },
+        Canary { at_most: Some(Above { than: 10_000.0, ..DARK }), ..two_fenced() },
+        breaks("a clock that goes faster while a timer is set", &[], faster).within(DARK, 8_000.0, 11_200.0),
         survives("those who wait lose their leases", ELECTIONS, 1.0, waiters_dropped),
         survives("power lost before a sync: raft", DARK, 4_000.0, |seed, on| nothing_synced(seed, on, "raft")),
         survives("power lost before a sync: kraft", DARK, 4_000.0, |seed, on| nothing_synced(seed, on, "kraft")),
@@ -322,6 +324,41 @@ fn fenced_twice() -> Canary {
         }
         Ok(plan)
     })
+}
+
+/// Two machines at once, at a device that stands still meanwhile: it has to cut the power of one after the other.
+fn two_fenced() -> Canary {
+    survives("one asks for two machines' power", DARK, 4_000.0, |seed, on| {
+        let timings = Params { nodes: 5, request_timeout_ms: Some(10_000), ..light() };
+        let params = Params { duration_ms: Some(20_000), read_lease: Some(false), ..timings };
+        let mut plan = compiled("steady", "stonith", seed, &params)?;
+        plan.requires.clear();
+        plan.liveness_bound_ms = 20_000;
+        if on {
+            let kill = |name: &str| Fault::Kill { node: Who::Named(name.to_owned()), restart_after_ms: None };
+            plan.faults = vec![
+                at_ms(4_000.0, kill("n1")),
+                at_ms(4_000.0, kill("n2")),
+                at_ms(4_000.0, Fault::Pause { node: Who::Service, for_ms: 6_000.0 }),
+            ];
+        }
+        Ok(plan)
+    })
+}
+
+/// The time that a suspect is given runs out by the clock of who suspects it, which goes half as fast again from the middle
+/// of it on. By the clock that was, a leader would be missed after 11.4 s at the least.
+fn faster(seed: u64, on: bool) -> Result<Plan, String> {
+    let params = Params { lease_ttl_ms: Some(6_000), duration_ms: Some(30_000), read_lease: Some(false), ..light() };
+    let mut plan = compiled("steady", "swim", seed, &params)?;
+    plan.requires.clear();
+    plan.liveness_bound_ms = 30_000;
+    let kill = Fault::Kill { node: Who::Leader, restart_after_ms: None };
+    plan.faults = vec![at_ms(8_000.0, kill)];
+    if on {
+        plan.faults.push(at_ms(13_000.0, Fault::ClockRate { node: Who::Candidates, ppm: 500_000, for_ms: None }));
+    }
+    Ok(plan)
 }
 
 /// Whoever is told that the leader has gone, and has lost its own lease meanwhile, must look before it believes.
