@@ -2,7 +2,7 @@
 //!
 //! Tests here share a process and run on parallel threads. So none of them sets a variable of the environment, changes the
 //! folder it runs in, listens for signals or asks commands to end; what a run reads lies in its own thread, and what they
-//! write has names of its own. What counts a whole process's memory is a binary of its own (`reports/tests/memory.rs`).
+//! write has names of its own.
 
 #![cfg(madsim)]
 

@@ -2,7 +2,7 @@
 //!
 //! `! node NAME ttl SECONDS` sets up, `> TIME input` is an input at that second of the monotonic clock, `= TIME timer` a
 //! timer that fell due before it, `< output` what came out. Everything but `!`, `>` and `#` lines is written by
-//! `FENCEPOST_UPDATE=1 cargo test -p protocols --test etcd_transcripts`.
+//! `FENCEPOST_UPDATE=1 cargo test -p protocols etcd_transcripts::`.
 
 use protocols::{
     client::{
