@@ -6,9 +6,9 @@ use scenarios::{
 };
 use serde_json::Value;
 
-const BY_HAND: &str = include_str!("testdata/by-hand.json");
+const BY_HAND: &str = include_str!("../testdata/by-hand.json");
 /// JSON pointer, value to put there, and what is said about it; `…` stands for the rest.
-const REFUSED: &str = include_str!("testdata/refused.json");
+const REFUSED: &str = include_str!("../testdata/refused.json");
 
 /// The plan by hand with the value at a JSON pointer replaced, added, or (by null) removed.
 fn edited(pointer: &str, value: &Value) -> String {

@@ -17,7 +17,7 @@ use scenarios::{
 use serde_json::Value;
 use std::{fs, path::PathBuf};
 
-const BY_HAND: &str = include_str!("testdata/by-hand.json");
+const BY_HAND: &str = include_str!("../testdata/by-hand.json");
 
 fn every() -> impl Iterator<Item = (&'static Scenario, &'static Protocol)> {
     election::ALL.into_iter().flat_map(|protocol| scenario::of(protocol).map(move |scenario| (scenario, protocol)))
