@@ -9,6 +9,7 @@ pub mod judge;
 pub mod known;
 pub mod metrics;
 pub mod plot;
+pub mod statistics;
 pub mod text;
 pub mod timeline;
 

@@ -11,11 +11,11 @@ pub mod generate;
 pub mod params;
 pub mod plan;
 pub mod read_lease;
-#[cfg(feature = "real")]
-pub mod real;
 pub mod scenario;
+pub mod sense;
 pub mod streams;
 pub mod triggers;
+pub mod units;
 
 pub use capsule::{Artifact, Capsule};
 pub use params::Params;

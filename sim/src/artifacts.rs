@@ -2,8 +2,8 @@
 
 use crate::{
     identity::identity,
+    repro,
     run::{self, Options, Run},
-    terminal::repro,
 };
 use protocols::fence::checks::Fencing;
 use reports::json::Report;

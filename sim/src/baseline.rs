@@ -7,8 +7,8 @@
 
 mod shares;
 
-use crate::{run::Run, terminal::statistics::quantile};
-use reports::Metrics;
+use crate::run::Run;
+use reports::{Metrics, statistics::quantile};
 use serde::{Deserialize, Serialize};
 use shares::Shares;
 use std::collections::{BTreeMap, BTreeSet};

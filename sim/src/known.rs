@@ -5,9 +5,8 @@
 use crate::{
     artifacts, canary,
     outcome::{Ended, Failure},
-    swarm,
+    repro, swarm,
     sweep::{self, Cell},
-    terminal::repro,
 };
 use protocols::{
     election::{Bounds, Promise},
@@ -173,7 +172,7 @@ fn of_plans(judgement: &Judgement) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{cli::junit, outcome::exit_code, sweep::Outcome};
+    use crate::sweep::Outcome;
 
     fn of(name: &str) -> &'static Known {
         known::ALL.iter().find(|known| known.name == name).expect("a known history")
@@ -204,11 +203,7 @@ mod tests {
             failure.repro.contains(" check ") && failure.repro.contains("epochs_monotone-bad.jsonl"),
             "{failure:?}"
         );
-        assert_eq!(exit_code(&outcome), 1);
         assert!(summary(&outcome.failures).starts_with("1 of "));
-        let document = junit::document(&outcome, 1.0);
-        assert!(document.contains("fencepost.known history: epochs_monotone-bad.jsonl"), "{document}");
-        assert!(document.contains("failures=\"1\""), "{document}");
     }
 
     #[test]

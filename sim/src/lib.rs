@@ -1,8 +1,9 @@
-//! Where it runs: the simulated world, the models of coordination services in it, and the `fencepost` command; and, built
-//! by `cargo real`, the same command for real processes.
+//! Where it runs: the simulated world, the models of coordination services in it, and what can be done with runs. The
+//! command line is another crate's, `sim-cli`; real processes are `sim-real`'s. In their build
+//! only [`identity`] is left of this crate.
 //!
 //! A plan says everything that will happen, before anything does; a run carries it out and is judged while it happens; the
-//! same plan always gives the same run. What the `fencepost` command does with them can be had without it:
+//! same plan always gives the same run:
 //!
 //! ```
 //! use scenarios::{Params, scenario};
@@ -26,7 +27,7 @@
 //! | `world`, `host` | the simulated world, and the executor under it |
 //! | `service` | etcd, Redis and a power device as they answer in that world |
 //! | `determinism`, `bisect`, `election_times`, `ttl_sweep` | what the commands of these names measure |
-//! | `cli`, `terminal` | the command line |
+//! | `artifacts`, `repro`, `identity` | what a failing run leaves, and how to repeat it |
 //!
 //! Only this crate names madsim, and only [`host`] does. This file is the mode guard: no other one asks what is built.
 
@@ -36,9 +37,7 @@ compile_error!(
      .cargo/config.toml sets the flags that the simulation needs"
 );
 
-#[cfg(real_mode)]
-pub mod real;
-pub mod terminal;
+pub mod identity;
 
 #[cfg(madsim)]
 pub mod artifacts;
@@ -49,8 +48,6 @@ pub mod bisect;
 #[cfg(madsim)]
 pub mod canary;
 #[cfg(madsim)]
-pub mod cli;
-#[cfg(madsim)]
 pub mod determinism;
 #[cfg(madsim)]
 pub mod election_times;
@@ -58,8 +55,6 @@ pub mod election_times;
 pub mod fleet;
 #[cfg(madsim)]
 pub mod host;
-#[cfg(madsim)]
-pub mod identity;
 #[cfg(madsim)]
 pub mod interrupt;
 #[cfg(madsim)]
@@ -72,6 +67,8 @@ pub mod pool;
 pub mod promise;
 #[cfg(madsim)]
 pub mod recorder;
+#[cfg(madsim)]
+pub mod repro;
 #[cfg(madsim)]
 pub mod run;
 #[cfg(madsim)]
@@ -88,8 +85,3 @@ pub mod ttl_sweep;
 pub mod words;
 #[cfg(madsim)]
 pub mod world;
-
-#[cfg(madsim)]
-pub use cli::main;
-#[cfg(real_mode)]
-pub use real::main;

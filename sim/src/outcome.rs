@@ -1,4 +1,4 @@
-//! What came of a run of a sweep, in four words, and of a sweep, in one exit code.
+//! What came of a run of a sweep, in four words.
 //!
 //! | word | means |
 //! |---|---|
@@ -6,17 +6,7 @@
 //! | broken | it did not |
 //! | inconclusive | the situation under test never arose, so nothing was tried |
 //! | invalid | no plan could be made of the parameters, so nothing ran |
-//!
-//! A sweep ends with the worst that it saw: the harness failed (70), parameters made no sense (64), safety broken (1),
-//! liveness (3), a figure far outside its baseline (6), a cell of which more than a fifth of the runs were inconclusive (2),
-//! all kept (0). An inconclusive run says nothing for or against the protocol, so whatever was found elsewhere outranks it;
-//! a few of them come by chance where the network loses packets.
 
-use crate::{
-    interrupt::INTERRUPTED,
-    sweep::{Cell, Outcome},
-    terminal::exit,
-};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -151,27 +141,12 @@ fn shape(sentence: &str) -> String {
     words.join(" ")
 }
 
-/// How a sweep ends; see the head of this file. One that was interrupted says so and nothing else.
-pub fn exit_code(outcome: &Outcome) -> u8 {
-    let broken = |verdict: &str| outcome.failures.iter().any(|f| f.outcome == Ended::Broken && f.verdict == verdict);
-    match () {
-        () if outcome.interrupted => INTERRUPTED,
-        () if broken("harness") => exit::HARNESS,
-        () if outcome.failures.iter().any(|f| f.outcome == Ended::Invalid) => exit::USAGE,
-        () if outcome.failures.iter().any(|f| f.verdict != "liveness") => 1,
-        () if !outcome.failures.is_empty() => 3,
-        () if !outcome.moved.is_empty() => exit::MOVED,
-        () if outcome.cells.iter().any(Cell::is_inconclusive) => 2,
-        () => 0,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// A failure with this seed and sentence.
-    pub(crate) fn failure(seed: u64, verdict: &str, why: &str) -> Failure {
+    fn failure(seed: u64, verdict: &str, why: &str) -> Failure {
         Failure {
             scenario: "gc-pause".into(),
             protocol: "a".into(),
@@ -202,19 +177,5 @@ mod tests {
             [(2, vec![7, 9]), (1, vec![4])]
         );
         assert_eq!((groups[0].why.as_str(), groups[0].repro.as_str()), (two, "--seed 7"));
-    }
-
-    #[test]
-    fn the_worst_decides_how_a_sweep_ends() {
-        let ends = |broken: &[&str], inconclusive: u64| {
-            let failures = broken.iter().map(|verdict| failure(1, verdict, "")).collect();
-            let cells = vec![Cell { runs: 9, inconclusive, ..Cell::default() }];
-            exit_code(&Outcome { failures, cells, ..Outcome::default() })
-        };
-        // One run of nine may lack its situation by chance.
-        assert_eq!([ends(&[], 1), ends(&[], 2), ends(&["liveness"], 2)], [0, 2, 3]);
-        assert_eq!([ends(&["liveness", "safety"], 0), ends(&["pass"], 0)], [1, 1]);
-        assert_eq!(ends(&["safety", "harness"], 1), 70);
-        assert_eq!(exit_code(&Outcome { interrupted: true, ..Outcome::default() }), 130);
     }
 }

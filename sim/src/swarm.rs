@@ -5,10 +5,9 @@ use crate::{
     baseline::{Baseline, Moved},
     interrupt, known,
     outcome::{Ended, Failure},
-    pool,
+    pool, repro,
     run::{self, Options, Run},
     sweep::{Cell, Outcome, promise_name},
-    terminal::repro,
 };
 use protocols::{
     coverage::{self, Mark, Marks},

@@ -11,18 +11,15 @@ use crate::{
     outcome::{Ended, Failure},
     pool,
     promise::{self, Chance},
+    repro,
     run::{self, Options, Run},
-    terminal::{repro, sense},
 };
 use protocols::{
     election::{self, Bounds, Promise, Protocol},
     fence::checks::Fencing,
 };
 use reports::{Judgement, Verdict};
-use scenarios::{
-    Params, Scenario,
-    scenario::{self},
-};
+use scenarios::{Params, Scenario, scenario, sense};
 use std::ops::Range;
 
 /// From so many runs of a cell on, what is left to chance is compared with what it was.

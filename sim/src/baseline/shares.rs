@@ -3,8 +3,9 @@
 //!
 //! A branch that was never taken, and now is in every run, says more than any figure; so does one that is not taken any more.
 
-use crate::{run::Run, terminal::statistics::quantile};
+use crate::run::Run;
 use protocols::coverage::{self, Mark};
+use reports::statistics::quantile;
 use std::collections::BTreeMap;
 
 /// What is less likely than this did not happen by chance. Ten thousand shares are looked at in a sweep of everything.

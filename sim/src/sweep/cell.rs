@@ -1,6 +1,7 @@
 //! What came of the runs of one cell of a sweep.
 
-use crate::{baseline::Seen, outcome::Ended, run::Run, terminal::statistics::quantile};
+use crate::{baseline::Seen, outcome::Ended, run::Run};
+use reports::statistics::quantile;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -1,0 +1,133 @@
+//! Do the options make sense, together and for this protocol? Refused in the words of the command line, before a plan is
+//! made of them, whose fields nobody typed.
+
+use crate::{
+    Params, Scenario,
+    params::CLOCK_DRIFT_DEFAULT_PPM,
+    plan::{CANDIDATES_MAX, LONGEST_MS, OFFSET_MAX_MS, PPM_MAX, RATE_MAX},
+    units::{duration_text, duration_us_text},
+};
+use protocols::{election::Protocol, types::MILLISECOND};
+
+/// One sentence about an option that is wrong for whatever protocol; it names the option and what would be right.
+///
+/// # Errors
+/// That sentence.
+pub fn options(params: &Params) -> Result<(), String> {
+    let range = |option: &str, value: u64, low: u64, high: u64, of: &str| match (low..=high).contains(&value) {
+        true => Ok(()),
+        false => Err(format!("--{option} is {value}; it must be {low} to {high}{of}")),
+    };
+    let lasts = |option: &str, ms: Option<u64>| match ms {
+        Some(ms) if !(1..=LONGEST_MS).contains(&ms) => {
+            Err(format!("--{option} is {}; it must be 1ms to {}", duration_text(ms), duration_text(LONGEST_MS)))
+        }
+        _ => Ok(()),
+    };
+    range("nodes", params.nodes.into(), 1, CANDIDATES_MAX as u64, " candidates")?;
+    range("rate", params.rate, 1, RATE_MAX, " requests a second")?;
+    range("reads", params.reads_per_s.unwrap_or(0), 0, RATE_MAX, " reads a second")?;
+    let of = format!(" parts per million ({CLOCK_DRIFT_DEFAULT_PPM} is a poor quartz)");
+    range("clock-drift", params.clock_drift_ppm, 0, PPM_MAX, &of)?;
+    if params.clock_skew_ms > OFFSET_MAX_MS {
+        return Err(format!("--clock-skew is {}; a year is the most", duration_text(params.clock_skew_ms)));
+    }
+    lasts("duration", params.duration_ms)?;
+    lasts("lease-ttl", params.lease_ttl_ms)?;
+    lasts("renew-interval", params.renew_interval_ms)?;
+    lasts("request-timeout", params.request_timeout_ms)?;
+    lasts("election-timeout", params.election_timeout_ms.map(|(_, max_ms)| max_ms))?;
+    lasts("pause", params.pause_ms)?;
+    match params.election_timeout_ms {
+        Some((min_ms, max_ms)) if min_ms < 2 => {
+            let range = format!("{}..{}", duration_text(min_ms), duration_text(max_ms));
+            Err(format!("--election-timeout is {range}; its lower end must be at least 2ms"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The same about what a protocol makes of the options.
+///
+/// # Errors
+/// One sentence.
+pub fn timers(params: &Params, protocol: &Protocol) -> Result<(), String> {
+    let granted_ms = params.granted_ttl_ms(protocol);
+    let renew_ms = params.timings(protocol).renew_interval_ms;
+    let name = protocol.name;
+    if renew_ms >= granted_ms {
+        return Err(match (params.renew_interval_ms, params.election_timeout_ms) {
+            (Some(_), _) => format!(
+                "--renew-interval is {}, but the lease of `{name}` lasts {}: renew before it ends",
+                duration_text(renew_ms),
+                duration_text(granted_ms)
+            ),
+            (None, Some(_)) => {
+                format!("--election-timeout leaves no time for a heartbeat of `{name}`; its lower end must be longer")
+            }
+            (None, None) => format!(
+                "--lease-ttl is {}, which leaves `{name}` no time to renew it; it must be at least {}",
+                duration_text(params.asked_ttl_ms(protocol)),
+                duration_text(shortest_ms(params, protocol))
+            ),
+        });
+    }
+    let trip_us = 2 * params.network().one_way_max_us();
+    match params.timings(protocol).election_timeout_ms {
+        Some((min_ms, max_ms)) if trip_us > max_ms * 1_000 => Err(format!(
+            "nobody can be elected: a round trip takes up to {}, and candidates of `{name}` wait {} to {} for votes; give \
+             --election-timeout a lower end above {}, or leave it out",
+            duration_us_text(trip_us),
+            duration_text(min_ms),
+            duration_text(max_ms),
+            duration_us_text(trip_us)
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The shortest lease that leaves time to renew, milliseconds.
+fn shortest_ms(params: &Params, protocol: &Protocol) -> u64 {
+    let renewable = |ttl_ms: &u64| {
+        let granted = (protocol.granted_ttl)(ttl_ms * MILLISECOND);
+        let renew_ms = ((protocol.renew_interval)(granted) / MILLISECOND).max(1);
+        renew_ms < granted / MILLISECOND && *ttl_ms >= 2
+    };
+    (params.asked_ttl_ms(protocol)..LONGEST_MS).find(renewable).unwrap_or(LONGEST_MS)
+}
+
+/// An option that may mean nothing to a scenario or a protocol, and another value than the one that was given.
+type Given = (&'static str, fn(&Params) -> Option<Params>);
+
+const GIVEN: [Given; 2] = [
+    ("--election-timeout", |p| {
+        let (min_ms, max_ms) = p.election_timeout_ms?;
+        Some(Params { election_timeout_ms: Some((min_ms + 1, max_ms + 2)), ..p.clone() })
+    }),
+    ("--pause", |p| Some(Params { pause_ms: Some(p.pause_ms? + 1), ..p.clone() })),
+];
+
+/// Refuses options that change nothing in any of these runs: whoever typed one expects that it does.
+///
+/// # Errors
+/// One sentence.
+pub fn meant(params: &Params, cells: &[(&Scenario, &Protocol)], seed: u64) -> Result<(), String> {
+    for (option, other) in GIVEN {
+        let Some(other) = other(params) else { continue };
+        let plan = |params: &Params, (scenario, protocol): (&Scenario, &Protocol)| {
+            let mut plan = (scenario.plan)(params, protocol, seed);
+            plan.validate().ok()?;
+            plan.seed = 0;
+            Some(plan)
+        };
+        let unmoved = |cell: &&(&Scenario, &Protocol)| plan(params, **cell) == plan(&other, **cell);
+        if !cells.is_empty() && cells.iter().filter(unmoved).count() == cells.len() {
+            let (scenario, protocol) = (cells[0].0.name, cells[0].1.name);
+            return Err(match cells.len() {
+                1 => format!("{option} means nothing to `{scenario}` with `{protocol}`; leave it out"),
+                _ => format!("{option} means nothing to any of these scenarios and protocols; leave it out"),
+            });
+        }
+    }
+    Ok(())
+}

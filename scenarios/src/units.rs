@@ -1,0 +1,131 @@
+//! Durations and shares as people write them, in options and in what is printed to be typed again.
+
+/// Milliseconds of `500ms`, `3s`, `1.5s`, `10m` or `1h`.
+///
+/// # Errors
+/// One sentence.
+pub fn duration_ms(text: &str) -> Result<u64, String> {
+    let units = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
+    duration(text, &units, "500ms, 3s, 10m or 1h", "a millisecond")
+}
+
+/// Microseconds of `0.2ms`, `200us` or `3s`.
+///
+/// # Errors
+/// One sentence.
+pub fn duration_us(text: &str) -> Result<u64, String> {
+    let units = [("us", 1), ("µs", 1), ("ms", 1_000), ("s", 1_000_000)];
+    duration(text, &units, "200us, 0.5ms or 1s", "a microsecond")
+}
+
+fn duration(text: &str, units: &[(&str, u64)], examples: &str, finest: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is no duration; write it as {examples}");
+    let too_long = || format!("`{text}` is longer than any run can be");
+    if text.starts_with('-') {
+        return Err(format!("`{text}` is negative, and a duration cannot be"));
+    }
+    let unit = unit(text);
+    let (_, factor) = units.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?;
+    let number = &text[..text.len() - unit.len()];
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.is_empty() || fraction.contains('.') || (number.contains('.') && fraction.is_empty()) {
+        return Err(wrong());
+    }
+    // Whole numbers throughout: 16.1 s is 16100 ms, and not a little less.
+    let whole: u64 = whole.parse().map_err(|_| too_long())?;
+    let fraction = fraction.trim_end_matches('0');
+    let scale = 10u64.checked_pow(fraction.len() as u32).ok_or_else(too_long)?;
+    let parts = if fraction.is_empty() { 0 } else { fraction.parse::<u64>().map_err(|_| too_long())? };
+    let parts = parts.checked_mul(*factor).ok_or_else(too_long)?;
+    if parts % scale != 0 {
+        return Err(format!("`{text}` is finer than {finest}"));
+    }
+    whole.checked_mul(*factor).and_then(|all| all.checked_add(parts / scale)).ok_or_else(too_long)
+}
+
+/// What follows the digits.
+pub fn unit(text: &str) -> &str {
+    text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.')
+}
+
+/// A duration as [`duration_ms`] reads it.
+pub fn duration_text(ms: u64) -> String {
+    let units = [("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
+    // Minutes and hours only where they are not much longer to read than seconds.
+    let whole =
+        units.into_iter().find(|(name, factor)| ms > 0 && ms % factor == 0 && (*name == "s" || ms >= 10 * factor));
+    whole.map_or_else(|| format!("{ms}ms"), |(name, factor)| format!("{}{name}", ms / factor))
+}
+
+/// A duration as [`duration_us`] reads it.
+pub fn duration_us_text(us: u64) -> String {
+    format!("{}ms", us as f64 / 1e3)
+}
+
+/// Parts per million of a share in percent: `1%`, `0.5%` or `0.5`.
+///
+/// # Errors
+/// One sentence.
+pub fn percent_ppm(text: &str) -> Result<u32, String> {
+    let wrong = || format!("`{text}` is no share; write it as 1% or 0.5%, with at most four decimals");
+    let number = text.strip_suffix('%').unwrap_or(text);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) || fraction.len() > 4 {
+        return Err(wrong());
+    }
+    let parts: u32 = format!("{fraction:0<4}").parse().map_err(|_| wrong())?;
+    let ppm = whole.parse::<u32>().ok().and_then(|whole| whole.checked_mul(10_000)?.checked_add(parts));
+    ppm.filter(|ppm| *ppm <= 1_000_000).ok_or_else(|| format!("`{text}` is more than everything; 100% is the most"))
+}
+
+/// A share as [`percent_ppm`] reads it.
+pub fn percent_text(ppm: u32) -> String {
+    let fraction = format!("{:04}", ppm % 10_000);
+    match fraction.trim_end_matches('0') {
+        "" => format!("{}%", ppm / 10_000),
+        fraction => format!("{}.{fraction}%", ppm / 10_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        for (text, ms) in [
+            ("500ms", 500),
+            ("3s", 3_000),
+            ("10m", 600_000),
+            ("1.5s", 1_500),
+            ("0ms", 0),
+            ("16.1s", 16_100),
+            ("0.5m", 30_000),
+            ("1h", 3_600_000),
+        ] {
+            assert_eq!(duration_ms(text), Ok(ms), "{text}");
+        }
+        for text in
+            ["", "3", "s", "-3s", "3d", "1.2.3s", "0.5ms", "99999999999999999999s", "3 s", "NaNs", "infs", ".5s", "5.s"]
+        {
+            assert!(duration_ms(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        for ms in [0, 1, 999, 1_000, 1_500, 60_000, 90_000, 600_000, 3_600_000, 36_000_000, 86_400_000] {
+            assert_eq!(duration_ms(&duration_text(ms)), Ok(ms), "{}", duration_text(ms));
+        }
+        for us in [0, 1, 200, 1_000, 20_500, 60_000_000] {
+            assert_eq!(duration_us(&duration_us_text(us)), Ok(us), "{}", duration_us_text(us));
+        }
+        for ppm in [0, 1, 5_000, 10_000, 123_456, 1_000_000] {
+            assert_eq!(percent_ppm(&percent_text(ppm)), Ok(ppm), "{}", percent_text(ppm));
+        }
+        for text in ["", "%", "101%", "-1", "0.00001%", "1e3", "99999999999"] {
+            assert!(percent_ppm(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! `bisect`: the smallest clock drift at which a scenario breaks, beside the one that arithmetic gives.
+
+use super::{
+    args::BisectArgs,
+    exit::Stop,
+    jobs_or_cores,
+    output::{Show, print},
+    parse,
+};
+use protocols::election::Hazard;
+use scenarios::{
+    Params,
+    plan::PPM_MAX,
+    read_lease::{self, Bound},
+    sense,
+};
+use serde_json::json;
+use sim::{
+    bisect::{Bisect, Break, Found},
+    repro,
+};
+
+/// Searches, and prints what was found.
+///
+/// # Errors
+/// The arguments make no sense, or a run could not be finished.
+pub fn run(args: &BisectArgs) -> Result<u8, Stop> {
+    if args.plan.clock_drift().is_some() {
+        return Err(Stop::usage("--clock-drift is what bisect looks for; leave it out"));
+    }
+    let params = args.plan.params().map_err(Stop::usage)?;
+    let bisect = Bisect {
+        scenario: parse::scenario(&args.name).map_err(Stop::usage)?,
+        protocol: args.protocol,
+        seeds: args.seeds.clone(),
+        params: &params,
+        jobs: jobs_or_cores(args.jobs),
+    };
+    let show = Show::from(&args.show);
+    // What makes no sense is the user's; what goes wrong in a run is not.
+    sense::timers(&params, bisect.protocol).map_err(Stop::usage)?;
+    bisect.scenario.compile(&params, bisect.protocol, bisect.seeds.start).map_err(Stop::usage)?;
+    sense::meant(&params, &[(bisect.scenario, bisect.protocol)], bisect.seeds.start).map_err(Stop::usage)?;
+    let found = bisect.search(|ppm, found| show.banner(&tried(ppm, found))).map_err(Stop::harness)?;
+    let bound = bound(&bisect, &params);
+    let text = if show.json {
+        report(&bisect, &found, bound.as_ref(), &command(&bisect, &found))
+    } else if show.quiet {
+        found.breaks.as_ref().map_or("nothing breaks".to_owned(), |b| b.ppm.to_string())
+    } else {
+        words(&bisect, &found, bound.as_ref(), &command(&bisect, &found))
+    };
+    print(&text);
+    Ok(0)
+}
+
+fn tried(ppm: u64, found: Option<&Break>) -> String {
+    match found {
+        Some(Break { seed, violated, .. }) => format!("±{ppm} ppm: seed {seed} violates {}", violated.join(", ")),
+        None => format!("±{ppm} ppm: holds"),
+    }
+}
+
+/// The analytic bound, where the scenario is about it.
+fn bound(bisect: &Bisect, params: &Params) -> Option<Bound> {
+    let is_about_it = bisect.scenario.hazard == Hazard::ClockDrift && params.read_lease != Some(false);
+    let timings = params.timings(bisect.protocol).resolved();
+    read_lease::bound(bisect.protocol, &timings, &params.network()).filter(|_| is_about_it)
+}
+
+fn words(bisect: &Bisect, found: &Found, bound: Option<&Bound>, command: &str) -> String {
+    let (name, protocol) = (bisect.scenario.name, bisect.protocol.name);
+    let seeds = format!("{}..{}", bisect.seeds.start, bisect.seeds.end);
+    let mut text = match (&found.breaks, found.holds_ppm) {
+        (None, _) => {
+            format!(
+                "{name} · {protocol}: nothing breaks at any of the drifts tried up to ±{PPM_MAX} ppm, seeds {seeds}\n"
+            )
+        }
+        (Some(_), None) => format!("{name} · {protocol}: breaks without any clock drift, seeds {seeds}\n"),
+        (Some(found), Some(holds)) => {
+            let ppm = found.ppm;
+            format!("{name} · {protocol}: breaks from ±{ppm} ppm on, and holds at ±{holds} ppm, seeds {seeds}\n")
+        }
+    };
+    if let Some(Break { seed, violated, .. }) = &found.breaks {
+        text += &format!("  measured    seed {seed} violates {}\n", violated.join(", "));
+    }
+    if let Some(bound) = bound {
+        text += &format!("  arithmetic  {}\n", bound.words());
+    }
+    if found.breaks.is_some() {
+        text += &format!("  see it      {command}\n");
+    }
+    text
+}
+
+fn report(bisect: &Bisect, found: &Found, bound: Option<&Bound>, command: &str) -> String {
+    let ms = |ns: u64| ns as f64 / 1e6;
+    let bound = bound.map(|b| {
+        json!({
+            "leader_ms": ms(b.leader), "others_ms": ms(b.others), "takeover_min_ms": ms(b.takeover),
+            "holds_up_to_ppm": b.holds_up_to_ppm,
+        })
+    });
+    let breaks = found.breaks.as_ref();
+    let report = json!({
+        "schema": 1,
+        "scenario": bisect.scenario.name,
+        "protocol": bisect.protocol.name,
+        "seeds": [bisect.seeds.start, bisect.seeds.end],
+        "breaks_at_ppm": breaks.map(|b| b.ppm),
+        "holds_at_ppm": found.holds_ppm,
+        "seed": breaks.map(|b| b.seed),
+        "violated": breaks.map_or(&[][..], |b| &b.violated),
+        "read_lease": bound,
+        "command": breaks.map(|_| command),
+    });
+    reports::json::pretty(&report)
+}
+
+/// The command that shows the seed that broke.
+fn command(bisect: &Bisect, found: &Found) -> String {
+    let shows = |found: &Break| {
+        let params = Params { clock_drift_ppm: found.ppm, ..bisect.params.clone() };
+        repro::of_run(bisect.scenario.name, bisect.protocol.name, &params, found.seed)
+    };
+    found.breaks.as_ref().map(shows).unwrap_or_default()
+}

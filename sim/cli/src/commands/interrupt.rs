@@ -1,0 +1,23 @@
+//! Ctrl-C, and whatever else asks a long command to end. Whoever asks a second time gets the end at once.
+
+use sim::interrupt;
+use std::process;
+
+/// How a command ends that was interrupted: 128 and SIGINT's number, as shells have it.
+pub const INTERRUPTED: u8 = 130;
+
+/// Listens for SIGINT, SIGTERM and SIGHUP from now on.
+///
+/// # Errors
+/// The system does not let it.
+pub fn listen() -> Result<(), String> {
+    let asked = || {
+        if interrupt::ask() {
+            process::exit(INTERRUPTED.into());
+        }
+    };
+    match ctrlc::set_handler(asked) {
+        Ok(()) | Err(ctrlc::Error::MultipleHandlers) => Ok(()),
+        Err(error) => Err(format!("cannot listen for Ctrl-C: {error}")),
+    }
+}

@@ -1,0 +1,163 @@
+//! The `fencepost` command: one file per command that does more than call another crate.
+
+pub mod args;
+mod bisect;
+mod interrupt;
+mod junit;
+mod list;
+mod one_run;
+mod plot;
+mod progress;
+mod replay;
+mod scenario;
+mod swarm;
+mod sweep;
+mod swept;
+
+use crate::terminal::{self, check, exit, output, parse};
+use args::{Cli, Command, Plot, SharedArgs};
+use clap::Parser;
+use exit::{NOT_DETERMINISTIC, Stop};
+use one_run::default_out;
+use output::{Show, print};
+use protocols::election::Protocol;
+use reports::statistics::count;
+use scenarios::{Params, Plan, Scenario, plan::SWARM, scenario as stories, sense};
+use sim::{repro, sweep::Sizes};
+use std::{ffi::OsString, num::NonZero, ops::Range};
+
+/// Runs the command line; the exit code is a contract.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    match Cli::try_parse_from(arguments) {
+        Ok(cli) => terminal::exit_code(dispatch(cli.command)),
+        Err(error) => terminal::refuse(&error),
+    }
+}
+
+fn dispatch(command: Command) -> Result<u8, Stop> {
+    match command {
+        Command::Scenario(args) => scenario::run(&args),
+        Command::Plan(args) => scenario::print_plan(&args),
+        Command::List { what } => {
+            list::run(what);
+            Ok(0)
+        }
+        Command::Replay { file, strict, no_artifacts, output } => replay::run(&file, strict, no_artifacts, &output),
+        Command::Check { history, fields, show } => check::run(&history, &fields, (&show).into()),
+        Command::Determinism { names, seeds, protocol, shared } => determinism(&names, seeds, &protocol, &shared),
+        Command::Sweep { names, seeds, protocol, jobs, long, shard, record_baseline, until_stable, shared } => {
+            let out = shared.output.out.clone().unwrap_or_else(default_out);
+            let show = Show::from(&shared.output.show);
+            for_one_run(&shared.output)?;
+            if names.iter().any(|name| name == SWARM) {
+                if names.len() > 1 {
+                    return Err(Stop::usage("`swarm` is swept alone; leave the other names out"));
+                }
+                if long {
+                    return Err(Stop::usage("--long is for scenarios: a swarm draws its sizes"));
+                }
+                let protocols = parse::protocols(&protocol).map_err(Stop::usage)?;
+                let choice = shared.plan.choice(protocols).map_err(Stop::usage)?;
+                let (shard, jobs) = (shard.unwrap_or((1, 1)), jobs_or_cores(jobs));
+                let work = sim::swarm::Swarm { choice, seeds, shard, jobs, until_stable };
+                return swarm::run(&work, show, &out, record_baseline.as_deref());
+            }
+            if until_stable {
+                return Err(Stop::usage("--until-stable is for `sweep swarm`"));
+            }
+            let params = shared.plan.sweep_params().map_err(Stop::usage)?;
+            let work = sim::sweep::Sweep {
+                scenarios: parse::scenarios(&names).map_err(Stop::usage)?,
+                protocols: parse::protocols(&protocol).map_err(Stop::usage)?,
+                sizes: sizes(shared.plan.nodes(), long),
+                seeds,
+                params: &params,
+                shard: shard.unwrap_or((1, 1)),
+                jobs: jobs_or_cores(jobs),
+            };
+            sweep::run(&work, show, &out, record_baseline.as_deref())
+        }
+        Command::Bisect(args) => bisect::run(&args),
+        Command::Plot { plot: Plot::TtlSweep { ttl, protocol, seeds, shared } } => {
+            plot::ttl_sweep(&ttl, &protocol, seeds, &shared)
+        }
+        Command::Plot { plot: Plot::ElectionCdf(args) } => plot::election_cdf(&args),
+        Command::Plot { plot: Plot::MessageCounts(args) } => plot::message_counts(&args),
+    }
+}
+
+/// How many candidates a sweep's runs have: what was asked for, or the usual numbers, and some more in its long form.
+fn sizes(asked: Vec<u16>, long: bool) -> Sizes {
+    match (asked.is_empty(), long) {
+        (true, false) => Sizes::Usual,
+        (true, true) => Sizes::Long,
+        (false, _) => Sizes::Of(asked),
+    }
+}
+
+/// Refuses what only makes sense for one run.
+fn for_one_run(output: &args::OutputArgs) -> Result<(), Stop> {
+    let said = [("--trace", &output.trace, "trace.txt"), ("--history", &output.history, "history.jsonl")];
+    match said.into_iter().find(|(_, file, _)| file.is_some()) {
+        Some((option, _, name)) => {
+            Err(Stop::usage(format!("{option} is for one run; a failing run of a sweep leaves its {name}")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// As many jobs as were asked for, or as there are cores.
+fn jobs_or_cores(jobs: Option<u16>) -> usize {
+    jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, NonZero::get), usize::from)
+}
+
+fn determinism(names: &[String], seeds: Range<u64>, protocol: &str, shared: &SharedArgs) -> Result<u8, Stop> {
+    let scenarios: Vec<&Scenario> = parse::scenarios(names).map_err(Stop::usage)?;
+    let protocols: Vec<&Protocol> = parse::protocols(protocol).map_err(Stop::usage)?;
+    let program = std::env::current_exe().map_err(|e| Stop::harness(format!("cannot find this executable: {e}")))?;
+    let (params, show) = (shared.plan.params().map_err(Stop::usage)?, Show::from(&shared.output.show));
+    for_one_run(&shared.output)?;
+    let mut plans = Vec::new();
+    let pairs = stories::pairs(&scenarios, &protocols, &params);
+    if let ([], Some(scenario), Some(protocol)) = (&*pairs, scenarios.first(), protocols.first()) {
+        // Says why there is nothing to compare.
+        scenario.compile(&params, protocol, seeds.start).map_err(Stop::usage)?;
+    }
+    for (_, protocol) in &pairs {
+        sense::timers(&params, protocol).map_err(Stop::usage)?;
+    }
+    sense::meant(&params, &pairs, seeds.start).map_err(Stop::usage)?;
+    for (scenario, protocol) in pairs {
+        for seed in seeds.clone() {
+            plans.push(scenario.compile(&params, protocol, seed).map_err(Stop::usage)?);
+        }
+    }
+    let (total, mut differing) = (plans.len(), Vec::new());
+    for plan in plans {
+        let name = format!("{} {} seed {}", plan.scenario, plan.protocol, plan.seed);
+        match sim::determinism::check(&plan, &program).map_err(|e| Stop::harness(format!("{name}: {e}")))? {
+            sim::determinism::Check::Same { trace_hash } => show.banner(&format!("{name}: {trace_hash}")),
+            sim::determinism::Check::Differs { what, where_ } => {
+                if !show.json {
+                    print(&format!("{name}: {what}\n{where_}  {}", again(&plan, &params)));
+                }
+                differing.push(name);
+            }
+        }
+    }
+    if show.json {
+        let report = serde_json::json!({ "schema": 1, "plans": total, "differing": differing });
+        print(&serde_json::to_string_pretty(&report).unwrap_or_default());
+    } else {
+        print(&format!("{}, three runs each: {} gave different traces", count(total as u64, "plan"), differing.len()));
+    }
+    Ok(if differing.is_empty() { 0 } else { NOT_DETERMINISTIC })
+}
+
+/// The command that checks this plan alone again.
+fn again(plan: &Plan, params: &Params) -> String {
+    let seeds = format!("{}..{}", plan.seed, plan.seed.saturating_add(1));
+    let words = ["determinism", &plan.scenario, "--protocol", &plan.protocol, "--seeds", &seeds];
+    let words: Vec<String> = words.into_iter().map(str::to_owned).chain(repro::options(params)).collect();
+    repro::command(&words)
+}

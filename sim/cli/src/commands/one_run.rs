@@ -1,0 +1,85 @@
+//! Running one plan and reporting it: what `scenario` and `replay` share.
+
+use super::{
+    exit::Stop,
+    output::{Show, print},
+};
+use crate::terminal::parameters::parameters;
+use reports::{Verdict, json::Report, text};
+use scenarios::plan::Plan;
+use sim::{
+    artifacts,
+    run::{self, Options, Run},
+};
+use std::path::{Path, PathBuf};
+
+/// What to do with one plan.
+pub struct OneRun {
+    /// What to print.
+    pub show: Show,
+    /// Write the trace's text here.
+    pub trace: Option<PathBuf>,
+    /// Write the history here, whatever came of the run.
+    pub history: Option<PathBuf>,
+    /// Write artifacts below this folder when the run fails; `None`: never.
+    pub artifacts: Option<PathBuf>,
+    /// The command that repeats the run.
+    pub repro: String,
+}
+
+/// Where artifacts go when nothing else was said.
+pub fn default_out() -> PathBuf {
+    Path::new("target").join("fencepost")
+}
+
+impl OneRun {
+    /// Runs and reports.
+    ///
+    /// # Errors
+    /// The run could not be finished, or what it was to leave behind could not be written.
+    pub fn run(&self, plan: &Plan) -> Result<Run, Stop> {
+        let trace = self.trace.as_deref().map(artifacts::create).transpose().map_err(Stop::usage)?;
+        let history = self.history.as_deref().map(artifacts::create).transpose().map_err(Stop::usage)?;
+        let options = Options { timeline: !self.show.json && !self.show.quiet, trace, history, ..Options::default() };
+        let run = run::run(plan, options).map_err(Stop::harness)?;
+        self.report(&run);
+        if let (Verdict::Safety | Verdict::Liveness, Some(out)) = (run.judgement.verdict, &self.artifacts) {
+            let folder = artifacts::write(out, plan, run.trace_hash()).map_err(Stop::harness)?;
+            self.show.banner(&format!("artifacts: {}", folder.display()));
+        }
+        Ok(run)
+    }
+
+    fn report(&self, run: &Run) {
+        if self.show.json {
+            return print(&Report::new(Some(&run.header), &run.facts, &run.judgement).to_text());
+        }
+        if self.show.quiet {
+            return print(&verdict_line(run));
+        }
+        let Some(highlights) = &run.highlights else { return };
+        let report = text::Run {
+            header: Some(&run.header),
+            parameters: &parameters(&run.plan, " of virtual time"),
+            highlights,
+            judgement: &run.judgement,
+            facts: &run.facts,
+            replay: Some(&self.repro),
+            colour: self.show.colour(),
+        };
+        print(&text::render_in(&report, self.show.width()));
+    }
+}
+
+/// The verdict in one line.
+pub fn verdict_line(run: &Run) -> String {
+    let failed = run.judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.name).collect::<Vec<_>>().join(", ");
+    let colon = if failed.is_empty() { "" } else { ": " };
+    format!(
+        "{} {} seed {}: {}{colon}{failed}",
+        run.plan.scenario,
+        run.plan.protocol,
+        run.plan.seed,
+        run.judgement.verdict.name()
+    )
+}

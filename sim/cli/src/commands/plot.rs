@@ -1,0 +1,184 @@
+//! `plot`: the plots of reports/ as SVG and PNG, with their figures as JSON.
+
+use super::{
+    args::{ElectionCdfArgs, MessageCountsArgs, PlotArgs},
+    exit::Stop,
+    jobs_or_cores,
+    output::{Show, print},
+    parse,
+};
+use indicatif::{ProgressBar, ProgressDrawTarget};
+use protocols::election::{self, Protocol};
+use reports::{
+    plot::{
+        self, Picture,
+        election_cdf::{Curve, ElectionCdf},
+        message_counts::{How, MessageCounts},
+        ttl_sweep::TtlSweep,
+    },
+    statistics::quantile,
+};
+use scenarios::{Params, sense, units::duration_us_text};
+use serde::Serialize;
+use sim::{artifacts, election_times, ttl_sweep as measurement};
+use std::{fs, ops::Range};
+
+/// Measures and draws the ttl sweep.
+pub fn ttl_sweep(ttls_ms: &[u64], protocol: &str, seeds: Range<u64>, args: &PlotArgs) -> Result<u8, Stop> {
+    let protocols = parse::protocols(protocol).map_err(Stop::usage)?;
+    let bar = args.bar(measurement::runs(ttls_ms, &protocols, &seeds))?;
+    let jobs = jobs_or_cores(args.jobs);
+    let sweep = measurement::measure(ttls_ms, &protocols, seeds, jobs, || bar.inc(1)).map_err(Stop::usage)?;
+    bar.finish_and_clear();
+    args.leave("ttl-sweep", &sweep, &sweep_table(&sweep))
+}
+
+/// Measures and draws how long elections take.
+pub fn election_cdf(args: &ElectionCdfArgs) -> Result<u8, Stop> {
+    let protocols = parse::protocols(&args.protocol).map_err(Stop::usage)?;
+    let ranges = &args.election_timeout;
+    if !ranges.is_empty() && protocols.iter().all(|p| p.election_timeout.is_none()) {
+        let known: Vec<_> = election::ALL.iter().filter(|p| p.election_timeout.is_some()).map(|p| p.name).collect();
+        let known = if known.is_empty() { "none do".to_owned() } else { format!("{} do", known.join(", ")) };
+        return Err(Stop::usage(format!("--election-timeout is for protocols that draw election timeouts; {known}")));
+    }
+    let mut wanted: Vec<(&'static Protocol, Params)> = Vec::new();
+    for protocol in protocols {
+        let params = |range: Option<(u64, u64)>| Params {
+            nodes: args.nodes,
+            net: args.net,
+            latency_us: args.latency,
+            lease_ttl_ms: args.lease_ttl,
+            election_timeout_ms: range,
+            ..Params::default()
+        };
+        match protocol.election_timeout {
+            Some(_) if !ranges.is_empty() => wanted.extend(ranges.iter().map(|range| (protocol, params(Some(*range))))),
+            _ => wanted.push((protocol, params(None))),
+        }
+    }
+    for (protocol, params) in &wanted {
+        sense::options(params).and_then(|()| sense::timers(params, protocol)).map_err(Stop::usage)?;
+    }
+    let bar = args.shared.bar(wanted.len() as u64 * args.runs)?;
+    let jobs = jobs_or_cores(args.shared.jobs);
+    let measure = |(protocol, params): &(&'static Protocol, Params)| {
+        election_times::curve(params, protocol, 0..args.runs, jobs, || bar.inc(1)).map_err(Stop::usage)
+    };
+    let curves: Vec<Curve> = wanted.iter().map(measure).collect::<Result<_, _>>()?;
+    bar.finish_and_clear();
+    let asked =
+        args.latency.map(|(from, to)| format!(" with {} to {} one way", duration_us_text(from), duration_us_text(to)));
+    let (network, seeds) = (format!("{}{}", args.net.name, asked.unwrap_or_default()), format!("0..{}", args.runs));
+    let cdf = ElectionCdf { schema: 1, nodes: args.nodes, network, seeds, curves };
+    args.shared.leave("election-cdf", &cdf, &cdf_table(&cdf))
+}
+
+/// Counts and draws the messages of an election.
+pub fn message_counts(args: &MessageCountsArgs) -> Result<u8, Stop> {
+    let protocols = match args.protocol.as_str() {
+        "all" => election::ALL.into_iter().filter(|p| p.elects_among_peers()).collect(),
+        names => parse::protocols(names).map_err(Stop::usage)?,
+    };
+    let bar = args.shared.bar((protocols.len() * args.nodes.len()) as u64 * args.runs)?;
+    let jobs = jobs_or_cores(args.shared.jobs);
+    let mut points = Vec::new();
+    for protocol in protocols {
+        for nodes in &args.nodes {
+            let params = Params { nodes: *nodes, net: args.net, ..Params::default() };
+            let point = election_times::messages(&params, protocol, 0..args.runs, jobs, || bar.inc(1));
+            points.push(point.map_err(Stop::usage)?);
+        }
+    }
+    bar.finish_and_clear();
+    let about = format!(
+        "Exact: on a silent network, begun by one candidate. Runs: from the kill of the leader until everybody can have \
+         heard of the next, seeds 0..{}, network {}. Lines: the fewest and the most.",
+        args.runs, args.net.name
+    );
+    let counts = MessageCounts { schema: 1, about, points };
+    args.shared.leave("message-counts", &counts, &counts_table(&counts))
+}
+
+impl PlotArgs {
+    /// A progress bar for so many runs; the folder for what they come to is made first.
+    fn bar(&self, runs: u64) -> Result<ProgressBar, Stop> {
+        fs::create_dir_all(&self.out).map_err(|e| Stop::usage(format!("cannot make {}: {e}", self.out.display())))?;
+        let bar = ProgressBar::new(runs);
+        let shown = Show::from(&self.show).progress();
+        bar.set_draw_target(if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
+        Ok(bar)
+    }
+
+    /// Leaves a picture in both formats and its figures, and prints the figures.
+    fn leave(&self, name: &str, picture: &(impl Picture + Serialize), table: &str) -> Result<u8, Stop> {
+        let [svg, png, json] = ["svg", "png", "json"].map(|format| self.out.join(format!("{name}.{format}")));
+        // What cannot be drawn is what was asked for: nobody was elected, say.
+        picture.check().map_err(Stop::usage)?;
+        plot::draw_svg(picture, &svg).map_err(Stop::harness)?;
+        plot::draw_png(picture, &png).map_err(Stop::harness)?;
+        let figures = reports::json::pretty(picture);
+        artifacts::save(&json, &(figures.clone() + "\n")).map_err(Stop::usage)?;
+        let show = Show::from(&self.show);
+        if show.json {
+            print(&figures);
+        } else {
+            if !show.quiet {
+                print(table);
+            }
+            print(&format!("{}\n{}\n{}", svg.display(), png.display(), json.display()));
+        }
+        Ok(0)
+    }
+}
+
+/// The figures that the picture shows.
+fn sweep_table(sweep: &TtlSweep) -> String {
+    let mut text = format!(
+        "{:14} {:>6} {:>20} {:>10} {:>22}\n",
+        "protocol", "ttl", "failover median, p95", "bound", "pauses' failovers/h"
+    );
+    for point in &sweep.points {
+        let mut failovers = point.failover_ms.clone();
+        failovers.sort_by(f64::total_cmp);
+        let at = |q| quantile(&failovers, q).map_or("–".to_owned(), |ms| format!("{:.2}", ms / 1e3));
+        let failover = format!("{} s, {} s", at(0.5), at(0.95));
+        text += &format!(
+            "{:14} {:>4} s {failover:>20} {:>8.2} s {:>22.1}\n",
+            point.protocol,
+            point.ttl_ms as f64 / 1e3,
+            point.bound_ms / 1e3,
+            point.false_failovers_per_hour
+        );
+    }
+    text
+}
+
+fn cdf_table(cdf: &ElectionCdf) -> String {
+    let width = cdf.curves.iter().map(|c| c.label().chars().count()).max().unwrap_or(0);
+    let mut text = format!(
+        "{:width$} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}\n",
+        "ms", "runs", "shortest", "median", "p95", "p99", "longest", "mean"
+    );
+    for curve in &cdf.curves {
+        let say = |ms: Option<f64>| ms.map_or("–".to_owned(), |ms| format!("{ms:.1}"));
+        let [least, median, p95, p99, most] = [0, 50, 95, 99, 100].map(|p| say(curve.percentiles_ms.get(p).copied()));
+        let (label, runs, mean) = (curve.label(), curve.n + curve.censored, say(curve.mean_ms));
+        text += &format!("{label:width$} {runs:>7} {least:>9} {median:>9} {p95:>9} {p99:>9} {most:>9} {mean:>9}");
+        text += &if curve.censored > 0 { format!("   {} without\n", curve.censored) } else { "\n".to_owned() };
+    }
+    text
+}
+
+fn counts_table(counts: &MessageCounts) -> String {
+    let [how, mean, range] = ["", "mean", "range"];
+    let mut text = format!("{:18} {:>10} {how:>6} {mean:>9} {range:>9}  messages\n", "protocol", "candidates");
+    for point in &counts.points {
+        let kinds: Vec<_> = point.by_kind.iter().map(|(kind, n)| format!("{kind} {n:.1}")).collect();
+        let (protocol, nodes, total) = (&point.protocol, point.nodes, point.total);
+        let range = format!("{}–{}", point.total_min, point.total_max);
+        let how = if point.how == How::Exact { "exact" } else { "runs" };
+        text += &format!("{protocol:18} {nodes:>10} {how:>6} {total:>9.1} {range:>9}  {}\n", kinds.join(", "));
+    }
+    text
+}

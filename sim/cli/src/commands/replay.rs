@@ -1,0 +1,97 @@
+//! `replay`: a plan or a capsule again.
+
+use super::{
+    args::OutputArgs,
+    exit::{OTHER_BUILD, Stop},
+    one_run::{OneRun, default_out},
+    output::Show,
+};
+use scenarios::{Artifact, Capsule};
+use sim::{identity::identity, repro};
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
+
+/// More than any plan is.
+const INPUT_BYTES_MAX: u64 = 64 << 20;
+
+/// Runs the plan in `file` again.
+pub fn run(file: &Path, strict: bool, no_artifacts: bool, output: &OutputArgs) -> Result<u8, Stop> {
+    let text = read(file)?;
+    let artifact = Artifact::from_json(&text).map_err(|e| Stop::usage(format!("{}: {e}", file.display())))?;
+    let show = Show::from(&output.show);
+    let capsule = match &artifact {
+        Artifact::Capsule(capsule) => Some(capsule),
+        Artifact::Plan(_) => None,
+    };
+    let other_build = capsule.and_then(|c| difference(c));
+    match (&other_build, strict) {
+        (Some(what), true) => {
+            return Err(Stop { code: OTHER_BUILD, why: format!("the capsule is of another build: {what}") });
+        }
+        (Some(what), false) => show.banner(&format!("note: the capsule is of another build: {what}")),
+        (None, true) if capsule.is_none() => {
+            return Err(Stop::usage("--strict needs a capsule; a plan does not say which build it ran under"));
+        }
+        _ => {}
+    }
+    let one = OneRun {
+        show,
+        trace: output.trace.clone(),
+        history: output.history.clone(),
+        artifacts: (!no_artifacts).then(|| output.out.clone().unwrap_or_else(default_out)),
+        repro: repro::command(&["replay".to_owned(), whole_path(file)]),
+    };
+    let run = one.run(artifact.plan())?;
+    if let Some(capsule) = capsule {
+        let same = capsule.trace_hash == run.trace_hash();
+        if !same && other_build.is_none() {
+            return Err(Stop::harness(format!(
+                "the same build gave another trace: {} then, {} now",
+                capsule.trace_hash,
+                run.trace_hash()
+            )));
+        }
+        let verdict = run.judgement.verdict.name();
+        if verdict != capsule.verdict {
+            show.banner(&format!("note: the verdict was {} then, and is {verdict} now", capsule.verdict));
+        } else {
+            show.banner(if same { "same trace, same verdict" } else { "another trace, same verdict" });
+        }
+    }
+    Ok(run.judgement.verdict.exit_code())
+}
+
+/// The file as it is found from any folder; standard input stays what it is.
+fn whole_path(file: &Path) -> String {
+    let known = std::path::absolute(file).ok().filter(|_| file != Path::new("-"));
+    known.unwrap_or_else(|| file.to_path_buf()).display().to_string()
+}
+
+fn read(file: &Path) -> Result<String, Stop> {
+    let unreadable = |e: io::Error| Stop::usage(format!("cannot read {}: {e}", file.display()));
+    let mut text = String::new();
+    if file == Path::new("-") {
+        io::stdin().lock().take(INPUT_BYTES_MAX).read_to_string(&mut text).map_err(unreadable)?;
+    } else {
+        let file = File::open(file).map_err(unreadable)?;
+        file.take(INPUT_BYTES_MAX).read_to_string(&mut text).map_err(unreadable)?;
+    }
+    Ok(text)
+}
+
+/// What distinguishes the capsule's build from this one; `None`: nothing does.
+fn difference(capsule: &Capsule) -> Option<String> {
+    let this = identity();
+    let pairs = [
+        ("version", capsule.version.as_str(), this.version),
+        ("commit", &capsule.commit, this.commit),
+        ("Cargo.lock", &capsule.lock_hash, &this.lock_hash),
+        ("compiler", &capsule.rustc, this.rustc),
+        ("target", &capsule.target, this.target),
+    ];
+    let different = pairs.into_iter().find(|(_, then, now)| then != now);
+    different.map(|(what, then, now)| format!("{what} {then} then, {now} now"))
+}

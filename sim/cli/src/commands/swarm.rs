@@ -1,0 +1,144 @@
+//! `sweep swarm`: generated plans, a table per protocol, and what they never came to.
+
+use super::{
+    exit::Stop,
+    interrupt,
+    output::{Show, print},
+    progress::Progress,
+    sweep::{aligned, causes, keep_artifacts, moved, save_files},
+    swept::exit_code,
+};
+use protocols::coverage::{self, Mark};
+use reports::statistics::{count, rounded};
+use serde_json::{Value, json};
+use sim::{
+    artifacts,
+    identity::identity,
+    known,
+    swarm::{QUIET_RUNS, Swarm, Swept, rare},
+};
+use std::{path::Path, time::Instant};
+
+/// Runs the plans, says what came of them, and gives the exit code.
+///
+/// # Errors
+/// There is nothing to run, a file could not be written, or a run did not repeat itself.
+pub fn run(swarm: &Swarm, show: Show, out: &Path, record: Option<&Path>) -> Result<u8, Stop> {
+    if swarm.runs() == 0 {
+        return Err(Stop::usage("nothing to run: this shard has no seeds"));
+    }
+    interrupt::listen().map_err(Stop::harness)?;
+    let progress = Progress::new(swarm.runs(), show)?;
+    let started = Instant::now();
+    let mut swept = swarm.run(|ended| progress.done(ended)).map_err(Stop::harness)?;
+    let seconds = started.elapsed().as_secs_f64();
+    progress.finish();
+    keep_artifacts(&mut swept.outcome, out)?;
+    let summary = summary(&swept, swarm, seconds);
+    save_files(&swept.outcome, &summary, seconds, out)?;
+    if let Some(file) = record {
+        artifacts::save(file, &swarm.baseline(&swept).to_json()).map_err(Stop::usage)?;
+    }
+    if show.json {
+        print(&summary);
+        return Ok(exit_code(&swept.outcome));
+    }
+    if !show.quiet {
+        print(&table(&swept));
+        print(&never(&swept, swarm));
+    }
+    print(&(causes(&swept.outcome) + &moved(&swept.outcome) + &ending(&swept, swarm, seconds, out)));
+    Ok(exit_code(&swept.outcome))
+}
+
+/// The last line.
+fn ending(swept: &Swept, swarm: &Swarm, seconds: f64, out: &Path) -> String {
+    let stable = if swept.stable {
+        format!(" Stable: every mark was come to, and {QUIET_RUNS} runs in a row showed nothing new.")
+    } else if swarm.until_stable {
+        format!(" Not stable yet: {} runs in a row showed nothing new, of {QUIET_RUNS}.", swept.coverage.quiet())
+    } else {
+        String::new()
+    };
+    let done = match swept.outcome.interrupted {
+        true => format!("INTERRUPTED after {} of {} runs", swept.runs, swarm.runs()),
+        false => count(swept.runs, "run"),
+    };
+    let failures = &swept.outcome.failures;
+    let known = known::summary(failures);
+    let broken = failures.iter().filter(|failure| failure.verdict != known::VERDICT).count();
+    let all = swept.runs as f64 / seconds;
+    let (kept, per_core) = (swept.runs - broken as u64, all / swarm.jobs as f64);
+    let summary = out.join("summary.json");
+    format!(
+        "{done}: {kept} kept, {broken} broken; {known}; {all:.1} runs/s, {per_core:.1} per core; summary in {}.{stable}\n",
+        summary.display()
+    )
+}
+
+/// The protocols as a table.
+fn table(swept: &Swept) -> String {
+    let head = ["protocol", "promise", "runs", "pass", "safety", "liveness", "could fail", "elections", "fenced"];
+    let row = |cell: &sim::sweep::Cell| {
+        let count = |verdict: &str| cell.verdicts.get(verdict).copied().unwrap_or(0).to_string();
+        let failed = if cell.failures > 0 { " ✗" } else { "" };
+        [
+            cell.protocol.clone(),
+            format!("{}{failed}", cell.promise),
+            cell.runs.to_string(),
+            count("pass"),
+            count("safety"),
+            count("liveness"),
+            swept.live.get(&cell.protocol).copied().unwrap_or(0).to_string(),
+            cell.elections.to_string(),
+            cell.writes_fenced.to_string(),
+        ]
+    };
+    let rows = std::iter::once(head.map(str::to_owned)).chain(swept.outcome.cells.iter().map(row)).collect();
+    aligned(rows, |column| column >= 2)
+}
+
+/// The marks that were never come to, a line each.
+fn never(swept: &Swept, swarm: &Swarm) -> String {
+    let protocols = &swarm.choice.protocols;
+    let silent = swept.coverage.silent(protocols);
+    let of = coverage::ALL.iter().filter(|mark| protocols.iter().any(|protocol| mark.is_of(protocol.name))).count();
+    let line = |mark: &Mark| {
+        let why = rare(*mark).map(|why| format!(" (rare: {why})")).unwrap_or_default();
+        format!("\n  {}{why}", mark.text())
+    };
+    let lines: String = silent.iter().map(line).collect();
+    let colon = if silent.is_empty() { "" } else { "; never:" };
+    format!("coverage: {} of {of} marks{colon}{lines}", of - silent.len())
+}
+
+fn summary(swept: &Swept, swarm: &Swarm, seconds: f64) -> String {
+    let identity = identity();
+    let fired: Vec<&str> = swept.coverage.marks.iter().map(Mark::text).collect();
+    let silent: Vec<&str> = swept.coverage.silent(&swarm.choice.protocols).into_iter().map(Mark::text).collect();
+    let summary: Value = json!({
+        "schema": 1,
+        "version": identity.version,
+        "commit": identity.commit,
+        "seeds": [swarm.seeds.start, swarm.seeds.end],
+        "shard": [swarm.shard.0, swarm.shard.1],
+        "fencing": swarm.choice.fencing,
+        "runs": swept.runs,
+        "known_histories": known::count(),
+        "failures": swept.outcome.failures.len(),
+        "moved": swept.outcome.moved,
+        "wall_s": rounded(seconds),
+        "jobs": swarm.jobs,
+        "runs_per_s_and_core": rounded(swept.runs as f64 / seconds / swarm.jobs as f64),
+        "interrupted": swept.outcome.interrupted,
+        "exit": exit_code(&swept.outcome),
+        "cells": swept.outcome.cells,
+        "liveness_could_fail": swept.live,
+        "faults": swept.kinds,
+        "marks": fired,
+        "marks_never": silent,
+        "stable": swept.stable,
+        "quiet_runs": swept.coverage.quiet(),
+    });
+    serde_json::to_string_pretty(&summary).unwrap_or_default()
+}

@@ -1,0 +1,254 @@
+//! `sweep`: many seeds, a progress bar, a table, artifacts for each failure.
+
+use super::{
+    exit::Stop,
+    interrupt, junit,
+    output::{Show, print},
+    progress::Progress,
+    swept::exit_code,
+};
+use reports::{
+    json::pretty,
+    statistics::{count, rounded},
+};
+use serde_json::json;
+use sim::{
+    artifacts,
+    identity::identity,
+    known,
+    outcome::{Failure, Group, groups},
+    sweep::{Cell, Outcome, Sweep},
+};
+use std::{path::Path, time::Instant};
+
+/// Artifacts are written for so many failures; the others are listed.
+const ARTIFACTS_MAX: usize = 20;
+/// So many causes are printed; `summary.json` has all of them.
+const GROUPS_MAX: usize = 20;
+
+/// Runs the sweep, says what came of it, writes its figures to `record` as a baseline, and gives the exit code.
+///
+/// # Errors
+/// The parameters make no sense, there is nothing to run, or a file could not be written.
+pub fn run(sweep: &Sweep, show: Show, out: &Path, record: Option<&Path>) -> Result<u8, Stop> {
+    sweep.check().map_err(Stop::usage)?;
+    interrupt::listen().map_err(Stop::harness)?;
+    let progress = Progress::new(sweep.runs(), show)?;
+    let started = Instant::now();
+    let mut outcome = sweep.run(|ended| progress.done(ended)).map_err(Stop::usage)?;
+    let seconds = started.elapsed().as_secs_f64();
+    progress.finish();
+    keep_artifacts(&mut outcome, out)?;
+    let summary = summary(&outcome, sweep, seconds);
+    save_files(&outcome, &summary, seconds, out)?;
+    if let Some(file) = record {
+        artifacts::save(file, &sweep.baseline(&outcome).to_json()).map_err(Stop::usage)?;
+    }
+    if show.json {
+        print(&summary);
+    } else {
+        if !show.quiet {
+            print(&table(&outcome.cells));
+        }
+        print(&[causes(&outcome), moved(&outcome), ending(&outcome, sweep, seconds, out)].concat());
+    }
+    Ok(exit_code(&outcome))
+}
+
+/// What went wrong, a line for each cause, and the run that shows it.
+pub(super) fn causes(outcome: &Outcome) -> String {
+    let all: Vec<Group> = groups(&outcome.failures).into_iter().chain(groups(&outcome.inconclusive)).collect();
+    let line = |group: &Group| {
+        let seeds: Vec<String> = group.seeds.iter().map(u64::to_string).collect();
+        let more = if group.runs > seeds.len() as u64 { ", …" } else { "" };
+        let seed = if group.runs == 1 { "seed" } else { "seeds" };
+        let (word, runs, nodes) = (group.outcome.word(), count(group.runs, "run"), count(group.nodes.into(), "node"));
+        let (scenario, protocol) = (&group.scenario, &group.protocol);
+        format!(
+            "{} {scenario} {protocol}, {nodes}: {runs}, {seed} {}{more}: {}\n  {}\n",
+            word.to_uppercase(),
+            seeds.join(", "),
+            group.why,
+            group.repro
+        )
+    };
+    let mut text: String = all.iter().take(GROUPS_MAX).map(line).collect();
+    if all.len() > GROUPS_MAX {
+        text += &format!("… and {} more causes, in summary.json\n", all.len() - GROUPS_MAX);
+    }
+    text
+}
+
+/// The figures that lie far outside the baseline, a line each.
+pub(super) fn moved(outcome: &Outcome) -> String {
+    let mut text: String = outcome.moved.iter().take(GROUPS_MAX).map(|moved| format!("MOVED {moved}\n")).collect();
+    if outcome.moved.len() > GROUPS_MAX {
+        text += &format!("… and {} more figures, in summary.json\n", outcome.moved.len() - GROUPS_MAX);
+    }
+    text
+}
+
+/// The last line.
+fn ending(outcome: &Outcome, sweep: &Sweep, seconds: f64, out: &Path) -> String {
+    let of = |n: fn(&Cell) -> u64| outcome.cells.iter().map(n).sum::<u64>();
+    let runs = outcome.runs();
+    let done = match outcome.interrupted {
+        true => format!("INTERRUPTED after {runs} of {} runs", sweep.runs()),
+        false => count(runs, "run"),
+    };
+    let invalid = match of(|c| c.invalid) {
+        0 => String::new(),
+        invalid => format!(", {invalid} invalid"),
+    };
+    let (all, per_core) = (runs as f64 / seconds, runs as f64 / seconds / sweep.jobs as f64);
+    format!(
+        "{done}: {} kept, {} broken, {} inconclusive{invalid}; {}; {all:.1} runs/s, {per_core:.1} per core; summary in {}\n",
+        of(|c| c.kept),
+        of(|c| c.broken),
+        of(|c| c.inconclusive),
+        known::summary(&outcome.failures),
+        out.join("summary.json").display()
+    )
+}
+
+/// Writes the artifacts of the first failures.
+///
+/// # Errors
+/// A file could not be written, or a run did not repeat itself.
+pub(super) fn keep_artifacts(outcome: &mut Outcome, out: &Path) -> Result<(), Stop> {
+    known::keep(&mut outcome.failures, out).map_err(Stop::usage)?;
+    // Whoever wants it to end does not wait for more runs.
+    let artifacts = if outcome.interrupted { 0 } else { ARTIFACTS_MAX };
+    for failure in outcome.failures.iter_mut().take(artifacts) {
+        if let Some(plan) = failure.plan.as_ref().filter(|_| failure.verdict != "harness") {
+            let folder = artifacts::write(out, plan, &failure.trace_hash).map_err(Stop::harness)?;
+            failure.artifacts = Some(folder.display().to_string());
+        }
+    }
+    Ok(())
+}
+
+/// Writes what a sweep leaves: `failures.ndjson`, `junit.xml` and `summary.json`.
+///
+/// # Errors
+/// A file could not be written.
+pub(super) fn save_files(outcome: &Outcome, summary: &str, seconds: f64, out: &Path) -> Result<(), Stop> {
+    std::fs::create_dir_all(out).map_err(|e| Stop::usage(format!("cannot make {}: {e}", out.display())))?;
+    let line = |failure: &Failure| serde_json::to_string(failure).unwrap_or_default() + "\n";
+    for (name, listed) in [("failures.ndjson", &outcome.failures), ("inconclusive.ndjson", &outcome.inconclusive)] {
+        let lines: String = listed.iter().map(line).collect();
+        artifacts::save(&out.join(name), &lines).map_err(Stop::usage)?;
+    }
+    artifacts::save(&out.join("junit.xml"), &junit::document(outcome, seconds)).map_err(Stop::usage)?;
+    artifacts::save(&out.join("summary.json"), &format!("{summary}\n")).map_err(Stop::usage)
+}
+
+fn summary(outcome: &Outcome, sweep: &Sweep, seconds: f64) -> String {
+    let (identity, runs) = (identity(), outcome.runs());
+    let of = |n: fn(&Cell) -> u64| outcome.cells.iter().map(n).sum::<u64>();
+    let summary = json!({
+        "schema": 1,
+        "version": identity.version,
+        "commit": identity.commit,
+        "seeds": [sweep.seeds.start, sweep.seeds.end],
+        "shard": [sweep.shard.0, sweep.shard.1],
+        "nodes": sweep.sizes.numbers(),
+        "fencing": sweep.params.fencing,
+        "rate": sweep.params.rate,
+        "runs": runs,
+        "runs_planned": sweep.runs(),
+        "known_histories": known::count(),
+        "interrupted": outcome.interrupted,
+        "kept": of(|c| c.kept),
+        "broken": of(|c| c.broken),
+        "inconclusive": of(|c| c.inconclusive),
+        "invalid": of(|c| c.invalid),
+        "failures": outcome.failures.len(),
+        "exit": exit_code(outcome),
+        "wall_s": rounded(seconds),
+        "jobs": sweep.jobs,
+        "runs_per_s": rounded(runs as f64 / seconds),
+        "runs_per_s_and_core": rounded(runs as f64 / seconds / sweep.jobs as f64),
+        "cells": outcome.cells,
+        "moved": outcome.moved,
+        "causes": groups(&outcome.failures).into_iter().chain(groups(&outcome.inconclusive)).collect::<Vec<_>>(),
+    });
+    pretty(&summary)
+}
+
+/// Changes of leadership per run that nothing explains, and beside them those that only a pause does.
+fn needless(cell: &Cell) -> String {
+    let per_run = |changes: u64| match changes {
+        0 => "0".to_owned(),
+        changes => format!("{:.2}", changes as f64 / cell.runs as f64),
+    };
+    match cell.avoidable_failovers {
+        0 => per_run(cell.false_failovers),
+        paused => format!("{} ({})", per_run(cell.false_failovers), per_run(paused)),
+    }
+}
+
+/// The cells as a table.
+fn table(cells: &[Cell]) -> String {
+    let head = [
+        "scenario",
+        "protocol",
+        "nodes",
+        "promise",
+        "runs",
+        "kept",
+        "broken",
+        "inconclusive",
+        "unsafe",
+        "fenced",
+        "false (paused)",
+        "two believed",
+        "failover ms",
+    ];
+    let rows = cells.iter().map(|cell| {
+        let failover = match (cell.failover_ms_p50, cell.failover_ms_p95) {
+            (Some(p50), Some(p95)) => format!("{p50:.0} (p95 {p95:.0})"),
+            _ => "–".to_owned(),
+        };
+        let believed = match cell.dual_belief_runs {
+            0 => "never".to_owned(),
+            runs => format!("{}, ≤ {:.0} ms", count(runs, "run"), cell.dual_belief_ms_max),
+        };
+        let failed = match (cell.failures, cell.inconclusive) {
+            (0, 0) => "",
+            (0, _) => " ?",
+            _ => " ✗",
+        };
+        [
+            cell.scenario.clone(),
+            cell.protocol.clone(),
+            cell.nodes.to_string(),
+            format!("{}{failed}", cell.promise),
+            cell.runs.to_string(),
+            cell.kept.to_string(),
+            cell.failures.to_string(),
+            cell.inconclusive.to_string(),
+            cell.verdicts.get("safety").copied().unwrap_or(0).to_string(),
+            cell.writes_fenced.to_string(),
+            needless(cell),
+            believed,
+            failover,
+        ]
+    });
+    let rows = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
+    aligned(rows, |column| column == 2 || (4..=10).contains(&column))
+}
+
+/// Rows in columns, the first of them the head; columns of numbers to the right, of words to the left.
+pub(super) fn aligned<const N: usize>(rows: Vec<[String; N]>, is_number: impl Fn(usize) -> bool) -> String {
+    let width = |column: usize| rows.iter().map(|r| r[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..N).map(width).collect();
+    let line = |row: &[String; N]| {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
+            let pad = " ".repeat(width - cell.chars().count());
+            if is_number(column) { format!("{pad}{cell}") } else { format!("{cell}{pad}") }
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    rows.iter().map(line).collect()
+}

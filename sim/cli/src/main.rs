@@ -1,0 +1,7 @@
+//! The `fencepost` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(sim_cli::main(std::env::args_os()))
+}

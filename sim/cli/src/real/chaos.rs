@@ -1,0 +1,273 @@
+//! `chaos`.
+
+use super::{
+    args::{Chaos, CutOff, RunArgs},
+    block_on, cluster,
+    words::At,
+};
+use crate::terminal::{
+    check,
+    exit::Stop,
+    output::{Show, print},
+    parse,
+};
+use protocols::{
+    fence::checks::Fencing,
+    history::Header,
+    real::store::{self, Keep, postgres},
+};
+use reports::{
+    Judgement, Verdict,
+    json::{Report, RunFacts},
+    statistics::quantile,
+};
+use scenarios::{
+    fault::{Fault, Who},
+    plan::Plan,
+};
+use sim_real::{
+    control,
+    director::{Director, Played},
+    history,
+    stalls::{Excuse, Stalls, Sum},
+};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// Carries out one of the commands.
+pub fn run(chaos: Chaos) -> Result<u8, Stop> {
+    let which = match chaos {
+        Chaos::Run(args) => return play_all(&args),
+        Chaos::KillLeader { ref which, .. }
+        | Chaos::PartitionLeader { ref which, .. }
+        | Chaos::GcPauseLeader { ref which, .. }
+        | Chaos::ResignLeader { ref which }
+        | Chaos::TransferLeader { ref which, .. } => which,
+    };
+    let card = control::card(&which.dir).map_err(Stop::usage)?;
+    let (leader, mut at) = (|| Who::Leader, None);
+    let fault = match chaos {
+        Chaos::KillLeader { restart_after, .. } => {
+            Fault::Kill { node: leader(), restart_after_ms: Some(restart_after as f64) }
+        }
+        Chaos::PartitionLeader { secs, from, .. } => {
+            // Without a service it is the others who elect.
+            let electing = if card.service.is_some() { Who::Service } else { Who::Followers };
+            let to = match from {
+                CutOff::Service => vec![electing],
+                CutOff::Store => vec![Who::Store],
+                CutOff::Both => vec![electing, Who::Store],
+            };
+            Fault::Partition { from: vec![leader()], to, one_way: false, for_ms: Some(secs) }
+        }
+        Chaos::GcPauseLeader { ms, at: At(point), .. } => {
+            at = point;
+            Fault::Pause { node: leader(), for_ms: ms }
+        }
+        Chaos::TransferLeader { to, .. } => {
+            if !card.nodes.iter().any(|(name, _)| *name == to) {
+                let known: Vec<&str> = card.nodes.iter().map(|(name, _)| name.as_str()).collect();
+                return Err(Stop::usage(format!("there is no node `{to}`; there are {}", known.join(", "))));
+            }
+            Fault::Transfer { node: leader(), to: Who::from(to) }
+        }
+        Chaos::ResignLeader { .. } | Chaos::Run(_) => Fault::Resign { node: leader() },
+    };
+    let done = control::order(&card, fault, at).map_err(Stop::harness)?;
+    print(&done);
+    Ok(0)
+}
+
+/// Plays one plan, or one after the other.
+fn play_all(args: &RunArgs) -> Result<u8, Stop> {
+    if args.world.tls {
+        return Err(Stop::usage(
+            "the plan's clients speak plain HTTP; leave --tls out, or try it with `cargo real cluster`",
+        ));
+    }
+    let Some(seeds) = args.seeds.clone() else {
+        let plan = plan(args, args.seed)?;
+        let (file, stalls) = play(args, &plan)?;
+        let mut judged = check::read(&file)?;
+        let excuse = excuse(&mut judged.judgement, &plan, stalls);
+        if args.show.json {
+            let report = Report::new(judged.header.as_ref(), &RunFacts::default(), &judged.judgement).to_text();
+            print(&with_machine(&report, &plan, stalls, excuse)?);
+            return Ok(judged.judgement.verdict.exit_code());
+        }
+        let code = check::report(judged, &file, Some(&plan), Show::from(&args.show));
+        if let Some(excuse) = excuse {
+            print(&format!("INCONCLUSIVE: {excuse}; nothing is said about liveness, play it again on a quiet machine"));
+        }
+        return Ok(code);
+    };
+    let (mut rows, mut worst) = (Vec::new(), 0);
+    for seed in seeds {
+        let plan = plan(args, seed)?;
+        let (file, stalls) = play(args, &plan)?;
+        let mut judgement = check::read(&file)?.judgement;
+        let excuse = excuse(&mut judgement, &plan, stalls).map_or_else(String::new, |excuse| format!(" ({excuse})"));
+        let (verdict, metrics) = (judgement.verdict, &judgement.metrics);
+        worst = worst.max(verdict.exit_code());
+        if !args.show.json {
+            print(&format!(
+                "seed {seed}: {}{excuse}; believing {}, acting {}, fenced {}, failover {}",
+                verdict.name(),
+                metrics.leaders_believing_max,
+                metrics.leaders_acting_by_effect_max,
+                metrics.writes_fenced,
+                metrics.failover_ms.iter().map(|ms| format!("{ms:.0} ms")).collect::<Vec<_>>().join(", ")
+            ));
+        }
+        rows.push((seed, judgement));
+    }
+    sum_up(args, &rows);
+    Ok(worst)
+}
+
+/// Takes a verdict back that the machine, and not the protocol, may be to blame for, and says why. What broke safety did so
+/// whatever the machine did.
+fn excuse(judgement: &mut Judgement, plan: &Plan, stalls: Stalls) -> Option<Excuse> {
+    if judgement.verdict != Verdict::Liveness && judgement.verdict != Verdict::Vacuous {
+        return None;
+    }
+    let excuse = unwell(plan, stalls)?;
+    judgement.verdict = Verdict::Vacuous;
+    Some(excuse)
+}
+
+/// What was wrong with the machine, whatever the verdict.
+fn unwell(plan: &Plan, stalls: Stalls) -> Option<Excuse> {
+    let lease = Duration::from_millis(plan.timings.lease_ttl_ms);
+    stalls.excuse(lease, Duration::from_millis(plan.duration_ms))
+}
+
+/// The report with what the machine did in it.
+fn with_machine(report: &str, plan: &Plan, stalls: Stalls, excuse: Option<Excuse>) -> Result<String, Stop> {
+    let wrong = |e: serde_json::Error| Stop::harness(format!("the report is no JSON: {e}"));
+    let mut report: serde_json::Map<String, serde_json::Value> = serde_json::from_str(report).map_err(wrong)?;
+    let of = |sum: Sum| serde_json::json!({ "longest_ms": sum.longest.as_millis() as u64, "total_ms": sum.total.as_millis() as u64 });
+    let machine = serde_json::json!({
+        "stalled": of(stalls.processors), "cluster_waited": of(stalls.cluster), "disk_stalled": of(stalls.disk),
+        "unwell": unwell(plan, stalls).map(|unwell| unwell.to_string()),
+        "inconclusive": excuse.map(|excuse| excuse.to_string()),
+    });
+    report.insert("machine".to_owned(), machine);
+    serde_json::to_string_pretty(&report).map_err(wrong)
+}
+
+fn sum_up(args: &RunArgs, rows: &[(u64, Judgement)]) {
+    let mut failovers: Vec<f64> = rows.iter().flat_map(|(_, j)| j.metrics.failover_ms.iter().copied()).collect();
+    failovers.sort_by(f64::total_cmp);
+    let (median, p95) = (quantile(&failovers, 0.5), quantile(&failovers, 0.95));
+    let with = |verdict: Verdict| rows.iter().filter(|(_, j)| j.verdict == verdict).count();
+    if args.show.json {
+        let fenced: u64 = rows.iter().map(|(_, j)| j.metrics.writes_fenced).sum();
+        return print(&format!(
+            "{:#}",
+            serde_json::json!({
+                "schema": 1, "scenario": args.what, "protocol": args.backend.name, "runs": rows.len(),
+                "pass": with(Verdict::Pass), "safety": with(Verdict::Safety), "liveness": with(Verdict::Liveness),
+                "vacuous": with(Verdict::Vacuous), "writes_fenced": fenced, "failovers_ms": failovers,
+                "failover_ms_p50": median, "failover_ms_p95": p95,
+            })
+        ));
+    }
+    let ms = |value: Option<f64>| value.map_or("–".to_owned(), |ms| format!("{ms:.0} ms"));
+    print(&format!(
+        "{} runs on real processes: {} pass, {} safety, {} liveness, {} vacuous; failover {}, p95 {}",
+        rows.len(),
+        with(Verdict::Pass),
+        with(Verdict::Safety),
+        with(Verdict::Liveness),
+        with(Verdict::Vacuous),
+        ms(median),
+        ms(p95)
+    ));
+}
+
+/// Plays a plan on real processes. Gives the file with its history, and how the machine was.
+fn play(args: &RunArgs, plan: &Plan) -> Result<(PathBuf, Stalls), Stop> {
+    let folder = args.world.dir.clone().unwrap_or_else(|| {
+        Path::new("target/fencepost/real").join(&plan.scenario).join(&plan.protocol).join(plan.seed.to_string())
+    });
+    cluster::fresh(&folder)?;
+    let wrong = |e: std::io::Error| Stop::harness(format!("cannot write into {}: {e}", folder.display()));
+    fs::write(folder.join("plan.json"), plan.to_json_pretty()).map_err(wrong)?;
+    let spec = cluster::spec(&args.world, plan.clone(), folder.clone())?;
+    let keep = match &spec.postgres {
+        Some(url) => Keep::Postgres(postgres::Settings::from_env(url, None).map_err(Stop::usage)?),
+        None => Keep::Embedded(spec.store_data()),
+    };
+    if args.seeds.is_none() {
+        Show::from(&args.show).banner(&format!(
+            "{} {} seed {}: {} s on real processes, in {}",
+            plan.scenario,
+            plan.protocol,
+            plan.seed,
+            plan.duration_ms as f64 / 1e3,
+            folder.display()
+        ));
+    }
+    block_on(run_plan(spec, keep, plan, &folder))
+}
+
+async fn run_plan(
+    spec: sim_real::cluster::Spec,
+    keep: Keep,
+    plan: &Plan,
+    folder: &Path,
+) -> Result<(PathBuf, Stalls), Stop> {
+    let mut director = Director::new(spec).await.map_err(playing)?;
+    let Played { start_us, end_us, stalls } = director.play().await.map_err(Stop::harness)?;
+    director.kill().await;
+    let audit = folder.join("store.jsonl");
+    let out = fs::File::create(&audit).map_err(|e| Stop::harness(format!("cannot write {}: {e}", audit.display())))?;
+    store::export(&keep, std::io::BufWriter::new(out)).await.map_err(Stop::harness)?;
+    let mut parts = director.parts();
+    // A store decides before a client hears of it, and after a leader has asked.
+    parts.push(audit);
+    let file = folder.join("history.jsonl");
+    history::merge(&header(plan), &parts, start_us, end_us, &file).map_err(Stop::harness)?;
+    Ok((file, stalls))
+}
+
+/// A plan that cannot be played is the user's; everything else is not.
+fn playing(why: String) -> Stop {
+    if why.contains("for the simulation") || why.contains("not installed") || why.contains("password") {
+        Stop::usage(why)
+    } else {
+        Stop::harness(why)
+    }
+}
+
+/// A real process takes a moment to notice that it was stopped, and its clock writes the history: so long two may believe
+/// beyond the protocol's arithmetic, microseconds.
+const NOTICES_WITHIN_US: u64 = 250_000;
+
+/// What the judge is told of a plan that was played on real processes.
+fn header(plan: &Plan) -> Header {
+    let header = plan.header();
+    let dual_belief_bound_us = header.dual_belief_bound_us.map(|bound| bound.saturating_add(NOTICES_WITHIN_US));
+    Header { dual_belief_bound_us, ..header }
+}
+
+fn plan(args: &RunArgs, seed: u64) -> Result<Plan, Stop> {
+    if args.what.ends_with(".json") {
+        let text = fs::read_to_string(&args.what);
+        let text = text.map_err(|e| Stop::usage(format!("cannot read {}: {e}", args.what)))?;
+        return Plan::from_json(&text).map_err(|e| Stop::usage(format!("{}: {e}", args.what)));
+    }
+    let scenario = parse::scenario(&args.what).map_err(Stop::usage)?;
+    let mut params = args.plan.params().map_err(Stop::usage)?;
+    // Clients of real processes ask for no reads unless they are told to, which is refused.
+    params.read_lease = params.read_lease.or(Some(false));
+    params.reads_per_s = params.reads_per_s.or(Some(0));
+    if !matches!(params.fencing, Fencing::On | Fencing::Off) {
+        return Err(Stop::usage("a real store checks everything or nothing: --fencing is on or off here"));
+    }
+    scenario.compile(&params, args.backend, seed).map_err(Stop::usage)
+}

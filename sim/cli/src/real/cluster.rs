@@ -1,0 +1,132 @@
+//! `cluster`.
+
+use super::{
+    args::{ClusterArgs, DEFAULT_DIR, WorldArgs},
+    asked_to_end, block_on, table,
+};
+use crate::terminal::{exit::Stop, output::Show, parse};
+use protocols::{
+    client::Service,
+    real::{
+        store::postgres,
+        tls::{Files, Tls},
+    },
+};
+use scenarios::{Params, plan::Plan};
+use sim_real::{
+    certificates::AUTHORITY,
+    cluster::Spec,
+    control::{self, Card},
+    director::{Director, resolve_address},
+};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use tokio::{net::TcpListener, sync::mpsc};
+
+/// Starts a cluster, shows how it is, and ends it.
+pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
+    let params = Params {
+        nodes: args.nodes,
+        lease_ttl_ms: args.lease_ttl,
+        election_timeout_ms: args.election_timeout,
+        fencing: args.fencing.into(),
+        renew_interval_ms: args.renew_interval,
+        clock_skew_ms: args.clock_skew,
+        clock_drift_ppm: 0,
+        clients: 1,
+        read_lease: Some(false),
+        reads_per_s: Some(0),
+        ..Params::default()
+    };
+    // An operator's faults take the place of a plan's.
+    let mut plan = parse::scenario("steady").and_then(|s| s.compile(&params, args.backend, 0)).map_err(Stop::usage)?;
+    plan.candidates.iter_mut().for_each(|c| c.starts_at_ms = 0);
+    let folder = args.world.dir.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_DIR));
+    fresh(&folder)?;
+    let spec = spec(&args.world, plan, folder)?;
+    block_on(async {
+        let end = asked_to_end()?;
+        let show = Show::default();
+        let mut director = Director::new(spec).await.map_err(Stop::harness)?;
+        let card = publish(&director).await?;
+        let (orders, to_director) = mpsc::unbounded_channel();
+        tokio::spawn(control::serve(card.1, card.0.secret.clone(), orders));
+        director.begin(false).map_err(Stop::harness)?;
+        let tls = certificates(&args.world, director.folder())?;
+        table::introduce(&card.0, director.folder(), tls.is_some(), args.world.postgres.as_deref());
+        let table = tokio::spawn(table::show(card.0, tls, show));
+        let obeyed = director.obey(to_director, end).await;
+        table.abort();
+        show.banner("ending: the leader resigns, then store and service stop");
+        let file = director.folder().join(control::FILE);
+        director.end().await;
+        // Nobody can give orders any more.
+        let _ = std::fs::remove_file(file);
+        obeyed.map(|()| 0).map_err(Stop::harness)
+    })
+}
+
+/// How the nodes are looked at: by TLS if they speak it.
+fn certificates(world: &WorldArgs, folder: &Path) -> Result<Option<Tls>, Stop> {
+    let authority = world.tls.then(|| folder.join(AUTHORITY));
+    let files = authority.map(|file| Files { authority: Some(file), ..Files::default() });
+    files.map(|f| f.load()).transpose().map_err(Stop::harness)
+}
+
+async fn publish(director: &Director) -> Result<(Card, TcpListener), Stop> {
+    let wrong = |e: std::io::Error| Stop::harness(format!("no port on loopback: {e}"));
+    let listener = TcpListener::bind("127.0.0.1:0").await.map_err(wrong)?;
+    let (nodes, store, service) = director.addresses().map_err(Stop::harness)?;
+    let (control, secret) = (listener.local_addr().map_err(wrong)?, control::secret());
+    let store_metrics = director.cluster().store_metrics();
+    let card = Card { control, secret, nodes, store, store_metrics, service };
+    control::publish(director.folder(), &card).map_err(Stop::harness)?;
+    Ok((card, listener))
+}
+
+/// What the cluster is made of.
+pub fn spec(world: &WorldArgs, plan: Plan, folder: PathBuf) -> Result<Spec, Stop> {
+    let program = std::env::current_exe().map_err(|e| Stop::harness(format!("cannot find this program: {e}")))?;
+    if let Some(url) = &world.postgres {
+        // Before it gets onto the store's command line, where everybody would see a password in it.
+        postgres::Settings::from_env(url, None).map_err(Stop::usage)?;
+    }
+    if plan.election().is_some_and(|p| p.elects_among_peers() && p.service != Service::Raft) {
+        return Err(Stop::usage(format!(
+            "`{}` runs in the simulation only; of its kind, `raft` runs here",
+            plan.protocol
+        )));
+    }
+    if world.service.is_some() && plan.service_node().is_none() {
+        return Err(Stop::usage(format!("--service is given, but `{}` asks no service", plan.protocol)));
+    }
+    let service = world.service.as_deref().map(resolve_address).transpose().map_err(Stop::usage)?;
+    Ok(Spec { program, folder, plan: Arc::new(plan), service, postgres: world.postgres.clone(), tls: world.tls })
+}
+
+/// An empty folder; what an earlier cluster left there is removed, a running one is not disturbed.
+pub fn fresh(folder: &Path) -> Result<(), Stop> {
+    if let Ok(card) = control::card(folder)
+        && std::net::TcpStream::connect(card.control).is_ok()
+    {
+        return Err(Stop::usage(format!("a cluster runs in {} already; end it, or give --dir", folder.display())));
+    }
+    if folder.exists() && !folder.join(MARK).exists() && folder.read_dir().is_ok_and(|mut d| d.next().is_some()) {
+        return Err(Stop::usage(format!(
+            "{} holds something that is no cluster's; give another --dir",
+            folder.display()
+        )));
+    }
+    let wrong = |e: std::io::Error| Stop::harness(format!("cannot clear {}: {e}", folder.display()));
+    if folder.exists() {
+        std::fs::remove_dir_all(folder).map_err(wrong)?;
+    }
+    std::fs::create_dir_all(folder).map_err(wrong)?;
+    std::fs::write(folder.join(MARK), "A cluster's data, logs and histories; removed when the next one starts here.\n")
+        .map_err(wrong)
+}
+
+/// Marks a folder as a cluster's.
+const MARK: &str = "README.txt";

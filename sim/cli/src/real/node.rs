@@ -1,0 +1,266 @@
+//! `node`.
+
+use super::{args::NodeArgs, asked_to_end, block_on, start_logs, store, tls};
+use crate::terminal::exit::Stop;
+use protocols::{
+    client::{Endpoint, Service, Site},
+    election::{Protocol, Timings},
+    env::tokio::{self as env, Points, TokioEnv},
+    real::{
+        directory::{Directory, is_name},
+        http,
+        log::Log,
+        node::{self, Settings},
+        points::Directed,
+        store::{Auth, link},
+        tls::{Secure, Tls},
+    },
+    types::{MILLISECOND, NodeId},
+};
+use rustls_pki_types::ServerName;
+use scenarios::plan::LONGEST_MS;
+use sim::identity::identity;
+use std::{
+    collections::hash_map::RandomState,
+    hash::{BuildHasher, Hasher},
+    path::PathBuf,
+    sync::Arc,
+};
+
+/// Furthest that a wall clock is off, milliseconds, as in plans.
+const OFFSET_MAX_MS: u64 = scenarios::plan::OFFSET_MAX_MS;
+/// Furthest that a clock's rate is off, parts per million, as in plans.
+const PPM_MAX: u64 = scenarios::plan::PPM_MAX;
+
+/// Runs a node until it is asked to end.
+pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
+    start_logs(args.logs.log);
+    let (names, addresses) = peers(args)?;
+    let tls = tls(&args.tls)?;
+    let timings = timings(args.backend, args)?;
+    let auth = store::auth(&args.auth)?;
+    let site = site(args, &names[..addresses.len()], timings)?;
+    let directory = Arc::new(Directory::new(names));
+    let log = match &args.history {
+        Some(file) => Log::append(file, directory.clone())
+            .map_err(|e| Stop::usage(format!("cannot write {}: {e}", file.display())))?,
+        None => Log::off(),
+    };
+    clocks(args)?;
+    let entropy = RandomState::new().build_hasher().finish();
+    if let Some(address) = args.elect_listen.filter(|address| !address.ip().is_loopback()) {
+        tracing::warn!(%address, "elections are neither encrypted nor authenticated: keep --elect-listen on a network that you trust");
+    }
+    block_on(async {
+        let end = asked_to_end()?;
+        let listener = http::listen(args.listen).await.map_err(Stop::usage)?;
+        let points = match args.points {
+            Some(address) => Some(
+                Directed::connect(address, &args.id)
+                    .map_err(|e| Stop::harness(format!("nobody answers for named points at {address}: {e}")))?,
+            ),
+            None => None,
+        };
+        let clocks = env::Settings {
+            seed: entropy,
+            wall_offset_ms: args.clock_skew,
+            rate_ppm: args.clock_drift,
+            wrap: None,
+            points: points.map(|p| Arc::new(p) as Arc<dyn Points>),
+            listen_on: args.elect_listen.map(|address| address.ip()),
+            folder: data(args)?,
+        };
+        let settings = Settings {
+            name: args.id.clone(),
+            addresses,
+            directory: directory.clone(),
+            protocol: args.backend,
+            timings,
+            tick: bounded("--tick", args.tick)?,
+            // Terms of two lives differ, so that one is never taken for the other; the token tells them apart anyhow.
+            starts: args.starts.unwrap_or((entropy >> 32) as u32) & 0x7fff,
+            site,
+            service_env: TokioEnv::with(env::Settings { wrap: service_tls(args, &tls)?, ..clocks.clone() }),
+            env: TokioEnv::with(clocks),
+            store: store_link(args, auth, &tls, directory.clone())?,
+            listener,
+            tls: tls.acceptor,
+            log,
+            commit: identity().commit,
+        };
+        node::run(settings, end).await.map_err(Stop::harness)?;
+        Ok(0)
+    })
+}
+
+/// Where the coordination service is; a backend without one is given none.
+fn service(args: &NodeArgs) -> Result<Endpoint, Stop> {
+    let name = args.backend.name;
+    match (&args.service, args.backend.service.process()) {
+        (Some(address), Some(_)) => endpoint(address),
+        (None, None) => Ok(Endpoint { host: String::new(), port: 0 }),
+        (None, Some(service)) => Err(Stop::usage(format!("--service HOST:PORT is missing: `{name}` needs {service}"))),
+        (Some(_), None) => Err(Stop::usage(format!("--service is given, but `{name}` asks no service"))),
+    }
+}
+
+/// Where the service or the other members are, and where this one answers them. In real mode every member is a founder.
+fn site(args: &NodeArgs, members: &[String], timings: Timings) -> Result<Site, Stop> {
+    let node = members.iter().position(|name| *name == args.id).unwrap_or_default();
+    let nodes = (0..members.len() as u16).map(NodeId);
+    let (mut peers, mut port) = (Vec::new(), 0);
+    let name = args.backend.name;
+    if !args.backend.elects_among_peers() && (args.elect_listen.is_some() || !args.electors.is_empty()) {
+        return Err(Stop::usage(format!("--elect-listen and --electors are given, but `{name}` asks a service")));
+    }
+    if args.backend.elects_among_peers() {
+        if args.backend.service != Service::Raft {
+            return Err(Stop::usage(format!("`{name}` runs in the simulation only; of its kind, `raft` runs here")));
+        }
+        let missing = |option: &str| Stop::usage(format!("{option} is missing: `{name}` elects among its members"));
+        port = args.elect_listen.ok_or_else(|| missing("--elect-listen HOST:PORT"))?.port();
+        if args.data.is_none() {
+            return Err(missing("--data DIR"));
+        }
+        let (electors, addresses) = named("--electors", &args.electors)?;
+        for member in members {
+            let own = electors.iter().position(|elector| elector == member);
+            let own = own.ok_or_else(|| missing(&format!("`{member}=HOST:PORT` among --electors")))?;
+            peers.push(endpoint(&addresses[own])?);
+        }
+    }
+    Ok(Site { service: service(args)?, node: NodeId(node as u16), peers, port, founders: nodes.collect(), timings })
+}
+
+/// The folder for what must not be forgotten, made when it is not there.
+fn data(args: &NodeArgs) -> Result<Option<PathBuf>, Stop> {
+    let Some(folder) = &args.data else { return Ok(None) };
+    std::fs::create_dir_all(folder).map_err(|e| Stop::usage(format!("cannot make {}: {e}", folder.display())))?;
+    Ok(Some(folder.clone()))
+}
+
+/// How the store is reached.
+fn store_link(args: &NodeArgs, auth: Auth, tls: &Tls, directory: Arc<Directory>) -> Result<link::Settings, Stop> {
+    let key = match auth {
+        Auth::Key(key) => Some(key),
+        Auth::Insecure => None,
+    };
+    let store = endpoint(&args.store)?;
+    let secure = args.store_tls.then(|| {
+        let name =
+            ServerName::try_from(store.host.clone()).map_err(|e| format!("`{}` is no server's name: {e}", store.host));
+        Ok::<_, String>((tls.connector("")?, name?))
+    });
+    let mut settings = link::Settings::new(store, args.id.clone(), directory, key);
+    settings.tls = secure.transpose().map_err(Stop::usage)?;
+    Ok(settings)
+}
+
+/// gRPC wants HTTP/2 to be agreed on.
+fn service_tls(args: &NodeArgs, tls: &Tls) -> Result<Option<Arc<dyn env::Wrap>>, Stop> {
+    if !args.service_tls {
+        return Ok(None);
+    }
+    let protocol = match args.backend.service {
+        Service::Etcd => "h2",
+        _ => "",
+    };
+    let connector = tls.connector(protocol).map_err(Stop::usage)?;
+    Ok(Some(Arc::new(Secure { connector, name: None })))
+}
+
+/// Names and addresses of `NAME=HOST:PORT,…`.
+fn named(option: &str, list: &[String]) -> Result<(Vec<String>, Vec<String>), Stop> {
+    let (mut names, mut addresses) = (Vec::new(), Vec::new());
+    for peer in list {
+        let wrong = || Stop::usage(format!("`{peer}` is no peer; write {option} as NAME=HOST:PORT,…"));
+        let (name, address) = peer.split_once('=').ok_or_else(wrong)?;
+        if !is_name(name) || address.rsplit_once(':').is_none_or(|(_, port)| port.parse::<u16>().is_err()) {
+            return Err(wrong());
+        }
+        if names.iter().any(|n| n == name) {
+            return Err(Stop::usage(format!("two peers are called `{name}`")));
+        }
+        names.push(name.to_owned());
+        addresses.push(address.to_owned());
+    }
+    Ok((names, addresses))
+}
+
+/// Names in the order of their numbers, and the members' addresses.
+fn peers(args: &NodeArgs) -> Result<(Vec<String>, Vec<String>), Stop> {
+    let (mut names, addresses) = named("--peers", &args.peers)?;
+    if !names.contains(&args.id) {
+        return Err(Stop::usage(format!("--id {} is not among the peers: {}", args.id, names.join(", "))));
+    }
+    let servers: Vec<&str> = args.backend.service.process().into_iter().chain([scenarios::plan::STORE]).collect();
+    if let Some(taken) = names.iter().find(|n| servers.contains(&n.as_str())) {
+        return Err(Stop::usage(format!("a peer may not be called `{taken}`: histories call the {taken} so")));
+    }
+    match &args.others[..] {
+        [] => names.extend(servers.into_iter().map(str::to_owned)),
+        others => names.extend(others.iter().cloned()),
+    }
+    Ok((names, addresses))
+}
+
+/// Clocks as plans may have them: beyond, a clock would stand still, run backwards, or leave the calendar.
+fn clocks(args: &NodeArgs) -> Result<(), Stop> {
+    if args.clock_skew.unsigned_abs() > OFFSET_MAX_MS {
+        return Err(Stop::usage(format!("--clock-skew must be within {OFFSET_MAX_MS} ms, a year, either way")));
+    }
+    if args.clock_drift.unsigned_abs() > PPM_MAX {
+        return Err(Stop::usage(format!("--clock-drift must be within {PPM_MAX} ppm either way")));
+    }
+    Ok(())
+}
+
+pub fn endpoint(text: &str) -> Result<Endpoint, Stop> {
+    let wrong = || Stop::usage(format!("`{text}` is no HOST:PORT"));
+    let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    if host.is_empty() || host.contains('/') || host.contains('@') {
+        return Err(wrong());
+    }
+    Ok(Endpoint { host: host.to_owned(), port: port.parse().map_err(|_| wrong())? })
+}
+
+/// A duration in nanoseconds that is neither nothing nor longer than in plans.
+fn bounded(option: &str, ms: u64) -> Result<u64, Stop> {
+    let fits = (1..=LONGEST_MS).contains(&ms);
+    fits.then_some(ms * MILLISECOND).ok_or_else(|| Stop::usage(format!("{option} must be between 1ms and a day")))
+}
+
+/// Where election timeouts are drawn from: as asked for, one to two leases, or the protocol's own.
+fn election_timeout(protocol: &Protocol, args: &NodeArgs, lease_ttl: Option<u64>) -> Result<Option<(u64, u64)>, Stop> {
+    let Some(own) = protocol.election_timeout else {
+        return match args.election_timeout {
+            None => Ok(None),
+            Some(_) => Err(Stop::usage(format!("`{}` draws no election timeouts; it has --lease-ttl", protocol.name))),
+        };
+    };
+    let asked = args.election_timeout.map(|(min_ms, max_ms)| {
+        Ok::<_, Stop>((bounded("--election-timeout", min_ms)?, bounded("--election-timeout", max_ms)?))
+    });
+    let of_lease = lease_ttl.map(|ttl| (ttl, ttl.saturating_mul(2)));
+    Ok(Some(asked.transpose()?.or(of_lease).unwrap_or(own)))
+}
+
+fn timings(protocol: &Protocol, args: &NodeArgs) -> Result<Timings, Stop> {
+    let lease_ttl = args.lease_ttl.map(|ms| bounded("--lease-ttl", ms)).transpose()?;
+    let election_timeout = election_timeout(protocol, args, lease_ttl)?;
+    let shortest = election_timeout.map(|(min, _)| min);
+    let lease_ttl = lease_ttl.or(shortest).unwrap_or(protocol.default_lease_ttl);
+    let granted = (protocol.granted_ttl)(lease_ttl);
+    let renew_interval =
+        args.renew_interval.map_or_else(|| (protocol.renew_interval)(granted), |ms| ms.saturating_mul(MILLISECOND));
+    if renew_interval == 0 || renew_interval >= granted {
+        return Err(Stop::usage(format!(
+            "--renew-interval must be above 0 and below the lease, which is {} ms",
+            granted / MILLISECOND
+        )));
+    }
+    let timeout_ms = args.request_timeout.unwrap_or((lease_ttl / MILLISECOND / 3).clamp(1, 1_000));
+    let request_timeout = bounded("--request-timeout", timeout_ms)?;
+    Ok(Timings { lease_ttl, renew_interval, request_timeout, election_timeout })
+}

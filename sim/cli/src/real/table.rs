@@ -1,0 +1,169 @@
+//! How a running cluster is, as a table that is drawn again when something changes.
+
+use super::args::DEFAULT_DIR;
+use crate::terminal::output::{Show, print};
+use protocols::real::tls::Tls;
+use serde::Deserialize;
+use sim_real::{certificates::AUTHORITY, control::Card};
+use std::{
+    fmt::Write as _,
+    io::{IsTerminal, Write},
+    net::SocketAddr,
+    path::Path,
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    net::TcpStream,
+};
+
+/// From one look to the next.
+const LOOK_INTERVAL: Duration = Duration::from_millis(250);
+/// Letters of why a node does not act; `/status` has all of it.
+const WHY_MAX: usize = 44;
+/// How long a node may take to say how it is.
+const ANSWER_WITHIN: Duration = Duration::from_millis(200);
+
+#[derive(Deserialize, Clone, PartialEq, Eq)]
+struct Status {
+    role: String,
+    fence_token: Option<u64>,
+    lease_ttl_remaining_ms: Option<u64>,
+    acting: bool,
+    leader: Option<String>,
+    /// Why it does not act.
+    reason: Option<String>,
+}
+
+/// Says what there is and what can be done with it.
+pub fn introduce(card: &Card, folder: &Path, tls: bool, postgres: Option<&str>) {
+    let mut text = String::from("A cluster of real processes on this machine. Ctrl-C ends it.\n\n");
+    let first = card.nodes.first().map_or_else(String::new, |(_, address)| address.to_string());
+    // Writing to a String cannot fail.
+    let service = card.service.map_or_else(String::new, |address| format!("service {address}   "));
+    let _ = writeln!(text, "  {service}store {}   files in {}", card.store, folder.display());
+    let _ = match tls {
+        false => writeln!(text, "  a number:    curl -sL -X POST 'http://{first}/next?redirect'"),
+        true => writeln!(
+            text,
+            "  a number:    curl -sL --cacert {} -X POST 'https://{first}/next?redirect'",
+            folder.join(AUTHORITY).display()
+        ),
+    };
+    let scheme = if tls { "https" } else { "http" };
+    if let Some(address) = card.store_metrics {
+        let _ = writeln!(
+            text,
+            "  metrics:     {scheme}://{first}/metrics of each node, {scheme}://{address}/metrics of the store"
+        );
+    }
+    let which = if folder == Path::new(DEFAULT_DIR) { String::new() } else { format!("   --dir {}", folder.display()) };
+    let _ = writeln!(
+        text,
+        "  break it:    cargo real chaos kill-leader | partition-leader | gc-pause-leader | resign-leader{which}"
+    );
+    if tls && card.service.is_none() {
+        let _ = writeln!(
+            text,
+            "  note:        --tls is for clients and store; what nodes say to elect is neither encrypted nor authenticated"
+        );
+    }
+    let keep = match postgres {
+        Some(url) => format!("--postgres {url}"),
+        None => format!("--data {}/store.redb", folder.display()),
+    };
+    let _ = writeln!(text, "  then judge:  cargo real audit {keep} | cargo real check -\n");
+    print(&text);
+}
+
+/// Looks at the nodes for ever. On a terminal the table stays in its place; elsewhere a line tells each change.
+pub async fn show(card: Card, tls: Option<Tls>, show: Show) {
+    let terminal = std::io::stdout().is_terminal();
+    let (mut drawn, mut last) = (false, Vec::new());
+    loop {
+        let mut rows = Vec::new();
+        for (name, address) in &card.nodes {
+            rows.push((name.clone(), *address, ask(*address, tls.as_ref()).await));
+        }
+        if terminal {
+            let up = if drawn { format!("\x1b[{}A", rows.len() + 1) } else { String::new() };
+            let table = table(&rows, show.colour());
+            let _ = write!(std::io::stdout(), "{up}{table}").and_then(|()| std::io::stdout().flush());
+            drawn = true;
+        } else {
+            tell_changes(&rows, &mut last);
+        }
+        tokio::time::sleep(LOOK_INTERVAL).await;
+    }
+}
+
+type Row = (String, SocketAddr, Option<Status>);
+
+fn table(rows: &[Row], colour: bool) -> String {
+    let mut text = String::from("\x1b[2K  node      address            role        token  lease left\n");
+    for (name, address, status) in rows {
+        let address = address.to_string();
+        let line = match status {
+            None => format!("  {name:<9} {address:<18} silent"),
+            Some(status) => {
+                let token = status.fence_token.map_or_else(String::new, |t| t.to_string());
+                let left =
+                    status.lease_ttl_remaining_ms.map_or_else(String::new, |ms| format!("{:.1} s", ms as f64 / 1e3));
+                let role = if status.acting { "leader" } else { &status.role };
+                // A line that wraps would draw the table askew.
+                let why = status.reason.iter().flat_map(|why| why.chars()).take(WHY_MAX).collect::<String>();
+                format!("  {name:<9} {address:<18} {role:<10} {token:>6}  {left:>10}  {why}")
+            }
+        };
+        let leads = status.as_ref().is_some_and(|s| s.role == "leader");
+        // Writing to a String cannot fail.
+        let _ = if leads && colour {
+            writeln!(text, "\x1b[2K\x1b[1;32m{line}\x1b[0m")
+        } else {
+            writeln!(text, "\x1b[2K{line}")
+        };
+    }
+    text
+}
+
+fn tell_changes(rows: &[Row], last: &mut Vec<(String, String)>) {
+    let now: Vec<(String, String)> =
+        rows.iter().map(|(name, _, status)| (name.clone(), word(status.as_ref()))).collect();
+    for (name, is) in &now {
+        if !last.contains(&(name.clone(), is.clone())) {
+            print(&format!("{name}: {is}"));
+        }
+    }
+    *last = now;
+}
+
+fn word(status: Option<&Status>) -> String {
+    match status {
+        None => "silent".to_owned(),
+        Some(Status { role, fence_token: Some(token), .. }) => format!("{role}, token {token}"),
+        Some(Status { role, leader: Some(leader), .. }) => format!("{role} of {leader}"),
+        Some(Status { role, .. }) => role.clone(),
+    }
+}
+
+async fn ask(address: SocketAddr, tls: Option<&Tls>) -> Option<Status> {
+    let asked = async {
+        let stream = TcpStream::connect(address).await?;
+        match tls {
+            None => read(stream).await,
+            Some(tls) => {
+                let connector = tls.connector("").map_err(std::io::Error::other)?;
+                read(connector.connect(address.ip().into(), stream).await?).await
+            }
+        }
+    };
+    let answer = tokio::time::timeout(ANSWER_WITHIN, asked).await.ok()?.ok()?;
+    serde_json::from_str(answer.split_once("\r\n\r\n")?.1).ok()
+}
+
+async fn read(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> std::io::Result<String> {
+    stream.write_all(b"GET /status HTTP/1.1\r\nhost: node\r\nconnection: close\r\n\r\n").await?;
+    let mut answer = String::new();
+    stream.take(8192).read_to_string(&mut answer).await?;
+    Ok(answer)
+}

@@ -1,0 +1,187 @@
+//! Options that several commands share. Their names are a contract.
+
+#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
+
+use super::{output::Show, parse};
+use clap::Args as ClapArgs;
+use protocols::{election::Protocol, fence::checks::Fencing};
+use scenarios::{Params, generate::Choice, params::Profile, sense};
+
+/// What a scenario's plan is made of.
+#[derive(ClapArgs, Clone, Debug)]
+pub struct PlanOptions {
+    /// Number of candidates; 3 by default. A sweep takes several, as 3,5,7, and runs 3 and 5 by default
+    #[arg(long, value_parser = parse::candidates, value_delimiter = ',', value_name = "N")]
+    nodes: Vec<u16>,
+    /// Length of the run; by default as long as the scenario needs
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    duration: Option<u64>,
+    /// Time to live of the lease to ask for, or how long others wait for a silent leader; 3 s by default, or the shortest
+    /// election timeout of a protocol that has one
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    lease_ttl: Option<u64>,
+    /// Time from one renewal to the next; by default a part of the lease, for most protocols a third
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    renew_interval: Option<u64>,
+    /// How long one request to the coordination service may take; by default a third of the lease, at most 1 s
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    request_timeout: Option<u64>,
+    /// Range that election timeouts are drawn from, as 150..300ms; a single time D means D to 2 D
+    #[arg(long, value_parser = parse::duration_range_ms, value_name = "A..B", allow_hyphen_values = true)]
+    election_timeout: Option<(u64, u64)>,
+    /// Switch one known bug on; there are none yet
+    #[arg(long, value_name = "ID", hide = true)]
+    bug: Option<String>,
+    /// How far wall clocks may be off, either way; 200 ms by default
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    clock_skew: Option<u64>,
+    /// How many parts per million clocks may run fast or slow; 100 by default
+    #[arg(long, value_parser = parse::whole, value_name = "PPM", allow_hyphen_values = true)]
+    clock_drift: Option<u64>,
+    /// Requests per second to the sequencer; 1000 by default, and 200 in a sweep
+    #[arg(long, value_parser = parse::whole, value_name = "N", allow_hyphen_values = true)]
+    rate: Option<u64>,
+    /// How long the pause lasts, in a scenario about one; the scenario chooses by default
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    pause: Option<u64>,
+    /// What the store checks before it accepts a write. on: everything. off: nothing. token: only that the token is the
+    /// newest and its owner's. order: only that the number is the next one. memory: only that the request was not applied
+    /// before
+    #[arg(long, value_parser = parse::fencing, default_value = "on", value_name = "on|off|token|order|memory")]
+    fencing: Fencing,
+    /// Whether the leader answers reads from memory while its lease lasts, instead of asking the store; by default in half
+    /// of the seeds where clocks are good enough, and always in the scenario `read-lease`
+    #[arg(long, value_parser = parse::on_off, num_args = 0..=1, default_missing_value = "on", value_name = "on|off")]
+    read_lease: Option<bool>,
+    /// Reads of the last number per second; by default a tenth of the rate, or 1000 with --read-lease on
+    #[arg(long, value_parser = parse::whole, value_name = "N", allow_hyphen_values = true)]
+    reads: Option<u64>,
+    /// The network; lan by default, and drawn in a swarm. See `fencepost list networks`
+    #[arg(long, value_parser = parse::network, value_name = "PROFILE")]
+    net: Option<&'static Profile>,
+    /// One-way latency of a packet, as 20ms..40ms, instead of the network's
+    #[arg(long, value_parser = parse::latency_us, value_name = "A..B", allow_hyphen_values = true)]
+    latency: Option<(u64, u64)>,
+    /// Share of packets lost, as 0.5%, instead of the network's
+    #[arg(long, value_parser = parse::percent_ppm, value_name = "PCT", allow_hyphen_values = true)]
+    loss: Option<u32>,
+}
+
+/// Requests a second of each run of a sweep.
+pub const SWEEP_RATE: u64 = 200;
+
+/// How much is printed.
+#[derive(ClapArgs, Debug)]
+pub struct ShowArgs {
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    pub json: bool,
+    /// Print only the verdict
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+impl PlanOptions {
+    /// The clock drift, if it was given.
+    pub fn clock_drift(&self) -> Option<u64> {
+        self.clock_drift
+    }
+
+    /// How many candidates were asked for, each number once.
+    pub fn nodes(&self) -> Vec<u16> {
+        let mut nodes = self.nodes.clone();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
+    }
+
+    /// The parameters of a sweep's runs, but for how many candidates they have.
+    ///
+    /// # Errors
+    /// One sentence about an option that makes no sense.
+    pub fn sweep_params(&self) -> Result<Params, String> {
+        let several = PlanOptions { nodes: self.nodes.first().copied().into_iter().collect(), ..self.clone() };
+        PlanOptions { rate: self.rate.or(Some(SWEEP_RATE)), ..several }.params()
+    }
+
+    /// The parameters that scenarios take.
+    ///
+    /// # Errors
+    /// One sentence about an option that makes no sense.
+    pub fn params(&self) -> Result<Params, String> {
+        if let Some(id) = &self.bug {
+            return Err(format!("there is no bug `{id}` to switch on; `fencepost list bugs` shows those there are"));
+        }
+        let usual = Params::default();
+        let nodes = match *self.nodes() {
+            [] => usual.nodes,
+            [nodes] => nodes,
+            _ => return Err("--nodes: one number of candidates at a time; a sweep takes several".to_owned()),
+        };
+        let params = Params {
+            nodes,
+            duration_ms: self.duration,
+            lease_ttl_ms: self.lease_ttl,
+            election_timeout_ms: self.election_timeout,
+            renew_interval_ms: self.renew_interval,
+            request_timeout_ms: self.request_timeout,
+            clock_skew_ms: self.clock_skew.unwrap_or(usual.clock_skew_ms),
+            clock_drift_ppm: self.clock_drift.unwrap_or(usual.clock_drift_ppm),
+            rate: self.rate.unwrap_or(usual.rate),
+            pause_ms: self.pause,
+            fencing: self.fencing,
+            read_lease: self.read_lease,
+            reads_per_s: self.reads,
+            net: self.net.unwrap_or(usual.net),
+            latency_us: self.latency,
+            loss_ppm: self.loss,
+            ..usual
+        };
+        sense::options(&params)?;
+        Ok(params)
+    }
+
+    /// What a swarm of these protocols does not draw.
+    ///
+    /// # Errors
+    /// One sentence about an option that a swarm draws itself.
+    pub fn choice(&self, protocols: Vec<&'static Protocol>) -> Result<Choice, String> {
+        let drawn = [
+            ("--duration", self.duration.is_some()),
+            ("--lease-ttl", self.lease_ttl.is_some()),
+            ("--renew-interval", self.renew_interval.is_some()),
+            ("--request-timeout", self.request_timeout.is_some()),
+            ("--election-timeout", self.election_timeout.is_some()),
+            ("--bug", self.bug.is_some()),
+            ("--clock-skew", self.clock_skew.is_some()),
+            ("--clock-drift", self.clock_drift.is_some()),
+            ("--rate", self.rate.is_some()),
+            ("--pause", self.pause.is_some()),
+            ("--read-lease", self.read_lease.is_some()),
+            ("--reads", self.reads.is_some()),
+            ("--latency", self.latency.is_some()),
+            ("--loss", self.loss.is_some()),
+        ];
+        if let Some((name, _)) = drawn.iter().find(|(_, given)| *given) {
+            return Err(format!(
+                "{name} means nothing here: `swarm` draws it; it takes --protocol, --net, --nodes and --fencing"
+            ));
+        }
+        let nodes = match *self.nodes() {
+            [] => None,
+            [nodes] => Some(nodes),
+            _ => {
+                return Err(
+                    "--nodes: one number of candidates for all plans of a swarm, or none: it draws them".to_owned()
+                );
+            }
+        };
+        Ok(Choice { protocols, net: self.net, nodes, fencing: self.fencing })
+    }
+}
+
+impl From<&ShowArgs> for Show {
+    fn from(args: &ShowArgs) -> Show {
+        Show { json: args.json, quiet: args.quiet }
+    }
+}

@@ -1,0 +1,223 @@
+//! What words on the command line mean: durations, ranges, lists of names.
+
+use super::suggest::unknown;
+use protocols::{
+    election::{self, Protocol},
+    fence::checks::Fencing,
+};
+use scenarios::{
+    Scenario,
+    params::{PROFILES, Profile},
+    plan::CANDIDATES_MAX,
+    scenario,
+    units::unit,
+};
+use std::{collections::BTreeSet, ops::Range};
+
+pub use scenarios::units::{duration_ms, duration_us, percent_ppm};
+
+/// Milliseconds `A..B`, such as `150..300ms` or `1s..2s`; a single duration D is D to 2 D.
+///
+/// # Errors
+/// One sentence.
+pub fn duration_range_ms(text: &str) -> Result<(u64, u64), String> {
+    let Some((from, to)) = text.split_once("..") else {
+        let ms = duration_ms(text)?;
+        return Ok((ms, ms.saturating_mul(2)));
+    };
+    let (from_ms, to_ms) = ends(from, to, duration_ms)?;
+    if from_ms >= to_ms {
+        return Err(format!("`{text}` is no range: its lower end must be below its upper end"));
+    }
+    Ok((from_ms, to_ms))
+}
+
+/// Microseconds `A..B` of one way, such as `20ms..40ms` or `0.2..0.5ms`; a single duration is always the same.
+///
+/// # Errors
+/// One sentence.
+pub fn latency_us(text: &str) -> Result<(u64, u64), String> {
+    let (from, to) = text.split_once("..").unwrap_or((text, text));
+    let (from_us, to_us) = ends(from, to, duration_us)?;
+    if from_us > to_us {
+        return Err(format!("`{text}` is no range: its lower end must not be above its upper end"));
+    }
+    if to_us > 60_000_000 {
+        return Err(format!("`{text}` is longer than a minute, and nothing waits that long"));
+    }
+    Ok((from_us, to_us))
+}
+
+/// Both ends of a range; the lower one may leave its unit to the upper one.
+fn ends(from: &str, to: &str, parse: fn(&str) -> Result<u64, String>) -> Result<(u64, u64), String> {
+    let upper = parse(to)?;
+    match from.ends_with(|c: char| c.is_ascii_digit()) {
+        true => Ok((parse(&format!("{from}{}", unit(to)))?, upper)),
+        false => Ok((parse(from)?, upper)),
+    }
+}
+
+/// A whole number.
+///
+/// # Errors
+/// One sentence.
+pub fn whole(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("`{text}` is no whole number of at least 0"))
+}
+
+/// A seed.
+///
+/// # Errors
+/// One sentence.
+pub fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("`{text}` is no seed; a seed is a whole number from 0 to {}", u64::MAX))
+}
+
+/// Seeds `A..B`, B excluded.
+///
+/// # Errors
+/// One sentence.
+pub fn seeds(text: &str) -> Result<Range<u64>, String> {
+    let wrong = || format!("`{text}` is no range of seeds; write it as 0..1000");
+    let (from, to) = text.split_once("..").ok_or_else(wrong)?;
+    let range = seed(from).map_err(|_| wrong())?..seed(to).map_err(|_| wrong())?;
+    if range.is_empty() { Err(format!("the range of seeds `{text}` is empty")) } else { Ok(range) }
+}
+
+/// Part `I/N` of a sweep, I from 1.
+///
+/// # Errors
+/// One sentence.
+pub fn shard(text: &str) -> Result<(u64, u64), String> {
+    let wrong = || format!("`{text}` is no shard; write it as 1/4, from 1/4 to 4/4");
+    let (part, of) = text.split_once('/').ok_or_else(wrong)?;
+    let (part, of): (u64, u64) = (part.parse().map_err(|_| wrong())?, of.parse().map_err(|_| wrong())?);
+    if part == 0 || part > of { Err(wrong()) } else { Ok((part, of)) }
+}
+
+/// A number of candidates.
+///
+/// # Errors
+/// One sentence.
+pub fn candidates(text: &str) -> Result<u16, String> {
+    let wrong = || format!("`{text}` is no number of candidates; write a whole one, from 1 to {CANDIDATES_MAX}");
+    text.parse().ok().filter(|nodes| (1..=CANDIDATES_MAX).contains(&usize::from(*nodes))).ok_or_else(wrong)
+}
+
+/// `on` or `off`.
+///
+/// # Errors
+/// One sentence.
+pub fn on_off(text: &str) -> Result<bool, String> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(format!("`{text}` is neither `on` nor `off`")),
+    }
+}
+
+/// What the store checks.
+///
+/// # Errors
+/// One sentence with the nearest word.
+pub fn fencing(text: &str) -> Result<Fencing, String> {
+    let words: Vec<&str> = Fencing::ALL.iter().map(|fencing| fencing.word()).collect();
+    Fencing::find(text).ok_or_else(|| unknown("choice", text, &words))
+}
+
+/// A protocol.
+///
+/// # Errors
+/// One sentence with the nearest name.
+pub fn protocol(name: &str) -> Result<&'static Protocol, String> {
+    let known: Vec<&str> = election::ALL.iter().map(|p| p.name).collect();
+    election::find(name).ok_or_else(|| unknown("protocol", name, &known))
+}
+
+/// Protocols `a,b` or `all`.
+///
+/// # Errors
+/// One sentence with the nearest name.
+pub fn protocols(names: &str) -> Result<Vec<&'static Protocol>, String> {
+    match names {
+        "all" => Ok(election::ALL.to_vec()),
+        names => Ok(once(names.split(',').map(protocol).collect::<Result<_, _>>()?, |p| p.name)),
+    }
+}
+
+/// A scenario.
+///
+/// # Errors
+/// One sentence with the nearest name.
+pub fn scenario(name: &str) -> Result<&'static Scenario, String> {
+    let known: Vec<&str> = scenario::ALL.iter().map(|s| s.name).collect();
+    scenario::find(name).ok_or_else(|| unknown("scenario", name, &known))
+}
+
+/// Scenarios by name; `all`, or none named, is all of them.
+///
+/// # Errors
+/// One sentence with the nearest name.
+pub fn scenarios(names: &[String]) -> Result<Vec<&'static Scenario>, String> {
+    if names.is_empty() || names == ["all"] {
+        return Ok(scenario::ALL.to_vec());
+    }
+    Ok(once(names.iter().map(|name| scenario(name)).collect::<Result<_, _>>()?, |s| s.name))
+}
+
+/// Each of these once, where it came first.
+fn once<T>(mut all: Vec<T>, name: impl Fn(&T) -> &'static str) -> Vec<T> {
+    let mut seen = BTreeSet::new();
+    all.retain(|one| seen.insert(name(one)));
+    all
+}
+
+/// A network profile.
+///
+/// # Errors
+/// One sentence with the nearest name.
+pub fn network(name: &str) -> Result<&'static Profile, String> {
+    let known: Vec<&str> = PROFILES.iter().map(|p| p.name).collect();
+    Profile::find(name).ok_or_else(|| unknown("network profile", name, &known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latencies() {
+        assert_eq!(
+            [latency_us("20ms..40ms"), latency_us("0.2..0.5ms"), latency_us("200us")].map(Result::ok),
+            [Some((20_000, 40_000)), Some((200, 500)), Some((200, 200))]
+        );
+        for text in ["40ms..20ms", "20..40", "2m", "-1ms", "0.0001ms"] {
+            assert!(latency_us(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn ranges_and_shards() {
+        assert_eq!(seeds("0..1000"), Ok(0..1000));
+        assert_eq!(shard("2/4"), Ok((2, 4)));
+        for text in ["", "5", "5..5", "9..3", "a..b", "-1..3", "0..99999999999999999999"] {
+            assert!(seeds(text).is_err(), "{text}");
+        }
+        for text in ["", "0/4", "5/4", "1", "a/b"] {
+            assert!(shard(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn names() {
+        assert_eq!(protocols("all").map(|p| p.len()), Ok(election::ALL.len()));
+        assert!(protocols("etcd-election,redis-leas").is_err_and(|e| e.contains("did you mean `redis-lease`?")));
+        assert!(scenario("gc-paus").is_err_and(|e| e.contains("did you mean `gc-pause`?")));
+        assert_eq!(protocols("raft,kraft,raft").map(|p| p.len()), Ok(2));
+        assert_eq!(scenarios(&["steady", "steady"].map(str::to_owned)).map(|s| s.len()), Ok(1));
+        assert!(fencing("tokne").is_err_and(|e| e.contains("did you mean `token`?")));
+        assert!(protocol("etcd").is_err_and(|e| e.contains("did you mean `etcd-election`?")));
+        assert_eq!(scenarios(&["all".to_owned()]).map(|s| s.len()), Ok(scenario::ALL.len()));
+        assert!(network("lam").is_err_and(|e| e.contains("did you mean `lan`?")));
+    }
+}

@@ -1,0 +1,13 @@
+//! The command as a whole: the built `fencepost` as a process, told apart by what it was built for.
+//!
+//! Tests share a process and run on parallel threads: whatever is a process's own (its folder, environment, signals) is the
+//! child's, and each test's files have names of their own.
+
+#[cfg(madsim)]
+mod commands;
+#[cfg(madsim)]
+mod determinism;
+#[cfg(real_mode)]
+mod real;
+#[cfg(madsim)]
+mod sweeps;

@@ -1,0 +1,9 @@
+//! `cargo real` on real processes and servers.
+
+mod chaos;
+mod cli;
+mod cluster;
+mod common;
+mod hostile;
+mod interop;
+mod tls;

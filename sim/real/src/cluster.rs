@@ -1,0 +1,362 @@
+//! A cluster of real processes on loopback: coordination service, fenced store, nodes, and a proxy on every link.
+
+use super::{
+    process::{Recipe, Running, free_address, listens},
+    proxy::{Direction, Line, Proxy},
+    service,
+};
+use protocols::{election::Protocol, types::NodeId};
+use scenarios::plan::{self, Plan};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+/// How long a node is given to join its work and resign when the cluster ends.
+const NODE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// What a cluster is made of.
+#[derive(Clone)]
+pub struct Spec {
+    /// The `fencepost` program.
+    pub program: PathBuf,
+    /// Where data, logs and histories go.
+    pub folder: PathBuf,
+    /// Candidates, their clocks, timers, fencing, clients.
+    pub plan: Arc<Plan>,
+    /// A coordination service that runs already; one is started when it is not given.
+    pub service: Option<SocketAddr>,
+    /// The store keeps its state in this PostgreSQL database instead of in a file. The password comes from PGPASSWORD.
+    pub postgres: Option<String>,
+    /// TLS, with certificates of the cluster's own, between nodes and store; both sides show one.
+    pub tls: bool,
+}
+
+/// A process of the cluster.
+struct Slot {
+    recipe: Recipe,
+    address: SocketAddr,
+    running: Option<Running>,
+    starts: u32,
+}
+
+/// A running cluster. Dropping it kills everything that it started.
+pub struct Cluster {
+    spec: Spec,
+    /// By number in the topology; a service that ran already has none, nor have clients.
+    slots: BTreeMap<NodeId, Slot>,
+    /// By who connects and to whom.
+    links: BTreeMap<(NodeId, NodeId), Proxy>,
+    /// Where candidates answer each other, if they elect among themselves.
+    electors: BTreeMap<NodeId, SocketAddr>,
+    points: SocketAddr,
+    service: Option<SocketAddr>,
+    store_metrics: Option<SocketAddr>,
+}
+
+impl Cluster {
+    /// Starts service, store and proxies; nodes are started one by one. `points` is where nodes ask at named points.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub async fn start(spec: Spec, points: SocketAddr) -> Result<Cluster, String> {
+        let plan = spec.plan.clone();
+        fs::create_dir_all(&spec.folder).map_err(|e| format!("cannot make {}: {e}", spec.folder.display()))?;
+        write_secret(&spec.token_key(), &super::control::secret())?;
+        if spec.tls {
+            super::certificates::write(&spec.folder)?;
+        }
+        let (slots, links, electors) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let mut cluster = Cluster { spec, slots, links, electors, points, service: None, store_metrics: None };
+        cluster.start_service().await?;
+        let store = cluster.start_store().await?;
+        let nodes: Vec<NodeId> = plan.candidate_nodes().map(NodeId).collect();
+        for node in &nodes {
+            let address = free_address()?;
+            let program = cluster.spec.program.clone();
+            let recipe = Recipe { leash: program.clone(), program, arguments: Vec::new(), output: PathBuf::new() };
+            cluster.slots.insert(*node, Slot { recipe, address, running: None, starts: 0 });
+            if let (Some(service_node), Some(service)) = (plan.service_node(), cluster.service) {
+                cluster.link(*node, service_node, service).await?;
+            }
+            cluster.link(*node, plan.store_node(), store).await?;
+            for client in plan.client_nodes().map(NodeId) {
+                cluster.link(client, *node, address).await?;
+            }
+        }
+        cluster.link_candidates(&nodes).await?;
+        Ok(cluster)
+    }
+
+    async fn link(&mut self, from: NodeId, to: NodeId, address: SocketAddr) -> Result<(), String> {
+        let network = &self.spec.plan.network;
+        let line = Line { latency_us: network.latency_us, jitter_us: network.jitter_us, loss: network.loss };
+        let proxy = Proxy::start(address, line).await.map_err(|e| format!("no proxy can be had: {e}"))?;
+        self.links.insert((from, to), proxy);
+        Ok(())
+    }
+
+    /// Candidates that elect among themselves reach each other through proxies of their own.
+    async fn link_candidates(&mut self, nodes: &[NodeId]) -> Result<(), String> {
+        if !self.spec.plan.election().is_some_and(Protocol::elects_among_peers) {
+            return Ok(());
+        }
+        for node in nodes {
+            let address = free_address()?;
+            self.electors.insert(*node, address);
+            for other in nodes.iter().filter(|other| *other != node) {
+                self.link(*other, *node, address).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn start_service(&mut self) -> Result<(), String> {
+        self.service = self.spec.service;
+        let Some(node) = self.spec.plan.service_node().filter(|_| self.service.is_none()) else { return Ok(()) };
+        let Some(protocol) = self.spec.plan.election() else { return Err("the plan's protocol is unknown".into()) };
+        let (recipe, address) = service::recipe(protocol.service, &self.spec)?;
+        self.boot(node, recipe, address).await?;
+        self.service = Some(address);
+        Ok(())
+    }
+
+    async fn start_store(&mut self) -> Result<SocketAddr, String> {
+        let (address, spec) = (free_address()?, &self.spec);
+        let path = |path: PathBuf| path.into_os_string();
+        let mut arguments: Vec<OsString> = ["store", "--listen", &address.to_string()].map(Into::into).into();
+        let metrics = free_address()?;
+        arguments.extend(["--metrics".into(), metrics.to_string().into()]);
+        arguments.extend(["--token-key".into(), path(spec.token_key())]);
+        arguments.extend(["--fencing", spec.plan.fencing.word()].map(Into::into));
+        match &spec.postgres {
+            Some(url) => arguments.extend(["--postgres".into(), url.into()]),
+            None => arguments.extend(["--data".into(), path(spec.store_data())]),
+        }
+        arguments.extend(self.tls_arguments());
+        if spec.tls {
+            arguments.push("--tls-mutual".into());
+        }
+        let output = spec.folder.join("store.log");
+        let recipe = Recipe { leash: spec.program.clone(), program: spec.program.clone(), arguments, output };
+        self.boot(spec.plan.store_node(), recipe, address).await?;
+        self.store_metrics = Some(metrics);
+        Ok(address)
+    }
+
+    /// Where the store's metrics are.
+    pub fn store_metrics(&self) -> Option<SocketAddr> {
+        self.store_metrics
+    }
+
+    fn tls_arguments(&self) -> Vec<OsString> {
+        let Spec { folder, tls, .. } = &self.spec;
+        let option = |name: &str, file: &str| [OsString::from(name), folder.join(file).into_os_string()];
+        let all = [
+            option("--tls-cert", super::certificates::CERTIFICATE),
+            option("--tls-key", super::certificates::KEY),
+            option("--tls-ca", super::certificates::AUTHORITY),
+        ];
+        if *tls { all.into_iter().flatten().collect() } else { Vec::new() }
+    }
+
+    /// Starts a server and waits until it listens.
+    async fn boot(&mut self, node: NodeId, recipe: Recipe, address: SocketAddr) -> Result<(), String> {
+        let mut running = recipe.start()?;
+        listens(address, &mut running, &recipe).await?;
+        self.slots.insert(node, Slot { recipe, address, running: Some(running), starts: 1 });
+        Ok(())
+    }
+
+    /// Starts a process that does not run.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub fn start_process(&mut self, node: NodeId) -> Result<(), String> {
+        let starts = self.slots.get(&node).map_or(0, |s| s.starts);
+        let is_node = self.spec.plan.candidate_nodes().contains(&node.0);
+        let arguments = is_node.then(|| self.node_arguments(node, starts));
+        let name = self.name(node).to_owned();
+        let output = self.spec.folder.join(format!("{name}.log"));
+        let Some(slot) = self.slots.get_mut(&node) else { return Err(format!("{name} is not the cluster's to start")) };
+        if slot.running.as_mut().is_some_and(|r| !r.has_ended()) {
+            return Ok(());
+        }
+        if let Some(arguments) = arguments {
+            slot.recipe.arguments = arguments;
+            slot.recipe.output = output;
+        }
+        slot.running = Some(slot.recipe.start()?);
+        slot.starts += 1;
+        Ok(())
+    }
+
+    /// Waits until a process listens that was started.
+    ///
+    /// # Errors
+    /// One sentence: it does not in time, or has ended.
+    pub async fn listens(&mut self, node: NodeId) -> Result<(), String> {
+        let Some(Slot { address, running: Some(running), recipe, .. }) = self.slots.get_mut(&node) else {
+            return Ok(());
+        };
+        listens(*address, running, recipe).await
+    }
+
+    fn node_arguments(&self, node: NodeId, starts: u32) -> Vec<OsString> {
+        let Spec { plan, folder, .. } = &self.spec;
+        let candidate = &plan.candidates[node.index()];
+        let peers: Vec<String> = plan
+            .candidates
+            .iter()
+            .enumerate()
+            .map(|(index, c)| {
+                format!("{}={}", c.name, self.slots.get(&NodeId(index as u16)).map_or(self.points, |s| s.address))
+            })
+            .collect();
+        let others = plan.topology().split_off(plan.candidates.len());
+        let through = |to: NodeId| self.links.get(&(node, to)).map_or(self.points, |p| p.address).to_string();
+        let ms = |ms: u64| format!("{ms}ms");
+        let options = [
+            ("--id", candidate.name.clone()),
+            ("--backend", plan.protocol.clone()),
+            ("--peers", peers.join(",")),
+            ("--others", others.join(",")),
+            ("--listen", self.slots.get(&node).map_or(self.points, |s| s.address).to_string()),
+            ("--store", through(plan.store_node())),
+            ("--lease-ttl", ms(plan.timings.lease_ttl_ms)),
+            ("--renew-interval", ms(plan.timings.renew_interval_ms)),
+            ("--request-timeout", ms(plan.timings.request_timeout_ms)),
+            ("--tick", ms(plan.load.tick_ms)),
+            ("--clock-skew", format!("{}ms", candidate.wall_offset_ms)),
+            ("--clock-drift", candidate.rate_ppm.to_string()),
+            ("--starts", starts.to_string()),
+            ("--points", self.points.to_string()),
+        ];
+        let mut arguments = vec![OsString::from("node")];
+        let service = plan.service_node().map(|service| ("--service", through(service)));
+        for (name, value) in options.into_iter().chain(service).chain(self.electing(node)) {
+            arguments.push(format!("{name}={value}").into());
+        }
+        arguments.extend(["--token-key".into(), self.spec.token_key().into_os_string()]);
+        arguments.extend(["--history".into(), history_file(folder, &candidate.name).into_os_string()]);
+        arguments.extend(self.tls_arguments());
+        if self.spec.tls {
+            arguments.push("--store-tls".into());
+        }
+        arguments
+    }
+
+    /// What a candidate needs that elects among its peers: where it answers them, where it finds them, where it keeps what
+    /// it must not forget.
+    fn electing(&self, node: NodeId) -> Vec<(&'static str, String)> {
+        let Spec { plan, folder, .. } = &self.spec;
+        let Some(own) = self.electors.get(&node) else { return Vec::new() };
+        let electors = plan.candidates.iter().enumerate().filter_map(|(index, candidate)| {
+            let address = match NodeId(index as u16) {
+                other if other == node => *own,
+                other => self.links.get(&(node, other))?.address,
+            };
+            Some(format!("{}={address}", candidate.name))
+        });
+        let mut options = vec![
+            ("--elect-listen", own.to_string()),
+            ("--electors", electors.collect::<Vec<_>>().join(",")),
+            ("--data", folder.join(&plan.candidates[node.index()].name).display().to_string()),
+        ];
+        if let Some((min_ms, max_ms)) = plan.timings.election_timeout_ms {
+            options.push(("--election-timeout", format!("{min_ms}..{max_ms}ms")));
+        }
+        options
+    }
+
+    /// A process's name.
+    pub fn name(&self, node: NodeId) -> &str {
+        let candidates = &self.spec.plan.candidates;
+        match candidates.get(node.index()) {
+            Some(candidate) => &candidate.name,
+            None if node == self.spec.plan.store_node() => plan::STORE,
+            None if Some(node) == self.spec.plan.service_node() => {
+                self.spec.plan.election().and_then(|p| p.service.process()).unwrap_or("service")
+            }
+            None => "client",
+        }
+    }
+
+    /// Where a process of the cluster's own listens.
+    pub fn address(&self, node: NodeId) -> Option<SocketAddr> {
+        self.slots.get(&node).map(|s| s.address)
+    }
+
+    /// Where the coordination service listens.
+    pub fn service(&self) -> Option<SocketAddr> {
+        self.service
+    }
+
+    /// Where `from` reaches `to`.
+    pub fn through(&self, from: NodeId, to: NodeId) -> Option<SocketAddr> {
+        self.links.get(&(from, to)).map(|p| p.address)
+    }
+
+    /// Everything by which one process says something to another: what it says on its own connections, and what it answers
+    /// on the other's.
+    pub fn directions(&self, from: NodeId, to: NodeId) -> impl Iterator<Item = &Direction> {
+        let own = self.links.get(&(from, to)).map(|p| &p.forward);
+        own.into_iter().chain(self.links.get(&(to, from)).map(|p| &p.backward))
+    }
+
+    /// A process that runs.
+    pub fn running(&mut self, node: NodeId) -> Option<&mut Running> {
+        let running = self.slots.get_mut(&node)?.running.as_mut()?;
+        if running.has_ended() { None } else { Some(running) }
+    }
+
+    /// What it is made of.
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// Ends everything in order: nodes resign, then the store and the service stop.
+    pub async fn end(&mut self) {
+        let service = self.spec.plan.service_node();
+        let nodes: Vec<NodeId> = self.spec.plan.candidate_nodes().map(NodeId).collect();
+        for node in nodes.into_iter().chain([self.spec.plan.store_node()]).chain(service) {
+            if let Some(running) = self.running(node) {
+                running.end(NODE_PATIENCE).await;
+            }
+        }
+    }
+}
+
+impl Spec {
+    /// The file with the key that fencing tokens are authenticated with.
+    pub fn token_key(&self) -> PathBuf {
+        self.folder.join("token.key")
+    }
+
+    /// The embedded store's data.
+    pub fn store_data(&self) -> PathBuf {
+        self.folder.join("store.redb")
+    }
+
+    /// The parts of the history that nodes write.
+    pub fn node_histories(&self) -> Vec<PathBuf> {
+        self.plan.candidates.iter().map(|c| history_file(&self.folder, &c.name)).collect()
+    }
+}
+
+fn history_file(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.jsonl"))
+}
+
+/// Writes a file that only its owner can read.
+pub(super) fn write_secret(path: &Path, text: &str) -> Result<(), String> {
+    use std::{io::Write, os::unix::fs::OpenOptionsExt};
+    let file = fs::OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(path);
+    let written = file.and_then(|mut f| f.write_all(text.as_bytes()));
+    written.map_err(|e| format!("cannot write {}: {e}", path.display()))
+}

@@ -1,0 +1,155 @@
+//! How a running cluster is told what is to go wrong: a line of JSON to a port of loopback, and a file that says which.
+
+use protocols::point::Point;
+use scenarios::fault::Fault;
+use serde::{Deserialize, Serialize};
+use std::{
+    fmt::Write as _,
+    fs::File,
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpStream},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+    sync::{mpsc::UnboundedSender, oneshot},
+};
+
+/// The file below a cluster's folder.
+pub const FILE: &str = "cluster.json";
+/// Longest order that is read, bytes.
+const ORDER_MAX: u64 = 4096;
+/// How long an order may take to come, and its answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a cluster says of itself.
+#[derive(Clone, Serialize, Deserialize, Debug)]
+pub struct Card {
+    /// Where it takes orders.
+    pub control: SocketAddr,
+    /// What an order must carry; only who may read the file knows it.
+    pub secret: String,
+    /// Nodes by name, where they answer over HTTP.
+    pub nodes: Vec<(String, SocketAddr)>,
+    /// Where the store listens.
+    pub store: SocketAddr,
+    /// Where the store's metrics are.
+    #[serde(default)]
+    pub store_metrics: Option<SocketAddr>,
+    /// Where the coordination service listens, if it is a process of its own.
+    pub service: Option<SocketAddr>,
+}
+
+/// An order.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Order {
+    secret: String,
+    fault: Fault,
+    /// Strike when the leader next passes this point, not at once.
+    #[serde(default)]
+    at: Option<String>,
+}
+
+/// What became of it.
+type Outcome = Result<String, String>;
+
+/// An order on its way to the director.
+pub struct Ordered {
+    /// What is to go wrong.
+    pub fault: Fault,
+    /// When the leader next passes this point; at once when it is not given.
+    pub at: Option<Point>,
+    /// What became of it.
+    pub answer: oneshot::Sender<Outcome>,
+}
+
+/// 32 random bytes in hex.
+pub fn secret() -> String {
+    let mut bytes = [0u8; 32];
+    // Where there is no such device a secret of zeros would be no secret.
+    File::open("/dev/urandom")
+        .and_then(|mut f| f.read_exact(&mut bytes))
+        .expect("the system has a source of randomness");
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Takes orders for ever, one a connection.
+pub async fn serve(listener: TcpListener, secret: String, orders: UnboundedSender<Ordered>) {
+    loop {
+        let Ok((mut stream, _)) = listener.accept().await else { continue };
+        let (secret, orders) = (secret.clone(), orders.clone());
+        tokio::spawn(async move {
+            let exchange = async {
+                let (read, mut write) = stream.split();
+                let mut line = String::new();
+                tokio::io::BufReader::new(read.take(ORDER_MAX)).read_line(&mut line).await.ok()?;
+                let outcome = match serde_json::from_str::<Order>(&line) {
+                    Ok(order) if order.secret == secret => carry_out(order, &orders).await,
+                    Ok(_) => Err("that is not this cluster's secret".to_owned()),
+                    Err(error) => Err(format!("no order: {error}")),
+                };
+                let answer = serde_json::to_string(&outcome).ok()?;
+                write.write_all(format!("{answer}\n").as_bytes()).await.ok()
+            };
+            // Whoever is slow gets nothing.
+            let _ = tokio::time::timeout(PATIENCE, exchange).await;
+        });
+    }
+}
+
+async fn carry_out(order: Order, orders: &UnboundedSender<Ordered>) -> Outcome {
+    let Order { fault, at, .. } = order;
+    let unknown = |name: &String| format!("there is no point `{name}`");
+    let at = at.map(|name| Point::from_name(&name).ok_or_else(|| unknown(&name))).transpose()?;
+    let (answer, answered) = oneshot::channel();
+    let gone = || "the cluster is about to end".to_owned();
+    orders.send(Ordered { fault, at, answer }).map_err(|_| gone())?;
+    answered.await.unwrap_or_else(|_| Err(gone()))
+}
+
+/// The cluster whose folder that is.
+///
+/// # Errors
+/// One sentence: there is none.
+pub fn card(folder: &Path) -> Result<Card, String> {
+    let file = folder.join(FILE);
+    let none = |e: &dyn std::fmt::Display| {
+        format!("no cluster runs in {} ({e}); start one with `cargo real cluster`", folder.display())
+    };
+    let text = std::fs::read_to_string(&file).map_err(|e| none(&e))?;
+    serde_json::from_str(&text).map_err(|e| none(&e))
+}
+
+/// Writes the card; readable only for its owner.
+///
+/// # Errors
+/// One sentence.
+pub fn publish(folder: &Path, card: &Card) -> Result<PathBuf, String> {
+    let file = folder.join(FILE);
+    let text = serde_json::to_string_pretty(card).map_err(|e| e.to_string())?;
+    super::cluster::write_secret(&file, &text)?;
+    Ok(file)
+}
+
+/// Has a running cluster suffer `fault`, at once or when its leader next passes `at`. Gives what was done, in words.
+///
+/// # Errors
+/// One sentence: it cannot be reached, or will not.
+pub fn order(card: &Card, fault: Fault, at: Option<Point>) -> Outcome {
+    let wrong = |e: std::io::Error| format!("the cluster cannot be reached at {}: {e}", card.control);
+    let mut stream = TcpStream::connect_timeout(&card.control, PATIENCE).map_err(wrong)?;
+    stream.set_read_timeout(Some(PATIENCE)).map_err(wrong)?;
+    let order = Order { secret: card.secret.clone(), fault, at: at.map(|p| p.name().to_owned()) };
+    let text = serde_json::to_string(&order).map_err(|e| e.to_string())?;
+    writeln!(stream, "{text}").map_err(wrong)?;
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer).map_err(wrong)?;
+    serde_json::from_str(&answer).map_err(|_| "the cluster gave no answer".to_owned())?
+}

@@ -1,0 +1,407 @@
+//! The director: plays a plan's faults, or an operator's, on a cluster of real processes, and writes down what it does.
+
+mod questions;
+mod strike;
+
+use crate::{
+    cluster::{Cluster, Spec},
+    control::Ordered,
+    load::{Asking, Load},
+    stalls::{Stalls, Watch},
+};
+use protocols::{
+    history::{Kind, NodeState},
+    point::Point,
+    real::{clock::true_time_us, directory::Directory, log::Log},
+    types::{MICROSECOND, MILLISECOND, NodeId, SECOND},
+};
+use scenarios::{
+    fault::{Fault, PlannedFault, Trigger, Who},
+    plan::Plan,
+    streams,
+    triggers::{self, Triggers},
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{
+    net::TcpListener,
+    sync::{
+        mpsc::{self, UnboundedReceiver, UnboundedSender},
+        oneshot,
+    },
+};
+
+/// Something that the director has to deal with.
+enum Event {
+    /// A node passes a point, and waits for the answer: is it to stop itself?
+    Passed { node: NodeId, point: Point, answer: oneshot::Sender<bool> },
+    /// A fault's time has come.
+    Strike(u32),
+    /// A fault is over.
+    Heal(u32),
+    /// A process is to start.
+    Start(NodeId),
+}
+
+/// A fault that goes on.
+struct Struck {
+    on: Vec<NodeId>,
+    to: Vec<NodeId>,
+    /// Process ids at the time: a resume is for those only.
+    pids: Vec<Option<i32>>,
+}
+
+/// A plan that was played.
+pub struct Played {
+    /// When it began, microseconds of the machine's clock.
+    pub start_us: u64,
+    /// When it was over.
+    pub end_us: u64,
+    /// How the machine was meanwhile.
+    pub stalls: Stalls,
+}
+
+/// Plays faults on a cluster.
+pub struct Director {
+    cluster: Cluster,
+    plan: Arc<Plan>,
+    faults: Vec<PlannedFault>,
+    triggers: Triggers,
+    directory: Arc<Directory>,
+    log: Log,
+    history: PathBuf,
+    start_us: u64,
+    events: UnboundedSender<Event>,
+    to_me: UnboundedReceiver<Event>,
+    believers: Vec<NodeId>,
+    struck: BTreeMap<u32, Struck>,
+    waiting: Vec<u32>,
+    pauses: BTreeMap<NodeId, u32>,
+    /// Without power: their links are silent.
+    dark: BTreeSet<NodeId>,
+    /// Should run: ended by itself otherwise.
+    up: BTreeMap<NodeId, bool>,
+    load: Vec<Asking>,
+}
+
+impl Director {
+    /// Starts service, store and proxies of `spec`. Nothing of the plan happens yet.
+    ///
+    /// # Errors
+    /// One sentence; a plan that real processes cannot play among them.
+    pub async fn new(spec: Spec) -> Result<Director, String> {
+        let plan = spec.plan.clone();
+        strike::playable(&plan)?;
+        let wrong = |e: std::io::Error| format!("no port on loopback: {e}");
+        let listener = TcpListener::bind("127.0.0.1:0").await.map_err(wrong)?;
+        let points = listener.local_addr().map_err(wrong)?;
+        let history = spec.folder.join("director.jsonl");
+        let cluster = Cluster::start(spec, points).await?;
+        let directory = Arc::new(Directory::new(plan.topology()));
+        let log = Log::append(&history, directory.clone());
+        let log = log.map_err(|e| format!("cannot write {}: {e}", history.display()))?;
+        let (events, to_me) = mpsc::unbounded_channel();
+        let triggers = Triggers::new(&plan);
+        let mut armed = triggers.points();
+        // Who leads is known from the first two; the third is where operators like to strike.
+        armed.extend([Point::AfterElected, Point::AfterDeposed, Point::LeaseChecked]);
+        tokio::spawn(questions::listen(listener, directory.clone(), armed, events.clone()));
+        Ok(Director {
+            cluster,
+            faults: plan.faults.clone(),
+            plan,
+            triggers,
+            directory,
+            log,
+            history,
+            start_us: true_time_us(),
+            events,
+            to_me,
+            believers: Vec::new(),
+            struck: BTreeMap::new(),
+            waiting: Vec::new(),
+            pauses: BTreeMap::new(),
+            dark: BTreeSet::new(),
+            up: BTreeMap::new(),
+            load: Vec::new(),
+        })
+    }
+
+    /// The cluster.
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// The run begins: time counts from here, nodes start when the plan says, clients ask.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub fn begin(&mut self, with_load: bool) -> Result<(), String> {
+        self.start_us = true_time_us();
+        for node in self.plan.service_node().into_iter().chain([self.plan.store_node()]) {
+            self.up.insert(node, true);
+            self.log.record(Kind::Node { node, state: NodeState::Up });
+        }
+        for (index, candidate) in self.plan.candidates.iter().enumerate() {
+            self.after(candidate.starts_at_ms * MILLISECOND, Event::Start(NodeId(index as u16)));
+        }
+        for (at, fault) in self.triggers.scheduled().to_vec() {
+            self.after(at, Event::Strike(fault));
+        }
+        if with_load {
+            self.start_load();
+        }
+        Ok(())
+    }
+
+    fn start_load(&mut self) {
+        let plan = self.plan.clone();
+        let interval = SECOND * u64::from(plan.load.clients) / plan.load.rate.max(1);
+        let nodes: Vec<NodeId> = (0..plan.candidates.len() as u16).map(NodeId).collect();
+        for (index, client) in plan.client_nodes().map(NodeId).enumerate() {
+            let mut random = streams::stream(plan.seed, &format!("workload/{index}"));
+            let phase = rand_core::RngCore::next_u64(&mut random) % interval.max(1);
+            let load = Load {
+                me: client,
+                name: self.directory.fleet()[client.index()].clone(),
+                nodes: nodes.iter().filter_map(|node| self.cluster.through(client, *node)).collect(),
+                interval,
+                phase,
+            };
+            self.load.push(load.start(self.log.clone(), self.directory.clone()));
+        }
+    }
+
+    /// Plays the plan to its end, and leaves the parts of the history in the cluster's folder: gives the times between
+    /// which they count, and how the machine was meanwhile.
+    ///
+    /// # Errors
+    /// One sentence: a process ended that should not have, or a client was refused everything.
+    pub async fn play(&mut self) -> Result<Played, String> {
+        let watch = Watch::start(self.folder());
+        let watch = watch.map_err(|e| format!("cannot write into {}: {e}", self.folder().display()))?;
+        self.begin(true)?;
+        let end = tokio::time::sleep(Duration::from_millis(self.plan.duration_ms));
+        let mut end = std::pin::pin!(end);
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut end => break,
+                Some(event) = self.to_me.recv() => self.handle(event)?,
+            }
+        }
+        let complaint = self.load.iter().find_map(Asking::complaint);
+        self.load.clear();
+        if let Some(complaint) = complaint {
+            return Err(complaint);
+        }
+        let end_us = true_time_us();
+        self.log.record(Kind::End { messages: 0, by_kind: BTreeMap::new() });
+        self.check_all_up()?;
+        Ok(Played { start_us: self.start_us, end_us: end_us + 1, stalls: watch.end() })
+    }
+
+    /// Serves an operator's orders until `until` ends.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub async fn obey(
+        &mut self,
+        mut orders: UnboundedReceiver<Ordered>,
+        until: impl Future<Output = ()>,
+    ) -> Result<(), String> {
+        let mut until = std::pin::pin!(until);
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut until => return Ok(()),
+                Some(event) = self.to_me.recv() => self.handle(event)?,
+                Some(Ordered { fault, at, answer }) = orders.recv() => {
+                    // Whoever gave the order may have gone away.
+                    let _ = answer.send(self.order(fault, at));
+                }
+            }
+        }
+    }
+
+    fn order(&mut self, fault: Fault, at: Option<Point>) -> Result<String, String> {
+        strike::possible(&fault)?;
+        if let Some(protocol) = self.plan.election()
+            && matches!(fault, Fault::Transfer { .. })
+            && !protocol.transfers
+        {
+            return Err(format!("`{}` cannot name a successor; ask the leader to resign", protocol.name));
+        }
+        if self.believers.is_empty() && fault.whom().contains(&&Who::Leader) {
+            return Err("nobody leads at the moment; try again".to_owned());
+        }
+        let index = self.faults.len() as u32;
+        let Some(point) = at else {
+            self.faults.push(PlannedFault { when: Trigger::At { ms: 0.0 }, what: fault });
+            self.strike(index, None)?;
+            let struck = self.struck.get(&index);
+            let names = |nodes: Option<&Vec<NodeId>>| self.names(nodes.map_or(&[], Vec::as_slice));
+            let what = &self.faults[index as usize].what;
+            return Ok(what.describe(&names(struck.map(|s| &s.on)), &names(struck.map(|s| &s.to))));
+        };
+        let when =
+            Trigger::Passage { point: point.name().to_owned(), node: Who::Leader, nth: 1, after: None, delay_ms: 0.0 };
+        let planned = PlannedFault { when, what: fault };
+        let told =
+            format!("{}, when the leader next passes `{}`", planned.what.describe("the leader", ""), point.name());
+        self.triggers.add(index, &planned);
+        self.faults.push(planned);
+        Ok(told)
+    }
+
+    /// Ends nodes, store and service in order.
+    pub async fn end(mut self) {
+        self.load.clear();
+        // Nodes that resign pass points.
+        let Director { cluster, to_me, .. } = &mut self;
+        tokio::select! {
+            biased;
+            () = cluster.end() => {}
+            () = answer_go(to_me) => {}
+        }
+    }
+
+    /// Kills everything at once: what is durable must be so already.
+    pub async fn kill(&mut self) {
+        for node in (0..=self.plan.store_node().0).map(NodeId) {
+            if let Some(running) = self.cluster.running(node) {
+                running.kill().await;
+            }
+        }
+    }
+
+    /// The parts of the history but the store's, in the order in which they are to be merged.
+    pub fn parts(&self) -> Vec<PathBuf> {
+        let mut parts = vec![self.history.clone()];
+        parts.extend(self.cluster.spec().node_histories());
+        parts
+    }
+
+    /// Where nodes answer over HTTP, by name, and where store and service listen.
+    ///
+    /// # Errors
+    /// One of them is missing.
+    pub fn addresses(&self) -> Result<(Vec<(String, SocketAddr)>, SocketAddr, Option<SocketAddr>), String> {
+        let node = |index: usize| {
+            Some((self.plan.candidates[index].name.clone(), self.cluster.address(NodeId(index as u16))?))
+        };
+        let nodes: Option<Vec<_>> = (0..self.plan.candidates.len()).map(node).collect();
+        let (store, service) = (self.cluster.address(self.plan.store_node()), self.cluster.service());
+        let (Some(nodes), Some(store)) = (nodes, store) else {
+            return Err("a process of the cluster has no address".to_owned());
+        };
+        Ok((nodes, store, service))
+    }
+
+    /// Where the cluster's files are.
+    pub fn folder(&self) -> &Path {
+        &self.cluster.spec().folder
+    }
+
+    fn check_all_up(&mut self) -> Result<(), String> {
+        let expected: Vec<NodeId> = self.up.iter().filter(|(_, up)| **up).map(|(node, _)| *node).collect();
+        for node in expected {
+            let owned = self.cluster.address(node).is_some();
+            if owned && self.cluster.running(node).is_none() {
+                let (name, folder) = (self.cluster.name(node), self.folder().display());
+                return Err(format!("{name} has ended by itself; see {folder}/{name}.log"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Nanoseconds since the run began.
+    fn now(&self) -> u64 {
+        (true_time_us() - self.start_us) * MICROSECOND
+    }
+
+    /// Has `event` come so many nanoseconds from now.
+    fn after(&self, nanoseconds: u64, event: Event) {
+        let events = self.events.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_nanos(nanoseconds)).await;
+            // The director may have ended.
+            let _ = events.send(event);
+        });
+    }
+
+    fn handle(&mut self, event: Event) -> Result<(), String> {
+        match event {
+            Event::Passed { node, point, answer } => {
+                let stop = self.passed(node, point)?;
+                // A node that was killed right there takes no answer.
+                let _ = answer.send(stop);
+                Ok(())
+            }
+            Event::Strike(fault) => self.strike(fault, None),
+            Event::Heal(fault) => self.heal(fault),
+            Event::Start(node) => self.start(node),
+        }
+    }
+
+    fn start(&mut self, node: NodeId) -> Result<(), String> {
+        if self.dark.remove(&node) {
+            self.silence(node, false);
+        }
+        self.cluster.start_process(node)?;
+        self.pauses.remove(&node);
+        self.up.insert(node, true);
+        self.log.record(Kind::Node { node, state: NodeState::Up });
+        Ok(())
+    }
+
+    /// A node passed a point. True when it is to stop itself.
+    fn passed(&mut self, node: NodeId, point: Point) -> Result<bool, String> {
+        match point {
+            Point::AfterElected => {
+                self.believers.push(node);
+                for fault in std::mem::take(&mut self.waiting) {
+                    self.after(0, Event::Strike(fault));
+                }
+            }
+            Point::AfterDeposed => self.believers.retain(|b| *b != node),
+            _ => {}
+        }
+        if !self.triggers.watches(point) {
+            return Ok(false);
+        }
+        let (leader, plan) = (self.believers.last().copied(), self.plan.clone());
+        let is_meant =
+            |who: &Who| triggers::resolve(&plan, who, leader, Some(node)).is_some_and(|nodes| nodes.contains(&node));
+        let paused_before = self.pauses.get(&node).copied().unwrap_or(0);
+        for fault in self.triggers.passage(self.now(), point, is_meant) {
+            self.strike(fault, Some(node))?;
+        }
+        Ok(self.pauses.get(&node).copied().unwrap_or(0) > paused_before)
+    }
+}
+
+/// Lets everybody who passes a point go on, for ever.
+async fn answer_go(events: &mut UnboundedReceiver<Event>) {
+    while let Some(event) = events.recv().await {
+        if let Event::Passed { answer, .. } = event {
+            let _ = answer.send(false);
+        }
+    }
+    std::future::pending().await
+}
+
+/// The port of a running service that a user named.
+///
+/// # Errors
+/// One sentence.
+pub fn resolve_address(text: &str) -> Result<SocketAddr, String> {
+    use std::net::ToSocketAddrs;
+    let mut found = text.to_socket_addrs().map_err(|e| format!("`{text}` is no HOST:PORT: {e}"))?;
+    found.next().ok_or_else(|| format!("`{text}` has no address"))
+}

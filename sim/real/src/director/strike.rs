@@ -1,0 +1,213 @@
+//! What the director does to processes and links when a fault strikes, and when it is over.
+
+use super::{Director, Event, Struck};
+use crate::proxy::Gate;
+use protocols::{
+    history::{Kind, NodeState, Phase},
+    types::NodeId,
+};
+use rustix::process::Signal;
+use scenarios::{
+    fault::Fault,
+    plan::Plan,
+    triggers::{self, nanoseconds},
+};
+use tokio::{io::AsyncWriteExt, net::TcpStream};
+
+impl Director {
+    /// A fault strikes; `by` is the node that passed the point that set it off.
+    pub(super) fn strike(&mut self, index: u32, by: Option<NodeId>) -> Result<(), String> {
+        let (leader, plan) = (self.believers.last().copied(), self.plan.clone());
+        let what = self.faults[index as usize].what.clone();
+        let Some((on, to)) = triggers::groups(&plan, &what, leader, by) else {
+            self.waiting.push(index);
+            return Ok(());
+        };
+        let pids = on.iter().map(|n| self.cluster.running(*n).map(|r| r.pid())).collect();
+        let struck = Struck { on, to, pids };
+        let lasts =
+            matches!(what, Fault::Pause { .. } | Fault::Partition { .. } | Fault::Latency { .. } | Fault::Loss { .. });
+        self.record_fault(index, &what, &struck, if lasts { Phase::Begin } else { Phase::Once });
+        if let Some(for_ms) = what.for_ms() {
+            self.after(nanoseconds(for_ms), Event::Heal(index));
+        }
+        match &what {
+            Fault::Pause { .. } => struck.on.iter().for_each(|n| self.pause(*n, by == Some(*n))),
+            Fault::Kill { restart_after_ms, .. } => self.kill_each(&struck.on, *restart_after_ms, NodeState::Down),
+            Fault::PowerLoss { restart_after_ms, .. } => {
+                self.kill_each(&struck.on, *restart_after_ms, NodeState::Off);
+            }
+            Fault::Restart { .. } => {
+                for node in &struck.on {
+                    self.start(*node)?;
+                }
+            }
+            Fault::Resign { .. } => struck.on.iter().for_each(|n| self.ask(*n, "/resign".to_owned())),
+            Fault::Transfer { .. } => {
+                let heir = struck.to.first().map(|n| self.cluster.name(*n).to_owned());
+                if let Some(heir) = heir {
+                    struck.on.iter().for_each(|n| self.ask(*n, format!("/transfer?to={heir}")));
+                }
+            }
+            what => self.change_links(what, &struck, true),
+        }
+        self.struck.insert(index, struck);
+        Ok(())
+    }
+
+    /// A fault is over.
+    pub(super) fn heal(&mut self, index: u32) -> Result<(), String> {
+        let what = self.faults[index as usize].what.clone();
+        let Some(struck) = self.struck.remove(&index) else { return Ok(()) };
+        self.record_fault(index, &what, &struck, Phase::End);
+        match &what {
+            Fault::Pause { .. } => {
+                for (node, pid) in struck.on.iter().zip(&struck.pids) {
+                    self.resume(*node, *pid);
+                }
+            }
+            what => self.change_links(what, &struck, false),
+        }
+        Ok(())
+    }
+
+    /// Stops a process; one that stands at a point stops itself when it is told so.
+    fn pause(&mut self, node: NodeId, at_point: bool) {
+        let pauses = self.pauses.entry(node).or_default();
+        *pauses += 1;
+        let first = *pauses == 1;
+        let Some(running) = self.cluster.running(node) else { return };
+        if first {
+            if !at_point {
+                running.signal(Signal::STOP);
+            }
+            self.log.record(Kind::Node { node, state: NodeState::Paused });
+        }
+    }
+
+    fn resume(&mut self, node: NodeId, pid: Option<i32>) {
+        // A process that died while it was paused has nothing to resume.
+        let Some(running) = self.cluster.running(node).filter(|r| Some(r.pid()) == pid) else { return };
+        let Some(pauses) = self.pauses.get_mut(&node) else { return };
+        *pauses = pauses.saturating_sub(1);
+        if *pauses == 0 {
+            self.log.record(Kind::Node { node, state: NodeState::Resumed });
+            running.signal(Signal::CONT);
+        }
+    }
+
+    fn kill_each(&mut self, nodes: &[NodeId], restart_after_ms: Option<f64>, state: NodeState) {
+        for node in nodes {
+            if self.cluster.running(*node).is_some() {
+                // A machine without power says goodbye to nobody.
+                if state == NodeState::Off && self.dark.insert(*node) {
+                    self.silence(*node, true);
+                }
+                self.cluster.running(*node).into_iter().for_each(|r| r.signal(Signal::KILL));
+                self.believers.retain(|b| b != node);
+                self.pauses.remove(node);
+                self.up.insert(*node, false);
+                self.log.record(Kind::Node { node: *node, state });
+            }
+            if let Some(ms) = restart_after_ms {
+                self.after(nanoseconds(ms), Event::Start(*node));
+            }
+        }
+    }
+
+    /// Asks something of a node over HTTP, as an operator does.
+    fn ask(&mut self, node: NodeId, what: String) {
+        let Some(address) = self.cluster.address(node) else { return };
+        tokio::spawn(async move {
+            let asked = async {
+                let mut stream = TcpStream::connect(address).await?;
+                let request = format!(
+                    "POST {what} HTTP/1.1\r\nhost: {address}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+                );
+                stream.write_all(request.as_bytes()).await?;
+                // The answer says nothing that the history does not.
+                tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
+            };
+            let _: Result<u64, std::io::Error> = asked.await;
+        });
+    }
+
+    /// Blocks everything that a process says or hears, or lets it pass again.
+    pub(super) fn silence(&mut self, node: NodeId, on: bool) {
+        let others = (0..self.directory.fleet().len() as u16).map(NodeId);
+        for direction in others.flat_map(|other| [(node, other), (other, node)]) {
+            for direction in self.cluster.directions(direction.0, direction.1) {
+                direction.send_modify(|gate| {
+                    gate.blocked = if on { gate.blocked + 1 } else { gate.blocked.saturating_sub(1) }
+                });
+            }
+        }
+    }
+
+    /// Lays a fault over the links between two groups, or takes it away.
+    fn change_links(&mut self, what: &Fault, struck: &Struck, on: bool) {
+        for a in &struck.on {
+            for b in struck.to.iter().filter(|b| *b != a) {
+                let both = matches!(what, Fault::Partition { one_way: false, .. });
+                for (from, to) in [(*a, *b), (*b, *a)].into_iter().take(if both { 2 } else { 1 }) {
+                    for direction in self.cluster.directions(from, to) {
+                        direction.send_modify(|gate| change_gate(gate, what, on));
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn names(&self, nodes: &[NodeId]) -> String {
+        let names: Vec<String> = nodes.iter().filter_map(|n| self.directory.name(*n)).collect();
+        names.join(", ")
+    }
+
+    fn record_fault(&self, index: u32, what: &Fault, struck: &Struck, phase: Phase) {
+        let event = what.event(index, phase, (&struck.on, &struck.to), |nodes| self.names(nodes));
+        self.log.record(Kind::Fault(Box::new(event)));
+    }
+}
+
+fn change_gate(gate: &mut Gate, what: &Fault, on: bool) {
+    match what {
+        Fault::Partition { .. } if on => gate.blocked += 1,
+        Fault::Partition { .. } => gate.blocked = gate.blocked.saturating_sub(1),
+        Fault::Latency { extra_us, .. } if on => gate.extra_us += extra_us,
+        Fault::Latency { extra_us, .. } => gate.extra_us = gate.extra_us.saturating_sub(*extra_us),
+        // Of two losses at a time the later one counts, as in the simulation.
+        Fault::Loss { probability, .. } => gate.loss = if on { *probability } else { 0.0 },
+        _ => {}
+    }
+}
+
+/// Can real processes suffer that?
+pub(super) fn possible(fault: &Fault) -> Result<(), String> {
+    match fault {
+        Fault::ClockStep { .. } | Fault::ClockRate { .. } => Err(format!(
+            "real processes share the machine's clock, so `{}` is for the simulation; give clocks their offset and rate in \
+             the plan's candidates",
+            fault.kind()
+        )),
+        Fault::SlowDisk { .. }
+        | Fault::SyncHang { .. }
+        | Fault::SyncFail { .. }
+        | Fault::Join { .. }
+        | Fault::Leave { .. }
+        | Fault::DropLease { .. }
+        | Fault::DropKey { .. } => {
+            Err(format!("`{}` is for the simulation; real processes cannot be made to suffer it", fault.kind()))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn playable(plan: &Plan) -> Result<(), String> {
+    if plan.load.reads_per_s > 0 {
+        return Err("reads are for the simulation; clients of real processes only ask for numbers".to_owned());
+    }
+    if plan.network.bandwidth_mbps > 0 {
+        return Err("a limited bandwidth is for the simulation; proxies carry out latency and loss".to_owned());
+    }
+    plan.faults.iter().try_for_each(|fault| possible(&fault.what))
+}

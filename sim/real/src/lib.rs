@@ -1,0 +1,16 @@
+//! Stories on real processes: clusters on loopback, proxies between their members, the director that makes go wrong what a
+//! plan says, and the load on them. Empty but in the build of `cargo real`: its feature `real` has the dependencies.
+
+#![cfg(feature = "real")]
+
+pub mod certificates;
+pub mod cluster;
+pub mod control;
+pub mod director;
+pub mod history;
+pub mod leash;
+mod load;
+mod process;
+mod proxy;
+mod service;
+pub mod stalls;

@@ -1,0 +1,134 @@
+//! The command that repeats a run, made of what the run was made of, so that no option that mattered can be forgotten. It
+//! works from any folder.
+
+use protocols::fence::checks::Fencing;
+use scenarios::{
+    Params,
+    units::{duration_text, duration_us_text, percent_text},
+};
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+/// The arguments after the program's name that compile this scenario's plan, with these parameters and this seed, again:
+/// `scenario gc-pause --protocol etcd-election --seed 7`, and every option that differs from what `scenario` does without.
+pub fn arguments(scenario: &str, protocol: &str, params: &Params, seed: u64) -> Vec<String> {
+    let mut words = ["scenario", scenario, "--protocol", protocol, "--seed"].map(str::to_owned).to_vec();
+    words.push(seed.to_string());
+    words.extend(options(params));
+    words
+}
+
+/// The options that differ from what `scenario` does without.
+pub fn options(params: &Params) -> Vec<String> {
+    let usual = Params::default();
+    let mut words = Vec::new();
+    let mut add = |option: &str, value: Option<String>| {
+        if let Some(value) = value {
+            words.extend([format!("--{option}"), value]);
+        }
+    };
+    let number = |value: u64, usual: u64| (value != usual).then(|| value.to_string());
+    let on_off = |on: bool| if on { "on" } else { "off" }.to_owned();
+    let range = |(from, to): (u64, u64), text: fn(u64) -> String| format!("{}..{}", text(from), text(to));
+    add("nodes", number(params.nodes.into(), usual.nodes.into()));
+    add("duration", params.duration_ms.map(duration_text));
+    add("lease-ttl", params.lease_ttl_ms.map(duration_text));
+    add("renew-interval", params.renew_interval_ms.map(duration_text));
+    add("request-timeout", params.request_timeout_ms.map(duration_text));
+    add("election-timeout", params.election_timeout_ms.map(|r| range(r, duration_text)));
+    add("clock-skew", (params.clock_skew_ms != usual.clock_skew_ms).then(|| duration_text(params.clock_skew_ms)));
+    add("clock-drift", number(params.clock_drift_ppm, usual.clock_drift_ppm));
+    add("rate", number(params.rate, usual.rate));
+    add("pause", params.pause_ms.map(duration_text));
+    add("fencing", (params.fencing != Fencing::On).then(|| params.fencing.word().to_owned()));
+    add("read-lease", params.read_lease.map(on_off));
+    add("reads", params.reads_per_s.map(|reads| reads.to_string()));
+    add("net", (params.net.name != usual.net.name).then(|| params.net.name.to_owned()));
+    add("latency", params.latency_us.map(|r| range(r, duration_us_text)));
+    add("loss", params.loss_ppm.map(percent_text));
+    words
+}
+
+/// A line for a shell that runs this program with `arguments`, wherever the shell is.
+pub fn command(arguments: &[String]) -> String {
+    let words: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
+    match program() {
+        Program::Cargo { folder, release } => {
+            let release = if release { " --release" } else { "" };
+            format!("(cd {} && cargo run{release} -- {})", quoted(&folder.display().to_string()), words.join(" "))
+        }
+        Program::Built(path) => format!("{} {}", quoted(&path.display().to_string()), words.join(" ")),
+    }
+}
+
+/// [`command`] for one run of a scenario.
+pub fn of_run(scenario: &str, protocol: &str, params: &Params, seed: u64) -> String {
+    command(&arguments(scenario, protocol, params, seed))
+}
+
+/// A script that replays the file of that name in its own folder.
+pub fn script(file: &str) -> String {
+    let again = command(&["replay".to_owned(), "$file".to_owned()]);
+    // The name is the script's to fill in.
+    let again = again.replace("'$file'", "\"$file\"");
+    format!(
+        "#!/bin/sh\n# Repeats this run, from any folder. FENCEPOST=PROGRAM has another build do it.\n\
+         file=\"$(cd \"$(dirname \"$0\")\" && pwd)/{file}\"\n\
+         [ -n \"$FENCEPOST\" ] && exec \"$FENCEPOST\" replay \"$file\"\n{again}\n"
+    )
+}
+
+/// How this program is started.
+enum Program {
+    /// By cargo, in the folder that holds the workspace's settings.
+    Cargo { folder: PathBuf, release: bool },
+    /// As a file.
+    Built(PathBuf),
+}
+
+/// Who runs cargo changes code, and wants the line to run what was changed; anybody else wants this very file.
+fn program() -> Program {
+    let this = env::current_exe().unwrap_or_else(|_| PathBuf::from("fencepost"));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf);
+    let by_cargo = env::var_os("CARGO").is_some();
+    match folder.filter(|folder| by_cargo && folder.join(".cargo/config.toml").is_file()) {
+        Some(folder) => {
+            let release = this.parent().is_some_and(|parent| parent.ends_with("release"));
+            Program::Cargo { folder, release }
+        }
+        None => Program::Built(this),
+    }
+}
+
+/// A word as a shell takes it for one.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=%+@".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_usual_is_left_out_and_nothing_else() {
+        assert!(options(&Params::default()).is_empty());
+        let params = Params { rate: 10, fencing: Fencing::Token, loss_ppm: Some(5_000), ..Params::default() };
+        assert_eq!(options(&params), ["--rate", "10", "--fencing", "token", "--loss", "0.5%"]);
+        let params = Params { latency_us: Some((200, 1_500)), pause_ms: Some(90_000), ..Params::default() };
+        assert_eq!(options(&params), ["--pause", "90s", "--latency", "0.2ms..1.5ms"]);
+    }
+
+    #[test]
+    fn a_shell_takes_a_word_for_one() {
+        assert_eq!(quoted("0.2ms..1.5ms"), "0.2ms..1.5ms");
+        assert_eq!(quoted("/a b/it's"), "'/a b/it'\\''s'");
+        assert!(script("capsule.json").contains("/capsule.json\"\n"));
+        assert!(script("capsule.json").contains(" replay \"$file\""), "{}", script("capsule.json"));
+    }
+}

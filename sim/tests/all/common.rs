@@ -1,0 +1,84 @@
+//! What the tests of whole runs share.
+
+use protocols::election::{self, Protocol};
+use scenarios::{Params, Plan, Scenario, scenario};
+use sim::{
+    determinism::Shared,
+    run::{self, Options, Run},
+};
+use std::{
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+/// The workspace's top folder.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("sim/ lies in the workspace").to_owned()
+}
+
+/// Every scenario with every protocol.
+pub fn pairs() -> impl Iterator<Item = (&'static Scenario, &'static Protocol)> {
+    election::ALL.into_iter().flat_map(|p| scenario::of(p).map(move |s| (s, p)))
+}
+
+/// Does something with every scenario and protocol, on two threads; what fails there fails the test.
+pub fn for_each_pair(work: impl Fn(&'static Scenario, &'static Protocol) + Sync) {
+    let pairs: Vec<_> = pairs().collect();
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some((scenario, protocol)) = pairs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    work(scenario, protocol);
+                }
+            });
+        }
+    });
+}
+
+/// The plan of a scenario at a seed, light enough for many of them.
+pub fn plan(scenario: &Scenario, protocol: &Protocol, seed: u64, fencing: bool) -> Plan {
+    let params = Params { rate: 200, fencing: fencing.into(), ..Params::default() };
+    scenario.compile(&params, protocol, seed).expect("the default parameters make sense")
+}
+
+/// The same by names, at the defaults.
+pub fn named(scenario: &str, protocol: &str, seed: u64, fencing: bool) -> Plan {
+    let scenario = scenario::find(scenario).expect("a scenario");
+    let protocol = election::find(protocol).expect("a protocol");
+    let params = Params { fencing: fencing.into(), ..Params::default() };
+    scenario.compile(&params, protocol, seed).expect("the default parameters make sense")
+}
+
+/// Runs a plan.
+pub fn run(plan: &Plan) -> Run {
+    run::run(plan, Options::default()).expect("the run ends")
+}
+
+/// Runs a plan and keeps its history.
+pub fn run_with_history(plan: &Plan, options: Options) -> (Run, String) {
+    let text = Shared::default();
+    let options = Options { history: Some(Box::new(text.clone())), ..options };
+    (run::run(plan, options).expect("the run ends"), text.text())
+}
+
+/// Does the user want data files written anew?
+pub fn updating() -> bool {
+    std::env::var_os("FENCEPOST_UPDATE").is_some_and(|v| v == "1")
+}
+
+/// Compares `text` with the file, or writes the file anew.
+pub fn golden(file: &Path, text: &str) {
+    if updating() {
+        std::fs::create_dir_all(file.parent().expect("a file lies in a folder")).expect("the folder can be made");
+        std::fs::write(file, text).expect("the file can be written");
+        return;
+    }
+    let expected = std::fs::read_to_string(file).unwrap_or_default();
+    if expected == text {
+        return;
+    }
+    let differs = sim::determinism::first_difference(&expected, text);
+    panic!("{} is not what happens now ({differs}); FENCEPOST_UPDATE=1 cargo test writes it anew", file.display());
+}

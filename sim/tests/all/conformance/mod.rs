@@ -1,0 +1,65 @@
+//! Are the models what they model? Scripts and generated commands, carried out by the models and by real servers, side by
+//! side, through the same client code over real sockets: this build is for the simulation, but outside of one tokio is
+//! tokio.
+//!
+//! A script's replies lie in `testdata/conformance`; they are the real server's, and the model must give the same. What was
+//! generated has no replies written down: the two sides must agree. Ids are replaced by names and revisions are counted
+//! from where a script began; a time is within stated bounds.
+//!
+//! `FENCEPOST_SERVERS` says what to do about a server that this machine does not have (see `servers`);
+//! `FENCEPOST_CONFORMANCE_CASES` asks for more generated sequences and `FENCEPOST_CONFORMANCE_SEED` for others.
+
+mod etcd;
+mod etcd_expiry;
+mod etcd_generated;
+mod etcd_scripts;
+mod redis;
+mod redis_generated;
+mod script;
+mod servers;
+
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+use std::{fmt::Debug, future::Future, time::Duration};
+
+/// Longer than any of these tests takes on a loaded machine.
+const PATIENCE: Duration = Duration::from_secs(280);
+
+/// Runs a test's future on a runtime of its own.
+fn run<T>(test: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async { tokio::time::timeout(PATIENCE, test).await.expect("it ends") })
+}
+
+/// Does the user want the scripts' replies written anew?
+fn updating() -> bool {
+    std::env::var_os("FENCEPOST_UPDATE").is_some_and(|v| v == "1")
+}
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{variable} is a number")))
+}
+
+/// Says how much was compared, also when the test passes.
+fn report(server: &str, count: usize, how: &str) {
+    servers::say(&format!("{server}: {count} {how} commands compared with the model"));
+}
+
+/// Runs `case` on generated values; a failure prints the smallest of them.
+fn generate<S>(strategy: S, cases: u64, mut case: impl FnMut(&S::Value) -> Result<(), String>)
+where
+    S: proptest::strategy::Strategy,
+    S::Value: Debug,
+{
+    let cases = number("FENCEPOST_CONFORMANCE_CASES", cases) as u32;
+    let mut seed = [0; 32];
+    seed[..8].copy_from_slice(&number("FENCEPOST_CONFORMANCE_SEED", 1).to_le_bytes());
+    let config = Config { cases, failure_persistence: None, max_shrink_iters: 2_000, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
+    let case = std::cell::RefCell::new(&mut case);
+    let result = runner.run(&strategy, |value| (*case.borrow_mut())(&value).map_err(TestCaseError::fail));
+    match result {
+        Ok(()) => {}
+        Err(TestError::Fail(why, _)) => panic!("the smallest sequence on which they differ:\n{why}"),
+        Err(TestError::Abort(why)) => panic!("{why}"),
+    }
+}

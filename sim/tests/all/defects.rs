@@ -1,0 +1,63 @@
+//! Every defect of the list can be put into the code as it is. What sweeps make of them is measured by the example
+//! `defects`, and stands in `tests/defects/README.md`.
+
+#[path = "../defects/list.rs"]
+mod list;
+
+use list::{AREAS, Defect, FoundBy};
+use std::{collections::BTreeMap, fs, path::Path};
+
+fn defects() -> Vec<Defect> {
+    list::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/defects"))
+        .unwrap_or_else(|w| panic!("{}", w.join("\n")))
+}
+
+#[test]
+fn every_defect_has_its_place() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("sim/ lies in the workspace");
+    let defects = defects();
+    let mut by_file = BTreeMap::<&str, Vec<(usize, &Defect)>>::new();
+    for (number, defect) in defects.iter().enumerate() {
+        by_file.entry(&defect.file).or_default().push((number, defect));
+    }
+    let mut wrong = Vec::new();
+    for (file, defects) in by_file {
+        match fs::read_to_string(root.join(file)) {
+            Ok(text) => wrong.extend(list::splice(&text, &defects).err().into_iter().flatten()),
+            Err(error) => wrong.extend(defects.iter().map(|(_, d)| format!("{}: {file}: {error}", d.id))),
+        }
+    }
+    assert!(wrong.is_empty(), "mend these entries of sim/tests/defects:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_list_is_long_and_broad() {
+    let defects = defects();
+    assert!(defects.len() >= 50, "only {} defects", defects.len());
+    for (area, name) in AREAS {
+        let count = defects.iter().filter(|d| d.area == area).count();
+        assert!(count >= 4, "only {count} defects of {name}");
+    }
+    let by_sweep = defects.iter().filter(|d| d.found_by == FoundBy::Sweep).count();
+    assert!(by_sweep * 10 >= defects.len() * 7, "only {by_sweep} of {} are for sweeps to find", defects.len());
+}
+
+fn spliced(text: &str, old: &str, after: Option<&str>) -> Result<String, Vec<String>> {
+    let (id, area, about, file) = ("a-defect".to_owned(), "world", String::new(), "a.rs".to_owned());
+    let (old, new, after) = (old.to_owned(), "b".to_owned(), after.map(str::to_owned));
+    let defect = Defect { id, area, about, file, after, old, new, found_by: FoundBy::Sweep };
+    list::splice(text, &[(7, &defect)])
+}
+
+#[test]
+fn a_defect_is_found_however_its_place_is_formatted() {
+    let on = |old: &str| format!("if ::protocols::defect::on(7) {{ b }} else {{ {old} }}");
+    assert_eq!(spliced("x(a);", "a", None), Ok(format!("x(({}));", on("a"))));
+    assert_eq!(spliced("f(\n  a,\n  c,\n);", "f(a, c);", None), Ok(on("f(\n  a,\n  c,\n);")));
+    assert_eq!(spliced("aa a a_", "a", None), Ok(format!("aa ({}) a_", on("a"))));
+    assert_eq!(spliced("a q a", "a", Some("q")), Ok(format!("a q ({})", on("a"))));
+    for (text, old, after) in [("a a", "a", None), ("c", "a", None), ("a q", "a", Some("q")), ("a", "a", Some("q"))] {
+        let wrong = spliced(text, old, after).unwrap_err();
+        assert!(wrong[0].starts_with("a-defect: a.rs: `"), "{wrong:?}");
+    }
+}

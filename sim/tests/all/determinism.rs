@@ -1,0 +1,128 @@
+//! The same plan gives the same bytes: in one process, on parallel threads, whatever else runs. In a fresh
+//! process: see the command's tests.
+
+use crate::common::{self, for_each_pair, named, run, run_with_history};
+use scenarios::{Params, Plan, params::Profile};
+use sim::{determinism, run::Options, world::Driver};
+use std::thread;
+
+#[test]
+fn eight_threads_with_different_plans_do_not_disturb_each_other() {
+    let plans: Vec<_> = (0..8)
+        .map(|n| named("gc-pause", if n % 2 == 0 { "etcd-election" } else { "redis-fenced" }, n / 4, true))
+        .collect();
+    let alone: Vec<_> = plans.iter().map(|p| run(p).trace_hash().to_owned()).collect();
+    let together: Vec<_> = thread::scope(|scope| {
+        let threads: Vec<_> = plans.iter().map(|p| scope.spawn(|| run(p).trace_hash().to_owned())).collect();
+        threads.into_iter().map(|t| t.join().expect("the run ends")).collect()
+    });
+    assert_eq!(alone, together);
+    assert_ne!(alone[0], alone[4], "two seeds gave the same trace: the hash sees nothing");
+}
+
+#[test]
+fn a_history_on_disk_gives_the_verdict_of_the_run() {
+    for protocol in ["redis-naive", "etcd-election"] {
+        let plan = named("gc-pause", protocol, 3, true);
+        let (run, history) = run_with_history(&plan, Options::default());
+        let mut reader = protocols::history::json::Reader::new(history.as_bytes()).expect("the history reads");
+        let mut judge = reports::Judge::new(reader.header());
+        for event in reader.by_ref() {
+            protocols::history::Sink::record(&mut judge, &event.expect("the history reads"));
+        }
+        assert_eq!(judge.finish(), run.judgement);
+    }
+}
+
+/// What a history says of the election, as (time, what, who) in order: what both drivers must agree on even where two
+/// requests of one node are under way at one instant, and the executor's seed decides which is sent first.
+fn election(history: &str) -> Vec<(u64, String)> {
+    let mut events = Vec::new();
+    // Requests and writes are the most by far, and are not asked about.
+    let work = ["invoke", "issue", "reply", "apply", "read-invoke", "read-reply"].map(|k| format!("\"event\":\"{k}\""));
+    for line in history.lines().filter(|line| !work.iter().any(|k| line.contains(k))) {
+        let event: serde_json::Value = serde_json::from_str(line).expect("a history is JSON lines");
+        let what = event["event"].as_str().unwrap_or_default();
+        if ["campaign", "elected", "deposed", "fault", "node"].contains(&what) {
+            let who = ["node", "epoch", "term", "reason", "phase", "state"].map(|field| event[field].to_string());
+            events.push((event["t_us"].as_u64().unwrap_or_default(), format!("{what} {}", who.join(" "))));
+        }
+    }
+    events
+}
+
+/// Histories line by line. The number of messages is the last line's; segments may be cut differently. What different
+/// processes do at one instant has no order of its own. openraft is many tasks: when a node wakes and finds a candidate's
+/// question and the elected leader's first entry, the executor decides which it takes first, and whether it still votes.
+fn lines(history: &str, protocol: &str) -> String {
+    let vote = |line: &str| protocol == "raft" && line.contains("\"event\":\"vote\"");
+    let mut lines: Vec<_> = history.lines().filter(|l| !l.contains("\"end\"") && !vote(l)).collect();
+    let instant = |line: &str| line.split(',').next().unwrap_or_default().to_owned();
+    for instant in lines.chunk_by_mut(|a, b| instant(a) == instant(b)) {
+        instant.sort_unstable();
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn the_inline_and_the_task_driver_give_the_same_history() {
+    for_each_pair(|scenario, protocol| {
+        // Where every packet takes equally long, what one node sends at one instant has no order that matters.
+        let net = Profile::find("ideal").expect("a known network");
+        let ideal = Params { net, rate: 200, ..Params::default() };
+        let plan = scenario.compile(&ideal, protocol, 0).expect("the parameters make sense");
+        // Clients that begin to wait for an answer at the same instant go on asking at the same instants: only there does
+        // a leader find questions of two of them in one moment, in either order.
+        // An etcd that starts again draws when it looks for leases that have expired.
+        let draws = protocol.service == protocols::client::Service::Etcd
+            && ["power-outage", "service-restart"].contains(&scenario.name);
+        let within_us = if draws { EXPIRY_SCAN_US } else { PACKETS_US };
+        compare_drivers(&plan, scenario.name != "read-lease" && !draws, within_us);
+        // Where links lose and delay by chance, what is said in another order of one instant is said to other ears.
+        // A service that starts again draws when it looks for what has expired.
+        let chance = [
+            "detector-comparison",
+            "read-lease",
+            "slow-top-node",
+            "membership-churn",
+            "power-outage",
+            "service-restart",
+        ]
+        .contains(&scenario.name);
+        let seeds = if chance || protocol.service == protocols::client::Service::Peers { 0 } else { 1 };
+        for seed in 0..seeds {
+            // Redis is asked one thing at a time; etcd's client has requests and streams on one connection.
+            let one_at_a_time = protocol.service == protocols::client::Service::Redis;
+            compare_drivers(&common::plan(scenario, protocol, seed, true), one_at_a_time, PACKETS_US);
+        }
+    });
+}
+
+/// How much later one of two packets may arrive.
+const PACKETS_US: u64 = 5_000;
+/// How often etcd looks for leases that have expired.
+const EXPIRY_SCAN_US: u64 = 500_000;
+
+/// Runs `plan` under both drivers. They agree line by line, or, where jitter and the executor's seed decide which of two
+/// packets is the faster one, on the election's events within a time.
+fn compare_drivers(plan: &Plan, line_by_line: bool, within_us: u64) {
+    let (inline_run, inline) = run_with_history(plan, Options::default());
+    let (task_run, task) = run_with_history(plan, Options { driver: Driver::Task, ..Options::default() });
+    let name = format!("{} {} {} seed {}", plan.scenario, plan.protocol, plan.network.profile, plan.seed);
+    assert_eq!(inline_run.judgement.verdict, task_run.judgement.verdict, "{name}");
+    if line_by_line {
+        let (inline, task) = (lines(&inline, &plan.protocol), lines(&task, &plan.protocol));
+        assert!(inline == task, "{name}: {}", determinism::first_difference(&inline, &task));
+        return;
+    }
+    let (inline, task) = (election(&inline), election(&task));
+    let what = |events: &[(u64, String)]| {
+        let mut what: Vec<_> = events.iter().map(|(_, what)| what.clone()).collect();
+        what.sort();
+        what
+    };
+    assert_eq!(what(&inline), what(&task), "{name}");
+    for ((inline_us, event), (task_us, _)) in inline.iter().zip(&task) {
+        assert!(inline_us.abs_diff(*task_us) <= within_us, "{name}: {event} at {inline_us} and at {task_us} µs");
+    }
+}

@@ -1,0 +1,130 @@
+//! Generated plans: whatever the protocol, the faults and the clocks, every promise is kept, and what is rare happens.
+//! Shrinking works on the plan; a failure prints the smallest one, ready for `fencepost replay`.
+
+use crate::common::{self, run};
+use proptest::prelude::*;
+use protocols::{
+    coverage::{self, Mark},
+    election,
+    fence::checks::Fencing,
+};
+use scenarios::{
+    fault::{Fault, PlannedFault, Trigger, Who},
+    generate::{self, Choice},
+};
+use sim::{
+    run::Options,
+    swarm::{self, Swarm, Swept},
+};
+
+/// Cases per run of the tests; the environment can ask for more.
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|v| v.parse().ok()).unwrap_or(512)
+}
+
+/// The seeds that are swept here. The command sweeps as many as one likes.
+const SEEDS: u64 = 2_000;
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_promise_of_safety_is_broken(plan in generate::plans()) {
+        prop_assert_eq!(plan.validate(), Ok(()));
+        let run = run(&plan);
+        let broken = swarm::broken_promise(&run).filter(|(verdict, _)| *verdict == "safety");
+        prop_assert!(broken.is_none(), "{broken:#?}\n{}", plan.to_json_pretty());
+    }
+}
+
+fn sweep(choice: Choice, seeds: u64, jobs: usize) -> Swept {
+    Swarm { choice, seeds: 0..seeds, shard: (1, 1), jobs, until_stable: false }
+        .run(|_| {})
+        .expect("the baseline is readable")
+}
+
+#[test]
+fn a_swarm_keeps_every_promise_generates_every_fault_and_reaches_every_mark() {
+    let swept = sweep(Choice::default(), SEEDS, 2);
+    let why: Vec<_> = swept.outcome.failures.iter().map(|f| format!("{}: {}", f.repro, f.why)).collect();
+    assert!(why.is_empty(), "{}", why.join("\n"));
+    assert_eq!(swept.runs, SEEDS);
+    for kind in generate::kinds() {
+        assert!(swept.kinds.contains_key(kind), "no {kind} in {SEEDS} plans");
+    }
+    for cell in &swept.outcome.cells {
+        let judged = swept.live.get(&cell.protocol).copied().unwrap_or(0);
+        assert!(judged * 2 > cell.runs, "liveness could fail in {judged} of {} runs of {}", cell.runs, cell.protocol);
+    }
+    let silent = swept.coverage.silent(&election::ALL);
+    let silent: Vec<&str> = silent.into_iter().filter(|mark| swarm::rare(*mark).is_none()).map(Mark::text).collect();
+    assert!(silent.is_empty(), "never reached in {SEEDS} plans, and not listed as rare: {silent:#?}");
+}
+
+#[test]
+fn a_seed_gives_the_same_run_alone_and_in_a_sweep_on_any_number_of_threads() {
+    let [one, two] = [1, 2].map(|jobs| sweep(Choice::default(), 60, jobs));
+    assert_eq!(one.outcome.cells, two.outcome.cells);
+    assert_eq!((one.coverage.marks, one.kinds), (two.coverage.marks, two.kinds));
+    for seed in 0..60 {
+        let plan = generate::plan(seed);
+        let [once, again] = [run(&plan), run(&plan)];
+        assert_eq!(once.trace_hash(), again.trace_hash(), "seed {seed}");
+        assert_eq!(once.marks, again.marks, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_swarm_finds_a_store_that_checks_nothing() {
+    for name in ["redis-fenced", "etcd-election", "kraft"] {
+        let protocols = vec![election::find(name).expect("a protocol")];
+        let is_unsafe = |fencing: Fencing, plans: u64| {
+            let choice = Choice { protocols: protocols.clone(), fencing, ..Choice::default() };
+            (0..plans).any(|seed| {
+                let run = run(&generate::swarm(seed, &choice));
+                run.judgement.invariant("leaders_acting_by_effect").is_some_and(|i| !i.holds)
+            })
+        };
+        assert!(!is_unsafe(Fencing::On, 150), "{name}");
+        assert!(is_unsafe(Fencing::Off, 1_000), "{name}: 1,000 plans do not show that nothing is checked");
+    }
+}
+
+/// A swarm found it: the pause was counted, its end was not, and the next one never ended.
+#[test]
+fn a_pause_of_a_process_that_has_not_started_stops_nobody_later() {
+    let mut plan = common::named("steady", "raft", 1, true);
+    plan.candidates[1].starts_at_ms = 200;
+    let pause = |ms: f64, for_ms: f64| PlannedFault {
+        when: Trigger::At { ms },
+        what: Fault::Pause { node: Who::Named("n2".to_owned()), for_ms },
+    };
+    plan.faults = vec![pause(0.0, 300.0), pause(2_000.0, 500.0)];
+    assert_eq!(plan.validate(), Ok(()));
+    let (_, history) = common::run_with_history(&plan, Options::default());
+    let states = ["paused", "resumed"].map(|state| history.matches(&format!("\"state\":\"{state}\"")).count());
+    assert_eq!(states, [1, 1], "{history}");
+}
+
+#[test]
+fn every_mark_stands_somewhere() {
+    let sources = ["protocols/src", "sim/src"].map(|folder| common::root().join(folder));
+    let mut text = String::new();
+    for folder in sources {
+        read_all(&folder, &mut text);
+    }
+    for mark in coverage::ALL {
+        assert!(text.contains(&format!("::mark!({mark:?})")), "{mark:?} stands nowhere");
+    }
+}
+
+fn read_all(folder: &std::path::Path, text: &mut String) {
+    for entry in std::fs::read_dir(folder).expect("the folder can be read").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            read_all(&path, text);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            *text += &std::fs::read_to_string(&path).expect("the file can be read");
+        }
+    }
+}

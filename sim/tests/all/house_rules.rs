@@ -1,0 +1,192 @@
+//! The rules of the house, as ordinary tests: what breaks replay, what breaks the architecture, and what makes code hard to
+//! read does not get in.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// Lines a source file may have, tests and testdata included.
+const FILE_LINES_MAX: usize = 450;
+/// Lines a function may have.
+const FUNCTION_LINES_MAX: usize = 90;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("sim/ lies in the workspace").to_owned()
+}
+
+fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
+    let mut entries: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            collect(&path, into);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            into.push(path);
+        }
+    }
+}
+
+/// Every source file below the named folders, as (path from the root, text).
+fn sources(folders: &[&str]) -> Vec<(String, String)> {
+    let mut paths = Vec::new();
+    for folder in folders {
+        collect(&root().join(folder), &mut paths);
+    }
+    let read = |path: PathBuf| {
+        let name = path.strip_prefix(root()).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+        let text = fs::read_to_string(&path).expect("sources are readable text");
+        (name, text)
+    };
+    let sources: Vec<_> = paths.into_iter().map(read).collect();
+    assert!(sources.len() > 3, "found only {} sources below {folders:?}", sources.len());
+    sources
+}
+
+/// The code of a line, without its comment.
+fn code(line: &str) -> &str {
+    line.split("//").next().unwrap_or_default()
+}
+
+/// Asserts that no line of code in `folders` contains one of `patterns`, but for the files in `except`.
+fn forbid(why: &str, patterns: &[&str], folders: &[&str], except: &[&str]) {
+    let mut found = Vec::new();
+    for (name, text) in sources(folders) {
+        if except.iter().any(|e| name.starts_with(e)) || name.ends_with("house_rules.rs") {
+            continue;
+        }
+        for (number, line) in text.lines().enumerate() {
+            if let Some(pattern) = patterns.iter().find(|p| code(line).contains(**p)) {
+                found.push(format!("{name}:{}: {pattern}", number + 1));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{why}:\n{}", found.join("\n"));
+}
+
+const SIMULATED: [&str; 3] = ["protocols/src", "scenarios/src", "sim/src"];
+
+#[test]
+fn nothing_simulated_reads_an_ambient_clock() {
+    // hyper wants an `Instant` for its timer's zero; which one makes no difference.
+    let allowed =
+        ["protocols/src/env/tokio.rs", "protocols/src/client/etcd/channel.rs", "sim/src/run.rs", "protocols/src/real/"];
+    let clocks = ["Instant::now", "SystemTime::now", "tokio::time::", "std::thread::sleep", "thread::sleep"];
+    forbid("time comes from a node's clocks", &clocks, &SIMULATED, &allowed);
+}
+
+#[test]
+fn nothing_simulated_draws_ambient_entropy() {
+    let sources = ["thread_rng", "rand::random", "getrandom", "from_entropy", "from_os_rng", "OsRng", "RandomState"];
+    forbid(
+        "randomness comes from the seed's streams",
+        &sources,
+        &SIMULATED,
+        // openraft calls the random stream that it is given so.
+        &["protocols/src/real/", "protocols/src/raft/runtime.rs"],
+    );
+}
+
+#[test]
+fn nothing_simulated_depends_on_a_hash_maps_order() {
+    let maps = ["HashMap", "HashSet", "hashbrown", "ahash", "foldhash"];
+    forbid("use BTreeMap: a hash map's order is not the seed's", &maps, &SIMULATED, &[]);
+}
+
+#[test]
+fn select_is_biased() {
+    forbid("futures' select draws lots", &["futures::select!", "futures_util::select!"], &SIMULATED, &[]);
+    for (name, text) in sources(&SIMULATED) {
+        let lines: Vec<_> = text.lines().collect();
+        for (number, line) in lines.iter().enumerate() {
+            if code(line).contains("select! {") && !name.ends_with("house_rules.rs") {
+                let next = lines.get(number + 1).map_or("", |l| l.trim());
+                assert!(next.starts_with("biased;"), "{name}:{}: select! without biased", number + 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn only_the_host_names_the_simulator() {
+    forbid("madsim stays behind sim/src/host.rs", &["madsim::"], &SIMULATED, &["sim/src/host.rs"]);
+    forbid(
+        "no cfg outside the mode guard",
+        &["cfg(madsim", "cfg(not(madsim", "real_mode"],
+        &["protocols/src", "scenarios/src", "sim/src", "sim/cli/src", "sim/real/src"],
+        &["sim/src/lib.rs", "sim/cli/src/lib.rs"],
+    );
+}
+
+#[test]
+fn crates_import_in_one_direction() {
+    let crates = ["scenarios::", "reports::", "sim::"];
+    forbid("protocols imports none of our crates", &crates, &["protocols/src"], &[]);
+    forbid("scenarios imports only protocols", &["reports::", "sim::"], &["scenarios/src"], &[]);
+    forbid("reports imports only protocols", &["scenarios::", "sim::"], &["reports/src"], &[]);
+}
+
+#[test]
+fn nothing_is_left_open() {
+    let open = ["todo!(", "unimplemented!(", "#[ignore", "dbg!("];
+    forbid("finish it or say so elsewhere", &open, &["protocols", "scenarios", "reports", "sim"], &[]);
+}
+
+#[test]
+fn files_and_functions_stay_readable() {
+    let mut long = Vec::new();
+    for (name, text) in sources(&["protocols", "scenarios", "reports", "sim"]) {
+        let lines: Vec<_> = text.lines().collect();
+        if lines.len() > FILE_LINES_MAX {
+            long.push(format!("{name}: {} lines", lines.len()));
+        }
+        for (number, line) in lines.iter().enumerate() {
+            let head = line.trim_start();
+            let starts = ["fn ", "pub fn ", "async fn ", "pub async fn ", "pub(super) fn ", "pub(crate) fn "];
+            if !starts.iter().any(|s| head.starts_with(s)) {
+                continue;
+            }
+            // Formatted code closes a function where its head begins.
+            let end = format!("{}}}", " ".repeat(line.len() - head.len()));
+            let length = lines[number..].iter().take_while(|l| **l != end).count();
+            if number + length < lines.len() && length > FUNCTION_LINES_MAX && !lines[number].ends_with(';') {
+                long.push(format!("{name}:{}: a function of {length} lines", number + 1));
+            }
+        }
+    }
+    assert!(long.is_empty(), "is it still one thing?\n{}", long.join("\n"));
+}
+
+/// Runs cargo in the workspace; `None` when the component is not installed, which is said aloud.
+fn cargo(arguments: &[&str]) -> Option<(bool, String)> {
+    let mut command = Command::new(env!("CARGO"));
+    // What cargo tells its tests would make the nested one build everything anew.
+    for (name, _) in std::env::vars() {
+        if name.starts_with("CARGO_") && name != "CARGO_HOME" && name != "CARGO_TARGET_DIR" {
+            command.env_remove(name);
+        }
+    }
+    let output = command.args(arguments).current_dir(root()).output().expect("cargo runs");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    if text.contains("is not installed") || text.contains("no such command") {
+        assert!(std::env::var_os("CI").is_none(), "CI has every component: {text}");
+        eprintln!("SKIPPED: cargo {} cannot run here: {text}", arguments[0]);
+        return None;
+    }
+    Some((output.status.success(), text))
+}
+
+#[test]
+fn the_code_is_formatted() {
+    if let Some((fine, text)) = cargo(&["fmt", "--all", "--check"]) {
+        assert!(fine, "{text}");
+    }
+}
+
+#[test]
+fn clippy_has_nothing_to_say() {
+    if let Some((fine, text)) = cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]) {
+        assert!(fine, "{text}");
+    }
+}

@@ -1,0 +1,27 @@
+//! Whole runs and the parts of the simulation, in one binary: linking the world takes longer than most of these tests.
+//!
+//! Tests here share a process and run on parallel threads. So none of them sets a variable of the environment, changes the
+//! folder it runs in, listens for signals or asks commands to end; what a run reads lies in its own thread, and what they
+//! write has names of its own.
+
+#![cfg(madsim)]
+
+mod common;
+mod conformance;
+mod defects;
+mod determinism;
+mod env_suite;
+mod etcd_end_to_end;
+mod etcd_model;
+mod faults;
+mod generated;
+mod golden;
+mod house_rules;
+mod promises;
+mod raft;
+mod read_lease;
+mod redis_client;
+mod redis_elections;
+mod redis_model;
+mod seeds;
+mod texts;

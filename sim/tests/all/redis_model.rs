@@ -1,0 +1,184 @@
+//! The simulated Redis: its model against transcripts, its parser against anything, and the whole of it, over real sockets,
+//! against the genuine client.
+
+use crate::texts::redis::{command as words_of, show};
+use proptest::prelude::*;
+use sim::service::redis::{
+    model::Model,
+    resp::{Protocol, Resp},
+    wire::{Broken, Parser},
+};
+use std::{fmt::Write as _, fs, path::Path};
+
+/// The wall clock at a transcript's time 0, milliseconds since the Unix epoch.
+const EPOCH_MS: u64 = 1_800_000_000_000;
+
+/// Each file of `testdata/redis` is a conversation: `> TIME COMMAND`, quoted as on Redis's own command line, and below it
+/// the reply. `@name` stands for a script, `#name` for its digest; `! reconnect` and `! restart` are what they say.
+/// `FENCEPOST_UPDATE=1` writes the replies anew. What needs no exact time lies in `testdata/conformance`, where it is held
+/// against the real server; those here were compared with Redis 7.0.15 by hand, but for
+/// `clock-steps`, `simulated-only` and what happens within a millisecond.
+#[test]
+fn transcripts() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata/redis");
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    for file in files {
+        let expected = fs::read_to_string(&file).unwrap();
+        let actual = replay(&expected);
+        if std::env::var_os("FENCEPOST_UPDATE").is_some() {
+            fs::write(&file, actual).unwrap();
+        } else {
+            assert_eq!(actual, expected, "{:?} differs; FENCEPOST_UPDATE=1 regenerates it", file.file_name().unwrap());
+        }
+    }
+}
+
+fn replay(transcript: &str) -> String {
+    let (mut model, mut text) = (Model::new(), String::new());
+    let mut session = model.open();
+    for line in transcript.lines().filter(|line| !line.starts_with('<')) {
+        writeln!(text, "{line}").unwrap();
+        let Some(command) = line.strip_prefix("> ") else {
+            assert!(line.is_empty() || line.starts_with('#'), "cannot read the line {line:?}");
+            continue;
+        };
+        let (time, command) = command.split_once(' ').unwrap();
+        let now_ms = EPOCH_MS + time.parse::<u64>().unwrap();
+        match command {
+            "! reconnect" => session = model.open(),
+            "! restart" => {
+                model.restart();
+                session = model.open();
+            }
+            command => {
+                let reply = model.apply(&mut session, now_ms, &words_of(command));
+                writeln!(text, "< {}", show(&reply)).unwrap();
+            }
+        }
+    }
+    text
+}
+
+/// Everything that comes out of a parser for some input, in whatever pieces it comes in.
+fn parse(bytes: &[u8], piece: usize) -> (Vec<Vec<Vec<u8>>>, Option<Broken>) {
+    let (mut parser, mut commands) = (Parser::default(), Vec::new());
+    for piece in bytes.chunks(piece) {
+        parser.feed(piece);
+        loop {
+            match parser.command() {
+                Ok(Some(command)) => commands.push(command),
+                Ok(None) => break,
+                Err(broken) => return (commands, Some(broken)),
+            }
+        }
+    }
+    (commands, None)
+}
+
+fn words(words: &[&str]) -> Vec<Vec<u8>> {
+    words.iter().map(|word| word.as_bytes().to_vec()).collect()
+}
+
+#[test]
+fn the_parser_reads_what_redis_reads() {
+    // Each of these was sent to Redis 7.0.15.
+    let good: [(&[u8], &[&[&str]]); 9] = [
+        (b"PING\r\n", &[&["PING"]]),
+        (b"PING\n", &[&["PING"]]),
+        (b"\r\n  \r\nPING\r\n", &[&["PING"]]),
+        (b"*-1\r\n*0\r\nPING\r\n", &[&["PING"]]),
+        (b"SET a \"b\\x41\\n\" 'c\\'d'\r\n", &[&["SET", "a", "bA\n", "c'd"]]),
+        (b"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n*1\r\n$4\r\nPING\r\n", &[&["GET", "k"], &["PING"]]),
+        (b"*1\r\n$4\r\nPINGxx*1\r\n$4\r\nPING\r\n", &[&["PING"], &["PING"]]),
+        (b"*1\rx$4\r\nPING\r\n", &[&["PING"]]),
+        (b"*1\r\n$0\r\n\r\n", &[&[""]]),
+    ];
+    for (bytes, expected) in good {
+        let expected: Vec<_> = expected.iter().map(|command| words(command)).collect();
+        assert_eq!(parse(bytes, 4096), (expected, None), "{:?}", String::from_utf8_lossy(bytes));
+    }
+}
+
+#[test]
+fn the_parser_refuses_what_redis_refuses() {
+    let long = |prefix: &str| format!("{prefix}{}", "1".repeat(70_000)).into_bytes();
+    let bad: [(Vec<u8>, &str); 12] = [
+        (b"*a\r\n".to_vec(), "invalid multibulk length"),
+        (b"* 1\r\n".to_vec(), "invalid multibulk length"),
+        (b"*1x\n*1\r\n$4\r\nPING\r\n".to_vec(), "invalid multibulk length"),
+        (b"*2147483648\r\n".to_vec(), "invalid multibulk length"),
+        (b"*1\r\nPING\r\n".to_vec(), "expected '$', got 'P'"),
+        (b"*1\r\n\r\n".to_vec(), "expected '$', got '\r'"),
+        (b"*1\r\n$-1\r\n".to_vec(), "invalid bulk length"),
+        (b"*1\r\n$600000000\r\n".to_vec(), "invalid bulk length"),
+        (b"SET a \"b c\r\n".to_vec(), "unbalanced quotes in request"),
+        (long("x"), "too big inline request"),
+        (long("*"), "too big mbulk count string"),
+        (long("*1\r\n$"), "too big bulk count string"),
+    ];
+    for (bytes, why) in bad {
+        let broken = Some(Broken::Protocol(format!("ERR Protocol error: {why}")));
+        assert_eq!(parse(&bytes, 4096), (vec![], broken));
+    }
+}
+
+#[test]
+fn replies_have_the_bytes_of_their_protocol() {
+    let reply = Resp::Array(vec![
+        Resp::Nil,
+        Resp::Integer(-2),
+        Resp::bulk("a\r\n"),
+        Resp::Map(vec![(Resp::bulk("k"), Resp::Status("OK"))]),
+        Resp::Error("ERR got '\r\n'".into()),
+    ]);
+    let bytes = |protocol| {
+        let mut out = Vec::new();
+        reply.encode(protocol, &mut out);
+        String::from_utf8(out).unwrap()
+    };
+    let resp2 = "*5\r\n$-1\r\n:-2\r\n$3\r\na\r\n\r\n*2\r\n$1\r\nk\r\n+OK\r\n-ERR got '  '\r\n";
+    let resp3 = "*5\r\n_\r\n:-2\r\n$3\r\na\r\n\r\n%1\r\n$1\r\nk\r\n+OK\r\n-ERR got '  '\r\n";
+    assert_eq!((bytes(Protocol::Resp2).as_str(), bytes(Protocol::Resp3).as_str()), (resp2, resp3));
+}
+
+/// Bytes that look enough like RESP to get somewhere.
+fn nearly_resp() -> impl Strategy<Value = Vec<u8>> {
+    let token = prop_oneof![
+        Just(b"\r\n".to_vec()),
+        Just(b"*".to_vec()),
+        Just(b"$".to_vec()),
+        Just(b"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n".to_vec()),
+        Just(b"*4\r\n$4\r\nEVAL\r\n".to_vec()),
+        Just(b"SET k v PX ".to_vec()),
+        (-3i64..70_000).prop_map(|number| number.to_string().into_bytes()),
+        prop::collection::vec(any::<u8>(), 0..20),
+    ];
+    prop::collection::vec(token, 0..12).prop_map(|tokens| tokens.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) })]
+
+    #[test]
+    fn whatever_comes_in_is_answered_and_pieces_do_not_matter(bytes in nearly_resp(), piece in 1usize..9) {
+        let whole = parse(&bytes, 4096);
+        prop_assert_eq!(&whole, &parse(&bytes, piece));
+        let mut model = Model::new();
+        let mut session = model.open();
+        for command in whole.0 {
+            prop_assert!(!command.is_empty());
+            let mut out = Vec::new();
+            model.apply(&mut session, EPOCH_MS, &command).encode(Protocol::Resp2, &mut out);
+            prop_assert!(out.ends_with(b"\r\n"));
+        }
+    }
+
+    #[test]
+    fn what_is_encoded_is_read_back(command in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 1..6)) {
+        let mut bytes = Vec::new();
+        Resp::Array(command.iter().map(Resp::bulk).collect()).encode(Protocol::Resp2, &mut bytes);
+        prop_assert_eq!(parse(&bytes, 7), (vec![command], None));
+    }
+}

@@ -1,0 +1,42 @@
+//! Regressions: every plan under `seeds/`, with what it must come to and the story of why it is there.
+
+use crate::common::{root, run};
+use scenarios::Plan;
+use serde::Deserialize;
+
+/// A case: `seeds/<scenario>-<what>.json`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    /// Why it is there.
+    story: String,
+    /// `pass`, `safety`, `vacuous` or `liveness`.
+    verdict: String,
+    /// The invariants that must be violated; these and no others.
+    violated: Vec<String>,
+    /// The plan.
+    plan: serde_json::Value,
+}
+
+#[test]
+fn every_case_comes_to_what_it_did() {
+    let mut files: Vec<_> = std::fs::read_dir(root().join("seeds"))
+        .expect("there are seeds")
+        .flatten()
+        .map(|e| e.path())
+        .filter(|p| p.extension().is_some_and(|e| e == "json"))
+        .collect();
+    files.sort();
+    assert!(!files.is_empty(), "there are no cases");
+    for file in files {
+        let name = file.display();
+        let text = std::fs::read_to_string(&file).expect("the case can be read");
+        let case: Case = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert!(case.story.len() > 80, "{name}: tell the story");
+        let plan = Plan::from_json(&case.plan.to_string()).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let run = run(&plan);
+        let violated: Vec<_> = run.judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.name).collect();
+        assert_eq!(run.judgement.verdict.name(), case.verdict, "{name}: {violated:?}");
+        assert_eq!(violated, case.violated, "{name}");
+    }
+}
