@@ -13,11 +13,16 @@ pub mod plan;
 pub mod read_lease;
 #[cfg(feature = "real")]
 pub mod real;
+pub mod registry;
 pub mod scenario;
 pub mod streams;
+pub mod suggest;
+pub mod topology;
 pub mod triggers;
 
 pub use capsule::{Artifact, Capsule};
 pub use params::Params;
 pub use plan::Plan;
+pub use registry::Registry;
 pub use scenario::Scenario;
+pub use topology::Topology;

@@ -122,9 +122,17 @@ pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send +
     let (desk, metrics) = (Arc::new(Desk::default()), Arc::new(Metrics::new(&name, protocol.name, commit)));
 
     let names = directory.fleet()[..addresses.len()].to_vec();
-    let service_at = format!("{}:{}", site.service.host, site.service.port);
+    let service_at = site.service.iter().map(|at| format!("{}:{}", at.host, at.port)).collect::<Vec<_>>().join(",");
     let health = Arc::new(Health::new(names.clone(), protocol.service, service_at));
-    let elector = (protocol.elector)(Setup { node, names, timings, nonce: env.random(), stored: None });
+    let elector = (protocol.elector)(Setup {
+        node,
+        names,
+        timings,
+        nonce: env.random(),
+        stored: None,
+        service: Vec::new(),
+        bugs: Default::default(),
+    });
     let core = Node::new(Place { node, store, starts, tick, silence: STORE_SILENCE, read_lease: false }, elector);
     let ending = Arc::new(AtomicBool::new(false));
     let core = Watched::new(
