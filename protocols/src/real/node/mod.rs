@@ -114,8 +114,7 @@ pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send +
     let Settings { name, addresses, directory, protocol, timings, tick, starts, .. } = settings;
     let Settings { site, service_env, env, store: link_settings, listener, tls, log, commit, .. } = settings;
     let node = directory.member(&name).ok_or_else(|| format!("`{name}` is not among the peers"))?;
-    let servers = u16::from(protocol.service.process().is_some());
-    let store = NodeId(addresses.len() as u16 + servers);
+    let store = directory.member("store").ok_or("there is no `store` among the names")?;
     let (inputs, to_core) = mpsc::unbounded_channel();
     let (standing_sender, standing) = watch::channel(Standing::default());
     let (requests_sender, under_way) = watch::channel(0);
@@ -124,15 +123,9 @@ pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send +
     let names = directory.fleet()[..addresses.len()].to_vec();
     let service_at = site.service.iter().map(|at| format!("{}:{}", at.host, at.port)).collect::<Vec<_>>().join(",");
     let health = Arc::new(Health::new(names.clone(), protocol.service, service_at));
-    let elector = (protocol.elector)(Setup {
-        node,
-        names,
-        timings,
-        nonce: env.random(),
-        stored: None,
-        service: Vec::new(),
-        bugs: Default::default(),
-    });
+    let service = (addresses.len() as u16..store.0).map(NodeId).collect();
+    let (nonce, bugs) = (env.random(), Default::default());
+    let elector = (protocol.elector)(Setup { node, names, timings, nonce, stored: None, service, bugs });
     let core = Node::new(Place { node, store, starts, tick, silence: STORE_SILENCE, read_lease: false }, elector);
     let ending = Arc::new(AtomicBool::new(false));
     let core = Watched::new(
