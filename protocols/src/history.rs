@@ -286,6 +286,9 @@ pub struct Header {
     /// The coordination service's processes, if any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<NodeId>,
+    /// How many of them it takes, when that is more than one.
+    #[serde(default, skip_serializing_if = "is_zero_u16")]
+    pub services_needed: u16,
     /// The scheduler's period, milliseconds; 0 when it is not known.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tick_ms: u64,
@@ -305,6 +308,10 @@ pub struct Header {
 }
 
 fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
+fn is_zero_u16(value: &u16) -> bool {
     *value == 0
 }
 

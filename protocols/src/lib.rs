@@ -3,6 +3,7 @@
 //!
 //! This crate imports none of Fencepost's others, and nothing in it knows whether its world is simulated.
 
+pub mod bug;
 pub mod candidate;
 pub mod client;
 pub mod clock;

@@ -21,6 +21,8 @@ pub(crate) type Link = (NodeId, NodeId);
 pub(crate) struct Cluster {
     candidates: u16,
     services: Vec<NodeId>,
+    /// How many of them it takes.
+    services_needed: usize,
     store: NodeId,
     nodes: Vec<Process>,
     majority: bool,
@@ -75,6 +77,7 @@ impl Cluster {
         Some(Cluster {
             candidates: header.candidates,
             services: header.services.clone(),
+            services_needed: usize::from(header.services_needed.max(1)),
             store: header.store?,
             // Candidates may start later; everybody else is there unless the history says otherwise.
             nodes: (0..header.nodes.len()).map(up).collect(),
@@ -174,7 +177,7 @@ impl Cluster {
         } else if self.services.is_empty() {
             self.electorate().any(|other| other != node && self.is_able(other) && self.passes(node, other))
         } else {
-            self.services.iter().any(|service| self.runs(*service) && both(*service))
+            self.enough(|service| self.runs(service) && both(service))
         }
     }
 
@@ -210,8 +213,12 @@ impl Cluster {
     }
 
     fn is_served(&self, node: NodeId) -> bool {
-        let serves = |service: &NodeId| self.is_able(*service) && self.is_good(node, *service);
-        self.services.is_empty() || self.services.iter().any(serves)
+        self.services.is_empty() || self.enough(|service| self.is_able(service) && self.is_good(node, service))
+    }
+
+    /// Is that so of as many of the service's processes as it takes?
+    fn enough(&self, serves: impl Fn(NodeId) -> bool) -> bool {
+        self.services.iter().filter(|service| serves(**service)).count() >= self.services_needed
     }
 
     /// A way for one of those that are able to; for these rather than for others.

@@ -7,9 +7,10 @@
 use crate::{
     fault::{Fault, Who},
     plan::{LONGEST_MS, Plan},
+    topology::Topology,
 };
 use protocols::{
-    election::Conditions,
+    election::{Conditions, Protocol},
     types::{MICROSECOND, MILLISECOND},
 };
 
@@ -22,16 +23,16 @@ const WRITE: u64 = 20 * MILLISECOND;
 const SYNCS: u64 = 4;
 
 /// The bound of a plan, milliseconds; `None` when two may believe for any length of time.
-pub fn bound_ms(plan: &Plan) -> Option<f64> {
-    let protocol = plan.election()?;
-    let overlap = (protocol.belief_overlap)(&plan.timings.resolved(), &conditions(plan))?;
+pub fn bound_ms(plan: &Plan, protocol: &Protocol) -> Option<f64> {
+    let overlap = (protocol.belief_overlap)(&plan.timings.resolved(), &conditions(plan, protocol))?;
     // Histories have microseconds, and round down: one more at either end.
     let us = if overlap == 0 { 0 } else { overlap.div_ceil(MICROSECOND) + 2 };
     Some(us as f64 / 1e3)
 }
 
 /// What the plan does to clocks and messages at the worst.
-pub fn conditions(plan: &Plan) -> Conditions {
+pub fn conditions(plan: &Plan, protocol: &Protocol) -> Conditions {
+    let topology = plan.topology_of(protocol);
     let network = &plan.network;
     let resent = if network.loss > 0.0 { RESENT } else { 0 };
     let mut worst = Conditions {
@@ -42,10 +43,10 @@ pub fn conditions(plan: &Plan) -> Conditions {
     };
     plan.candidates.iter().for_each(|candidate| rate(&mut worst, candidate.rate_ppm));
     for fault in &plan.faults {
-        strike(&mut worst, plan, &fault.what);
+        strike(&mut worst, &topology, &fault.what);
     }
     let cuts = plan.faults.iter().filter(|fault| matches!(fault.what, Fault::Partition { .. }));
-    let cuts = cuts.map(|fault| length(fault.what.for_ms())).filter(|cut| delays(&worst, plan, *cut));
+    let cuts = cuts.map(|fault| length(fault.what.for_ms())).filter(|cut| delays(&worst, plan, protocol, *cut));
     // Streams are silent in a cut, and say what they had to say when it is over.
     worst.travel = cuts.fold(worst.travel, |travel, cut| travel.saturating_add(cut).saturating_add(RESENT));
     worst
@@ -53,9 +54,8 @@ pub fn conditions(plan: &Plan) -> Conditions {
 
 /// Can what was under way when a cut began still be of use to a leader? Not if its belief has ended by itself meanwhile;
 /// one that is stopped besides may read it before it looks at its clock.
-fn delays(worst: &Conditions, plan: &Plan, cut: u64) -> bool {
-    let lease = plan.election().and_then(|protocol| protocol.read_lease);
-    let belief = lease.map_or(u64::MAX, |lease| worst.slow(lease(&plan.timings.resolved()).0));
+fn delays(worst: &Conditions, plan: &Plan, protocol: &Protocol, cut: u64) -> bool {
+    let belief = protocol.read_lease.map_or(u64::MAX, |lease| worst.slow(lease(&plan.timings.resolved()).0));
     let stopped = worst.unread > WRITE;
     stopped || cut < belief
 }
@@ -71,9 +71,9 @@ fn length(for_ms: Option<f64>) -> u64 {
     (for_ms.unwrap_or(LONGEST_MS as f64) * 1e6) as u64
 }
 
-fn strike(worst: &mut Conditions, plan: &Plan, what: &Fault) {
+fn strike(worst: &mut Conditions, topology: &Topology, what: &Fault) {
     let (on, _) = what.groups();
-    let [candidates, service] = [on.iter().any(|who| elects(plan, who)), on.iter().any(|who| serves(plan, who))];
+    let [candidates, service] = [elects, serves].map(|is_meant| on.iter().any(|who| is_meant(topology, who)));
     match what {
         Fault::Pause { for_ms, .. } if candidates => worst.unread = worst.unread.saturating_add(length(Some(*for_ms))),
         Fault::Kill { restart_after_ms, .. } | Fault::PowerLoss { restart_after_ms, .. } if candidates => {
@@ -108,14 +108,15 @@ fn strike(worst: &mut Conditions, plan: &Plan, what: &Fault) {
 }
 
 /// Can this be a candidate?
-fn elects(plan: &Plan, who: &Who) -> bool {
-    plan.resolve(who).is_none_or(|nodes| nodes.iter().any(|node| plan.candidate_nodes().contains(&node.0)))
+fn elects(topology: &Topology, who: &Who) -> bool {
+    let may = |nodes: Vec<_>| nodes.into_iter().any(|node| topology.is_candidate(node));
+    topology.resolve(who).map_or(*who != Who::ServiceLeader, may)
 }
 
-/// Is this the coordination service?
-fn serves(plan: &Plan, who: &Who) -> bool {
-    let service = plan.service_node();
-    plan.resolve(who).is_some_and(|nodes| nodes.iter().any(|node| Some(*node) == service))
+/// Is this, or can it be, a member of the coordination service?
+fn serves(topology: &Topology, who: &Who) -> bool {
+    let may = |nodes: Vec<_>| nodes.into_iter().any(|node| topology.is_member(node));
+    topology.resolve(who).map_or(*who == Who::ServiceLeader, may)
 }
 
 #[cfg(test)]
@@ -138,7 +139,7 @@ mod tests {
     }
 
     fn bound(protocol: &str, faults: Vec<Fault>) -> Option<f64> {
-        bound_ms(&plan("steady", protocol, faults))
+        bound_ms(&plan("steady", protocol, faults), election::find(protocol).expect("a protocol"))
     }
 
     #[test]
@@ -189,7 +190,10 @@ mod tests {
     #[test]
     fn every_plan_says_what_is_promised() {
         let compiled = plan("gc-pause", "etcd-election", Vec::new());
-        assert!(compiled.dual_belief_bound_ms.is_some() && compiled.dual_belief_bound_ms == bound_ms(&compiled));
+        assert!(
+            compiled.dual_belief_bound_ms.is_some()
+                && compiled.dual_belief_bound_ms == bound_ms(&compiled, &election::etcd::PROTOCOL)
+        );
         let bounded = (0..50).map(crate::generate::plan).filter(|plan| plan.dual_belief_bound_ms.is_some()).count();
         assert!((10..50).contains(&bounded), "{bounded} of 50");
     }

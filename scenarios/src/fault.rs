@@ -7,7 +7,8 @@ use std::fmt;
 pub const SUPERVISOR_MS: f64 = 1_000.0;
 
 /// The words of the fault list that stand for processes; no candidate may be called so.
-pub const RESERVED: [&str; 7] = ["leader", "followers", "candidates", "service", "store", "clients", "trigger"];
+pub const RESERVED: [&str; 8] =
+    ["leader", "followers", "candidates", "service", "service-leader", "store", "clients", "trigger"];
 
 /// Every kind of fault, as plans call it, with one sentence.
 pub const KINDS: [(&str, &str); 18] = [
@@ -84,15 +85,18 @@ pub enum Who {
     Followers,
     /// `candidates`: all of them.
     Candidates,
-    /// `service`: the coordination service.
+    /// `service`: the coordination service, all its members.
     Service,
+    /// `service-leader`: the member that leads the coordination service at the moment when the fault strikes. While none
+    /// does, the fault waits.
+    ServiceLeader,
     /// `store`: the fenced store.
     Store,
     /// `clients`: the load.
     Clients,
     /// `trigger`: the node that passed the point.
     Trigger,
-    /// A process by its name.
+    /// A process by its name; or a service by its name, all its members.
     Named(String),
 }
 
@@ -110,6 +114,7 @@ impl Who {
             Who::Followers => "followers",
             Who::Candidates => "candidates",
             Who::Service => "service",
+            Who::ServiceLeader => "service-leader",
             Who::Store => "store",
             Who::Clients => "clients",
             Who::Trigger => "trigger",
@@ -125,6 +130,7 @@ impl From<String> for Who {
             "followers" => Who::Followers,
             "candidates" => Who::Candidates,
             "service" => Who::Service,
+            "service-leader" => Who::ServiceLeader,
             "store" => Who::Store,
             "clients" => Who::Clients,
             "trigger" => Who::Trigger,

@@ -116,11 +116,11 @@ pub fn swarm(seed: u64, choice: &Choice) -> Plan {
 
 /// What the protocol of a generated plan promises in it: what it promises about the one hazard that the plan is made of, if
 /// it is, and otherwise about any.
-pub fn promise(plan: &Plan) -> Promise {
+pub fn promise(plan: &Plan, protocol: &Protocol) -> Promise {
     // What one check alone keeps is for the scenarios to say.
-    let Some(protocol) = plan.election().filter(|_| matches!(plan.fencing, Fencing::On | Fencing::Off)) else {
+    if !matches!(plan.fencing, Fencing::On | Fencing::Off) {
         return Promise::May;
-    };
+    }
     match (protocol.promise)(hazard(plan), plan.fencing == Fencing::On) {
         // Who cannot tell a late write from a new one promises nothing about connections that do not keep their order.
         Promise::Holds if plan.network.datagrams && !(protocol.tokened && plan.fencing == Fencing::On) => Promise::May,
@@ -146,7 +146,7 @@ const SOUND_PPM: u64 = 1_000;
 /// before it died, or what the service has lost, bounds nothing either.
 ///
 /// Who was made leader by a majority is told only of fleets whose members stay the same: a history does not say who is one.
-pub fn excused(plan: &Plan, invariant: &str) -> bool {
+pub fn excused(plan: &Plan, protocol: &Protocol, invariant: &str) -> bool {
     let members_change = plan.candidates.iter().any(|candidate| candidate.joins_later)
         || plan.faults.iter().any(|fault| matches!(fault.what, Fault::Join { .. } | Fault::Leave { .. }));
     if invariant == "phantom_leader" && members_change {
@@ -155,7 +155,7 @@ pub fn excused(plan: &Plan, invariant: &str) -> bool {
     if invariant != "no_stale_read" || !plan.read_lease {
         return false;
     }
-    let clocks = read_lease::of_plan(plan).is_some_and(|bound| bound.holds_at(bound::worst_ppm(plan)));
+    let clocks = read_lease::of_plan(plan, protocol).is_some_and(|bound| bound.holds_at(bound::worst_ppm(plan)));
     let harmless = |fault: &PlannedFault| {
         let at_read =
             |trigger: &Trigger| matches!(trigger, Trigger::Passage { point, .. } if point == Point::ReadChecked.name());
@@ -257,12 +257,12 @@ impl Drawn {
         }
         plan.faults = self.faults(&plan, protocol);
         // Drawn apart from each other, some say nothing after the others.
-        while let Some((place, _)) = plan.redundant() {
+        while let Some((place, _)) = plan.redundant(protocol) {
             plan.faults.remove(place);
         }
         plan.liveness_bound_ms = bound::liveness_ms(&plan, &params, protocol, self.trouble_ms);
         plan.duration_ms = self.trouble_ms + plan.liveness_bound_ms + QUIET_SLACK_MS;
-        plan.dual_belief_bound_ms = belief::bound_ms(&plan);
+        plan.dual_belief_bound_ms = belief::bound_ms(&plan, protocol);
         plan
     }
 

@@ -11,13 +11,18 @@ pub mod generate;
 pub mod params;
 pub mod plan;
 pub mod read_lease;
+pub mod registry;
 pub mod scenario;
 pub mod sense;
 pub mod streams;
+pub mod suggest;
+pub mod topology;
 pub mod triggers;
 pub mod units;
 
 pub use capsule::{Artifact, Capsule};
 pub use params::Params;
 pub use plan::Plan;
+pub use registry::Registry;
 pub use scenario::Scenario;
+pub use topology::Topology;

@@ -6,7 +6,7 @@ use crate::{
     read_lease,
     streams::{self, CLOCKS, READS},
 };
-use protocols::{election::Protocol, fence::checks::Fencing, types::MILLISECOND};
+use protocols::{bug::Bug, election::Protocol, fence::checks::Fencing, types::MILLISECOND};
 
 /// What the liveness bound allows on top of lease and takeover, milliseconds: connecting again, sealing, one lost request.
 pub const LIVENESS_SLACK_MS: u64 = 2_000;
@@ -48,6 +48,10 @@ pub struct Params {
     pub clients: u16,
     /// How long the scenario's pause lasts, milliseconds; the scenario's own choice when it is not given.
     pub pause_ms: Option<u64>,
+    /// Members of the coordination service.
+    pub service_members: u16,
+    /// The known bugs that are switched on.
+    pub bugs: Vec<&'static Bug>,
     /// What the store checks.
     pub fencing: Fencing,
     /// Does the leader answer reads from memory while its belief lasts? When it is not given: in half of the seeds, where
@@ -78,6 +82,8 @@ impl Default for Params {
             rate: 1_000,
             clients: 2,
             pause_ms: None,
+            service_members: 1,
+            bugs: Vec::new(),
             fencing: Fencing::On,
             read_lease: None,
             reads_per_s: None,
@@ -89,7 +95,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The timers for a protocol. Lengths that make no sense come out as asked for; [`Plan::validate`] refuses them.
+    /// The timers for a protocol. Lengths that make no sense come out as asked for; [`Plan::validate_among`] refuses them.
     pub fn timings(&self, protocol: &Protocol) -> Timings {
         let ttl_ms = self.asked_ttl_ms(protocol);
         let renew_ms = (protocol.renew_interval)(self.granted_ttl_ms(protocol) * MILLISECOND) / MILLISECOND;
@@ -207,16 +213,19 @@ impl Params {
             starts_at_ms: streams::between(&mut clocks, 0, STARTS_WITHIN_MS),
             joins_later: false,
         });
+        let service = protocol.service.process().into_iter().filter(|_| self.service_members != 1);
         Plan {
             schema: SCHEMA,
             scenario: scenario.to_owned(),
             protocol: protocol.name.to_owned(),
             seed,
             fencing: self.fencing,
+            bugs: self.bugs.iter().map(|bug| bug.id.to_owned()).collect(),
             read_lease: self.reads_from_memory(protocol, seed),
             duration_ms: self.duration_ms.unwrap_or(needed_ms.div_ceil(1_000).saturating_mul(1_000)),
             timings: self.timings(protocol),
             candidates: candidates.collect(),
+            service_members: service.map(|name| (name.to_owned(), self.service_members)).collect(),
             load: Load { clients: self.clients, rate: self.rate, tick_ms: 1_000, reads_per_s: self.reads_per_s() },
             network: self.network(),
             faults: Vec::new(),

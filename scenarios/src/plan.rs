@@ -7,19 +7,21 @@ pub mod json;
 mod redundant;
 mod validate;
 
+pub use crate::topology::STORE;
 pub use validate::{CANDIDATES_MAX, OFFSET_MAX_MS, PPM_MAX, RATE_MAX};
 
-use crate::fault::{PlannedFault, Who};
+use crate::{fault::PlannedFault, topology::Topology};
 use protocols::{
+    bug::Bug,
     election::{self, Protocol},
     fence::checks::Fencing,
     history::{Header, Requirement},
     load::ATTEMPT_TIMEOUT,
     node::STORE_SILENCE,
-    types::{MILLISECOND, NodeId},
+    types::MILLISECOND,
 };
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
+use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Version of the plan format.
@@ -40,6 +42,9 @@ pub struct Plan {
     /// What the store checks: `true` is everything, `false` nothing (it accepts anything), and `"token"`, `"order"` or
     /// `"memory"` that alone. Builds that do not know the words refuse them.
     pub fencing: Fencing,
+    /// The known bugs that are switched on, by their ids.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bugs: Vec<String>,
     /// Virtual time that the run takes, milliseconds.
     pub duration_ms: u64,
     /// Does the leader answer reads from memory while its belief lasts? Otherwise the store is asked.
@@ -49,6 +54,9 @@ pub struct Plan {
     pub timings: Timings,
     /// The processes that elect.
     pub candidates: Vec<Candidate>,
+    /// How many members each service has, by its name; one that is not named here has one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub service_members: BTreeMap<String, u16>,
     /// The load.
     pub load: Load,
     /// How the network behaves when nothing is wrong.
@@ -141,23 +149,27 @@ pub const LONGEST_MS: u64 = 24 * 3600 * 1000;
 /// How long a leader that talks to the store by datagrams waits for an answer at least, milliseconds.
 const DATAGRAM_PATIENCE_MS: u64 = 50;
 
-/// The name of the fenced store's process.
-pub const STORE: &str = "store";
-
 /// The scenario name of plans that [`crate::generate`] made.
 pub const SWARM: &str = "swarm";
 
-impl Plan {
-    /// Reads a plan and validates it.
-    ///
-    /// # Errors
-    /// One sentence that names the field and the line.
-    pub fn from_json(text: &str) -> Result<Plan, String> {
-        let plan: Plan = json::read(text, "plan")?;
-        plan.validate()?;
-        Ok(plan)
-    }
+/// What there is that a plan may name: the part of a registry that plans are checked against.
+pub struct Known<'a> {
+    /// Every scenario, by name.
+    pub scenarios: Vec<&'a str>,
+    /// Every protocol.
+    pub protocols: &'a [&'a Protocol],
+    /// Every bug that can be switched on.
+    pub bugs: &'a [&'a Bug],
+}
 
+impl<'a> Known<'a> {
+    /// The protocol of that name.
+    pub fn protocol(&self, name: &str) -> Option<&'a Protocol> {
+        self.protocols.iter().copied().find(|protocol| protocol.name == name)
+    }
+}
+
+impl Plan {
     /// The plan as indented JSON with a newline at its end.
     pub fn to_json_pretty(&self) -> String {
         json::pretty(self)
@@ -173,95 +185,53 @@ impl Plan {
     ///
     /// # Errors
     /// One sentence that names what is wrong and what would be right.
-    pub fn validate(&self) -> Result<(), String> {
-        validate::plan(self)
+    pub fn validate_among(&self, known: &Known) -> Result<(), String> {
+        validate::plan(self, known)
     }
 
     /// The first fault that would change nothing, as far as that is known before the run, and why: it kills who is dead,
     /// starts who runs, or stops who is stopped.
-    pub fn redundant(&self) -> Option<(usize, String)> {
-        redundant::first(self)
+    pub fn redundant(&self, protocol: &Protocol) -> Option<(usize, String)> {
+        redundant::first(self, protocol, &self.topology_of(protocol))
     }
 
-    /// The protocol; `None` when there is none of that name, which [`Plan::validate`] refuses.
-    pub fn election(&self) -> Option<&'static Protocol> {
-        election::find(&self.protocol)
+    /// How many members a service of that name has.
+    pub fn members_of(&self, service: &str) -> u16 {
+        self.service_members.get(service).copied().unwrap_or(1)
     }
 
-    /// The coordination service that is a process of its own, if the protocol has one.
-    fn service(&self) -> Option<&'static str> {
-        self.election().map_or(Some("service"), |protocol| protocol.service.process())
-    }
-
-    /// The names of all processes in the order of their [`NodeId`]s: candidates, the coordination service (under its own
-    /// name, if there is one), the store, and the clients `c1`, `c2` …
-    pub fn topology(&self) -> Vec<String> {
+    /// Who is who when this plan is run with its protocol.
+    pub fn topology_of(&self, protocol: &Protocol) -> Topology {
         let candidates = self.candidates.iter().map(|candidate| candidate.name.clone());
-        let servers = self.service().into_iter().chain([STORE]).map(str::to_owned);
-        candidates.chain(servers).chain((1..=self.load.clients).map(|number| format!("c{number}"))).collect()
+        let service = protocol.service.process().map(|name| (name, protocol.service.members()));
+        let services = service.map(|(name, members)| (name.to_owned(), members, self.members_of(name)));
+        Topology::new(candidates, services, self.load.clients)
     }
 
-    /// The candidates' places in the topology.
-    pub fn candidate_nodes(&self) -> Range<u16> {
-        0..self.candidates.len() as u16
-    }
-
-    /// The coordination service's place in the topology, if it is a process of its own.
-    pub fn service_node(&self) -> Option<NodeId> {
-        self.service().map(|_| NodeId(self.candidate_nodes().end))
-    }
-
-    /// The store's place in the topology.
-    pub fn store_node(&self) -> NodeId {
-        NodeId(self.candidate_nodes().end + u16::from(self.service().is_some()))
-    }
-
-    /// The clients' places in the topology.
-    pub fn client_nodes(&self) -> Range<u16> {
-        let first = self.store_node().0 + 1;
-        first..first + self.load.clients
-    }
-
-    /// Who that is, in the order of the topology, as far as it is known before the run: nothing for the leader, its
-    /// followers and whoever set a fault off, and nothing for a name that is nobody's.
-    pub fn resolve(&self, who: &Who) -> Option<Vec<NodeId>> {
-        match who {
-            Who::Leader | Who::Followers | Who::Trigger => None,
-            Who::Candidates => Some(self.candidate_nodes().map(NodeId).collect()),
-            Who::Service => self.service_node().map(|node| vec![node]),
-            Who::Store => Some(vec![self.store_node()]),
-            Who::Clients => Some(self.client_nodes().map(NodeId).collect()),
-            Who::Named(name) => {
-                let place = self.topology().iter().position(|known| known == name)?;
-                Some(vec![NodeId(place as u16)])
-            }
-        }
-    }
-
-    /// What the judge has to know about a run of this plan.
-    pub fn header(&self) -> Header {
-        let election = self.election();
-        let ttl = self.timings.resolved().lease_ttl;
+    /// What the judge has to know about a run of this plan with its protocol, whose processes are these.
+    pub fn header_of(&self, protocol: &Protocol, topology: &Topology) -> Header {
+        let needed = topology.services().iter().map(|service| service.needed()).sum();
         Header {
             schema: 1,
             scenario: self.scenario.clone(),
             protocol: self.protocol.clone(),
             seed: self.seed,
             fencing: self.fencing,
-            tokened: election.is_some_and(|protocol| protocol.tokened),
+            tokened: protocol.tokened,
             plan_digest: self.digest(),
-            nodes: self.topology(),
-            candidates: self.candidate_nodes().end,
-            lease_ttl_ms: election.map_or(ttl, |protocol| (protocol.granted_ttl)(ttl)) / MILLISECOND,
+            nodes: topology.names().to_vec(),
+            candidates: topology.candidates().len() as u16,
+            lease_ttl_ms: (protocol.granted_ttl)(self.timings.resolved().lease_ttl) / MILLISECOND,
             rate: self.load.rate,
             liveness_bound_ms: self.liveness_bound_ms,
             dark_after_ms: self.network.dark_after_ms(),
             requires: self.requires.clone(),
-            services: self.service_node().into_iter().collect(),
+            services: topology.members().collect(),
+            services_needed: if needed > 1 { needed } else { 0 },
             tick_ms: self.load.tick_ms,
-            store: Some(self.store_node()),
-            majority: election.is_some_and(|protocol| protocol.majority),
-            ring: election.is_some_and(|protocol| protocol.ring),
+            store: Some(topology.store()),
+            majority: protocol.majority,
+            ring: protocol.ring,
             dual_belief_bound_us: self.dual_belief_bound_ms.map(|ms| (ms * 1e3) as u64),
         }
     }

@@ -3,6 +3,7 @@
 use crate::{
     fault::{Fault, PlannedFault, Trigger, Who},
     plan::Plan,
+    topology::{Moment, Topology},
 };
 use protocols::{point::Point, types::NodeId};
 
@@ -129,33 +130,12 @@ impl Triggers {
     }
 }
 
-/// Everyone that `who` means now, given who leads and who passed the point, if anybody; `None`: nobody leads, and somebody
-/// should.
-pub fn resolve(plan: &Plan, who: &Who, leader: Option<NodeId>, passed_by: Option<NodeId>) -> Option<Vec<NodeId>> {
-    match who {
-        Who::Leader => Some(vec![leader?]),
-        Who::Followers => {
-            let leader = leader?;
-            Some(plan.resolve(&Who::Candidates)?.into_iter().filter(|n| *n != leader).collect())
-        }
-        // Outside of a point there is no such node; then it means the leader.
-        Who::Trigger => Some(vec![passed_by.or(leader)?]),
-        // Plans are valid: every name is somebody's.
-        who => Some(plan.resolve(who).unwrap_or_default()),
-    }
-}
-
-/// The two groups that a fault means now; `None` as for [`resolve`]. A transfer has one successor: the first of those named
-/// that it does not strike.
-pub fn groups(
-    plan: &Plan,
-    what: &Fault,
-    leader: Option<NodeId>,
-    passed_by: Option<NodeId>,
-) -> Option<(Vec<NodeId>, Vec<NodeId>)> {
+/// The two groups that a fault means at this moment; `None` when somebody should lead, and nobody does. A transfer has one
+/// successor: the first of those named that it does not strike.
+pub fn groups(topology: &Topology, what: &Fault, moment: Moment) -> Option<(Vec<NodeId>, Vec<NodeId>)> {
     let (from, to) = what.groups();
-    let on = resolve_all(plan, from, leader, passed_by)?;
-    let mut to = resolve_all(plan, to, leader, passed_by)?;
+    let on = resolve_all(topology, from, moment)?;
+    let mut to = resolve_all(topology, to, moment)?;
     if matches!(what, Fault::Transfer { .. }) {
         to.retain(|node| !on.contains(node));
         to.truncate(1);
@@ -163,11 +143,11 @@ pub fn groups(
     Some((on, to))
 }
 
-/// Everyone that a group means now, each once; `None` as for [`resolve`].
-fn resolve_all(plan: &Plan, group: &[Who], leader: Option<NodeId>, passed_by: Option<NodeId>) -> Option<Vec<NodeId>> {
+/// Everyone that a group means at this moment, each once; `None` as for [`groups`].
+fn resolve_all(topology: &Topology, group: &[Who], moment: Moment) -> Option<Vec<NodeId>> {
     let mut nodes = Vec::new();
     for who in group {
-        nodes.extend(resolve(plan, who, leader, passed_by)?);
+        nodes.extend(topology.resolve_at(who, moment)?);
     }
     nodes.sort();
     nodes.dedup();

@@ -5,21 +5,29 @@ use crate::{
     world::{Driver, env::SimEnv, with},
 };
 use protocols::{
+    bug::Bugs,
     candidate::{self, Port},
     client::{self, Endpoint, Service, Site},
     core::{Core, Input},
-    election::{self, Protocol, Setup},
+    election::{Protocol, Setup},
     elector::ServiceOutput,
     env::{Disk, Env},
-    fence::{power::PowerSwitch, store::Store},
+    fence::{
+        power::PowerSwitch,
+        store::{FORGOTTEN_ON_RESTART, Store},
+    },
     history::Kind,
     load::Client,
     message::Message,
     node::{Node, Place},
     types::{MILLISECOND, NodeId, SECOND},
 };
-use scenarios::{plan::Plan, streams};
-use std::{future::Future, pin::Pin, sync::Arc};
+use scenarios::{
+    plan::Plan,
+    streams,
+    topology::{Role, Topology},
+};
+use std::{collections::BTreeMap, future::Future, pin::Pin, sync::Arc};
 use tokio::sync::mpsc;
 
 /// What a process's first task runs.
@@ -29,7 +37,10 @@ pub type Main = Box<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send 
 pub struct Fleet {
     plan: Arc<Plan>,
     protocol: &'static Protocol,
-    service: service::State,
+    topology: Arc<Topology>,
+    bugs: Bugs,
+    /// The states of the service's members, by their nodes.
+    members: BTreeMap<NodeId, service::State>,
 }
 
 /// Where a driven core's messages and history go in the simulation.
@@ -57,42 +68,41 @@ impl Port for SimPort {
 }
 
 impl Fleet {
-    /// The fleet of `plan`.
-    ///
-    /// # Errors
-    /// The plan names a protocol that there is not.
-    pub fn new(plan: Arc<Plan>) -> Result<Self, String> {
-        let protocol = election::find(&plan.protocol).ok_or_else(|| format!("no protocol `{}`", plan.protocol))?;
-        Ok(Fleet { plan, protocol, service: service::State::new(protocol.service) })
+    /// The fleet of `plan`, whose protocol, processes and bugs these are.
+    pub fn new(plan: Arc<Plan>, protocol: &'static Protocol, topology: Arc<Topology>, bugs: Bugs) -> Self {
+        let nodes: Vec<NodeId> = topology.members().collect();
+        let states = service::State::of_members(protocol.service, nodes.len(), &bugs);
+        let members = nodes.into_iter().zip(states).collect();
+        Fleet { plan, protocol, topology, bugs, members }
     }
 
     /// Starts a process. Gives back its first task, if it has any; what is only a core is stepped by the world.
     pub fn start(&self, node: NodeId) -> Option<Main> {
-        let plan = &self.plan;
-        match node {
-            node if plan.candidate_nodes().contains(&node.0) => Some(self.candidate(node)),
-            node if plan.service_node() == Some(node) && self.protocol.cuts_power() => {
-                let outlets = plan.candidate_nodes().end;
+        match self.topology.role(node) {
+            Role::Candidate(_) => Some(self.candidate(node)),
+            Role::Member { .. } if self.protocol.cuts_power() => {
+                let outlets = self.topology.candidates().len() as u16;
                 with(|world| world.set_core(node, Box::new(PowerSwitch::new(outlets))));
                 None
             }
-            node if plan.service_node() == Some(node) => Some(self.service_host(node)),
-            node if plan.store_node() == node => {
-                with(|world| match world.has_core(node) {
+            Role::Member { .. } => self.member(node),
+            Role::Store => {
+                let forgets = self.bugs.has(&FORGOTTEN_ON_RESTART);
+                with(|world| match world.has_core(node) && !forgets {
                     // Its disk has survived; so has what it is.
                     true => world.input(node, Input::Start),
                     false => world.set_core(node, Box::new(Store::new(self.plan.fencing))),
                 });
                 None
             }
-            node => self.client(node, (node.0 - plan.client_nodes().start).into()),
+            Role::Client(index) => self.client(node, index),
         }
     }
 
-    fn service_host(&self, node: NodeId) -> Main {
-        let (state, port) = (self.service.clone(), self.protocol.service.port());
-        with(|world| world.set_service_state(state.clone()));
-        Box::new(move || Box::pin(state.clone().serve(SimEnv { node }, port)))
+    fn member(&self, node: NodeId) -> Option<Main> {
+        let (state, port) = (self.members.get(&node)?.clone(), self.protocol.service.port());
+        with(|world| world.set_member_state(node, state.clone()));
+        Some(Box::new(move || Box::pin(state.clone().serve(SimEnv { node }, port))))
     }
 
     fn client(&self, node: NodeId, index: usize) -> Option<Main> {
@@ -102,7 +112,7 @@ impl Fleet {
         let phase = rand_core::RngCore::next_u64(&mut random) % interval.max(1);
         let reads = (SECOND * u64::from(load.clients)).checked_div(load.reads_per_s);
         let reads = reads.map(|interval| (interval, rand_core::RngCore::next_u64(&mut random) % interval.max(1)));
-        let candidates = self.plan.candidates.len() as u16;
+        let candidates = self.topology.candidates().len() as u16;
         let attempt_timeout = self.plan.network.attempt_timeout_ms() * MILLISECOND;
         let core = move || {
             let starts = with(|world| world.process(node).starts) - 1;
@@ -121,39 +131,57 @@ impl Fleet {
     }
 
     fn candidate(&self, node: NodeId) -> Main {
-        let (plan, protocol) = (self.plan.clone(), self.protocol);
+        let told = Arc::new(Told {
+            plan: self.plan.clone(),
+            protocol: self.protocol,
+            topology: self.topology.clone(),
+            bugs: self.bugs.clone(),
+        });
         Box::new(move || {
-            let (env, plan) = (SimEnv { node }, plan.clone());
+            let (env, told) = (SimEnv { node }, told.clone());
             Box::pin(async move {
-                let core = candidate_core(&plan, protocol, env).await;
-                run_candidate(env, core, protocol.service, site(&plan, protocol.service, node)).await;
+                let core = candidate_core(&told, env).await;
+                run_candidate(env, core, told.protocol.service, site(&told, node)).await;
             })
         })
     }
 }
 
+/// What a candidate is made of.
+struct Told {
+    plan: Arc<Plan>,
+    protocol: &'static Protocol,
+    topology: Arc<Topology>,
+    bugs: Bugs,
+}
+
 /// What a candidate's client is told: in the simulation, processes are reached by their names.
-fn site(plan: &Plan, service: Service, node: NodeId) -> Site {
+fn site(told: &Told, node: NodeId) -> Site {
+    let Told { plan, protocol, topology, .. } = told;
+    let service = protocol.service;
     let (port, joins_later) = (service.port(), |n: &NodeId| plan.candidates[n.index()].joins_later);
     let endpoint = |host: &str| Endpoint { host: host.to_owned(), port };
     Site {
-        service: endpoint(service.process().unwrap_or_default()),
+        service: topology.members().map(|member| endpoint(topology.name(member))).collect(),
         node,
         peers: plan.candidates.iter().map(|c| endpoint(&c.name)).collect(),
         port,
-        founders: plan.candidate_nodes().map(NodeId).filter(|n| !joins_later(n)).collect(),
+        founders: topology.candidates().filter(|n| !joins_later(n)).collect(),
         timings: plan.timings.resolved(),
     }
 }
 
-async fn candidate_core(plan: &Plan, protocol: &Protocol, env: SimEnv) -> Box<dyn Core> {
+async fn candidate_core(told: &Told, env: SimEnv) -> Box<dyn Core> {
+    let Told { plan, protocol, topology, bugs } = told;
     let timings = plan.timings.resolved();
     // A simulated disk can always be read.
     let stored = env.disk().read(candidate::STATE).await.unwrap_or_default();
     let names = plan.candidates.iter().map(|c| c.name.clone()).collect();
-    let elector = (protocol.elector)(Setup { node: env.node, names, timings, nonce: env.random(), stored });
+    let (service, bugs) = (topology.members().collect(), bugs.clone());
+    let setup = Setup { node: env.node, names, timings, nonce: env.random(), stored, service, bugs };
+    let elector = (protocol.elector)(setup);
     let starts = with(|world| world.process(env.node).starts) - 1;
-    let (store, tick, read_lease) = (plan.store_node(), plan.load.tick_ms * MILLISECOND, plan.read_lease);
+    let (store, tick, read_lease) = (topology.store(), plan.load.tick_ms * MILLISECOND, plan.read_lease);
     let silence = plan.network.store_silence_ms() * MILLISECOND;
     let place = Place { node: env.node, store, starts, tick, silence, read_lease };
     Box::new(Node::new(place, elector))

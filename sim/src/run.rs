@@ -6,13 +6,13 @@ use crate::{
     recorder::Recorder,
     world::{Driver, Finished, World},
 };
-use protocols::{coverage::Marks, history::Header};
+use protocols::{coverage::Marks, election::Protocol, history::Header};
 use reports::{
     Judgement,
     json::{ReadLease, RunFacts},
     timeline::Highlights,
 };
-use scenarios::{plan::Plan, read_lease};
+use scenarios::{plan::Plan, read_lease, registry::Registry};
 use std::{io::Write, sync::Arc, time::Instant};
 
 /// What a run is to leave behind, beside the verdict.
@@ -32,6 +32,8 @@ pub struct Options {
 pub struct Run {
     /// What was run.
     pub plan: Arc<Plan>,
+    /// Its protocol.
+    pub protocol: &'static Protocol,
     /// What the judge was told of it.
     pub header: Header,
     /// Hash, events, times.
@@ -52,9 +54,9 @@ impl Run {
 }
 
 /// The bound on clock drift, for reports; `None` where reads are not answered from memory under a lease.
-fn read_lease(plan: &Plan) -> Option<ReadLease> {
+fn read_lease(plan: &Plan, protocol: &Protocol) -> Option<ReadLease> {
     let ms = |ns: u64| ns as f64 / 1e6;
-    read_lease::of_plan(plan).map(|bound| ReadLease {
+    read_lease::of_plan(plan, protocol).map(|bound| ReadLease {
         leader_ms: ms(bound.leader),
         others_ms: ms(bound.others),
         takeover_min_ms: ms(bound.takeover),
@@ -62,20 +64,30 @@ fn read_lease(plan: &Plan) -> Option<ReadLease> {
     })
 }
 
-/// Executes `plan`, which is valid, in a thread of its own.
+/// Executes `plan`, which is valid and names nothing but what Fencepost itself has, in a thread of its own.
+///
+/// # Errors
+/// As of [`run_in`].
+pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
+    run_in(&Registry::default(), plan, options)
+}
+
+/// Executes `plan`, which is valid in this registry, in a thread of its own.
 ///
 /// # Errors
 /// The harness or code under test panicked, or what the run was to leave behind could not be written.
-pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
+pub fn run_in(registry: &Registry, plan: &Plan, options: Options) -> Result<Run, String> {
     let started = Instant::now();
     let plan = Arc::new(plan.clone());
-    let header = plan.header();
-    let fleet = Fleet::new(plan.clone())?;
+    let protocol = registry.protocol(&plan.protocol)?;
+    let topology = Arc::new(plan.topology_of(protocol));
+    let header = plan.header_of(protocol, &topology);
+    let fleet = Fleet::new(plan.clone(), protocol, topology.clone(), registry.bugs(&plan.bugs));
     let make_world = {
         let (plan, header) = (plan.clone(), header.clone());
         move || {
             let recorder = Recorder::new(&header, options.timeline, options.history);
-            World::new(&plan, options.driver, recorder, options.trace)
+            World::new(plan, protocol, topology, options.driver, recorder, options.trace)
         }
     };
     let finished = host::run(plan.seed, make_world, Box::new(move |node| fleet.start(node)))?;
@@ -91,8 +103,8 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
         trace_hash: Some(trace_hash),
         events: Some(events),
         simulated_ms: Some(plan.duration_ms),
-        read_lease: read_lease(&plan),
+        read_lease: read_lease(&plan, protocol),
         wall_ms: Some(started.elapsed().as_millis() as u64),
     };
-    Ok(Run { plan, header, facts, judgement, highlights: recorder.highlights, marks })
+    Ok(Run { plan, protocol, header, facts, judgement, highlights: recorder.highlights, marks })
 }

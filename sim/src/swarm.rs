@@ -108,8 +108,7 @@ impl Coverage {
         let plan = &run.plan;
         let mut new = !self.marks.contains(run.marks);
         self.marks = self.marks.and(run.marks);
-        let protocol = plan.election().map(|protocol| protocol.name);
-        for with in plan.faults.iter().map(|fault| fault.what.kind()).chain(protocol) {
+        for with in plan.faults.iter().map(|fault| fault.what.kind()).chain([run.protocol.name]) {
             let known = self.with.entry(with).or_default();
             new |= !known.contains(run.marks);
             *known = known.and(run.marks);
@@ -146,7 +145,8 @@ pub fn rare(mark: Mark) -> Option<&'static str> {
 /// What a run of a generated plan does not keep of what is promised: the verdict that this makes, and why in one sentence;
 /// `None` when it keeps everything.
 pub fn broken_promise(run: &Run) -> Option<(&'static str, String)> {
-    not_kept(&run.judgement, generate::promise(&run.plan), |name| generate::excused(&run.plan, name))
+    let (plan, protocol) = (&run.plan, run.protocol);
+    not_kept(&run.judgement, generate::promise(plan, protocol), |name| generate::excused(plan, protocol, name))
 }
 
 /// The same of a judgement, where that is promised, and some invariants are excused.

@@ -5,6 +5,7 @@
 pub mod etcd;
 pub mod raft;
 pub mod redis;
+pub mod redis_servers;
 
 use crate::{
     election::Timings,
@@ -19,6 +20,8 @@ use tokio::sync::mpsc::UnboundedReceiver;
 pub enum Request {
     /// To Redis.
     Redis(redis::Request),
+    /// To one of several Redis servers.
+    RedisServers(redis_servers::Request),
     /// To etcd.
     Etcd(etcd::Request),
     /// To the Raft node in this process.
@@ -59,6 +62,8 @@ pub enum Item {
 pub enum Service {
     /// One Redis server.
     Redis,
+    /// Redis servers that know nothing of each other.
+    RedisServers,
     /// etcd.
     Etcd,
     /// None: the candidates elect among themselves.
@@ -69,14 +74,34 @@ pub enum Service {
     Raft,
 }
 
+/// How many members a service can have, and what they are to each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Members {
+    /// The most that it can have. It has one unless a plan says otherwise.
+    pub most: u16,
+    /// Does one of them lead the others?
+    pub led: bool,
+    /// Does it take a majority of them? Otherwise one is enough.
+    pub majority: bool,
+}
+
 impl Service {
+    /// How many members it can have.
+    pub const fn members(self) -> Members {
+        match self {
+            Service::RedisServers => Members { most: 9, led: false, majority: true },
+            Service::Etcd => Members { most: 1, led: true, majority: true },
+            _ => Members { most: 1, led: false, majority: false },
+        }
+    }
+
     /// Every service that is a process of its own.
     pub const PROCESSES: [Service; 3] = [Service::Redis, Service::Etcd, Service::Power];
 
     /// The name of its node in a simulated topology; `None` when it is no process of its own.
     pub const fn process(self) -> Option<&'static str> {
         match self {
-            Service::Redis => Some("redis"),
+            Service::Redis | Service::RedisServers => Some("redis"),
             Service::Etcd => Some("etcd"),
             Service::Power => Some("power"),
             Service::Peers | Service::Raft => None,
@@ -86,7 +111,7 @@ impl Service {
     /// The port that it, or each candidate's part of it, listens on by convention; 0 when it does not.
     pub const fn port(self) -> u16 {
         match self {
-            Service::Redis => 6379,
+            Service::Redis | Service::RedisServers => 6379,
             Service::Etcd => 2379,
             Service::Peers | Service::Power => 0,
             Service::Raft => raft::PORT,
@@ -106,8 +131,8 @@ pub struct Endpoint {
 /// What a client is told of the process that it works for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Site {
-    /// Where the service listens, if it is a process of its own.
-    pub service: Endpoint,
+    /// Where each member of the service listens, in their order; nowhere when it is no process of its own.
+    pub service: Vec<Endpoint>,
     /// The candidate.
     pub node: NodeId,
     /// Where each candidate is reached, by [`NodeId`].
@@ -129,10 +154,11 @@ pub async fn run<E: Env>(
     outputs: UnboundedReceiver<ServiceOutput>,
     deliver: impl Fn(ServiceInput) + Clone + Send + Sync + 'static,
 ) {
-    match service {
-        Service::Redis => redis::run(env, site.service, outputs, deliver).await,
-        Service::Etcd => etcd::run(env, site.service, outputs, deliver).await,
-        Service::Raft => raft::run(env, site, outputs, deliver).await,
-        Service::Peers | Service::Power => {}
+    match (service, site.service.first().cloned()) {
+        (Service::Redis, Some(server)) => redis::run(env, server, outputs, deliver).await,
+        (Service::Etcd, Some(member)) => etcd::run(env, member, outputs, deliver).await,
+        (Service::RedisServers, _) => redis_servers::run(env, site.service, outputs, deliver).await,
+        (Service::Raft, _) => raft::run(env, site, outputs, deliver).await,
+        (Service::Redis | Service::Etcd | Service::Peers | Service::Power, _) => {}
     }
 }

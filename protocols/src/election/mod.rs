@@ -21,7 +21,13 @@ pub mod zab_fle;
 
 pub use promise::{BeliefOverlap, Bounds, Conditions, Promise};
 
-use crate::{client::Service, elector::Elector, types::NodeId};
+use crate::{
+    bug::{Bug, Bugs},
+    client::Service,
+    elector::Elector,
+    fence,
+    types::NodeId,
+};
 
 /// What a protocol needs to know about the node that it runs on.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,6 +42,10 @@ pub struct Setup {
     pub nonce: u64,
     /// What the elector's last [`crate::elector::Output::Persist`] left on disk; `None` on a node's first start.
     pub stored: Option<Vec<u8>>,
+    /// The members of its service, by [`NodeId`]; none when that is no process of its own.
+    pub service: Vec<NodeId>,
+    /// The bugs that are switched on.
+    pub bugs: Bugs,
 }
 
 impl Setup {
@@ -215,6 +225,10 @@ pub const ALL: [&Protocol; 13] = [
     &swim::PROTOCOL,
     &stonith::PROTOCOL,
 ];
+
+/// Every known bug that can be switched on, by where it is.
+pub const BUGS: [&Bug; 3] =
+    [&redis_lease::BELIEF_FROM_ANSWER, &redis_common::FORGOTTEN_ON_RESTART, &fence::store::FORGOTTEN_ON_RESTART];
 
 /// The protocol of that name.
 pub fn find(name: &str) -> Option<&'static Protocol> {

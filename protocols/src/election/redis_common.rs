@@ -3,6 +3,7 @@
 
 use super::Setup;
 use crate::{
+    bug::Bug,
     client,
     client::redis::Request,
     core::TimerId,
@@ -17,6 +18,15 @@ use rand_core::{RngCore, SeedableRng};
 pub const KEY: &str = "leader:fencepost";
 /// The counter that fencing tokens are drawn from. It has no time to live: it must outlast every lease.
 pub const TOKEN_KEY: &str = "leader:fencepost:token";
+
+/// What a Redis server does with its default settings.
+pub const FORGOTTEN_ON_RESTART: Bug = Bug {
+    id: "redis-forgotten-on-restart",
+    protocols: &["redis-lease", "redis-fenced"],
+    what: "The server keeps nothing on disk: when it comes back, keys and the counter of tokens are gone.",
+    source: "redis.conf of Redis 7.0: `appendonly no` is the default",
+    violation: "dual_belief",
+};
 
 /// Time for a follower to ask.
 pub(super) const POLL: TimerId = 0;

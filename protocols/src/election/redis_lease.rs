@@ -29,6 +29,7 @@ use super::{
     redis_common::{Desk, EXPIRE, KEY, POLL, RENEW},
 };
 use crate::{
+    bug::Bug,
     client::{Reply as ServiceReply, Service, redis::Reply, redis::Request},
     clock::Now,
     elector::{Deposed, Elector, Input, Output, RequestNumber, ServiceInput, ServiceOutput},
@@ -69,6 +70,16 @@ pub const PROTOCOL: Protocol = Protocol {
     },
     bounds: promise::settled,
     belief_overlap: promise::from_sending,
+};
+
+/// Known from leases over slow links: what was granted is counted from when one hears of it.
+pub const BELIEF_FROM_ANSWER: Bug = Bug {
+    id: "redis-lease-belief-from-answer",
+    protocols: &["redis-lease"],
+    what: "The leader counts its lease from the answer on, so that it believes for longer than the key lives, by as long as \
+           the answer took.",
+    source: "derived; in Raft's leases: etcd-io/raft issue 166, sofa-jraft issue 34",
+    violation: "dual_belief",
 };
 
 /// The lease that this node believes to hold.
@@ -169,7 +180,7 @@ impl RedisLease {
                 self.give_back(out);
             }
             (Asked::Look, Ok(Redis(Reply::Value(value)))) => self.desk.observe(value.as_deref(), out),
-            (Asked::Renew { sent }, Ok(Redis(Reply::Done(true)))) => self.renewed(sent, out),
+            (Asked::Renew { sent }, Ok(Redis(Reply::Done(true)))) => self.renewed(now, sent, out),
             (Asked::Renew { .. }, Ok(Redis(Reply::Done(false)))) => {
                 crate::mark!(RedisRenewalRefused);
                 self.depose(now, Deposed::Lost, out);
@@ -188,7 +199,8 @@ impl RedisLease {
     }
 
     fn lead(&mut self, now: Now, value: String, sent: u64, out: &mut Vec<Output>) {
-        let leadership = Leadership { token: 0, valid_until: sent + self.desk.ttl() };
+        let from = if self.desk.setup.bugs.has(&BELIEF_FROM_ANSWER) { now.mono } else { sent };
+        let leadership = Leadership { token: 0, valid_until: from + self.desk.ttl() };
         if leadership.valid_until <= now.mono {
             crate::mark!(RedisTooLate);
             // The answer was so late that there is nothing left to believe.
@@ -203,9 +215,10 @@ impl RedisLease {
         out.push(Output::Elected(leadership));
     }
 
-    fn renewed(&mut self, sent: u64, out: &mut Vec<Output>) {
+    fn renewed(&mut self, now: Now, sent: u64, out: &mut Vec<Output>) {
         let Some(lease) = &mut self.lease else { return };
-        lease.leadership.valid_until = sent + self.desk.ttl();
+        let from = if self.desk.setup.bugs.has(&BELIEF_FROM_ANSWER) { now.mono } else { sent };
+        lease.leadership.valid_until = from + self.desk.ttl();
         out.push(Output::Point(Point::Renewed));
         out.push(Output::SetTimer { id: EXPIRE, at: lease.leadership.valid_until });
         out.push(Output::Renewed(lease.leadership));

@@ -139,7 +139,15 @@ impl Network {
         let names: Vec<_> = (1..=group.candidates).map(|number| format!("n{number}")).collect();
         let timings = timings(protocol);
         let node = |node: NodeId| Node {
-            elector: make(Setup { node, names: names.clone(), timings, nonce: u64::from(node.0) << 32, stored: None }),
+            elector: make(Setup {
+                node,
+                names: names.clone(),
+                timings,
+                nonce: u64::from(node.0) << 32,
+                stored: None,
+                service: Vec::new(),
+                bugs: Default::default(),
+            }),
             awake: false,
             up: !group.down.contains(&node),
             ahead: 0,

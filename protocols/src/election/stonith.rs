@@ -288,7 +288,9 @@ impl Stonith {
     /// Takes aim at everybody who is lost, and asks the device when it is time to. `heard` is `None` of one that is off, or
     /// was never there: it is lost too, unless this node has its acknowledgement.
     fn shoot(&mut self, now: Now, out: &mut Vec<Output>) {
-        let (device, retry) = (NodeId(self.setup.names.len() as u16), self.setup.timings.request_timeout);
+        // Without a device nobody is cut off, and nobody takes over.
+        let Some(device) = self.setup.service.first().copied() else { return };
+        let retry = self.setup.timings.request_timeout;
         let (quorate, leads) = (self.quorate(now), self.leads());
         for index in 0..self.others.len() {
             let lost = now.mono >= self.lost_at(&self.others[index]);

@@ -8,6 +8,7 @@ use super::{
     ledger::{Ledger, Memory, Window},
 };
 use crate::{
+    bug::Bug,
     clock::Now,
     core::{Core, Input, Output},
     history::Kind,
@@ -17,6 +18,15 @@ use crate::{
 
 /// A ledger for each of [`Resource::ALL`].
 pub type Ledgers<M = Window> = [Ledger<M>; Resource::ALL.len()];
+
+/// A store that is none: it acknowledges what is in memory only.
+pub const FORGOTTEN_ON_RESTART: Bug = Bug {
+    id: "store-forgotten-on-restart",
+    protocols: &[],
+    what: "The store acknowledges before it is on disk: when it comes back, its numbers and tokens are gone.",
+    source: "Jepsen: NATS 2.12.1, fsync every two minutes",
+    violation: "seq_strictly_increasing",
+};
 
 /// The fenced store.
 pub struct Store {

@@ -94,7 +94,15 @@ impl World {
     fn elector(&mut self, index: usize, count: usize) -> Box<dyn Elector> {
         let names = (1..=count).map(|n| format!("n{n}")).collect();
         let nonce = self.random.next_u64();
-        (self.protocol.elector)(Setup { node: NodeId(index as u16), names, timings: TIMINGS, nonce, stored: None })
+        (self.protocol.elector)(Setup {
+            node: NodeId(index as u16),
+            names,
+            timings: TIMINGS,
+            nonce,
+            stored: None,
+            service: Vec::new(),
+            bugs: Default::default(),
+        })
     }
 
     fn chance(&mut self, percent: u64) -> bool {

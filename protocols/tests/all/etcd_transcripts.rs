@@ -130,7 +130,15 @@ impl Player {
             request_timeout: 1000 * MILLISECOND,
             election_timeout: None,
         };
-        let elector = (election::etcd::PROTOCOL.elector)(Setup { node, names, timings, nonce: 7, stored: None });
+        let elector = (election::etcd::PROTOCOL.elector)(Setup {
+            node,
+            names,
+            timings,
+            nonce: 7,
+            stored: None,
+            service: Vec::new(),
+            bugs: Default::default(),
+        });
         Player { elector, timers: BTreeMap::new(), text: String::new() }
     }
 

@@ -76,7 +76,7 @@ fn sites(ports: &[u16]) -> Vec<Site> {
         election_timeout: Some((600 * MILLISECOND, 1_200 * MILLISECOND)),
     };
     let site = |node: &NodeId| Site {
-        service: endpoint(&0),
+        service: Vec::new(),
         node: *node,
         peers: ports.iter().map(endpoint).collect(),
         port: ports[node.index()],

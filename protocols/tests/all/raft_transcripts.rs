@@ -74,7 +74,15 @@ impl Run {
             request_timeout: 50 * MILLISECOND,
             election_timeout: Some((150 * MILLISECOND, 300 * MILLISECOND)),
         };
-        let setup = Setup { node, names: names.clone(), timings, nonce: 7, stored: None };
+        let setup = Setup {
+            node,
+            names: names.clone(),
+            timings,
+            nonce: 7,
+            stored: None,
+            service: Vec::new(),
+            bugs: Default::default(),
+        };
         let elector = (election::raft::PROTOCOL.elector)(setup);
         Run { names, elector, timers: BTreeMap::new(), belief: None, tokens: Vec::new(), now: 0 }
     }

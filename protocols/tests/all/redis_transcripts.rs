@@ -83,7 +83,15 @@ impl Run {
             election_timeout: None,
         };
         let nonce = fields["nonce"].parse().unwrap();
-        let setup = Setup { node: NodeId(node as u16), names, timings, nonce, stored: None };
+        let setup = Setup {
+            node: NodeId(node as u16),
+            names,
+            timings,
+            nonce,
+            stored: None,
+            service: Vec::new(),
+            bugs: Default::default(),
+        };
         let elector = (election::find(protocol).unwrap().elector)(setup);
         Run { elector, timers: BTreeMap::new(), believes: false, now: 0 }
     }

@@ -23,7 +23,15 @@ struct One {
 impl One {
     fn new(make: fn(Setup) -> Box<dyn Elector>, node: u16, count: usize) -> One {
         let names = (0..count).map(|n| format!("n{n}")).collect();
-        let setup = Setup { node: NodeId(node), names, timings: TIMINGS, nonce: NONCE, stored: None };
+        let setup = Setup {
+            node: NodeId(node),
+            names,
+            timings: TIMINGS,
+            nonce: NONCE,
+            stored: None,
+            service: Vec::new(),
+            bugs: Default::default(),
+        };
         let mut one = One { elector: make(setup), frames: [0; 4] };
         one.step(0, Input::Start);
         one

@@ -139,7 +139,9 @@ impl World {
         }
         let names = (0..self.nodes.len()).map(|index| format!("n{index}")).collect();
         let nonce = self.random.next_u64();
-        let setup = Setup { node: NodeId(node as u16), names, timings: TIMINGS, nonce, stored: None };
+        let (node, service) = (NodeId(node as u16), vec![self.device_id()]);
+        let setup = Setup { node, names, timings: TIMINGS, nonce, stored: None, service, bugs: Default::default() };
+        let node = node.index();
         self.nodes[node].elector = Some((PROTOCOL.elector)(setup));
         self.nodes[node].starts += 1;
         self.step(node, Input::Start);

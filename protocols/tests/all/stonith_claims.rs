@@ -30,7 +30,15 @@ struct Claimant {
 impl Claimant {
     fn new() -> Claimant {
         let names = ["n0", "n1", "n2"].map(String::from).to_vec();
-        let setup = Setup { node: NodeId(1), names, timings: TIMINGS, nonce: 5, stored: None };
+        let setup = Setup {
+            node: NodeId(1),
+            names,
+            timings: TIMINGS,
+            nonce: 5,
+            stored: None,
+            service: vec![NodeId(3)],
+            bugs: Default::default(),
+        };
         let mut claimant = Claimant { elector: (PROTOCOL.elector)(setup), timers: BTreeMap::new(), now: 0 };
         claimant.step(Input::Start);
         claimant.hears(0, stonith::Message::Alive { hears: u64::MAX });

@@ -282,7 +282,8 @@ fn violation(gap: &Gap, cluster: &Cluster, names: &Names) -> String {
     let who = names.node(*candidate);
     let reached = match cluster.services() {
         [] => "the store and a client".to_owned(),
-        services => format!("{}, the store and a client", names.node(services[0])),
+        [service] => format!("{}, the store and a client", names.node(*service)),
+        _ => "enough of the service, the store and a client".to_owned(),
     };
     let way = match quorum.as_slice() {
         [_] => format!("{who} reached {reached}"),

@@ -81,6 +81,7 @@ fn counted(fact: Fact, kinds: &[Kind]) -> u64 {
             dark_after_ms: 1000,
             requires: vec![Requirement { fact, at_least }],
             services: Vec::new(),
+            services_needed: 0,
             store: None,
             majority: false,
             ring: false,

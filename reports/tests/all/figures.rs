@@ -91,6 +91,7 @@ impl Story {
             dark_after_ms: 1000,
             requires: Vec::new(),
             services: Vec::new(),
+            services_needed: 0,
             store: None,
             majority: false,
             ring: false,

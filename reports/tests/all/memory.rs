@@ -36,6 +36,7 @@ fn header() -> Header {
         dark_after_ms: 1000,
         requires: Vec::new(),
         services: vec![NodeId(3)],
+        services_needed: 0,
         store: Some(NodeId(4)),
         majority: false,
         ring: false,

@@ -148,7 +148,7 @@ pub(super) static ALL: [Kind; 18] = [
     },
     Kind {
         name: "drop-key",
-        applies: |protocol| matches!(protocol.service, Service::Etcd | Service::Redis),
+        applies: |protocol| matches!(protocol.service, Service::Etcd | Service::Redis | Service::RedisServers),
         make: |cast, draft, _| Some(Fault::DropKey { node: cast.holder(draft) }),
     },
 ];
@@ -163,7 +163,9 @@ fn passes(protocol: &Protocol, point: Point) -> bool {
     match point {
         Point::ReadChecked => protocol.read_lease.is_some(),
         Point::BeforePersist | Point::Voted => protocol.persists,
-        Point::BeforeAsk | Point::Answered => matches!(protocol.service, Service::Etcd | Service::Redis),
+        Point::BeforeAsk | Point::Answered => {
+            matches!(protocol.service, Service::Etcd | Service::Redis | Service::RedisServers)
+        }
         Point::BeforeWait | Point::BeforeWatch => protocol.service == Service::Etcd,
         _ => true,
     }
@@ -269,8 +271,8 @@ impl Cast {
         Cast {
             candidates,
             points: Point::ALL.into_iter().filter(|point| passes(protocol, *point)).collect(),
-            has_service: plan.service_node().is_some(),
-            stands_alone: plan.service_node().is_some() && !protocol.elects_among_peers(),
+            has_service: protocol.service.process().is_some(),
+            stands_alone: protocol.service.process().is_some() && !protocol.elects_among_peers(),
             majority: protocol.majority && !protocol.cuts_power(),
             trouble_ms,
             burst,

@@ -5,24 +5,35 @@
 //! strike the same process otherwise (a passage, `leader`, a device that cuts power) gives it the benefit of the doubt.
 
 use super::Plan;
-use crate::fault::{Fault, PlannedFault, Trigger, Who};
+use crate::{
+    fault::{Fault, PlannedFault, Trigger, Who},
+    topology::Topology,
+};
 use protocols::{election::Protocol, types::NodeId};
 
 /// The first fault that says nothing: its place in the list, and why, as the end of a sentence about it.
-pub(super) fn first(plan: &Plan) -> Option<(usize, String)> {
-    let timed = plan.faults.iter().enumerate().filter_map(|(place, planned)| Timed::new(plan, place, planned));
+pub(super) fn first(plan: &Plan, protocol: &Protocol, topology: &Topology) -> Option<(usize, String)> {
+    let whole = Whole { plan, protocol, topology };
+    let timed = plan.faults.iter().enumerate().filter_map(|(place, planned)| Timed::new(topology, place, planned));
     let mut timed: Vec<Timed> = timed.collect();
     timed.sort_by(|a, b| a.at_ms.total_cmp(&b.at_ms).then(a.place.cmp(&b.place)));
     timed.iter().enumerate().find_map(|(index, fault)| {
         let before = &timed[..index];
         let why = match fault.what {
-            Fault::Pause { .. } => paused_already(plan, fault, before),
-            Fault::Kill { .. } | Fault::PowerLoss { .. } => dead_already(plan, fault, before),
-            Fault::Restart { .. } => runs_already(plan, fault, before),
+            Fault::Pause { .. } => paused_already(&whole, fault, before),
+            Fault::Kill { .. } | Fault::PowerLoss { .. } => dead_already(&whole, fault, before),
+            Fault::Restart { .. } => runs_already(&whole, fault, before),
             _ => None,
         };
         why.map(|why| (fault.place, why))
     })
+}
+
+/// The plan, and what it means.
+struct Whole<'a> {
+    plan: &'a Plan,
+    protocol: &'a Protocol,
+    topology: &'a Topology,
 }
 
 /// A fault that a time sets off, on one process that is known before the run.
@@ -35,10 +46,10 @@ struct Timed<'a> {
 }
 
 impl<'a> Timed<'a> {
-    fn new(plan: &Plan, place: usize, planned: &'a PlannedFault) -> Option<Self> {
+    fn new(topology: &Topology, place: usize, planned: &'a PlannedFault) -> Option<Self> {
         let Trigger::At { ms } = planned.when else { return None };
         let [who] = planned.what.groups().0 else { return None };
-        match plan.resolve(who)?.as_slice() {
+        match topology.resolve(who)?.as_slice() {
             [node] => Some(Timed { place, at_ms: ms, what: &planned.what, who, node: *node }),
             _ => None,
         }
@@ -68,46 +79,42 @@ fn starts(what: &Fault) -> bool {
 }
 
 /// May something of that kind strike `node` at a time, or by a name, that is not known before the run?
-fn perhaps(plan: &Plan, node: NodeId, is_meant: fn(&Fault) -> bool) -> bool {
-    plan.faults.iter().enumerate().filter(|(_, planned)| is_meant(&planned.what)).any(|(place, planned)| {
-        let known = Timed::new(plan, place, planned).is_some();
+fn perhaps(whole: &Whole, node: NodeId, is_meant: fn(&Fault) -> bool) -> bool {
+    whole.plan.faults.iter().enumerate().filter(|(_, planned)| is_meant(&planned.what)).any(|(place, planned)| {
+        let known = Timed::new(whole.topology, place, planned).is_some();
         let whom = || planned.what.groups().0.iter();
-        !known && whom().any(|who| plan.resolve(who).is_none_or(|nodes| nodes.contains(&node)))
+        !known && whom().any(|who| whole.topology.resolve(who).is_none_or(|nodes| nodes.contains(&node)))
     })
 }
 
-fn cuts_power(plan: &Plan) -> bool {
-    plan.election().is_some_and(Protocol::cuts_power)
-}
-
-fn paused_already(plan: &Plan, fault: &Timed, before: &[Timed]) -> Option<String> {
+fn paused_already(whole: &Whole, fault: &Timed, before: &[Timed]) -> Option<String> {
     let stops = |timed: &&Timed| timed.node == fault.node && matches!(timed.what, Fault::Pause { .. });
     let lasts = |timed: &Timed| timed.at_ms + timed.what.for_ms().unwrap_or(0.0) > fault.at_ms;
     let still = before.iter().rev().filter(stops).find(|timed| lasts(timed))?;
     // A process that dies is not stopped any more.
     let dies = |timed: &Timed| timed.node == fault.node && timed.kills();
-    if before.iter().any(dies) || cuts_power(plan) || perhaps(plan, fault.node, kills) {
+    if before.iter().any(dies) || whole.protocol.cuts_power() || perhaps(whole, fault.node, kills) {
         return None;
     }
     let who = fault.who;
     Some(format!("stops `{who}` while faults[{}] still does; let them follow each other, or make it one", still.place))
 }
 
-fn dead_already(plan: &Plan, fault: &Timed, before: &[Timed]) -> Option<String> {
+fn dead_already(whole: &Whole, fault: &Timed, before: &[Timed]) -> Option<String> {
     let last = before.iter().rev().find(|timed| timed.node == fault.node && (timed.kills() || starts(timed.what)))?;
     let dead = last.kills() && last.back_ms().is_none_or(|back_ms| back_ms > fault.at_ms);
     let (who, place) = (fault.who, last.place);
-    let dead = dead && !cuts_power(plan) && !perhaps(plan, fault.node, starts);
+    let dead = dead && !whole.protocol.cuts_power() && !perhaps(whole, fault.node, starts);
     dead.then(|| format!("kills `{who}`, which is dead since faults[{place}]; start it in between, or leave this out"))
 }
 
-fn runs_already(plan: &Plan, fault: &Timed, before: &[Timed]) -> Option<String> {
-    let candidate = plan.candidates.get(fault.node.index());
+fn runs_already(whole: &Whole, fault: &Timed, before: &[Timed]) -> Option<String> {
+    let candidate = whole.plan.candidates.get(fault.node.index());
     let late = candidate.is_some_and(|c| c.joins_later || c.starts_at_ms as f64 >= fault.at_ms);
     let last = before.iter().rev().find(|timed| timed.node == fault.node && (timed.kills() || starts(timed.what)));
     let dead = last.is_some_and(|t| t.kills() && t.back_ms().is_none_or(|back_ms| back_ms > fault.at_ms));
     let who = fault.who;
-    let runs = !dead && !late && !cuts_power(plan) && !perhaps(plan, fault.node, kills);
+    let runs = !dead && !late && !whole.protocol.cuts_power() && !perhaps(whole, fault.node, kills);
     runs.then(|| format!("starts `{who}`, which runs at that time; kill it before, or leave this out"))
 }
 

@@ -1,16 +1,12 @@
 //! What no plan may say. Every error is one sentence that names what is wrong and what would be right.
 
-use super::{LONGEST_MS, Network, Plan, SCHEMA, STORE, SWARM};
+use super::{Known, LONGEST_MS, Network, Plan, SCHEMA, STORE, SWARM};
 use crate::{
     fault::{Fault, PlannedFault, RESERVED, Trigger, Who},
-    scenario,
+    suggest,
+    topology::{self, Topology},
 };
-use protocols::{
-    client::Service,
-    election::{self, Protocol},
-    point::Point,
-    types::MILLISECOND,
-};
+use protocols::{client::Service, election::Protocol, point::Point, types::MILLISECOND};
 use std::collections::BTreeSet;
 
 /// Furthest that a wall clock may be off: a year, milliseconds.
@@ -30,36 +26,84 @@ const BANDWIDTH_MAX_MBPS: u64 = 1_000_000;
 
 type Checked = Result<(), String>;
 
-pub(super) fn plan(plan: &Plan) -> Checked {
+pub(super) fn plan(plan: &Plan, known: &Known) -> Checked {
     if plan.schema != SCHEMA {
         return Err(format!("the plan has schema {}, and this build reads schema {SCHEMA}", plan.schema));
     }
-    if plan.scenario != SWARM && scenario::find(&plan.scenario).is_none() {
-        let known = list(scenario::ALL.iter().map(|scenario| scenario.name));
+    if plan.scenario != SWARM && !known.scenarios.contains(&plan.scenario.as_str()) {
+        let known = list(&known.scenarios);
         return Err(format!("there is no scenario `{}`; there are {known}", plan.scenario));
     }
-    let Some(protocol) = plan.election() else {
-        let known = list(election::ALL.iter().map(|protocol| protocol.name));
+    let Some(protocol) = known.protocol(&plan.protocol) else {
+        let known = list(known.protocols.iter().map(|protocol| protocol.name));
         return Err(format!("there is no protocol `{}`; there are {known}", plan.protocol));
     };
+    bugs(plan, known)?;
     range("duration_ms", plan.duration_ms, 1, LONGEST_MS)?;
     timings(plan, protocol)?;
     range("liveness_bound_ms", plan.liveness_bound_ms, 1, LONGEST_MS)?;
     candidates(plan)?;
+    members(plan, protocol)?;
     load(plan)?;
     network(&plan.network)?;
     if plan.faults.len() > FAULTS_MAX {
         return Err(format!("the plan has {} faults; {FAULTS_MAX} is the most", plan.faults.len()));
     }
+    let whole = Whole { plan, protocol, topology: plan.topology_of(protocol) };
     for (index, planned) in plan.faults.iter().enumerate() {
-        fault(plan, planned).map_err(|what| format!("faults[{index}] ({}) {what}", planned.what.kind()))?;
+        fault(&whole, planned).map_err(|what| format!("faults[{index}] ({}) {what}", planned.what.kind()))?;
     }
-    if let Some((index, why)) = plan.redundant() {
+    if let Some((index, why)) = plan.redundant(protocol) {
         return Err(format!("faults[{index}] ({}) {why}", plan.faults[index].what.kind()));
     }
     for (index, requirement) in plan.requires.iter().enumerate() {
         if requirement.at_least == 0 {
             return Err(format!("requires[{index}].at_least is 0, which is always so; ask for at least 1"));
+        }
+    }
+    Ok(())
+}
+
+/// The plan, and what it means.
+struct Whole<'a> {
+    plan: &'a Plan,
+    protocol: &'a Protocol,
+    topology: Topology,
+}
+
+fn bugs(plan: &Plan, known: &Known) -> Checked {
+    for (index, id) in plan.bugs.iter().enumerate() {
+        let Some(bug) = known.bugs.iter().find(|bug| bug.id == id) else {
+            let known: Vec<&str> = known.bugs.iter().map(|bug| bug.id).collect();
+            return Err(format!("bugs[{index}]: {}", suggest::unknown("bug", id, &known)));
+        };
+        if !bug.concerns(&plan.protocol) {
+            let (of, protocol) = (list(bug.protocols), &plan.protocol);
+            return Err(format!("bugs[{index}] is `{id}`, which is a bug of {of}; `{protocol}` cannot have it"));
+        }
+        if plan.bugs[..index].contains(id) {
+            return Err(format!("bugs[{index}] is `{id}`, which is switched on already"));
+        }
+    }
+    Ok(())
+}
+
+fn members(plan: &Plan, protocol: &Protocol) -> Checked {
+    for (name, count) in &plan.service_members {
+        if protocol.service.process() != Some(name) {
+            let has = protocol.service.process().map_or("none".to_owned(), |service| format!("`{service}`"));
+            return Err(format!(
+                "service_members names `{name}`, which is no service of `{}`; it has {has}",
+                plan.protocol
+            ));
+        }
+        let most = protocol.service.members().most;
+        if !(1..=most).contains(count) {
+            let (protocol, field) = (&plan.protocol, format!("service_members.{name}"));
+            return Err(match most {
+                1 => format!("{field} is {count}, but the service of `{protocol}` has one member"),
+                _ => format!("{field} is {count}; the service of `{protocol}` has 1 to {most} members"),
+            });
         }
     }
     Ok(())
@@ -130,7 +174,10 @@ fn is_taken(name: &str) -> bool {
     client
         || name == STORE
         || RESERVED.contains(&name)
-        || Service::PROCESSES.iter().any(|service| service.process() == Some(name))
+        || Service::PROCESSES
+            .iter()
+            .filter_map(|service| service.process())
+            .any(|known| topology::names_member(name, known))
 }
 
 fn load(plan: &Plan) -> Checked {
@@ -150,11 +197,12 @@ fn network(network: &Network) -> Checked {
     Ok(())
 }
 
-fn fault(plan: &Plan, planned: &PlannedFault) -> Checked {
-    trigger(plan, &planned.when)?;
+fn fault(whole: &Whole, planned: &PlannedFault) -> Checked {
+    trigger(whole, &planned.when)?;
+    let Whole { plan, protocol, .. } = whole;
     let by_passage = matches!(planned.when, Trigger::Passage { .. });
     for who in planned.what.whom() {
-        whom(plan, who)?;
+        whom(whole, who)?;
         if *who == Who::Trigger && !by_passage {
             return Err("strikes `trigger`, but a time sets it off and no passage; name a process".to_owned());
         }
@@ -181,44 +229,44 @@ fn fault(plan: &Plan, planned: &PlannedFault) -> Checked {
         Fault::ClockRate { ppm, .. } => signed("has a ppm that", *ppm, PPM_MAX),
         Fault::SlowDisk { extra_us, .. } => range("has an extra_us that", *extra_us, 1, LATENCY_MAX_US),
         Fault::Transfer { node, to } => {
-            if !plan.election().is_some_and(|p| p.transfers) {
+            if !protocol.transfers {
                 return Err(format!("hands leadership over, which `{}` cannot", plan.protocol));
             }
-            elects(plan, node).and_then(|()| elects(plan, to))
+            elects(whole, node).and_then(|()| elects(whole, to))
         }
         Fault::Join { node } | Fault::Leave { node } => {
-            if !plan.election().is_some_and(|p| p.changes_members) {
+            if !protocol.changes_members {
                 return Err(format!("changes the members, which `{}` cannot", plan.protocol));
             }
-            elects(plan, node)
+            elects(whole, node)
         }
         Fault::DropLease { node } => {
-            if !plan.election().is_some_and(|p| p.service == Service::Etcd) {
+            if protocol.service != Service::Etcd {
                 return Err(format!("drops a lease of the service, and `{}` has none there", plan.protocol));
             }
-            elects(plan, node)
+            elects(whole, node)
         }
         Fault::DropKey { node: Who::Service } => {
-            if !plan.election().is_some_and(|p| p.service == Service::Redis && p.tokened) {
+            if !(keeps_keys(protocol) && protocol.service != Service::Etcd && protocol.tokened) {
                 return Err(format!("drops the counter of tokens, and `{}` has none in its service", plan.protocol));
             }
             Ok(())
         }
         Fault::DropKey { node } => {
-            if !plan.election().is_some_and(|p| matches!(p.service, Service::Etcd | Service::Redis)) {
+            if !keeps_keys(protocol) {
                 return Err(format!("drops a key of the service, and `{}` has none there", plan.protocol));
             }
-            elects(plan, node)
+            elects(whole, node)
         }
-        Fault::Resign { node } if !may_elect(plan, node) => {
+        Fault::Resign { node } if !may_elect(whole, node) => {
             Err(format!("asks `{}` to resign, which is no candidate", String::from(node.clone())))
         }
         _ => Ok(()),
     }
 }
 
-fn elects(plan: &Plan, who: &Who) -> Checked {
-    if may_elect(plan, who) { Ok(()) } else { Err(format!("names `{who}`, which is no candidate")) }
+fn elects(whole: &Whole, who: &Who) -> Checked {
+    if may_elect(whole, who) { Ok(()) } else { Err(format!("names `{who}`, which is no candidate")) }
 }
 
 fn groups(from: &[Who], to: &[Who]) -> Checked {
@@ -235,7 +283,8 @@ fn groups(from: &[Who], to: &[Who]) -> Checked {
     Ok(())
 }
 
-fn trigger(plan: &Plan, trigger_of: &Trigger) -> Checked {
+fn trigger(whole: &Whole, trigger_of: &Trigger) -> Checked {
+    let plan = whole.plan;
     let (point, node, nth, after, delay_ms) = match trigger_of {
         Trigger::At { ms } => {
             milliseconds("strikes at", *ms)?;
@@ -250,8 +299,8 @@ fn trigger(plan: &Plan, trigger_of: &Trigger) -> Checked {
         let known = list(Point::ALL.iter().map(|point| point.name()));
         return Err(format!("waits for a point `{point}`, which there is not; there are {known}"));
     }
-    whom(plan, node)?;
-    if *node == Who::Trigger || !may_elect(plan, node) {
+    whom(whole, node)?;
+    if *node == Who::Trigger || !may_elect(whole, node) {
         let name = String::from(node.clone());
         return Err(format!("waits for `{name}` to pass a point, but only candidates do; name one, or `leader`"));
     }
@@ -260,29 +309,40 @@ fn trigger(plan: &Plan, trigger_of: &Trigger) -> Checked {
     }
     milliseconds("waits", *delay_ms)?;
     match after {
-        Some(after) => trigger(plan, after),
+        Some(after) => trigger(whole, after),
         None if *delay_ms > 0.0 => Err("has a delay_ms but no `after` that it starts from".to_owned()),
         None => Ok(()),
     }
 }
 
-fn whom(plan: &Plan, who: &Who) -> Checked {
+fn whom(whole: &Whole, who: &Who) -> Checked {
+    let Whole { plan, protocol, topology } = whole;
+    let none = topology.services().is_empty();
     match who {
-        Who::Service if plan.service_node().is_none() => {
+        Who::Service | Who::ServiceLeader if none => {
             Err(format!("strikes the service, but `{}` has none; name candidates", plan.protocol))
         }
-        Who::Named(name) if plan.resolve(who).is_none() => {
-            Err(format!("names `{name}`, which is no process; there are {}", list(plan.topology())))
+        Who::ServiceLeader if !protocol.service.members().led => {
+            let all = list(topology.members().map(|member| topology.name(member)));
+            Err(format!("strikes the leader of the service, but that of `{}` has none; there is {all}", plan.protocol))
+        }
+        Who::Named(name) if topology.resolve(who).is_none() => {
+            Err(format!("names `{name}`, which is no process; there are {}", list(topology.names())))
         }
         _ => Ok(()),
     }
 }
 
+/// Has its service keys that can be dropped?
+fn keeps_keys(protocol: &Protocol) -> bool {
+    matches!(protocol.service, Service::Etcd | Service::Redis | Service::RedisServers)
+}
+
 /// Can these processes be candidates? The one that set the fault off always is.
-fn may_elect(plan: &Plan, who: &Who) -> bool {
-    match plan.resolve(who) {
-        Some(nodes) => nodes.iter().all(|node| plan.candidate_nodes().contains(&node.0)),
-        None => true,
+fn may_elect(whole: &Whole, who: &Who) -> bool {
+    match whole.topology.resolve(who) {
+        Some(nodes) => nodes.iter().all(|node| whole.topology.is_candidate(*node)),
+        None => *who != Who::ServiceLeader,
     }
 }
 

@@ -33,7 +33,7 @@ use crate::{
     belief,
     fault::{Fault, PlannedFault, Trigger, Who},
     params::Params,
-    plan::Plan,
+    plan::{Known, Plan},
     streams,
 };
 use protocols::{
@@ -292,7 +292,7 @@ impl Scenario {
     /// The plan, refused when the parameters make no sense.
     ///
     /// # Errors
-    /// One sentence, as from [`Plan::validate`].
+    /// One sentence, as from [`Plan::validate_among`].
     pub fn compile(&self, params: &Params, protocol: &Protocol, seed: u64) -> Result<Plan, String> {
         if !self.needs.met_by(protocol) {
             let known = election::ALL.into_iter().filter(|p| self.needs.met_by(p)).map(|p| p.name);
@@ -301,8 +301,12 @@ impl Scenario {
             let known = if known.is_empty() { "no protocol has".to_owned() } else { format!("these have: {known}") };
             return Err(format!("`{name}` needs {needs}, and `{}` has none; {known}", protocol.name));
         }
+        let known = Known { scenarios: vec![self.name], protocols: &[protocol], bugs: &params.bugs };
+        if params.service_members != 1 && protocol.service.process().is_none() {
+            return Err(format!("`{}` has no service whose members could be counted", protocol.name));
+        }
         // Checked first, so that no scenario computes with lengths that no plan may have.
-        params.plan(self.name, protocol, seed, 1_000).validate()?;
+        params.plan(self.name, protocol, seed, 1_000).validate_among(&known)?;
         let fewest = self.needs.candidates_min();
         if params.nodes < fewest {
             return Err(format!(
@@ -311,8 +315,8 @@ impl Scenario {
             ));
         }
         let mut plan = (self.plan)(params, protocol, seed);
-        plan.dual_belief_bound_ms = belief::bound_ms(&plan);
-        plan.validate()?;
+        plan.dual_belief_bound_ms = belief::bound_ms(&plan, protocol);
+        plan.validate_among(&known)?;
         Ok(plan)
     }
 }

@@ -54,7 +54,8 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     plan.candidates.iter_mut().for_each(|candidate| candidate.rate_ppm = 0);
     let drift_ppm = i64::try_from(params.clock_drift_ppm).unwrap_or(i64::MAX);
     let for_ms = Some(cut_ms as f64);
-    let others = if plan.service_node().is_some() { vec![Who::Followers, Who::Service] } else { vec![Who::Followers] };
+    let others =
+        if protocol.service.process().is_some() { vec![Who::Followers, Who::Service] } else { vec![Who::Followers] };
     let rate = |node, ppm| Fault::ClockRate { node, ppm, for_ms };
     let mut faults = vec![rate(Who::Trigger, -drift_ppm)];
     faults.extend(others.iter().map(|node| rate(node.clone(), drift_ppm)));

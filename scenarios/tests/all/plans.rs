@@ -159,14 +159,16 @@ fn runs_go_on_for_long_enough_after_the_last_fault() {
 #[test]
 fn the_topology_numbers_candidates_service_store_and_clients() {
     let mut plan = Plan::from_json(BY_HAND).unwrap();
-    assert_eq!(plan.topology(), ["n1", "n2", "etcd", "store", "c1", "c2"]);
+    assert_eq!(plan.topology().unwrap().names(), ["n1", "n2", "etcd", "store", "c1", "c2"]);
     plan.protocol = "redis-lease".to_owned();
-    assert_eq!(plan.topology()[2], "redis");
-    let nodes = |who: &Who| plan.resolve(who).map(|nodes| nodes.iter().map(|node| node.0).collect::<Vec<_>>());
+    let topology = plan.topology().unwrap();
+    assert_eq!(topology.name(NodeId(2)), "redis");
+    let nodes = |who: &Who| topology.resolve(who).map(|nodes| nodes.iter().map(|node| node.0).collect::<Vec<_>>());
     let cases = [
         ("leader", None),
         ("followers", None),
         ("trigger", None),
+        ("service-leader", None),
         ("nobody", None),
         ("candidates", Some(vec![0, 1])),
         ("service", Some(vec![2])),
@@ -179,15 +181,17 @@ fn the_topology_numbers_candidates_service_store_and_clients() {
     for (word, expected) in cases {
         assert_eq!(nodes(&Who::from(word.to_owned())), expected, "{word}");
     }
-    assert_eq!((plan.service_node(), plan.store_node(), plan.client_nodes()), (Some(NodeId(2)), NodeId(3), 4..6));
+    assert_eq!((topology.only_member(), topology.store()), (Some(NodeId(2)), NodeId(3)));
+    assert_eq!(topology.clients().collect::<Vec<_>>(), [NodeId(4), NodeId(5)]);
 }
 
 #[test]
 fn the_header_says_what_the_judge_must_know() {
     let plan = Plan::from_json(BY_HAND).unwrap();
-    let header = plan.header();
+    let header = plan.header().unwrap();
     assert_eq!(header.plan_digest, plan.digest());
-    assert_eq!(header.nodes, plan.topology());
+    assert_eq!(header.nodes, plan.topology().unwrap().names());
+    assert_eq!((header.services, header.services_needed), (vec![NodeId(2)], 0));
     assert_eq!((header.candidates, header.rate, header.lease_ttl_ms), (2, 1_000, 3_000));
     assert_eq!((header.liveness_bound_ms, header.dark_after_ms), (6_000, 55));
     assert_eq!(header.requires[0].fact, Fact::Elections);

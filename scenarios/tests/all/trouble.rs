@@ -58,7 +58,7 @@ fn every_scenario_can_be_told_of_as_many_as_it_needs_and_of_nine() {
 #[test]
 fn in_an_outage_everything_is_dark_at_once_and_all_are_back_before_the_next() {
     for (_, _, plan) in plans("power-outage") {
-        let machines = plan.candidates.len() + 1 + usize::from(plan.service_node().is_some());
+        let machines = plan.candidates.len() + 1 + plan.topology().unwrap().members().count();
         let downs = downs(&plan);
         assert_eq!(downs.len(), 2 * machines);
         let (first, second) = downs.split_at(machines);

@@ -6,7 +6,7 @@ use super::{
     service,
 };
 use protocols::{election::Protocol, types::NodeId};
-use scenarios::plan::{self, Plan};
+use scenarios::{plan::Plan, topology::Topology};
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -29,6 +29,8 @@ pub struct Spec {
     pub folder: PathBuf,
     /// Candidates, their clocks, timers, fencing, clients.
     pub plan: Arc<Plan>,
+    /// Who is who in it; a service has one member here.
+    pub topology: Arc<Topology>,
     /// A coordination service that runs already; one is started when it is not given.
     pub service: Option<SocketAddr>,
     /// The store keeps its state in this PostgreSQL database instead of in a file. The password comes from PGPASSWORD.
@@ -65,7 +67,7 @@ impl Cluster {
     /// # Errors
     /// One sentence.
     pub async fn start(spec: Spec, points: SocketAddr) -> Result<Cluster, String> {
-        let plan = spec.plan.clone();
+        let topology = spec.topology.clone();
         fs::create_dir_all(&spec.folder).map_err(|e| format!("cannot make {}: {e}", spec.folder.display()))?;
         write_secret(&spec.token_key(), &super::control::secret())?;
         if spec.tls {
@@ -75,17 +77,17 @@ impl Cluster {
         let mut cluster = Cluster { spec, slots, links, electors, points, service: None, store_metrics: None };
         cluster.start_service().await?;
         let store = cluster.start_store().await?;
-        let nodes: Vec<NodeId> = plan.candidate_nodes().map(NodeId).collect();
+        let nodes: Vec<NodeId> = topology.candidates().collect();
         for node in &nodes {
             let address = free_address()?;
             let program = cluster.spec.program.clone();
             let recipe = Recipe { leash: program.clone(), program, arguments: Vec::new(), output: PathBuf::new() };
             cluster.slots.insert(*node, Slot { recipe, address, running: None, starts: 0 });
-            if let (Some(service_node), Some(service)) = (plan.service_node(), cluster.service) {
+            if let (Some(service_node), Some(service)) = (topology.only_member(), cluster.service) {
                 cluster.link(*node, service_node, service).await?;
             }
-            cluster.link(*node, plan.store_node(), store).await?;
-            for client in plan.client_nodes().map(NodeId) {
+            cluster.link(*node, topology.store(), store).await?;
+            for client in topology.clients() {
                 cluster.link(client, *node, address).await?;
             }
         }
@@ -118,7 +120,7 @@ impl Cluster {
 
     async fn start_service(&mut self) -> Result<(), String> {
         self.service = self.spec.service;
-        let Some(node) = self.spec.plan.service_node().filter(|_| self.service.is_none()) else { return Ok(()) };
+        let Some(node) = self.spec.topology.only_member().filter(|_| self.service.is_none()) else { return Ok(()) };
         let Some(protocol) = self.spec.plan.election() else { return Err("the plan's protocol is unknown".into()) };
         let (recipe, address) = service::recipe(protocol.service, &self.spec)?;
         self.boot(node, recipe, address).await?;
@@ -144,7 +146,7 @@ impl Cluster {
         }
         let output = spec.folder.join("store.log");
         let recipe = Recipe { leash: spec.program.clone(), program: spec.program.clone(), arguments, output };
-        self.boot(spec.plan.store_node(), recipe, address).await?;
+        self.boot(spec.topology.store(), recipe, address).await?;
         self.store_metrics = Some(metrics);
         Ok(address)
     }
@@ -179,7 +181,7 @@ impl Cluster {
     /// One sentence.
     pub fn start_process(&mut self, node: NodeId) -> Result<(), String> {
         let starts = self.slots.get(&node).map_or(0, |s| s.starts);
-        let is_node = self.spec.plan.candidate_nodes().contains(&node.0);
+        let is_node = self.spec.topology.is_candidate(node);
         let arguments = is_node.then(|| self.node_arguments(node, starts));
         let name = self.name(node).to_owned();
         let output = self.spec.folder.join(format!("{name}.log"));
@@ -208,7 +210,7 @@ impl Cluster {
     }
 
     fn node_arguments(&self, node: NodeId, starts: u32) -> Vec<OsString> {
-        let Spec { plan, folder, .. } = &self.spec;
+        let Spec { plan, topology, folder, .. } = &self.spec;
         let candidate = &plan.candidates[node.index()];
         let peers: Vec<String> = plan
             .candidates
@@ -218,7 +220,7 @@ impl Cluster {
                 format!("{}={}", c.name, self.slots.get(&NodeId(index as u16)).map_or(self.points, |s| s.address))
             })
             .collect();
-        let others = plan.topology().split_off(plan.candidates.len());
+        let others = topology.names()[plan.candidates.len()..].to_vec();
         let through = |to: NodeId| self.links.get(&(node, to)).map_or(self.points, |p| p.address).to_string();
         let ms = |ms: u64| format!("{ms}ms");
         let options = [
@@ -227,7 +229,7 @@ impl Cluster {
             ("--peers", peers.join(",")),
             ("--others", others.join(",")),
             ("--listen", self.slots.get(&node).map_or(self.points, |s| s.address).to_string()),
-            ("--store", through(plan.store_node())),
+            ("--store", through(topology.store())),
             ("--lease-ttl", ms(plan.timings.lease_ttl_ms)),
             ("--renew-interval", ms(plan.timings.renew_interval_ms)),
             ("--request-timeout", ms(plan.timings.request_timeout_ms)),
@@ -238,7 +240,7 @@ impl Cluster {
             ("--points", self.points.to_string()),
         ];
         let mut arguments = vec![OsString::from("node")];
-        let service = plan.service_node().map(|service| ("--service", through(service)));
+        let service = topology.only_member().map(|service| ("--service", through(service)));
         for (name, value) in options.into_iter().chain(service).chain(self.electing(node)) {
             arguments.push(format!("{name}={value}").into());
         }
@@ -276,15 +278,7 @@ impl Cluster {
 
     /// A process's name.
     pub fn name(&self, node: NodeId) -> &str {
-        let candidates = &self.spec.plan.candidates;
-        match candidates.get(node.index()) {
-            Some(candidate) => &candidate.name,
-            None if node == self.spec.plan.store_node() => plan::STORE,
-            None if Some(node) == self.spec.plan.service_node() => {
-                self.spec.plan.election().and_then(|p| p.service.process()).unwrap_or("service")
-            }
-            None => "client",
-        }
+        self.spec.topology.name(node)
     }
 
     /// Where a process of the cluster's own listens.
@@ -322,9 +316,8 @@ impl Cluster {
 
     /// Ends everything in order: nodes resign, then the store and the service stop.
     pub async fn end(&mut self) {
-        let service = self.spec.plan.service_node();
-        let nodes: Vec<NodeId> = self.spec.plan.candidate_nodes().map(NodeId).collect();
-        for node in nodes.into_iter().chain([self.spec.plan.store_node()]).chain(service) {
+        let topology = self.spec.topology.clone();
+        for node in topology.candidates().chain([topology.store()]).chain(topology.members()) {
             if let Some(running) = self.running(node) {
                 running.end(NODE_PATIENCE).await;
             }

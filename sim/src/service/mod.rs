@@ -5,7 +5,7 @@ pub mod grants;
 pub mod redis;
 
 use grants::Holder;
-use protocols::{client::Service, env::Env};
+use protocols::{bug::Bugs, client::Service, election::redis_common::FORGOTTEN_ON_RESTART, env::Env};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 
@@ -35,10 +35,28 @@ impl State {
     /// A service that was never used.
     pub fn new(service: Service) -> Self {
         match service {
-            Service::Redis => State::Redis(Arc::default()),
+            Service::Redis | Service::RedisServers => State::Redis(Arc::default()),
             Service::Etcd => State::Etcd(Arc::default(), Arc::default()),
             Service::Peers | Service::Power | Service::Raft => State::Nothing,
         }
+    }
+
+    /// A service of so many members, none of which was ever used: each with a state of its own.
+    pub fn of_members(service: Service, count: usize, bugs: &Bugs) -> Vec<State> {
+        let forgets = bugs.has(&FORGOTTEN_ON_RESTART);
+        (0..count).map(|_| State::new(service).forgetting(forgets)).collect()
+    }
+
+    fn forgetting(self, forgets: bool) -> State {
+        if let State::Redis(model) = &self {
+            model.lock().unwrap_or_else(PoisonError::into_inner).forgets = forgets;
+        }
+        self
+    }
+
+    /// Does the member that has this state lead the others?
+    pub fn leads(&self) -> bool {
+        matches!(self, State::Etcd(..))
     }
 
     /// Drops what makes the candidate of that name leader, or next in the queue. Who watches it is told, as after any

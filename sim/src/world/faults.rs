@@ -14,6 +14,7 @@ use protocols::{
 use scenarios::{
     fault::{Fault, SUPERVISOR_MS, Who},
     plan::Plan,
+    topology::Moment,
     triggers::{self, Triggers, nanoseconds},
 };
 use std::sync::Arc;
@@ -40,9 +41,9 @@ struct Struck {
 }
 
 impl Faults {
-    pub fn new(plan: &Plan) -> Self {
-        let struck = vec![None; plan.faults.len()];
-        Faults { plan: Arc::new(plan.clone()), triggers: Triggers::new(plan), struck, waiting: Vec::new() }
+    pub fn new(plan: Arc<Plan>) -> Self {
+        let (triggers, struck) = (Triggers::new(&plan), vec![None; plan.faults.len()]);
+        Faults { plan, triggers, struck, waiting: Vec::new() }
     }
 
     /// The faults that strike at a time, with it.
@@ -63,12 +64,21 @@ impl World {
         self.believers.last().map(|b| b.node)
     }
 
+    /// The member that leads the service.
+    fn service_leader(&self) -> Option<NodeId> {
+        let leads = |(node, state): &(&NodeId, &service::State)| self.processes[node.index()].up && state.leads();
+        self.members.iter().find(leads).map(|(node, _)| *node)
+    }
+
+    fn moment(&self, passed_by: Option<NodeId>) -> Moment {
+        Moment { leader: self.leader(), service_leader: self.service_leader(), passed_by }
+    }
+
     /// A watched point was passed.
     #[cold]
     pub(super) fn passage(&mut self, node: NodeId, point: Point) {
-        let (leader, plan) = (self.leader(), self.faults.plan.clone());
-        let is_meant =
-            |who: &Who| triggers::resolve(&plan, who, leader, Some(node)).is_some_and(|nodes| nodes.contains(&node));
+        let (topology, moment) = (self.topology.clone(), self.moment(Some(node)));
+        let is_meant = |who: &Who| topology.resolve_at(who, moment).is_some_and(|nodes| nodes.contains(&node));
         for fault in self.faults.triggers.passage(self.now, point, is_meant) {
             self.strike(fault, Some((point, node)));
         }
@@ -84,12 +94,12 @@ impl World {
 
     /// A fault strikes.
     pub(super) fn strike(&mut self, index: u32, point: Option<(Point, NodeId)>) {
-        let (leader, plan) = (self.leader(), self.faults.plan.clone());
+        let (moment, plan) = (self.moment(point.map(|(_, node)| node)), self.faults.plan.clone());
         let what = &plan.faults[index as usize].what;
         // Only a leader changes the members.
         let needs_leader = matches!(what, Fault::Join { .. } | Fault::Leave { .. });
-        let groups = triggers::groups(&plan, what, leader, point.map(|(_, node)| node))
-            .filter(|_| leader.is_some() || !needs_leader);
+        let groups =
+            triggers::groups(&self.topology, what, moment).filter(|_| moment.leader.is_some() || !needs_leader);
         let Some((on, to)) = groups else {
             protocols::mark!(WorldFaultWaits);
             self.faults.waiting.push(index);
@@ -147,7 +157,7 @@ impl World {
                 on.iter().for_each(|n| self.processes[n.index()].disk.fail_syncs(*silent, true));
             }
             Fault::DropLease { .. } => on.iter().for_each(|n| self.drop_leadership(*n, Dropped::Lease)),
-            Fault::DropKey { node: Who::Service } => on.iter().for_each(|n| self.drop_leadership(*n, Dropped::Counter)),
+            Fault::DropKey { node: Who::Service } => on.iter().for_each(|n| self.drop_from(*n, *n, Dropped::Counter)),
             Fault::DropKey { .. } => on.iter().for_each(|n| self.drop_leadership(*n, Dropped::Key)),
             Fault::Transfer { .. } => {
                 if let Some(heir) = struck.to.first().copied() {
@@ -235,18 +245,27 @@ impl World {
         }
     }
 
-    /// What the coordination service knows, now that it runs.
-    pub fn set_service_state(&mut self, state: service::State) {
-        self.service = Some(state);
+    /// What a member of a service knows, now that it runs. Faults that found no member leading strike now.
+    pub fn set_member_state(&mut self, node: NodeId, state: service::State) {
+        self.members.insert(node, state);
+        let (plan, is_member) = (self.faults.plan.clone(), |who: &&Who| **who == Who::ServiceLeader);
+        let waits = |index: &u32| plan.faults[*index as usize].what.whom().iter().any(|who| is_member(&who));
+        for fault in self.faults.waiting.extract_if(.., |index| waits(index)).collect::<Vec<_>>() {
+            self.queue.push(self.now, Event::Strike { fault });
+        }
     }
 
-    /// Somebody takes from the coordination service what makes a candidate leader. A service that is down keeps it.
+    /// Somebody takes from every member of the coordination service what makes a candidate leader. A member that is down
+    /// keeps it.
     fn drop_leadership(&mut self, node: NodeId, what: Dropped) {
-        let Some(server) = self.faults.plan.service_node().filter(|server| self.processes[server.index()].up) else {
-            return;
-        };
+        let up: Vec<NodeId> = self.members.keys().copied().filter(|n| self.processes[n.index()].up).collect();
+        up.into_iter().for_each(|server| self.drop_from(server, node, what));
+    }
+
+    /// The same of one member.
+    fn drop_from(&mut self, server: NodeId, node: NodeId, what: Dropped) {
         let wall_ms = self.clocks(server).wall / MILLISECOND;
-        let Some(service) = &self.service else { return };
+        let Some(service) = self.members.get(&server).filter(|_| self.processes[server.index()].up) else { return };
         let holder = service.drop_leadership(&self.processes[node.index()].name, what, wall_ms);
         self.granted_to(holder, GrantEnd::Lost);
         // Those who watch it are told.
@@ -313,7 +332,7 @@ impl World {
             process.paused = false;
             process.pauses = 0;
             self.believers.retain(|b| b.node != node);
-            self.forget(node, node == self.faults.plan.store_node());
+            self.forget(node, node == self.topology.store());
             let disk = &mut self.processes[node.index()].disk;
             if crash {
                 disk.lose_process()

@@ -2,6 +2,8 @@
 //!
 //! A grant whose time is counted on the service's wall clock ends when that clock shows it, whether or not the service runs,
 //! is stopped, or somebody looks: so the world keeps the time, and moves it when the clock is stepped or changes its rate.
+//!
+//! Of a service with several members no member's state alone says who leads: then nothing is told.
 
 use super::{World, queue::Event};
 use crate::service::grants::Holder;
@@ -43,7 +45,7 @@ impl World {
     }
 
     fn granted(&mut self, grant: Option<Grant>, why: GrantEnd) {
-        let Some(service) = self.faults.plan.service_node() else { return };
+        let Some(service) = self.topology.only_member() else { return };
         let before = self.granted.grant;
         let same = |a: Grant, b: Grant| (a.node, a.token) == (b.node, b.token);
         let goes_on = before.zip(grant).is_some_and(|(before, now)| same(before, now));
@@ -76,7 +78,7 @@ impl World {
 
     /// The end of a grant, unless it was put off meanwhile.
     pub(super) fn grant_ends(&mut self, generation: u32) {
-        let Some(service) = self.faults.plan.service_node() else { return };
+        let Some(service) = self.topology.only_member() else { return };
         if self.granted.generation == generation && self.granted.grant.is_some_and(|grant| self.is_up(service, grant)) {
             self.granted(None, GrantEnd::Expired);
         }
@@ -84,7 +86,7 @@ impl World {
 
     /// A process's clocks were changed: what ends by them ends at another true time.
     pub(super) fn reschedule_grant(&mut self, node: NodeId) {
-        if self.faults.plan.service_node() == Some(node) {
+        if self.topology.only_member() == Some(node) {
             self.schedule_grant_end(node);
         }
     }

@@ -33,18 +33,20 @@ use protocols::{
     clock::Now,
     core::Core,
     coverage::{self, Marks},
+    election::Protocol,
     elector::ServiceOutput,
     history::{self, Kind, SERVICE_REQUESTS},
     types::{Incarnation, MICROSECOND, MILLISECOND, NodeId},
 };
 use queue::{Event, Queue};
 use rand_chacha::ChaCha8Rng;
-use scenarios::{plan::Plan, streams};
+use scenarios::{plan::Plan, streams, topology::Topology};
 use sleep::Sleep;
 use std::{
     cell::RefCell,
     collections::{BTreeMap, VecDeque},
     io::Write,
+    sync::Arc,
     task::Waker,
 };
 use stream::{Conn, Held, Listening};
@@ -98,8 +100,9 @@ pub struct World {
     faults: Faults,
     granted: Granted,
     believers: Vec<Incarnation>,
-    /// The coordination service's state, which an operator can reach.
-    service: Option<service::State>,
+    topology: Arc<Topology>,
+    /// The states of the services' members, which an operator can reach.
+    members: BTreeMap<NodeId, service::State>,
     trace: Trace,
     recorder: Recorder,
     delivered: u64,
@@ -146,8 +149,15 @@ pub fn uninstall() -> Box<World> {
 
 impl World {
     /// A world that will execute `plan`; nothing has started yet.
-    pub fn new(plan: &Plan, driver: Driver, recorder: Recorder, text: Option<Box<dyn Write + Send>>) -> Self {
-        let names = plan.topology();
+    pub fn new(
+        plan: Arc<Plan>,
+        protocol: &Protocol,
+        topology: Arc<Topology>,
+        driver: Driver,
+        recorder: Recorder,
+        text: Option<Box<dyn Write + Send>>,
+    ) -> Self {
+        let names = topology.names();
         let process = |(index, name): (usize, &String)| {
             let (offset, ppm) = plan.candidates.get(index).map_or((0, 0), |c| (c.wall_offset_ms, c.rate_ppm));
             Process {
@@ -167,7 +177,7 @@ impl World {
         let mut world = World {
             now: 0,
             queue: Queue::new(names.len()),
-            links: Links::new(plan, &names),
+            links: Links::new(&plan, protocol, &topology),
             processes: names.iter().enumerate().map(process).collect(),
             conns: Vec::new(),
             listeners: BTreeMap::new(),
@@ -175,22 +185,23 @@ impl World {
             parked: Vec::new(),
             sleeps: Vec::new(),
             free_sleeps: Vec::new(),
-            faults: Faults::new(plan),
+            faults: Faults::new(plan.clone()),
             granted: Granted::default(),
             believers: Vec::new(),
-            service: None,
+            members: BTreeMap::new(),
             trace: Trace::new(text, names.to_vec()),
             recorder,
             delivered: 0,
             by_kind: BTreeMap::new(),
             driver,
+            topology: topology.clone(),
             outputs: Vec::new(),
             todo: VecDeque::new(),
             woke: true,
             done: false,
             main: None,
         };
-        world.schedule(plan);
+        world.schedule(&plan);
         world
     }
 
@@ -207,7 +218,7 @@ impl World {
             self.queue.push(at, Event::Strike { fault });
         }
         self.queue.push(plan.duration_ms * MILLISECOND, Event::End);
-        plan.candidate_nodes().for_each(|node| self.record_clock(NodeId(node)));
+        self.topology.candidates().for_each(|node| self.record_clock(node));
     }
 
     /// True time, nanoseconds.

@@ -3,7 +3,7 @@
 
 use super::retransmit::{Gap, LOST_MAX, RETRANSMIT_FIRST, SYN_RETRANSMIT_FIRST, Sent, late_by_timeouts};
 use protocols::{
-    election::Transport,
+    election::{Protocol, Transport},
     types::{MICROSECOND, MILLISECOND, NodeId},
 };
 use rand_chacha::ChaCha8Rng;
@@ -11,6 +11,7 @@ use rand_core::RngCore;
 use scenarios::{
     plan::{Network, Plan},
     streams,
+    topology::Topology,
 };
 
 /// What a message counts as, for bandwidth and windows: a small request with its headers.
@@ -299,20 +300,21 @@ pub struct Links {
 }
 
 impl Links {
-    /// Links between the plan's processes, which `names` names.
-    pub fn new(plan: &Plan, names: &[String]) -> Self {
+    /// Links between the plan's processes.
+    pub fn new(plan: &Plan, protocol: &Protocol, topology: &Topology) -> Self {
+        let names = topology.names();
         let pairs = names.iter().flat_map(|from| names.iter().map(move |to| (from, to)));
         let links = pairs.map(|(from, to)| Link::new(&plan.network, plan.seed, from, to)).collect();
-        let mut links = Links { links, nodes: names.len(), store: plan.store_node() };
-        links.lay_lanes(plan);
+        let mut links = Links { links, nodes: names.len(), store: topology.store() };
+        links.lay_lanes(plan, protocol, topology);
         links
     }
 
     /// Clients connect to candidates, and candidates to the store, as they do in production; what candidates say to each
     /// other is their protocol's choice. What they say to a fencing device travels as datagrams, as IPMI does.
-    fn lay_lanes(&mut self, plan: &Plan) {
-        let candidates = || plan.candidate_nodes().map(NodeId);
-        if plan.election().is_some_and(|p| p.transport == Transport::Stream) {
+    fn lay_lanes(&mut self, plan: &Plan, protocol: &Protocol, topology: &Topology) {
+        let candidates = || topology.candidates();
+        if protocol.transport == Transport::Stream {
             // The transport gives up where a request would be given up.
             let patience = plan.timings.request_timeout_ms.saturating_mul(MILLISECOND);
             for (from, to) in candidates().flat_map(|a| candidates().map(move |b| (a, b))).filter(|(a, b)| a != b) {
@@ -324,8 +326,8 @@ impl Links {
         if plan.network.datagrams {
             return;
         }
-        let asking = plan.client_nodes().map(NodeId).flat_map(|client| candidates().map(move |node| (client, node)));
-        for (from, to) in asking.chain(candidates().map(|node| (node, plan.store_node()))) {
+        let asking = topology.clients().flat_map(|client| candidates().map(move |node| (client, node)));
+        for (from, to) in asking.chain(candidates().map(|node| (node, topology.store()))) {
             for (link, lane) in [((from, to), Lane::Forward), ((to, from), Lane::Backward)] {
                 let link = self.get(link.0, link.1);
                 link.lane = lane;

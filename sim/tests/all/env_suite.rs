@@ -340,8 +340,13 @@ fn in_the_simulated_world() {
     let params = Params { duration_ms: Some(300_000), ..Params::default() };
     let mut plan = steady.compile(&params, protocol, 1).expect("a plan");
     plan.candidates.iter_mut().for_each(|candidate| candidate.starts_at_ms = 0);
-    let (header, name, ended) = (plan.header(), plan.candidates[1].name.clone(), Arc::new(AtomicU32::new(0)));
-    let world = move || World::new(&plan, Driver::Inline, Recorder::new(&header, false, None), None);
+    let (name, ended) = (plan.candidates[1].name.clone(), Arc::new(AtomicU32::new(0)));
+    let topology = plan.topology_of(protocol);
+    let header = plan.header_of(protocol, &topology);
+    let world = move || {
+        let recorder = Recorder::new(&header, false, None);
+        World::new(plan.into(), protocol, topology.into(), Driver::Inline, recorder, None)
+    };
     let ends = ended.clone();
     let start = move |node: NodeId| -> Option<sim::fleet::Main> {
         let (name, ends) = (name.clone(), ends.clone());

@@ -278,7 +278,15 @@ impl Candidate {
         let timings =
             Timings { lease_ttl, renew_interval: lease_ttl / 3, request_timeout: SECOND, election_timeout: None };
         let names = vec!["n0".into(), "n1".into()];
-        let setup = Setup { node: NodeId(node), names, timings, nonce: 1, stored: None };
+        let setup = Setup {
+            node: NodeId(node),
+            names,
+            timings,
+            nonce: 1,
+            stored: None,
+            service: Vec::new(),
+            bugs: Default::default(),
+        };
         let mut elector = (election::etcd::PROTOCOL.elector)(setup);
         let clock = env.clone();
         let core = async move {

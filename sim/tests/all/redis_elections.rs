@@ -68,8 +68,15 @@ impl World {
         let names: Vec<String> = ["a", "b", "c"].map(String::from).to_vec();
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let elector = |node: usize, nonce| {
-            let setup =
-                Setup { node: NodeId(node as u16), names: names.clone(), timings: TIMINGS, nonce, stored: None };
+            let setup = Setup {
+                node: NodeId(node as u16),
+                names: names.clone(),
+                timings: TIMINGS,
+                nonce,
+                stored: None,
+                service: Vec::new(),
+                bugs: Default::default(),
+            };
             (election::find(protocol).unwrap().elector)(setup)
         };
         let electors = (0..3).map(|node| elector(node, random.next_u64())).collect();

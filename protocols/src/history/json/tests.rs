@@ -25,6 +25,7 @@ fn header() -> Header {
         dark_after_ms: 1000,
         requires: vec![Requirement { fact: Fact::StaleWriteAttempts, at_least: 1 }],
         services: vec![NodeId(2)],
+        services_needed: 0,
         tick_ms: 1_000,
         store: Some(NodeId(3)),
         majority: false,

@@ -250,7 +250,7 @@ const NOTICES_WITHIN_US: u64 = 250_000;
 
 /// What the judge is told of a plan that was played on real processes.
 fn header(plan: &Plan) -> Header {
-    let header = plan.header();
+    let header = plan.header().expect("the plan is valid");
     let dual_belief_bound_us = header.dual_belief_bound_us.map(|bound| bound.saturating_add(NOTICES_WITHIN_US));
     Header { dual_belief_bound_us, ..header }
 }

@@ -93,17 +93,35 @@ pub fn spec(world: &WorldArgs, plan: Plan, folder: PathBuf) -> Result<Spec, Stop
         // Before it gets onto the store's command line, where everybody would see a password in it.
         postgres::Settings::from_env(url, None).map_err(Stop::usage)?;
     }
-    if plan.election().is_some_and(|p| p.elects_among_peers() && p.service != Service::Raft) {
+    let Some(protocol) = plan.election() else {
+        return Err(Stop::usage(format!("there is no protocol `{}`", plan.protocol)));
+    };
+    if !plan.service_members.is_empty() {
+        return Err(Stop::usage("services have one member each here; leave `service_members` out".to_owned()));
+    }
+    if !plan.bugs.is_empty() {
+        return Err(Stop::usage("bugs are switched on in the simulation only; leave `bugs` out".to_owned()));
+    }
+    if protocol.elects_among_peers() && protocol.service != Service::Raft {
         return Err(Stop::usage(format!(
             "`{}` runs in the simulation only; of its kind, `raft` runs here",
             plan.protocol
         )));
     }
-    if world.service.is_some() && plan.service_node().is_none() {
+    if world.service.is_some() && protocol.service.process().is_none() {
         return Err(Stop::usage(format!("--service is given, but `{}` asks no service", plan.protocol)));
     }
     let service = world.service.as_deref().map(resolve_address).transpose().map_err(Stop::usage)?;
-    Ok(Spec { program, folder, plan: Arc::new(plan), service, postgres: world.postgres.clone(), tls: world.tls })
+    let topology = Arc::new(plan.topology_of(protocol));
+    Ok(Spec {
+        program,
+        folder,
+        plan: Arc::new(plan),
+        topology,
+        service,
+        postgres: world.postgres.clone(),
+        tls: world.tls,
+    })
 }
 
 /// An empty folder; what an earlier cluster left there is removed, a running one is not disturbed.

@@ -94,11 +94,11 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
 }
 
 /// Where the coordination service is; a backend without one is given none.
-fn service(args: &NodeArgs) -> Result<Endpoint, Stop> {
+fn service(args: &NodeArgs) -> Result<Vec<Endpoint>, Stop> {
     let name = args.backend.name;
     match (&args.service, args.backend.service.process()) {
-        (Some(address), Some(_)) => endpoint(address),
-        (None, None) => Ok(Endpoint { host: String::new(), port: 0 }),
+        (Some(address), Some(_)) => Ok(vec![endpoint(address)?]),
+        (None, None) => Ok(Vec::new()),
         (None, Some(service)) => Err(Stop::usage(format!("--service HOST:PORT is missing: `{name}` needs {service}"))),
         (Some(_), None) => Err(Stop::usage(format!("--service is given, but `{name}` asks no service"))),
     }

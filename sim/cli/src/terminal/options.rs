@@ -4,7 +4,7 @@
 
 use super::{output::Show, parse};
 use clap::Args as ClapArgs;
-use protocols::{election::Protocol, fence::checks::Fencing};
+use protocols::{bug::Bug, election::Protocol, fence::checks::Fencing};
 use scenarios::{Params, generate::Choice, params::Profile, sense};
 
 /// What a scenario's plan is made of.
@@ -29,9 +29,12 @@ pub struct PlanOptions {
     /// Range that election timeouts are drawn from, as 150..300ms; a single time D means D to 2 D
     #[arg(long, value_parser = parse::duration_range_ms, value_name = "A..B", allow_hyphen_values = true)]
     election_timeout: Option<(u64, u64)>,
-    /// Switch one known bug on; there are none yet
-    #[arg(long, value_name = "ID", hide = true)]
-    bug: Option<String>,
+    /// Switch one known bug on
+    #[arg(long, value_parser = parse::bug, value_name = "ID")]
+    bug: Option<&'static Bug>,
+    /// Members of the coordination service, for protocols whose service can have several; 1 by default
+    #[arg(long, value_parser = parse::members, value_name = "N", allow_hyphen_values = true)]
+    members: Option<u16>,
     /// How far wall clocks may be off, either way; 200 ms by default
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     clock_skew: Option<u64>,
@@ -109,9 +112,6 @@ impl PlanOptions {
     /// # Errors
     /// One sentence about an option that makes no sense.
     pub fn params(&self) -> Result<Params, String> {
-        if let Some(id) = &self.bug {
-            return Err(format!("there is no bug `{id}` to switch on; `fencepost list bugs` shows those there are"));
-        }
         let usual = Params::default();
         let nodes = match *self.nodes() {
             [] => usual.nodes,
@@ -129,6 +129,8 @@ impl PlanOptions {
             clock_drift_ppm: self.clock_drift.unwrap_or(usual.clock_drift_ppm),
             rate: self.rate.unwrap_or(usual.rate),
             pause_ms: self.pause,
+            bugs: self.bug.into_iter().collect(),
+            service_members: self.members.unwrap_or(usual.service_members),
             fencing: self.fencing,
             read_lease: self.read_lease,
             reads_per_s: self.reads,
@@ -153,6 +155,7 @@ impl PlanOptions {
             ("--request-timeout", self.request_timeout.is_some()),
             ("--election-timeout", self.election_timeout.is_some()),
             ("--bug", self.bug.is_some()),
+            ("--members", self.members.is_some()),
             ("--clock-skew", self.clock_skew.is_some()),
             ("--clock-drift", self.clock_drift.is_some()),
             ("--rate", self.rate.is_some()),

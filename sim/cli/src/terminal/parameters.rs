@@ -46,7 +46,7 @@ pub fn parameters(plan: &Plan, time: &str) -> Vec<(String, String)> {
         rows.push(pair("reads", format!("{} a second, {how}", plan.load.reads_per_s)));
     }
     if plan.read_lease {
-        let words = read_lease::of_plan(plan).map(|bound| bound.words());
+        let words = plan.election().and_then(|p| read_lease::of_plan(plan, p)).map(|bound| bound.words());
         rows.push(pair("read lease", words.unwrap_or_else(|| "ends by no clock: nothing bounds it".to_owned())));
     }
     for fault in &plan.faults {
@@ -95,6 +95,7 @@ fn describe(fault: &PlannedFault) -> String {
             Who::Leader | Who::Trigger => "the leader".to_owned(),
             Who::Followers | Who::Clients => format!("the {who}"),
             Who::Service => "the service".to_owned(),
+            Who::ServiceLeader => "the leader of the service".to_owned(),
             Who::Candidates => "all nodes".to_owned(),
             Who::Store => "the store".to_owned(),
             who => who.to_string(),

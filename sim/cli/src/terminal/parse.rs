@@ -2,6 +2,7 @@
 
 use super::suggest::unknown;
 use protocols::{
+    bug::Bug,
     election::{self, Protocol},
     fence::checks::Fencing,
 };
@@ -123,6 +124,26 @@ pub fn on_off(text: &str) -> Result<bool, String> {
 pub fn fencing(text: &str) -> Result<Fencing, String> {
     let words: Vec<&str> = Fencing::ALL.iter().map(|fencing| fencing.word()).collect();
     Fencing::find(text).ok_or_else(|| unknown("choice", text, &words))
+}
+
+/// A known bug.
+///
+/// # Errors
+/// One sentence with the nearest id.
+pub fn bug(id: &str) -> Result<&'static Bug, String> {
+    let known: Vec<&str> = election::BUGS.iter().map(|bug| bug.id).collect();
+    election::BUGS.into_iter().find(|bug| bug.id == id).ok_or_else(|| unknown("bug", id, &known))
+}
+
+/// How many members a service has; how many it can have is its own to say.
+///
+/// # Errors
+/// One sentence.
+pub fn members(text: &str) -> Result<u16, String> {
+    text.parse()
+        .ok()
+        .filter(|count| *count > 0)
+        .ok_or_else(|| format!("`{text}` is no number of members; give 1 or more"))
 }
 
 /// A protocol.

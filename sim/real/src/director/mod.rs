@@ -19,7 +19,8 @@ use scenarios::{
     fault::{Fault, PlannedFault, Trigger, Who},
     plan::Plan,
     streams,
-    triggers::{self, Triggers},
+    topology::Topology,
+    triggers::Triggers,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -70,6 +71,7 @@ pub struct Played {
 pub struct Director {
     cluster: Cluster,
     plan: Arc<Plan>,
+    topology: Arc<Topology>,
     faults: Vec<PlannedFault>,
     triggers: Triggers,
     directory: Arc<Directory>,
@@ -96,13 +98,14 @@ impl Director {
     /// One sentence; a plan that real processes cannot play among them.
     pub async fn new(spec: Spec) -> Result<Director, String> {
         let plan = spec.plan.clone();
+        let topology = spec.topology.clone();
         strike::playable(&plan)?;
         let wrong = |e: std::io::Error| format!("no port on loopback: {e}");
         let listener = TcpListener::bind("127.0.0.1:0").await.map_err(wrong)?;
         let points = listener.local_addr().map_err(wrong)?;
         let history = spec.folder.join("director.jsonl");
         let cluster = Cluster::start(spec, points).await?;
-        let directory = Arc::new(Directory::new(plan.topology()));
+        let directory = Arc::new(Directory::new(topology.names().to_vec()));
         let log = Log::append(&history, directory.clone());
         let log = log.map_err(|e| format!("cannot write {}: {e}", history.display()))?;
         let (events, to_me) = mpsc::unbounded_channel();
@@ -115,6 +118,7 @@ impl Director {
             cluster,
             faults: plan.faults.clone(),
             plan,
+            topology,
             triggers,
             directory,
             log,
@@ -143,7 +147,7 @@ impl Director {
     /// One sentence.
     pub fn begin(&mut self, with_load: bool) -> Result<(), String> {
         self.start_us = true_time_us();
-        for node in self.plan.service_node().into_iter().chain([self.plan.store_node()]) {
+        for node in self.topology.clone().members().chain([self.topology.store()]) {
             self.up.insert(node, true);
             self.log.record(Kind::Node { node, state: NodeState::Up });
         }
@@ -163,7 +167,7 @@ impl Director {
         let plan = self.plan.clone();
         let interval = SECOND * u64::from(plan.load.clients) / plan.load.rate.max(1);
         let nodes: Vec<NodeId> = (0..plan.candidates.len() as u16).map(NodeId).collect();
-        for (index, client) in plan.client_nodes().map(NodeId).enumerate() {
+        for (index, client) in self.topology.clone().clients().enumerate() {
             let mut random = streams::stream(plan.seed, &format!("workload/{index}"));
             let phase = rand_core::RngCore::next_u64(&mut random) % interval.max(1);
             let load = Load {
@@ -273,7 +277,7 @@ impl Director {
 
     /// Kills everything at once: what is durable must be so already.
     pub async fn kill(&mut self) {
-        for node in (0..=self.plan.store_node().0).map(NodeId) {
+        for node in (0..=self.topology.store().0).map(NodeId) {
             if let Some(running) = self.cluster.running(node) {
                 running.kill().await;
             }
@@ -296,7 +300,7 @@ impl Director {
             Some((self.plan.candidates[index].name.clone(), self.cluster.address(NodeId(index as u16))?))
         };
         let nodes: Option<Vec<_>> = (0..self.plan.candidates.len()).map(node).collect();
-        let (store, service) = (self.cluster.address(self.plan.store_node()), self.cluster.service());
+        let (store, service) = (self.cluster.address(self.topology.store()), self.cluster.service());
         let (Some(nodes), Some(store)) = (nodes, store) else {
             return Err("a process of the cluster has no address".to_owned());
         };
@@ -375,9 +379,8 @@ impl Director {
         if !self.triggers.watches(point) {
             return Ok(false);
         }
-        let (leader, plan) = (self.believers.last().copied(), self.plan.clone());
-        let is_meant =
-            |who: &Who| triggers::resolve(&plan, who, leader, Some(node)).is_some_and(|nodes| nodes.contains(&node));
+        let (topology, moment) = (self.topology.clone(), self.moment(Some(node)));
+        let is_meant = |who: &Who| topology.resolve_at(who, moment).is_some_and(|nodes| nodes.contains(&node));
         let paused_before = self.pauses.get(&node).copied().unwrap_or(0);
         for fault in self.triggers.passage(self.now(), point, is_meant) {
             self.strike(fault, Some(node))?;

@@ -10,16 +10,22 @@ use rustix::process::Signal;
 use scenarios::{
     fault::Fault,
     plan::Plan,
+    topology::Moment,
     triggers::{self, nanoseconds},
 };
 use tokio::{io::AsyncWriteExt, net::TcpStream};
 
 impl Director {
+    /// Who leads now. A service's only member leads it, if that is up.
+    pub(super) fn moment(&self, passed_by: Option<NodeId>) -> Moment {
+        let service_leader = self.topology.only_member().filter(|node| self.up.get(node).is_some_and(|up| *up));
+        Moment { leader: self.believers.last().copied(), service_leader, passed_by }
+    }
+
     /// A fault strikes; `by` is the node that passed the point that set it off.
     pub(super) fn strike(&mut self, index: u32, by: Option<NodeId>) -> Result<(), String> {
-        let (leader, plan) = (self.believers.last().copied(), self.plan.clone());
         let what = self.faults[index as usize].what.clone();
-        let Some((on, to)) = triggers::groups(&plan, &what, leader, by) else {
+        let Some((on, to)) = triggers::groups(&self.topology, &what, self.moment(by)) else {
             self.waiting.push(index);
             return Ok(());
         };

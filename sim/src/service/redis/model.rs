@@ -23,6 +23,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Model {
     keys: BTreeMap<(u8, Vec<u8>), Entry>,
     pub(super) scripts: BTreeSet<Known>,
+    /// It keeps nothing on disk.
+    pub(crate) forgets: bool,
     sessions: i64,
     /// What the leader's key held last, and what the counter showed when it came to hold that.
     granted: Option<(Vec<u8>, u64)>,
@@ -92,6 +94,9 @@ impl Model {
         protocols::mark!(RedisServerRestarts);
         self.scripts.clear();
         self.sessions = 0;
+        if self.forgets {
+            self.clear();
+        }
     }
 
     /// Executes one command when the server's wall clock shows `now_wall_ms` milliseconds since the Unix epoch. `args[0]`

@@ -72,9 +72,10 @@ impl Place {
             .iter()
             .map(|(ms, what)| PlannedFault { when: Trigger::At { ms: *ms }, what: what.clone() })
             .collect();
-        let recorder = Recorder::new(&plan.header(), false, None);
-        let (store, client) = (plan.store_node(), NodeId(plan.client_nodes().start));
-        let world = World::new(&plan, Driver::Inline, recorder, None);
+        let topology = plan.topology_of(protocol);
+        let recorder = Recorder::new(&plan.header_of(protocol, &topology), false, None);
+        let (store, client) = (topology.store(), topology.clients().next().expect("a client"));
+        let world = World::new(plan.into(), protocol, topology.into(), Driver::Inline, recorder, None);
         let mut place = Place { world, log: Log::default(), store, client };
         place.until(1.0);
         place

@@ -30,7 +30,15 @@ impl Bench {
             request_timeout: SECOND,
             election_timeout: protocol.election_timeout,
         };
-        let setup = Setup { node: NodeId(0), names: names.clone(), timings, nonce: 7, stored: None };
+        let setup = Setup {
+            node: NodeId(0),
+            names: names.clone(),
+            timings,
+            nonce: 7,
+            stored: None,
+            service: Vec::new(),
+            bugs: Default::default(),
+        };
         let place =
             Place { node: NodeId(0), store: STORE, starts: 0, tick: SECOND, silence: SECOND, read_lease: false };
         let node = Node::new(place, (protocol.elector)(setup));

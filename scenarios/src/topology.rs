@@ -1,0 +1,271 @@
+//! Who is who in a run: roles and the processes that have them, made once from a plan and carried from there on.
+//!
+//! Processes are numbered in the order candidates, members of each service, store, clients. A service of one member is a
+//! process of the service's name, such as `etcd`; the members of a larger one are `etcd-1`, `etcd-2` …
+
+use crate::fault::Who;
+use protocols::{client::Members, types::NodeId};
+use std::ops::Range;
+
+/// The name of the fenced store's process.
+pub const STORE: &str = "store";
+
+/// A coordination service, or a fencing device, and its processes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Service {
+    /// Its name: that of its only member, and the beginning of its members' names when there are more.
+    pub name: String,
+    /// What its members are to each other.
+    pub members: Members,
+    nodes: Range<u16>,
+}
+
+impl Service {
+    /// Its members.
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = NodeId> + use<> {
+        self.nodes.clone().map(NodeId)
+    }
+
+    /// How many of its members it takes.
+    pub fn needed(&self) -> u16 {
+        if self.members.majority { self.nodes.len() as u16 / 2 + 1 } else { 1 }
+    }
+}
+
+/// What a process is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// The candidate of that place in the plan.
+    Candidate(usize),
+    /// A service's member.
+    Member {
+        /// The service's place among [`Topology::services`].
+        service: usize,
+        /// Which of its members, from 0.
+        member: usize,
+    },
+    /// The fenced store.
+    Store,
+    /// The client of that place, from 0.
+    Client(usize),
+}
+
+/// Who leads whom, and who passed a point, at the moment when a fault strikes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Moment {
+    /// Whoever was elected last and still believes.
+    pub leader: Option<NodeId>,
+    /// The member that leads the service.
+    pub service_leader: Option<NodeId>,
+    /// Who passed the point that set it off.
+    pub passed_by: Option<NodeId>,
+}
+
+/// The roles of all processes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Topology {
+    names: Vec<String>,
+    candidates: u16,
+    services: Vec<Service>,
+    store: NodeId,
+}
+
+impl Topology {
+    /// These candidates, services (name, what its members are to each other, how many there are), the store, and so many
+    /// clients, `c1`, `c2` …
+    pub fn new(
+        candidates: impl IntoIterator<Item = String>,
+        services: impl IntoIterator<Item = (String, Members, u16)>,
+        clients: u16,
+    ) -> Topology {
+        let mut names: Vec<String> = candidates.into_iter().collect();
+        let candidates = names.len() as u16;
+        let mut known = Vec::new();
+        for (name, members, count) in services {
+            let first = names.len() as u16;
+            names.extend((1..=count).map(|number| member_name(&name, number, count)));
+            known.push(Service { name, members, nodes: first..first + count });
+        }
+        let store = NodeId(names.len() as u16);
+        names.push(STORE.to_owned());
+        names.extend((1..=clients).map(|number| format!("c{number}")));
+        Topology { names, candidates, services: known, store }
+    }
+
+    /// The names of all processes, by [`NodeId`].
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// A process's name; empty for a number that is nobody's.
+    pub fn name(&self, node: NodeId) -> &str {
+        self.names.get(node.index()).map_or("", String::as_str)
+    }
+
+    /// The process of that name.
+    pub fn find(&self, name: &str) -> Option<NodeId> {
+        self.names.iter().position(|known| known == name).map(|place| NodeId(place as u16))
+    }
+
+    /// What a process is.
+    pub fn role(&self, node: NodeId) -> Role {
+        if self.is_candidate(node) {
+            return Role::Candidate(node.index());
+        }
+        for (service, known) in self.services.iter().enumerate() {
+            if known.nodes.contains(&node.0) {
+                return Role::Member { service, member: usize::from(node.0 - known.nodes.start) };
+            }
+        }
+        match node == self.store {
+            true => Role::Store,
+            false => Role::Client(node.index().saturating_sub(self.store.index() + 1)),
+        }
+    }
+
+    /// The candidates.
+    pub fn candidates(&self) -> impl ExactSizeIterator<Item = NodeId> + use<> {
+        (0..self.candidates).map(NodeId)
+    }
+
+    /// Is this a candidate?
+    pub fn is_candidate(&self, node: NodeId) -> bool {
+        node.0 < self.candidates
+    }
+
+    /// The services, fencing devices included, that are processes of their own.
+    pub fn services(&self) -> &[Service] {
+        &self.services
+    }
+
+    /// The members of all services.
+    pub fn members(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.services.iter().flat_map(Service::nodes)
+    }
+
+    /// Is this a service's member?
+    pub fn is_member(&self, node: NodeId) -> bool {
+        self.members().any(|member| member == node)
+    }
+
+    /// The service's process, where there is one service, and it is one process.
+    pub fn only_member(&self) -> Option<NodeId> {
+        let mut members = self.members();
+        members.next().filter(|_| members.next().is_none())
+    }
+
+    /// The fenced store.
+    pub fn store(&self) -> NodeId {
+        self.store
+    }
+
+    /// The clients.
+    pub fn clients(&self) -> impl ExactSizeIterator<Item = NodeId> + use<> {
+        (self.store.0 + 1..self.names.len() as u16).map(NodeId)
+    }
+
+    /// Who that is, in the order of their numbers, as far as it is known before the run: nothing for the leader, its
+    /// followers, the member that leads the service and whoever set a fault off, and nothing for a name that is nobody's.
+    pub fn resolve(&self, who: &Who) -> Option<Vec<NodeId>> {
+        match who {
+            Who::Leader | Who::Followers | Who::ServiceLeader | Who::Trigger => None,
+            Who::Candidates => Some(self.candidates().collect()),
+            Who::Service => Some(self.members().collect()).filter(|members: &Vec<_>| !members.is_empty()),
+            Who::Store => Some(vec![self.store]),
+            Who::Clients => Some(self.clients().collect()),
+            Who::Named(name) => {
+                let service = || self.services.iter().find(|service| service.name == *name);
+                self.find(name).map(|node| vec![node]).or_else(|| Some(service()?.nodes().collect()))
+            }
+        }
+    }
+
+    /// Everyone that `who` means at this moment; `None`: nobody leads, and somebody should.
+    pub fn resolve_at(&self, who: &Who, moment: Moment) -> Option<Vec<NodeId>> {
+        match who {
+            Who::Leader => Some(vec![moment.leader?]),
+            Who::Followers => {
+                let leader = moment.leader?;
+                Some(self.candidates().filter(|node| *node != leader).collect())
+            }
+            Who::ServiceLeader => Some(vec![moment.service_leader?]),
+            // Outside of a point there is no such node; then it means the leader.
+            Who::Trigger => Some(vec![moment.passed_by.or(moment.leader)?]),
+            // Plans are valid: every name is somebody's.
+            who => Some(self.resolve(who).unwrap_or_default()),
+        }
+    }
+}
+
+/// What a service's member is called.
+fn member_name(service: &str, number: u16, count: u16) -> String {
+    if count == 1 { service.to_owned() } else { format!("{service}-{number}") }
+}
+
+/// Could this be the name of a member of that service?
+pub fn names_member(name: &str, service: &str) -> bool {
+    let Some(rest) = name.strip_prefix(service) else { return false };
+    let number = rest.strip_prefix('-').unwrap_or_default();
+    rest.is_empty() || (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALIKE: Members = Members { most: 9, led: false, majority: true };
+    const LED: Members = Members { most: 9, led: true, majority: false };
+
+    fn topology() -> Topology {
+        let names = ["n1", "n2"].map(str::to_owned);
+        let services = [("redis", ALIKE, 2), ("sentinel", ALIKE, 3), ("power", LED, 1)];
+        Topology::new(names, services.map(|(name, members, count)| (name.to_owned(), members, count)), 1)
+    }
+
+    #[test]
+    fn every_process_has_its_number_its_name_and_its_role() {
+        let topology = topology();
+        let expected =
+            ["n1", "n2", "redis-1", "redis-2", "sentinel-1", "sentinel-2", "sentinel-3", "power", "store", "c1"];
+        assert_eq!(topology.names(), expected);
+        let roles: Vec<Role> = (0..10).map(|node| topology.role(NodeId(node))).collect();
+        let member = |service, member| Role::Member { service, member };
+        let (one, two, three) = ([member(0, 0), member(0, 1)], [0, 1, 2].map(|m| member(1, m)), member(2, 0));
+        let mut expected = vec![Role::Candidate(0), Role::Candidate(1)];
+        expected.extend(one);
+        expected.extend(two);
+        expected.extend([three, Role::Store, Role::Client(0)]);
+        assert_eq!(roles, expected);
+        assert_eq!((topology.store(), topology.only_member()), (NodeId(8), None));
+        assert_eq!(topology.services().iter().map(Service::needed).collect::<Vec<_>>(), [2, 2, 1]);
+    }
+
+    #[test]
+    fn a_fault_can_name_a_service_one_of_its_members_or_all() {
+        let topology = topology();
+        let nodes = |word: &str| {
+            let nodes = topology.resolve(&Who::from(word.to_owned()))?;
+            Some(nodes.iter().map(|node| node.0).collect::<Vec<_>>())
+        };
+        assert_eq!(nodes("service"), Some((2..8).collect()));
+        assert_eq!(nodes("sentinel"), Some(vec![4, 5, 6]));
+        assert_eq!(nodes("sentinel-2"), Some(vec![5]));
+        assert_eq!(nodes("power"), Some(vec![7]));
+        for nobody in ["redis-3", "power-1", "service-leader", "zookeeper"] {
+            assert_eq!(nodes(nobody), None, "{nobody}");
+        }
+        let leads = Moment { service_leader: Some(NodeId(3)), ..Moment::default() };
+        assert_eq!(topology.resolve_at(&Who::ServiceLeader, leads), Some(vec![NodeId(3)]));
+        assert_eq!(topology.resolve_at(&Who::ServiceLeader, Moment::default()), None);
+    }
+
+    #[test]
+    fn members_names_are_taken() {
+        for name in ["etcd", "etcd-1", "etcd-12"] {
+            assert!(names_member(name, "etcd"), "{name}");
+        }
+        for name in ["etcd-", "etcd-a", "etcd1", "netcd"] {
+            assert!(!names_member(name, "etcd"), "{name}");
+        }
+    }
+}
