@@ -109,7 +109,7 @@ fn memory_holds_what_was_told_and_nothing_that_is_under_way() {
     }
     assert_eq!(bench.read(3, 3), answered(3, 7), "the store has not answered");
     let written = |number: u64, seq, verdict| Message::Written {
-        resource: Resource::Sequence,
+        resource: Resource::SEQUENCE,
         term: 1,
         seq,
         request: request(number),

@@ -41,7 +41,7 @@ impl History {
     pub fn parse(text: &[u8]) -> Result<History, String> {
         let mut reader = Reader::new(text).map_err(|e| e.to_string())?;
         let events = reader.by_ref().collect::<Result<Vec<_>, _>>().map_err(|e| e.to_string())?;
-        Ok(History { header: reader.header().cloned(), names: Names::new(reader.names()), events })
+        Ok(History { header: reader.header().cloned(), names: Names::of(reader.names(), reader.header()), events })
     }
 
     /// What the judge makes of it.

@@ -57,7 +57,7 @@ fn healed() -> Kind {
 }
 
 fn applied(node: NodeId, token: u64, seq: u64) -> Kind {
-    let (resource, request) = (Resource::Sequence, UNKNOWN_REQUEST);
+    let (resource, request) = (Resource::SEQUENCE, UNKNOWN_REQUEST);
     let write = Write { resource, term: token as u32, token, seq, read_version: seq - 1, request };
     Kind::Apply { node, write, verdict: WriteVerdict::Ok, version: seq }
 }

@@ -43,7 +43,7 @@ fn request(judge: &mut Judge, number: u64) {
     let t_us = 1000 + number * 100;
     let request = RequestId { client: NodeId(5), number };
     let write =
-        Write { resource: Resource::Sequence, term: 1, token: 5, seq: number, read_version: number - 1, request };
+        Write { resource: Resource::SEQUENCE, term: 1, token: 5, seq: number, read_version: number - 1, request };
     let node = LEADER.node;
     let mut at = |t_us, kind| judge.record(&Event { t_us, kind });
     at(t_us, Kind::Invoke { request });

@@ -17,6 +17,7 @@ use protocols::{
     load::ATTEMPT_TIMEOUT,
     node::STORE_SILENCE,
     types::{MILLISECOND, NodeId},
+    work::Works,
 };
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -63,6 +64,9 @@ pub struct Plan {
     /// nothing when it promises nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dual_belief_bound_ms: Option<f64>,
+    /// What a leader does, by the names of [`protocols::work::ALL`]; empty is the usual, a sequencer and a scheduler.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub works: Vec<String>,
 }
 
 /// The protocol's timers, milliseconds.
@@ -193,6 +197,17 @@ impl Plan {
         self.election().map_or(Some("service"), |protocol| protocol.service.process())
     }
 
+    /// What a leader does.
+    ///
+    /// # Errors
+    /// There is no such work, or these do not go together: one sentence.
+    pub fn leaders_works(&self) -> Result<Works, String> {
+        match self.works.as_slice() {
+            [] => Ok(Works::default()),
+            names => Works::named(names.iter().map(String::as_str)).map_err(|why| format!("works: {why}")),
+        }
+    }
+
     /// The names of all processes in the order of their [`NodeId`]s: candidates, the coordination service (under its own
     /// name, if there is one), the store, and the clients `c1`, `c2` …
     pub fn topology(&self) -> Vec<String> {
@@ -263,6 +278,7 @@ impl Plan {
             majority: election.is_some_and(|protocol| protocol.majority),
             ring: election.is_some_and(|protocol| protocol.ring),
             dual_belief_bound_us: self.dual_belief_bound_ms.map(|ms| (ms * 1e3) as u64),
+            resources: self.leaders_works().unwrap_or_default().resources().map(str::to_owned).collect(),
         }
     }
 }

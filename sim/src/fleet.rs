@@ -17,6 +17,7 @@ use protocols::{
     message::Message,
     node::{Node, Place},
     types::{MILLISECOND, NodeId, SECOND},
+    work::Works,
 };
 use scenarios::{plan::Plan, streams};
 use std::{future::Future, pin::Pin, sync::Arc};
@@ -30,6 +31,7 @@ pub struct Fleet {
     plan: Arc<Plan>,
     protocol: &'static Protocol,
     service: service::State,
+    works: Arc<Works>,
 }
 
 /// Where a driven core's messages and history go in the simulation.
@@ -63,7 +65,8 @@ impl Fleet {
     /// The plan names a protocol that there is not.
     pub fn new(plan: Arc<Plan>) -> Result<Self, String> {
         let protocol = election::find(&plan.protocol).ok_or_else(|| format!("no protocol `{}`", plan.protocol))?;
-        Ok(Fleet { plan, protocol, service: service::State::new(protocol.service) })
+        let works = Arc::new(plan.leaders_works()?);
+        Ok(Fleet { plan, protocol, service: service::State::new(protocol.service), works })
     }
 
     /// Starts a process. Gives back its first task, if it has any; what is only a core is stepped by the world.
@@ -81,7 +84,9 @@ impl Fleet {
                 with(|world| match world.has_core(node) {
                     // Its disk has survived; so has what it is.
                     true => world.input(node, Input::Start),
-                    false => world.set_core(node, Box::new(Store::new(self.plan.fencing))),
+                    false => {
+                        world.set_core(node, Box::new(Store::new(self.plan.fencing, self.works.resources().count())))
+                    }
                 });
                 None
             }
@@ -121,11 +126,11 @@ impl Fleet {
     }
 
     fn candidate(&self, node: NodeId) -> Main {
-        let (plan, protocol) = (self.plan.clone(), self.protocol);
+        let (plan, protocol, works) = (self.plan.clone(), self.protocol, self.works.clone());
         Box::new(move || {
-            let (env, plan) = (SimEnv { node }, plan.clone());
+            let (env, plan, works) = (SimEnv { node }, plan.clone(), works.clone());
             Box::pin(async move {
-                let core = candidate_core(&plan, protocol, env).await;
+                let core = candidate_core(&plan, protocol, works, env).await;
                 run_candidate(env, core, protocol.service, site(&plan, protocol.service, node)).await;
             })
         })
@@ -146,7 +151,7 @@ fn site(plan: &Plan, service: Service, node: NodeId) -> Site {
     }
 }
 
-async fn candidate_core(plan: &Plan, protocol: &Protocol, env: SimEnv) -> Box<dyn Core> {
+async fn candidate_core(plan: &Plan, protocol: &Protocol, works: Arc<Works>, env: SimEnv) -> Box<dyn Core> {
     let timings = plan.timings.resolved();
     // A simulated disk can always be read.
     let stored = env.disk().read(candidate::STATE).await.unwrap_or_default();
@@ -156,7 +161,7 @@ async fn candidate_core(plan: &Plan, protocol: &Protocol, env: SimEnv) -> Box<dy
     let (store, tick, read_lease) = (plan.store_node(), plan.load.tick_ms * MILLISECOND, plan.read_lease);
     let silence = plan.network.store_silence_ms() * MILLISECOND;
     let place = Place { node: env.node, store, starts, tick, silence, read_lease };
-    Box::new(Node::new(place, elector))
+    Box::new(Node::new(place, elector).with_works(works))
 }
 
 async fn run_candidate(env: SimEnv, core: Box<dyn Core>, service: Service, site: Site) {

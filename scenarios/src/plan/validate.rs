@@ -46,6 +46,7 @@ pub(super) fn plan(plan: &Plan) -> Checked {
     timings(plan, protocol)?;
     range("liveness_bound_ms", plan.liveness_bound_ms, 1, LONGEST_MS)?;
     candidates(plan)?;
+    plan.leaders_works()?;
     load(plan)?;
     network(&plan.network)?;
     if plan.faults.len() > FAULTS_MAX {

@@ -36,7 +36,7 @@ fn header() -> Header {
 fn every_kind() -> Vec<Event> {
     let incarnation = Incarnation { epoch: 5, node: NodeId(1), term: 2 };
     let request = RequestId { client: NodeId(4), number: 17 };
-    let write = Write { resource: Resource::Sequence, term: 2, token: 5, seq: 3, read_version: 2, request };
+    let write = Write { resource: Resource::SEQUENCE, term: 2, token: 5, seq: 3, read_version: 2, request };
     let foreign = Write { read_version: UNKNOWN_VERSION, request: UNKNOWN_REQUEST, ..write };
     let apply = |write, verdict, version| Kind::Apply { node: NodeId(1), write, verdict, version };
     let fault = |phase| {
@@ -58,7 +58,7 @@ fn every_kind() -> Vec<Event> {
         Kind::Node { node: NodeId(0), state: NodeState::Up },
         Kind::Campaign { node: NodeId(1) },
         Kind::Elected(incarnation),
-        Kind::Seal { resource: Resource::Schedule, incarnation, accepted: true, seq: 2, version: 9 },
+        Kind::Seal { resource: Resource::SCHEDULE, incarnation, accepted: true, seq: 2, version: 9 },
         Kind::Invoke { request },
         Kind::Issue { node: NodeId(1), write },
         apply(write, WriteVerdict::Ok, 3),

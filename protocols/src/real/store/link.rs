@@ -293,7 +293,7 @@ async fn converse(
                 if outstanding > 0 {
                     return Some("the store is silent".to_owned());
                 }
-                let request = Request::State(wire::StateOf { resource: Resource::Sequence.into() });
+                let request = Request::State(wire::StateOf { resource: Resource::SEQUENCE.into() });
                 (outstanding, heard, sent) = (1, Instant::now(), Instant::now());
                 if let Some(why) = say(&mut write, &(wire::line(&request) + "\n"), silence).await {
                     return Some(why);

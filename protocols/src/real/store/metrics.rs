@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn decisions_are_counted_by_verdict() {
         let metrics = Metrics::new("abc");
-        let resource = Resource::Sequence.into();
+        let resource = Resource::SEQUENCE.into();
         let seal = |token| Request::Seal(Seal { resource, node: "n1".into(), term: 1, token, mac: String::new() });
         let sealed = |token, verdict| {
             Reply::Sealed(Sealed { resource, node: "n1".into(), term: 1, token, verdict, seq: 3, version: 3 })

@@ -203,8 +203,8 @@ pub enum Name {
 impl From<Name> for Resource {
     fn from(name: Name) -> Resource {
         match name {
-            Name::Sequence => Resource::Sequence,
-            Name::Schedule => Resource::Schedule,
+            Name::Sequence => Resource::SEQUENCE,
+            Name::Schedule => Resource::SCHEDULE,
         }
     }
 }
@@ -212,8 +212,8 @@ impl From<Name> for Resource {
 impl From<Resource> for Name {
     fn from(resource: Resource) -> Name {
         match resource {
-            Resource::Sequence => Name::Sequence,
-            Resource::Schedule => Name::Schedule,
+            Resource::SEQUENCE => Name::Sequence,
+            Resource::SCHEDULE => Name::Schedule,
         }
     }
 }

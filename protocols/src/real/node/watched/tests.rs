@@ -169,7 +169,7 @@ fn a_leader_whose_store_is_silent_does_not_act() {
     bench.step(Input::Message { from: NodeId(1024), message: Message::Next { request } });
     bench.now += 4 * MILLISECOND;
     let written =
-        Message::Written { resource: Resource::Sequence, term: 1, seq: 1, request, verdict: WriteVerdict::Ok };
+        Message::Written { resource: Resource::SEQUENCE, term: 1, seq: 1, request, verdict: WriteVerdict::Ok };
     bench.stored(written);
     bench.assert_shows(&[
         "fencepost_node_acting 1",
@@ -224,7 +224,7 @@ fn a_service_that_lost_its_data_is_not_asked_dozens_of_times_a_second() {
             if let Some(incarnation) = standing {
                 elections += 1;
                 let (verdict, term) = (WriteVerdict::Fenced { highest: 2001 }, incarnation.term);
-                let (resource, token) = (Resource::Sequence, incarnation.epoch);
+                let (resource, token) = (Resource::SEQUENCE, incarnation.epoch);
                 bench.stored(Message::Sealed { resource, term, token, verdict, seq: 0, version: 0 });
             } else if let Some((_, request)) = bench.asked.last() {
                 let reply = forgetful(&request.clone(), &mut drawn);
