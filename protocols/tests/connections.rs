@@ -9,7 +9,7 @@ use protocols::{
     message::{Message, WriteVerdict},
     node::{Node, Place, STORE_SILENCE},
     types::{Leadership, MILLISECOND, NodeId, RequestId, Resource, SECOND},
-    work::sequencer::UNDER_WAY_MAX,
+    work::outbox::UNDER_WAY_MAX,
 };
 use std::collections::BTreeMap;
 
@@ -53,10 +53,18 @@ impl Bench {
             read_lease: false,
         };
         let mut bench = Bench::new(Node::new(place, Box::new(Leads)));
-        for resource in Resource::ALL {
+        for resource in Resource::USUAL {
             bench.hear(
                 STORE,
-                Message::Sealed { resource, term: 1, token: 5, verdict: WriteVerdict::Ok, seq: 0, version: 0 },
+                Message::Sealed {
+                    resource,
+                    term: 1,
+                    token: 5,
+                    verdict: WriteVerdict::Ok,
+                    seq: 0,
+                    version: 0,
+                    payload: None,
+                },
             );
         }
         bench.said.clear();

@@ -46,9 +46,13 @@ impl Bench {
     /// The same after its seals, which found `seq`.
     fn sealed(read_lease: bool, seq: u64) -> Self {
         let mut bench = Bench::elected(read_lease);
-        for resource in Resource::ALL {
+        for resource in Resource::USUAL {
             let verdict = WriteVerdict::Ok;
-            bench.hear(1, STORE, Message::Sealed { resource, term: 1, token: TOKEN, verdict, seq, version: seq });
+            bench.hear(
+                1,
+                STORE,
+                Message::Sealed { resource, term: 1, token: TOKEN, verdict, seq, version: seq, payload: None },
+            );
         }
         bench
     }

@@ -244,10 +244,11 @@ async fn a_link_carries_messages_and_finds_the_store_again() {
     connected.await;
     let (resource, term, token) = (Resource::SEQUENCE, 1, 7);
     link.send(Message::Seal { resource, term, token });
-    let sealed = Message::Sealed { resource, term, token, verdict: WriteVerdict::Ok, seq: 0, version: 0 };
+    let sealed =
+        Message::Sealed { resource, term, token, verdict: WriteVerdict::Ok, seq: 0, version: 0, payload: None };
     assert_eq!(answers.recv().await, Some(sealed));
     let request = RequestId { client: NodeId(0), number: 1 << 32 | 1 };
-    let write = Write { resource, term, token, seq: 1, read_version: 0, request };
+    let write = Write { resource, term, token, seq: 1, read_version: 0, request, payload: None };
     link.send(Message::Write(write));
     let written = |verdict| Message::Written { resource, term, seq: 1, request, verdict };
     assert_eq!(answers.recv().await, Some(written(WriteVerdict::Ok)));

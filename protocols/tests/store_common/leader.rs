@@ -104,7 +104,7 @@ impl Leader {
 
     fn issue(&mut self, number: u64) {
         let outbox = self.outbox.as_mut().expect("it leads");
-        self.link.send(Message::Write(outbox.issue(RequestId { client: self.client, number })));
+        self.link.send(Message::Write(outbox.issue(RequestId { client: self.client, number }, None)));
     }
 
     fn resend(&self) {

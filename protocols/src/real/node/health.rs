@@ -6,6 +6,7 @@ use crate::{
     election::back_off,
     error::Failure,
     message::WriteVerdict,
+    real::store::wire,
     types::{MILLISECOND, Resource, SECOND},
 };
 use std::sync::{Mutex, PoisonError};
@@ -166,7 +167,7 @@ impl Health {
             (!known).then_some((short, seen.highest, seen.of))
         });
         let Some((short, highest, of)) = news else { return };
-        let resource = of.map_or("the store", Resource::name);
+        let resource = of.map_or("the store", wire::name);
         tracing::warn!(
             token,
             highest,

@@ -81,8 +81,8 @@ impl Bench {
     }
 
     fn sealed(&mut self, token: u64, verdict: WriteVerdict) {
-        for resource in Resource::ALL {
-            self.stored(Message::Sealed { resource, term: 1, token, verdict, seq: 0, version: 0 });
+        for resource in Resource::USUAL {
+            self.stored(Message::Sealed { resource, term: 1, token, verdict, seq: 0, version: 0, payload: None });
         }
     }
 
@@ -225,7 +225,7 @@ fn a_service_that_lost_its_data_is_not_asked_dozens_of_times_a_second() {
                 elections += 1;
                 let (verdict, term) = (WriteVerdict::Fenced { highest: 2001 }, incarnation.term);
                 let (resource, token) = (Resource::SEQUENCE, incarnation.epoch);
-                bench.stored(Message::Sealed { resource, term, token, verdict, seq: 0, version: 0 });
+                bench.stored(Message::Sealed { resource, term, token, verdict, seq: 0, version: 0, payload: None });
             } else if let Some((_, request)) = bench.asked.last() {
                 let reply = forgetful(&request.clone(), &mut drawn);
                 bench.now += MILLISECOND;
