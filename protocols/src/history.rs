@@ -10,7 +10,7 @@ use crate::{
     elector::Deposed,
     fence::checks::Fencing,
     message::{Write, WriteVerdict},
-    types::{Incarnation, NodeId, RequestId, Resource},
+    types::{Incarnation, NodeId, Payload, RequestId, Resource, USUAL_RESOURCES},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -64,6 +64,8 @@ pub enum Kind {
         seq: u64,
         /// The resource's version at the seal.
         version: u64,
+        /// What was recorded last before the seal.
+        payload: Option<Payload>,
     },
     /// A leader sent a protected write for the first time.
     Issue {
@@ -305,6 +307,26 @@ pub struct Header {
     /// hazards of this run; `None` when it promises nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dual_belief_bound_us: Option<u64>,
+    /// The names of all resources, by [`Resource`].
+    #[serde(default = "usual_resources", skip_serializing_if = "is_usual")]
+    pub resources: Vec<String>,
+}
+
+impl Header {
+    /// The resource of that name.
+    pub fn resource(&self, name: &str) -> Option<Resource> {
+        let place = self.resources.iter().position(|known| known == name)?;
+        u8::try_from(place).ok().map(Resource)
+    }
+}
+
+/// The resources of a history that does not list them.
+pub fn usual_resources() -> Vec<String> {
+    USUAL_RESOURCES.map(str::to_owned).into()
+}
+
+fn is_usual(resources: &Vec<String>) -> bool {
+    *resources == USUAL_RESOURCES
 }
 
 fn is_zero(value: &u64) -> bool {

@@ -3,7 +3,7 @@
 
 use crate::{
     peer::Peer,
-    types::{NodeId, RequestId, Resource},
+    types::{NodeId, Payload, RequestId, Resource},
 };
 
 /// One protected write, with everything the ledger needs to refuse it.
@@ -21,6 +21,8 @@ pub struct Write {
     pub read_version: u64,
     /// Whose request this serves; the same on every retry.
     pub request: RequestId,
+    /// What is recorded, if anything is.
+    pub payload: Option<Payload>,
 }
 
 /// What the ledger made of a write or a seal.
@@ -129,6 +131,8 @@ pub enum Message {
         seq: u64,
         /// The current version.
         version: u64,
+        /// What was recorded last.
+        payload: Option<Payload>,
     },
     /// Leader to store: a protected write.
     Write(Write),

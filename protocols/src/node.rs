@@ -1,4 +1,4 @@
-//! A candidate: its elector, and the singleton work while it leads.
+//! A candidate: its elector, and the singleton works while it leads.
 //!
 //! The order of things is the safety argument. Elected: seal every resource, read its state, then act. Deposed: the work
 //! stops within the same step. Asked to resign: take no new work, join what is under way, and only then let go, so that the
@@ -11,9 +11,13 @@ use crate::{
     history::{Kind, NodeState},
     message::{Message, WriteVerdict},
     point::Point,
-    types::{Incarnation, Leadership, MILLISECOND, NodeId, RequestId, Resource},
-    work::{scheduler::Scheduler, sequencer::Sequencer},
+    types::{Incarnation, Leadership, MILLISECOND, NodeId, RequestId},
+    work::{
+        Works,
+        duties::{Duties, Post, Sealed, Written},
+    },
 };
+use std::sync::Arc;
 
 /// Usual for [`Place::silence`]: longer than three losses in a row hold a TCP connection up (0.2 + 0.4 + 0.8 s), and short
 /// enough that a leader gets through to a store that is back within 2 s.
@@ -27,9 +31,10 @@ const PAUSE_MAX: u64 = 1_000 * MILLISECOND;
 
 /// Is the store silent?
 const LOOK: TimerId = ELECTOR_TIMERS;
-const TICK: TimerId = ELECTOR_TIMERS + 1;
 /// The pause after a broken connection is over.
-const AGAIN: TimerId = ELECTOR_TIMERS + 2;
+const AGAIN: TimerId = ELECTOR_TIMERS + 1;
+/// The first timer of the works.
+const WORK: TimerId = ELECTOR_TIMERS + 2;
 
 /// A node's place in the world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,7 +45,7 @@ pub struct Place {
     pub store: NodeId,
     /// How often this node's process has been started before; keeps its terms apart across restarts.
     pub starts: u32,
-    /// The scheduler's period, nanoseconds.
+    /// The period of works that do something again and again, nanoseconds.
     pub tick: u64,
     /// When the store has owed an answer for this long, nanoseconds, the connection to it is given up, and everything
     /// unanswered is sent again over a new one.
@@ -49,9 +54,10 @@ pub struct Place {
     pub read_lease: bool,
 }
 
-/// A candidate with its elector and its work.
+/// A candidate with its elector and its works.
 pub struct Node {
     place: Place,
+    works: Arc<Works>,
     elector: Box<dyn Elector>,
     elections: u32,
     lead: Option<Lead>,
@@ -68,11 +74,11 @@ pub struct Node {
 struct Lead {
     incarnation: Incarnation,
     valid_until: u64,
-    /// Sequence number and version of each resource at its seal.
-    sealed: [Option<(u64, u64)>; Resource::ALL.len()],
+    /// Each resource at its seal.
+    sealed: Vec<Option<Sealed>>,
     /// When seals were asked for last.
     asked_at: u64,
-    work: Option<Work>,
+    work: Option<Duties>,
 }
 
 /// What a node believes of itself and of others, for those who watch it.
@@ -90,16 +96,17 @@ pub struct Standing {
     pub observed: Option<NodeId>,
 }
 
-struct Work {
-    sequencer: Sequencer,
-    scheduler: Scheduler,
-}
-
 impl Node {
-    /// A candidate that has not started yet.
+    /// A candidate that has not started yet, and will do the usual works.
     pub fn new(place: Place, elector: Box<dyn Elector>) -> Self {
         let (lead, observed, successor, scratch) = (None, None, None, Vec::new());
-        Node { place, elector, elections: 0, lead, observed, resigning: false, successor, broken: 0, scratch }
+        let works = Arc::default();
+        Node { place, works, elector, elections: 0, lead, observed, resigning: false, successor, broken: 0, scratch }
+    }
+
+    /// The same candidate, which will do these works.
+    pub fn with_works(self, works: Arc<Works>) -> Self {
+        Node { works, ..self }
     }
 
     /// What it believes now.
@@ -155,7 +162,7 @@ impl Node {
         let incarnation = Incarnation { epoch: leadership.token, node: self.place.node, term };
         out.push(Output::Record(Kind::Elected(incarnation)));
         out.push(Output::Point(Point::AfterElected));
-        let sealed = [None; Resource::ALL.len()];
+        let sealed = self.works.each().map(|_| None).collect();
         let (valid_until, asked_at) = (leadership.valid_until, now.mono);
         self.lead = Some(Lead { incarnation, valid_until, sealed, asked_at, work: None });
         self.resigning = false;
@@ -171,8 +178,8 @@ impl Node {
     /// Asks for every seal that is missing.
     fn seal(&self, out: &mut Vec<Output>) {
         let Some(Lead { incarnation, sealed, .. }) = &self.lead else { return };
-        for resource in Resource::ALL {
-            if sealed[resource as usize].is_none() {
+        for (resource, sealed) in self.works.each().zip(sealed) {
+            if sealed.is_none() {
                 let message = Message::Seal { resource, term: incarnation.term, token: incarnation.epoch };
                 out.push(Output::Send { to: self.place.store, message });
             }
@@ -184,7 +191,7 @@ impl Node {
         self.resigning = false;
         out.push(Output::CancelTimer(LOOK));
         out.push(Output::CancelTimer(AGAIN));
-        out.push(Output::CancelTimer(TICK));
+        (0..self.works.timers()).for_each(|timer| out.push(Output::CancelTimer(WORK + timer)));
         out.push(Output::Record(Kind::Deposed { incarnation: lead.incarnation, reason }));
         out.push(Output::Point(Point::AfterDeposed));
     }
@@ -193,10 +200,10 @@ impl Node {
         match message {
             Message::Next { request } => match &mut self.lead {
                 Some(Lead { valid_until, work: Some(work), .. })
-                    if now.mono < *valid_until && !self.resigning && !work.sequencer.is_full() =>
+                    if now.mono < *valid_until && !self.resigning && !work.is_full() =>
                 {
                     out.push(Output::Point(Point::LeaseChecked));
-                    work.sequencer.next(request, out);
+                    work.serve(&self.works, now, request, out);
                 }
                 lead => {
                     // A leader that cannot act does not know a better one.
@@ -206,19 +213,17 @@ impl Node {
             },
             Message::Written { resource, term, seq, request, verdict } => {
                 self.broken = 0;
-                let Some(Lead { work: Some(work), .. }) = &mut self.lead else { return };
-                let goes_on = match resource {
-                    Resource::Sequence => work.sequencer.written(term, seq, request, verdict, out),
-                    Resource::Schedule => work.scheduler.written(term, seq, verdict, out),
-                };
-                if !goes_on {
+                let Some(Lead { work: Some(work), valid_until, .. }) = &mut self.lead else { return };
+                let acts = now.mono < *valid_until && !self.resigning;
+                let answer = Written { resource, term, seq, request, verdict, acts };
+                if !work.written(&self.works, now, answer, out) {
                     crate::mark!(NodeFencedAtWrite);
                     self.elect(now, elector::Input::Fenced, out);
                 } else if self.resigning {
                     self.let_go_when_joined(now, out);
                 }
             }
-            Message::Sealed { resource, term, token, verdict, seq, version } => {
+            Message::Sealed { resource, term, token, verdict, seq, version, payload } => {
                 self.broken = 0;
                 let Some(lead) = &mut self.lead else { return };
                 if lead.incarnation.term != term || lead.incarnation.epoch != token || lead.work.is_some() {
@@ -229,7 +234,9 @@ impl Node {
                     crate::mark!(NodeFencedAtSeal);
                     return self.elect(now, elector::Input::Fenced, out);
                 }
-                lead.sealed[resource as usize] = Some((seq, version));
+                if let Some(sealed) = lead.sealed.get_mut(resource.index()) {
+                    *sealed = Some(Sealed { seq, version, payload });
+                }
                 self.work_when_sealed(now, out);
             }
             Message::Read { request } => self.read(now, request, out),
@@ -263,7 +270,7 @@ impl Node {
                     crate::mark!(NodeReadFromMemory);
                     // What a pause does here, no check of the lease can help.
                     out.push(Output::Point(Point::ReadChecked));
-                    let message = Message::ReadIs { request, token, seq: work.sequencer.last() };
+                    let message = Message::ReadIs { request, token, seq: work.last() };
                     out.push(Output::Send { to: request.client, message });
                 } else {
                     out.push(Output::Send { to: store, message: Message::ReadStore { request, term, token } });
@@ -278,15 +285,11 @@ impl Node {
 
     fn work_when_sealed(&mut self, now: Now, out: &mut Vec<Output>) {
         let Some(lead) = &mut self.lead else { return };
-        let [Some(sequence), Some(schedule)] = lead.sealed else { return };
-        let Place { node, store, tick, .. } = self.place;
-        let Incarnation { epoch, term, .. } = lead.incarnation;
+        let Some(sealed) = lead.sealed.iter().copied().collect::<Option<Vec<Sealed>>>() else { return };
+        let Place { store, tick, .. } = self.place;
         out.push(Output::Point(Point::AfterSeal));
-        lead.work = Some(Work {
-            sequencer: Sequencer::new(node, store, term, epoch, sequence.0, sequence.1),
-            scheduler: Scheduler::new(node, store, term, epoch, schedule.0, schedule.1),
-        });
-        out.push(Output::SetTimer { id: TICK, at: now.mono + tick });
+        let post = Post { store, incarnation: lead.incarnation, period: tick, first_timer: WORK };
+        lead.work = Some(Duties::start(&self.works, post, &sealed, now, out));
         // An order to resign may have come while the seals were under way.
         if self.resigning {
             self.let_go_when_joined(now, out);
@@ -303,7 +306,7 @@ impl Node {
 
     fn let_go_when_joined(&mut self, now: Now, out: &mut Vec<Output>) {
         let Some(lead) = &self.lead else { return };
-        let joined = lead.work.as_ref().is_none_or(|w| w.sequencer.idle() && w.scheduler.idle());
+        let joined = lead.work.as_ref().is_none_or(Duties::is_joined);
         if !joined {
             crate::mark!(NodeResignWaits);
         }
@@ -320,8 +323,7 @@ impl Node {
             self.broken += 1;
             out.push(Output::SetTimer { id: AGAIN, at: now.mono + pause });
             if let Some(work) = self.lead.as_mut().and_then(|lead| lead.work.as_mut()) {
-                work.sequencer.hold();
-                work.scheduler.hold();
+                work.hold();
             }
         }
     }
@@ -334,10 +336,7 @@ impl Node {
         let Some(lead) = &mut self.lead else { return };
         lead.asked_at = now.mono;
         match &mut lead.work {
-            Some(work) => {
-                work.sequencer.start_over(now.mono, out);
-                work.scheduler.start_over(now.mono, out);
-            }
+            Some(work) => work.start_over(now.mono, out),
             None => self.seal(out),
         }
     }
@@ -352,10 +351,7 @@ impl Node {
             (LOOK, work) => {
                 let silence = self.place.silence;
                 let overdue = match work {
-                    // Both are asked: each counts for itself.
-                    Some(work) => {
-                        work.sequencer.is_overdue(now.mono, silence) | work.scheduler.is_overdue(now.mono, silence)
-                    }
+                    Some(work) => work.is_overdue(now.mono, silence),
                     None => now.mono - lead.asked_at >= silence,
                 };
                 if overdue && valid {
@@ -365,12 +361,11 @@ impl Node {
                 self.look_later(now, out);
             }
             (AGAIN, _) if valid => self.start_over(now, out),
-            (TICK, Some(work)) => {
-                if valid && !self.resigning {
-                    out.push(Output::Point(Point::LeaseChecked));
-                    work.scheduler.tick(out);
+            (id, Some(work)) if id >= WORK => {
+                work.timer(&self.works, now, id - WORK, valid && !self.resigning, out);
+                if self.resigning {
+                    self.let_go_when_joined(now, out);
                 }
-                out.push(Output::SetTimer { id: TICK, at: now.mono + self.place.tick });
             }
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! The nouns that every part of Fencepost shares.
 
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::num::NonZeroU64;
 
 /// Nanoseconds in a microsecond.
 pub const MICROSECOND: u64 = 1_000;
@@ -23,32 +23,46 @@ impl NodeId {
     }
 }
 
-/// A thing that writes are protected on. Every resource has its own ledger (fencing rule 3).
+/// A thing that writes are protected on, by its place in the table of the run's resources, which its works declare
+/// ([`crate::work::Works`]). Every resource has its own ledger (fencing rule 3).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-#[repr(u8)]
-pub enum Resource {
-    /// What the sequencer hands its numbers out from.
-    Sequence = 0,
-    /// Where the scheduler records its ticks.
-    Schedule = 1,
-}
+pub struct Resource(pub u8);
 
 impl Resource {
-    /// Every resource that a leader must seal before it acts.
-    pub const ALL: [Resource; 2] = [Resource::Sequence, Resource::Schedule];
+    /// What clients' numbers come from: the first of every table.
+    pub const SEQUENCE: Resource = Resource(0);
+    /// Where the scheduler records its ticks, in the usual table.
+    pub const SCHEDULE: Resource = Resource(1);
+    /// The usual table, as [`USUAL_RESOURCES`] names it.
+    pub const USUAL: [Resource; 2] = [Resource::SEQUENCE, Resource::SCHEDULE];
+    /// Most resources of a run.
+    pub const MOST: usize = 256;
 
-    /// The name that histories carry.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Resource::Sequence => "sequence",
-            Resource::Schedule => "schedule",
-        }
+    /// The place in the table, for indexing.
+    pub const fn index(self) -> usize {
+        self.0 as usize
     }
 }
 
-impl fmt::Display for Resource {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(self.name())
+/// The names of the resources of a leader that does the usual works: a sequencer and a scheduler.
+pub const USUAL_RESOURCES: [&str; 2] = ["sequence", "schedule"];
+
+/// What a protected write records at its resource, beside that it happened: the which-th of its kind, and when.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Payload {
+    /// Which: of ticks, of jobs … Counted from 1.
+    pub number: NonZeroU64,
+    /// When, by the writer's wall clock: microseconds since the Unix epoch. Later than what was recorded before, whatever
+    /// that clock says.
+    pub at_us: u64,
+}
+
+impl Payload {
+    /// The record that follows `before`, written when the wall clock shows `wall` nanoseconds.
+    pub fn after(before: Option<Payload>, wall: u64) -> Payload {
+        let at_us = before.map_or(0, |before| before.at_us.saturating_add(1)).max(wall / MICROSECOND);
+        Payload { number: before.map_or(NonZeroU64::MIN, |before| before.number.saturating_add(1)), at_us }
     }
 }
 

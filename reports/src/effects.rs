@@ -1,5 +1,6 @@
 //! Effect intervals: from an incarnation's first accepted write on a resource to its last.
 
+use crate::by_resource::ByResource;
 use protocols::types::{Incarnation, Resource};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,10 +40,10 @@ pub(crate) struct Overlap {
 /// wrote last costs a comparison.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
-    resources: [OnResource; Resource::ALL.len()],
+    resources: ByResource<OnResource>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct OnResource {
     place: u64,
     latest: usize,
@@ -73,12 +74,12 @@ impl OnResource {
 impl Effects {
     /// An incarnation tried; it is known from now on, but has no interval yet.
     pub(crate) fn tried(&mut self, resource: Resource, incarnation: Incarnation) {
-        self.resources[resource as usize].interval(incarnation);
+        self.resources.at(resource).interval(incarnation);
     }
 
     /// An incarnation acted: its interval reaches to now.
     pub(crate) fn acted(&mut self, resource: Resource, incarnation: Incarnation, t_us: u64) {
-        let on = &mut self.resources[resource as usize];
+        let on = self.resources.at(resource);
         on.place += 1;
         let now = Moment { place: on.place, t_us };
         let interval = on.interval(incarnation);
@@ -89,26 +90,31 @@ impl Effects {
         interval.last = now;
     }
 
+    /// The resources that anybody tried or acted on, and some beside them.
+    pub(crate) fn resources(&self) -> impl Iterator<Item = Resource> {
+        self.resources.iter().map(|(resource, _)| resource)
+    }
+
     /// The intervals of those who acted on `resource`, by their beginning.
     pub(crate) fn intervals(&self, resource: Resource) -> Vec<Interval> {
-        self.resources[resource as usize].acted()
+        self.resources.of(resource).acted()
     }
 
     /// How many incarnations tried on the resource where most did.
     pub(crate) fn tried_most(&self) -> u64 {
-        self.resources.iter().map(|r| r.intervals.len() as u64).max().unwrap_or(0)
+        self.resources.iter().map(|(_, r)| r.intervals.len() as u64).max().unwrap_or(0)
     }
 
     /// How many incarnations acted, on whatever resource.
     pub(crate) fn incarnations(&self) -> u64 {
-        let all = self.resources.iter().flat_map(|r| r.intervals.iter());
+        let all = self.resources.iter().flat_map(|(_, r)| r.intervals.iter());
         all.filter(|i| i.count > 0).map(|i| i.incarnation).collect::<BTreeSet<_>>().len() as u64
     }
 
     /// Where most intervals contain one moment. `None` when nobody acted.
     pub(crate) fn overlap(&self) -> Option<Overlap> {
         // The first resource wins a draw: max_by_key would take the last.
-        Resource::ALL.into_iter().rev().filter_map(|r| self.overlap_on(r)).max_by_key(|o| o.most)
+        self.resources.iter().rev().filter_map(|(r, _)| self.overlap_on(r)).max_by_key(|o| o.most)
     }
 
     fn overlap_on(&self, resource: Resource) -> Option<Overlap> {
@@ -137,9 +143,9 @@ mod tests {
     #[test]
     fn order_decides_within_a_microsecond() {
         let mut effects = Effects::default();
-        [1, 1, 2, 2].into_iter().for_each(|e| effects.acted(Resource::Sequence, incarnation(e), 7));
+        [1, 1, 2, 2].into_iter().for_each(|e| effects.acted(Resource::SEQUENCE, incarnation(e), 7));
         assert_eq!(effects.overlap().map(|o| o.most), Some(1));
-        effects.acted(Resource::Sequence, incarnation(1), 7);
+        effects.acted(Resource::SEQUENCE, incarnation(1), 7);
         assert_eq!(effects.overlap().map(|o| o.most), Some(2));
     }
 
@@ -147,10 +153,10 @@ mod tests {
     fn the_most_that_overlap_at_one_moment_count() {
         let mut effects = Effects::default();
         for (epoch, t) in [(1, 1), (2, 2), (1, 3), (3, 4), (2, 5), (3, 6), (4, 7)] {
-            effects.acted(Resource::Schedule, incarnation(epoch), t);
+            effects.acted(Resource::SCHEDULE, incarnation(epoch), t);
         }
         let overlap = effects.overlap().unwrap();
-        assert_eq!((overlap.resource, overlap.most), (Resource::Schedule, 2));
+        assert_eq!((overlap.resource, overlap.most), (Resource::SCHEDULE, 2));
         assert_eq!(effects.incarnations(), 4);
     }
 }

@@ -1,5 +1,6 @@
 //! Which writes come from the past: shared by the invariant that none is accepted and the requirement that some are tried.
 
+use crate::by_resource::ByResource;
 use protocols::{
     history::{Event, Kind},
     message::WriteVerdict,
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(crate) struct Freshness {
     ranks: BTreeMap<Incarnation, u64>,
-    newest: [Newest; Resource::ALL.len()],
+    newest: ByResource<Newest>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,19 +26,19 @@ struct Newest {
 
 impl Freshness {
     fn rank(&mut self, resource: Resource, incarnation: Incarnation) -> u64 {
-        match self.newest[resource as usize].cached {
+        match self.newest.of(resource).cached {
             Some((cached, rank)) if cached == incarnation => rank,
             _ => {
                 let next = self.ranks.len() as u64 + 1;
                 let rank = *self.ranks.entry(incarnation).or_insert(next);
-                self.newest[resource as usize].cached = Some((incarnation, rank));
+                self.newest.at(resource).cached = Some((incarnation, rank));
                 rank
             }
         }
     }
 
     fn is_stale(&mut self, resource: Resource, incarnation: Incarnation) -> bool {
-        let newest = self.newest[resource as usize];
+        let newest = *self.newest.of(resource);
         if incarnation.epoch > 0 || newest.epoch > 0 {
             return incarnation.epoch < newest.epoch;
         }
@@ -46,14 +47,14 @@ impl Freshness {
 
     fn took_effect(&mut self, resource: Resource, incarnation: Incarnation) {
         let rank = if incarnation.epoch > 0 { 0 } else { self.rank(resource, incarnation) };
-        let newest = &mut self.newest[resource as usize];
+        let newest = self.newest.at(resource);
         newest.epoch = newest.epoch.max(incarnation.epoch);
         newest.rank = newest.rank.max(rank);
     }
 
     /// The highest epoch that has sealed `resource` or had a write accepted on it; 0 without tokens.
     pub(crate) fn highest(&self, resource: Resource) -> u64 {
-        self.newest[resource as usize].epoch
+        self.newest.of(resource).epoch
     }
 
     /// Takes an elected, seal or apply event; true when it is a write from the past, whatever became of it.

@@ -77,7 +77,7 @@ pub struct Judge {
     /// Which seats want events of a kind.
     by_kind: [Vec<u8>; Kinds::COUNT],
     meter: Meter,
-    names: Vec<String>,
+    names: Names,
     events: u64,
     end_us: u64,
 }
@@ -91,13 +91,13 @@ impl Judge {
             seats.map(|(seat, _)| seat as u8).collect()
         };
         let by_kind = std::array::from_fn(wanting);
-        let names = header.map(|h| h.nodes.clone()).unwrap_or_default();
+        let names = header.map(|h| Names::of(&h.nodes, header)).unwrap_or_default();
         Judge { seats, by_kind, meter: Meter::new(header), names, events: 0, end_us: 0 }
     }
 
     /// Says what came of a history whose names the header gave.
-    pub fn finish(self) -> Judgement {
-        let names = Names::new(&self.names);
+    pub fn finish(mut self) -> Judgement {
+        let names = std::mem::take(&mut self.names);
         self.finish_with(&names)
     }
 

@@ -41,7 +41,7 @@ impl History {
     pub fn parse(text: &[u8]) -> Result<History, String> {
         let mut reader = Reader::new(text).map_err(|e| e.to_string())?;
         let events = reader.by_ref().collect::<Result<Vec<_>, _>>().map_err(|e| e.to_string())?;
-        Ok(History { header: reader.header().cloned(), names: Names::new(reader.names()), events })
+        Ok(History { header: reader.header().cloned(), names: Names::of(reader.names(), reader.header()), events })
     }
 
     /// What the judge makes of it.
@@ -301,6 +301,17 @@ pub static ALL: &[Known] = &known![
     "read_version-bad-skipped"
     "read_version-ok"
     "read_version-ok-unknown"
+    "records-bad"
+    "records-bad-claimed-twice"
+    "records-bad-lost"
+    "records-bad-never-sent"
+    "records-bad-past"
+    "records-bad-refused-too"
+    "records-bad-seal-forgets"
+    "records-bad-sealed"
+    "records-bad-ticked-twice"
+    "records-ok"
+    "records-ok-repeated"
     "run-gc-pause-etcd-election"
     "run-isolate-leader-bully"
     "run-membership-churn-raft"

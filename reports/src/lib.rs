@@ -14,6 +14,7 @@ pub mod text;
 pub mod timeline;
 
 mod beliefs;
+mod by_resource;
 mod cluster;
 mod contest;
 mod effects;

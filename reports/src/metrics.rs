@@ -194,7 +194,7 @@ impl Meter {
         self.metrics.writes_accepted += 1;
         self.effects.acted(write.resource, incarnation, t_us);
         self.failovers.accepted(t_us, incarnation);
-        if write.resource == Resource::Sequence {
+        if write.resource == Resource::SEQUENCE {
             if let Some(last) = self.last_seq {
                 self.metrics.seq_gaps += write.seq.saturating_sub(last).saturating_sub(1);
             }
@@ -240,6 +240,6 @@ impl Meter {
 
 /// From the end of each interval on `sequence` to the beginning of the one that began next.
 fn gaps(effects: &Effects) -> Vec<f64> {
-    let intervals = effects.intervals(Resource::Sequence);
+    let intervals = effects.intervals(Resource::SEQUENCE);
     intervals.windows(2).map(|pair| ms(pair[1].first.t_us as i64 - pair[0].last.t_us as i64)).collect()
 }

@@ -12,6 +12,7 @@ pub(crate) use draw::draw;
 pub use leaders::Leader;
 
 use crate::{
+    by_resource::ByResource,
     freshness::Freshness,
     reads::{Read, Reads},
     words::{Names, count, duration, grouped},
@@ -99,7 +100,7 @@ pub struct Highlights {
     fixed: bool,
     leaders: Leaders,
     freshness: Freshness,
-    in_effect: [Option<Incarnation>; Resource::ALL.len()],
+    in_effect: ByResource<Option<Incarnation>>,
     accepted: u64,
     reads: Reads,
     pub(crate) head: Vec<Row>,
@@ -119,7 +120,7 @@ impl Highlights {
             fixed: header.is_some(),
             leaders: Leaders::default(),
             freshness: Freshness::default(),
-            in_effect: [None; 2],
+            in_effect: ByResource::default(),
             accepted: 0,
             reads: Reads::default(),
             head: Vec::new(),
@@ -131,7 +132,7 @@ impl Highlights {
     /// Names that the history's reader has met since: without a header they come with the events, before these.
     pub fn learn(&mut self, names: &[String]) {
         if names.len() != self.names.len() {
-            self.names = Names::new(names);
+            self.names.learn(names);
         }
     }
 
@@ -166,7 +167,7 @@ impl Highlights {
     }
 
     fn row(&mut self, t_us: u64, mark: Mark, about: About, text: String) {
-        let in_effect = self.in_effect[Resource::Sequence as usize].map(|i| i.node);
+        let in_effect = self.in_effect.of(Resource::SEQUENCE).map(|i| i.node);
         let (lanes, accepted) = (self.states.clone(), self.accepted);
         let row = Row { t_us, lanes, in_effect, accepted, mark, text, about };
         if self.head.len() < HEAD_MAX {
@@ -231,12 +232,12 @@ impl Highlights {
     fn seal(&mut self, t_us: u64, resource: Resource, incarnation: Incarnation, accepted: bool, seq: u64) {
         let who = self.names.incarnation(incarnation);
         if !accepted {
-            let text = format!("refused: {who} wanted to seal {resource}");
+            let text = format!("refused: {who} wanted to seal {}", self.names.resource(resource));
             self.row(t_us, Mark::Refused(incarnation.node), About::Other, text);
             return;
         }
         let mut resources = vec![resource];
-        let mut last_seq = if resource == Resource::Sequence { seq } else { 0 };
+        let mut last_seq = if resource == Resource::SEQUENCE { seq } else { 0 };
         let mut joins = false;
         if let Some(Row { about: About::Seal { incarnation: i, resources: before, seq, .. }, .. }) = self.last() {
             if *i == incarnation && !before.contains(&resource) {
@@ -245,7 +246,7 @@ impl Highlights {
                 last_seq = last_seq.max(*seq);
             }
         }
-        let sealed: Vec<_> = resources.iter().map(|r| r.name()).collect();
+        let sealed: Vec<_> = resources.iter().map(|r| self.names.resource(*r)).collect();
         let text = format!("{who} seals {} (last seq {})", sealed.join(" and "), grouped(last_seq));
         let about = About::Seal { incarnation, resources, seq: last_seq };
         match self.last() {
@@ -257,17 +258,16 @@ impl Highlights {
     fn accepted(&mut self, t_us: u64, incarnation: Incarnation, write: &Write, stale: bool) {
         self.accepted += 1;
         let first = self.leaders.accepted(t_us, incarnation, write.resource, stale);
-        let place = write.resource as usize;
-        if self.in_effect[place] == Some(incarnation) && !stale {
+        if *self.in_effect.of(write.resource) == Some(incarnation) && !stale {
             return;
         }
-        self.in_effect[place] = Some(incarnation);
+        *self.in_effect.at(write.resource) = Some(incarnation);
         if !self.fixed {
             self.state(incarnation.node);
         }
         if stale {
             self.writes(t_us, incarnation, write, true, 0);
-        } else if first && write.resource == Resource::Sequence {
+        } else if first && write.resource == Resource::SEQUENCE {
             let text = format!("{} takes effect, from seq {}", self.names.incarnation(incarnation), grouped(write.seq));
             self.row(t_us, Mark::Accepted(incarnation.node), About::Other, text);
         }
@@ -296,9 +296,10 @@ impl Highlights {
             }
         }
         let who = self.names.incarnation(incarnation);
+        let on = self.names.resource(resource);
         let what = match writes {
-            1 => format!("seq {} of {who} on {resource}", grouped(seq)),
-            n => format!("{} of {who} on {resource}, from seq {}", count(n, "write"), grouped(first_seq)),
+            1 => format!("seq {} of {who} on {on}", grouped(seq)),
+            n => format!("{} of {who} on {on}, from seq {}", count(n, "write"), grouped(first_seq)),
         };
         let text = match (accepted, highest) {
             (true, _) => format!("ACCEPTED although stale: {what}"),

@@ -1,21 +1,51 @@
 //! How reports say names, times and counts.
 
-use protocols::types::{Incarnation, NodeId};
+use protocols::{
+    history::{Header, usual_resources},
+    types::{Incarnation, NodeId, Resource},
+};
 use std::borrow::Cow;
 
-/// The names of the processes of a history.
-#[derive(Clone, Debug, Default)]
-pub struct Names(Vec<String>);
+/// The names of the processes of a history, and of its resources.
+#[derive(Clone, Debug)]
+pub struct Names {
+    nodes: Vec<String>,
+    resources: Vec<String>,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Names::new(&[])
+    }
+}
 
 impl Names {
     /// Names by [`NodeId`]; a process beyond them is called by its number.
     pub fn new(names: &[String]) -> Self {
-        Names(names.to_vec())
+        Names { nodes: names.to_vec(), resources: usual_resources() }
+    }
+
+    /// The same, with the resources that the header lists, if there is one.
+    pub fn of(names: &[String], header: Option<&Header>) -> Self {
+        Names { nodes: names.to_vec(), resources: header.map_or_else(usual_resources, |h| h.resources.clone()) }
+    }
+
+    /// The same for processes of which more are known by now.
+    pub(crate) fn learn(&mut self, names: &[String]) {
+        self.nodes = names.to_vec();
+    }
+
+    /// A resource's name.
+    pub fn resource(&self, resource: Resource) -> Cow<'_, str> {
+        match self.resources.get(resource.index()) {
+            Some(name) => Cow::Borrowed(name),
+            None => Cow::Owned(format!("resource-{}", resource.0)),
+        }
     }
 
     /// A process's name.
     pub fn node(&self, node: NodeId) -> Cow<'_, str> {
-        match self.0.get(node.index()) {
+        match self.nodes.get(node.index()) {
             Some(name) => Cow::Borrowed(name),
             None => Cow::Owned(format!("node-{}", node.0)),
         }
@@ -37,12 +67,12 @@ impl Names {
 
     /// How many names are known.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.nodes.len()
     }
 
     /// True when no name is known.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.nodes.is_empty()
     }
 }
 

@@ -232,6 +232,7 @@ impl Params {
             requires: Vec::new(),
             liveness_bound_ms: self.liveness_bound_ms(protocol),
             dual_belief_bound_ms: None,
+            works: Vec::new(),
         }
     }
 }

@@ -19,6 +19,7 @@ use protocols::{
     load::ATTEMPT_TIMEOUT,
     node::STORE_SILENCE,
     types::MILLISECOND,
+    work::Works,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -71,6 +72,9 @@ pub struct Plan {
     /// nothing when it promises nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dual_belief_bound_ms: Option<f64>,
+    /// What a leader does, by the names of [`protocols::work::ALL`]; empty is the usual, a sequencer and a scheduler.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub works: Vec<String>,
 }
 
 /// The protocol's timers, milliseconds.
@@ -200,6 +204,17 @@ impl Plan {
         self.service_members.get(service).copied().unwrap_or(1)
     }
 
+    /// What a leader does.
+    ///
+    /// # Errors
+    /// There is no such work, or these do not go together: one sentence.
+    pub fn leaders_works(&self) -> Result<Works, String> {
+        match self.works.as_slice() {
+            [] => Ok(Works::default()),
+            names => Works::named(names.iter().map(String::as_str)).map_err(|why| format!("works: {why}")),
+        }
+    }
+
     /// Who is who when this plan is run with its protocol.
     pub fn topology_of(&self, protocol: &Protocol) -> Topology {
         let candidates = self.candidates.iter().map(|candidate| candidate.name.clone());
@@ -233,6 +248,7 @@ impl Plan {
             majority: protocol.majority,
             ring: protocol.ring,
             dual_belief_bound_us: self.dual_belief_bound_ms.map(|ms| (ms * 1e3) as u64),
+            resources: self.leaders_works().unwrap_or_default().resources().map(str::to_owned).collect(),
         }
     }
 }

@@ -21,6 +21,7 @@ use protocols::{
     message::Message,
     node::{Node, Place},
     types::{MILLISECOND, NodeId, SECOND},
+    work::Works,
 };
 use scenarios::{
     plan::Plan,
@@ -38,6 +39,7 @@ pub struct Fleet {
     plan: Arc<Plan>,
     protocol: &'static Protocol,
     topology: Arc<Topology>,
+    works: Arc<Works>,
     bugs: Bugs,
     /// The states of the service's members, by their nodes.
     members: BTreeMap<NodeId, service::State>,
@@ -69,11 +71,20 @@ impl Port for SimPort {
 
 impl Fleet {
     /// The fleet of `plan`, whose protocol, processes and bugs these are.
-    pub fn new(plan: Arc<Plan>, protocol: &'static Protocol, topology: Arc<Topology>, bugs: Bugs) -> Self {
+    ///
+    /// # Errors
+    /// The plan's works are none, or do not go together.
+    pub fn new(
+        plan: Arc<Plan>,
+        protocol: &'static Protocol,
+        topology: Arc<Topology>,
+        bugs: Bugs,
+    ) -> Result<Self, String> {
+        let works = Arc::new(plan.leaders_works()?);
         let nodes: Vec<NodeId> = topology.members().collect();
         let states = service::State::of_members(protocol.service, nodes.len(), &bugs);
         let members = nodes.into_iter().zip(states).collect();
-        Fleet { plan, protocol, topology, bugs, members }
+        Ok(Fleet { plan, protocol, topology, works, bugs, members })
     }
 
     /// Starts a process. Gives back its first task, if it has any; what is only a core is stepped by the world.
@@ -91,7 +102,9 @@ impl Fleet {
                 with(|world| match world.has_core(node) && !forgets {
                     // Its disk has survived; so has what it is.
                     true => world.input(node, Input::Start),
-                    false => world.set_core(node, Box::new(Store::new(self.plan.fencing))),
+                    false => {
+                        world.set_core(node, Box::new(Store::new(self.plan.fencing, self.works.resources().count())))
+                    }
                 });
                 None
             }
@@ -135,6 +148,7 @@ impl Fleet {
             plan: self.plan.clone(),
             protocol: self.protocol,
             topology: self.topology.clone(),
+            works: self.works.clone(),
             bugs: self.bugs.clone(),
         });
         Box::new(move || {
@@ -152,6 +166,7 @@ struct Told {
     plan: Arc<Plan>,
     protocol: &'static Protocol,
     topology: Arc<Topology>,
+    works: Arc<Works>,
     bugs: Bugs,
 }
 
@@ -172,7 +187,7 @@ fn site(told: &Told, node: NodeId) -> Site {
 }
 
 async fn candidate_core(told: &Told, env: SimEnv) -> Box<dyn Core> {
-    let Told { plan, protocol, topology, bugs } = told;
+    let Told { plan, protocol, topology, works, bugs } = told;
     let timings = plan.timings.resolved();
     // A simulated disk can always be read.
     let stored = env.disk().read(candidate::STATE).await.unwrap_or_default();
@@ -184,7 +199,7 @@ async fn candidate_core(told: &Told, env: SimEnv) -> Box<dyn Core> {
     let (store, tick, read_lease) = (topology.store(), plan.load.tick_ms * MILLISECOND, plan.read_lease);
     let silence = plan.network.store_silence_ms() * MILLISECOND;
     let place = Place { node: env.node, store, starts, tick, silence, read_lease };
-    Box::new(Node::new(place, elector))
+    Box::new(Node::new(place, elector).with_works(works.clone()))
 }
 
 async fn run_candidate(env: SimEnv, core: Box<dyn Core>, service: Service, site: Site) {

@@ -19,7 +19,7 @@ impl Recorder {
     pub fn new(header: &Header, timeline: bool, history: Option<Box<dyn Write + Send>>) -> Self {
         Recorder {
             judge: Judge::new(Some(header)),
-            highlights: timeline.then(|| Highlights::new(Some(header), &Names::new(&header.nodes))),
+            highlights: timeline.then(|| Highlights::new(Some(header), &Names::of(&header.nodes, Some(header)))),
             history: history.map(|to| Writer::new(to, header)),
         }
     }

@@ -82,7 +82,7 @@ pub fn run_in(registry: &Registry, plan: &Plan, options: Options) -> Result<Run,
     let protocol = registry.protocol(&plan.protocol)?;
     let topology = Arc::new(plan.topology_of(protocol));
     let header = plan.header_of(protocol, &topology);
-    let fleet = Fleet::new(plan.clone(), protocol, topology.clone(), registry.bugs(&plan.bugs));
+    let fleet = Fleet::new(plan.clone(), protocol, topology.clone(), registry.bugs(&plan.bugs))?;
     let make_world = {
         let (plan, header) = (plan.clone(), header.clone());
         move || {

@@ -3,7 +3,7 @@
 use protocols::{
     history::{Kind, Outcome},
     message::{Message, Write, WriteVerdict},
-    types::{Incarnation, RequestId},
+    types::{Incarnation, Payload, RequestId, Resource},
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -26,9 +26,19 @@ fn fold(a: u64, b: u64) -> u64 {
     a.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31) ^ b
 }
 
+/// A resource, in the lowest bits.
+fn resource(resource: Resource) -> u64 {
+    u64::from(resource.0)
+}
+
+/// A payload; 0 for none.
+fn payload(payload: Option<Payload>) -> u64 {
+    payload.map_or(0, |Payload { number, at_us }| fold(number.get(), at_us))
+}
+
 fn write(w: &Write) -> [u64; 2] {
-    let what = u64::from(w.resource as u8) << 60 ^ u64::from(w.term) << 24;
-    [fold(w.token, w.seq) ^ what, fold(request(w.request), w.read_version)]
+    let what = resource(w.resource).rotate_right(4) ^ u64::from(w.term) << 24;
+    [fold(w.token, w.seq) ^ what, fold(request(w.request), w.read_version) ^ payload(w.payload)]
 }
 
 /// A message in three words; the upper half of the first is free for the caller.
@@ -38,19 +48,19 @@ pub fn of_message(message: &Message) -> [u64; 3] {
         Message::Next { request: r } => [1, request(r), 0],
         Message::NextIs { request: r, token, seq } => [2, request(r), fold(token, seq)],
         Message::NotLeader { request: r, leader } => [3, request(r), leader.map_or(u64::MAX, |l| u64::from(l.0))],
-        Message::Seal { resource, term, token } => [4 | (resource as u64) << 8, u64::from(term), token],
-        Message::Sealed { resource, term, token, verdict: v, seq, version } => {
+        Message::Seal { resource: r, term, token } => [4 | resource(r) << 8, u64::from(term), token],
+        Message::Sealed { resource: r, term, token, verdict: v, seq, version, payload: p } => {
             let (code, number) = verdict(v);
-            let kind = 5 | (resource as u64) << 8 | code << 16;
-            [kind, fold(u64::from(term), token), fold(fold(seq, version), number)]
+            let kind = 5 | resource(r) << 8 | code << 16;
+            [kind, fold(u64::from(term), token), fold(fold(seq, version), number) ^ payload(p)]
         }
         Message::Write(w) => {
             let [a, b] = write(&w);
             [6, a, b]
         }
-        Message::Written { resource, term, seq, request: r, verdict: v } => {
+        Message::Written { resource: on, term, seq, request: r, verdict: v } => {
             let (code, number) = verdict(v);
-            [7 | (resource as u64) << 8 | code << 16, fold(u64::from(term), seq), fold(request(r), number)]
+            [7 | resource(on) << 8 | code << 16, fold(u64::from(term), seq), fold(request(r), number)]
         }
         Message::Read { request: r } => [9, request(r), 0],
         Message::ReadIs { request: r, token, seq } => [10, request(r), fold(token, seq)],
@@ -81,10 +91,10 @@ pub fn of(kind: &Kind) -> [u64; 3] {
             let [a, b] = incarnation(i);
             [0x102 | (*reason as u64) << 16, a, b]
         }
-        Kind::Seal { resource, incarnation: i, accepted, seq, version } => {
+        Kind::Seal { resource: r, incarnation: i, accepted, seq, version, payload: p } => {
             let [a, b] = incarnation(i);
-            let kind = 0x103 | (*resource as u64) << 16 | u64::from(*accepted) << 24;
-            [kind, fold(a, b), fold(*seq, *version)]
+            let kind = 0x103 | resource(*r) << 16 | u64::from(*accepted) << 24;
+            [kind, fold(a, b), fold(*seq, *version) ^ payload(*p)]
         }
         Kind::Issue { node, write: w } => {
             let [a, b] = write(w);

@@ -7,7 +7,7 @@
 use super::checks::Checks;
 use crate::{
     message::{Write, WriteVerdict},
-    types::{NodeId, RequestId},
+    types::{NodeId, Payload, RequestId},
 };
 use std::collections::VecDeque;
 
@@ -25,6 +25,8 @@ pub struct State {
     pub seq: u64,
     /// How many writes have been applied or have burnt their number.
     pub version: u64,
+    /// What was recorded last.
+    pub payload: Option<Payload>,
 }
 
 /// What a ledger remembers of the requests that it has applied.
@@ -109,6 +111,11 @@ impl<M: Memory> Ledger<M> {
         self.state.version
     }
 
+    /// What was recorded last.
+    pub fn payload(&self) -> Option<Payload> {
+        self.state.payload
+    }
+
     /// Fences off everything older than `token` (rule 2: before the state is read). True when accepted; sealing twice in
     /// the same leadership is harmless.
     pub fn seal(&mut self, node: NodeId, term: u32, token: u64) -> bool {
@@ -137,8 +144,8 @@ impl<M: Memory> Ledger<M> {
     /// Decides on a write, and applies it when it is `Ok`.
     pub fn write(&mut self, node: NodeId, write: &Write) -> WriteVerdict {
         if self.unchecked(write.token) {
-            self.state.seq = write.seq;
-            self.state.version += 1;
+            self.take(write.seq);
+            self.record(write);
             return WriteVerdict::Ok;
         }
         let owned = write.token == self.state.highest && self.state.owner == Some((node, write.term));
@@ -166,6 +173,7 @@ impl<M: Memory> Ledger<M> {
             }
             (Recall::New, true) => {
                 self.take(write.seq);
+                self.record(write);
                 if self.checks.memory {
                     self.memory.remember(write.request, write.seq);
                 }
@@ -184,6 +192,11 @@ impl<M: Memory> Ledger<M> {
     fn take(&mut self, seq: u64) {
         self.state.seq = seq;
         self.state.version += 1;
+    }
+
+    /// What the write says is what is recorded now.
+    fn record(&mut self, write: &Write) {
+        self.state.payload = write.payload.or(self.state.payload);
     }
 
     /// A protocol without tokens has nothing that a ledger could check. Once a token has been seen, it is required.
@@ -244,7 +257,7 @@ mod tests {
 
     fn write(token: u64, term: u32, seq: u64, number: u64) -> Write {
         let request = RequestId { client: NodeId(9), number };
-        Write { resource: Resource::Sequence, term, token, seq, read_version: 0, request }
+        Write { resource: Resource::SEQUENCE, term, token, seq, read_version: 0, request, payload: None }
     }
 
     #[test]
@@ -372,6 +385,26 @@ mod tests {
         assert_eq!(ledger.write(NodeId(0), &write(0, 1, 1, 1)), WriteVerdict::Ok);
         assert!(ledger.seal(NodeId(1), 1, 6));
         assert_eq!(ledger.write(NodeId(0), &write(0, 1, 2, 2)), WriteVerdict::Fenced { highest: 6 });
+    }
+
+    #[test]
+    fn what_was_recorded_last_is_what_was_applied_last() {
+        let record =
+            |number: u64| Payload { number: number.try_into().unwrap_or(std::num::NonZeroU64::MIN), at_us: number };
+        let with = |token, seq, number| Write { payload: Some(record(number)), ..write(token, 1, seq, number) };
+        let mut ledger = Ledger::new(true);
+        assert!(ledger.seal(NodeId(0), 1, 5));
+        assert_eq!(ledger.write(NodeId(0), &with(5, 1, 1)), WriteVerdict::Ok);
+        // Refused, out of turn, without a record: nothing is recorded.
+        assert_eq!(ledger.write(NodeId(0), &with(4, 2, 2)), WriteVerdict::Fenced { highest: 5 });
+        assert_eq!(ledger.write(NodeId(0), &with(5, 3, 3)), WriteVerdict::Failed { expected: 2 });
+        assert_eq!(ledger.write(NodeId(0), &write(5, 1, 2, 4)), WriteVerdict::Ok);
+        // A retry that comes with another record changes nothing either.
+        let again = Write { payload: Some(record(9)), ..write(5, 1, 3, 1) };
+        assert_eq!(ledger.write(NodeId(0), &again), WriteVerdict::Duplicate { seq: 1 });
+        assert_eq!(ledger.payload(), Some(record(1)));
+        assert_eq!(ledger.write(NodeId(0), &with(5, 4, 5)), WriteVerdict::Ok);
+        assert_eq!(ledger.payload(), Some(record(5)));
     }
 
     #[test]

@@ -16,8 +16,8 @@ use crate::{
     types::{Incarnation, NodeId, Resource},
 };
 
-/// A ledger for each of [`Resource::ALL`].
-pub type Ledgers<M = Window> = [Ledger<M>; Resource::ALL.len()];
+/// A ledger for each resource, by [`Resource`].
+pub type Ledgers<M = Window> = Vec<Ledger<M>>;
 
 /// A store that is none: it acknowledges what is in memory only.
 pub const FORGOTTEN_ON_RESTART: Bug = Bug {
@@ -34,20 +34,20 @@ pub struct Store {
 }
 
 impl Store {
-    /// An empty store, which makes these checks.
-    pub fn new(checks: impl Into<Checks>) -> Self {
+    /// An empty store of so many resources, which makes these checks.
+    pub fn new(checks: impl Into<Checks>, resources: usize) -> Self {
         let checks = checks.into();
-        Store { ledgers: [Ledger::new(checks), Ledger::new(checks)] }
+        Store { ledgers: (0..resources).map(|_| Ledger::new(checks)).collect() }
     }
 }
 
 /// What the resource's ledger makes of a message to the store: what goes into the history, and the answer. `None` when the
-/// message is not for a store. Every store decides here, simulated or real.
+/// message is not for a store, or about a resource that it does not have. Every store decides here, simulated or real.
 #[inline]
-pub fn answer<M: Memory>(ledgers: &mut Ledgers<M>, from: NodeId, message: Message) -> Option<(Kind, Message)> {
+pub fn answer<M: Memory>(ledgers: &mut [Ledger<M>], from: NodeId, message: Message) -> Option<(Kind, Message)> {
     match message {
         Message::Write(write) => {
-            let ledger = &mut ledgers[write.resource as usize];
+            let ledger = ledgers.get_mut(write.resource.index())?;
             let verdict = ledger.write(from, &write);
             let version = ledger.version();
             let (resource, term, seq) = (write.resource, write.term, write.seq);
@@ -55,14 +55,14 @@ pub fn answer<M: Memory>(ledgers: &mut Ledgers<M>, from: NodeId, message: Messag
             Some((Kind::Apply { node: from, write, verdict, version }, message))
         }
         Message::Seal { resource, term, token } => {
-            let ledger = &mut ledgers[resource as usize];
+            let ledger = ledgers.get_mut(resource.index())?;
             let accepted = ledger.seal(from, term, token);
-            let (seq, version) = (ledger.seq(), ledger.version());
+            let (seq, version, payload) = (ledger.seq(), ledger.version(), ledger.payload());
             let incarnation = Incarnation { epoch: token, node: from, term };
             let fenced = WriteVerdict::Fenced { highest: ledger.highest() };
             let verdict = if accepted { WriteVerdict::Ok } else { fenced };
-            let message = Message::Sealed { resource, term, token, verdict, seq, version };
-            Some((Kind::Seal { resource, incarnation, accepted, seq, version }, message))
+            let message = Message::Sealed { resource, term, token, verdict, seq, version, payload };
+            Some((Kind::Seal { resource, incarnation, accepted, seq, version, payload }, message))
         }
         // Everything else is not for a store.
         _ => None,
@@ -71,9 +71,9 @@ pub fn answer<M: Memory>(ledgers: &mut Ledgers<M>, from: NodeId, message: Messag
 
 /// The answer to a question for the last number; `None` when the message is none. It leaves nothing in the history: what
 /// the client is told does.
-pub fn read<M: Memory>(ledgers: &Ledgers<M>, from: NodeId, message: Message) -> Option<Message> {
+pub fn read<M: Memory>(ledgers: &[Ledger<M>], from: NodeId, message: Message) -> Option<Message> {
     let Message::ReadStore { request, term, token } = message else { return None };
-    let ledger = &ledgers[Resource::Sequence as usize];
+    let ledger = ledgers.get(Resource::SEQUENCE.index())?;
     let (verdict, seq) = (ledger.read(from, term, token), ledger.seq());
     Some(Message::StoreIs { request, term, token, verdict, seq })
 }

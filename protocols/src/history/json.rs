@@ -18,7 +18,7 @@ mod writer;
 
 pub use fields::Fields;
 pub use reader::{LINE_MAX, ReadError, Reader};
-pub use writer::{Naming, Writer, append_line};
+pub use writer::{Listed, Naming, Writer, append_line};
 
 /// Version of the line format; what [`super::Header::schema`] must be.
 pub const SCHEMA: u32 = 1;

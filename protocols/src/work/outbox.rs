@@ -6,9 +6,13 @@
 
 use crate::{
     message::{Write, WriteVerdict},
-    types::{RequestId, Resource},
+    types::{Payload, RequestId, Resource},
 };
 use std::collections::VecDeque;
+
+/// Writes that may be under way: as many as the link to the store queues in real mode, and fewer than a simulated connection
+/// takes. What a full connection drops would be a hole that only a token could find.
+pub const UNDER_WAY_MAX: usize = 1024;
 
 /// Writes under way to one resource in one leadership.
 #[derive(Debug)]
@@ -18,6 +22,7 @@ pub struct Outbox {
     token: u64,
     next_seq: u64,
     version: u64,
+    payload: Option<Payload>,
     pending: VecDeque<Pending>,
     /// The oldest write under way, and since when it has been known as that, nanoseconds; 0 for none.
     oldest: (u64, u64),
@@ -57,11 +62,32 @@ impl Outbox {
             token,
             next_seq: seq + 1,
             version,
+            payload: None,
             pending,
             oldest: (0, 0),
             resent_from: 0,
             held: false,
         }
+    }
+
+    /// The same, where the seal also read what was recorded last.
+    pub fn with_payload(self, payload: Option<Payload>) -> Self {
+        Outbox { payload, ..self }
+    }
+
+    /// The last number that was given to a write; at first the one that the seal read.
+    pub fn last(&self) -> u64 {
+        self.next_seq - 1
+    }
+
+    /// What was recorded last: what the seal read, or what was sent since.
+    pub fn payload(&self) -> Option<Payload> {
+        self.payload
+    }
+
+    /// True when no more can be sent before the store has answered some.
+    pub fn is_full(&self) -> bool {
+        self.len() >= UNDER_WAY_MAX
     }
 
     /// How many writes are under way, or wait for an older one.
@@ -74,11 +100,12 @@ impl Outbox {
         self.pending.is_empty()
     }
 
-    /// Numbers a new write for `request`; the caller sends it.
-    pub fn issue(&mut self, request: RequestId) -> Write {
+    /// Numbers a new write for `request`, which records `payload`; the caller sends it.
+    pub fn issue(&mut self, request: RequestId, payload: Option<Payload>) -> Write {
         let (resource, term, token, seq) = (self.resource, self.term, self.token, self.next_seq);
-        let write = Write { resource, term, token, seq, read_version: self.version, request };
+        let write = Write { resource, term, token, seq, read_version: self.version, request, payload };
         self.next_seq += 1;
+        self.payload = payload.or(self.payload);
         // Every write in turn raises the version by one; those behind this one build on that.
         self.version += 1;
         self.pending.push_back(Pending { write, answered: false });
@@ -162,10 +189,10 @@ mod tests {
     fn a_request_too_old_to_tell_does_not_hold_up_those_behind_it() {
         let (mut ledger, node, client) = (Ledger::new(true), NodeId(0), NodeId(9));
         assert!(ledger.seal(node, 1, 5));
-        let mut outbox = Outbox::new(Resource::Sequence, 1, 5, ledger.seq(), ledger.version());
+        let mut outbox = Outbox::new(Resource::SEQUENCE, 1, 5, ledger.seq(), ledger.version());
         // A client that begins far away and comes back to its first request.
         let answers = [1 << 40, 1, (1 << 40) + 1].map(|number| {
-            let write = outbox.issue(RequestId { client, number });
+            let write = outbox.issue(RequestId { client, number }, None);
             let verdict = ledger.write(node, &write);
             outbox.written(1, write.seq, verdict)
         });

@@ -46,9 +46,13 @@ impl Bench {
     /// The same after its seals, which found `seq`.
     fn sealed(read_lease: bool, seq: u64) -> Self {
         let mut bench = Bench::elected(read_lease);
-        for resource in Resource::ALL {
+        for resource in Resource::USUAL {
             let verdict = WriteVerdict::Ok;
-            bench.hear(1, STORE, Message::Sealed { resource, term: 1, token: TOKEN, verdict, seq, version: seq });
+            bench.hear(
+                1,
+                STORE,
+                Message::Sealed { resource, term: 1, token: TOKEN, verdict, seq, version: seq, payload: None },
+            );
         }
         bench
     }
@@ -109,7 +113,7 @@ fn memory_holds_what_was_told_and_nothing_that_is_under_way() {
     }
     assert_eq!(bench.read(3, 3), answered(3, 7), "the store has not answered");
     let written = |number: u64, seq, verdict| Message::Written {
-        resource: Resource::Sequence,
+        resource: Resource::SEQUENCE,
         term: 1,
         seq,
         request: request(number),

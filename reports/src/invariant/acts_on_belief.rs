@@ -17,13 +17,16 @@
 //! project's design (work stops within the step that ends the belief).
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
-use crate::words::{count, duration};
+use crate::{
+    by_resource::ByResource,
+    words::{count, duration},
+};
 use protocols::{
     elector::Deposed,
     history::{Header, NodeState},
     message::{Write, WriteVerdict},
-    types::{Incarnation, NodeId, Resource},
-    work::sequencer::UNDER_WAY_MAX,
+    types::{Incarnation, NodeId, Resource, USUAL_RESOURCES},
+    work::outbox::UNDER_WAY_MAX,
 };
 use std::collections::BTreeSet;
 
@@ -44,8 +47,8 @@ struct ActsOnBelief {
     /// Does it tell of seals?
     seals_told: bool,
     sent: u64,
-    /// Longest that `schedule` may stand still while `sequence` goes on, microseconds.
-    idle_max_us: Option<u64>,
+    /// `schedule`, and the longest that it may stand still while `sequence` goes on, microseconds.
+    idle_max_us: Option<(Resource, u64)>,
     working: Option<Working>,
     violations: Violations<Violation>,
 }
@@ -54,28 +57,28 @@ struct ActsOnBelief {
 struct Believer {
     incarnation: Incarnation,
     /// The last number that it sent; 0 is none.
-    sent: [u64; Resource::ALL.len()],
+    sent: ByResource<u64>,
     /// The last number that the store has decided on, or the one before the first that was sent.
-    decided: [u64; Resource::ALL.len()],
+    decided: ByResource<u64>,
     /// The resources whose store has accepted its seal.
-    sealed: [bool; Resource::ALL.len()],
+    sealed: ByResource<bool>,
     /// When it was asked to give leadership up, or woke since.
     asked_us: Option<u64>,
 }
 
 impl Believer {
     fn new(incarnation: Incarnation) -> Self {
-        let (none, sealed) = ([0; Resource::ALL.len()], [false; Resource::ALL.len()]);
-        Believer { incarnation, sent: none, decided: none, sealed, asked_us: None }
+        let (sent, decided, sealed) = Default::default();
+        Believer { incarnation, sent, decided, sealed, asked_us: None }
     }
 
     fn under_way(&self, resource: Resource) -> u64 {
-        self.sent[resource as usize].saturating_sub(self.decided[resource as usize])
+        self.sent.of(resource).saturating_sub(*self.decided.of(resource))
     }
 
     /// Sends a write, after which so many are under way.
     fn sends(&mut self, write: &Write) -> u64 {
-        let (sent, decided) = (&mut self.sent[write.resource as usize], &mut self.decided[write.resource as usize]);
+        let (sent, decided) = (self.sent.at(write.resource), self.decided.at(write.resource));
         if *sent == 0 {
             *decided = write.seq.saturating_sub(1).max(*decided);
         }
@@ -87,7 +90,7 @@ impl Believer {
         // What came out of turn will be sent again.
         let out_of_turn = matches!(verdict, WriteVerdict::Failed { expected } if expected <= write.seq);
         if !out_of_turn {
-            let decided = &mut self.decided[write.resource as usize];
+            let decided = self.decided.at(write.resource);
             *decided = write.seq.max(*decided);
         }
     }
@@ -104,6 +107,9 @@ struct Working {
 /// An order takes some time to arrive where processes are real, microseconds.
 const ORDER_US: u64 = 1_000_000;
 
+/// The scheduler's resource.
+const SCHEDULE: &str = USUAL_RESOURCES[Resource::SCHEDULE.index()];
+
 /// A longer silence on `sequence` is no going on, microseconds: the store may be away.
 const PAUSE_US: u64 = 500_000;
 
@@ -118,8 +124,8 @@ enum Violation {
 
 impl ActsOnBelief {
     fn new(header: Option<&Header>) -> Self {
-        let period_ms = header.map(|h| (h.tick_ms, h.liveness_bound_ms)).filter(|(tick_ms, _)| *tick_ms > 0);
-        let idle_max_us = period_ms.map(|(tick_ms, bound_ms)| (bound_ms + 2 * tick_ms).saturating_mul(1000));
+        let schedule = header.filter(|h| h.tick_ms > 0).and_then(|h| Some((h, h.resource(SCHEDULE)?)));
+        let idle_max_us = schedule.map(|(h, on)| (on, (h.liveness_bound_ms + 2 * h.tick_ms).saturating_mul(1000)));
         let (believers, leavers, violations) = (Vec::new(), BTreeSet::new(), Violations::default());
         let (told, seals_told, working) = (false, false, None);
         ActsOnBelief { believers, leavers, told, seals_told, sent: 0, idle_max_us, working, violations }
@@ -133,7 +139,7 @@ impl ActsOnBelief {
             None => {}
             Some(believer) => {
                 let under_way = believer.sends(write);
-                if self.seals_told && !believer.sealed[resource as usize] {
+                if self.seals_told && !believer.sealed.of(resource) {
                     self.violations.add(t_us, Violation::Unsealed { incarnation, resource });
                 }
                 if let Some(for_us) = believer.asked_us.map(|asked_us| t_us - asked_us).filter(|us| *us > ORDER_US) {
@@ -150,7 +156,8 @@ impl ActsOnBelief {
         let Some(place) = self.believers.iter().position(|b| b.incarnation == incarnation) else { return };
         let believer = self.believers.remove(place);
         let asked = reason == Deposed::Resigned && !self.leavers.contains(&incarnation.node);
-        let under_way = Resource::ALL.into_iter().find(|resource| believer.under_way(*resource) > 0);
+        let under_way =
+            believer.sent.iter().map(|(resource, _)| resource).find(|resource| believer.under_way(*resource) > 0);
         if let Some(resource) = under_way.filter(|_| asked) {
             let under_way = believer.under_way(resource);
             self.violations.add(t_us, Violation::LetGo { incarnation, resource, under_way });
@@ -158,12 +165,12 @@ impl ActsOnBelief {
     }
 
     fn accepted(&mut self, t_us: u64, resource: Resource, incarnation: Incarnation) {
-        let Some(idle_max_us) = self.idle_max_us else { return };
+        let Some((schedule, idle_max_us)) = self.idle_max_us else { return };
         match &mut self.working {
             Some(working) if working.incarnation == incarnation => {
                 let (for_us, paused) = (t_us - working.since_us, t_us - working.latest_us > PAUSE_US);
                 working.latest_us = t_us;
-                if resource == Resource::Schedule || paused {
+                if resource == schedule || paused {
                     working.since_us = t_us;
                 } else if for_us > idle_max_us {
                     working.since_us = t_us;
@@ -214,7 +221,7 @@ impl Invariant for ActsOnBelief {
                 self.seals_told = true;
                 // What is refused after it was accepted is a late copy.
                 for believer in self.believers.iter_mut().filter(|b| b.incarnation == *incarnation && *accepted) {
-                    believer.sealed[*resource as usize] = true;
+                    *believer.sealed.at(*resource) = true;
                 }
             }
             Kind::Issue { node, write } => {
@@ -240,7 +247,7 @@ impl Invariant for ActsOnBelief {
                 format!("{} sent a write without believing to lead", ending.names.incarnation(*incarnation))
             }
             Violation::Unsealed { incarnation, resource } => {
-                let who = ending.names.incarnation(*incarnation);
+                let (who, resource) = (ending.names.incarnation(*incarnation), ending.names.resource(*resource));
                 format!("{who} sent a write to {resource} before the store had accepted its seal")
             }
             Violation::Idle { incarnation, for_us } => {
@@ -249,6 +256,7 @@ impl Invariant for ActsOnBelief {
             }
             Violation::LetGo { incarnation, resource, under_way } => {
                 let (who, writes) = (ending.names.incarnation(*incarnation), count(*under_way, "write"));
+                let resource = ending.names.resource(*resource);
                 format!("{who} gave leadership up with {writes} to {resource} under way")
             }
             Violation::GoesOn { incarnation, for_us } => {
@@ -257,6 +265,7 @@ impl Invariant for ActsOnBelief {
             }
             Violation::TooMany { incarnation, resource, under_way } => {
                 let (who, writes) = (ending.names.incarnation(*incarnation), count(*under_way, "write"));
+                let resource = ending.names.resource(*resource);
                 format!("{who} had {writes} to {resource} under way; {UNDER_WAY_MAX} is the most")
             }
         });

@@ -9,7 +9,7 @@
 //! **Source.** The project's fencing rule 1; Burrows, "The Chubby lock service", OSDI 2006, §2.4 (sequencers).
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
-use crate::words::count;
+use crate::{by_resource::ByResource, words::count};
 use protocols::{
     message::WriteVerdict,
     types::{Incarnation, Resource},
@@ -25,8 +25,8 @@ pub const ENTRY: Entry = Entry {
 
 #[derive(Default)]
 struct EpochsMonotone {
-    accepted: [Option<Incarnation>; Resource::ALL.len()],
-    epochs: [u64; Resource::ALL.len()],
+    accepted: ByResource<Option<Incarnation>>,
+    epochs: ByResource<u64>,
     contested: bool,
     violations: Violations<Violation>,
 }
@@ -39,7 +39,7 @@ struct Violation {
 
 impl EpochsMonotone {
     fn reached(&mut self, t_us: u64, resource: Resource, incarnation: Incarnation, accepted: bool) {
-        let highest = self.accepted[resource as usize];
+        let highest = *self.accepted.of(resource);
         if highest == Some(incarnation) || incarnation.epoch == 0 {
             return;
         }
@@ -51,8 +51,8 @@ impl EpochsMonotone {
             self.violations.add(t_us, Violation { resource, before, after: incarnation });
             return;
         }
-        self.epochs[resource as usize] += 1;
-        self.accepted[resource as usize] = Some(incarnation);
+        *self.epochs.at(resource) += 1;
+        *self.accepted.at(resource) = Some(incarnation);
     }
 }
 
@@ -77,12 +77,13 @@ impl Invariant for EpochsMonotone {
     fn finish(&mut self, ending: &Ending) -> Finding {
         let violated = self.violations.sentence(|v| {
             let [before, after] = [v.before, v.after].map(|i| ending.names.incarnation(i));
+            let resource = ending.names.resource(v.resource);
             match v.before.epoch == v.after.epoch {
-                true => format!("{} accepted {after} although the epoch belongs to {before}", v.resource),
-                false => format!("{} accepted {after} after {before}", v.resource),
+                true => format!("{resource} accepted {after} although the epoch belongs to {before}"),
+                false => format!("{resource} accepted {after} after {before}"),
             }
         });
-        let seen = match self.epochs.into_iter().max() {
+        let seen = match self.epochs.iter().map(|(_, epochs)| *epochs).max() {
             None | Some(0) => "no token was accepted".to_owned(),
             Some(n) => format!("{} accepted, rising, each of one leader", count(n, "epoch")),
         };

@@ -64,7 +64,7 @@ fn sentence(overlap: &Overlap, ending: &Ending) -> String {
     format!(
         "{} took effect on {} at once: {}, from {} for {}",
         count(overlap.most, "incarnation"),
-        overlap.resource,
+        ending.names.resource(overlap.resource),
         who.join(" and "),
         moment(from),
         duration((to - from) as f64)

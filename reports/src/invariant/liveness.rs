@@ -223,7 +223,7 @@ impl Invariant for Liveness {
         let t_us = event.t_us;
         match &event.kind {
             Kind::Apply { node, write, verdict, .. } => {
-                if *verdict == WriteVerdict::Ok && write.resource == Resource::Sequence {
+                if *verdict == WriteVerdict::Ok && write.resource == Resource::SEQUENCE {
                     let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
                     self.accepted(t_us, incarnation);
                 }

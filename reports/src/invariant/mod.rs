@@ -14,6 +14,7 @@ pub mod no_stale_write;
 pub mod one_number;
 pub mod phantom_leader;
 pub mod read_version;
+pub mod records;
 pub mod seq_strictly_increasing;
 pub mod stopped_is_silent;
 pub mod vacuity;
@@ -23,7 +24,7 @@ use protocols::history::{Event, Header, Kind};
 use serde::Serialize;
 
 /// Every invariant there is, in the order in which reports show them.
-pub const ALL: [&Entry; 14] = [
+pub const ALL: [&Entry; 15] = [
     &leaders_acting_by_effect::ENTRY,
     &epochs_monotone::ENTRY,
     &seq_strictly_increasing::ENTRY,
@@ -31,6 +32,7 @@ pub const ALL: [&Entry; 14] = [
     &no_stale_read::ENTRY,
     &read_version::ENTRY,
     &one_number::ENTRY,
+    &records::ENTRY,
     &elections::ENTRY,
     &phantom_leader::ENTRY,
     &dual_belief::ENTRY,

@@ -64,7 +64,8 @@ impl Invariant for NoStaleWrite {
                 epoch => format!("epoch {epoch}"),
             };
             let who = ending.names.incarnation(v.incarnation);
-            format!("{} accepted seq {} of {who} after {past} had taken over", v.resource, v.seq)
+            let resource = ending.names.resource(v.resource);
+            format!("{resource} accepted seq {} of {who} after {past} had taken over", v.seq)
         });
         let detail = match violated {
             Some(violated) => {

@@ -12,7 +12,7 @@
 //! Berenson et al., "A critique of ANSI SQL isolation levels", SIGMOD 1995, P4.
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
-use crate::words::count;
+use crate::{by_resource::ByResource, words::count};
 use protocols::{
     history::UNKNOWN_VERSION,
     message::WriteVerdict,
@@ -24,13 +24,20 @@ pub const ENTRY: Entry = Entry {
     name: "read_version",
     about: "Each accepted write was built on the version that its predecessor left.",
     class: Class::Safety,
-    new: |_| Box::new(ReadVersion { versions: [UNKNOWN_VERSION; 2], checked: 0, violations: Violations::default() }),
+    new: |_| Box::new(ReadVersion::default()),
 };
 
 struct ReadVersion {
-    versions: [u64; Resource::ALL.len()],
+    versions: ByResource<u64>,
     checked: u64,
     violations: Violations<Violation>,
+}
+
+impl Default for ReadVersion {
+    fn default() -> Self {
+        let versions = ByResource::beginning(UNKNOWN_VERSION);
+        ReadVersion { versions, checked: 0, violations: Violations::default() }
+    }
 }
 
 struct Violation {
@@ -54,7 +61,7 @@ fn differ(a: u64, b: u64) -> bool {
 impl ReadVersion {
     /// The version that an event left, given what it says itself and what follows from the one before.
     fn settle(&mut self, resource: Resource, said: u64, follows: u64) {
-        self.versions[resource as usize] = if said == UNKNOWN_VERSION { follows } else { said };
+        *self.versions.at(resource) = if said == UNKNOWN_VERSION { follows } else { said };
     }
 }
 
@@ -72,7 +79,7 @@ impl Invariant for ReadVersion {
         match &event.kind {
             Kind::Apply { node, write, verdict, version: left } => {
                 let (resource, read, left) = (write.resource, write.read_version, *left);
-                let was = self.versions[resource as usize];
+                let was = *self.versions.of(resource);
                 let mut wrong = None;
                 let follows = match verdict {
                     WriteVerdict::Ok => {
@@ -104,8 +111,8 @@ impl Invariant for ReadVersion {
                     self.violations.add(event.t_us, Violation { resource, incarnation, seq: write.seq, what });
                 }
             }
-            Kind::Seal { resource, incarnation, accepted: true, seq, version: read } => {
-                let was = self.versions[*resource as usize];
+            Kind::Seal { resource, incarnation, accepted: true, seq, version: read, .. } => {
+                let was = *self.versions.of(*resource);
                 if differ(*read, was) {
                     let (resource, incarnation, seq, read) = (*resource, *incarnation, *seq, *read);
                     let what = What::Sealed { read, was };
@@ -119,7 +126,8 @@ impl Invariant for ReadVersion {
 
     fn finish(&mut self, ending: &Ending) -> Finding {
         let violated = self.violations.sentence(|v| {
-            let (resource, seq, who) = (v.resource, v.seq, ending.names.incarnation(v.incarnation));
+            let (resource, seq, who) =
+                (ending.names.resource(v.resource), v.seq, ending.names.incarnation(v.incarnation));
             match v.what {
                 What::Read { read, was } => {
                     format!("{resource} accepted seq {seq} of {who}, built on version {read} when it was at {was}")

@@ -12,7 +12,7 @@
 //! **Source.** The project's definitions ("strictly increasing seq"); Herlihy and Wing, "Linearizability", TOPLAS 1990.
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
-use crate::{requests::Requests, words::count};
+use crate::{by_resource::ByResource, requests::Requests, words::count};
 use protocols::{
     history::{Outcome, UNKNOWN_REQUEST},
     message::{Write, WriteVerdict},
@@ -32,7 +32,7 @@ const WINDOW: u64 = 1 << 16;
 
 #[derive(Default)]
 struct SeqStrictlyIncreasing {
-    last: [Option<(u64, RequestId)>; Resource::ALL.len()],
+    last: ByResource<Option<(u64, RequestId)>>,
     under_way: Requests<UnderWay>,
     returned: Returned,
     in_apply_order: u64,
@@ -55,20 +55,20 @@ enum Violation {
 impl SeqStrictlyIncreasing {
     fn accepted(&mut self, event: &Event, incarnation: Incarnation, write: &Write) {
         let Write { resource, seq, request, .. } = *write;
-        let known = if resource == Resource::Sequence { self.under_way.get_mut(request) } else { None };
+        let known = if resource == Resource::SEQUENCE { self.under_way.get_mut(request) } else { None };
         // The same request again (a store without a memory applies a repeated datagram twice) is not a second request.
         let mut again = known.as_ref().is_some_and(|u| u.applied == Some(seq));
         if let Some(under_way) = known {
             under_way.applied = Some(seq);
         }
-        if let Some((before, last_request)) = self.last[resource as usize] {
+        if let Some((before, last_request)) = *self.last.of(resource) {
             again |= request == last_request && request != UNKNOWN_REQUEST;
             self.in_apply_order += u64::from(!again);
             if seq <= before && !again {
                 self.violations.add(event.t_us, Violation::ApplyOrder { resource, incarnation, before, seq });
             }
         }
-        self.last[resource as usize] = Some((seq, request));
+        *self.last.at(resource) = Some((seq, request));
     }
 
     fn replied(&mut self, event: &Event, request: RequestId, outcome: Outcome) {
@@ -106,7 +106,7 @@ impl Invariant for SeqStrictlyIncreasing {
         let name = |r: &RequestId| format!("{}:{}", ending.names.node(r.client), r.number);
         let violated = self.violations.sentence(|v| match v {
             Violation::ApplyOrder { resource, incarnation, before, seq } => {
-                let who = ending.names.incarnation(*incarnation);
+                let (who, resource) = (ending.names.incarnation(*incarnation), ending.names.resource(*resource));
                 format!("{resource} accepted seq {seq} of {who} after seq {before}")
             }
             Violation::RealTime { request, before, seq } => {

@@ -4,7 +4,7 @@ use super::ms;
 use crate::effects::Effects;
 use protocols::{
     history::{Event, Kind},
-    types::{Incarnation, NodeId, Resource},
+    types::{Incarnation, NodeId},
 };
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ impl Losses {
     /// wrote had nothing to stop.
     pub(super) fn stopped_after_ms(&self, issues: &Effects) -> Vec<f64> {
         let mut last_us: BTreeMap<Incarnation, u64> = BTreeMap::new();
-        for interval in Resource::ALL.into_iter().flat_map(|resource| issues.intervals(resource)) {
+        for interval in issues.resources().flat_map(|resource| issues.intervals(resource)) {
             let last = last_us.entry(interval.incarnation).or_default();
             *last = interval.last.t_us.max(*last);
         }

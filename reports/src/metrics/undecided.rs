@@ -1,5 +1,6 @@
 //! Writes that were sent but that the store never decided on.
 
+use crate::by_resource::ByResource;
 use protocols::{
     message::Write,
     types::{Incarnation, Resource},
@@ -17,7 +18,7 @@ const DECIDED: u64 = u64::MAX;
 pub(super) struct Undecided {
     windows: Vec<Window>,
     by_writer: BTreeMap<(Resource, Incarnation), usize>,
-    latest: [Option<(Incarnation, usize)>; Resource::ALL.len()],
+    latest: ByResource<Option<(Incarnation, usize)>>,
 }
 
 #[derive(Default)]
@@ -28,8 +29,8 @@ struct Window {
 
 impl Undecided {
     fn window(&mut self, resource: Resource, incarnation: Incarnation, create: bool) -> Option<&mut Window> {
-        let index = match self.latest[resource as usize] {
-            Some((latest, index)) if latest == incarnation => index,
+        let index = match self.latest.of(resource) {
+            Some((latest, index)) if *latest == incarnation => *index,
             _ => {
                 let known = self.by_writer.get(&(resource, incarnation)).copied();
                 let index = match known {
@@ -41,7 +42,7 @@ impl Undecided {
                         self.windows.len() - 1
                     }
                 };
-                self.latest[resource as usize] = Some((incarnation, index));
+                *self.latest.at(resource) = Some((incarnation, index));
                 index
             }
         };

@@ -1,5 +1,6 @@
 //! Every incarnation, from its election to the end of its belief, and what the store made of it.
 
+use crate::by_resource::ByResource;
 use protocols::types::{Incarnation, NodeId, Resource};
 
 /// What is told of one incarnation. Times are microseconds.
@@ -29,7 +30,7 @@ pub(super) struct Leaders {
     all: Vec<Leader>,
     latest: usize,
     /// Who has had a write accepted on each resource, by its place in `all`.
-    took_effect: Vec<[bool; Resource::ALL.len()]>,
+    took_effect: Vec<ByResource<bool>>,
 }
 
 impl Leaders {
@@ -83,9 +84,9 @@ impl Leaders {
     pub(super) fn accepted(&mut self, t_us: u64, incarnation: Incarnation, resource: Resource, stale: bool) -> bool {
         let place = self.find(incarnation);
         if self.took_effect.len() <= place {
-            self.took_effect.resize(place + 1, [false; Resource::ALL.len()]);
+            self.took_effect.resize(place + 1, ByResource::default());
         }
-        let first = !std::mem::replace(&mut self.took_effect[place][resource as usize], true);
+        let first = !std::mem::replace(self.took_effect[place].at(resource), true);
         let leader = &mut self.all[place];
         leader.first_us.get_or_insert(t_us);
         leader.last_us = Some(t_us);

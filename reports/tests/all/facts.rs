@@ -57,8 +57,8 @@ fn healed() -> Kind {
 }
 
 fn applied(node: NodeId, token: u64, seq: u64) -> Kind {
-    let (resource, request) = (Resource::Sequence, UNKNOWN_REQUEST);
-    let write = Write { resource, term: token as u32, token, seq, read_version: seq - 1, request };
+    let (resource, request) = (Resource::SEQUENCE, UNKNOWN_REQUEST);
+    let write = Write { resource, term: token as u32, token, seq, read_version: seq - 1, request, payload: None };
     Kind::Apply { node, write, verdict: WriteVerdict::Ok, version: seq }
 }
 
@@ -87,6 +87,7 @@ fn counted(fact: Fact, kinds: &[Kind]) -> u64 {
             ring: false,
             tick_ms: 0,
             dual_belief_bound_us: None,
+            resources: protocols::history::usual_resources(),
         };
         let mut judge = Judge::new(Some(&header));
         for (place, kind) in kinds.iter().enumerate() {

@@ -41,6 +41,7 @@ fn header() -> Header {
         majority: false,
         ring: false,
         dual_belief_bound_us: Some(0),
+        resources: protocols::history::usual_resources(),
     }
 }
 
@@ -48,8 +49,15 @@ fn header() -> Header {
 fn request(judge: &mut Judge, number: u64) {
     let t_us = 1000 + number * 100;
     let request = RequestId { client: NodeId(5), number };
-    let write =
-        Write { resource: Resource::Sequence, term: 1, token: 5, seq: number, read_version: number - 1, request };
+    let write = Write {
+        resource: Resource::SEQUENCE,
+        term: 1,
+        token: 5,
+        seq: number,
+        read_version: number - 1,
+        request,
+        payload: None,
+    };
     let node = LEADER.node;
     let mut at = |t_us, kind| judge.record(&Event { t_us, kind });
     at(t_us, Kind::Invoke { request });

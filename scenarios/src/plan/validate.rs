@@ -44,6 +44,7 @@ pub(super) fn plan(plan: &Plan, known: &Known) -> Checked {
     range("liveness_bound_ms", plan.liveness_bound_ms, 1, LONGEST_MS)?;
     candidates(plan)?;
     members(plan, protocol)?;
+    plan.leaders_works()?;
     load(plan)?;
     network(&plan.network)?;
     if plan.faults.len() > FAULTS_MAX {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The fields that a line may have; which of them it must have, its event says.
-const KNOWN: [&str; 36] = [
+const KNOWN: [&str; 37] = [
     "event",
     "t_us",
     "node",
@@ -29,6 +29,7 @@ const KNOWN: [&str; 36] = [
     "seq",
     "read",
     "version",
+    "payload",
     "accepted",
     "first",
     "highest",

@@ -4,7 +4,7 @@ use super::super::{FaultEvent, GrantEnd, Kind, NodeState, Outcome, Phase, UNKNOW
 use crate::{
     elector::Deposed,
     message::{Write, WriteVerdict},
-    types::{Incarnation, NodeId, RequestId, Resource},
+    types::{Incarnation, NodeId, Payload, RequestId, Resource, USUAL_RESOURCES},
 };
 use serde::Deserialize;
 use std::{borrow::Cow, collections::BTreeMap};
@@ -16,11 +16,21 @@ pub(super) struct Nodes {
     ids: BTreeMap<String, NodeId>,
     /// A header has listed them all.
     closed: bool,
+    /// The names of the resources, if they are not the usual ones.
+    resources: Option<Vec<String>>,
 }
 
 impl Nodes {
-    pub(super) fn closed(names: &[String]) -> Result<Nodes, String> {
-        let mut nodes = Nodes::default();
+    /// Those that a header lists, and its resources.
+    pub(super) fn closed(names: &[String], resources: &[String]) -> Result<Nodes, String> {
+        let twice = (1..resources.len()).find(|at| resources[..*at].contains(&resources[*at]));
+        if let Some(at) = twice {
+            return Err(format!("lists the resource {:?} twice", resources[at]));
+        }
+        if resources.len() > Resource::MOST {
+            return Err(format!("lists {} resources; {} are the most", resources.len(), Resource::MOST));
+        }
+        let mut nodes = Nodes { resources: Some(resources.to_owned()), ..Nodes::default() };
         for name in names {
             if nodes.ids.contains_key(name) {
                 return Err(format!("lists the node {name:?} twice"));
@@ -44,6 +54,17 @@ impl Nodes {
         self.names.push(name.to_owned());
         self.ids.insert(name.to_owned(), id);
         Ok(id)
+    }
+
+    fn resource(&self, name: &str) -> Result<Resource, String> {
+        let place = match &self.resources {
+            Some(names) => names.iter().position(|known| known == name),
+            None => USUAL_RESOURCES.iter().position(|known| *known == name),
+        };
+        place.and_then(|place| u8::try_from(place).ok()).map(Resource).ok_or_else(|| match &self.resources {
+            None => format!("resource {name:?} is neither \"sequence\" nor \"schedule\""),
+            Some(names) => format!("the header does not list a resource {name:?}; it has {}", names.join(", ")),
+        })
     }
 
     fn request(&mut self, text: &str) -> Result<RequestId, String> {
@@ -99,6 +120,7 @@ pub(super) struct Line<'a> {
     seq: Option<u64>,
     read: Option<u64>,
     version: Option<u64>,
+    payload: Option<Payload>,
     accepted: Option<bool>,
     first: Option<u64>,
     highest: Option<u64>,
@@ -122,11 +144,12 @@ impl Line<'_> {
             "elected" => Kind::Elected(self.incarnation(nodes)?),
             "deposed" => Kind::Deposed { incarnation: self.incarnation(nodes)?, reason: self.reason()? },
             "seal" => Kind::Seal {
-                resource: self.resource()?,
+                resource: self.resource(nodes)?,
                 incarnation: self.incarnation(nodes)?,
                 accepted: self.need("accepted", self.accepted)?,
                 seq: self.need("seq", self.seq)?,
                 version: self.version.unwrap_or(UNKNOWN_VERSION),
+                payload: self.payload,
             },
             "issue" => Kind::Issue { node: self.node(nodes)?, write: self.write(nodes)? },
             "apply" => Kind::Apply {
@@ -212,20 +235,19 @@ impl Line<'_> {
         Ok(Incarnation { epoch: self.epoch.unwrap_or(0), node: self.node(nodes)?, term: self.term.unwrap_or(0) })
     }
 
-    fn resource(&self) -> Result<Resource, String> {
-        let name = self.text("resource", &self.resource)?;
-        let known = Resource::ALL.into_iter().find(|r| r.name() == name);
-        known.ok_or_else(|| format!("resource {name:?} is neither \"sequence\" nor \"schedule\""))
+    fn resource(&self, nodes: &Nodes) -> Result<Resource, String> {
+        nodes.resource(self.text("resource", &self.resource)?)
     }
 
     fn write(&self, nodes: &mut Nodes) -> Result<Write, String> {
         Ok(Write {
-            resource: self.resource()?,
+            resource: self.resource(nodes)?,
             term: self.term.unwrap_or(0),
             token: self.epoch.unwrap_or(0),
             seq: self.need("seq", self.seq)?,
             read_version: self.read.unwrap_or(UNKNOWN_VERSION),
             request: self.request.as_deref().map_or(Ok(UNKNOWN_REQUEST), |text| nodes.request(text))?,
+            payload: self.payload,
         })
     }
 

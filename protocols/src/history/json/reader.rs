@@ -115,7 +115,7 @@ impl<R: BufRead> Reader<R> {
     fn parse(&mut self, text: &[u8]) -> Result<Option<Event>, ReadError> {
         if self.line == 1 && is_header(text) {
             let header = parse_header(text).map_err(|what| self.fail(what))?;
-            self.nodes = Nodes::closed(&header.nodes).map_err(|what| self.fail(what))?;
+            self.nodes = Nodes::closed(&header.nodes, &header.resources).map_err(|what| self.fail(what))?;
             self.header = Some(header);
             return Ok(None);
         }

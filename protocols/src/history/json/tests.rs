@@ -5,7 +5,7 @@ use crate::{
     elector::Deposed,
     history::*,
     message::{Write, WriteVerdict},
-    types::{Incarnation, NodeId, RequestId, Resource},
+    types::{Incarnation, NodeId, Payload, RequestId, Resource},
 };
 
 fn header() -> Header {
@@ -31,14 +31,19 @@ fn header() -> Header {
         majority: false,
         ring: false,
         dual_belief_bound_us: Some(17_000),
+        resources: usual_resources(),
     }
 }
 
 fn every_kind() -> Vec<Event> {
     let incarnation = Incarnation { epoch: 5, node: NodeId(1), term: 2 };
     let request = RequestId { client: NodeId(4), number: 17 };
-    let write = Write { resource: Resource::Sequence, term: 2, token: 5, seq: 3, read_version: 2, request };
+    let write =
+        Write { resource: Resource::SEQUENCE, term: 2, token: 5, seq: 3, read_version: 2, request, payload: None };
     let foreign = Write { read_version: UNKNOWN_VERSION, request: UNKNOWN_REQUEST, ..write };
+    let tick = Payload::after(Payload::after(None, 9_000_999).into(), 0);
+    assert_eq!((tick.number.get(), tick.at_us), (2, 9_001), "later than the one before, whatever the clock says");
+    let tick = Write { resource: Resource::SCHEDULE, payload: Some(tick), ..write };
     let apply = |write, verdict, version| Kind::Apply { node: NodeId(1), write, verdict, version };
     let fault = |phase| {
         let (on, to) = (vec![NodeId(0), NodeId(1)], Vec::new());
@@ -59,9 +64,12 @@ fn every_kind() -> Vec<Event> {
         Kind::Node { node: NodeId(0), state: NodeState::Up },
         Kind::Campaign { node: NodeId(1) },
         Kind::Elected(incarnation),
-        Kind::Seal { resource: Resource::Schedule, incarnation, accepted: true, seq: 2, version: 9 },
+        Kind::Seal { resource: Resource::SCHEDULE, incarnation, accepted: true, seq: 2, version: 9, payload: None },
+        Kind::Seal { resource: Resource(1), incarnation, accepted: true, seq: 2, version: 9, payload: tick.payload },
         Kind::Invoke { request },
         Kind::Issue { node: NodeId(1), write },
+        Kind::Issue { node: NodeId(1), write: tick },
+        apply(tick, WriteVerdict::Ok, 3),
         apply(write, WriteVerdict::Ok, 3),
         apply(foreign, WriteVerdict::Ok, UNKNOWN_VERSION),
         apply(write, WriteVerdict::Duplicate { seq: 3 }, 3),
@@ -239,4 +247,27 @@ fn the_first_error_of_the_output_is_kept() {
     let mut writer = Writer::new(Full, &header());
     writer.record(&every_kind()[0]);
     assert_eq!(writer.finish().err().map(|e| e.to_string()).as_deref(), Some("disk full"));
+}
+
+#[test]
+fn a_header_lists_resources_and_nobody_else_has_any() {
+    let resources: Vec<String> = ["sequence", "jobs \"now\""].map(String::from).into();
+    let header = Header { resources, ..header() };
+    let incarnation = Incarnation { epoch: 5, node: NodeId(1), term: 2 };
+    let seal = Kind::Seal { resource: Resource(1), incarnation, accepted: true, seq: 2, version: 9, payload: None };
+    let text = written(&header, &[Event { t_us: 1, kind: seal.clone() }]);
+    let mut reader = Reader::new(&text[..]).unwrap();
+    assert_eq!(reader.header(), Some(&header));
+    assert_eq!(reader.next(), Some(Ok(Event { t_us: 1, kind: seal })));
+    // The usual ones are not listed, so that histories of old read the same.
+    assert!(!String::from_utf8(written(&super::tests::header(), &[])).unwrap().contains("resources"));
+    let text = String::from_utf8(text).unwrap();
+    let why = error(&text.replace("\"resource\":\"jobs", "\"resource\":\"jabs"));
+    assert_eq!(why, "line 2: the header does not list a resource \"jabs \\\"now\\\"\"; it has sequence, jobs \"now\"");
+    let why = error(&text.replace("[\"sequence\",", "[\"sequence\",\"sequence\","));
+    assert_eq!(why, "line 1: lists the resource \"sequence\" twice");
+    let apply = "{\"t_us\":1,\"event\":\"apply\",\"resource\":\"jobs\",\"node\":\"b\",\"seq\":1,\"verdict\":\"ok\"}";
+    assert_eq!(error(apply), "line 1: resource \"jobs\" is neither \"sequence\" nor \"schedule\"");
+    let wrong = apply.replace("jobs", "schedule").replace("\"seq\"", "\"payload\":{\"number\":0,\"at_us\":1},\"seq\"");
+    assert!(error(&wrong).contains("is not an event: invalid value: integer `0`"), "{}", error(&wrong));
 }

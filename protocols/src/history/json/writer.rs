@@ -1,9 +1,9 @@
 //! Writing a history.
 
-use super::super::{Event, FaultEvent, Header, Kind, Outcome, Sink, UNKNOWN_REQUEST, UNKNOWN_VERSION};
+use super::super::{Event, FaultEvent, Header, Kind, Outcome, Sink, UNKNOWN_REQUEST, UNKNOWN_VERSION, usual_resources};
 use crate::{
     message::{Write as Protected, WriteVerdict},
-    types::{Incarnation, NodeId, RequestId},
+    types::{Incarnation, NodeId, Payload, RequestId, Resource, USUAL_RESOURCES},
 };
 use std::{
     borrow::Cow,
@@ -15,6 +15,12 @@ use std::{
 pub trait Naming {
     /// A process's name as it stands inside a JSON string; `None` when it has none.
     fn name(&self, node: NodeId) -> Option<Cow<'_, str>>;
+
+    /// A resource's name as it stands inside a JSON string; the usual ones unless somebody says otherwise. `None` when it
+    /// has none.
+    fn resource(&self, resource: Resource) -> Option<Cow<'_, str>> {
+        USUAL_RESOURCES.get(resource.index()).map(|name| Cow::Borrowed(*name))
+    }
 }
 
 impl Naming for Vec<String> {
@@ -23,9 +29,26 @@ impl Naming for Vec<String> {
     }
 }
 
+/// The names that a header lists, as they stand inside JSON strings.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    nodes: Vec<String>,
+    resources: Vec<String>,
+}
+
+impl Naming for Listed {
+    fn name(&self, node: NodeId) -> Option<Cow<'_, str>> {
+        self.nodes.name(node)
+    }
+
+    fn resource(&self, resource: Resource) -> Option<Cow<'_, str>> {
+        self.resources.get(resource.index()).map(|name| Cow::Borrowed(name.as_str()))
+    }
+}
+
 /// Writes a history as JSON lines while it happens. The first error is kept and ends the writing; [`Writer::finish`]
 /// returns it, because a sink has nobody to tell.
-pub struct Writer<W: Write, N: Naming = Vec<String>> {
+pub struct Writer<W: Write, N: Naming = Listed> {
     out: W,
     names: N,
     line: String,
@@ -35,7 +58,9 @@ pub struct Writer<W: Write, N: Naming = Vec<String>> {
 impl<W: Write> Writer<W> {
     /// Starts a history with its header line. The caller gives a buffered `out`.
     pub fn new(out: W, header: &Header) -> Self {
-        let mut writer = Writer::with_names(out, &header.nodes);
+        let escaped = |names: &[String]| names.iter().map(|name| escape(name)).collect();
+        let (nodes, resources) = (escaped(&header.nodes), escaped(&header.resources));
+        let mut writer = Writer::with_naming(out, Listed { nodes, resources });
         match header_line(header) {
             Ok(line) => writer.line = line,
             Err(e) => writer.error = Some(e.into()),
@@ -46,7 +71,8 @@ impl<W: Write> Writer<W> {
 
     /// Starts a history without a header, for processes of these names.
     pub fn with_names(out: W, names: &[String]) -> Self {
-        Writer::with_naming(out, names.iter().map(|n| escape(n)).collect())
+        let (nodes, resources) = (names.iter().map(|n| escape(n)).collect(), usual_resources());
+        Writer::with_naming(out, Listed { nodes, resources })
     }
 }
 
@@ -112,6 +138,17 @@ impl std::fmt::Display for Name<'_> {
     }
 }
 
+struct ResourceName<'a>(&'a dyn Naming, Resource);
+
+impl std::fmt::Display for ResourceName<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self.0.resource(self.1) {
+            Some(name) => f.write_str(&name),
+            None => write!(f, "resource-{}", self.1.0),
+        }
+    }
+}
+
 /// Appends `event` to `line` as it stands in a history, without the end of the line.
 pub fn append_line(line: &mut String, event: &Event, names: &dyn Naming) {
     // Writing to a String cannot fail.
@@ -127,11 +164,12 @@ fn write_event(line: &mut String, event: &Event, names: &dyn Naming) -> std::fmt
             write_incarnation(line, "deposed", incarnation, names)?;
             write!(line, ",\"reason\":\"{}\"", reason.name())?;
         }
-        Kind::Seal { resource, incarnation, accepted, seq, version } => {
-            write!(line, "seal\",\"resource\":\"{resource}\"")?;
+        Kind::Seal { resource, incarnation, accepted, seq, version, payload } => {
+            write!(line, "seal\",\"resource\":\"{}\"", ResourceName(names, *resource))?;
             let Incarnation { epoch, node, term } = incarnation;
             write!(line, ",\"node\":\"{}\",\"epoch\":{epoch},\"term\":{term}", Name(names, *node))?;
             write!(line, ",\"accepted\":{accepted},\"seq\":{seq},\"version\":{version}")?;
+            write_payload(line, *payload)?;
         }
         Kind::Issue { node, write } => write_protected(line, "issue", *node, write, UNKNOWN_VERSION, names)?,
         Kind::Apply { node, write, verdict, version } => {
@@ -209,7 +247,8 @@ fn write_protected(
     version: u64,
     names: &dyn Naming,
 ) -> std::fmt::Result {
-    let Protected { resource, term, token, seq, read_version, request } = write;
+    let Protected { resource, term, token, seq, read_version, request, payload } = write;
+    let resource = ResourceName(names, *resource);
     write!(line, "{event}\",\"resource\":\"{resource}\",\"node\":\"{}\",\"epoch\":{token}", Name(names, node))?;
     write!(line, ",\"term\":{term},\"seq\":{seq}")?;
     if *read_version != UNKNOWN_VERSION {
@@ -221,7 +260,12 @@ fn write_protected(
     if *request != UNKNOWN_REQUEST {
         write_request(line, request, names)?;
     }
-    Ok(())
+    write_payload(line, *payload)
+}
+
+fn write_payload(line: &mut String, payload: Option<Payload>) -> std::fmt::Result {
+    let Some(Payload { number, at_us }) = payload else { return Ok(()) };
+    write!(line, ",\"payload\":{{\"number\":{number},\"at_us\":{at_us}}}")
 }
 
 fn write_request(line: &mut String, request: &RequestId, names: &dyn Naming) -> std::fmt::Result {

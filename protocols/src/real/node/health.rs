@@ -6,6 +6,7 @@ use crate::{
     election::back_off,
     error::Failure,
     message::WriteVerdict,
+    real::store::wire,
     types::{MILLISECOND, Resource, SECOND},
 };
 use std::sync::{Mutex, PoisonError};
@@ -166,7 +167,7 @@ impl Health {
             (!known).then_some((short, seen.highest, seen.of))
         });
         let Some((short, highest, of)) = news else { return };
-        let resource = of.map_or("the store", Resource::name);
+        let resource = of.map_or("the store", wire::name);
         tracing::warn!(
             token,
             highest,
@@ -248,7 +249,7 @@ mod tests {
         let why = health.trouble(2 * SECOND + 5 * MILLISECOND);
         assert_eq!(why.as_deref(), Some("the store has not answered for 1005 ms"));
         assert!(health.store_is_silent(2 * SECOND));
-        health.store_answers(3 * SECOND, Resource::Sequence, 1, WriteVerdict::Ok, false);
+        health.store_answers(3 * SECOND, Resource::SEQUENCE, 1, WriteVerdict::Ok, false);
         assert_eq!((health.trouble(9 * SECOND), health.accepted_ago(9 * SECOND)), (None, Some(6 * SECOND)));
     }
 
@@ -286,7 +287,7 @@ mod tests {
         health.elected(0, 5);
         // A newer leader: the token source is well.
         let fenced = WriteVerdict::Fenced { highest: 2001 };
-        health.store_answers(0, Resource::Sequence, 5, fenced, true);
+        health.store_answers(0, Resource::SEQUENCE, 5, fenced, true);
         assert_eq!((health.trouble(0), health.short(0)), (None, 0));
         health.elected(0, 6);
         assert_eq!(health.short(0), 1995);
@@ -295,7 +296,7 @@ mod tests {
         assert!(why.contains("1995 below") && why.contains(remedy), "{why}");
         assert_eq!(health.trouble(SHORT_MAX), None, "it may be well by now, and another leads");
         health.elected(SECOND, 2002);
-        health.store_answers(0, Resource::Sequence, 2002, WriteVerdict::Ok, true);
+        health.store_answers(0, Resource::SEQUENCE, 2002, WriteVerdict::Ok, true);
         assert_eq!((health.trouble(0), health.short(0)), (None, 0));
     }
 }

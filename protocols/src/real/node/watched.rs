@@ -111,7 +111,7 @@ impl Watched {
     fn look_at_input(&mut self, now: u64, input: &Input) {
         match input {
             Input::Message { message: Message::Written { resource, seq, verdict, .. }, .. } => {
-                if let Some(sent) = self.written.remove(&(*resource as u8, *seq)) {
+                if let Some(sent) = self.written.remove(&(resource.0, *seq)) {
                     self.metrics.write_seconds.observe(seconds(now.saturating_sub(sent)));
                 }
                 self.store_answers(now, *resource, *verdict, false);
@@ -184,7 +184,7 @@ impl Watched {
                 Output::Send { message: Message::Write(Write { resource, seq, .. }), .. } => {
                     self.health.store_asked(now.mono);
                     if self.written.len() < TIMED_MAX {
-                        self.written.entry((*resource as u8, *seq)).or_insert(now.mono);
+                        self.written.entry((resource.0, *seq)).or_insert(now.mono);
                     }
                 }
                 Output::Record(Kind::Campaign { .. }) => self.campaign_at = Some(now.mono),

@@ -4,7 +4,7 @@
 use super::{
     books::BATCH_MAX,
     metrics::Metrics,
-    wire::{Reply, Request, StateOf},
+    wire::{self, Reply, Request, StateOf},
 };
 use crate::types::Resource;
 use std::{
@@ -67,7 +67,7 @@ pub struct Job {
 /// What the resources' states are asked by.
 fn states() -> Arc<Vec<Request>> {
     let state = |resource: Resource| Request::State(StateOf { resource: resource.into() });
-    Arc::new(Resource::ALL.map(state).into())
+    Arc::new(wire::resources().map(state).collect())
 }
 
 /// Decides on jobs until nobody can send any more; what it decides on is counted, and refusals are logged.

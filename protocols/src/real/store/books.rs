@@ -22,7 +22,7 @@ use crate::{
         json::{Naming, append_line},
     },
     message::{self, Message},
-    types::{NodeId, RequestId, Resource},
+    types::{NodeId, Payload, RequestId, Resource},
 };
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -60,6 +60,8 @@ pub struct Row {
     pub version: u64,
     /// The last sequence number.
     pub last_seq: u64,
+    /// What was recorded last.
+    pub payload: Option<Payload>,
 }
 
 /// A request that was applied, by name.
@@ -110,6 +112,10 @@ impl Naming for Names {
         // Names are plain: there is nothing to escape.
         self.by_number.get(node.index()).map(|name| Cow::Borrowed(name.as_str()))
     }
+
+    fn resource(&self, resource: Resource) -> Option<Cow<'_, str>> {
+        Some(Cow::Borrowed(wire::name(resource)))
+    }
 }
 
 /// What the database remembers about the requests of a batch, and what the batch adds.
@@ -145,13 +151,13 @@ pub struct Remembered {
 }
 
 impl Books {
-    /// Restores the ledgers, in the order of [`Resource::ALL`].
-    pub fn restore(fencing: bool, rows: [(Row, Remembered); Resource::ALL.len()]) -> Self {
+    /// Restores the ledgers, in the order of [`wire::RESOURCES`].
+    pub fn restore(fencing: bool, rows: impl IntoIterator<Item = (Row, Remembered)>) -> Self {
         let mut names = Names::default();
-        let ledgers = rows.map(|(row, remembered)| {
-            let Row { max_token, owner, version, last_seq } = row;
+        let restore = |(row, remembered): (Row, Remembered)| {
+            let Row { max_token, owner, version, last_seq, payload } = row;
             let owner = owner.map(|(node, term)| (names.number(&node), term));
-            let state = ledger::State { highest: max_token, owner, seq: last_seq, version };
+            let state = ledger::State { highest: max_token, owner, seq: last_seq, version, payload };
             let mut requests = Requests::default();
             for (client, number, seq) in remembered.applied {
                 requests.known.insert(RequestId { client: names.number(&client), number }, seq);
@@ -160,7 +166,8 @@ impl Books {
                 requests.forgotten.insert(names.number(&client), number);
             }
             Ledger::restore(fencing, state, requests)
-        });
+        };
+        let ledgers = rows.into_iter().map(restore).collect();
         Books { names, ledgers, lines: Vec::new() }
     }
 
@@ -174,7 +181,7 @@ impl Books {
                 let mut line = String::with_capacity(192);
                 append_line(&mut line, &Event { t_us, kind }, &self.names);
                 self.lines.push(line);
-                self.reply(from, reply)
+                self.reply(request, from, reply)
             }
         }
     }
@@ -187,7 +194,9 @@ impl Books {
                 let message = Message::Seal { resource: (*resource).into(), term: *term, token: *token };
                 Some((self.names.number(node), message))
             }
-            Request::Write(wire::Write { resource, node, term, token, seq, read_version, request, .. }) => {
+            Request::Write(wire::Write {
+                resource, node, term, token, seq, read_version, request, payload, ..
+            }) => {
                 // The wire has checked its form.
                 let (client, number) = wire::request_id(request).unwrap_or((node, 0));
                 let write = message::Write {
@@ -197,18 +206,21 @@ impl Books {
                     seq: *seq,
                     read_version: *read_version,
                     request: RequestId { client: self.names.number(client), number },
+                    payload: *payload,
                 };
                 Some((self.names.number(node), Message::Write(write)))
             }
         }
     }
 
-    fn reply(&self, to: NodeId, message: Message) -> wire::Reply {
+    fn reply(&self, request: &Request, to: NodeId, message: Message) -> wire::Reply {
         match message {
-            Message::Sealed { resource, term, token, verdict, seq, version } => {
+            Message::Sealed { resource, term, token, verdict, seq, version, payload } => {
+                let asked = matches!(request, Request::Seal(wire::Seal { payload: true, .. }));
+                let payload = payload.filter(|_| asked);
                 let node = self.names.of(to).to_owned();
                 let (resource, verdict) = (resource.into(), verdict.into());
-                wire::Reply::Sealed(wire::Sealed { resource, node, term, token, verdict, seq, version })
+                wire::Reply::Sealed(wire::Sealed { resource, node, term, token, verdict, seq, version, payload })
             }
             Message::Written { resource, term, seq, request, verdict } => {
                 let request = format!("{}:{}", self.names.of(request.client), request.number);
@@ -220,22 +232,26 @@ impl Books {
     }
 
     fn state(&self, resource: Resource) -> wire::State {
-        let ledger::State { highest, owner, seq, version } = self.ledgers[resource as usize].state();
+        let ledger::State { highest, owner, seq, version, .. } = self.ledger(resource);
         let owner = owner.map(|(node, term)| wire::Owner { node: self.names.of(node).to_owned(), term });
         wire::State { resource: resource.into(), highest, owner, seq, version }
     }
 
+    fn ledger(&self, resource: Resource) -> ledger::State {
+        self.ledgers.get(resource.index()).map(Ledger::state).unwrap_or_default()
+    }
+
     /// The resource as it has to be written back.
     pub fn row(&self, resource: Resource) -> Row {
-        let ledger::State { highest, owner, seq, version } = self.ledgers[resource as usize].state();
+        let ledger::State { highest, owner, seq, version, payload } = self.ledger(resource);
         let owner = owner.map(|(node, term)| (self.names.of(node).to_owned(), term));
-        Row { max_token: highest, owner, version, last_seq: seq }
+        Row { max_token: highest, owner, version, last_seq: seq, payload }
     }
 
     /// The requests that the batch has applied.
     pub fn applied(&self) -> impl Iterator<Item = Applied<'_>> {
-        Resource::ALL.into_iter().flat_map(move |resource| {
-            let fresh = self.ledgers[resource as usize].memory().fresh.iter();
+        wire::resources().zip(&self.ledgers).flat_map(move |(resource, ledger)| {
+            let fresh = ledger.memory().fresh.iter();
             fresh.map(move |(RequestId { client, number }, seq)| {
                 let client = self.names.of(*client);
                 Applied { resource, client, number: *number, seq: *seq }

@@ -7,9 +7,12 @@ use super::{
     audit::{Dropped, Export, Retention, time_us},
     backend::{Backend, Trouble},
     books::{Books, Remembered, Row, Rules, requests_of},
-    wire::{Reply, Request},
+    wire::{self, Reply, Request},
 };
-use crate::{real::clock::true_time_us, types::Resource};
+use crate::{
+    real::clock::true_time_us,
+    types::{Payload, Resource},
+};
 use redb::{
     Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageBackend, Table, TableDefinition,
     WriteTransaction,
@@ -23,6 +26,8 @@ const FORGET_MORE: usize = 64;
 
 /// By resource: highest token, owner's node ("" is nobody) and term, version, last sequence number.
 const RESOURCES: TableDefinition<&str, (u64, &str, u32, u64, u64)> = TableDefinition::new("fenced_resource");
+/// By resource: what was recorded last, which and when.
+const RECORDS: TableDefinition<&str, (u64, u64)> = TableDefinition::new("fenced_record");
 /// By resource, client and number: the sequence number of an applied request.
 const REQUESTS: TableDefinition<(&str, &str, u64), u64> = TableDefinition::new("fenced_request");
 /// The same by sequence number, to forget the oldest.
@@ -156,8 +161,7 @@ impl Embedded {
         let transaction = begin(&self.database)?;
         let replies = {
             let mut tables = Tables::open(&transaction)?;
-            let [sequence, schedule] = Resource::ALL;
-            let rows = [tables.read(sequence, batch)?, tables.read(schedule, batch)?];
+            let rows = wire::resources().map(|resource| tables.read(resource, batch)).collect::<Result<Vec<_>, _>>()?;
             let mut books = Books::restore(self.rules.fencing, rows);
             let replies = batch.iter().map(|request| books.decide(request, self.now_us())).collect();
             if books.lines().is_empty() {
@@ -245,6 +249,7 @@ fn begin(database: &Database) -> Result<WriteTransaction, redb::Error> {
 
 struct Tables<'t> {
     resources: Table<'t, &'static str, (u64, &'static str, u32, u64, u64)>,
+    records: Table<'t, &'static str, (u64, u64)>,
     requests: Table<'t, (&'static str, &'static str, u64), u64>,
     by_seq: Table<'t, (&'static str, u64), (&'static str, u64)>,
     forgotten: Table<'t, (&'static str, &'static str), u64>,
@@ -256,6 +261,7 @@ impl<'t> Tables<'t> {
     fn open(transaction: &'t WriteTransaction) -> Result<Self, redb::Error> {
         Ok(Tables {
             resources: transaction.open_table(RESOURCES)?,
+            records: transaction.open_table(RECORDS)?,
             requests: transaction.open_table(REQUESTS)?,
             by_seq: transaction.open_table(BY_SEQ)?,
             forgotten: transaction.open_table(FORGOTTEN)?,
@@ -266,13 +272,15 @@ impl<'t> Tables<'t> {
 
     /// The resource, and all that is known about the requests of the batch.
     fn read(&self, resource: Resource, batch: &[Request]) -> Result<(Row, Remembered), redb::Error> {
-        let name = resource.name();
+        let name = wire::name(resource);
+        let record = self.records.get(name)?.map(|record| record.value());
+        let payload = record.and_then(|(number, at_us)| Some(Payload { number: number.try_into().ok()?, at_us }));
         let row = match self.resources.get(name)? {
-            None => Row::default(),
+            None => Row { payload, ..Row::default() },
             Some(value) => {
                 let (max_token, node, term, version, last_seq) = value.value();
                 let owner = (!node.is_empty()).then(|| (node.to_owned(), term));
-                Row { max_token, owner, version, last_seq }
+                Row { max_token, owner, version, last_seq, payload }
             }
         };
         let mut remembered = Remembered::default();
@@ -288,21 +296,24 @@ impl<'t> Tables<'t> {
     }
 
     fn write(&mut self, books: &Books, remembered: u64) -> Result<(), redb::Error> {
-        for resource in Resource::ALL {
-            let Row { max_token, owner, version, last_seq } = books.row(resource);
+        for resource in wire::resources() {
+            let Row { max_token, owner, version, last_seq, payload } = books.row(resource);
             let (node, term) = owner.unwrap_or_default();
-            self.resources.insert(resource.name(), (max_token, node.as_str(), term, version, last_seq))?;
+            self.resources.insert(wire::name(resource), (max_token, node.as_str(), term, version, last_seq))?;
+            if let Some(Payload { number, at_us }) = payload {
+                self.records.insert(wire::name(resource), (number.get(), at_us))?;
+            }
         }
         let mut added = 0;
         for applied in books.applied() {
-            let resource = applied.resource.name();
+            let resource = wire::name(applied.resource);
             self.requests.insert((resource, applied.client, applied.number), applied.seq)?;
             self.by_seq.insert((resource, applied.seq), (applied.client, applied.number))?;
             added += 1;
         }
-        for resource in Resource::ALL {
+        for resource in wire::resources() {
             let Some(oldest) = books.row(resource).last_seq.checked_sub(remembered) else { continue };
-            self.forget(resource.name(), oldest, added + FORGET_MORE)?;
+            self.forget(wire::name(resource), oldest, added + FORGET_MORE)?;
         }
         let mut id = self.audit.last()?.map_or(0, |(id, _)| id.value());
         let mut bytes = self.about(BYTES)?;

@@ -293,7 +293,7 @@ async fn converse(
                 if outstanding > 0 {
                     return Some("the store is silent".to_owned());
                 }
-                let request = Request::State(wire::StateOf { resource: Resource::Sequence.into() });
+                let request = Request::State(wire::StateOf { resource: Resource::SEQUENCE.into() });
                 (outstanding, heard, sent) = (1, Instant::now(), Instant::now());
                 if let Some(why) = say(&mut write, &(wire::line(&request) + "\n"), silence).await {
                     return Some(why);
@@ -342,7 +342,7 @@ impl Codec<'_> {
         Some(match message {
             Message::Seal { resource, term, token } => {
                 let (resource, mac) = (resource.into(), self.mac(term, token));
-                Request::Seal(wire::Seal { resource, node, term, token, mac })
+                Request::Seal(wire::Seal { resource, node, term, token, payload: true, mac })
             }
             Message::Write(write) => {
                 let client = self.settings.directory.name(write.request.client)?;
@@ -354,6 +354,7 @@ impl Codec<'_> {
                     seq: write.seq,
                     read_version: write.read_version,
                     request: format!("{client}:{}", write.request.number),
+                    payload: write.payload,
                     mac: self.mac(write.term, write.token),
                 })
             }
@@ -364,9 +365,10 @@ impl Codec<'_> {
     /// `None` when it is no message: the answer to a probe.
     fn message(&self, reply: Reply) -> Option<Message> {
         match reply {
-            Reply::Sealed(wire::Sealed { resource, node, term, token, verdict, seq, version }) => {
+            Reply::Sealed(wire::Sealed { resource, node, term, token, verdict, seq, version, payload }) => {
                 let (resource, verdict) = (resource.into(), verdict.into());
-                (node == self.settings.node).then_some(Message::Sealed { resource, term, token, verdict, seq, version })
+                let sealed = Message::Sealed { resource, term, token, verdict, seq, version, payload };
+                (node == self.settings.node).then_some(sealed)
             }
             Reply::Written(wire::Written { resource, term, seq, request, verdict }) => {
                 let (client, number) = wire::request_id(&request)?;

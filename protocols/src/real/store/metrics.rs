@@ -1,7 +1,7 @@
 //! What a store counts and logs: every refusal, and how many leaders took effect at once.
 
-use super::wire::{Reply, Request, Seal, Sealed, State, Verdict, Write, Written};
-use crate::{real::exposition, types::Resource};
+use super::wire::{self, Reply, Request, Seal, Sealed, State, Verdict, Write, Written};
+use crate::real::exposition;
 use axum::{Router, routing::get};
 use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
@@ -118,9 +118,9 @@ impl Metrics {
             "How long a batch of decisions took to become durable",
             metrics.batch_seconds.clone(),
         );
-        for resource in Resource::ALL {
+        for resource in wire::RESOURCES {
             // Shown from the beginning.
-            drop(metrics.rejections.get_or_create(&[("resource", resource.name())]));
+            drop(metrics.rejections.get_or_create(&[("resource", resource)]));
         }
         metrics
     }
@@ -132,7 +132,7 @@ impl Metrics {
     }
 
     fn answered(&self, request: &Request, reply: &Reply) {
-        let name = request.resource().name();
+        let name = wire::name(request.resource());
         let resource = [("resource", name)];
         match (request, reply) {
             (Request::Seal(Seal { node, term, token, .. }), Reply::Sealed(Sealed { verdict, seq, .. })) => {
@@ -215,10 +215,21 @@ mod tests {
     #[test]
     fn decisions_are_counted_by_verdict() {
         let metrics = Metrics::new("abc");
-        let resource = Resource::Sequence.into();
-        let seal = |token| Request::Seal(Seal { resource, node: "n1".into(), term: 1, token, mac: String::new() });
+        let resource = crate::types::Resource::SEQUENCE.into();
+        let seal = |token| {
+            Request::Seal(Seal { resource, node: "n1".into(), term: 1, token, payload: false, mac: String::new() })
+        };
         let sealed = |token, verdict| {
-            Reply::Sealed(Sealed { resource, node: "n1".into(), term: 1, token, verdict, seq: 3, version: 3 })
+            Reply::Sealed(Sealed {
+                resource,
+                node: "n1".into(),
+                term: 1,
+                token,
+                verdict,
+                seq: 3,
+                version: 3,
+                payload: None,
+            })
         };
         let replies = [sealed(7, Verdict::Ok), sealed(6, Verdict::Fenced { highest: 7 })];
         metrics.decided(&[seal(7), seal(6)], &replies, Duration::from_millis(1));

@@ -4,7 +4,7 @@
 //! ```text
 //! fenced_resource (name, max_token, owner_node, owner_term, version)      sequence (name, last_seq, owner_token)
 //! fenced_request  (resource, client, number, seq)                         fenced_client (resource, client, forgotten)
-//! fenced_audit    (id, line)
+//! fenced_record   (name, number, at_us)                                   fenced_audit  (id, line)
 //! ```
 //! A `COMMIT` without an answer has an unknown outcome: nobody is answered, and request ids make the retry harmless. A
 //! store that stands still while it holds the lock is thrown out by the server after [`sql::HELD`], and its commit fails.
@@ -19,9 +19,12 @@ use super::{
     audit::Export,
     backend::{Backend, Trouble},
     books::{Applied, Books, Remembered, Row, Rules, requests_of},
-    wire::{Reply, Request},
+    wire::{self, Reply, Request},
 };
-use crate::{real::clock::true_time_us, types::Resource};
+use crate::{
+    real::clock::true_time_us,
+    types::{Payload, Resource},
+};
 use std::{error::Error as _, future::Future, io, sync::Arc, time::Duration};
 use tokio::time::timeout;
 use tokio_postgres::{Client, Error, IsolationLevel, Transaction};
@@ -115,31 +118,37 @@ async fn decide(
     batch: &[Request],
 ) -> Result<Vec<Reply>, Error> {
     // The lock comes first: what is read before it may be stale by the time that it is held.
-    let mut locked: Vec<_> = Resource::ALL.into_iter().filter(|r| batch.iter().any(|b| b.resource() == *r)).collect();
-    locked.sort_by_key(|resource| resource.name());
-    let names: Vec<_> = locked.iter().map(|resource| resource.name()).collect();
+    let mut locked: Vec<_> = wire::resources().filter(|r| batch.iter().any(|b| b.resource() == *r)).collect();
+    locked.sort_by_key(|resource| wire::name(*resource));
+    let names: Vec<_> = locked.iter().map(|resource| wire::name(*resource)).collect();
     let rows = transaction.query(&statements.lock, &[&names]).await?;
-    let mut read: [(Row, Remembered); Resource::ALL.len()] = Default::default();
+    let mut read: [(Row, Remembered); wire::RESOURCES.len()] = Default::default();
     for row in rows {
-        let Some(resource) = Resource::ALL.into_iter().find(|r| r.name() == row.get::<_, &str>(0)) else { continue };
+        let Some(resource) = wire::find(row.get(0)) else { continue };
         let owner: Option<String> = row.get(2);
         let term = row.get::<_, Option<i64>>(3).unwrap_or(0) as u32;
         let (max_token, version) = (row.get::<_, i64>(1) as u64, row.get::<_, i64>(4) as u64);
-        read[resource as usize].0 = Row { max_token, owner: owner.map(|node| (node, term)), version, last_seq: 0 };
+        let owner = owner.map(|node| (node, term));
+        read[resource.index()].0 = Row { max_token, owner, version, last_seq: 0, payload: None };
     }
-    let asked: Vec<_> = Resource::ALL
-        .into_iter()
-        .flat_map(|resource| requests_of(batch, resource).map(move |(c, n)| (resource.name(), c, n as i64)))
+    let asked: Vec<_> = wire::resources()
+        .flat_map(|resource| requests_of(batch, resource).map(move |(c, n)| (wire::name(resource), c, n as i64)))
         .collect();
     let resources: Vec<_> = asked.iter().map(|(resource, ..)| *resource).collect();
     let clients: Vec<_> = asked.iter().map(|(_, client, _)| *client).collect();
     let numbers: Vec<_> = asked.iter().map(|(.., number)| *number).collect();
-    let (last, applied, forgotten) = tokio::try_join!(
+    let (records, last, applied, forgotten) = tokio::try_join!(
+        async { transaction.query(&statements.records, &[&names]).await },
         async { transaction.query(&statements.last_seq, &[&names]).await },
         async { transaction.query(&statements.applied, &[&resources, &clients, &numbers]).await },
         async { transaction.query(&statements.forgotten, &[&resources, &clients]).await },
     )?;
-    let place = |name: &str| Resource::ALL.into_iter().position(|r| r.name() == name).unwrap_or(0);
+    let place = |name: &str| wire::find(name).map_or(0, Resource::index);
+    for row in records {
+        let number = (row.get::<_, i64>(1) as u64).try_into().ok();
+        let at_us = row.get::<_, i64>(2) as u64;
+        read[place(row.get(0))].0.payload = number.map(|number| Payload { number, at_us });
+    }
     for row in last {
         read[place(row.get(0))].0.last_seq = row.get::<_, i64>(1) as u64;
     }
@@ -167,7 +176,9 @@ async fn keep(
     remembered: u64,
 ) -> Result<(), Error> {
     for resource in locked {
-        let (name, Row { max_token, owner, version, last_seq }) = (resource.name(), books.row(*resource));
+        let (name, row) = (wire::name(*resource), books.row(*resource));
+        let Row { max_token, owner, version, last_seq, payload } = row;
+        let recorded = payload.map(|Payload { number, at_us }| (number.get() as i64, at_us as i64));
         let (node, term) = owner.map(|(node, term)| (node, i64::from(term))).unzip();
         let (max_token, version, last_seq) = (max_token as i64, version as i64, last_seq as i64);
         let oldest = last_seq.saturating_sub_unsigned(remembered);
@@ -175,10 +186,16 @@ async fn keep(
             async { transaction.execute(&statements.resource, &[&name, &max_token, &node, &term, &version]).await },
             async { transaction.execute(&statements.sequence, &[&name, &last_seq, &max_token]).await },
             async { transaction.execute(&statements.forget, &[&name, &oldest]).await },
+            async {
+                match recorded {
+                    Some((number, at_us)) => transaction.execute(&statements.record, &[&name, &number, &at_us]).await,
+                    None => Ok(0),
+                }
+            },
         )?;
     }
     let applied: Vec<Applied> = books.applied().collect();
-    let resources: Vec<_> = applied.iter().map(|a| a.resource.name()).collect();
+    let resources: Vec<_> = applied.iter().map(|a| wire::name(a.resource)).collect();
     let clients: Vec<_> = applied.iter().map(|a| a.client).collect();
     let numbers: Vec<_> = applied.iter().map(|a| a.number as i64).collect();
     let seqs: Vec<_> = applied.iter().map(|a| a.seq as i64).collect();

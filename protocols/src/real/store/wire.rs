@@ -11,15 +11,20 @@
 //! ← {"refused":{"why":"one sentence"}}
 //! ```
 //!
+//! A write may record something: `"payload":{"number":3,"at_us":1763769600000000}`, the how manieth of its kind and when. A
+//! seal that asks for it with `"payload":true` is also told what was recorded last. A store of before that does not know
+//! the field, and refuses it: stores are brought up to date before nodes.
+//!
 //! Requests of one connection are answered in their order. A line that is no request is refused, and the connection
 //! closed. A connection that is closed without an answer leaves the outcome unknown: ask again, under the same request.
 
 use crate::{
     message::WriteVerdict,
     real::directory::{NAME_MAX, is_name},
-    types::Resource,
+    types::{Payload, Resource},
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use std::borrow::Cow;
 
 /// Longest line, bytes.
 pub const LINE_MAX: usize = 4096;
@@ -65,6 +70,9 @@ pub struct Seal {
     pub term: u32,
     /// Its fencing token; 0 when the protocol has none.
     pub token: u64,
+    /// Is the answer to say what was recorded last?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub payload: bool,
     /// Vouches for node, term and token; may be missing when the store does not ask for it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mac: String,
@@ -88,6 +96,9 @@ pub struct Write {
     pub read_version: u64,
     /// `client:number`, the same on every retry.
     pub request: String,
+    /// What is recorded, if anything is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Payload>,
     /// Vouches for node, term and token; may be missing when the store does not ask for it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mac: String,
@@ -136,6 +147,9 @@ pub struct Sealed {
     pub seq: u64,
     /// The current version.
     pub version: u64,
+    /// What was recorded last, if the seal asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Payload>,
 }
 
 /// See [`crate::message::Message::Written`].
@@ -191,30 +205,50 @@ pub enum Verdict {
     Failed { expected: u64 },
 }
 
-/// A [`Resource`] by its name.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the same as Resource's")]
-pub enum Name {
-    Sequence,
-    Schedule,
+/// A [`Resource`] by its name; see [`RESOURCES`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Name(Resource);
+
+/// What a store has ledgers for, by [`Resource`]: whatever the works of this build write to.
+pub const RESOURCES: [&str; 3] = ["sequence", "schedule", "jobs"];
+
+/// Each of [`RESOURCES`].
+pub fn resources() -> impl DoubleEndedIterator<Item = Resource> {
+    (0..RESOURCES.len()).map(|place| Resource(place as u8))
+}
+
+/// A resource's name; empty for one that a store does not have.
+pub fn name(resource: Resource) -> &'static str {
+    RESOURCES.get(resource.index()).copied().unwrap_or_default()
+}
+
+/// The resource of that name.
+pub fn find(name: &str) -> Option<Resource> {
+    resources().zip(RESOURCES).find(|(_, known)| *known == name).map(|(resource, _)| resource)
+}
+
+impl Serialize for Name {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(name(self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
+        let text = Cow::<str>::deserialize(from)?;
+        find(&text).map(Name).ok_or_else(|| D::Error::unknown_variant(&text, &RESOURCES))
+    }
 }
 
 impl From<Name> for Resource {
     fn from(name: Name) -> Resource {
-        match name {
-            Name::Sequence => Resource::Sequence,
-            Name::Schedule => Resource::Schedule,
-        }
+        name.0
     }
 }
 
 impl From<Resource> for Name {
     fn from(resource: Resource) -> Name {
-        match resource {
-            Resource::Sequence => Name::Sequence,
-            Resource::Schedule => Name::Schedule,
-        }
+        Name(resource)
     }
 }
 
@@ -271,6 +305,10 @@ impl Request {
         if let Request::Write(write) = self {
             within("seq", write.seq, NUMBER_MAX)?;
             within("read_version", write.read_version, NUMBER_MAX)?;
+            if let Some(Payload { number, at_us }) = write.payload {
+                within("payload.number", number.get(), NUMBER_MAX)?;
+                within("payload.at_us", at_us, NUMBER_MAX)?;
+            }
             if write.seq == 0 {
                 return Err("seq counts from 1".to_owned());
             }

@@ -86,7 +86,7 @@ impl Leader {
                 let (now, silence) = (self.began.elapsed().as_nanos() as u64, RETRY.as_nanos() as u64);
                 match self.outbox.as_mut().map(|outbox| outbox.is_overdue(now, silence)) {
                     None => {
-                        let (resource, term, token) = (Resource::Sequence, self.term, self.token);
+                        let (resource, term, token) = (Resource::SEQUENCE, self.term, self.token);
                         self.link.send(Message::Seal { resource, term, token });
                     }
                     Some(true) => {
@@ -104,7 +104,7 @@ impl Leader {
 
     fn issue(&mut self, number: u64) {
         let outbox = self.outbox.as_mut().expect("it leads");
-        self.link.send(Message::Write(outbox.issue(RequestId { client: self.client, number })));
+        self.link.send(Message::Write(outbox.issue(RequestId { client: self.client, number }, None)));
     }
 
     fn resend(&self) {
@@ -119,7 +119,7 @@ impl Leader {
                 if self.outbox.is_none() && term == self.term =>
             {
                 assert_eq!((verdict, token), (WriteVerdict::Ok, self.token));
-                self.outbox = Some(Outbox::new(Resource::Sequence, term, token, seq, version));
+                self.outbox = Some(Outbox::new(Resource::SEQUENCE, term, token, seq, version));
                 for number in self.open.clone() {
                     self.issue(number);
                 }

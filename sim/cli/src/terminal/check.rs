@@ -133,7 +133,7 @@ fn read_with(file: &Path, fields: Fields) -> Result<Judged, Stop> {
     let mut reader = Reader::with_fields(input, fields).map_err(|e| not_a_plan(file).unwrap_or_else(|| wrong(e)))?;
     let header = reader.header().cloned();
     let mut judge = Judge::new(header.as_ref());
-    let mut highlights = Highlights::new(header.as_ref(), &Names::new(reader.names()));
+    let mut highlights = Highlights::new(header.as_ref(), &Names::of(reader.names(), header.as_ref()));
     let mut begins_us = None;
     while let Some(event) = reader.next() {
         let Event { t_us, kind } = event.map_err(wrong)?;
@@ -144,7 +144,7 @@ fn read_with(file: &Path, fields: Fields) -> Result<Judged, Stop> {
         judge.record(&event);
         highlights.record(&event);
     }
-    let judgement = judge.finish_with(&Names::new(reader.names()));
+    let judgement = judge.finish_with(&Names::of(reader.names(), reader.header()));
     if judgement.history_events == 0 {
         return Err(Stop::usage(format!("{} holds no events", file.display())));
     }

@@ -89,8 +89,8 @@ impl Bench {
     }
 
     fn sealed(&mut self, token: u64, verdict: WriteVerdict) {
-        for resource in Resource::ALL {
-            self.stored(Message::Sealed { resource, term: 1, token, verdict, seq: 0, version: 0 });
+        for resource in Resource::USUAL {
+            self.stored(Message::Sealed { resource, term: 1, token, verdict, seq: 0, version: 0, payload: None });
         }
     }
 
@@ -177,7 +177,7 @@ fn a_leader_whose_store_is_silent_does_not_act() {
     bench.step(Input::Message { from: NodeId(1024), message: Message::Next { request } });
     bench.now += 4 * MILLISECOND;
     let written =
-        Message::Written { resource: Resource::Sequence, term: 1, seq: 1, request, verdict: WriteVerdict::Ok };
+        Message::Written { resource: Resource::SEQUENCE, term: 1, seq: 1, request, verdict: WriteVerdict::Ok };
     bench.stored(written);
     bench.assert_shows(&[
         "fencepost_node_acting 1",
@@ -232,8 +232,8 @@ fn a_service_that_lost_its_data_is_not_asked_dozens_of_times_a_second() {
             if let Some(incarnation) = standing {
                 elections += 1;
                 let (verdict, term) = (WriteVerdict::Fenced { highest: 2001 }, incarnation.term);
-                let (resource, token) = (Resource::Sequence, incarnation.epoch);
-                bench.stored(Message::Sealed { resource, term, token, verdict, seq: 0, version: 0 });
+                let (resource, token) = (Resource::SEQUENCE, incarnation.epoch);
+                bench.stored(Message::Sealed { resource, term, token, verdict, seq: 0, version: 0, payload: None });
             } else if let Some((_, request)) = bench.asked.last() {
                 let reply = forgetful(&request.clone(), &mut drawn);
                 bench.now += MILLISECOND;

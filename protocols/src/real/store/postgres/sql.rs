@@ -47,9 +47,11 @@ pub(super) async fn create(client: &Client) -> Result<(), Error> {
              create table if not exists fenced_client (
                  resource text not null, client text not null, forgotten bigint not null,
                  primary key (resource, client));
+             create table if not exists fenced_record (
+                 name text primary key, number bigint not null, at_us bigint not null);
              create table if not exists fenced_audit (id bigserial primary key, line text not null);
-             insert into fenced_resource (name) values ('sequence'), ('schedule') on conflict do nothing;
-             insert into sequence (name) values ('sequence'), ('schedule') on conflict do nothing;
+             insert into fenced_resource (name) values ('sequence'), ('schedule'), ('jobs') on conflict do nothing;
+             insert into sequence (name) values ('sequence'), ('schedule'), ('jobs') on conflict do nothing;
              commit;",
         )
         .await
@@ -58,6 +60,8 @@ pub(super) async fn create(client: &Client) -> Result<(), Error> {
 /// The statements of a batch.
 pub(super) struct Statements {
     pub(super) lock: Statement,
+    pub(super) records: Statement,
+    pub(super) record: Statement,
     pub(super) last_seq: Statement,
     pub(super) applied: Statement,
     pub(super) forgotten: Statement,
@@ -76,6 +80,13 @@ impl Statements {
                 .prepare(
                     "select name, max_token, owner_node, owner_term, version from fenced_resource
                      where name = any($1) order by name for update",
+                )
+                .await?,
+            records: client.prepare("select name, number, at_us from fenced_record where name = any($1)").await?,
+            record: client
+                .prepare(
+                    "insert into fenced_record (name, number, at_us) values ($1, $2, $3)
+                     on conflict (name) do update set number = excluded.number, at_us = excluded.at_us",
                 )
                 .await?,
             last_seq: client.prepare("select name, last_seq from sequence where name = any($1) for update").await?,

@@ -1,0 +1,59 @@
+//! The worker of a job queue: claims the next job, does it, and claims the one after that. The claim is a record at the
+//! queue, with the number of the job: whoever leads next goes on behind it, and nobody does a job that was claimed. A leader
+//! that dies in the middle of a job leaves it undone, as every queue does that delivers at most once.
+
+use super::{Context, Kind, Work};
+use crate::{
+    core::TimerId,
+    types::{MILLISECOND, Payload, RequestId},
+};
+
+/// The work.
+pub const WORK: Kind = Kind {
+    name: "job-queue",
+    about: "Claims one job after the other, and does it.",
+    resources: &["jobs"],
+    serves: false,
+    timers: 1,
+    new: || Box::new(Worker::default()),
+};
+
+const JOBS: usize = 0;
+const NEXT: TimerId = 0;
+
+/// How long a job takes, nanoseconds.
+pub const JOB_TIME: u64 = 20 * MILLISECOND;
+
+/// The worker of one leadership.
+#[derive(Debug, Default)]
+struct Worker {
+    claims: u32,
+    /// Is a job being done?
+    busy: bool,
+}
+
+impl Work for Worker {
+    fn start(&mut self, at: &mut Context) {
+        at.set_timer(NEXT, at.now.mono + JOB_TIME);
+    }
+
+    fn timer(&mut self, _: TimerId, at: &mut Context) {
+        self.busy = false;
+        if at.outbox(JOBS).is_empty() && at.may_act() {
+            self.claims += 1;
+            let claim = Payload::after(at.outbox(JOBS).payload(), at.now.wall);
+            at.write(JOBS, at.own_request(self.claims), Some(claim));
+        }
+        at.set_timer(NEXT, at.now.mono + JOB_TIME);
+    }
+
+    fn done(&mut self, _: usize, _: RequestId, _: u64, at: &mut Context) {
+        // The claim stands: the job is ours.
+        self.busy = true;
+        at.set_timer(NEXT, at.now.mono + JOB_TIME);
+    }
+
+    fn idle(&self) -> bool {
+        !self.busy
+    }
+}

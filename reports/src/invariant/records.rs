@@ -1,0 +1,233 @@
+//! What a resource records is what was sent to it, once, and it keeps it.
+//!
+//! **Formula.** Over writes that carry a payload, which says the how manieth of its kind it is and when:
+//! 1. What reaches the store is what its writer has sent: the write of that incarnation and number has that payload, and
+//!    none where none was sent.
+//! 2. The numbers of the accepted payloads of a resource rise: no tick is recorded twice, no job is claimed twice. So do their
+//!    times: nothing is recorded for a time that is recorded already. The same write that is applied again by a store
+//!    without a memory is not a second record.
+//! 3. An accepted seal reads the payload that was accepted last.
+//!
+//! **Could fail** when a payload was accepted that could be compared: with what was sent, with the one before, or with what
+//! a seal read. Part 1 is judged where the history tells of writes being sent, and part 3 where it has a header.
+//!
+//! **Memory.** The latest 1,024 writes with a payload that were sent to each resource.
+//!
+//! **Source.** The project's requirement that a tick is a record ("writes a tick record"); at-most-once claims of jobs:
+//! Birrell and Nelson, "Implementing remote procedure calls", TOCS 1984, §3.
+
+use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
+use crate::{
+    by_resource::ByResource,
+    words::{count, grouped},
+};
+use protocols::{
+    history::Header,
+    message::{Write, WriteVerdict},
+    types::{Incarnation, Payload, RequestId, Resource},
+    work::outbox::UNDER_WAY_MAX,
+};
+use std::collections::VecDeque;
+
+/// The registry's entry.
+pub const ENTRY: Entry = Entry {
+    name: "records",
+    about: "What is recorded is what was sent, no tick or job is recorded twice, and a seal reads the latest.",
+    class: Class::Safety,
+    new: |header| Box::new(Records::new(header)),
+};
+
+#[derive(Default)]
+struct Records {
+    /// Does the history have a header?
+    whole: bool,
+    on: ByResource<On>,
+    recorded: u64,
+    compared: u64,
+    violations: Violations<Violation>,
+}
+
+/// What is known of one resource.
+#[derive(Clone, Default)]
+struct On {
+    /// The latest that were sent, if the history tells of that; whose, and as which number.
+    sent: VecDeque<(Incarnation, u64, Payload)>,
+    told: bool,
+    last: Option<Recorded>,
+}
+
+/// What was accepted last.
+#[derive(Clone, Copy)]
+struct Recorded {
+    incarnation: Incarnation,
+    request: RequestId,
+    payload: Payload,
+}
+
+struct Violation {
+    resource: Resource,
+    incarnation: Incarnation,
+    seq: u64,
+    what: What,
+}
+
+enum What {
+    /// Another than was sent.
+    Changed {
+        sent: Payload,
+        came: Option<Payload>,
+    },
+    NeverSent(Payload),
+    /// A number that is not above the last one.
+    Twice {
+        payload: Payload,
+        before: Recorded,
+    },
+    /// A time that is not after the last one.
+    Past {
+        payload: Payload,
+        before: Recorded,
+    },
+    /// Read by a seal.
+    Read {
+        read: Option<Payload>,
+        last: Payload,
+    },
+}
+
+impl On {
+    fn find(&self, incarnation: Incarnation, seq: u64) -> Option<Payload> {
+        let same = |sent: &&(Incarnation, u64, Payload)| (sent.0, sent.1) == (incarnation, seq);
+        self.sent.iter().rev().find(same).map(|sent| sent.2)
+    }
+
+    /// A payload that was never sent is one of which that is known: as long as nothing was forgotten.
+    fn tells_of_all(&self) -> bool {
+        self.told && self.sent.len() < UNDER_WAY_MAX
+    }
+}
+
+impl Records {
+    fn new(header: Option<&Header>) -> Self {
+        Records { whole: header.is_some(), ..Records::default() }
+    }
+
+    fn violated(&mut self, t_us: u64, write: &Write, incarnation: Incarnation, what: What) {
+        let (resource, seq) = (write.resource, write.seq);
+        self.violations.add(t_us, Violation { resource, incarnation, seq, what });
+    }
+
+    fn sent(&mut self, incarnation: Incarnation, write: &Write) {
+        let Some(payload) = write.payload else { return };
+        let on = self.on.at(write.resource);
+        on.told = true;
+        if on.sent.len() == UNDER_WAY_MAX {
+            on.sent.pop_front();
+        }
+        on.sent.push_back((incarnation, write.seq, payload));
+    }
+
+    /// A write has reached the store.
+    fn came(&mut self, t_us: u64, incarnation: Incarnation, write: &Write, verdict: WriteVerdict) {
+        let on = self.on.of(write.resource);
+        // Most writes record nothing, on resources that never do.
+        if write.payload.is_none() && on.sent.is_empty() {
+            return;
+        }
+        match (on.find(incarnation, write.seq), write.payload) {
+            (Some(sent), came) if came != Some(sent) => {
+                self.violated(t_us, write, incarnation, What::Changed { sent, came });
+            }
+            (None, Some(payload)) if on.tells_of_all() => {
+                self.violated(t_us, write, incarnation, What::NeverSent(payload));
+            }
+            (sent, _) => self.compared += u64::from(sent.is_some()),
+        }
+        if let (WriteVerdict::Ok, Some(payload)) = (verdict, write.payload) {
+            self.accepted(t_us, incarnation, write, payload);
+        }
+    }
+
+    fn accepted(&mut self, t_us: u64, incarnation: Incarnation, write: &Write, payload: Payload) {
+        let request = write.request;
+        let now = Recorded { incarnation, request, payload };
+        let before = self.on.at(write.resource).last.replace(now);
+        self.recorded += 1;
+        let Some(before) = before else { return };
+        self.compared += 1;
+        let again = (before.incarnation, before.request, before.payload) == (incarnation, request, payload);
+        if payload.number <= before.payload.number && !again {
+            self.violated(t_us, write, incarnation, What::Twice { payload, before });
+        } else if payload.at_us <= before.payload.at_us && !again {
+            self.violated(t_us, write, incarnation, What::Past { payload, before });
+        }
+    }
+
+    fn sealed(&mut self, t_us: u64, resource: Resource, incarnation: Incarnation, seq: u64, read: Option<Payload>) {
+        let Some(Recorded { payload: last, .. }) = self.on.of(resource).last.filter(|_| self.whole) else { return };
+        self.compared += 1;
+        if read != Some(last) {
+            let what = What::Read { read, last };
+            self.violations.add(t_us, Violation { resource, incarnation, seq, what });
+        }
+    }
+}
+
+impl Invariant for Records {
+    fn wants(&self) -> Kinds {
+        Kinds::ISSUE.and(Kinds::APPLY).and(Kinds::SEAL)
+    }
+
+    fn observe(&mut self, event: &Event) {
+        let of = |node, write: &Write| Incarnation { epoch: write.token, node, term: write.term };
+        match &event.kind {
+            Kind::Issue { node, write } => self.sent(of(*node, write), write),
+            Kind::Apply { node, write, verdict, .. } => self.came(event.t_us, of(*node, write), write, *verdict),
+            Kind::Seal { resource, incarnation, accepted: true, seq, payload, .. } => {
+                self.sealed(event.t_us, *resource, *incarnation, *seq, *payload);
+            }
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self, ending: &Ending) -> Finding {
+        let violated = self.violations.sentence(|Violation { resource, incarnation, seq, what }| {
+            let (resource, who) = (ending.names.resource(*resource), ending.names.incarnation(*incarnation));
+            let of = |before: &Recorded| ending.names.incarnation(before.incarnation);
+            match what {
+                What::Changed { sent, came: Some(came) } => {
+                    format!("seq {seq} of {who} came to {resource} with {}, and was sent with {}", say(came), say(sent))
+                }
+                What::Changed { sent, came: None } => {
+                    format!("seq {seq} of {who} came to {resource} with no record, and was sent with {}", say(sent))
+                }
+                What::NeverSent(payload) => {
+                    format!("seq {seq} of {who} came to {resource} with {}, which nobody had sent", say(payload))
+                }
+                What::Twice { payload, before } => {
+                    let (number, last) = (grouped(payload.number.get()), grouped(before.payload.number.get()));
+                    let by = of(before);
+                    format!("{resource} recorded number {number} of {who}, when {by} had recorded number {last}")
+                }
+                What::Past { payload, before } => {
+                    let (at, last, by) = (payload.at_us, before.payload.at_us, of(before));
+                    format!("{resource} recorded {at} µs of {who}, when {by} had recorded {last} µs")
+                }
+                What::Read { read, last } => {
+                    let read = read.as_ref().map_or("no record".to_owned(), say);
+                    format!("the seal of {who} read {read} from {resource} when {} was the last", say(last))
+                }
+            }
+        });
+        let seen = match self.recorded {
+            0 => "nothing was recorded".to_owned(),
+            n => format!("{}, each as it was sent, and once", count(n, "record")),
+        };
+        let could_fail = self.compared > 0 || violated.is_some();
+        Finding { holds: violated.is_none(), could_fail, detail: violated.unwrap_or(seen) }
+    }
+}
+
+fn say(payload: &Payload) -> String {
+    format!("number {} at {} µs", grouped(payload.number.get()), payload.at_us)
+}
