@@ -6,6 +6,7 @@
 
 #![cfg(madsim)]
 
+mod bugs;
 mod common;
 mod conformance;
 mod defects;
@@ -17,7 +18,9 @@ mod faults;
 mod generated;
 mod golden;
 mod house_rules;
+mod members;
 mod promises;
+mod quorum;
 mod raft;
 mod read_lease;
 mod redis_client;
@@ -25,3 +28,4 @@ mod redis_elections;
 mod redis_model;
 mod seeds;
 mod texts;
+mod works;

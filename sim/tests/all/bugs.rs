@@ -1,9 +1,5 @@
 //! Known bugs that can be switched on: each violates what it says, and the same runs without it hold.
 
-#![cfg(madsim)]
-
-mod common;
-
 use protocols::{bug::Bug, election, point::Point};
 use scenarios::{
     Params, Plan, belief,

@@ -1,15 +1,11 @@
 //! A service with five members, each a process of its own: one that is cut off, stopped, or has a clock that jumps, does
 //! not take the others with it.
 
-#![cfg(madsim)]
-
-mod quorum;
-
+use crate::quorum::{Heard, QUORUM, heard};
 use protocols::{
     election,
     history::{Kind, json::Reader},
 };
-use quorum::{Heard, QUORUM, heard};
 use scenarios::{
     Params, Plan, Registry,
     fault::{Fault, PlannedFault, Trigger, Who},

@@ -1,10 +1,6 @@
 //! A leader does any works: three of them, whose records the judge checks.
 
-#![cfg(madsim)]
-
-mod common;
-
-use common::run;
+use crate::common::run;
 use protocols::{election, history::usual_resources};
 use reports::{Verdict, invariant::InvariantResult};
 use scenarios::{Params, Plan, scenario};
