@@ -29,7 +29,8 @@ pub type Main = Box<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send 
 pub struct Fleet {
     plan: Arc<Plan>,
     protocol: &'static Protocol,
-    service: service::State,
+    /// The state of the service, if it is one that is served.
+    service: Option<service::State>,
 }
 
 /// Where a driven core's messages and history go in the simulation.
@@ -63,7 +64,8 @@ impl Fleet {
     /// The plan names a protocol that there is not.
     pub fn new(plan: Arc<Plan>) -> Result<Self, String> {
         let protocol = election::find(&plan.protocol).ok_or_else(|| format!("no protocol `{}`", plan.protocol))?;
-        Ok(Fleet { plan, protocol, service: service::State::new(protocol.service) })
+        let service = protocol.service.process().and_then(service::find);
+        Ok(Fleet { plan, protocol, service })
     }
 
     /// Starts a process. Gives back its first task, if it has any; what is only a core is stepped by the world.
@@ -76,7 +78,7 @@ impl Fleet {
                 with(|world| world.set_core(node, Box::new(PowerSwitch::new(outlets))));
                 None
             }
-            node if plan.service_node() == Some(node) => Some(self.service_host(node)),
+            node if plan.service_node() == Some(node) => self.service_host(node),
             node if plan.store_node() == node => {
                 with(|world| match world.has_core(node) {
                     // Its disk has survived; so has what it is.
@@ -89,10 +91,10 @@ impl Fleet {
         }
     }
 
-    fn service_host(&self, node: NodeId) -> Main {
-        let (state, port) = (self.service.clone(), self.protocol.service.port());
+    fn service_host(&self, node: NodeId) -> Option<Main> {
+        let (state, port) = (self.service.clone()?, self.protocol.service.port());
         with(|world| world.set_service_state(state.clone()));
-        Box::new(move || Box::pin(state.clone().serve(SimEnv { node }, port)))
+        Some(Box::new(move || Box::pin(service::serve(state.clone(), SimEnv { node }, port))))
     }
 
     fn client(&self, node: NodeId, index: usize) -> Option<Main> {
