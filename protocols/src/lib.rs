@@ -17,10 +17,11 @@ pub mod history;
 pub mod load;
 pub mod message;
 pub mod node;
-pub mod peer;
+pub mod payload;
 pub mod point;
 pub mod raft;
 #[cfg(feature = "real")]
 pub mod real;
+pub mod service;
 pub mod types;
 pub mod work;

@@ -7,7 +7,7 @@
 use crate::{
     clock::Now,
     core::{Core, Input, Output, TimerId},
-    elector::{self, ELECTOR_TIMERS, Elector},
+    elector::{self, AnyElector, ELECTOR_TIMERS},
     history::{Kind, NodeState},
     message::{Message, WriteVerdict},
     point::Point,
@@ -52,7 +52,7 @@ pub struct Place {
 /// A candidate with its elector and its work.
 pub struct Node {
     place: Place,
-    elector: Box<dyn Elector>,
+    elector: Box<AnyElector>,
     elections: u32,
     lead: Option<Lead>,
     observed: Option<NodeId>,
@@ -97,7 +97,7 @@ struct Work {
 
 impl Node {
     /// A candidate that has not started yet.
-    pub fn new(place: Place, elector: Box<dyn Elector>) -> Self {
+    pub fn new(place: Place, elector: Box<AnyElector>) -> Self {
         let (lead, observed, successor, scratch) = (None, None, None, Vec::new());
         Node { place, elector, elections: 0, lead, observed, resigning: false, successor, broken: 0, scratch }
     }

@@ -2,14 +2,13 @@
 //! term, and comes back as a follower that remembers.
 
 use protocols::{
-    client::{
-        self, Endpoint, Site,
-        raft::{Item, StreamRequest},
-    },
+    client::{self, Endpoint, Site},
     election::Timings,
     elector::{ServiceInput, ServiceOutput},
     env::tokio::{Settings, TokioEnv, free_port},
+    payload::Payload,
     raft::journal,
+    service::raft::{Item, StreamRequest},
     types::{MILLISECOND, NodeId},
 };
 use std::{
@@ -39,13 +38,13 @@ impl Node {
         let seed = u64::from(site.node.0) + 1;
         let env = TokioEnv::with(Settings { seed, folder: Some(folder), ..Settings::default() });
         let (outputs, to_client) = unbounded_channel();
-        let request = client::StreamRequest::Raft(StreamRequest::Watch);
+        let request = StreamRequest::Watch.erase();
         outputs.send(ServiceOutput::Open { number: 1, request }).unwrap();
         let node = site.node;
         let deliver = move |input| {
-            if let ServiceInput::Item { item: client::Item::Raft(item), .. } = input {
+            if let ServiceInput::Item { item, .. } = input {
                 // Whoever watches may have seen enough.
-                let _ = seen.send((node, item));
+                let _ = seen.send((node, Item::restore(item).expect("an item of Raft's")));
             }
         };
         runtime.spawn(client::raft::run(env, site, to_client, deliver));

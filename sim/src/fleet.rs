@@ -6,7 +6,7 @@ use crate::{
 };
 use protocols::{
     candidate::{self, Port},
-    client::{self, Endpoint, Service, Site},
+    client::{self, Endpoint, Site},
     core::{Core, Input},
     election::{self, Protocol, Setup},
     elector::ServiceOutput,
@@ -16,6 +16,7 @@ use protocols::{
     load::Client,
     message::Message,
     node::{Node, Place},
+    service::Service,
     types::{MILLISECOND, NodeId, SECOND},
 };
 use scenarios::{plan::Plan, streams};
@@ -92,7 +93,7 @@ impl Fleet {
     }
 
     fn service_host(&self, node: NodeId) -> Option<Main> {
-        let (state, port) = (self.service.clone()?, self.protocol.service.port());
+        let (state, port) = (self.service.clone()?, self.protocol.service.port);
         with(|world| world.set_service_state(state.clone()));
         Some(Box::new(move || Box::pin(service::serve(state.clone(), SimEnv { node }, port))))
     }
@@ -135,8 +136,8 @@ impl Fleet {
 }
 
 /// What a candidate's client is told: in the simulation, processes are reached by their names.
-fn site(plan: &Plan, service: Service, node: NodeId) -> Site {
-    let (port, joins_later) = (service.port(), |n: &NodeId| plan.candidates[n.index()].joins_later);
+fn site(plan: &Plan, service: &'static Service, node: NodeId) -> Site {
+    let (port, joins_later) = (service.port, |n: &NodeId| plan.candidates[n.index()].joins_later);
     let endpoint = |host: &str| Endpoint { host: host.to_owned(), port };
     Site {
         service: endpoint(service.process().unwrap_or_default()),
@@ -161,7 +162,7 @@ async fn candidate_core(plan: &Plan, protocol: &Protocol, env: SimEnv) -> Box<dy
     Box::new(Node::new(place, elector))
 }
 
-async fn run_candidate(env: SimEnv, core: Box<dyn Core>, service: Service, site: Site) {
+async fn run_candidate(env: SimEnv, core: Box<dyn Core>, service: &'static Service, site: Site) {
     let (outputs, requests) = mpsc::unbounded_channel();
     if with(|world| world.driver()) == Driver::Inline {
         with(|world| {

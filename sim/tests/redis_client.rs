@@ -4,13 +4,12 @@
 #![cfg(madsim)]
 
 use protocols::{
-    client::{
-        self, Endpoint,
-        redis::{Reply, Request},
-    },
+    client::{self, Endpoint},
     elector::{RequestNumber, ServiceInput, ServiceOutput},
     env::{Env, tokio::TokioEnv},
     error::Failure,
+    payload::Payload,
+    service::redis::{Reply, Request},
     types::MILLISECOND,
 };
 use sim::service::redis::{model::Model, wire};
@@ -78,15 +77,16 @@ impl Client {
 
     fn send(&mut self, request: Request, timeout: u64, concurrent: bool) -> RequestNumber {
         self.requests += 1;
-        let (number, request) = (self.requests, client::Request::Redis(request));
+        let (number, request) = (self.requests, request.erase());
         self.outputs.send(ServiceOutput::Request { number, request, timeout, concurrent }).unwrap();
         number
     }
 
     async fn answer(&mut self) -> (RequestNumber, Result<Reply, Failure>) {
         match self.answers.recv().await.unwrap() {
-            ServiceInput::Reply { number, reply: Ok(client::Reply::Redis(reply)) } => (number, Ok(reply)),
-            ServiceInput::Reply { number, reply: Err(failure) } => (number, Err(failure)),
+            ServiceInput::Reply { number, reply } => {
+                (number, reply.map(|reply| Reply::restore(reply).expect("an answer of Redis")))
+            }
             other => panic!("not an answer of Redis: {other:?}"),
         }
     }

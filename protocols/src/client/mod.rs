@@ -1,6 +1,4 @@
-//! The coordination services: what cores may ask of them, and the genuine client libraries that carry it out.
-//!
-//! One file a service. Request and reply types live beside the adapter and are shared by the service's protocols.
+//! The genuine client libraries that carry out what cores ask of coordination services, one file a service.
 
 pub mod etcd;
 pub mod raft;
@@ -10,89 +8,10 @@ use crate::{
     election::Timings,
     elector::{ServiceInput, ServiceOutput},
     env::Env,
+    service::Service,
     types::NodeId,
 };
 use tokio::sync::mpsc::UnboundedReceiver;
-
-/// A request to the service that the protocol uses.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Request {
-    /// To Redis.
-    Redis(redis::Request),
-    /// To etcd.
-    Etcd(etcd::Request),
-    /// To the Raft node in this process.
-    Raft(raft::Request),
-}
-
-/// The answer to a [`Request`] of the same service.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Reply {
-    /// From Redis.
-    Redis(redis::Reply),
-    /// From etcd.
-    Etcd(etcd::Reply),
-    /// From the Raft node in this process.
-    Raft(raft::Reply),
-}
-
-/// A stream to open.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum StreamRequest {
-    /// On etcd.
-    Etcd(etcd::StreamRequest),
-    /// On the Raft node in this process.
-    Raft(raft::StreamRequest),
-}
-
-/// What a stream brings.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Item {
-    /// From etcd.
-    Etcd(etcd::Item),
-    /// From the Raft node in this process.
-    Raft(raft::Item),
-}
-
-/// Which coordination service a protocol talks to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Service {
-    /// One Redis server.
-    Redis,
-    /// etcd.
-    Etcd,
-    /// None: the candidates elect among themselves.
-    Peers,
-    /// None, but a fencing device, which candidates reach by datagrams like each other.
-    Power,
-    /// A Raft node in each candidate's own process.
-    Raft,
-}
-
-impl Service {
-    /// Every service that is a process of its own.
-    pub const PROCESSES: [Service; 3] = [Service::Redis, Service::Etcd, Service::Power];
-
-    /// The name of its node in a simulated topology; `None` when it is no process of its own.
-    pub const fn process(self) -> Option<&'static str> {
-        match self {
-            Service::Redis => Some("redis"),
-            Service::Etcd => Some("etcd"),
-            Service::Power => Some("power"),
-            Service::Peers | Service::Raft => None,
-        }
-    }
-
-    /// The port that it, or each candidate's part of it, listens on by convention; 0 when it does not.
-    pub const fn port(self) -> u16 {
-        match self {
-            Service::Redis => 6379,
-            Service::Etcd => 2379,
-            Service::Peers | Service::Power => 0,
-            Service::Raft => raft::PORT,
-        }
-    }
-}
 
 /// Where a service listens.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -124,15 +43,15 @@ pub struct Site {
 /// every answer to `deliver`.
 pub async fn run<E: Env>(
     env: E,
-    service: Service,
+    service: &Service,
     site: Site,
     outputs: UnboundedReceiver<ServiceOutput>,
     deliver: impl Fn(ServiceInput) + Clone + Send + Sync + 'static,
 ) {
-    match service {
-        Service::Redis => redis::run(env, site.service, outputs, deliver).await,
-        Service::Etcd => etcd::run(env, site.service, outputs, deliver).await,
-        Service::Raft => raft::run(env, site, outputs, deliver).await,
-        Service::Peers | Service::Power => {}
+    match service.name {
+        "redis" => redis::run(env, site.service, outputs, deliver).await,
+        "etcd" => etcd::run(env, site.service, outputs, deliver).await,
+        "raft" => raft::run(env, site, outputs, deliver).await,
+        _ => {}
     }
 }

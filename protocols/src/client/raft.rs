@@ -1,14 +1,11 @@
-//! Raft by the genuine openraft crate, which runs in the candidate's own process: what `raft` asks of it, and what it tells.
-//!
-//! It is a node of its own beside the elector, as a coordination service is: it goes on leading, following and voting
-//! whatever the elector believes. Only a watch tells the elector of it.
+//! Raft by the genuine openraft crate, which runs in the candidate's own process.
 
 use super::Site;
 use crate::{
-    client,
     elector::{RequestNumber, ServiceInput, ServiceOutput, StreamNumber},
     env::Env,
     error::Failure,
+    payload::Payload,
     raft::{
         network::Links,
         runtime::Scope,
@@ -16,73 +13,12 @@ use crate::{
         types::Types,
         wire::{Answer, Change},
     },
+    service::raft::{Item, Reply, Request, StreamRequest},
     types::NodeId,
 };
 use openraft::{RaftMetrics, ServerState, async_runtime::WatchReceiver};
 use std::collections::{BTreeMap, VecDeque};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-
-/// The port that Raft nodes answer their peers on by convention.
-pub const PORT: u16 = 7000;
-
-/// A request to this process's Raft node. Each is answered by [`Reply::Done`] when it is done and by a refusal otherwise.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Request {
-    /// Hand leadership over; done when this node leads no more. openraft stops its heartbeats at once, so that the others
-    /// elect somebody even if the transfer itself is lost. A node that is the only voter starts a new term instead.
-    Transfer {
-        /// To this one, or to whoever has most of the log.
-        to: Option<NodeId>,
-    },
-    /// Have the leader, whoever it is, make a node a voter as soon as it has caught up.
-    AddVoter {
-        /// Which.
-        node: NodeId,
-    },
-    /// Have the leader, whoever it is, take a node out. A leader does not take itself out: it hands over first.
-    RemoveVoter {
-        /// Which.
-        node: NodeId,
-    },
-}
-
-/// What is answered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reply {
-    /// It is done.
-    Done,
-}
-
-/// A stream to open.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum StreamRequest {
-    /// What this process's Raft node is. Never ends; what it is now comes first.
-    Watch,
-}
-
-/// What a stream brings.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Item {
-    /// It leads, and a majority has acknowledged it.
-    Leading {
-        /// In this term.
-        term: u64,
-        /// When the last round that a majority acknowledged was *sent*, nanoseconds of the node's monotonic clock.
-        acked_at: u64,
-    },
-    /// It stands for election.
-    Candidate {
-        /// In this term.
-        term: u64,
-    },
-    /// It follows, or waits for somebody to follow.
-    Following {
-        /// In this term.
-        term: u64,
-        /// The leader that it knows.
-        leader: Option<NodeId>,
-    },
-}
 
 /// Runs openraft for one elector until `outputs` closes.
 pub async fn run<E: Env>(
@@ -156,7 +92,7 @@ impl<E: Env, D: Fn(ServiceInput)> Books<E, D> {
     }
 
     fn reply(&self, number: RequestNumber, reply: Result<Reply, Failure>) {
-        (self.deliver)(ServiceInput::Reply { number, reply: reply.map(client::Reply::Raft) });
+        (self.deliver)(ServiceInput::Reply { number, reply: reply.map(Payload::erase) });
     }
 
     /// Forgets a request, dropping it if it is under way; was it?
@@ -170,7 +106,7 @@ impl<E: Env, D: Fn(ServiceInput)> Books<E, D> {
         for (number, told) in &mut self.watches {
             if *told != Some(item) {
                 *told = Some(item);
-                (self.deliver)(ServiceInput::Item { number: *number, item: client::Item::Raft(item) });
+                (self.deliver)(ServiceInput::Item { number: *number, item: item.erase() });
             }
         }
     }
@@ -232,19 +168,19 @@ impl<E: Env, D: Fn(ServiceInput) + Clone + Send + Sync + 'static> Client<E, D> {
 
     fn carry_out(&mut self, output: ServiceOutput, server: &Server<E>) {
         match output {
-            ServiceOutput::Request { number, request: client::Request::Raft(request), timeout, concurrent } => {
+            ServiceOutput::Request { number, request, timeout, concurrent } => {
+                let Ok(request) = Request::restore(request) else {
+                    let why = "Raft cannot carry out another service's request";
+                    return self.books.reply(number, Err(Failure::Rejected(why.into())));
+                };
                 let waiting = Waiting { number, request, timeout };
                 match concurrent {
                     true => self.start(waiting, server),
                     false => self.books.waiting.push_back(waiting),
                 }
             }
-            ServiceOutput::Request { number, .. } => {
-                self.books
-                    .reply(number, Err(Failure::Rejected("Raft cannot carry out another service's request".into())));
-            }
             ServiceOutput::Cancel(number) => drop(self.books.finish(number)),
-            ServiceOutput::Open { number, request: client::StreamRequest::Raft(StreamRequest::Watch) } => {
+            ServiceOutput::Open { number, request } if request.get() == Some(&StreamRequest::Watch) => {
                 self.books.watches.insert(number, None);
             }
             ServiceOutput::Open { number, .. } => {

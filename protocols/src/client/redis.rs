@@ -1,16 +1,13 @@
-//! Redis: what the elections ask of it, and the genuine `redis` crate that carries it out.
-//!
-//! Whatever must be atomic is a server-side script: Redis runs one command or script at a time
-//! (redis/redis, `src/script.c: scriptPrepareForRun`), so nobody can come between a script's compare and its act.
-//!
-//! Redis has no streams that an election here needs; opening one is refused.
+//! Redis over the genuine `redis` crate.
 
 use super::Endpoint;
 use crate::{
     elector::{RequestNumber, ServiceInput, ServiceOutput},
     env::Env,
     error::Failure,
+    payload::Payload,
     point::Point,
+    service::redis::{ACQUIRE_FENCED, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE, Reply, Request},
 };
 use redis::{
     AsyncConnectionConfig, ErrorKind, RedisConnectionInfo, RedisError, Script, Value, aio::MultiplexedConnection,
@@ -23,104 +20,6 @@ use tokio::sync::{
     Mutex,
     mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
 };
-
-/// Renews `KEYS[1]` to `ARGV[2]` milliseconds if it still holds `ARGV[1]`; 1 if so, else 0.
-pub const COMPARE_AND_PEXPIRE: &str = "\
-if redis.call('get', KEYS[1]) == ARGV[1] then
-  return redis.call('pexpire', KEYS[1], ARGV[2])
-else
-  return 0
-end
-";
-
-/// Deletes `KEYS[1]` if it still holds `ARGV[1]`; 1 if so, else 0.
-pub const COMPARE_AND_DELETE: &str = "\
-if redis.call('get', KEYS[1]) == ARGV[1] then
-  return redis.call('del', KEYS[1])
-else
-  return 0
-end
-";
-
-/// Takes `KEYS[1]` with value `ARGV[1]` for `ARGV[2]` milliseconds if nobody has it, and only then draws the next fencing
-/// token from the counter `KEYS[2]`; the token, or nil. Acquisition and token are one step (fencing rule 6), and an
-/// attempt that fails burns nothing.
-pub const ACQUIRE_FENCED: &str = "\
-if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
-  return redis.call('incr', KEYS[2])
-else
-  return nil
-end
-";
-
-/// A request to Redis. Times to live are milliseconds.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Request {
-    /// `SET key value NX PX ttl`: take the key if nobody has it. Answered by [`Reply::Done`].
-    SetNxPx {
-        /// The key.
-        key: String,
-        /// Who takes it.
-        value: String,
-        /// Time to live, milliseconds.
-        ttl_ms: u64,
-    },
-    /// `GET key`. Answered by [`Reply::Value`].
-    Get {
-        /// The key.
-        key: String,
-    },
-    /// `DEL key`, whoever's it is. Answered by [`Reply::Done`]: was there one?
-    Del {
-        /// The key.
-        key: String,
-    },
-    /// `PEXPIRE key ttl`, whoever's it is. Answered by [`Reply::Done`]: was there one?
-    Pexpire {
-        /// The key.
-        key: String,
-        /// Time to live from now, milliseconds.
-        ttl_ms: u64,
-    },
-    /// [`COMPARE_AND_PEXPIRE`]. Answered by [`Reply::Done`].
-    CompareAndPexpire {
-        /// The key.
-        key: String,
-        /// What it must hold.
-        value: String,
-        /// Time to live from now, milliseconds.
-        ttl_ms: u64,
-    },
-    /// [`COMPARE_AND_DELETE`]. Answered by [`Reply::Done`].
-    CompareAndDelete {
-        /// The key.
-        key: String,
-        /// What it must hold.
-        value: String,
-    },
-    /// [`ACQUIRE_FENCED`]. Answered by [`Reply::Token`].
-    AcquireFenced {
-        /// The key.
-        key: String,
-        /// The counter that tokens are drawn from.
-        token_key: String,
-        /// Who takes the key.
-        value: String,
-        /// Time to live, milliseconds.
-        ttl_ms: u64,
-    },
-}
-
-/// The answer to a [`Request`].
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Reply {
-    /// Was it done? `false` when the condition did not hold.
-    Done(bool),
-    /// What the key holds; `None` when there is no such key.
-    Value(Option<Vec<u8>>),
-    /// The fencing token, at least 1, if the key was taken.
-    Token(Option<u64>),
-}
 
 /// Carries out the requests that come from `outputs` and hands every answer to `deliver`, until `outputs` closes.
 ///
@@ -152,7 +51,7 @@ pub async fn run<E: Env>(
             answer = finished.recv() => if let Some((number, reply)) = answer
                 && desk.tasks.remove(&number).is_some() {
                     desk.connector.env.point(Point::Answered).await;
-                    deliver(ServiceInput::Reply { number, reply });
+                    deliver(ServiceInput::Reply { number, reply: reply.map(Payload::erase) });
                     desk.next_after(number);
                 },
         }
@@ -166,7 +65,7 @@ struct Job {
     timeout: u64,
 }
 
-type Answer = Result<super::Reply, Failure>;
+type Answer = Result<Reply, Failure>;
 
 /// What waits and what is under way.
 struct Desk<E: Env> {
@@ -182,7 +81,11 @@ struct Desk<E: Env> {
 impl<E: Env> Desk<E> {
     fn accept(&mut self, output: ServiceOutput, deliver: &impl Fn(ServiceInput)) {
         match output {
-            ServiceOutput::Request { number, request: super::Request::Redis(request), timeout, concurrent } => {
+            ServiceOutput::Request { number, request, timeout, concurrent } => {
+                let Ok(request) = Request::restore(request) else {
+                    let reply = Err(Failure::Rejected("this is Redis; the request is another service's".into()));
+                    return deliver(ServiceInput::Reply { number, reply });
+                };
                 let job = Job { number, request, timeout };
                 if concurrent {
                     self.start(job);
@@ -190,10 +93,6 @@ impl<E: Env> Desk<E> {
                     self.waiting.push_back(job);
                     self.start_next();
                 }
-            }
-            ServiceOutput::Request { number, .. } => {
-                let reply = Err(Failure::Rejected("this is Redis; the request is another service's".into()));
-                deliver(ServiceInput::Reply { number, reply });
             }
             ServiceOutput::Cancel(number) => {
                 self.waiting.retain(|job| job.number != number);
@@ -271,7 +170,7 @@ impl<E: Env> Connector<E> {
         if let (Err(Failure::Unknown(_)), Some(generation)) = (&outcome, used) {
             self.give_up(generation).await;
         }
-        outcome.map(super::Reply::Redis)
+        outcome
     }
 
     /// The live connection and its generation; a new one if there is none. Nothing is kept of an attempt that is dropped.

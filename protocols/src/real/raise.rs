@@ -7,9 +7,10 @@
 //! more, with `etcdutl snapshot restore --bump-revision N --mark-compacted` (etcd 3.6, and 3.5 from 3.5.5 on).
 
 use crate::{
-    client::{Endpoint, Service, etcd},
+    client::{Endpoint, etcd},
     election::redis_fenced::TOKEN_KEY,
     env::Env,
+    service::Service,
 };
 use redis::Script;
 use tokio::task::JoinSet;
@@ -45,10 +46,10 @@ pub struct Raised {
 ///
 /// # Errors
 /// The service cannot be reached or says no, has no token source of its own, or is too far below; in one sentence.
-pub async fn raise<E: Env>(env: E, service: Service, endpoint: Endpoint, above: u64) -> Result<Raised, String> {
-    match service {
-        Service::Redis => redis(&endpoint, above).await,
-        Service::Etcd => revision(env, endpoint, above).await,
+pub async fn raise<E: Env>(env: E, service: &Service, endpoint: Endpoint, above: u64) -> Result<Raised, String> {
+    match service.name {
+        "redis" => redis(&endpoint, above).await,
+        "etcd" => revision(env, endpoint, above).await,
         _ => {
             Err("only redis and etcd have tokens that can be raised; terms of the nodes' own are in their data".into())
         }

@@ -6,7 +6,6 @@ use crate::{
     scenario,
 };
 use protocols::{
-    client::Service,
     election::{self, Protocol},
     point::Point,
     types::MILLISECOND,
@@ -130,7 +129,7 @@ fn is_taken(name: &str) -> bool {
     client
         || name == STORE
         || RESERVED.contains(&name)
-        || Service::PROCESSES.iter().any(|service| service.process() == Some(name))
+        || election::ALL.iter().any(|p| p.service.process() == Some(name))
 }
 
 fn load(plan: &Plan) -> Checked {
@@ -193,19 +192,19 @@ fn fault(plan: &Plan, planned: &PlannedFault) -> Checked {
             elects(plan, node)
         }
         Fault::DropLease { node } => {
-            if !plan.election().is_some_and(|p| p.service == Service::Etcd) {
+            if !plan.election().is_some_and(|p| p.service.has_leases) {
                 return Err(format!("drops a lease of the service, and `{}` has none there", plan.protocol));
             }
             elects(plan, node)
         }
         Fault::DropKey { node: Who::Service } => {
-            if !plan.election().is_some_and(|p| p.service == Service::Redis && p.tokened) {
+            if !plan.election().is_some_and(|p| p.service.counts_tokens && p.tokened) {
                 return Err(format!("drops the counter of tokens, and `{}` has none in its service", plan.protocol));
             }
             Ok(())
         }
         Fault::DropKey { node } => {
-            if !plan.election().is_some_and(|p| matches!(p.service, Service::Etcd | Service::Redis)) {
+            if !plan.election().is_some_and(|p| p.service.has_keys) {
                 return Err(format!("drops a key of the service, and `{}` has none there", plan.protocol));
             }
             elects(plan, node)

@@ -17,7 +17,6 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    client::Service,
     election::{Hazard, Protocol},
     history::Fact,
 };
@@ -54,7 +53,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     for last in (1..steps.len()).rev() {
         steps.swap(last, streams::between(&mut random, 0, last as u64) as usize);
     }
-    let on_wall_clock = protocol.service == Service::Redis;
+    let on_wall_clock = protocol.service.expires_by_wall_clock;
     let read_lease = params.read_lease.or(on_wall_clock.then_some(false));
     let params = Params { read_lease, ..params.clone() };
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);

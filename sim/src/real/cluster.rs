@@ -5,12 +5,9 @@ use super::{
     asked_to_end, block_on, table,
 };
 use crate::terminal::{exit::Stop, output::Show, parse};
-use protocols::{
-    client::Service,
-    real::{
-        store::postgres,
-        tls::{Files, Tls},
-    },
+use protocols::real::{
+    store::postgres,
+    tls::{Files, Tls},
 };
 use scenarios::{
     Params,
@@ -96,7 +93,7 @@ pub fn spec(world: &WorldArgs, plan: Plan, folder: PathBuf) -> Result<Spec, Stop
         // Before it gets onto the store's command line, where everybody would see a password in it.
         postgres::Settings::from_env(url, None).map_err(Stop::usage)?;
     }
-    if plan.election().is_some_and(|p| p.elects_among_peers() && p.service != Service::Raft) {
+    if plan.election().is_some_and(|p| p.elects_among_peers() && !p.service.is_embedded) {
         return Err(Stop::usage(format!(
             "`{}` runs in the simulation only; of its kind, `raft` runs here",
             plan.protocol

@@ -3,7 +3,7 @@
 use super::{args::NodeArgs, asked_to_end, block_on, start_logs, store, tls};
 use crate::terminal::exit::Stop;
 use protocols::{
-    client::{Endpoint, Service, Site},
+    client::{Endpoint, Site},
     election::{Protocol, Timings},
     env::tokio::{self as env, Points, TokioEnv},
     real::{
@@ -113,7 +113,7 @@ fn site(args: &NodeArgs, members: &[String], timings: Timings) -> Result<Site, S
         return Err(Stop::usage(format!("--elect-listen and --electors are given, but `{name}` asks a service")));
     }
     if args.backend.elects_among_peers() {
-        if args.backend.service != Service::Raft {
+        if !args.backend.service.is_embedded {
             return Err(Stop::usage(format!("`{name}` runs in the simulation only; of its kind, `raft` runs here")));
         }
         let missing = |option: &str| Stop::usage(format!("{option} is missing: `{name}` elects among its members"));
@@ -160,8 +160,8 @@ fn service_tls(args: &NodeArgs, tls: &Tls) -> Result<Option<Arc<dyn env::Wrap>>,
     if !args.service_tls {
         return Ok(None);
     }
-    let protocol = match args.backend.service {
-        Service::Etcd => "h2",
+    let protocol = match args.backend.service.name {
+        "etcd" => "h2",
         _ => "",
     };
     let connector = tls.connector(protocol).map_err(Stop::usage)?;

@@ -37,13 +37,23 @@ pub trait Model: Send + Sync {
 /// The state of a fleet's service.
 pub type State = Arc<dyn Model>;
 
-/// The services that there are models of, by name, and one of each that was never used.
-pub const MODELS: [(&str, fn() -> State); 2] =
-    [("redis", || Arc::new(redis::Redis::default())), ("etcd", || Arc::new(etcd::Etcd::default()))];
+/// A service that there is a model of.
+pub struct Entry {
+    /// The service's name.
+    pub service: &'static str,
+    /// One that was never used.
+    pub new: fn() -> State,
+}
+
+/// Every service that there is a model of.
+pub const MODELS: [Entry; 2] = [
+    Entry { service: "redis", new: || Arc::new(redis::Redis::default()) },
+    Entry { service: "etcd", new: || Arc::new(etcd::Etcd::default()) },
+];
 
 /// A service of that name that was never used; `None` when there is no model of it.
 pub fn find(name: &str) -> Option<State> {
-    MODELS.iter().find(|(service, _)| *service == name).map(|(_, new)| new())
+    MODELS.iter().find(|entry| entry.service == name).map(|entry| (entry.new)())
 }
 
 /// Serves `state` until the process ends.

@@ -1,7 +1,9 @@
 //! Requests and streams, translated to the genuine client's calls and back.
 
-use super::{Item, KeyState, Reply, Request, StreamRequest};
-use crate::error::Failure;
+use crate::{
+    error::Failure,
+    service::etcd::{Item, KeyState, Reply, Request, StreamRequest},
+};
 use etcd_client::{
     Client, Compare, CompareOp, Error, EventType, GetOptions, GetResponse, KeyValue, PutOptions, SortOrder, SortTarget,
     Txn, TxnOp, TxnOpResponse, WatchFilterType, WatchOptions, WatchStream,

@@ -1,12 +1,13 @@
 //! Books of what is under way: order of requests, cancellation, open streams.
 
-use super::{Item, Reply, StreamRequest, calls};
+use super::calls;
 use crate::{
-    client,
     elector::{RequestNumber, ServiceInput, ServiceOutput, StreamNumber},
     env::Env,
     error::Failure,
+    payload::Payload,
     point::Point,
+    service::etcd::{Item, Reply, Request, StreamRequest},
 };
 use etcd_client::Client;
 use std::collections::{BTreeMap, VecDeque};
@@ -23,7 +24,7 @@ pub(super) enum Event {
 
 struct Waiting {
     number: RequestNumber,
-    request: super::Request,
+    request: Request,
     timeout: u64,
 }
 
@@ -68,7 +69,11 @@ impl<E: Env, D: Fn(ServiceInput) + Clone + Send + Sync + 'static> Session<E, D> 
 
     fn carry_out(&mut self, output: ServiceOutput) {
         match output {
-            ServiceOutput::Request { number, request: client::Request::Etcd(request), timeout, concurrent } => {
+            ServiceOutput::Request { number, request, timeout, concurrent } => {
+                let Ok(request) = Request::restore(request) else {
+                    let reply = Err(Failure::Rejected("etcd cannot carry out another service's request".into()));
+                    return (self.deliver)(ServiceInput::Reply { number, reply });
+                };
                 let waiting = Waiting { number, request, timeout };
                 if concurrent {
                     self.start(waiting);
@@ -77,19 +82,17 @@ impl<E: Env, D: Fn(ServiceInput) + Clone + Send + Sync + 'static> Session<E, D> 
                     self.start_next();
                 }
             }
-            ServiceOutput::Request { number, .. } => {
-                let reply = Err(Failure::Rejected("etcd cannot carry out another service's request".into()));
-                (self.deliver)(ServiceInput::Reply { number, reply });
-            }
             ServiceOutput::Cancel(number) => {
                 self.waiting.retain(|w| w.number != number);
                 self.finish(number);
             }
-            ServiceOutput::Open { number, request: client::StreamRequest::Etcd(request) } => self.open(number, request),
-            ServiceOutput::Open { number, .. } => {
-                let failure = Failure::Rejected("etcd has no such stream".into());
-                (self.deliver)(ServiceInput::Ended { number, failure });
-            }
+            ServiceOutput::Open { number, request } => match StreamRequest::restore(request) {
+                Ok(request) => self.open(number, request),
+                Err(_) => {
+                    let failure = Failure::Rejected("etcd has no such stream".into());
+                    (self.deliver)(ServiceInput::Ended { number, failure });
+                }
+            },
             ServiceOutput::Push(number) => {
                 if let Some(stream) = self.streams.get(&number) {
                     // A push that finds one still waiting says nothing new.
@@ -107,13 +110,13 @@ impl<E: Env, D: Fn(ServiceInput) + Clone + Send + Sync + 'static> Session<E, D> 
             Event::Done(number, reply) => {
                 if self.finish(number) {
                     self.env.point(Point::Answered).await;
-                    (self.deliver)(ServiceInput::Reply { number, reply: reply.map(client::Reply::Etcd) });
+                    (self.deliver)(ServiceInput::Reply { number, reply: reply.map(Payload::erase) });
                 }
             }
             Event::Item(number, item) => {
                 if self.streams.contains_key(&number) {
                     self.env.point(Point::Answered).await;
-                    (self.deliver)(ServiceInput::Item { number, item: client::Item::Etcd(item) });
+                    (self.deliver)(ServiceInput::Item { number, item: item.erase() });
                 }
             }
             Event::Ended(number, failure) => {

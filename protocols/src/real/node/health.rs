@@ -2,10 +2,11 @@
 //! does not act.
 
 use crate::{
-    client::{Reply, Service, etcd, redis},
     election::back_off,
     error::Failure,
     message::WriteVerdict,
+    payload::Opaque,
+    service::{Service, etcd, redis},
     types::{MILLISECOND, Resource, SECOND},
 };
 use std::sync::{Mutex, PoisonError};
@@ -22,7 +23,7 @@ const SHORT_MAX: u64 = 2 * back_off::LONGEST;
 pub struct Health {
     /// Whose key a service may hold, and what it is called.
     names: Vec<String>,
-    service: Service,
+    service: &'static Service,
     /// Where the service is, for the advice that is given.
     endpoint: String,
     seen: Mutex<Seen>,
@@ -55,7 +56,7 @@ impl Seen {
 
 impl Health {
     /// Of a node of a fleet with these names, which elects by `service` at `endpoint`.
-    pub fn new(names: Vec<String>, service: Service, endpoint: String) -> Self {
+    pub fn new(names: Vec<String>, service: &'static Service, endpoint: String) -> Self {
         Health { names, service, endpoint, seen: Mutex::default() }
     }
 
@@ -76,7 +77,7 @@ impl Health {
     /// The service has failed; said once until it answers.
     pub fn service_fails(&self, now: u64, failure: &Failure) {
         // That one is part of this process; what it fails at is openraft's to say.
-        if self.service == Service::Raft {
+        if self.service.is_embedded {
             return;
         }
         // What it says no to, it has heard; a lease that is over is the ordinary end of a session.
@@ -102,19 +103,19 @@ impl Health {
     }
 
     /// What the leaders' key holds, as the service has answered.
-    pub fn holder(&self, reply: &Reply) {
-        let (key, holds) = match reply {
-            Reply::Redis(redis::Reply::Value(value)) => {
-                ("the leaders' key".to_owned(), value.as_ref().map(|v| String::from_utf8_lossy(v).into_owned()))
-            }
-            Reply::Etcd(etcd::Reply::Found { key, .. }) => match key {
+    pub fn holder(&self, reply: &Opaque) {
+        let (key, holds) = if let Some(redis::Reply::Value(value)) = reply.get() {
+            ("the leaders' key".to_owned(), value.as_ref().map(|v| String::from_utf8_lossy(v).into_owned()))
+        } else if let Some(etcd::Reply::Found { key, .. }) = reply.get() {
+            match key {
                 Some(found) => {
                     let name = String::from_utf8_lossy(&found.key).into_owned();
                     (format!("the key `{name}` at the head of the queue"), Some(found.value.clone()))
                 }
                 None => (String::new(), None),
-            },
-            _ => return,
+            }
+        } else {
+            return;
         };
         let ours = |value: &str| self.names.iter().any(|name| value == name || value.starts_with(&format!("{name}/")));
         let foreign = holds.filter(|value| !ours(value)).map(|value| {
@@ -180,11 +181,11 @@ impl Health {
 
     /// What an operator can do about tokens that are too low.
     fn remedy(&self, highest: u64) -> String {
-        let backend = match self.service {
-            Service::Redis => "redis",
-            Service::Etcd => "etcd",
-            _ => return "Restore the nodes' data.".to_owned(),
-        };
+        // Nothing else has a token source that can be raised.
+        let backend = self.service.name;
+        if ![redis::SERVICE.name, etcd::SERVICE.name].contains(&backend) {
+            return "Restore the nodes' data.".to_owned();
+        }
         let endpoint = &self.endpoint;
         format!("Raise them: cargo real raise-token --backend {backend} --service {endpoint} --above {highest}")
     }
@@ -233,10 +234,10 @@ impl Health {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::etcd::KeyState;
+    use crate::{payload::Payload, service::etcd::KeyState};
 
     fn health() -> Health {
-        Health::new(vec!["n1".into(), "n2".into()], Service::Redis, "127.0.0.1:6379".into())
+        Health::new(vec!["n1".into(), "n2".into()], &redis::SERVICE, "127.0.0.1:6379".into())
     }
 
     #[test]
@@ -268,15 +269,15 @@ mod tests {
     #[test]
     fn a_key_of_somebody_elses_is_a_reason() {
         let health = health();
-        let holds = |value: &str| health.holder(&Reply::Redis(redis::Reply::Value(Some(value.as_bytes().to_vec()))));
+        let holds = |value: &str| health.holder(&redis::Reply::Value(Some(value.as_bytes().to_vec())).erase());
         holds("n1/00ff/1");
         assert_eq!(health.trouble(0), None);
         holds("backup-job");
         assert!(health.trouble(0).is_some_and(|why| why.contains("holds `backup-job`, which is nobody of this fleet")));
-        health.holder(&Reply::Redis(redis::Reply::Value(None)));
+        health.holder(&redis::Reply::Value(None).erase());
         assert_eq!(health.trouble(0), None);
         let key = KeyState { key: b"fencepost/leader/7".to_vec(), value: "n3".into(), create_revision: 2, lease: 7 };
-        health.holder(&Reply::Etcd(etcd::Reply::Found { key: Some(key), revision: 2 }));
+        health.holder(&etcd::Reply::Found { key: Some(key), revision: 2 }.erase());
         assert!(health.trouble(0).is_some_and(|why| why.contains("`fencepost/leader/7` at the head of the queue")));
     }
 

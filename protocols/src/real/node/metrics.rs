@@ -225,7 +225,7 @@ impl Metrics {
 mod tests {
     use super::*;
     use crate::{
-        client::Service,
+        service::redis,
         types::{Incarnation, NodeId},
     };
 
@@ -234,7 +234,7 @@ mod tests {
         let incarnation = Some(Incarnation { epoch: 1, node: NodeId(0), term: 1 });
         let standing = Standing { incarnation, valid_until: 10, works: true, ..Standing::default() };
         let metrics = Metrics::new("n1", "sequence", "");
-        let health = Health::new(Vec::new(), Service::Redis, String::new());
+        let health = Health::new(Vec::new(), &redis::SERVICE, String::new());
         let text = metrics.exposition("sequence", &standing, &health, 9);
         assert!(text.contains("leader_election_master_status{name=\"sequence\"} 1"), "{text}");
         assert!(text.contains("fencepost_node_acting 1"), "{text}");

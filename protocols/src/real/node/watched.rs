@@ -6,13 +6,14 @@ use super::{
     metrics::{Metrics, Role},
 };
 use crate::{
-    client::{Item, Reply, Request, StreamRequest, etcd, redis},
     clock::Now,
     core::{Core, Input, Output},
     elector::{RequestNumber, ServiceInput, ServiceOutput, StreamNumber},
     history::Kind,
     message::{Message, Write, WriteVerdict},
     node::{Node, Standing},
+    payload::Opaque,
+    service::{etcd, redis},
     types::Resource,
 };
 use std::{
@@ -39,10 +40,10 @@ enum Asked {
 }
 
 impl Asked {
-    fn of(request: &Request) -> Asked {
-        match request {
-            Request::Redis(redis::Request::Pexpire { .. } | redis::Request::CompareAndPexpire { .. }) => Asked::Renewal,
-            Request::Redis(redis::Request::Get { .. }) | Request::Etcd(etcd::Request::First { .. }) => Asked::Holder,
+    fn of(request: &Opaque) -> Asked {
+        match (request.get(), request.get()) {
+            (Some(redis::Request::Pexpire { .. } | redis::Request::CompareAndPexpire { .. }), _) => Asked::Renewal,
+            (Some(redis::Request::Get { .. }), _) | (_, Some(etcd::Request::First { .. })) => Asked::Holder,
             _ => Asked::Other,
         }
     }
@@ -160,7 +161,7 @@ impl Watched {
             }
             ServiceInput::Item { item, .. } => {
                 self.health.service_answers(now);
-                if *item == Item::Etcd(etcd::Item::Deleted) {
+                if item.get() == Some(&etcd::Item::Deleted) {
                     // What stood in front was there until now.
                     self.held_until = now;
                 }
@@ -217,11 +218,13 @@ impl Watched {
                 self.under_way.send_modify(|requests| *requests = requests.saturating_sub(1));
                 self.asked.remove(number);
             }
-            ServiceOutput::Open { number, request: StreamRequest::Etcd(etcd::StreamRequest::Keepalive { .. }) } => {
-                self.keepalives.insert(*number);
+            ServiceOutput::Open { number, request } => {
+                if let Some(etcd::StreamRequest::Keepalive { .. }) = request.get() {
+                    self.keepalives.insert(*number);
+                }
             }
             ServiceOutput::Close(number) => drop(self.keepalives.remove(number)),
-            ServiceOutput::Open { .. } | ServiceOutput::Push(_) => {}
+            ServiceOutput::Push(_) => {}
         }
     }
 }
@@ -229,16 +232,14 @@ impl Watched {
 /// Would that request win leadership, or a place in its queue?
 fn is_candidacy(output: &ServiceOutput) -> bool {
     let ServiceOutput::Request { request, .. } = output else { return false };
-    matches!(
-        request,
-        Request::Redis(redis::Request::SetNxPx { .. } | redis::Request::AcquireFenced { .. })
-            | Request::Etcd(etcd::Request::Grant { .. } | etcd::Request::CreateKey { .. })
-    )
+    matches!(request.get(), Some(redis::Request::SetNxPx { .. } | redis::Request::AcquireFenced { .. }))
+        || matches!(request.get(), Some(etcd::Request::Grant { .. } | etcd::Request::CreateKey { .. }))
 }
 
 /// Does the service say that leadership is somebody's?
-fn is_held(reply: &Reply) -> bool {
-    matches!(reply, Reply::Redis(redis::Reply::Token(None) | redis::Reply::Value(Some(_)) | redis::Reply::Done(false)))
+fn is_held(reply: &Opaque) -> bool {
+    use redis::Reply::{Done, Token, Value};
+    matches!(reply.get(), Some(Token(None) | Value(Some(_)) | Done(false)))
 }
 
 fn seconds(nanoseconds: u64) -> f64 {

@@ -3,6 +3,7 @@ use crate::{
     election::{self, Setup, Timings},
     error::Failure,
     node::Place,
+    payload::Payload,
     types::{MILLISECOND, NodeId, SECOND},
 };
 
@@ -13,8 +14,8 @@ struct Bench {
     now: u64,
     timers: BTreeMap<u16, u64>,
     /// Requests to the service that are not answered, the latest last.
-    asked: Vec<(RequestNumber, Request)>,
-    streams: Vec<(StreamNumber, StreamRequest)>,
+    asked: Vec<(RequestNumber, Opaque)>,
+    streams: Vec<(StreamNumber, Opaque)>,
     ending: Arc<AtomicBool>,
 }
 
@@ -70,8 +71,9 @@ impl Bench {
     }
 
     /// Answers the latest request.
-    fn reply(&mut self, reply: Result<Reply, Failure>) {
+    fn reply(&mut self, reply: Result<impl Payload, Failure>) {
         let (number, _) = self.asked.pop().expect("something is asked");
+        let reply = reply.map(Payload::erase);
         self.step(Input::Service(Box::new(ServiceInput::Reply { number, reply })));
     }
 
@@ -104,12 +106,12 @@ fn failed() -> Failure {
 fn a_waiters_clock_starts_when_leadership_becomes_free() {
     let (mut bench, poll) = (Bench::new("redis-fenced"), 0);
     for _ in 0..5 {
-        bench.reply(Ok(Reply::Redis(redis::Reply::Token(None))));
-        bench.reply(Ok(Reply::Redis(redis::Reply::Value(Some(b"n2/1/1".to_vec())))));
+        bench.reply(Ok(redis::Reply::Token(None)));
+        bench.reply(Ok(redis::Reply::Value(Some(b"n2/1/1".to_vec()))));
         bench.until(poll);
     }
     bench.now += 3 * MILLISECOND;
-    bench.reply(Ok(Reply::Redis(redis::Reply::Token(Some(9)))));
+    bench.reply(Ok(redis::Reply::Token(Some(9))));
     let text = bench.metrics.exposition("sequence", &Standing::default(), &bench.watched.health, bench.now);
     let sum = text.lines().find_map(|line| line.strip_prefix("fencepost_campaign_seconds_sum "));
     let sum: f64 = sum.and_then(|sum| sum.parse().ok()).expect("a sum");
@@ -122,13 +124,13 @@ fn a_waiters_clock_starts_when_leadership_becomes_free() {
 fn only_renewals_count_as_renewals_that_failed() {
     let mut bench = Bench::new("etcd-election");
     let observing = bench.asked.pop().expect("it asks who leads");
-    bench.reply(Ok(Reply::Etcd(etcd::Reply::Granted { lease: 1, ttl_s: 3 })));
+    bench.reply(Ok(etcd::Reply::Granted { lease: 1, ttl_s: 3 }));
     let created = etcd::Reply::Created { created: true, create_revision: 5, value: "n1".into() };
-    bench.reply(Ok(Reply::Etcd(created)));
-    bench.reply(Ok(Reply::Etcd(etcd::Reply::Found { key: None, revision: 5 })));
+    bench.reply(Ok(created));
+    bench.reply(Ok(etcd::Reply::Found { key: None, revision: 5 }));
     assert!(bench.watched.standing.borrow().incarnation.is_some());
     bench.asked.push(observing);
-    bench.reply(Err(failed()));
+    bench.reply(Err::<Opaque, _>(failed()));
     bench.assert_shows(&["fencepost_service_failures_total 1", "fencepost_renewal_failures_total 0"]);
     let keepalive = bench.streams[0].0;
     bench.step(Input::Service(Box::new(ServiceInput::Ended { number: keepalive, failure: failed() })));
@@ -138,15 +140,15 @@ fn only_renewals_count_as_renewals_that_failed() {
 #[test]
 fn transitions_are_from_one_role_to_another() {
     let (mut bench, renew) = (Bench::new("redis-fenced"), 1);
-    bench.reply(Ok(Reply::Redis(redis::Reply::Token(None))));
-    bench.reply(Ok(Reply::Redis(redis::Reply::Value(Some(b"n2/1/1".to_vec())))));
+    bench.reply(Ok(redis::Reply::Token(None)));
+    bench.reply(Ok(redis::Reply::Value(Some(b"n2/1/1".to_vec()))));
     bench.until(0);
-    bench.reply(Ok(Reply::Redis(redis::Reply::Token(Some(9)))));
+    bench.reply(Ok(redis::Reply::Token(Some(9))));
     bench.sealed(9, WriteVerdict::Ok);
     bench.until(renew);
-    bench.reply(Ok(Reply::Redis(redis::Reply::Done(true))));
+    bench.reply(Ok(redis::Reply::Done(true)));
     bench.until(renew);
-    bench.reply(Ok(Reply::Redis(redis::Reply::Done(false))));
+    bench.reply(Ok(redis::Reply::Done(false)));
     let transition =
         |from: &str, to: &str| format!("fencepost_transitions_total{{node=\"n1\",from=\"{from}\",to=\"{to}\"}} 1");
     bench.assert_shows(&[
@@ -163,7 +165,7 @@ fn transitions_are_from_one_role_to_another() {
 #[test]
 fn a_leader_whose_store_is_silent_does_not_act() {
     let mut bench = Bench::new("redis-fenced");
-    bench.reply(Ok(Reply::Redis(redis::Reply::Token(Some(9)))));
+    bench.reply(Ok(redis::Reply::Token(Some(9))));
     bench.sealed(9, WriteVerdict::Ok);
     let request = crate::types::RequestId { client: NodeId(1024), number: 1 };
     bench.step(Input::Message { from: NodeId(1024), message: Message::Next { request } });
@@ -192,25 +194,27 @@ fn a_leader_whose_store_is_silent_does_not_act() {
 }
 
 /// What a service that has lost its data answers: tokens from 1 on.
-fn forgetful(request: &Request, drawn: &mut i64) -> Reply {
-    match request {
-        Request::Redis(redis::Request::AcquireFenced { .. }) => {
+fn forgetful(request: &Opaque, drawn: &mut i64) -> Opaque {
+    match request.get() {
+        Some(redis::Request::AcquireFenced { .. }) => {
             *drawn += 1;
-            Reply::Redis(redis::Reply::Token(Some(*drawn as u64)))
+            return redis::Reply::Token(Some(*drawn as u64)).erase();
         }
-        Request::Redis(redis::Request::Get { .. }) => Reply::Redis(redis::Reply::Value(None)),
-        Request::Redis(_) => Reply::Redis(redis::Reply::Done(true)),
-        Request::Etcd(etcd::Request::Grant { ttl_s }) => {
-            Reply::Etcd(etcd::Reply::Granted { lease: *drawn, ttl_s: *ttl_s })
-        }
-        Request::Etcd(etcd::Request::CreateKey { value, .. }) => {
+        Some(redis::Request::Get { .. }) => return redis::Reply::Value(None).erase(),
+        Some(_) => return redis::Reply::Done(true).erase(),
+        None => {}
+    }
+    let reply = match request.get() {
+        Some(etcd::Request::Grant { ttl_s }) => etcd::Reply::Granted { lease: *drawn, ttl_s: *ttl_s },
+        Some(etcd::Request::CreateKey { value, .. }) => {
             *drawn += 1;
             let (created, create_revision) = (true, *drawn + 1);
-            Reply::Etcd(etcd::Reply::Created { created, create_revision, value: value.clone() })
+            etcd::Reply::Created { created, create_revision, value: value.clone() }
         }
-        Request::Etcd(etcd::Request::Revoke { .. }) => Reply::Etcd(etcd::Reply::Revoked),
-        _ => Reply::Etcd(etcd::Reply::Found { key: None, revision: 5 }),
-    }
+        Some(etcd::Request::Revoke { .. }) => etcd::Reply::Revoked,
+        _ => etcd::Reply::Found { key: None, revision: 5 },
+    };
+    reply.erase()
 }
 
 /// The resource has seen 2001: every leadership is refused at its seal.
@@ -248,16 +252,16 @@ fn a_node_that_ends_does_not_stand_again() {
     for ending in [false, true] {
         let mut bench = Bench::new("etcd-election");
         let _observing = bench.asked.pop().expect("it asks who leads");
-        bench.reply(Ok(Reply::Etcd(etcd::Reply::Granted { lease: 1, ttl_s: 3 })));
+        bench.reply(Ok(etcd::Reply::Granted { lease: 1, ttl_s: 3 }));
         let created = etcd::Reply::Created { created: true, create_revision: 5, value: "n1".into() };
-        bench.reply(Ok(Reply::Etcd(created)));
-        bench.reply(Ok(Reply::Etcd(etcd::Reply::Found { key: None, revision: 5 })));
+        bench.reply(Ok(created));
+        bench.reply(Ok(etcd::Reply::Found { key: None, revision: 5 }));
         bench.ending.store(ending, Ordering::Relaxed);
         bench.sealed(5, WriteVerdict::Ok);
         bench.step(Input::Resign);
-        bench.reply(Ok(Reply::Etcd(etcd::Reply::Deleted { done: true })));
+        bench.reply(Ok(etcd::Reply::Deleted { done: true }));
         let stands =
-            bench.asked.iter().any(|(_, request)| matches!(request, Request::Etcd(etcd::Request::CreateKey { .. })));
+            bench.asked.iter().any(|(_, request)| matches!(request.get(), Some(etcd::Request::CreateKey { .. })));
         assert_eq!(stands, !ending);
         // What it asked when it started is still not answered.
         assert_eq!(*bench.watched.under_way.borrow(), 1 + u64::from(stands));
