@@ -5,12 +5,9 @@ use crate::{
     world::{Driver, env::SimEnv, with},
 };
 use protocols::{
-    candidate::{self, Port},
-    client::{self, Endpoint, Site},
     core::{Core, Input},
     election::{self, Protocol, Setup},
     elector::ServiceOutput,
-    env::{Disk, Env},
     fence::{power::PowerSwitch, store::Store},
     history::Kind,
     load::Client,
@@ -18,6 +15,12 @@ use protocols::{
     node::{Node, Place},
     service::Service,
     types::{MILLISECOND, NodeId, SECOND},
+};
+use protocols_clients::{
+    env::{Disk, Env},
+    registry::Clients,
+    site::{Endpoint, Site},
+    task_driver::{self, Port},
 };
 use scenarios::{plan::Plan, streams};
 use std::{future::Future, pin::Pin, sync::Arc};
@@ -152,7 +155,7 @@ fn site(plan: &Plan, service: &'static Service, node: NodeId) -> Site {
 async fn candidate_core(plan: &Plan, protocol: &Protocol, env: SimEnv) -> Box<dyn Core> {
     let timings = plan.timings.resolved();
     // A simulated disk can always be read.
-    let stored = env.disk().read(candidate::STATE).await.unwrap_or_default();
+    let stored = env.disk().read(task_driver::STATE).await.unwrap_or_default();
     let names = plan.candidates.iter().map(|c| c.name.clone()).collect();
     let elector = (protocol.elector)(Setup { node: env.node, names, timings, nonce: env.random(), stored });
     let starts = with(|world| world.process(env.node).starts) - 1;
@@ -170,10 +173,10 @@ async fn run_candidate(env: SimEnv, core: Box<dyn Core>, service: &'static Servi
             world.set_core(env.node, core);
         });
         let deliver = move |input| with(|world| world.input(env.node, Input::Service(Box::new(input))));
-        client::run(env, service, site, requests, deliver).await;
+        Clients::ours().run(env, service, site, requests, deliver).await;
     } else {
         let deliver = move |input| with(|world| world.input(env.node, Input::Service(Box::new(input))));
-        env.spawn_detached(async move { client::run(env, service, site, requests, deliver).await });
+        env.spawn_detached(async move { Clients::ours().run(env, service, site, requests, deliver).await });
         drive(env, core, Some(outputs)).await;
     }
     // A process does not end by itself.
@@ -187,5 +190,5 @@ async fn drive(
 ) {
     let (sender, inputs) = mpsc::unbounded_channel();
     with(|world| world.set_inputs(env.node, sender));
-    candidate::drive(env, SimPort(env.node), core, service, inputs).await;
+    task_driver::drive(env, SimPort(env.node), core, service, inputs).await;
 }

@@ -2,13 +2,15 @@
 #![cfg(madsim)]
 
 use protocols::{
-    client::Endpoint,
+    point::Point,
+    types::{MILLISECOND, NodeId, SECOND},
+};
+use protocols_clients::{
     env::{
         Disk, Env, Listener,
         tokio::{Settings, TokioEnv},
     },
-    point::Point,
-    types::{MILLISECOND, NodeId, SECOND},
+    site::Endpoint,
 };
 use scenarios::{Params, scenario};
 use sim::{
@@ -319,7 +321,7 @@ async fn the_rest<E: Env>(place: &Place<E>) {
 }
 
 fn free_port() -> u16 {
-    protocols::env::tokio::free_port().expect("a port")
+    protocols_clients::env::tokio::free_port().expect("a port")
 }
 
 #[test]

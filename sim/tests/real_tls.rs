@@ -4,7 +4,7 @@
 
 mod real_common;
 
-use protocols::real::tls::Files;
+use protocols_real::tls::Files;
 use real_common::{
     Folder, Process, SOON, eventually,
     fleet::{Fleet, TOKEN_KEY, accepted},

@@ -4,13 +4,15 @@
 #![cfg(madsim)]
 
 use protocols::{
-    client::{self, Endpoint},
     elector::{RequestNumber, ServiceInput, ServiceOutput},
-    env::{Env, tokio::TokioEnv},
     error::Failure,
     payload::Payload,
     service::redis::{Reply, Request},
     types::MILLISECOND,
+};
+use protocols_clients::{
+    env::{Env, tokio::TokioEnv},
+    site::Endpoint,
 };
 use sim::service::redis::{model::Model, wire};
 use std::{
@@ -28,7 +30,7 @@ use tokio::{
 const PATIENCE: u64 = 20_000 * MILLISECOND;
 
 fn free_port() -> u16 {
-    protocols::env::tokio::free_port().unwrap()
+    protocols_clients::env::tokio::free_port().unwrap()
 }
 
 struct Server {
@@ -69,7 +71,7 @@ impl Client {
         let (outputs, to_adapter) = unbounded_channel();
         let (from_adapter, answers) = unbounded_channel();
         let endpoint = Endpoint { host: "127.0.0.1".into(), port };
-        let adapter = client::redis::run(env.clone(), endpoint, to_adapter, move |input| {
+        let adapter = protocols_clients::redis::run(env.clone(), endpoint, to_adapter, move |input| {
             from_adapter.send(input).unwrap();
         });
         Client { outputs, answers, requests: 0, _task: env.spawn(adapter) }

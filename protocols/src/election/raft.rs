@@ -2,7 +2,7 @@
 //!
 //! **Where it comes from.** Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm" (2014), with the
 //! leader lease, leadership transfer and pre-vote of Ongaro's dissertation (§6.4.1, §3.10, §9.6), by the openraft crate
-//! (databendlabs/openraft, 0.10.0-alpha.37), which runs in the candidate's process (`client/raft.rs`). Election timeout
+//! (databendlabs/openraft, 0.10.0-alpha.37), which runs in the candidate's process (`clients/src/raft/client.rs`). Election timeout
 //! 150 to 300 ms, heartbeat every 50 ms. openraft goes on leading when it has lost its majority; only lease reads end then
 //! (`openraft/src/proposer/leader.rs: is_lease_valid`). So does this belief.
 //!

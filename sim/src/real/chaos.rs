@@ -12,11 +12,8 @@ use crate::terminal::{
     parse,
     statistics::quantile,
 };
-use protocols::{
-    fence::checks::Fencing,
-    history::Header,
-    real::store::{self, Keep, postgres},
-};
+use protocols::{fence::checks::Fencing, history::Header};
+use protocols_real::store::{self, Keep, postgres};
 use reports::{
     Judgement, Verdict,
     json::{Report, RunFacts},

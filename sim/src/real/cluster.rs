@@ -5,7 +5,7 @@ use super::{
     asked_to_end, block_on, table,
 };
 use crate::terminal::{exit::Stop, output::Show, parse};
-use protocols::real::{
+use protocols_real::{
     store::postgres,
     tls::{Files, Tls},
 };

@@ -3,19 +3,21 @@
 use super::{args::NodeArgs, asked_to_end, block_on, start_logs, store, tls};
 use crate::terminal::exit::Stop;
 use protocols::{
-    client::{Endpoint, Site},
     election::{Protocol, Timings},
-    env::tokio::{self as env, Points, TokioEnv},
-    real::{
-        directory::{Directory, is_name},
-        http,
-        log::Log,
-        node::{self, Settings},
-        points::Directed,
-        store::{Auth, link},
-        tls::{Secure, Tls},
-    },
     types::{MILLISECOND, NodeId},
+};
+use protocols_clients::{
+    env::tokio::{self as env, Points, TokioEnv},
+    site::{Endpoint, Site},
+};
+use protocols_real::{
+    directory::{Directory, is_name},
+    http,
+    log::Log,
+    node::{self, Settings},
+    points::Directed,
+    store::{Auth, link},
+    tls::{Secure, Tls},
 };
 use rustls_pki_types::ServerName;
 use scenarios::plan::LONGEST_MS;

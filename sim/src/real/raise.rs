@@ -2,10 +2,8 @@
 
 use super::{args::RaiseArgs, block_on, node::endpoint};
 use crate::terminal::{exit::Stop, output::print};
-use protocols::{
-    env::tokio::TokioEnv,
-    real::raise::{self, Raised},
-};
+use protocols_clients::env::tokio::TokioEnv;
+use protocols_real::raise::{self, Raised};
 
 /// Raises a service's tokens above what the resource has seen.
 pub fn run(args: &RaiseArgs) -> Result<u8, Stop> {

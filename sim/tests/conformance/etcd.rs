@@ -12,10 +12,11 @@ use crate::{
 };
 use etcd_client::proto::*;
 use http::uri::PathAndQuery;
-use protocols::{
-    client::{Endpoint, etcd::channel::Channel},
+use protocols::types::MILLISECOND;
+use protocols_clients::{
     env::{Env, tokio::TokioEnv},
-    types::MILLISECOND,
+    etcd::channel::Channel,
+    site::Endpoint,
 };
 use sim::service::etcd::Etcd as Model;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};

@@ -6,7 +6,7 @@ use crate::{
     servers::{Kind, Server, free_port},
     texts::redis::{command, decode},
 };
-use protocols::env::{Env, tokio::TokioEnv};
+use protocols_clients::env::{Env, tokio::TokioEnv};
 use sim::service::redis::{
     Redis as Model,
     resp::{Protocol, Resp},

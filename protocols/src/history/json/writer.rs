@@ -23,6 +23,12 @@ impl Naming for Vec<String> {
     }
 }
 
+impl<N: Naming> Naming for std::sync::Arc<N> {
+    fn name(&self, node: NodeId) -> Option<Cow<'_, str>> {
+        (**self).name(node)
+    }
+}
+
 /// Writes a history as JSON lines while it happens. The first error is kept and ends the writing; [`Writer::finish`]
 /// returns it, because a sink has nobody to tell.
 pub struct Writer<W: Write, N: Naming = Vec<String>> {

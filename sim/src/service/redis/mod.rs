@@ -13,7 +13,7 @@ pub mod wire;
 
 use super::{Dropped, Model, Serving, grants::Holder};
 use crate::world::env::SimEnv;
-use protocols::env::Env;
+use protocols_clients::env::Env;
 use std::{
     io,
     sync::{Arc, Mutex, PoisonError},

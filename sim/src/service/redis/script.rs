@@ -37,7 +37,7 @@ impl Known {
 
     pub(super) fn by_text(text: &[u8]) -> Result<Known, String> {
         Known::ALL.into_iter().find(|script| script.text().as_bytes() == text).ok_or_else(|| {
-            "ERR this simulated Redis runs only the scripts of protocols/src/client/redis.rs; not this one".into()
+            "ERR this simulated Redis runs only the scripts of protocols/src/service/redis.rs; not this one".into()
         })
     }
 
