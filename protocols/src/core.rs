@@ -1,7 +1,7 @@
 //! The seam between protocol code and the world: a core is a state machine without I/O and without a clock.
 //!
 //! Nodes, the fenced store and the load are cores. A driver steps them: the simulation's event loop does it inline, the
-//! task driver ([`crate::candidate`]) does it on any [`crate::env::Env`]. Both must give the same history.
+//! task driver (`protocols-clients`, `task_driver.rs`) does it on any `Env`. Both must give the same history.
 
 use crate::{clock::Now, elector, history, message::Message, point::Point, types::NodeId};
 

@@ -1,12 +1,16 @@
-//! What an election protocol is: a pure core that turns answers of a coordination service into a bounded belief.
+//! What an election protocol is: a pure core that turns answers of a coordination service, or what other candidates say,
+//! into a bounded belief.
+//!
+//! Messages, requests and replies are of the protocol's own types. Drivers know none of them: to them everything travels
+//! [`Opaque`], and [`boxed`] stands between the two.
 
 use crate::{
-    client::{Item, Reply, Request, StreamRequest},
     clock::Now,
     core::TimerId,
     error::Failure,
-    peer::Peer,
+    payload::{Opaque, Payload},
     point::Point,
+    service::{Api, Erased},
     types::{Leadership, NodeId},
 };
 
@@ -16,21 +20,21 @@ pub type RequestNumber = u64;
 pub type StreamNumber = u64;
 
 /// What the service's client hands to the elector.
-#[derive(Debug)]
-pub enum ServiceInput {
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ServiceInput<S: Api = Erased> {
     /// Request `number` was answered, refused, or its outcome is unknown. Comes exactly once unless it was cancelled.
     Reply {
         /// The request's number.
         number: RequestNumber,
         /// The answer.
-        reply: Result<Reply, Failure>,
+        reply: Result<S::Reply, Failure>,
     },
     /// An item of stream `number`.
     Item {
         /// The stream's number.
         number: StreamNumber,
         /// The item.
-        item: Item,
+        item: S::Item,
     },
     /// Stream `number` ended, and not because the core closed it.
     Ended {
@@ -42,15 +46,15 @@ pub enum ServiceInput {
 }
 
 /// What the elector asks of the service's client.
-#[derive(Clone, Debug)]
-pub enum ServiceOutput {
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ServiceOutput<S: Api = Erased> {
     /// Carry out a request. Requests are carried out one after the other, each after the one before was answered or timed
     /// out, unless `concurrent`.
     Request {
         /// Its number.
         number: RequestNumber,
         /// What to ask.
-        request: Request,
+        request: S::Request,
         /// Nanoseconds of the node's monotonic clock after which the outcome is [`Failure::Unknown`].
         timeout: u64,
         /// Do not wait for earlier requests.
@@ -63,7 +67,7 @@ pub enum ServiceOutput {
         /// Its number.
         number: StreamNumber,
         /// What to stream.
-        request: StreamRequest,
+        request: S::StreamRequest,
     },
     /// Say something on an open stream, such as one keepalive; ignored when it has ended.
     Push(StreamNumber),
@@ -72,20 +76,20 @@ pub enum ServiceOutput {
 }
 
 /// What happens to an elector.
-#[derive(Debug)]
-pub enum Input {
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Input<P: Payload = Opaque, S: Api = Erased> {
     /// The process started, or started again.
     Start,
     /// A timer fired.
     Timer(TimerId),
     /// From the service's client.
-    Service(ServiceInput),
+    Service(ServiceInput<S>),
     /// Another candidate, or a fencing device, says something. It may be a duplicate, late, or from a process that is gone.
     Peer {
         /// Who.
         from: NodeId,
         /// What.
-        message: Peer,
+        message: P,
     },
     /// The oldest [`Output::Persist`] that was not confirmed yet is durable now.
     Persisted,
@@ -103,16 +107,16 @@ pub enum Input {
 }
 
 /// What an elector wants done, in order.
-#[derive(Clone, Debug)]
-pub enum Output {
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Output<P: Payload = Opaque, S: Api = Erased> {
     /// For the service's client.
-    Service(ServiceOutput),
+    Service(ServiceOutput<S>),
     /// Say something to another candidate or to a fencing device; it may be lost.
     Send {
         /// To whom.
         to: NodeId,
         /// What.
-        message: Peer,
+        message: P,
     },
     /// Make this the elector's state on disk, atomically; [`Input::Persisted`] follows. What is on disk when the process
     /// starts is in [`crate::election::Setup::stored`].
@@ -188,6 +192,135 @@ impl Deposed {
 
 /// An election protocol.
 pub trait Elector: Send {
+    /// What its candidates say to each other; [`crate::payload::Nothing`] when they do not.
+    type Peer: Payload;
+    /// What is said to its service and by it; [`crate::payload::Nothing`] when it has none.
+    type Service: Api;
+
     /// Takes one input at `now` and appends what is to be done to `out`.
-    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>);
+    fn step(
+        &mut self,
+        now: Now,
+        input: Input<Self::Peer, Self::Service>,
+        out: &mut Vec<Output<Self::Peer, Self::Service>>,
+    );
+}
+
+/// An elector of any protocol, as drivers know it.
+pub type AnyElector = dyn Elector<Peer = Opaque, Service = Erased>;
+
+/// `elector` for drivers. What other protocols' candidates say does not reach it; a reply of another type than its service's
+/// reaches it as a failure whose outcome is unknown.
+pub fn boxed<E: Elector + 'static>(elector: E) -> Box<AnyElector> {
+    Box::new(Erasing { elector, scratch: Vec::new() })
+}
+
+struct Erasing<E: Elector> {
+    elector: E,
+    scratch: Vec<Output<E::Peer, E::Service>>,
+}
+
+impl<E: Elector> Elector for Erasing<E> {
+    type Peer = Opaque;
+    type Service = Erased;
+
+    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        let Some(input) = input.convert(|said| E::Peer::restore(said).ok(), ServiceInput::restore) else { return };
+        self.elector.step(now, input, &mut self.scratch);
+        out.extend(self.scratch.drain(..).map(|output| output.convert(Payload::erase, ServiceOutput::erase)));
+    }
+}
+
+impl<P: Payload, S: Api> Input<P, S> {
+    /// The same with other types; `None` when it is a message for which `peer` has nothing.
+    pub fn convert<Q: Payload, T: Api>(
+        self,
+        peer: impl FnOnce(P) -> Option<Q>,
+        service: impl FnOnce(ServiceInput<S>) -> ServiceInput<T>,
+    ) -> Option<Input<Q, T>> {
+        Some(match self {
+            Input::Start => Input::Start,
+            Input::Timer(id) => Input::Timer(id),
+            Input::Service(input) => Input::Service(service(input)),
+            Input::Peer { from, message } => Input::Peer { from, message: peer(message)? },
+            Input::Persisted => Input::Persisted,
+            Input::Resign => Input::Resign,
+            Input::Transfer(to) => Input::Transfer(to),
+            Input::Admit(node) => Input::Admit(node),
+            Input::Expel(node) => Input::Expel(node),
+            Input::Fenced => Input::Fenced,
+        })
+    }
+}
+
+impl ServiceInput {
+    fn restore<S: Api>(self) -> ServiceInput<S> {
+        match self {
+            ServiceInput::Reply { number, reply } => {
+                ServiceInput::Reply { number, reply: reply.and_then(|reply| S::Reply::restore(reply).map_err(foreign)) }
+            }
+            ServiceInput::Item { number, item } => match S::Item::restore(item) {
+                Ok(item) => ServiceInput::Item { number, item },
+                Err(other) => ServiceInput::Ended { number, failure: foreign(other) },
+            },
+            ServiceInput::Ended { number, failure } => ServiceInput::Ended { number, failure },
+        }
+    }
+}
+
+impl<S: Api> ServiceInput<S> {
+    /// Without the service's types.
+    pub fn erase(self) -> ServiceInput {
+        match self {
+            ServiceInput::Reply { number, reply } => ServiceInput::Reply { number, reply: reply.map(Payload::erase) },
+            ServiceInput::Item { number, item } => ServiceInput::Item { number, item: item.erase() },
+            ServiceInput::Ended { number, failure } => ServiceInput::Ended { number, failure },
+        }
+    }
+}
+
+/// What another service says answers nothing.
+fn foreign(other: Opaque) -> Failure {
+    Failure::Unknown(format!("another service's answer: {other:?}"))
+}
+
+impl<P: Payload, S: Api> Output<P, S> {
+    /// The same with other types.
+    pub fn convert<Q: Payload, T: Api>(
+        self,
+        peer: impl FnOnce(P) -> Q,
+        service: impl FnOnce(ServiceOutput<S>) -> ServiceOutput<T>,
+    ) -> Output<Q, T> {
+        match self {
+            Output::Service(output) => Output::Service(service(output)),
+            Output::Send { to, message } => Output::Send { to, message: peer(message) },
+            Output::Persist(state) => Output::Persist(state),
+            Output::PowerOff { node, restart_after } => Output::PowerOff { node, restart_after },
+            Output::SetTimer { id, at } => Output::SetTimer { id, at },
+            Output::CancelTimer(id) => Output::CancelTimer(id),
+            Output::Point(point) => Output::Point(point),
+            Output::Campaign => Output::Campaign,
+            Output::Elected(leadership) => Output::Elected(leadership),
+            Output::Renewed(leadership) => Output::Renewed(leadership),
+            Output::Deposed(why) => Output::Deposed(why),
+            Output::Membership(node, joined) => Output::Membership(node, joined),
+            Output::Observed(leader) => Output::Observed(leader),
+            Output::Voted { candidate, token } => Output::Voted { candidate, token },
+        }
+    }
+}
+
+impl<S: Api> ServiceOutput<S> {
+    /// Without the service's types.
+    pub fn erase(self) -> ServiceOutput {
+        match self {
+            ServiceOutput::Request { number, request, timeout, concurrent } => {
+                ServiceOutput::Request { number, request: request.erase(), timeout, concurrent }
+            }
+            ServiceOutput::Cancel(number) => ServiceOutput::Cancel(number),
+            ServiceOutput::Open { number, request } => ServiceOutput::Open { number, request: request.erase() },
+            ServiceOutput::Push(number) => ServiceOutput::Push(number),
+            ServiceOutput::Close(number) => ServiceOutput::Close(number),
+        }
+    }
 }

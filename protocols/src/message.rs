@@ -2,7 +2,7 @@
 //! a codec for them.
 
 use crate::{
-    peer::Peer,
+    payload::Opaque,
     types::{NodeId, Payload, RequestId, Resource},
 };
 
@@ -49,7 +49,7 @@ pub enum WriteVerdict {
 }
 
 /// What travels between clients, nodes and the store.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Message {
     /// Client to node: `POST /next`.
     Next {
@@ -149,6 +149,6 @@ pub enum Message {
         /// What the ledger made of it.
         verdict: WriteVerdict,
     },
-    /// Between candidates, and to a fencing device: what elects.
-    Peer(Peer),
+    /// Between candidates, and to a fencing device: what elects, of the protocol's own type.
+    Peer(Opaque),
 }

@@ -7,7 +7,7 @@
 use crate::{
     clock::Now,
     core::{Core, Input, Output, TimerId},
-    elector::{self, ELECTOR_TIMERS, Elector},
+    elector::{self, AnyElector, ELECTOR_TIMERS},
     history::{Kind, NodeState},
     message::{Message, WriteVerdict},
     point::Point,
@@ -58,7 +58,7 @@ pub struct Place {
 pub struct Node {
     place: Place,
     works: Arc<Works>,
-    elector: Box<dyn Elector>,
+    elector: Box<AnyElector>,
     elections: u32,
     lead: Option<Lead>,
     observed: Option<NodeId>,
@@ -98,7 +98,7 @@ pub struct Standing {
 
 impl Node {
     /// A candidate that has not started yet, and will do the usual works.
-    pub fn new(place: Place, elector: Box<dyn Elector>) -> Self {
+    pub fn new(place: Place, elector: Box<AnyElector>) -> Self {
         let (lead, observed, successor, scratch) = (None, None, None, Vec::new());
         let works = Arc::default();
         Node { place, works, elector, elections: 0, lead, observed, resigning: false, successor, broken: 0, scratch }

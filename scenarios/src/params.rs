@@ -213,7 +213,7 @@ impl Params {
             starts_at_ms: streams::between(&mut clocks, 0, STARTS_WITHIN_MS),
             joins_later: false,
         });
-        let service = protocol.service.process().into_iter().filter(|_| self.service_members != 1);
+        let service = protocol.service.process.into_iter().filter(|_| self.service_members != 1);
         Plan {
             schema: SCHEMA,
             scenario: scenario.to_owned(),

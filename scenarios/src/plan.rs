@@ -218,7 +218,7 @@ impl Plan {
     /// Who is who when this plan is run with its protocol.
     pub fn topology_of(&self, protocol: &Protocol) -> Topology {
         let candidates = self.candidates.iter().map(|candidate| candidate.name.clone());
-        let service = protocol.service.process().map(|name| (name, protocol.service.members()));
+        let service = protocol.service.process.map(|name| (name, protocol.service.members));
         let services = service.map(|(name, members)| (name.to_owned(), members, self.members_of(name)));
         Topology::new(candidates, services, self.load.clients)
     }

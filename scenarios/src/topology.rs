@@ -4,7 +4,7 @@
 //! process of the service's name, such as `etcd`; the members of a larger one are `etcd-1`, `etcd-2` …
 
 use crate::fault::Who;
-use protocols::{client::Members, types::NodeId};
+use protocols::{service::Members, types::NodeId};
 use std::ops::Range;
 
 /// The name of the fenced store's process.

@@ -6,12 +6,9 @@ use crate::{
 };
 use protocols::{
     bug::Bugs,
-    candidate::{self, Port},
-    client::{self, Endpoint, Service, Site},
     core::{Core, Input},
     election::{Protocol, Setup},
     elector::ServiceOutput,
-    env::{Disk, Env},
     fence::{
         power::PowerSwitch,
         store::{FORGOTTEN_ON_RESTART, Store},
@@ -20,8 +17,15 @@ use protocols::{
     load::Client,
     message::Message,
     node::{Node, Place},
+    service::Service,
     types::{MILLISECOND, NodeId, SECOND},
     work::Works,
+};
+use protocols_clients::{
+    env::{Disk, Env},
+    registry::Clients,
+    site::{Endpoint, Site},
+    task_driver::{self, Port},
 };
 use scenarios::{
     plan::Plan,
@@ -82,7 +86,7 @@ impl Fleet {
     ) -> Result<Self, String> {
         let works = Arc::new(plan.leaders_works()?);
         let nodes: Vec<NodeId> = topology.members().collect();
-        let states = service::State::of_members(protocol.service, nodes.len(), &bugs);
+        let states = service::of_members(protocol.service, nodes.len(), &bugs);
         let members = nodes.into_iter().zip(states).collect();
         Ok(Fleet { plan, protocol, topology, works, bugs, members })
     }
@@ -113,9 +117,9 @@ impl Fleet {
     }
 
     fn member(&self, node: NodeId) -> Option<Main> {
-        let (state, port) = (self.members.get(&node)?.clone(), self.protocol.service.port());
+        let (state, port) = (self.members.get(&node)?.clone(), self.protocol.service.port);
         with(|world| world.set_member_state(node, state.clone()));
-        Some(Box::new(move || Box::pin(state.clone().serve(SimEnv { node }, port))))
+        Some(Box::new(move || Box::pin(service::serve(state.clone(), SimEnv { node }, port))))
     }
 
     fn client(&self, node: NodeId, index: usize) -> Option<Main> {
@@ -173,8 +177,7 @@ struct Told {
 /// What a candidate's client is told: in the simulation, processes are reached by their names.
 fn site(told: &Told, node: NodeId) -> Site {
     let Told { plan, protocol, topology, .. } = told;
-    let service = protocol.service;
-    let (port, joins_later) = (service.port(), |n: &NodeId| plan.candidates[n.index()].joins_later);
+    let (port, joins_later) = (protocol.service.port, |n: &NodeId| plan.candidates[n.index()].joins_later);
     let endpoint = |host: &str| Endpoint { host: host.to_owned(), port };
     Site {
         service: topology.members().map(|member| endpoint(topology.name(member))).collect(),
@@ -190,7 +193,7 @@ async fn candidate_core(told: &Told, env: SimEnv) -> Box<dyn Core> {
     let Told { plan, protocol, topology, works, bugs } = told;
     let timings = plan.timings.resolved();
     // A simulated disk can always be read.
-    let stored = env.disk().read(candidate::STATE).await.unwrap_or_default();
+    let stored = env.disk().read(task_driver::STATE).await.unwrap_or_default();
     let names = plan.candidates.iter().map(|c| c.name.clone()).collect();
     let (service, bugs) = (topology.members().collect(), bugs.clone());
     let setup = Setup { node: env.node, names, timings, nonce: env.random(), stored, service, bugs };
@@ -202,7 +205,7 @@ async fn candidate_core(told: &Told, env: SimEnv) -> Box<dyn Core> {
     Box::new(Node::new(place, elector).with_works(works.clone()))
 }
 
-async fn run_candidate(env: SimEnv, core: Box<dyn Core>, service: Service, site: Site) {
+async fn run_candidate(env: SimEnv, core: Box<dyn Core>, service: &'static Service, site: Site) {
     let (outputs, requests) = mpsc::unbounded_channel();
     if with(|world| world.driver()) == Driver::Inline {
         with(|world| {
@@ -210,10 +213,10 @@ async fn run_candidate(env: SimEnv, core: Box<dyn Core>, service: Service, site:
             world.set_core(env.node, core);
         });
         let deliver = move |input| with(|world| world.input(env.node, Input::Service(Box::new(input))));
-        client::run(env, service, site, requests, deliver).await;
+        Clients::ours().run(env, service, site, requests, deliver).await;
     } else {
         let deliver = move |input| with(|world| world.input(env.node, Input::Service(Box::new(input))));
-        env.spawn_detached(async move { client::run(env, service, site, requests, deliver).await });
+        env.spawn_detached(async move { Clients::ours().run(env, service, site, requests, deliver).await });
         drive(env, core, Some(outputs)).await;
     }
     // A process does not end by itself.
@@ -227,5 +230,5 @@ async fn drive(
 ) {
     let (sender, inputs) = mpsc::unbounded_channel();
     with(|world| world.set_inputs(env.node, sender));
-    candidate::drive(env, SimPort(env.node), core, service, inputs).await;
+    task_driver::drive(env, SimPort(env.node), core, service, inputs).await;
 }

@@ -3,9 +3,11 @@
 use protocols::{
     history::{Kind, Outcome},
     message::{Message, Write, WriteVerdict},
+    payload::{Opaque, Payload as _},
     types::{Incarnation, Payload, RequestId, Resource},
 };
-use xxhash_rust::xxh3::xxh3_64;
+use std::hash::{Hash, Hasher};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 fn request(request: RequestId) -> u64 {
     u64::from(request.client.0) << 48 ^ request.number
@@ -70,8 +72,15 @@ pub fn of_message(message: &Message) -> [u64; 3] {
             [12 | code << 16, request(r), fold(fold(u64::from(term), token), fold(seq, number))]
         }
         // There are few of them, and many kinds.
-        Message::Peer(peer) => [8, xxh3_64(format!("{peer:?}").as_bytes()), 0],
+        Message::Peer(ref peer) => [8, of_payload(peer), 0],
     }
+}
+
+/// A payload of any type in one word.
+fn of_payload(payload: &Opaque) -> u64 {
+    let mut hasher = Xxh3::new();
+    (payload.kind(), payload).hash(&mut hasher);
+    hasher.finish()
 }
 
 fn incarnation(i: &Incarnation) -> [u64; 2] {

@@ -37,20 +37,23 @@ use super::{
     promise::{self, UNFENCED},
 };
 use crate::{
-    client::Service,
     clock::Now,
     core::TimerId,
-    elector::{Deposed, Elector, Input, Output},
-    peer::Peer,
+    elector::{self, Deposed, Elector, boxed},
+    payload::{Nothing, Payload},
     point::Point,
+    service::Service,
     types::{Leadership, MILLISECOND, NodeId, SECOND},
 };
+
+type Input = elector::Input<Message, Nothing>;
+type Output = elector::Output<Message, Nothing>;
 
 /// The protocol as the registry knows it.
 pub const PROTOCOL: Protocol = Protocol {
     name: "bully",
     about: "Garcia-Molina 1982: the highest id that answers leads, and takes over from any lower one; no quorum, no token",
-    service: Service::Peers,
+    service: &Service::NONE,
     tokened: false,
     transport: Transport::Datagram,
     default_lease_ttl: 3 * SECOND,
@@ -66,7 +69,7 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: false,
     changes_members: false,
     read_lease: None,
-    elector: |setup| Box::new(Bully::new(setup)),
+    elector: |setup| boxed(Bully::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::None | Hazard::Resignation | Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
         Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => UNFENCED,
@@ -79,7 +82,7 @@ pub const PROTOCOL: Protocol = Protocol {
 };
 
 /// What candidates say.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
     /// To a higher id: are you there? Then you had better lead.
     Election,
@@ -93,9 +96,8 @@ pub enum Message {
     Resigned,
 }
 
-impl Message {
-    /// What kind of message it is, for message counts.
-    pub const fn kind(self) -> &'static str {
+impl Payload for Message {
+    fn kind(&self) -> &'static str {
         match self {
             Message::Election => "election",
             Message::Ok => "ok",
@@ -148,7 +150,7 @@ impl Bully {
     }
 
     fn send(&self, to: NodeId, message: Message, out: &mut Vec<Output>) {
-        out.push(Output::Send { to, message: Peer::Bully(message) });
+        out.push(Output::Send { to, message });
     }
 
     fn tell_all(&self, message: Message, out: &mut Vec<Output>) {
@@ -267,6 +269,9 @@ impl Bully {
 }
 
 impl Elector for Bully {
+    type Peer = Message;
+    type Service = Nothing;
+
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         // Before anything else: after a pause, messages and timers come in any order.
         if let Role::Leads { beat_at, .. } = self.role
@@ -283,7 +288,7 @@ impl Elector for Bully {
                 Role::Leads { .. } => {}
             },
             Input::Timer(BEAT) if self.leads() => self.beat(now, out),
-            Input::Peer { from, message: Peer::Bully(message) } => self.heard(now, from, message, out),
+            Input::Peer { from, message } => self.heard(now, from, message, out),
             Input::Resign if self.leads() => {
                 out.push(Output::Point(Point::BeforeRelease));
                 self.step_back(Deposed::Resigned, out);

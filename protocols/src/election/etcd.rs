@@ -32,26 +32,27 @@ use super::{
     promise::{self, UNCHECKED},
 };
 use crate::{
-    client::{
-        self, Service,
-        etcd::{Item, Reply, Request, StreamRequest},
-    },
     clock::Now,
     core::TimerId,
-    elector::{Deposed, Elector, Input, Output, RequestNumber, ServiceInput, ServiceOutput, StreamNumber},
+    elector::{self, Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput, StreamNumber, boxed},
     error::Failure,
+    payload::Nothing,
     point::Point,
+    service::etcd::{self, Item, Reply, Request, StreamRequest},
     types::{Leadership, SECOND},
 };
 use observer::Observer;
 use session::{DEADLINE_SCAN, Numbers, RETRY, Session, Stage, tick_after};
 use timing::{AGAIN, DEADLINE, KEEPALIVE, OBSERVE, REOPEN, granted, overlap, takeover_max};
 
+type Input = elector::Input<Nothing, etcd::Api>;
+type Output = elector::Output<Nothing, etcd::Api>;
+
 /// The registry's entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "etcd-election",
     about: "etcd's own recipe: a queue of leased keys by create revision, which is the fencing token",
-    service: Service::Etcd,
+    service: &etcd::SERVICE,
     tokened: true,
     transport: Transport::Datagram,
     default_lease_ttl: 60 * SECOND,
@@ -67,7 +68,7 @@ pub const PROTOCOL: Protocol = Protocol {
     persists: false,
     transfers: false,
     changes_members: false,
-    elector: |setup| Box::new(EtcdElection::new(setup)),
+    elector: |setup| boxed(EtcdElection::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
@@ -102,7 +103,7 @@ struct EtcdElection {
 }
 
 fn open(number: StreamNumber, request: StreamRequest) -> Output {
-    Output::Service(ServiceOutput::Open { number, request: client::StreamRequest::Etcd(request) })
+    Output::Service(ServiceOutput::Open { number, request })
 }
 
 impl EtcdElection {
@@ -127,7 +128,6 @@ impl EtcdElection {
     fn request(&mut self, request: Request, concurrent: bool, out: &mut Vec<Output>) -> RequestNumber {
         let number = self.numbers.request();
         let timeout = self.setup.timings.request_timeout;
-        let request = client::Request::Etcd(request);
         out.push(Output::Service(ServiceOutput::Request { number, request, timeout, concurrent }));
         number
     }
@@ -293,16 +293,16 @@ impl EtcdElection {
         }
     }
 
-    fn replied(&mut self, now: u64, reply: Result<client::Reply, Failure>, out: &mut Vec<Output>) {
+    fn replied(&mut self, now: u64, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
         let reply = match reply {
-            Ok(client::Reply::Etcd(reply)) => reply,
+            Ok(reply) => reply,
             Err(Failure::Rejected(_)) if self.stage != Stage::Granting => {
                 crate::mark!(EtcdRejected);
                 // Most likely the lease is gone. Not at once: whatever it is, it may be so again.
                 self.abandon(Deposed::Lost, out);
                 return self.again(now, out);
             }
-            Ok(_) | Err(_) => return self.again(now, out),
+            Err(_) => return self.again(now, out),
         };
         match (self.stage.clone(), reply, &mut self.session) {
             (Stage::Granting, Reply::Granted { lease, ttl_s }, _) => self.granted(now, lease, ttl_s, out),
@@ -391,6 +391,9 @@ impl EtcdElection {
 }
 
 impl Elector for EtcdElection {
+    type Peer = Nothing;
+    type Service = etcd::Api;
+
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         let now = now.mono;
         match input {
@@ -407,7 +410,7 @@ impl Elector for EtcdElection {
                 self.replied(now, reply, out);
             }
             Input::Service(ServiceInput::Reply { .. }) => {}
-            Input::Service(ServiceInput::Item { number, item: client::Item::Etcd(item) }) => {
+            Input::Service(ServiceInput::Item { number, item }) => {
                 self.item(now, number, item, out);
             }
             Input::Service(ServiceInput::Ended { number, .. }) => self.ended(now, number, out),

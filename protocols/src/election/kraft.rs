@@ -52,12 +52,12 @@ use super::{
     promise::{self, UNCHECKED},
 };
 use crate::{
-    client::Service,
     clock::Now,
     core::TimerId,
-    elector::{Deposed, Elector, Input, Output},
-    peer::Peer,
+    elector::{self, Deposed, Elector, boxed},
+    payload::Nothing,
     point::Point,
+    service::Service,
     types::{Leadership, MILLISECOND, NodeId, SECOND},
 };
 use durable::Durable;
@@ -67,11 +67,14 @@ use requests::Requests;
 use role::Role;
 use std::collections::VecDeque;
 
+type Input = elector::Input<Message, Nothing>;
+type Output = elector::Output<Message, Nothing>;
+
 /// The protocol as the registry knows it.
 pub const PROTOCOL: Protocol = Protocol {
     name: "kraft",
     about: "Kafka's Raft: followers fetch, a leader without the fetches of a majority resigns; the epoch is the token",
-    service: Service::Peers,
+    service: &Service::NONE,
     tokened: true,
     transport: Transport::Stream,
     default_lease_ttl: SECOND,
@@ -91,7 +94,7 @@ pub const PROTOCOL: Protocol = Protocol {
     persists: true,
     transfers: false,
     changes_members: false,
-    elector: |setup| Box::new(Kraft::new(setup)),
+    elector: |setup| boxed(Kraft::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::NoQuorum => Promise::Holds,
@@ -211,7 +214,7 @@ impl Kraft {
     }
 
     fn send(&mut self, to: NodeId, message: Message) {
-        self.held.push(Output::Send { to, message: Peer::Kraft(message) });
+        self.held.push(Output::Send { to, message });
     }
 
     fn ask(&mut self, now: Now, to: NodeId, ask: Ask) {
@@ -239,7 +242,7 @@ impl Kraft {
     fn take(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         match input {
             Input::Start => self.initialize(now),
-            Input::Peer { from, message: Peer::Kraft(message) } if self.is_other(from) => match message {
+            Input::Peer { from, message } if self.is_other(from) => match message {
                 Message::Request { correlation, epoch, ask } => self.asked(now, from, correlation, epoch, ask),
                 Message::Response { correlation, epoch, leader, result } => {
                     if self.requests.answered(from, correlation) {
@@ -331,6 +334,9 @@ impl Kraft {
 }
 
 impl Elector for Kraft {
+    type Peer = Message;
+    type Service = Nothing;
+
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         match input {
             _ if self.unreadable => {}

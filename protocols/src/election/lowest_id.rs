@@ -19,20 +19,23 @@ use super::{
     promise::{self, UNFENCED},
 };
 use crate::{
-    client::Service,
     clock::Now,
     core::TimerId,
-    elector::{Deposed, Elector, Input, Output},
-    peer::Peer,
+    elector::{self, Deposed, Elector, boxed},
+    payload::{Nothing, Payload},
     point::Point,
+    service::Service,
     types::{Leadership, MILLISECOND, NodeId, SECOND},
 };
+
+type Input = elector::Input<Message, Nothing>;
+type Output = elector::Output<Message, Nothing>;
 
 /// The protocol as the registry knows it.
 pub const PROTOCOL: Protocol = Protocol {
     name: "lowest-id",
     about: "VRRP's rule: the leader advertises, the lowest live id takes over from silence; no quorum, no token",
-    service: Service::Peers,
+    service: &Service::NONE,
     tokened: false,
     transport: Transport::Datagram,
     default_lease_ttl: 3 * SECOND,
@@ -47,7 +50,7 @@ pub const PROTOCOL: Protocol = Protocol {
     persists: false,
     transfers: false,
     changes_members: false,
-    elector: |setup| Box::new(LowestId::new(setup)),
+    elector: |setup| boxed(LowestId::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => UNFENCED,
         Hazard::SlowPreferred | Hazard::RestartInIsolation => UNFENCED,
@@ -59,7 +62,7 @@ pub const PROTOCOL: Protocol = Protocol {
 };
 
 /// What candidates say.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
     /// The sender leads.
     Advertisement,
@@ -67,9 +70,8 @@ pub enum Message {
     Release,
 }
 
-impl Message {
-    /// What kind of message it is, for message counts.
-    pub const fn kind(self) -> &'static str {
+impl Payload for Message {
+    fn kind(&self) -> &'static str {
         match self {
             Message::Advertisement => "advertisement",
             Message::Release => "release",
@@ -110,7 +112,7 @@ impl LowestId {
 
     fn tell_all(&self, message: Message, out: &mut Vec<Output>) {
         for to in self.setup.others() {
-            out.push(Output::Send { to, message: Peer::LowestId(message) });
+            out.push(Output::Send { to, message });
         }
     }
 
@@ -176,6 +178,9 @@ impl LowestId {
 }
 
 impl Elector for LowestId {
+    type Peer = Message;
+    type Service = Nothing;
+
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         match input {
             Input::Start => self.wait_for_silence(now, out),
@@ -184,7 +189,7 @@ impl Elector for LowestId {
                 self.advertise(now, out);
                 out.push(Output::Point(Point::Renewed));
             }
-            Input::Peer { from, message: Peer::LowestId(message) } => self.heard(now, from, message, out),
+            Input::Peer { from, message } => self.heard(now, from, message, out),
             Input::Resign if self.leads => {
                 out.push(Output::Point(Point::BeforeRelease));
                 self.step_back(now, Deposed::Resigned, out);

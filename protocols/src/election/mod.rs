@@ -23,9 +23,9 @@ pub use promise::{BeliefOverlap, Bounds, Conditions, Promise};
 
 use crate::{
     bug::{Bug, Bugs},
-    client::Service,
-    elector::Elector,
+    elector::AnyElector,
     fence,
+    service::Service,
     types::NodeId,
 };
 
@@ -165,7 +165,7 @@ pub struct Protocol {
     /// One sentence for `list`.
     pub about: &'static str,
     /// The coordination service it needs.
-    pub service: Service,
+    pub service: &'static Service,
     /// Does its leadership carry a fencing token?
     pub tokened: bool,
     /// How its candidates talk to each other, as far as they do.
@@ -199,8 +199,8 @@ pub struct Protocol {
     pub transfers: bool,
     /// Can candidates join and leave while it runs?
     pub changes_members: bool,
-    /// A new elector.
-    pub elector: fn(Setup) -> Box<dyn Elector>,
+    /// A new elector; see [`crate::elector::boxed`].
+    pub elector: fn(Setup) -> Box<AnyElector>,
     /// What it promises under a hazard with fencing on or off.
     pub promise: fn(Hazard, bool) -> Promise,
     /// How many of each figure it promises at most under a hazard, at its defaults and where the network loses nothing.
@@ -238,12 +238,12 @@ pub fn find(name: &str) -> Option<&'static Protocol> {
 impl Protocol {
     /// Do its candidates elect among themselves, without a coordination service? They may have a fencing device.
     pub fn elects_among_peers(&self) -> bool {
-        matches!(self.service, Service::Peers | Service::Power | Service::Raft)
+        !self.service.elects
     }
 
     /// Is a silent leader's power cut before somebody takes over? Then it never wakes up as a stale one.
     pub fn cuts_power(&self) -> bool {
-        matches!(self.service, Service::Power)
+        self.service.cuts_power
     }
 }
 

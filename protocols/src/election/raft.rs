@@ -2,7 +2,7 @@
 //!
 //! **Where it comes from.** Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm" (2014), with the
 //! leader lease, leadership transfer and pre-vote of Ongaro's dissertation (§6.4.1, §3.10, §9.6), by the openraft crate
-//! (databendlabs/openraft, 0.10.0-alpha.37), which runs in the candidate's process (`client/raft.rs`). Election timeout
+//! (databendlabs/openraft, 0.10.0-alpha.37), which runs in the candidate's process (`clients/src/raft/client.rs`). Election timeout
 //! 150 to 300 ms, heartbeat every 50 ms. openraft goes on leading when it has lost its majority; only lease reads end then
 //! (`openraft/src/proposer/leader.rs: is_lease_valid`). So does this belief.
 //!
@@ -33,23 +33,24 @@ use super::{
     promise::{self, UNCHECKED},
 };
 use crate::{
-    client::{
-        self, Service,
-        raft::{Item, Reply, Request, StreamRequest},
-    },
     clock::Now,
     core::TimerId,
-    elector::{Deposed, Elector, Input, Output, RequestNumber, ServiceInput, ServiceOutput, StreamNumber},
+    elector::{self, Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput, StreamNumber, boxed},
     error::Failure,
+    payload::Nothing,
     point::Point,
+    service::raft::{self, Item, Reply, Request, StreamRequest},
     types::{Leadership, MILLISECOND, NodeId},
 };
+
+type Input = elector::Input<Nothing, raft::Api>;
+type Output = elector::Output<Nothing, raft::Api>;
 
 /// The protocol as the registry knows it.
 pub const PROTOCOL: Protocol = Protocol {
     name: "raft",
     about: "openraft in every candidate: leader of a term while a majority's lease lasts; the term is the token",
-    service: Service::Raft,
+    service: &raft::SERVICE,
     tokened: true,
     transport: Transport::Stream,
     default_lease_ttl: ELECTION_TIMEOUT.0,
@@ -72,7 +73,7 @@ pub const PROTOCOL: Protocol = Protocol {
     persists: true,
     transfers: true,
     changes_members: true,
-    elector: |setup| Box::new(Raft::new(setup)),
+    elector: |setup| boxed(Raft::new(setup)),
     promise: |hazard, fencing| match (hazard, fencing) {
         (_, true) => Promise::Holds,
         (Hazard::PauseBeyondLease, false) => UNCHECKED,
@@ -153,7 +154,7 @@ impl Raft {
         let (_, max) = self.setup.timings.election_timeout.unwrap_or(ELECTION_TIMEOUT);
         out.push(Output::Service(ServiceOutput::Request {
             number: self.requests,
-            request: client::Request::Raft(request),
+            request,
             timeout: self.setup.timings.request_timeout.max(4 * max),
             concurrent: false,
         }));
@@ -284,8 +285,8 @@ impl Raft {
         self.ask(request, Asked::Change(change), out);
     }
 
-    fn replied(&mut self, now: Now, asked: Asked, reply: &Result<client::Reply, Failure>, out: &mut Vec<Output>) {
-        let done = matches!(reply, Ok(client::Reply::Raft(Reply::Done)));
+    fn replied(&mut self, now: Now, asked: Asked, reply: &Result<Reply, Failure>, out: &mut Vec<Output>) {
+        let done = matches!(reply, Ok(Reply::Done));
         if let (Asked::Change(change), true) = (asked, done) {
             self.changes.retain(|waiting| *waiting != change);
             out.push(match change {
@@ -302,6 +303,9 @@ impl Raft {
 }
 
 impl Elector for Raft {
+    type Peer = Nothing;
+    type Service = raft::Api;
+
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         // Before anything else: after a pause, items and timers come in any order.
         if self.belief.is_some_and(|belief| belief.valid_until <= now.mono) {
@@ -309,11 +313,10 @@ impl Elector for Raft {
             self.depose(Deposed::Expired, out);
         }
         match input {
-            Input::Start => out.push(Output::Service(ServiceOutput::Open {
-                number: WATCH,
-                request: client::StreamRequest::Raft(StreamRequest::Watch),
-            })),
-            Input::Service(ServiceInput::Item { item: client::Item::Raft(item), .. }) => self.item(now, item, out),
+            Input::Start => {
+                out.push(Output::Service(ServiceOutput::Open { number: WATCH, request: StreamRequest::Watch }))
+            }
+            Input::Service(ServiceInput::Item { item, .. }) => self.item(now, item, out),
             Input::Service(ServiceInput::Reply { number, reply }) => {
                 if let Some((_, asked)) = self.under_way.take_if(|(under_way, _)| *under_way == number) {
                     self.replied(now, asked, &reply, out);

@@ -4,15 +4,18 @@
 use super::Setup;
 use crate::{
     bug::Bug,
-    client,
-    client::redis::Request,
     core::TimerId,
-    elector::{Output, RequestNumber, ServiceOutput},
+    elector::{self, RequestNumber, ServiceOutput},
+    payload::Nothing,
     point::Point,
+    service::redis::{Api, Request},
     types::{MILLISECOND, NodeId},
 };
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
+
+pub(super) type Input = elector::Input<Nothing, Api>;
+pub(super) type Output = elector::Output<Nothing, Api>;
 
 /// The key that the leader holds.
 pub const KEY: &str = "leader:fencepost";
@@ -80,7 +83,7 @@ impl Desk {
         out.push(Output::Point(Point::BeforeAsk));
         out.push(Output::Service(ServiceOutput::Request {
             number: self.requests,
-            request: client::Request::Redis(request),
+            request,
             timeout: self.setup.timings.request_timeout,
             concurrent: false,
         }));

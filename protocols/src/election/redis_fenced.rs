@@ -27,14 +27,15 @@ use super::{
     Hazard, Preference, Promise, Protocol, Setup, Transport,
     back_off::BackOff,
     promise::{self, UNCHECKED},
-    redis_common::{Desk, EXPIRE, KEY, POLL, RENEW},
+    redis_common::{Desk, EXPIRE, Input, KEY, Output, POLL, RENEW},
 };
 use crate::{
-    client::{Reply as ServiceReply, Service, redis::Reply, redis::Request},
     clock::Now,
-    elector::{Deposed, Elector, Input, Output, RequestNumber, ServiceInput, ServiceOutput},
+    elector::{Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput, boxed},
     error::Failure,
+    payload::Nothing,
     point::Point,
+    service::redis::{self, Reply, Request},
     types::{Leadership, SECOND},
 };
 
@@ -44,7 +45,7 @@ pub use super::redis_common::TOKEN_KEY;
 pub const PROTOCOL: Protocol = Protocol {
     name: "redis-fenced",
     about: "redis-lease with a fencing token that is drawn in the script that takes the key",
-    service: Service::Redis,
+    service: &redis::SERVICE,
     tokened: true,
     transport: Transport::Datagram,
     default_lease_ttl: 15 * SECOND,
@@ -60,7 +61,7 @@ pub const PROTOCOL: Protocol = Protocol {
     persists: false,
     transfers: false,
     changes_members: false,
-    elector: |setup| Box::new(RedisFenced::new(setup)),
+    elector: |setup| boxed(RedisFenced::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,
         Hazard::PauseBeyondLease => UNCHECKED,
@@ -167,13 +168,12 @@ impl RedisFenced {
         self.ask(request, Asked::Renew { sent: now.mono }, out);
     }
 
-    fn answered(&mut self, now: Now, asked: Asked, reply: Result<ServiceReply, Failure>, out: &mut Vec<Output>) {
-        use ServiceReply::Redis;
+    fn answered(&mut self, now: Now, asked: Asked, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
         match (asked, reply) {
-            (Asked::Acquire { value, sent }, Ok(Redis(Reply::Token(Some(token))))) => {
+            (Asked::Acquire { value, sent }, Ok(Reply::Token(Some(token)))) => {
                 self.lead(now, value, token, sent, out);
             }
-            (Asked::Acquire { .. }, Ok(Redis(Reply::Token(None)))) => self.look(out),
+            (Asked::Acquire { .. }, Ok(Reply::Token(None))) => self.look(out),
             // The server said no: nothing was taken. The next poll tries again.
             (Asked::Acquire { .. }, Err(Failure::Rejected(_))) => {}
             (Asked::Acquire { value, .. }, _) => {
@@ -181,9 +181,9 @@ impl RedisFenced {
                 self.leftover = Some(value);
                 self.give_back(out);
             }
-            (Asked::Look, Ok(Redis(Reply::Value(value)))) => self.desk.observe(value.as_deref(), out),
-            (Asked::Renew { sent }, Ok(Redis(Reply::Done(true)))) => self.renewed(sent, out),
-            (Asked::Renew { .. }, Ok(Redis(Reply::Done(false)))) => {
+            (Asked::Look, Ok(Reply::Value(value))) => self.desk.observe(value.as_deref(), out),
+            (Asked::Renew { sent }, Ok(Reply::Done(true))) => self.renewed(sent, out),
+            (Asked::Renew { .. }, Ok(Reply::Done(false))) => {
                 crate::mark!(RedisRenewalRefused);
                 self.depose(now, Deposed::Lost, out);
                 self.look(out);
@@ -255,6 +255,9 @@ impl RedisFenced {
 }
 
 impl Elector for RedisFenced {
+    type Peer = Nothing;
+    type Service = redis::Api;
+
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         // Before anything else: after a pause, answers and timers come in any order.
         if self.lease.as_ref().is_some_and(|lease| lease.leadership.valid_until <= now.mono) {

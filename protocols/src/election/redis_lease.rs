@@ -26,15 +26,16 @@
 use super::{
     Hazard, Preference, Promise, Protocol, Setup, Transport,
     promise::{self, UNFENCED},
-    redis_common::{Desk, EXPIRE, KEY, POLL, RENEW},
+    redis_common::{Desk, EXPIRE, Input, KEY, Output, POLL, RENEW},
 };
 use crate::{
     bug::Bug,
-    client::{Reply as ServiceReply, Service, redis::Reply, redis::Request},
     clock::Now,
-    elector::{Deposed, Elector, Input, Output, RequestNumber, ServiceInput, ServiceOutput},
+    elector::{Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput, boxed},
     error::Failure,
+    payload::Nothing,
     point::Point,
+    service::redis::{self, Reply, Request},
     types::{Leadership, SECOND},
 };
 
@@ -42,7 +43,7 @@ use crate::{
 pub const PROTOCOL: Protocol = Protocol {
     name: "redis-lease",
     about: "SET NX PX with compare-and-renew, compare-and-delete and a belief that ends by the local clock; no token",
-    service: Service::Redis,
+    service: &redis::SERVICE,
     tokened: false,
     transport: Transport::Datagram,
     default_lease_ttl: 15 * SECOND,
@@ -58,7 +59,7 @@ pub const PROTOCOL: Protocol = Protocol {
     persists: false,
     transfers: false,
     changes_members: false,
-    elector: |setup| Box::new(RedisLease::new(setup)),
+    elector: |setup| boxed(RedisLease::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::PauseBeyondLease => UNFENCED,
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
@@ -167,11 +168,10 @@ impl RedisLease {
         self.ask(request, Asked::Renew { sent: now.mono }, out);
     }
 
-    fn answered(&mut self, now: Now, asked: Asked, reply: Result<ServiceReply, Failure>, out: &mut Vec<Output>) {
-        use ServiceReply::Redis;
+    fn answered(&mut self, now: Now, asked: Asked, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
         match (asked, reply) {
-            (Asked::Acquire { value, sent }, Ok(Redis(Reply::Done(true)))) => self.lead(now, value, sent, out),
-            (Asked::Acquire { .. }, Ok(Redis(Reply::Done(false)))) => self.look(out),
+            (Asked::Acquire { value, sent }, Ok(Reply::Done(true))) => self.lead(now, value, sent, out),
+            (Asked::Acquire { .. }, Ok(Reply::Done(false))) => self.look(out),
             // The server said no: nothing was taken. The next poll tries again.
             (Asked::Acquire { .. }, Err(Failure::Rejected(_))) => {}
             (Asked::Acquire { value, .. }, _) => {
@@ -179,9 +179,9 @@ impl RedisLease {
                 self.leftover = Some(value);
                 self.give_back(out);
             }
-            (Asked::Look, Ok(Redis(Reply::Value(value)))) => self.desk.observe(value.as_deref(), out),
-            (Asked::Renew { sent }, Ok(Redis(Reply::Done(true)))) => self.renewed(now, sent, out),
-            (Asked::Renew { .. }, Ok(Redis(Reply::Done(false)))) => {
+            (Asked::Look, Ok(Reply::Value(value))) => self.desk.observe(value.as_deref(), out),
+            (Asked::Renew { sent }, Ok(Reply::Done(true))) => self.renewed(now, sent, out),
+            (Asked::Renew { .. }, Ok(Reply::Done(false))) => {
                 crate::mark!(RedisRenewalRefused);
                 self.depose(now, Deposed::Lost, out);
                 self.look(out);
@@ -254,6 +254,9 @@ impl RedisLease {
 }
 
 impl Elector for RedisLease {
+    type Peer = Nothing;
+    type Service = redis::Api;
+
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         // Before anything else: after a pause, answers and timers come in any order.
         if self.lease.as_ref().is_some_and(|lease| lease.leadership.valid_until <= now.mono) {

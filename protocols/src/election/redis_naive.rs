@@ -16,14 +16,15 @@
 use super::{
     Hazard, Preference, Promise, Protocol, Setup, Transport,
     promise::{self, UNFENCED},
-    redis_common::{Desk, KEY, POLL, RENEW},
+    redis_common::{Desk, Input, KEY, Output, POLL, RENEW},
 };
 use crate::{
-    client::{Reply as ServiceReply, Service, redis::Reply, redis::Request},
     clock::Now,
-    elector::{Deposed, Elector, Input, Output, RequestNumber, ServiceInput},
+    elector::{Deposed, Elector, RequestNumber, ServiceInput, boxed},
     error::Failure,
+    payload::Nothing,
     point::Point,
+    service::redis::{self, Reply, Request},
     types::{Leadership, SECOND},
 };
 
@@ -31,7 +32,7 @@ use crate::{
 pub const PROTOCOL: Protocol = Protocol {
     name: "redis-naive",
     about: "SET NX PX, renewed and released without looking whose key it is: the wrong default, for showing what goes wrong",
-    service: Service::Redis,
+    service: &redis::SERVICE,
     tokened: false,
     transport: Transport::Datagram,
     default_lease_ttl: 15 * SECOND,
@@ -46,7 +47,7 @@ pub const PROTOCOL: Protocol = Protocol {
     persists: false,
     transfers: false,
     changes_members: false,
-    elector: |setup| Box::new(RedisNaive::new(setup)),
+    elector: |setup| boxed(RedisNaive::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::PauseBeyondLease | Hazard::CutOffFromService => UNFENCED,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
@@ -120,17 +121,17 @@ impl RedisNaive {
         self.ask(Request::Pexpire { key: KEY.into(), ttl_ms: self.desk.ttl_ms() }, Asked::Renew, out);
     }
 
-    fn answered(&mut self, now: Now, asked: Asked, reply: Result<ServiceReply, Failure>, out: &mut Vec<Output>) {
+    fn answered(&mut self, now: Now, asked: Asked, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
         match (asked, reply) {
-            (Asked::Acquire, Ok(ServiceReply::Redis(Reply::Done(true)))) => self.lead(now, out),
+            (Asked::Acquire, Ok(Reply::Done(true))) => self.lead(now, out),
             (Asked::Acquire, Ok(_)) => self.look(out),
-            (Asked::Look, Ok(ServiceReply::Redis(Reply::Value(value)))) => self.desk.observe(value.as_deref(), out),
-            (Asked::Renew, Ok(ServiceReply::Redis(Reply::Done(true)))) => {
+            (Asked::Look, Ok(Reply::Value(value))) => self.desk.observe(value.as_deref(), out),
+            (Asked::Renew, Ok(Reply::Done(true))) => {
                 // Somebody's key is renewed. Whose? It does not ask.
                 out.push(Output::Point(Point::Renewed));
                 out.push(Output::Renewed(BELIEF));
             }
-            (Asked::Renew, Ok(ServiceReply::Redis(Reply::Done(false)))) => self.depose(now, Deposed::Lost, out),
+            (Asked::Renew, Ok(Reply::Done(false))) => self.depose(now, Deposed::Lost, out),
             // A failed or unknown renewal is ignored, which is the mistake; a key taken by an unknown acquisition runs
             // out by itself, and so does one whose deletion failed.
             _ => {}
@@ -159,6 +160,9 @@ impl RedisNaive {
 }
 
 impl Elector for RedisNaive {
+    type Peer = Nothing;
+    type Service = redis::Api;
+
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         match input {
             Input::Start => self.poll(now, out),

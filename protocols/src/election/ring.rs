@@ -24,16 +24,19 @@ use super::{Hazard, Promise, Setup, Timings, promise::UNFENCED};
 use crate::{
     clock::Now,
     core::TimerId,
-    elector::{Deposed, Elector, Input, Output},
-    peer::Peer,
+    elector::{self, Deposed, Elector},
+    payload::{Nothing, Payload},
     point::Point,
     types::{Leadership, MILLISECOND, NodeId},
 };
 use link::{Link, PROBE, RESEND};
 use std::collections::VecDeque;
 
+type Input = elector::Input<Message, Nothing>;
+type Output = elector::Output<Message, Nothing>;
+
 /// What travels between neighbours.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
     /// A hop of a lap.
     Frame {
@@ -60,7 +63,7 @@ pub enum Message {
 }
 
 /// Something on its way around the ring.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Lap {
     /// Who sent it, and takes it off the ring.
     pub origin: NodeId,
@@ -71,7 +74,7 @@ pub struct Lap {
 }
 
 /// What a lap says.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Body {
     /// The origin stands.
     Candidate {
@@ -94,9 +97,8 @@ pub enum Body {
     Resigned,
 }
 
-impl Message {
-    /// What kind of message it is, for message counts.
-    pub const fn kind(&self) -> &'static str {
+impl Payload for Message {
+    fn kind(&self) -> &'static str {
         match self {
             Message::Frame { lap: Lap { body: Body::Candidate { .. }, .. }, .. } => "election",
             Message::Frame { lap: Lap { body: Body::Coordinator { .. }, .. }, .. } => "coordinator",
@@ -110,7 +112,7 @@ impl Message {
 }
 
 /// What becomes of another candidate's id at a node that does not lead.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Verdict {
     /// The node stands too, first.
     pub stand: bool,
@@ -383,13 +385,16 @@ impl<R: Rules> Member<R> {
                 }
             }
             Message::Acknowledgement { session, number } => self.link.acknowledged(now, from, session, number, out),
-            Message::Probe => out.push(Output::Send { to: from, message: Peer::Ring(Message::Present) }),
+            Message::Probe => out.push(Output::Send { to: from, message: Message::Present }),
             Message::Present => {}
         }
     }
 }
 
 impl<R: Rules> Elector for Member<R> {
+    type Peer = Message;
+    type Service = Nothing;
+
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         match input {
             // Alone on the ring there is nobody to be heard.
@@ -399,7 +404,7 @@ impl<R: Rules> Elector for Member<R> {
             Input::Timer(BEAT) => self.beat(now, out),
             Input::Timer(RESEND) => self.arrived = self.link.resend(now, out),
             Input::Timer(PROBE) => self.link.probe(now, out),
-            Input::Peer { from, message: Peer::Ring(message) } => self.heard(now, from, message, out),
+            Input::Peer { from, message } => self.heard(now, from, message, out),
             Input::Resign if matches!(self.role, Role::Leads { .. }) => {
                 out.push(Output::Point(Point::BeforeRelease));
                 self.step_back(now, Deposed::Resigned, out);

@@ -24,8 +24,8 @@ use super::{
     ring::{self, Member, Rules, Verdict},
 };
 use crate::{
-    client::Service,
-    elector::Elector,
+    elector::{AnyElector, boxed},
+    service::Service,
     types::{NodeId, SECOND},
 };
 
@@ -33,7 +33,7 @@ use crate::{
 pub const PROTOCOL: Protocol = Protocol {
     name: "ring-chang-roberts",
     about: "Chang and Roberts 1979: on a ring, a higher id swallows a lower, one comes home; no quorum, no token",
-    service: Service::Peers,
+    service: &Service::NONE,
     tokened: false,
     transport: Transport::Datagram,
     default_lease_ttl: 3 * SECOND,
@@ -58,8 +58,8 @@ pub const PROTOCOL: Protocol = Protocol {
 };
 
 /// A candidate on the ring that passes all of them in `order`, which the registry's has in the order of their ids.
-pub fn elector(setup: Setup, order: &[NodeId]) -> Box<dyn Elector> {
-    Box::new(Member::new(setup, order, ChangRoberts))
+pub fn elector(setup: Setup, order: &[NodeId]) -> Box<AnyElector> {
+    boxed(Member::new(setup, order, ChangRoberts))
 }
 
 struct ChangRoberts;

@@ -24,8 +24,8 @@ use super::{
     ring::{self, Member, Rules, Verdict},
 };
 use crate::{
-    client::Service,
-    elector::Elector,
+    elector::{AnyElector, boxed},
+    service::Service,
     types::{NodeId, SECOND},
 };
 
@@ -33,7 +33,7 @@ use crate::{
 pub const PROTOCOL: Protocol = Protocol {
     name: "ring-lelann",
     about: "Le Lann 1977: on a ring, every candidate's id goes around and each decides; no quorum, no token",
-    service: Service::Peers,
+    service: &Service::NONE,
     tokened: false,
     transport: Transport::Datagram,
     default_lease_ttl: 3 * SECOND,
@@ -58,9 +58,9 @@ pub const PROTOCOL: Protocol = Protocol {
 };
 
 /// A candidate on the ring that passes all of them in `order`, which the registry's has in the order of their ids.
-pub fn elector(setup: Setup, order: &[NodeId]) -> Box<dyn Elector> {
+pub fn elector(setup: Setup, order: &[NodeId]) -> Box<AnyElector> {
     let best = setup.node;
-    Box::new(Member::new(setup, order, LeLann { best }))
+    boxed(Member::new(setup, order, LeLann { best }))
 }
 
 struct LeLann {

@@ -9,11 +9,10 @@
 
 use super::{Protocol, Setup, Timings};
 use crate::{
-    client::Service,
     clock::Now,
     core::TimerId,
-    elector::{Elector, Input, Output},
-    peer::Peer,
+    elector::{AnyElector, Input, Output},
+    payload::{Opaque, Payload},
     types::{MICROSECOND, NodeId, SECOND},
 };
 use std::collections::BTreeMap;
@@ -62,11 +61,11 @@ pub fn messages(protocol: &Protocol, candidates: u16, initiators: &[NodeId]) -> 
 /// As [`messages`].
 pub fn elect(
     protocol: &Protocol,
-    make: impl Fn(Setup) -> Box<dyn Elector>,
+    make: impl Fn(Setup) -> Box<AnyElector>,
     group: Group<'_>,
 ) -> Result<Election, String> {
     let name = protocol.name;
-    if protocol.service != Service::Peers {
+    if !protocol.service.is_none() {
         return Err(format!("`{name}` does not elect by messages that candidates send each other"));
     }
     if group.initiators.is_empty() {
@@ -91,7 +90,7 @@ fn timings(protocol: &Protocol) -> Timings {
 }
 
 struct Node {
-    elector: Box<dyn Elector>,
+    elector: Box<AnyElector>,
     /// It is up, and has begun or received something.
     awake: bool,
     up: bool,
@@ -120,7 +119,7 @@ impl Node {
 struct Sent {
     from: NodeId,
     to: NodeId,
-    message: Peer,
+    message: Opaque,
     depth: u64,
 }
 
@@ -135,7 +134,7 @@ struct Network {
 }
 
 impl Network {
-    fn new(protocol: &Protocol, make: impl Fn(Setup) -> Box<dyn Elector>, group: Group<'_>) -> Self {
+    fn new(protocol: &Protocol, make: impl Fn(Setup) -> Box<AnyElector>, group: Group<'_>) -> Self {
         let names: Vec<_> = (1..=group.candidates).map(|number| format!("n{number}")).collect();
         let timings = timings(protocol);
         let node = |node: NodeId| Node {
@@ -287,7 +286,7 @@ impl Network {
         Ok(())
     }
 
-    fn send(&mut self, from: NodeId, to: NodeId, message: Peer) {
+    fn send(&mut self, from: NodeId, to: NodeId, message: Opaque) {
         self.sent += 1;
         *self.messages.entry(message.kind()).or_default() += 1;
         if to.index() < self.nodes.len() {

@@ -40,24 +40,28 @@ mod message;
 
 use super::{Hazard, Preference, Promise, Protocol, Setup, Transport, lowest_id, promise};
 use crate::{
-    client::Service,
     clock::Now,
     core::TimerId,
-    elector::{Deposed, Elector, Input, Output},
+    elector::{self, AnyElector, Deposed, Elector, boxed},
     fence::power,
-    peer::Peer,
+    payload::Payload,
     point::Point,
+    service::{Erased, power as device},
     types::{Leadership, MILLISECOND, NodeId, SECOND},
 };
-pub use message::Message;
+pub use message::{Message, Said};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
+use std::convert::identity;
+
+type Input = elector::Input<Said>;
+type Output = elector::Output<Said>;
 
 /// The protocol as the registry knows it.
 pub const PROTOCOL: Protocol = Protocol {
     name: "stonith",
     about: "Pacemaker's fencing around lowest-id: takes over once the silent ones' power is off, and that acknowledged",
-    service: Service::Power,
+    service: &device::SERVICE,
     tokened: false,
     transport: Transport::Datagram,
     default_lease_ttl: 3 * SECOND,
@@ -74,7 +78,7 @@ pub const PROTOCOL: Protocol = Protocol {
     read_lease: None,
     elector: |setup| {
         let inner = (lowest_id::PROTOCOL.elector)(setup.clone());
-        Box::new(Stonith::new(setup, inner))
+        boxed(Stonith::new(setup, inner))
     },
     promise: |hazard, _| match hazard {
         // Packets may be slower than is assumed.
@@ -133,7 +137,7 @@ struct Shot {
 
 struct Stonith {
     setup: Setup,
-    inner: Box<dyn Elector>,
+    inner: Box<AnyElector>,
     role: Role,
     others: Vec<Other>,
     /// This process has heard all others, each at some time (`wait_for_all`).
@@ -145,11 +149,11 @@ struct Stonith {
     leader: Option<NodeId>,
     random: ChaCha8Rng,
     wake_at: Option<u64>,
-    scratch: Vec<Output>,
+    scratch: Vec<elector::Output>,
 }
 
 impl Stonith {
-    fn new(setup: Setup, inner: Box<dyn Elector>) -> Self {
+    fn new(setup: Setup, inner: Box<AnyElector>) -> Self {
         let other = |node| Other { node, arrived: None, heard: None, cleared: false, off: None, shot: None };
         let others = setup.others().map(other).collect();
         let (random, seen_all) = (ChaCha8Rng::seed_from_u64(setup.nonce), setup.names.len() == 1);
@@ -202,11 +206,11 @@ impl Stonith {
     }
 
     /// One step of the inner elector. What it says goes out only with a quorum: alone, nobody is in its cluster.
-    fn inner(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+    fn inner(&mut self, now: Now, input: elector::Input, out: &mut Vec<Output>) {
         let mut scratch = std::mem::take(&mut self.scratch);
         self.inner.step(now, input, &mut scratch);
         for output in scratch.drain(..) {
-            match output {
+            match output.convert(Said::Inner, identity) {
                 Output::Send { .. } if !self.quorate(now) => {}
                 Output::Point(Point::BeforeRenew | Point::Renewed) if !self.leads() => {}
                 Output::Elected(_) => self.claim(now),
@@ -217,7 +221,7 @@ impl Stonith {
                 }
                 Output::Observed(leader) => {
                     self.leader = leader.or(self.leader);
-                    out.push(output);
+                    out.push(Output::Observed(leader));
                 }
                 output => out.push(output),
             }
@@ -258,7 +262,7 @@ impl Stonith {
             Role::Follows => {}
         }
         let quiet = now.mono >= self.stopped + SETTLE;
-        out.push(Output::Send { to: by, message: Peer::Stonith(Message::Grant { round, quiet }) });
+        out.push(Output::Send { to: by, message: Said::Own(Message::Grant { round, quiet }) });
     }
 
     /// Somebody is known not to lead.
@@ -310,7 +314,7 @@ impl Stonith {
                 crate::mark!(StonithShoots);
                 (shot.asked, shot.ask_at) = (true, now.mono + retry);
                 let message = power::Message::Fence { target: self.others[index].node, request: shot.request };
-                out.push(Output::Send { to: device, message: Peer::Power(message) });
+                out.push(Output::Send { to: device, message: Said::Device(message) });
             }
             self.others[index].shot = Some(shot);
         }
@@ -347,7 +351,7 @@ impl Stonith {
             let ask_at = now.mono + self.setup.timings.request_timeout;
             self.role = Role::Claims { round, ask_at, settled_at };
             for other in self.others.iter().filter(|other| !other.cleared) {
-                out.push(Output::Send { to: other.node, message: Peer::Stonith(Message::Claim { round }) });
+                out.push(Output::Send { to: other.node, message: Said::Own(Message::Claim { round }) });
             }
         }
     }
@@ -365,7 +369,7 @@ impl Stonith {
         let recently = |other: &&Other| other.arrived.is_some_and(|at| now.mono < at + self.setup.timings.lease_ttl);
         let hears = self.others.iter().filter(recently).fold(0, |bits, other| bits | bit(other.node));
         for to in self.setup.others() {
-            out.push(Output::Send { to, message: Peer::Stonith(Message::Alive { hears }) });
+            out.push(Output::Send { to, message: Said::Own(Message::Alive { hears }) });
         }
         self.renew(self.quorum_until(), out);
         out.push(Output::SetTimer { id: HEARTBEAT, at: now.mono + self.setup.timings.renew_interval });
@@ -397,21 +401,25 @@ fn bit(node: NodeId) -> u64 {
 }
 
 impl Elector for Stonith {
+    type Peer = Said;
+    /// The inner elector's.
+    type Service = Erased;
+
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         if let Input::Peer { from, message } = &input {
             let own = bit(self.setup.node);
-            let hears = matches!(message, Peer::Stonith(Message::Alive { hears }) if hears & own != 0);
+            let hears = matches!(message, Said::Own(Message::Alive { hears }) if hears & own != 0);
             self.heard(now, *from, hears);
         }
         match input {
             Input::Start => {
                 (self.started, self.stopped) = (now.mono, now.mono);
                 self.heartbeat(now, out);
-                self.inner(now, Input::Start, out);
+                self.inner(now, elector::Input::Start, out);
             }
             Input::Timer(HEARTBEAT) => self.heartbeat(now, out),
             Input::Timer(WAKE) => self.wake_at = None,
-            Input::Peer { from, message: Peer::Stonith(message) } => match message {
+            Input::Peer { from, message: Said::Own(message) } => match message {
                 Message::Alive { .. } => {}
                 Message::Claim { round } => self.claimed(now, from, round, out),
                 Message::Grant { round, quiet } => {
@@ -420,11 +428,15 @@ impl Elector for Stonith {
                     }
                 }
             },
-            Input::Peer { message: Peer::Power(power::Message::Fenced { target, request, ok: true }), .. } => {
+            Input::Peer { message: Said::Device(power::Message::Fenced { target, request, ok: true }), .. } => {
                 self.fenced(now, target, request);
             }
-            Input::Peer { message: Peer::Power(_), .. } => {}
-            input => self.inner(now, input, out),
+            Input::Peer { message: Said::Device(_), .. } => {}
+            input => {
+                if let Some(input) = input.convert(|said| Some(said.erase()), identity) {
+                    self.inner(now, input, out);
+                }
+            }
         }
         self.advance(now, out);
         self.schedule(now, out);

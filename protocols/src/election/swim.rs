@@ -30,22 +30,25 @@ use super::{
     promise::{self, UNFENCED},
 };
 use crate::{
-    client::Service,
     clock::Now,
     core::TimerId,
-    elector::{Deposed, Elector, Input, Output},
-    peer::Peer,
+    elector::{self, Deposed, Elector, boxed},
+    payload::{Nothing, Payload},
     point::Point,
+    service::Service,
     types::{Leadership, NodeId, SECOND},
 };
 use detector::{Detector, Effect};
 use gossip::Updates;
 
+type Input = elector::Input<Message, Nothing>;
+type Output = elector::Output<Message, Nothing>;
+
 /// The protocol as the registry knows it.
 pub const PROTOCOL: Protocol = Protocol {
     name: "swim",
     about: "SWIM's failure detector as in memberlist, and the lowest id that it holds alive leads; no quorum, no token",
-    service: Service::Peers,
+    service: &Service::NONE,
     tokened: false,
     transport: Transport::Datagram,
     default_lease_ttl: 3 * SECOND,
@@ -61,7 +64,7 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: false,
     changes_members: false,
     read_lease: None,
-    elector: |setup| Box::new(Swim::new(setup)),
+    elector: |setup| boxed(Swim::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::None | Hazard::ClockSteps => Promise::Holds,
         Hazard::PauseBeyondLease | Hazard::SlowPreferred | Hazard::RestartInIsolation => UNFENCED,
@@ -83,7 +86,7 @@ const JOIN_INTERVALS: u64 = 2;
 const REJOIN_INTERVALS: u64 = 5;
 
 /// A datagram of the detector.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Message {
     /// What it is about.
     pub body: Body,
@@ -92,7 +95,7 @@ pub struct Message {
 }
 
 /// What a datagram is about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Body {
     /// Are you there?
     Ping {
@@ -125,9 +128,8 @@ pub enum Body {
     },
 }
 
-impl Message {
-    /// What kind of message it is, for message counts.
-    pub const fn kind(self) -> &'static str {
+impl Payload for Message {
+    fn kind(&self) -> &'static str {
         match self.body {
             Body::Ping { .. } => "ping",
             Body::PingRequest { .. } => "ping-request",
@@ -173,7 +175,7 @@ impl Swim {
         work(&mut self.detector, &mut self.effects);
         for effect in self.effects.drain(..) {
             match effect {
-                Effect::Send { to, message } => out.push(Output::Send { to, message: Peer::Swim(message) }),
+                Effect::Send { to, message } => out.push(Output::Send { to, message }),
                 Effect::Probing if self.leads => out.push(Output::Point(Point::BeforeRenew)),
                 Effect::Probed if self.leads => out.push(Output::Point(Point::Renewed)),
                 Effect::Probing | Effect::Probed | Effect::Changed { .. } => {}
@@ -221,6 +223,9 @@ impl Swim {
 }
 
 impl Elector for Swim {
+    type Peer = Message;
+    type Service = Nothing;
+
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         match input {
             Input::Start => {
@@ -235,7 +240,7 @@ impl Elector for Swim {
                 self.stand_later(now, out);
                 self.detect(out, |detector, effects| detector.join(now.mono, effects));
             }
-            Input::Peer { from, message: Peer::Swim(message) } if from.index() < self.setup.names.len() => {
+            Input::Peer { from, message } if from.index() < self.setup.names.len() => {
                 self.detect(out, |detector, effects| detector.message(now.mono, from, message, effects));
             }
             Input::Resign if self.leads => {

@@ -56,20 +56,23 @@ use super::{
     promise::{self, UNCHECKED},
 };
 use crate::{
-    client::Service,
     clock::Now,
     core::TimerId,
-    elector::{Deposed, Elector, Input, Output},
-    peer::Peer,
+    elector::{self, Deposed, Elector, boxed},
+    payload::Nothing,
     point::Point,
+    service::Service,
     types::{MILLISECOND, NodeId, SECOND},
 };
+
+type Input = elector::Input<Message, Nothing>;
+type Output = elector::Output<Message, Nothing>;
 
 /// The protocol as the registry knows it.
 pub const PROTOCOL: Protocol = Protocol {
     name: "zab-fle",
     about: "ZooKeeper's Fast Leader Election and epoch handshake: the best vote wins, a quorum accepts its epoch, pings keep it",
-    service: Service::Peers,
+    service: &Service::NONE,
     tokened: true,
     transport: Transport::Stream,
     default_lease_ttl: 10 * SECOND,
@@ -86,7 +89,7 @@ pub const PROTOCOL: Protocol = Protocol {
     persists: true,
     transfers: false,
     changes_members: false,
-    elector: |setup| Box::new(ZabFle::new(setup)),
+    elector: |setup| boxed(ZabFle::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
@@ -188,11 +191,11 @@ fn accepted(leader: NodeId, epoch: u32, out: &mut Vec<Output>) {
 }
 
 fn packet(to: NodeId, connection: Connection, packet: Packet) -> Output {
-    Output::Send { to, message: Peer::ZabFle(Message::Packet { connection, packet }) }
+    Output::Send { to, message: Message::Packet { connection, packet } }
 }
 
 fn notification(to: NodeId, said: Notification) -> Output {
-    Output::Send { to, message: Peer::ZabFle(Message::Notification(said)) }
+    Output::Send { to, message: Message::Notification(said) }
 }
 
 enum Role {
@@ -403,6 +406,9 @@ impl ZabFle {
 }
 
 impl Elector for ZabFle {
+    type Peer = Message;
+    type Service = Nothing;
+
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         let now = now.mono;
         // Whatever came while the process stood still: first of all the belief is over.
@@ -416,10 +422,10 @@ impl Elector for ZabFle {
         match input {
             Input::Start if !self.unreadable => self.look(now, out),
             Input::Timer(id) => self.timer(now, id, out),
-            Input::Peer { from, message: Peer::ZabFle(Message::Notification(said)) } => {
+            Input::Peer { from, message: Message::Notification(said) } => {
                 self.notified(now, from, said, out);
             }
-            Input::Peer { from, message: Peer::ZabFle(Message::Packet { connection, packet }) } => {
+            Input::Peer { from, message: Message::Packet { connection, packet } } => {
                 self.packet(now, from, connection, packet, out);
             }
             Input::Persisted => self.persisted(now, out),

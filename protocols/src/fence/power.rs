@@ -12,11 +12,12 @@
 //! its sender is off by then; one that was accepted before is carried out all the same. So two that ask within
 //! [`ACTION_DELAY`] of each other both lose their power.
 
+pub use crate::service::power::Message;
 use crate::{
     clock::Now,
     core::{Core, Input, Output, TimerId},
     message,
-    peer::Peer,
+    payload::Payload,
     types::{MILLISECOND, NodeId, SECOND},
 };
 use std::collections::{BTreeMap, VecDeque};
@@ -26,37 +27,6 @@ use std::collections::{BTreeMap, VecDeque};
 pub const ACTION_DELAY: u64 = 250 * MILLISECOND;
 /// After so many nanoseconds the machine has power again, and its process starts.
 pub const REBOOT_DELAY: u64 = 5 * SECOND;
-
-/// What is said to and by a fencing device.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Message {
-    /// To the device: cut the power of `target`.
-    Fence {
-        /// Whose.
-        target: NodeId,
-        /// Names the request; the same when it is sent again.
-        request: u64,
-    },
-    /// From the device: what came of it.
-    Fenced {
-        /// Whose power was to be cut.
-        target: NodeId,
-        /// The request that this answers.
-        request: u64,
-        /// It was cut. If not, the device cannot do it.
-        ok: bool,
-    },
-}
-
-impl Message {
-    /// What kind of message it is, for message counts.
-    pub const fn kind(self) -> &'static str {
-        match self {
-            Message::Fence { .. } => "fence",
-            Message::Fenced { .. } => "fenced",
-        }
-    }
-}
 
 /// Time to carry out the action that is under way.
 const ACTION: TimerId = 0;
@@ -124,18 +94,17 @@ impl PowerSwitch {
 }
 
 fn answer(to: NodeId, target: NodeId, request: u64, ok: bool, out: &mut Vec<Output>) {
-    let message = message::Message::Peer(Peer::Power(Message::Fenced { target, request, ok }));
+    let message = message::Message::Peer(Message::Fenced { target, request, ok }.erase());
     out.push(Output::Send { to, message });
 }
 
 impl Core for PowerSwitch {
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         match input {
-            Input::Message {
-                from,
-                message: message::Message::Peer(Peer::Power(Message::Fence { target, request })),
-            } => {
-                self.asked(now, from, target, request, out);
+            Input::Message { from, message: message::Message::Peer(said) } => {
+                if let Ok(Message::Fence { target, request }) = Message::restore(said) {
+                    self.asked(now, from, target, request, out);
+                }
             }
             Input::Timer(ACTION) => self.act(now, out),
             // What is not for a fencing device.

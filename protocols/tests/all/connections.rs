@@ -3,11 +3,12 @@
 use protocols::{
     clock::Now,
     core::{Core, Input, Output, TimerId},
-    elector::{self, Elector},
+    elector::{self, Elector, boxed},
     history::{Kind, Outcome},
     load::{ATTEMPT_TIMEOUT, Client, PATIENCE},
     message::{Message, WriteVerdict},
     node::{Node, Place, STORE_SILENCE},
+    payload::Nothing,
     types::{Leadership, MILLISECOND, NodeId, RequestId, Resource, SECOND},
     work::outbox::UNDER_WAY_MAX,
 };
@@ -21,7 +22,15 @@ const MS: u64 = MILLISECOND;
 struct Leads;
 
 impl Elector for Leads {
-    fn step(&mut self, _: Now, input: elector::Input, out: &mut Vec<elector::Output>) {
+    type Peer = Nothing;
+    type Service = Nothing;
+
+    fn step(
+        &mut self,
+        _: Now,
+        input: elector::Input<Nothing, Nothing>,
+        out: &mut Vec<elector::Output<Nothing, Nothing>>,
+    ) {
         if matches!(input, elector::Input::Start) {
             out.push(elector::Output::Elected(Leadership { token: 5, valid_until: u64::MAX }));
         }
@@ -52,7 +61,7 @@ impl Bench {
             silence: STORE_SILENCE,
             read_lease: false,
         };
-        let mut bench = Bench::new(Node::new(place, Box::new(Leads)));
+        let mut bench = Bench::new(Node::new(place, boxed(Leads)));
         for resource in Resource::USUAL {
             bench.hear(
                 STORE,
@@ -197,7 +206,7 @@ fn a_node_sends_again_after_a_broken_connection_with_pauses_that_double() {
 fn seals_are_sent_again_over_a_new_connection() {
     let place =
         Place { node: NodeId(0), store: STORE, starts: 0, tick: SECOND, silence: STORE_SILENCE, read_lease: false };
-    let mut node = Bench::new(Node::new(place, Box::new(Leads)));
+    let mut node = Bench::new(Node::new(place, boxed(Leads)));
     let seals = |node: &Bench| {
         let seal = |(_, o): &&(u64, Output)| matches!(o, Output::Send { message: Message::Seal { .. }, .. });
         node.said.iter().filter(seal).count()

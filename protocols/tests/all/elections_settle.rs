@@ -5,8 +5,8 @@ use protocols::{
     clock::Now,
     core::TimerId,
     election::{Protocol, Setup, Timings, bully, ring_chang_roberts, ring_lelann},
-    elector::{ELECTOR_TIMERS, Elector, Input, Output},
-    peer::Peer,
+    elector::{AnyElector, ELECTOR_TIMERS, Input, Output},
+    payload::{Opaque, Payload},
     types::{MILLISECOND, NodeId, SECOND},
 };
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
@@ -24,14 +24,14 @@ const END: u64 = SETTLED + 10 * SECOND;
 
 #[derive(Debug)]
 enum Event {
-    Message { from: usize, to: usize, message: Peer },
+    Message { from: usize, to: usize, message: Opaque },
     Timer { node: usize, life: u64, id: TimerId, at: u64 },
     Trouble { every: u64 },
     Heal { node: usize },
 }
 
 struct Node {
-    elector: Box<dyn Elector>,
+    elector: Box<AnyElector>,
     up: bool,
     /// Counts its starts and stops.
     life: u64,
@@ -91,7 +91,7 @@ impl World {
         world
     }
 
-    fn elector(&mut self, index: usize, count: usize) -> Box<dyn Elector> {
+    fn elector(&mut self, index: usize, count: usize) -> Box<AnyElector> {
         let names = (1..=count).map(|n| format!("n{n}")).collect();
         let nonce = self.random.next_u64();
         (self.protocol.elector)(Setup {
@@ -228,7 +228,7 @@ impl World {
         }
     }
 
-    fn send(&mut self, from: usize, to: usize, message: Peer) {
+    fn send(&mut self, from: usize, to: usize, message: Opaque) {
         assert!(from != to && to < self.nodes.len());
         if self.now > SETTLED {
             *self.sent.entry(message.kind()).or_default() += 1;
@@ -245,7 +245,7 @@ impl World {
                 at = (self.now + 200_000 + self.random.next_u64() % MILLISECOND).max(*last + 1);
                 *last = at;
             }
-            self.push(at, Event::Message { from, to, message });
+            self.push(at, Event::Message { from, to, message: message.clone() });
         }
     }
 

@@ -5,14 +5,12 @@
 //! `FENCEPOST_UPDATE=1 cargo test -p protocols etcd_transcripts::`.
 
 use protocols::{
-    client::{
-        self,
-        etcd::{Item, KeyState, Reply},
-    },
     clock::Now,
     election::{self, Setup, Timings},
-    elector::{Elector, Input, Output, ServiceInput, ServiceOutput},
+    elector::{AnyElector, Input, Output, ServiceInput, ServiceOutput},
     error::Failure,
+    payload::Payload,
+    service::etcd::{Item, KeyState, Reply, Request, StreamRequest},
     types::{MILLISECOND, NodeId, SECOND},
 };
 use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
@@ -45,10 +43,10 @@ fn input(text: &str) -> Input {
             reply: match words[2] {
                 "unknown" => Err(Failure::Unknown(rest(3))),
                 "rejected" => Err(Failure::Rejected(rest(3))),
-                _ => Ok(client::Reply::Etcd(reply(&words[2..]))),
+                _ => Ok(reply(&words[2..]).erase()),
             },
         }),
-        "item" => Input::Service(ServiceInput::Item { number: number(), item: client::Item::Etcd(item(&words[2..])) }),
+        "item" => Input::Service(ServiceInput::Item { number: number(), item: item(&words[2..]).erase() }),
         "ended" => Input::Service(ServiceInput::Ended { number: number(), failure: Failure::Unknown(rest(2)) }),
         other => panic!("no such input: {other}"),
     }
@@ -84,15 +82,14 @@ fn item(words: &[&str]) -> Item {
 
 fn output(output: &Output) -> String {
     match output {
-        Output::Service(ServiceOutput::Request {
-            number, request: client::Request::Etcd(request), concurrent, ..
-        }) => {
+        Output::Service(ServiceOutput::Request { number, request, concurrent, .. }) => {
+            let request: &Request = request.get().expect("a request to etcd");
             let how = if *concurrent { "concurrent " } else { "" };
             format!("{how}request {number} {request:?}")
         }
-        Output::Service(ServiceOutput::Open { number, request: client::StreamRequest::Etcd(request) }) => {
-            let request = match request {
-                client::etcd::StreamRequest::WatchDelete { key, start_revision } => {
+        Output::Service(ServiceOutput::Open { number, request }) => {
+            let request = match request.get().expect("a stream of etcd's") {
+                StreamRequest::WatchDelete { key, start_revision } => {
                     format!("WatchDelete {} from {start_revision}", key.escape_ascii())
                 }
                 other => format!("{other:?}"),
@@ -113,7 +110,7 @@ fn output(output: &Output) -> String {
 }
 
 struct Player {
-    elector: Box<dyn Elector>,
+    elector: Box<AnyElector>,
     timers: BTreeMap<u16, u64>,
     text: String,
 }

@@ -1,4 +1,4 @@
-//! The protocols and the code that carries out what they ask, in one binary.
+//! The protocols, in one binary.
 //!
 //! Tests here share a process and run on parallel threads: none of them sets a variable of the environment, changes the
 //! folder it runs in or listens for signals.
@@ -8,23 +8,11 @@ mod election_messages;
 mod elections_settle;
 mod etcd_transcripts;
 mod power_switch;
-mod raft_journal;
-mod raft_tokio;
 mod raft_transcripts;
 mod reads;
-#[cfg(feature = "real")]
-mod real_store;
-#[cfg(feature = "real")]
-mod real_store_decisions;
-#[cfg(feature = "real")]
-mod real_store_kill;
-#[cfg(feature = "real")]
-mod real_store_power;
 mod redis_transcripts;
 mod ring_and_bully_rules;
 mod stonith;
 mod stonith_claims;
-#[cfg(feature = "real")]
-mod store_common;
 mod swim_detector;
 mod zab_fle;

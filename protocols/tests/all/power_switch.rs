@@ -5,7 +5,7 @@ use protocols::{
     core::{self, Core},
     fence::power::{ACTION_DELAY, Message, PowerSwitch, REBOOT_DELAY},
     message,
-    peer::Peer,
+    payload::Payload,
     types::NodeId,
 };
 
@@ -30,19 +30,21 @@ impl Bench {
                 None
             }
             core::Output::PowerOff { node, .. } => Some(format!("off {}", node.0)),
-            core::Output::Send { to, message: message::Message::Peer(Peer::Power(answer)) } => match answer {
-                Message::Fenced { target, request, ok } => {
-                    Some(format!("tell {}: {} by {request}, {ok}", to.0, target.0))
+            core::Output::Send { to, message: message::Message::Peer(answer) } => {
+                match Message::restore(answer).unwrap() {
+                    Message::Fenced { target, request, ok } => {
+                        Some(format!("tell {}: {} by {request}, {ok}", to.0, target.0))
+                    }
+                    Message::Fence { .. } => panic!("a device asks nobody"),
                 }
-                Message::Fence { .. } => panic!("a device asks nobody"),
-            },
+            }
             other => panic!("{other:?}"),
         });
         words.collect()
     }
 
     fn asked(&mut self, at: u64, from: u16, target: u16, request: u64) -> Vec<String> {
-        let message = message::Message::Peer(Peer::Power(Message::Fence { target: NodeId(target), request }));
+        let message = message::Message::Peer(Message::Fence { target: NodeId(target), request }.erase());
         self.step(at, core::Input::Message { from: NodeId(from), message })
     }
 

@@ -5,14 +5,12 @@
 //! writes the `<` lines anew.
 
 use protocols::{
-    client::{
-        self,
-        raft::{Item, Reply, Request},
-    },
     clock::Now,
     election::{self, Setup, Timings},
-    elector::{Elector, Input, Output, ServiceInput, ServiceOutput},
+    elector::{AnyElector, Input, Output, ServiceInput, ServiceOutput},
     error::Failure,
+    payload::Payload,
+    service::raft::{Item, Reply, Request},
     types::{MILLISECOND, NodeId},
 };
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
@@ -54,7 +52,7 @@ fn replay(transcript: &str) -> String {
 
 struct Run {
     names: Vec<String>,
-    elector: Box<dyn Elector>,
+    elector: Box<AnyElector>,
     timers: BTreeMap<u16, u64>,
     /// The token of the belief, and of every one before it.
     belief: Option<u64>,
@@ -111,7 +109,7 @@ impl Run {
 
     fn input(&self, text: &str) -> Input {
         let number = |text: &str| text.parse::<u64>().unwrap();
-        let item = |item| Input::Service(ServiceInput::Item { number: 1, item: client::Item::Raft(item) });
+        let item = |item: Item| Input::Service(ServiceInput::Item { number: 1, item: item.erase() });
         let words: Vec<&str> = text.split(' ').collect();
         match words[..] {
             ["start"] => Input::Start,
@@ -131,7 +129,7 @@ impl Run {
             }
             ["reply", request, ref reply @ ..] => {
                 let reply = match reply {
-                    ["done"] => Ok(client::Reply::Raft(Reply::Done)),
+                    ["done"] => Ok(Reply::Done.erase()),
                     ["rejected", why @ ..] => Err(Failure::Rejected(why.join(" "))),
                     ["unknown", why @ ..] => Err(Failure::Unknown(why.join(" "))),
                     _ => panic!("cannot read the reply {reply:?}"),
@@ -172,8 +170,7 @@ impl Run {
         let name = |node: &NodeId| self.names[node.index()].as_str();
         match output {
             Output::Service(ServiceOutput::Request { number, request, timeout, .. }) => {
-                let client::Request::Raft(request) = request else { panic!("not a request for Raft: {request:?}") };
-                let request = match request {
+                let request = match request.get().expect("a request for Raft") {
                     Request::Transfer { to: None } => "transfer".to_owned(),
                     Request::Transfer { to: Some(to) } => format!("transfer to {}", name(to)),
                     Request::AddVoter { node } => format!("add {}", name(node)),

@@ -3,10 +3,11 @@
 use protocols::{
     clock::Now,
     core::{Core, Input, Output},
-    elector::{self, Deposed, Elector},
+    elector::{self, Deposed, Elector, boxed},
     history::Kind,
     message::{Message, WriteVerdict},
     node::{Node, Place, STORE_SILENCE},
+    payload::Nothing,
     point::Point,
     types::{Leadership, NodeId, RequestId, Resource},
 };
@@ -21,7 +22,15 @@ const LEASE: u64 = 1_000;
 struct Scripted;
 
 impl Elector for Scripted {
-    fn step(&mut self, _: Now, input: elector::Input, out: &mut Vec<elector::Output>) {
+    type Peer = Nothing;
+    type Service = Nothing;
+
+    fn step(
+        &mut self,
+        _: Now,
+        input: elector::Input<Nothing, Nothing>,
+        out: &mut Vec<elector::Output<Nothing, Nothing>>,
+    ) {
         out.push(match input {
             elector::Input::Start => elector::Output::Elected(Leadership { token: TOKEN, valid_until: LEASE }),
             elector::Input::Fenced => elector::Output::Deposed(Deposed::Fenced),
@@ -38,7 +47,7 @@ impl Bench {
     fn elected(read_lease: bool) -> Self {
         let place =
             Place { node: NodeId(0), store: STORE, starts: 0, tick: u64::MAX / 2, silence: STORE_SILENCE, read_lease };
-        let mut bench = Bench(Node::new(place, Box::new(Scripted)));
+        let mut bench = Bench(Node::new(place, boxed(Scripted)));
         bench.step(0, Input::Start);
         bench
     }
@@ -79,7 +88,7 @@ fn request(number: u64) -> RequestId {
 
 fn sent(out: &[Output]) -> Vec<(NodeId, Message)> {
     let message = |o: &Output| match o {
-        Output::Send { to, message } => Some((*to, *message)),
+        Output::Send { to, message } => Some((*to, message.clone())),
         _ => None,
     };
     out.iter().filter_map(message).collect()

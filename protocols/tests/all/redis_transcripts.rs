@@ -5,11 +5,12 @@
 //! named is due. The `<` lines below it are what came out. `FENCEPOST_UPDATE=1` writes the `<` lines anew.
 
 use protocols::{
-    client::{self, redis},
     clock::Now,
     election::{self, Setup, Timings},
-    elector::{Elector, Input, Output, ServiceInput, ServiceOutput},
+    elector::{AnyElector, Input, Output, ServiceInput, ServiceOutput},
     error::Failure,
+    payload::{Opaque, Payload},
+    service::redis,
     types::{MILLISECOND, NodeId, SECOND},
 };
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
@@ -62,7 +63,7 @@ fn replay(protocol: &str, transcript: &str) -> String {
 }
 
 struct Run {
-    elector: Box<dyn Elector>,
+    elector: Box<AnyElector>,
     /// When each timer that is set is to fire, nanoseconds.
     timers: BTreeMap<u16, u64>,
     believes: bool,
@@ -161,7 +162,7 @@ fn parse_input(text: &str) -> Input {
     }
 }
 
-fn parse_reply(words: &[&str]) -> Result<client::Reply, Failure> {
+fn parse_reply(words: &[&str]) -> Result<Opaque, Failure> {
     let reply = match words {
         ["done", done] => redis::Reply::Done(done.parse().unwrap()),
         ["value", "none"] => redis::Reply::Value(None),
@@ -172,7 +173,7 @@ fn parse_reply(words: &[&str]) -> Result<client::Reply, Failure> {
         ["rejected", why @ ..] => return Err(Failure::Rejected(why.join(" "))),
         _ => panic!("cannot read the reply {words:?}"),
     };
-    Ok(client::Reply::Redis(reply))
+    Ok(reply.erase())
 }
 
 fn parse_ms(text: &str) -> u64 {
@@ -207,9 +208,8 @@ fn show_output(output: &Output) -> String {
     }
 }
 
-fn show_request(request: &client::Request) -> String {
-    let client::Request::Redis(request) = request else { panic!("not a request for Redis: {request:?}") };
-    match request {
+fn show_request(request: &Opaque) -> String {
+    match request.get().expect("a request for Redis") {
         redis::Request::SetNxPx { key, value, ttl_ms } => format!("set {key} {value} nx px {ttl_ms}"),
         redis::Request::Get { key } => format!("get {key}"),
         redis::Request::Del { key } => format!("del {key}"),

@@ -3,8 +3,8 @@
 use protocols::{
     clock::Now,
     election::{Setup, Timings, bully, ring::Body, ring::Lap, ring::Message as Ring, ring_chang_roberts, ring_lelann},
-    elector::{Elector, Input, Output},
-    peer::Peer,
+    elector::{AnyElector, Input, Output},
+    payload::{Opaque, Payload},
     types::{MILLISECOND, NodeId, SECOND},
 };
 
@@ -15,13 +15,13 @@ const NONCE: u64 = 100;
 
 /// One elector. Nodes are counted from 0.
 struct One {
-    elector: Box<dyn Elector>,
+    elector: Box<AnyElector>,
     /// The number of the next frame from each of the others.
     frames: [u64; 4],
 }
 
 impl One {
-    fn new(make: fn(Setup) -> Box<dyn Elector>, node: u16, count: usize) -> One {
+    fn new(make: fn(Setup) -> Box<AnyElector>, node: u16, count: usize) -> One {
         let names = (0..count).map(|n| format!("n{n}")).collect();
         let setup = Setup {
             node: NodeId(node),
@@ -49,12 +49,12 @@ impl One {
         self.step(ms, Input::Timer(id))
     }
 
-    fn hears(&mut self, ms: u64, from: u16, message: Peer) -> Vec<String> {
+    fn hears(&mut self, ms: u64, from: u16, message: Opaque) -> Vec<String> {
         self.step(ms, Input::Peer { from: NodeId(from), message })
     }
 
     fn bully(&mut self, ms: u64, from: u16, message: bully::Message) -> Vec<String> {
-        self.hears(ms, from, Peer::Bully(message))
+        self.hears(ms, from, message.erase())
     }
 
     /// The next frame from `from`; the acknowledgement is left out.
@@ -67,19 +67,18 @@ impl One {
     }
 
     fn frame(&mut self, ms: u64, from: u16, number: u64, lap: Lap) -> Vec<String> {
-        self.hears(ms, from, Peer::Ring(Ring::Frame { session: 7, first: number.min(1), number, lap }))
+        self.hears(ms, from, Ring::Frame { session: 7, first: number.min(1), number, lap }.erase())
     }
 }
 
 fn words(output: &Output) -> Option<String> {
     Some(match output {
-        Output::Send { to, message: Peer::Bully(message) } => format!("to {}: {}", to.0, message.kind()),
-        Output::Send { to, message: Peer::Ring(message) } => match message {
-            Ring::Frame { lap, .. } => {
+        Output::Send { to, message } => match message.get() {
+            Some(Ring::Frame { lap, .. }) => {
                 format!("to {}: {} of {}, {} more", to.0, message.kind(), lap.origin.0, lap.hops)
             }
-            Ring::Acknowledgement { number, .. } => format!("to {}: awaits frame {number}", to.0),
-            Ring::Probe | Ring::Present => format!("to {}: {}", to.0, message.kind()),
+            Some(Ring::Acknowledgement { number, .. }) => format!("to {}: awaits frame {number}", to.0),
+            _ => format!("to {}: {}", to.0, message.kind()),
         },
         Output::Elected(_) => "elected".to_owned(),
         Output::Deposed(why) => format!("deposed: {}", why.name()),
@@ -104,12 +103,12 @@ fn heartbeat(number: u64) -> Body {
 }
 
 /// Node 1 of 3, elected after three seconds with its id home in its first attempt.
-fn ring_leader(make: fn(Setup) -> Box<dyn Elector>) -> One {
+fn ring_leader(make: fn(Setup) -> Box<AnyElector>) -> One {
     let mut one = One::new(make, 1, 3);
     assert_eq!(one.timer(3_000, SILENCE), ["campaign", "to 2: election of 1, 2 more"]);
     let elected = one.lap(3_001, 0, 1, 0, Body::Candidate { attempt: NONCE + 1 });
     assert_eq!(elected.last().map(String::as_str), Some("elected"));
-    one.hears(3_002, 2, Peer::Ring(Ring::Acknowledgement { session: NONCE, number: 2 }));
+    one.hears(3_002, 2, Ring::Acknowledgement { session: NONCE, number: 2 }.erase());
     one
 }
 
@@ -199,7 +198,7 @@ fn a_dead_successor_is_skipped_and_found_again() {
     }
     assert_eq!((times, to), (vec![238, 476, 714, 952, 999], vec![1, 1, 1, 1, 2]));
     assert_eq!(one.timer(5_000, PROBE), ["to 1: probe"]);
-    let found = one.hears(5_001, 1, Peer::Ring(Ring::Present));
+    let found = one.hears(5_001, 1, Ring::Present.erase());
     assert_eq!(found, ["to 1: election of 0, 2 more"]);
     assert_eq!(one.timer(6_000, PROBE), NOTHING);
 }

@@ -9,10 +9,10 @@ use protocols::{
         Setup, Timings,
         stonith::{self, PROTOCOL, SETTLE},
     },
-    elector::{Elector, Input, Output},
+    elector::{AnyElector, Input, Output},
     fence::power::{ACTION_DELAY, Message, PowerSwitch, REBOOT_DELAY},
     message,
-    peer::Peer,
+    payload::Opaque,
     types::{MILLISECOND, NodeId, SECOND},
 };
 use rand_chacha::ChaCha8Rng;
@@ -38,7 +38,7 @@ enum Event {
 }
 
 struct Node {
-    elector: Option<Box<dyn Elector>>,
+    elector: Option<Box<AnyElector>>,
     starts: u64,
     timers: BTreeMap<u16, u64>,
     paused_until: u64,
@@ -120,7 +120,7 @@ impl World {
         }
     }
 
-    fn send(&mut self, from: NodeId, to: NodeId, message: Peer) {
+    fn send(&mut self, from: NodeId, to: NodeId, message: Opaque) {
         if self.cut.contains(&(from, to)) || self.draw(100) < self.loss {
             return;
         }
@@ -166,8 +166,8 @@ impl World {
         for output in outputs {
             match output {
                 Output::Send { to, message } => {
-                    if let Peer::Power(Message::Fence { target, .. }) = message {
-                        self.asked.push((NodeId(node as u16), target));
+                    if let Some(Message::Fence { target, .. }) = message.get() {
+                        self.asked.push((NodeId(node as u16), *target));
                     }
                     self.send(NodeId(node as u16), to, message);
                 }

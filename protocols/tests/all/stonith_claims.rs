@@ -6,9 +6,9 @@ use protocols::{
         Setup, Timings,
         stonith::{self, PROTOCOL, SETTLE},
     },
-    elector::{Elector, Input, Output},
+    elector::{AnyElector, Input, Output},
     fence::power::Message,
-    peer::Peer,
+    payload::{Opaque, Payload},
     types::{MILLISECOND, NodeId, SECOND},
 };
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ const TIMINGS: Timings = Timings {
 
 /// Candidate 1 of three, which has heard candidate 2 all along and candidate 0 at first, and has begun a claim.
 struct Claimant {
-    elector: Box<dyn Elector>,
+    elector: Box<AnyElector>,
     timers: BTreeMap<u16, u64>,
     now: u64,
 }
@@ -57,11 +57,11 @@ impl Claimant {
     }
 
     fn hears(&mut self, from: u16, message: stonith::Message) -> Vec<Output> {
-        self.step(Input::Peer { from: NodeId(from), message: Peer::Stonith(message) })
+        self.step(Input::Peer { from: NodeId(from), message: message.erase() })
     }
 
     /// Lets time pass, 2 being heard, until it says something of that kind to `to`; that message.
-    fn until<T>(&mut self, to: u16, what: impl Fn(Peer) -> Option<T>) -> T {
+    fn until<T>(&mut self, to: u16, what: impl Fn(Opaque) -> Option<T>) -> T {
         for _ in 0..100 {
             let (id, at) = self.timers.iter().map(|(id, at)| (*id, *at)).min_by_key(|(_, at)| *at).expect("a timer");
             self.timers.remove(&id);
@@ -81,14 +81,14 @@ impl Claimant {
     }
 
     fn round(&mut self) -> u64 {
-        self.until(2, |message| match message {
-            Peer::Stonith(stonith::Message::Claim { round }) => Some(round),
+        self.until(2, |message| match message.get() {
+            Some(stonith::Message::Claim { round }) => Some(*round),
             _ => None,
         })
     }
 
     /// Everything that others can say for it arrives, and later all timers fire: is it elected?
-    fn wins_by(&mut self, from: u16, message: Peer) -> bool {
+    fn wins_by(&mut self, from: u16, message: Opaque) -> bool {
         let mut outputs = self.step(Input::Peer { from: NodeId(from), message });
         self.now += SETTLE;
         outputs.extend(self.hears(2, stonith::Message::Alive { hears: u64::MAX }));
@@ -98,7 +98,7 @@ impl Claimant {
 
 #[test]
 fn who_grants_anothers_claim_has_given_its_own_up() {
-    let grant = |round| Peer::Stonith(stonith::Message::Grant { round, quiet: true });
+    let grant = |round| stonith::Message::Grant { round, quiet: true }.erase();
     for yields in [false, true] {
         let mut claimant = Claimant::new();
         let round = claimant.round();
@@ -118,8 +118,8 @@ fn who_grants_anothers_claim_has_given_its_own_up() {
 fn a_power_off_that_was_asked_for_in_an_older_claim_does_not_count() {
     for yields in [false, true] {
         let mut claimant = Claimant::new();
-        let request = claimant.until(3, |message| match message {
-            Peer::Power(Message::Fence { target: NodeId(0), request }) => Some(request),
+        let request = claimant.until(3, |message| match message.get() {
+            Some(Message::Fence { target: NodeId(0), request }) => Some(*request),
             _ => None,
         });
         if yields {
@@ -127,8 +127,8 @@ fn a_power_off_that_was_asked_for_in_an_older_claim_does_not_count() {
             claimant.hears(0, stonith::Message::Claim { round: 99 });
         }
         let round = claimant.round();
-        assert!(!claimant.wins_by(2, Peer::Stonith(stonith::Message::Grant { round, quiet: true })));
-        let fenced = Peer::Power(Message::Fenced { target: NodeId(0), request, ok: true });
+        assert!(!claimant.wins_by(2, stonith::Message::Grant { round, quiet: true }.erase()));
+        let fenced = Message::Fenced { target: NodeId(0), request, ok: true }.erase();
         assert_eq!(claimant.wins_by(3, fenced), !yields);
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     fault::{Fault, PlannedFault, Trigger, Who},
     plan::Plan,
 };
-use protocols::{client::Service, election::Protocol, point::Point};
+use protocols::{election::Protocol, point::Point};
 
 /// A kind of fault.
 pub(super) struct Kind {
@@ -143,12 +143,12 @@ pub(super) static ALL: [Kind; 18] = [
     },
     Kind {
         name: "drop-lease",
-        applies: |protocol| protocol.service == Service::Etcd,
+        applies: |protocol| protocol.service.has_leases,
         make: |cast, draft, _| Some(Fault::DropLease { node: cast.holder(draft) }),
     },
     Kind {
         name: "drop-key",
-        applies: |protocol| matches!(protocol.service, Service::Etcd | Service::Redis | Service::RedisServers),
+        applies: |protocol| protocol.service.has_keys,
         make: |cast, draft, _| Some(Fault::DropKey { node: cast.holder(draft) }),
     },
 ];
@@ -163,10 +163,8 @@ fn passes(protocol: &Protocol, point: Point) -> bool {
     match point {
         Point::ReadChecked => protocol.read_lease.is_some(),
         Point::BeforePersist | Point::Voted => protocol.persists,
-        Point::BeforeAsk | Point::Answered => {
-            matches!(protocol.service, Service::Etcd | Service::Redis | Service::RedisServers)
-        }
-        Point::BeforeWait | Point::BeforeWatch => protocol.service == Service::Etcd,
+        Point::BeforeAsk | Point::Answered => protocol.service.is_asked,
+        Point::BeforeWait | Point::BeforeWatch => protocol.service.is_watched,
         _ => true,
     }
 }
@@ -271,8 +269,8 @@ impl Cast {
         Cast {
             candidates,
             points: Point::ALL.into_iter().filter(|point| passes(protocol, *point)).collect(),
-            has_service: protocol.service.process().is_some(),
-            stands_alone: protocol.service.process().is_some() && !protocol.elects_among_peers(),
+            has_service: protocol.service.process.is_some(),
+            stands_alone: protocol.service.process.is_some() && !protocol.elects_among_peers(),
             majority: protocol.majority && !protocol.cuts_power(),
             trouble_ms,
             burst,

@@ -6,7 +6,7 @@ use crate::{
     suggest,
     topology::{self, Topology},
 };
-use protocols::{client::Service, election::Protocol, point::Point, types::MILLISECOND};
+use protocols::{election::Protocol, point::Point, types::MILLISECOND};
 use std::collections::BTreeSet;
 
 /// Furthest that a wall clock may be off: a year, milliseconds.
@@ -42,7 +42,7 @@ pub(super) fn plan(plan: &Plan, known: &Known) -> Checked {
     range("duration_ms", plan.duration_ms, 1, LONGEST_MS)?;
     timings(plan, protocol)?;
     range("liveness_bound_ms", plan.liveness_bound_ms, 1, LONGEST_MS)?;
-    candidates(plan)?;
+    candidates(plan, known)?;
     members(plan, protocol)?;
     plan.leaders_works()?;
     load(plan)?;
@@ -91,14 +91,14 @@ fn bugs(plan: &Plan, known: &Known) -> Checked {
 
 fn members(plan: &Plan, protocol: &Protocol) -> Checked {
     for (name, count) in &plan.service_members {
-        if protocol.service.process() != Some(name) {
-            let has = protocol.service.process().map_or("none".to_owned(), |service| format!("`{service}`"));
+        if protocol.service.process != Some(name) {
+            let has = protocol.service.process.map_or("none".to_owned(), |service| format!("`{service}`"));
             return Err(format!(
                 "service_members names `{name}`, which is no service of `{}`; it has {has}",
                 plan.protocol
             ));
         }
-        let most = protocol.service.members().most;
+        let most = protocol.service.members.most;
         if !(1..=most).contains(count) {
             let (protocol, field) = (&plan.protocol, format!("service_members.{name}"));
             return Err(match most {
@@ -133,7 +133,7 @@ fn timings(plan: &Plan, protocol: &Protocol) -> Checked {
     }
 }
 
-fn candidates(plan: &Plan) -> Checked {
+fn candidates(plan: &Plan, known: &Known) -> Checked {
     let count = plan.candidates.len();
     if !(1..=CANDIDATES_MAX).contains(&count) {
         return Err(format!("the plan has {count} candidates; it needs 1 to {CANDIDATES_MAX}"));
@@ -147,7 +147,7 @@ fn candidates(plan: &Plan) -> Checked {
                 "{place}.name is `{name}`; a name has 1 to {NAME_MAX} lower-case letters, digits and dashes"
             ));
         }
-        if is_taken(name) {
+        if is_taken(name, known) {
             return Err(format!("{place}.name is `{name}`, which is reserved; take another, such as `n{}`", index + 1));
         }
         if !names.insert(name) {
@@ -169,16 +169,13 @@ fn is_name(name: &str) -> bool {
 }
 
 /// Words of the fault list, the names of servers, and `c1`, `c2` …, which are clients.
-fn is_taken(name: &str) -> bool {
+fn is_taken(name: &str, known: &Known) -> bool {
     let digits = name.strip_prefix('c').unwrap_or_default();
     let client = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     client
         || name == STORE
         || RESERVED.contains(&name)
-        || Service::PROCESSES
-            .iter()
-            .filter_map(|service| service.process())
-            .any(|known| topology::names_member(name, known))
+        || known.protocols.iter().filter_map(|p| p.service.process).any(|service| topology::names_member(name, service))
 }
 
 fn load(plan: &Plan) -> Checked {
@@ -242,19 +239,19 @@ fn fault(whole: &Whole, planned: &PlannedFault) -> Checked {
             elects(whole, node)
         }
         Fault::DropLease { node } => {
-            if protocol.service != Service::Etcd {
+            if !protocol.service.has_leases {
                 return Err(format!("drops a lease of the service, and `{}` has none there", plan.protocol));
             }
             elects(whole, node)
         }
         Fault::DropKey { node: Who::Service } => {
-            if !(keeps_keys(protocol) && protocol.service != Service::Etcd && protocol.tokened) {
+            if !(protocol.service.counts_tokens && protocol.tokened) {
                 return Err(format!("drops the counter of tokens, and `{}` has none in its service", plan.protocol));
             }
             Ok(())
         }
         Fault::DropKey { node } => {
-            if !keeps_keys(protocol) {
+            if !protocol.service.has_keys {
                 return Err(format!("drops a key of the service, and `{}` has none there", plan.protocol));
             }
             elects(whole, node)
@@ -323,7 +320,7 @@ fn whom(whole: &Whole, who: &Who) -> Checked {
         Who::Service | Who::ServiceLeader if none => {
             Err(format!("strikes the service, but `{}` has none; name candidates", plan.protocol))
         }
-        Who::ServiceLeader if !protocol.service.members().led => {
+        Who::ServiceLeader if !protocol.service.members.led => {
             let all = list(topology.members().map(|member| topology.name(member)));
             Err(format!("strikes the leader of the service, but that of `{}` has none; there is {all}", plan.protocol))
         }
@@ -332,11 +329,6 @@ fn whom(whole: &Whole, who: &Who) -> Checked {
         }
         _ => Ok(()),
     }
-}
-
-/// Has its service keys that can be dropped?
-fn keeps_keys(protocol: &Protocol) -> bool {
-    matches!(protocol.service, Service::Etcd | Service::Redis | Service::RedisServers)
 }
 
 /// Can these processes be candidates? The one that set the fault off always is.

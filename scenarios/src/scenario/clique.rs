@@ -43,7 +43,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let names = shuffled(&mut random, params);
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
     // Candidates of a service say nothing to each other.
-    let to_service = protocol.service.process().is_some() && (to_service || !protocol.elects_among_peers());
+    let to_service = protocol.service.process.is_some() && (to_service || !protocol.elects_among_peers());
     let named = |place: usize| names.get(place).cloned().map_or(Who::Leader, Who::Named);
     let (one, other) = match to_service {
         true if leads => (Who::Leader, Who::Service),

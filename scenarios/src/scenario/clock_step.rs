@@ -17,7 +17,6 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    client::Service,
     election::{Hazard, Protocol},
     history::Fact,
 };
@@ -39,7 +38,7 @@ const SIZES_MS: [u64; 4] = [100, 1_000, 10_000, 3_600_000];
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let ttl_ms = params.granted_ttl_ms(protocol);
-    let has_service = protocol.service.process().is_some();
+    let has_service = protocol.service.process.is_some();
     let mut whose = vec![Who::Leader, Who::Followers];
     whose.extend(has_service.then_some(Who::Service));
     let needed_ms = last_strike_ms(params, protocol) + 2 * whose.len() as u64 * ttl_ms + params.aftermath_ms(protocol);
@@ -54,7 +53,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     for last in (1..steps.len()).rev() {
         steps.swap(last, streams::between(&mut random, 0, last as u64) as usize);
     }
-    let on_wall_clock = matches!(protocol.service, Service::Redis | Service::RedisServers);
+    let on_wall_clock = protocol.service.expires_by_wall_clock;
     let read_lease = params.read_lease.or(on_wall_clock.then_some(false));
     let params = Params { read_lease, ..params.clone() };
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);

@@ -45,7 +45,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let mut random = streams::stream(seed, PLAN);
     let mut at_ms = strike_ms(&mut random, params, protocol);
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
-    let sides: &[&[Who]] = match (protocol.service.process(), protocol.elects_among_peers()) {
+    let sides: &[&[Who]] = match (protocol.service.process, protocol.elects_among_peers()) {
         (None, _) => &[&[Who::Followers]],
         (Some(_), true) => &[&[Who::Followers], &[Who::Followers, Who::Service]],
         // Candidates of a service say nothing to each other.

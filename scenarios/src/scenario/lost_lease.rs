@@ -16,7 +16,6 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    client::Service,
     election::{Hazard, Protocol},
     history::Fact,
 };
@@ -41,7 +40,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let first_ms = strike_ms(&mut random, params, protocol);
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
     for number in 0..2 {
-        let lease = streams::between(&mut random, 0, 1) == 0 && protocol.service == Service::Etcd;
+        let lease = streams::between(&mut random, 0, 1) == 0 && protocol.service.has_leases;
         let node = Who::Leader;
         let what = if lease { Fault::DropLease { node } } else { Fault::DropKey { node } };
         plan.faults.push(at(first_ms + (number * apart_ms) as f64, what));

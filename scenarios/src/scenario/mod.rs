@@ -77,7 +77,7 @@ impl Needs {
     pub fn met_by(self, protocol: &Protocol) -> bool {
         match self {
             Needs::Nothing => true,
-            Needs::Service => protocol.service.process().is_some() && !protocol.elects_among_peers(),
+            Needs::Service => protocol.service.process.is_some() && !protocol.elects_among_peers(),
             Needs::Peers => protocol.elects_among_peers(),
             Needs::Lease => protocol.read_lease.is_some(),
             Needs::Ring => protocol.ring,
@@ -85,7 +85,7 @@ impl Needs {
             Needs::Detector => protocol.elects_among_peers() && protocol.election_timeout.is_none(),
             Needs::Transfer => protocol.transfers,
             Needs::Membership => protocol.changes_members,
-            Needs::PowerDevice => protocol.service.process() == Some(POWER),
+            Needs::PowerDevice => protocol.service.process == Some(POWER),
             Needs::Disk => protocol.persists,
             Needs::ThirdParty => true,
         }
@@ -302,7 +302,7 @@ impl Scenario {
             return Err(format!("`{name}` needs {needs}, and `{}` has none; {known}", protocol.name));
         }
         let known = Known { scenarios: vec![self.name], protocols: &[protocol], bugs: &params.bugs };
-        if params.service_members != 1 && protocol.service.process().is_none() {
+        if params.service_members != 1 && protocol.service.process.is_none() {
             return Err(format!("`{}` has no service whose members could be counted", protocol.name));
         }
         // Checked first, so that no scenario computes with lengths that no plan may have.

@@ -55,7 +55,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let drift_ppm = i64::try_from(params.clock_drift_ppm).unwrap_or(i64::MAX);
     let for_ms = Some(cut_ms as f64);
     let others =
-        if protocol.service.process().is_some() { vec![Who::Followers, Who::Service] } else { vec![Who::Followers] };
+        if protocol.service.process.is_some() { vec![Who::Followers, Who::Service] } else { vec![Who::Followers] };
     let rate = |node, ppm| Fault::ClockRate { node, ppm, for_ms };
     let mut faults = vec![rate(Who::Trigger, -drift_ppm)];
     faults.extend(others.iter().map(|node| rate(node.clone(), drift_ppm)));

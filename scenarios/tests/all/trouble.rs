@@ -129,7 +129,7 @@ fn a_missing_link_is_anybodys_and_stays_missing() {
             ends.sort();
             links.insert(ends.join("-"));
         }
-        let has_service = protocol.service.process().is_some() && !protocol.elects_among_peers();
+        let has_service = protocol.service.process.is_some() && !protocol.elects_among_peers();
         assert_eq!(to[0] == Who::Service, has_service || to[0] == Who::Service);
     }
     assert_eq!(links.into_iter().collect::<Vec<_>>(), ["n1-n2", "n1-n3", "n2-n3"]);

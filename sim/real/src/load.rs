@@ -7,15 +7,17 @@ use hyper_util::{
     rt::TokioExecutor,
 };
 use protocols::{
-    candidate::{self, Port},
     core::Input,
-    env::tokio::TokioEnv,
     history::Kind,
     load::Client,
     message::Message,
-    real::{directory::Directory, log::Log, node::REQUEST_HEADER},
     types::{NodeId, RequestId},
 };
+use protocols_clients::{
+    env::tokio::TokioEnv,
+    task_driver::{self, Port},
+};
+use protocols_real::{directory::Directory, log::Log, node::REQUEST_HEADER};
 use serde::Deserialize;
 use std::{
     net::SocketAddr,
@@ -135,7 +137,7 @@ impl Load {
         let tally = Arc::new(Tally::default());
         let port = HttpPort { name: name.clone(), nodes, http, log, directory, inputs, tally: tally.clone() };
         let env = TokioEnv::new(u64::from(me.0));
-        let task = tokio::spawn(candidate::drive(env, port, Box::new(core), None, to_core)).abort_handle();
+        let task = tokio::spawn(task_driver::drive(env, port, Box::new(core), None, to_core)).abort_handle();
         Asking { name, tally, task }
     }
 }

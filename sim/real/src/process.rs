@@ -1,6 +1,6 @@
 //! Processes of a cluster: how each is started, signalled and ended.
 
-use protocols::env::tokio::free_port;
+use protocols_clients::env::tokio::free_port;
 use rustix::process::{Pid, Signal, kill_process};
 use std::{ffi::OsString, fs::OpenOptions, net::SocketAddr, path::PathBuf, process::Stdio, time::Duration};
 use tokio::{

@@ -4,7 +4,7 @@ use super::{
     cluster::Spec,
     process::{Recipe, free_address},
 };
-use protocols::client::Service;
+use protocols::service::Service;
 use std::{net::SocketAddr, path::PathBuf};
 
 /// The program of that name in the search path.
@@ -17,10 +17,10 @@ fn find(program: &str) -> Option<PathBuf> {
 ///
 /// # Errors
 /// It is not installed: one sentence that says what to do.
-pub fn recipe(service: Service, spec: &Spec) -> Result<(Recipe, SocketAddr), String> {
-    let (program, install, name) = match service {
-        Service::Redis => ("redis-server", "redis-server", "redis"),
-        Service::Etcd => ("etcd", "etcd-server", "etcd"),
+pub fn recipe(service: &Service, spec: &Spec) -> Result<(Recipe, SocketAddr), String> {
+    let (program, install, name) = match service.name {
+        "redis" => ("redis-server", "redis-server", "redis"),
+        "etcd" => ("etcd", "etcd-server", "etcd"),
         _ => return Err("there is no service to start".to_owned()),
     };
     let program = find(program).ok_or_else(|| {
@@ -32,9 +32,9 @@ pub fn recipe(service: Service, spec: &Spec) -> Result<(Recipe, SocketAddr), Str
     std::fs::create_dir_all(&data).map_err(|e| format!("cannot make {}: {e}", data.display()))?;
     let address = free_address()?;
     let data = data.display().to_string();
-    let arguments: Vec<String> = match service {
+    let arguments: Vec<String> = match service.name {
         // Every write is on disk before it is acknowledged, as the simulated one's.
-        Service::Redis => {
+        "redis" => {
             let port = address.port().to_string();
             let options = [
                 "--port",
@@ -52,7 +52,7 @@ pub fn recipe(service: Service, spec: &Spec) -> Result<(Recipe, SocketAddr), Str
             ];
             options.map(str::to_owned).into()
         }
-        Service::Etcd => {
+        "etcd" => {
             let (client, peer) = (format!("http://{address}"), format!("http://{}", free_address()?));
             let options = [
                 ("--name", "fencepost"),

@@ -1,7 +1,7 @@
 //! How long the machine itself stood still while a plan was played. Real processes share it with whatever else runs, and
 //! what a machine does that runs nothing, or waits for its disk, must not be blamed on a protocol.
 
-use protocols::real::clock::true_time_us;
+use protocols_real::clock::true_time_us;
 use std::{
     collections::BTreeMap,
     fmt,

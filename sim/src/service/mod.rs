@@ -4,10 +4,13 @@ pub mod etcd;
 pub mod grants;
 pub mod redis;
 
+use crate::world::env::SimEnv;
 use grants::Holder;
-use protocols::{bug::Bugs, client::Service, election::redis_common::FORGOTTEN_ON_RESTART, env::Env};
-use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::Notify;
+use protocols::{
+    bug::Bugs,
+    service::{Service, etcd as etcd_service, redis as redis_service, redis_servers},
+};
+use std::{future::Future, io, pin::Pin, sync::Arc};
 
 /// What a service is made to drop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,82 +23,64 @@ pub enum Dropped {
     Counter,
 }
 
-/// A service's state. It outlives the process that serves it: both services make durable what they acknowledge.
-#[derive(Clone)]
-pub enum State {
-    /// Redis, with every write synced.
-    Redis(Arc<Mutex<redis::model::Model>>),
-    /// etcd, and what tells it that it was changed from outside.
-    Etcd(Arc<Mutex<etcd::model::Model>>, Arc<Notify>),
-    /// None.
-    Nothing,
-}
+/// What serves until the process ends, or the port or the socket is not to be had.
+pub type Serving = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
-impl State {
-    /// A service that was never used.
-    pub fn new(service: Service) -> Self {
-        match service {
-            Service::Redis | Service::RedisServers => State::Redis(Arc::default()),
-            Service::Etcd => State::Etcd(Arc::default(), Arc::default()),
-            Service::Peers | Service::Power | Service::Raft => State::Nothing,
-        }
-    }
-
-    /// A service of so many members, none of which was ever used: each with a state of its own.
-    pub fn of_members(service: Service, count: usize, bugs: &Bugs) -> Vec<State> {
-        let forgets = bugs.has(&FORGOTTEN_ON_RESTART);
-        (0..count).map(|_| State::new(service).forgetting(forgets)).collect()
-    }
-
-    fn forgetting(self, forgets: bool) -> State {
-        if let State::Redis(model) = &self {
-            model.lock().unwrap_or_else(PoisonError::into_inner).forgets = forgets;
-        }
-        self
-    }
-
+/// The model of one member of a service: its state, and how that is served. It outlives the process that serves it: services
+/// make durable what they acknowledge.
+pub trait Model: Send + Sync {
     /// Does the member that has this state lead the others?
-    pub fn leads(&self) -> bool {
-        matches!(self, State::Etcd(..))
+    fn leads(&self) -> bool {
+        false
     }
 
     /// Drops what makes the candidate of that name leader, or next in the queue. Who watches it is told, as after any
     /// deletion; the candidate itself is not.
     /// Gives back who holds leadership then, when the server's wall clock shows so many milliseconds.
-    pub fn drop_leadership(&self, candidate: &str, what: Dropped, wall_ms: u64) -> Option<Holder> {
-        match self {
-            State::Redis(model) => {
-                let mut model = model.lock().unwrap_or_else(PoisonError::into_inner);
-                match what {
-                    Dropped::Counter => model.drop_counter(),
-                    Dropped::Lease | Dropped::Key => model.drop_key_of(candidate),
-                }
-                model.holder(wall_ms)
-            }
-            State::Etcd(model, changed) => {
-                let mut model = model.lock().unwrap_or_else(PoisonError::into_inner);
-                model.drop_leadership_of(candidate, what);
-                changed.notify_one();
-                model.holder()
-            }
-            State::Nothing => None,
-        }
-    }
+    fn drop_leadership(&self, candidate: &str, what: Dropped, wall_ms: u64) -> Option<Holder>;
 
-    /// Serves until the process ends.
-    pub async fn serve<E: Env>(self, env: E, port: u16) {
-        let served = match self {
-            State::Redis(model) => {
-                // What was never on disk is gone when the process comes back.
-                model.lock().unwrap_or_else(PoisonError::into_inner).restart();
-                redis::wire::serve(env, port, model).await
-            }
-            State::Etcd(model, changed) => etcd::wire::serve_changing(env, port, model, changed).await,
-            State::Nothing => Ok(()),
-        };
-        // Nobody else listens on the port of a process of its own; without its service a world shows nothing.
-        if let Err(error) = served {
-            panic!("the service cannot be served: {error}");
-        }
+    /// A process of the service starts, and serves this.
+    fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving;
+}
+
+/// The state of a fleet's service.
+pub type State = Arc<dyn Model>;
+
+/// A service that there is a model of.
+pub struct Entry {
+    /// The service's name.
+    pub service: &'static str,
+    /// So many members, none of which was ever used: with states of their own, or one that they share.
+    pub members: fn(usize, &Bugs) -> Vec<State>,
+}
+
+/// Every service that there is a model of.
+pub const MODELS: [Entry; 3] = [
+    Entry { service: redis_service::SERVICE.name, members: redis::members },
+    Entry { service: redis_servers::SERVICE.name, members: redis::members },
+    Entry { service: etcd_service::SERVICE.name, members: |count, _| alone(count, || Arc::new(etcd::Etcd::default())) },
+];
+
+/// So many members, each with a state of its own.
+fn alone(count: usize, new: impl Fn() -> State) -> Vec<State> {
+    (0..count).map(|_| new()).collect()
+}
+
+/// A service of so many members, none of which was ever used; none where there is no model of it.
+pub fn of_members(service: &Service, count: usize, bugs: &Bugs) -> Vec<State> {
+    MODELS
+        .iter()
+        .find(|entry| entry.service == service.name)
+        .map_or_else(Vec::new, |entry| (entry.members)(count, bugs))
+}
+
+/// Serves `state` until the process ends.
+///
+/// # Panics
+/// The service cannot be served. Nobody else listens on the port of a process of its own; without its service a world shows
+/// nothing.
+pub async fn serve(state: State, env: SimEnv, port: u16) {
+    if let Err(error) = state.serve(env, port).await {
+        panic!("the service cannot be served: {error}");
     }
 }

@@ -17,7 +17,7 @@ use super::{
     retransmit::{RETRANSMIT_FIRST, SYN_RETRANSMIT_FIRST, Sent, retransmitted_at},
 };
 use crate::words;
-use protocols::{core::Input, message::Message, types::NodeId};
+use protocols::{core::Input, message::Message, payload::Payload, types::NodeId};
 
 /// What a reset counts as, for bandwidth.
 const RESET_BYTES: u64 = 40;
@@ -205,8 +205,8 @@ impl World {
 
     /// A message arrives on a connection that was given up.
     pub(super) fn late_arrives(&mut self, late: Late) {
-        let Late { from, to, number, starts, message } = late;
-        self.note_lost("late", from, to, &message);
+        let Late { from, to, number, starts, .. } = late;
+        self.note_lost("late", from, to, &late.message);
         let behind = |p: &Parked| p.given_up && (p.late.from, p.late.to, p.late.number) == (from, to, number);
         if self.is_silent(from, to) || self.parked.iter().any(behind) {
             return self.park(late, true);
@@ -216,12 +216,12 @@ impl World {
             return;
         }
         if to != self.links.store() {
-            return self.arrives(from, to, message);
+            return self.arrives(from, to, late.message);
         }
         // The store answers where it was asked, and nobody is there any more. (Whoever answers later than at once answers
         // on the connection that it knows of by then.)
         let open = std::mem::replace(&mut self.links.get(to, from).open, false);
-        self.arrives(from, to, message);
+        self.arrives(from, to, late.message);
         self.links.get(to, from).open = open;
     }
 

@@ -12,9 +12,9 @@
 use super::{World, queue::Event};
 use protocols::{
     core::Input,
-    env::Disk,
     types::{MICROSECOND, NodeId},
 };
+use protocols_clients::env::Disk;
 use rand_chacha::ChaCha8Rng;
 use rand_core::RngCore;
 use scenarios::streams;
@@ -279,7 +279,7 @@ impl Folder {
 impl World {
     /// A core wants its state made durable.
     pub(super) fn persist(&mut self, node: NodeId, state: Vec<u8>) {
-        self.begin_on_disk(node, protocols::candidate::STATE, What::Replace(state), true);
+        self.begin_on_disk(node, protocols_clients::task_driver::STATE, What::Replace(state), true);
     }
 
     fn begin_on_disk(&mut self, node: NodeId, file: &str, what: What, for_core: bool) -> u64 {

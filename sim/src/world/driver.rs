@@ -70,7 +70,7 @@ impl World {
             }
             Passage::Twice(at, again) => {
                 protocols::mark!(WorldTwice);
-                self.queue.push_lane(at, from, to, message);
+                self.queue.push_lane(at, from, to, message.clone());
                 self.queue.push(again, Event::Datagram { from, to, message });
             }
             Passage::Lost => self.note_lost("lost", from, to, &message),

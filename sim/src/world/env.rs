@@ -2,13 +2,10 @@
 
 use super::{disk::SimDisk, try_with, with};
 use crate::host;
-use protocols::{
-    client::Endpoint,
-    clock::Now,
+use protocols::{clock::Now, history::Kind, point::Point, types::NodeId};
+use protocols_clients::{
     env::{Env, Listener},
-    history::Kind,
-    point::Point,
-    types::NodeId,
+    site::Endpoint,
 };
 use rand_core::RngCore;
 use std::{

@@ -46,7 +46,7 @@ pub enum Event {
 }
 
 /// A message on a connection that was given up, on its way to the process that had accepted it.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Late {
     /// Who sent it.
     pub from: NodeId,

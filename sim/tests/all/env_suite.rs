@@ -1,12 +1,14 @@
 //! What protocol code may rely on in an `Env`: one suite, and two worlds to run it in, tokio's and the simulated one.
 use protocols::{
-    client::Endpoint,
+    point::Point,
+    types::{MILLISECOND, NodeId, SECOND},
+};
+use protocols_clients::{
     env::{
         Disk, Env, Listener,
         tokio::{Settings, TokioEnv},
     },
-    point::Point,
-    types::{MILLISECOND, NodeId, SECOND},
+    site::Endpoint,
 };
 use scenarios::{Params, scenario};
 use sim::{
@@ -317,7 +319,7 @@ async fn the_rest<E: Env>(place: &Place<E>) {
 }
 
 fn free_port() -> u16 {
-    protocols::env::tokio::free_port().expect("a port")
+    protocols_clients::env::tokio::free_port().expect("a port")
 }
 
 #[test]

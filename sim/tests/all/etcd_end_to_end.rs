@@ -8,13 +8,16 @@ use etcd_client::{
     LeaseTimeToLiveOptions, PutOptions, SortOrder, SortTarget, Txn, TxnOp, TxnOpResponse, WatchOptions,
 };
 use protocols::{
-    client::{Endpoint, etcd::connect},
     clock::Now,
     core::TimerId,
     election::{self, Setup, Timings},
     elector::{Input, Output, ServiceInput},
-    env::{Env, tokio::TokioEnv},
     types::{MILLISECOND, NodeId, SECOND},
+};
+use protocols_clients::{
+    env::{Env, tokio::TokioEnv},
+    etcd::connect,
+    site::Endpoint,
 };
 use sim::service::etcd::{model::Model, wire};
 use std::{
@@ -29,7 +32,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// A port that was free a moment ago.
 fn free_port() -> u16 {
-    protocols::env::tokio::free_port().expect("a port")
+    protocols_clients::env::tokio::free_port().expect("a port")
 }
 
 fn run(test: impl Future<Output = ()>) {
@@ -274,7 +277,7 @@ impl Candidate {
         let (requests, service) = unbounded_channel();
         let answers = inputs.clone();
         let deliver = move |input: ServiceInput| drop(answers.send(Input::Service(input)));
-        let client = protocols::client::etcd::run(env.clone(), endpoint.clone(), service, deliver);
+        let client = protocols_clients::etcd::run(env.clone(), endpoint.clone(), service, deliver);
         let timings =
             Timings { lease_ttl, renew_interval: lease_ttl / 3, request_timeout: SECOND, election_timeout: None };
         let names = vec!["n0".into(), "n1".into()];

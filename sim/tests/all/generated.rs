@@ -108,7 +108,7 @@ fn a_pause_of_a_process_that_has_not_started_stops_nobody_later() {
 
 #[test]
 fn every_mark_stands_somewhere() {
-    let sources = ["protocols/src", "sim/src"].map(|folder| common::root().join(folder));
+    let sources = ["protocols/src", "protocols/clients/src", "sim/src"].map(|folder| common::root().join(folder));
     let mut text = String::new();
     for folder in sources {
         read_all(&folder, &mut text);

@@ -65,13 +65,17 @@ fn forbid(why: &str, patterns: &[&str], folders: &[&str], except: &[&str]) {
     assert!(found.is_empty(), "{why}:\n{}", found.join("\n"));
 }
 
-const SIMULATED: [&str; 3] = ["protocols/src", "scenarios/src", "sim/src"];
+const SIMULATED: [&str; 4] = ["protocols/src", "protocols/clients/src", "scenarios/src", "sim/src"];
 
 #[test]
 fn nothing_simulated_reads_an_ambient_clock() {
     // hyper wants an `Instant` for its timer's zero; which one makes no difference.
-    let allowed =
-        ["protocols/src/env/tokio.rs", "protocols/src/client/etcd/channel.rs", "sim/src/run.rs", "protocols/src/real/"];
+    let allowed = [
+        "protocols/clients/src/env/tokio.rs",
+        "protocols/clients/src/etcd/channel.rs",
+        "sim/src/run.rs",
+        "protocols/real/src/",
+    ];
     let clocks = ["Instant::now", "SystemTime::now", "tokio::time::", "std::thread::sleep", "thread::sleep"];
     forbid("time comes from a node's clocks", &clocks, &SIMULATED, &allowed);
 }
@@ -84,7 +88,7 @@ fn nothing_simulated_draws_ambient_entropy() {
         &sources,
         &SIMULATED,
         // openraft calls the random stream that it is given so.
-        &["protocols/src/real/", "protocols/src/raft/runtime.rs"],
+        &["protocols/real/src/", "protocols/clients/src/raft/runtime.rs"],
     );
 }
 
@@ -121,8 +125,10 @@ fn only_the_host_names_the_simulator() {
 
 #[test]
 fn crates_import_in_one_direction() {
-    let crates = ["scenarios::", "reports::", "sim::"];
+    let crates = ["protocols_clients::", "protocols_real::", "scenarios::", "reports::", "sim::"];
     forbid("protocols imports none of our crates", &crates, &["protocols/src"], &[]);
+    forbid("the clients import only protocols", &crates[1..], &["protocols/clients/src"], &[]);
+    forbid("real mode's programs import only protocols and clients", &crates[2..], &["protocols/real/src"], &[]);
     forbid("scenarios imports only protocols", &["reports::", "sim::"], &["scenarios/src"], &[]);
     forbid("reports imports only protocols", &["scenarios::", "sim::"], &["reports/src"], &[]);
 }

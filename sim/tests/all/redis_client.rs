@@ -2,14 +2,15 @@
 //! simulation, but outside of one tokio is tokio.
 
 use protocols::{
-    client::{
-        self, Endpoint,
-        redis::{Reply, Request},
-    },
     elector::{RequestNumber, ServiceInput, ServiceOutput},
-    env::{Env, tokio::TokioEnv},
     error::Failure,
+    payload::Payload,
+    service::redis::{Reply, Request},
     types::MILLISECOND,
+};
+use protocols_clients::{
+    env::{Env, tokio::TokioEnv},
+    site::Endpoint,
 };
 use sim::service::redis::{model::Model, wire};
 use std::{
@@ -27,7 +28,7 @@ use tokio::{
 const PATIENCE: u64 = 20_000 * MILLISECOND;
 
 fn free_port() -> u16 {
-    protocols::env::tokio::free_port().unwrap()
+    protocols_clients::env::tokio::free_port().unwrap()
 }
 
 struct Server {
@@ -68,7 +69,7 @@ impl Client {
         let (outputs, to_adapter) = unbounded_channel();
         let (from_adapter, answers) = unbounded_channel();
         let endpoint = Endpoint { host: "127.0.0.1".into(), port };
-        let adapter = client::redis::run(env.clone(), endpoint, to_adapter, move |input| {
+        let adapter = protocols_clients::redis::run(env.clone(), endpoint, to_adapter, move |input| {
             from_adapter.send(input).unwrap();
         });
         Client { outputs, answers, requests: 0, _task: env.spawn(adapter) }
@@ -76,15 +77,16 @@ impl Client {
 
     fn send(&mut self, request: Request, timeout: u64, concurrent: bool) -> RequestNumber {
         self.requests += 1;
-        let (number, request) = (self.requests, client::Request::Redis(request));
+        let (number, request) = (self.requests, request.erase());
         self.outputs.send(ServiceOutput::Request { number, request, timeout, concurrent }).unwrap();
         number
     }
 
     async fn answer(&mut self) -> (RequestNumber, Result<Reply, Failure>) {
         match self.answers.recv().await.unwrap() {
-            ServiceInput::Reply { number, reply: Ok(client::Reply::Redis(reply)) } => (number, Ok(reply)),
-            ServiceInput::Reply { number, reply: Err(failure) } => (number, Err(failure)),
+            ServiceInput::Reply { number, reply } => {
+                (number, reply.map(|reply| Reply::restore(reply).expect("an answer of Redis")))
+            }
             other => panic!("not an answer of Redis: {other:?}"),
         }
     }

@@ -2,14 +2,12 @@
 //! pauses. It is much less than the simulation, and asks one thing of it: do the *leases* of two nodes ever overlap?
 
 use protocols::{
-    client::{
-        self,
-        redis::{Reply, Request},
-    },
     clock::Now,
     election::{self, Setup, Timings},
-    elector::{Elector, Input, Output, ServiceInput, ServiceOutput},
+    elector::{AnyElector, Input, Output, ServiceInput, ServiceOutput},
     error::Failure,
+    payload::Payload,
+    service::redis::{ACQUIRE_FENCED, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE, Reply, Request},
     types::{MILLISECOND, NodeId, SECOND},
 };
 use rand_chacha::ChaCha8Rng;
@@ -52,7 +50,7 @@ struct World {
     events: BTreeMap<(u64, u64), Event>,
     count: u64,
     random: ChaCha8Rng,
-    electors: Vec<Box<dyn Elector>>,
+    electors: Vec<Box<AnyElector>>,
     timers: BTreeMap<(usize, u16), u64>,
     waiting: BTreeSet<(usize, u64)>,
     /// Until when each node is stopped.
@@ -158,7 +156,7 @@ impl World {
                 let reply = self.serve(&request);
                 if !self.one_in(20) {
                     let at = self.now + self.latency();
-                    let reply = Ok(client::Reply::Redis(reply));
+                    let reply = Ok(reply.erase());
                     self.at(at, Event::Input(node, Input::Service(ServiceInput::Reply { number, reply })));
                 }
             }
@@ -178,16 +176,12 @@ impl World {
 
     fn output(&mut self, node: usize, output: Output) {
         match output {
-            Output::Service(ServiceOutput::Request {
-                number,
-                request: client::Request::Redis(request),
-                timeout,
-                ..
-            }) => {
+            Output::Service(ServiceOutput::Request { number, request, timeout, .. }) => {
                 self.waiting.insert((node, number));
                 self.at(self.now + timeout, Event::Timeout(node, number));
                 if !self.one_in(20) {
                     let at = self.now + self.latency();
+                    let request = Request::restore(request).expect("a request to Redis");
                     self.at(at, Event::Arrive(node, number, request));
                 }
             }
@@ -243,14 +237,14 @@ impl World {
             }
             Request::CompareAndPexpire { key, value, ttl_ms } => {
                 ttl = ttl_ms.to_string();
-                vec!["EVAL", client::redis::COMPARE_AND_PEXPIRE, "1", key, value, &ttl]
+                vec!["EVAL", COMPARE_AND_PEXPIRE, "1", key, value, &ttl]
             }
             Request::CompareAndDelete { key, value } => {
-                vec!["EVAL", client::redis::COMPARE_AND_DELETE, "1", key, value]
+                vec!["EVAL", COMPARE_AND_DELETE, "1", key, value]
             }
             Request::AcquireFenced { key: lock, token_key, value, ttl_ms } => {
                 (key, ttl) = (lock, ttl_ms.to_string());
-                vec!["EVAL", client::redis::ACQUIRE_FENCED, "2", key, token_key, value, &ttl]
+                vec!["EVAL", ACQUIRE_FENCED, "2", key, token_key, value, &ttl]
             }
         };
         let args: Vec<_> = words.iter().map(|word| word.as_bytes().to_vec()).collect();

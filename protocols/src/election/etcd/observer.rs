@@ -2,18 +2,15 @@
 //! watches it until it is deleted, reads again; while the queue is empty it watches for a first key.
 
 use super::{
-    EtcdElection, PREFIX, open,
+    EtcdElection, Output, PREFIX, open,
     session::{RETRY, Stage},
     timing::OBSERVE,
 };
 use crate::{
-    client::{
-        self,
-        etcd::{KeyState, Reply, Request, StreamRequest},
-    },
-    elector::{Deposed, Output, RequestNumber, StreamNumber},
+    elector::{Deposed, RequestNumber, StreamNumber},
     error::Failure,
     point::Point,
+    service::etcd::{KeyState, Reply, Request, StreamRequest},
     types::NodeId,
 };
 
@@ -79,8 +76,8 @@ impl EtcdElection {
     }
 
     /// Who leads was asked, and this is the answer.
-    pub(super) fn observed(&mut self, now: u64, reply: Result<client::Reply, Failure>, out: &mut Vec<Output>) {
-        let Ok(client::Reply::Etcd(Reply::Found { key, revision })) = reply else {
+    pub(super) fn observed(&mut self, now: u64, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
+        let Ok(Reply::Found { key, revision }) = reply else {
             self.observer.lost();
             return out.push(Output::SetTimer { id: OBSERVE, at: now + RETRY });
         };

@@ -2,8 +2,8 @@
 
 use super::PREFIX;
 use crate::{
-    client::etcd::Request,
     elector::{RequestNumber, StreamNumber},
+    service::etcd::Request,
     types::{MILLISECOND, SECOND},
 };
 

@@ -2,11 +2,11 @@
 //! `handleFetchRequest` in `KafkaRaftClient.java`).
 
 use super::{
-    Kraft,
+    Kraft, Output,
     message::{Answer, Ask, Epoch, Found, Offset, Refusal},
     role::{Ballot, Parked, Role},
 };
-use crate::{clock::Now, elector::Output, point::Point, types::NodeId};
+use crate::{clock::Now, point::Point, types::NodeId};
 
 impl Kraft {
     pub(super) fn asked(&mut self, now: Now, from: NodeId, correlation: u32, epoch: Epoch, ask: Ask) {

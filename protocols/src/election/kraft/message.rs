@@ -1,7 +1,7 @@
 //! What the voters say to each other: `VoteRequest.json`, `BeginQuorumEpochRequest.json`, `EndQuorumEpochRequest.json`,
 //! `FetchRequest.json` and their responses, as far as an election needs them.
 
-use crate::types::NodeId;
+use crate::{payload::Payload, types::NodeId};
 
 /// A leadership epoch; 0 before the first election.
 pub type Epoch = u32;
@@ -9,7 +9,7 @@ pub type Epoch = u32;
 pub type Offset = u32;
 
 /// A request or the response to one. The sender is who stands, leads, resigns or fetches.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
     /// Asks.
     Request {
@@ -34,7 +34,7 @@ pub enum Message {
 }
 
 /// What is asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Ask {
     /// The receiver's vote.
     Vote {
@@ -66,7 +66,7 @@ pub enum Ask {
 }
 
 /// What is answered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Answer {
     /// To a vote or pre-vote.
     Vote {
@@ -87,7 +87,7 @@ pub enum Answer {
 }
 
 /// What a fetch finds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Found {
     /// Nothing new.
     Nothing,
@@ -103,7 +103,7 @@ pub enum Found {
 }
 
 /// Why a request is refused.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Refusal {
     /// `FENCED_LEADER_EPOCH`: the request's epoch is over.
     FencedEpoch,
@@ -113,9 +113,8 @@ pub enum Refusal {
     NotLeader,
 }
 
-impl Message {
-    /// What kind of message it is, for message counts.
-    pub const fn kind(&self) -> &'static str {
+impl Payload for Message {
+    fn kind(&self) -> &'static str {
         match self {
             Message::Request { ask: Ask::Vote { pre_vote: true, .. }, .. } => "pre-vote",
             Message::Request { ask: Ask::Vote { .. }, .. } => "vote",

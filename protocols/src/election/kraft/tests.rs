@@ -91,7 +91,7 @@ impl Voter {
     }
 
     pub(super) fn hear(&mut self, from: u16, message: Message) -> Vec<Output> {
-        self.step(Input::Peer { from: NodeId(from), message: Peer::Kraft(message) })
+        self.step(Input::Peer { from: NodeId(from), message })
     }
 
     /// A request, and the response to it, if there is one.
@@ -142,7 +142,7 @@ impl Voter {
 /// What was said to a voter.
 pub(super) fn said_to(out: &[Output], to: u16) -> Vec<Message> {
     let said = out.iter().filter_map(|output| match output {
-        Output::Send { to: receiver, message: Peer::Kraft(message) } if *receiver == NodeId(to) => Some(*message),
+        Output::Send { to: receiver, message } if *receiver == NodeId(to) => Some(*message),
         _ => None,
     });
     said.collect()

@@ -1,16 +1,11 @@
 //! From role to role (`QuorumState.java`, and the `poll…` functions of `KafkaRaftClient.java`).
 
 use super::{
-    Kraft,
+    Kraft, Output,
     message::{Ask, Epoch, Message, Refusal},
     role::{Ballot, Leading, Parked, Role},
 };
-use crate::{
-    clock::Now,
-    elector::{Deposed, Output},
-    point::Point,
-    types::NodeId,
-};
+use crate::{clock::Now, elector::Deposed, point::Point, types::NodeId};
 use rand_core::RngCore;
 
 impl Kraft {

@@ -9,8 +9,8 @@
 //! What was sent to two successors may arrive twice, and what a process had acknowledged and not yet passed on dies with it:
 //! what travels must bear both.
 
-use super::{Lap, Message};
-use crate::{clock::Now, core::TimerId, election::Setup, elector::Output, peer::Peer, types::NodeId};
+use super::{Lap, Message, Output};
+use crate::{clock::Now, core::TimerId, election::Setup, types::NodeId};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Time to send again what was not acknowledged.
@@ -87,7 +87,7 @@ impl Link {
 
     fn emit(&self, to: NodeId, number: u64, lap: Lap, out: &mut Vec<Output>) {
         let message = Message::Frame { session: self.session, first: self.first(), number, lap };
-        out.push(Output::Send { to, message: Peer::Ring(message) });
+        out.push(Output::Send { to, message });
     }
 
     fn emit_all(&mut self, now: Now, out: &mut Vec<Output>) {
@@ -155,7 +155,7 @@ impl Link {
     /// [`PROBE`] fired.
     pub(super) fn probe(&self, now: Now, out: &mut Vec<Output>) {
         for to in &self.order[..self.place] {
-            out.push(Output::Send { to: *to, message: Peer::Ring(Message::Probe) });
+            out.push(Output::Send { to: *to, message: Message::Probe });
         }
         if self.place > 0 {
             out.push(Output::SetTimer { id: PROBE, at: now.mono + self.loss });
@@ -188,7 +188,7 @@ impl Link {
         expected.1 += u64::from(is_next);
         // What had arrived before is acknowledged again: the acknowledgement may have been lost.
         let message = Message::Acknowledgement { session, number: expected.1 };
-        out.push(Output::Send { to: from, message: Peer::Ring(message) });
+        out.push(Output::Send { to: from, message });
         is_next && from != self.node
     }
 }

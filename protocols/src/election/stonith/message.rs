@@ -1,7 +1,12 @@
 //! What candidates of `stonith` say.
 
+use crate::{
+    payload::{Opaque, Payload},
+    service::power,
+};
+
 /// What candidates say, besides what the inner elector's say.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
     /// I run.
     Alive {
@@ -23,13 +28,49 @@ pub enum Message {
     },
 }
 
-impl Message {
-    /// What kind of message it is, for message counts.
-    pub const fn kind(self) -> &'static str {
+impl Payload for Message {
+    fn kind(&self) -> &'static str {
         match self {
             Message::Alive { .. } => "alive",
             Message::Claim { .. } => "claim",
             Message::Grant { .. } => "grant",
         }
+    }
+}
+
+/// Everything that is said to a candidate and by it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Said {
+    /// Between wrappers.
+    Own(Message),
+    /// To and from the fencing device.
+    Device(power::Message),
+    /// Between inner electors.
+    Inner(Opaque),
+}
+
+impl Payload for Said {
+    fn kind(&self) -> &'static str {
+        match self {
+            Said::Own(message) => message.kind(),
+            Said::Device(message) => message.kind(),
+            Said::Inner(message) => message.kind(),
+        }
+    }
+
+    fn erase(self) -> Opaque {
+        match self {
+            Said::Own(message) => message.erase(),
+            Said::Device(message) => message.erase(),
+            Said::Inner(message) => message,
+        }
+    }
+
+    fn restore(opaque: Opaque) -> Result<Self, Opaque> {
+        let other = match Message::restore(opaque) {
+            Ok(message) => return Ok(Said::Own(message)),
+            Err(other) => other,
+        };
+        Ok(power::Message::restore(other).map_or_else(Said::Inner, Said::Device))
     }
 }

@@ -13,7 +13,7 @@ pub const PIGGYBACK: usize = 3;
 const RETRANSMIT_MULTIPLIER: u32 = 4;
 
 /// What is said of a member.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Rumour {
     /// It lives.
     Alive,
@@ -30,7 +30,7 @@ pub enum Rumour {
 }
 
 /// What is said of which life of which member.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Update {
     /// Counts how often the member has had to contradict; what is said of an earlier count is void.
     pub incarnation: u32,

@@ -17,7 +17,7 @@ const RESEND_MAX: u64 = 60 * SECOND;
 
 /// Whom somebody wants to lead, and why. Votes are ordered as `totalOrderPredicate` has it: the newest epoch, then the newest
 /// transaction, then the highest id.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Vote {
     /// The epoch that the proposed leader has followed last; once a leader is established, the epoch of its reign.
     pub epoch: u32,
@@ -28,7 +28,7 @@ pub struct Vote {
 }
 
 /// What a candidate is doing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum State {
     /// Looking for a leader.
     Looking,
@@ -39,7 +39,7 @@ pub enum State {
 }
 
 /// What candidates say to each other in an election.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Notification {
     /// What the sender is doing.
     pub state: State,

@@ -1,11 +1,8 @@
 //! Following: the learner's half of the handshake by which an epoch begins, then answering pings (`Learner.java:
 //! registerWithLeader, syncWithLeader`, `Follower.java: followLeader`).
 
-use super::{Connection, Next, Own, Packet, READ, RETRY, accepted, packet};
-use crate::{
-    elector::Output,
-    types::{MILLISECOND, NodeId},
-};
+use super::{Connection, Next, Output, Own, Packet, READ, RETRY, accepted, packet};
+use crate::types::{MILLISECOND, NodeId};
 
 /// A leader that does not listen (yet) is asked again after so many nanoseconds (`leaderConnectDelayDuringRetryMs`).
 const CONNECT_DELAY: u64 = 100 * MILLISECOND;

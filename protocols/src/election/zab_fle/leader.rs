@@ -1,9 +1,9 @@
 //! Leading: agreeing with a quorum on a new epoch, then pinging (`Leader.java: lead, getEpochToPropose, waitForEpochAck,
 //! waitForNewLeaderAck`, `LearnerHandler.java: run`).
 
-use super::{Connection, DEADLINE, Next, Own, PING, Packet, accepted, packet};
+use super::{Connection, DEADLINE, Next, Output, Own, PING, Packet, accepted, packet};
 use crate::{
-    elector::{Deposed, Output},
+    elector::Deposed,
     point::Point,
     types::{Leadership, NodeId},
 };

@@ -1,9 +1,10 @@
 //! What candidates say to each other.
 
 use super::election::Notification;
+use crate::payload::Payload;
 
 /// What candidates say.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
     /// On the election's port.
     Notification(Notification),
@@ -17,7 +18,7 @@ pub enum Message {
 }
 
 /// The name of a connection: the follower's process and a count.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Connection {
     /// Tells processes of one node apart.
     pub process: u64,
@@ -26,7 +27,7 @@ pub struct Connection {
 }
 
 /// What passes between a leader and a follower.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Packet {
     /// Follower: I want to follow, and have accepted epochs up to this one.
     FollowerInfo {
@@ -71,9 +72,8 @@ pub enum Packet {
     Closed,
 }
 
-impl Message {
-    /// What kind of message it is, for message counts.
-    pub const fn kind(self) -> &'static str {
+impl Payload for Message {
+    fn kind(&self) -> &'static str {
         match self {
             Message::Notification(_) => "notification",
             Message::Packet { packet, .. } => match packet {

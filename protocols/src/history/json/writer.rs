@@ -46,6 +46,16 @@ impl Naming for Listed {
     }
 }
 
+impl<N: Naming> Naming for std::sync::Arc<N> {
+    fn name(&self, node: NodeId) -> Option<Cow<'_, str>> {
+        (**self).name(node)
+    }
+
+    fn resource(&self, resource: Resource) -> Option<Cow<'_, str>> {
+        (**self).resource(resource)
+    }
+}
+
 /// Writes a history as JSON lines while it happens. The first error is kept and ends the writing; [`Writer::finish`]
 /// returns it, because a sink has nobody to tell.
 pub struct Writer<W: Write, N: Naming = Listed> {

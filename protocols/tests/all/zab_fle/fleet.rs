@@ -5,15 +5,18 @@ use protocols::{
     core::TimerId,
     election::{
         Setup, Timings,
-        zab_fle::{Quorum, ZabFle},
+        zab_fle::{Message, Quorum, ZabFle},
     },
-    elector::{Elector, Input, Output},
-    peer::Peer,
+    elector::{self, Elector},
+    payload::Nothing,
     types::{MICROSECOND, MILLISECOND, NodeId, SECOND},
 };
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 use std::collections::{BTreeMap, VecDeque};
+
+type Input = elector::Input<Message, Nothing>;
+type Output = elector::Output<Message, Nothing>;
 
 /// The sync limit of these fleets, nanoseconds.
 pub const TTL: u64 = SECOND;
@@ -48,7 +51,7 @@ pub struct Reign {
 }
 
 enum Event {
-    Deliver { from: u16, to: u16, message: Peer },
+    Deliver { from: u16, to: u16, message: Message },
     Timer { node: u16, life: u64, id: TimerId, at: u64 },
     Disk { node: u16, life: u64 },
     Trouble(Trouble),
@@ -323,7 +326,7 @@ impl Fleet {
         }
     }
 
-    fn send(&mut self, from: u16, to: u16, message: Peer) {
+    fn send(&mut self, from: u16, to: u16, message: Message) {
         if self.cuts[usize::from(from)][usize::from(to)] > 0 {
             return;
         }

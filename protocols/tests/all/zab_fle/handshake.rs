@@ -4,10 +4,13 @@ use super::fleet::{TTL, setup};
 use protocols::{
     clock::Now,
     election::zab_fle::{Connection, Epochs, Message, Notification, Packet, State, Vote, ZabFle},
-    elector::{Deposed, Elector, Input, Output},
-    peer::Peer,
+    elector::{self, Deposed, Elector},
+    payload::Nothing,
     types::{Leadership, MILLISECOND, NodeId},
 };
+
+type Input = elector::Input<Message, Nothing>;
+type Output = elector::Output<Message, Nothing>;
 
 /// Timers of the protocol, as it numbers them.
 const POLL: u16 = 0;
@@ -37,7 +40,7 @@ impl Alone {
     }
 
     fn hear(&mut self, from: u16, message: Message) -> Vec<Output> {
-        self.step(Input::Peer { from: NodeId(from), message: Peer::ZabFle(message) })
+        self.step(Input::Peer { from: NodeId(from), message })
     }
 
     fn packet(&mut self, from: u16, connection: Connection, packet: Packet) -> Vec<Output> {
@@ -60,7 +63,7 @@ impl Alone {
 /// The packets among outputs, with whom they are for.
 fn packets(out: &[Output]) -> Vec<(u16, Packet)> {
     let packet = |output: &Output| match output {
-        Output::Send { to, message: Peer::ZabFle(Message::Packet { packet, .. }) } => Some((to.0, *packet)),
+        Output::Send { to, message: Message::Packet { packet, .. } } => Some((to.0, *packet)),
         _ => None,
     };
     out.iter().filter_map(packet).collect()
@@ -290,7 +293,7 @@ fn who_lags_behind_is_told_the_round_and_who_looks_is_told_the_leader() {
     let own = Notification { state: State::Looking, vote, round: 6 };
     let said = |out: Vec<Output>| {
         let mut said = out.into_iter().filter_map(|o| match o {
-            Output::Send { to, message: Peer::ZabFle(Message::Notification(n)) } => Some((to.0, n)),
+            Output::Send { to, message: Message::Notification(n) } => Some((to.0, n)),
             _ => None,
         });
         (said.next(), said.next())

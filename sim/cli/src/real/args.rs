@@ -11,7 +11,8 @@ use crate::terminal::{
     parse,
 };
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, builder::ArgPredicate};
-use protocols::{election::Protocol, real::store::audit::Retention};
+use protocols::election::Protocol;
+use protocols_real::store::audit::Retention;
 use std::{ffi::OsString, net::SocketAddr, ops::Range, path::PathBuf};
 
 /// Leader election and fencing on real processes: the code that the simulation judges, against real servers.

@@ -11,11 +11,8 @@ use crate::terminal::{
     output::{Show, print},
     parse,
 };
-use protocols::{
-    fence::checks::Fencing,
-    history::Header,
-    real::store::{self, Keep, postgres},
-};
+use protocols::{fence::checks::Fencing, history::Header};
+use protocols_real::store::{self, Keep, postgres};
 use reports::{
     Judgement, Verdict,
     json::{Report, RunFacts},

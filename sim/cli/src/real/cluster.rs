@@ -5,12 +5,9 @@ use super::{
     asked_to_end, block_on, table,
 };
 use crate::terminal::{exit::Stop, output::Show, parse};
-use protocols::{
-    client::Service,
-    real::{
-        store::postgres,
-        tls::{Files, Tls},
-    },
+use protocols_real::{
+    store::postgres,
+    tls::{Files, Tls},
 };
 use scenarios::{Params, plan::Plan};
 use sim_real::{
@@ -102,13 +99,13 @@ pub fn spec(world: &WorldArgs, plan: Plan, folder: PathBuf) -> Result<Spec, Stop
     if !plan.bugs.is_empty() {
         return Err(Stop::usage("bugs are switched on in the simulation only; leave `bugs` out".to_owned()));
     }
-    if protocol.elects_among_peers() && protocol.service != Service::Raft {
+    if protocol.elects_among_peers() && !protocol.service.is_embedded {
         return Err(Stop::usage(format!(
             "`{}` runs in the simulation only; of its kind, `raft` runs here",
             plan.protocol
         )));
     }
-    if world.service.is_some() && protocol.service.process().is_none() {
+    if world.service.is_some() && protocol.service.process.is_none() {
         return Err(Stop::usage(format!("--service is given, but `{}` asks no service", plan.protocol)));
     }
     let service = world.service.as_deref().map(resolve_address).transpose().map_err(Stop::usage)?;

@@ -12,7 +12,7 @@ mod words;
 use crate::terminal::{self, check, exit::Stop};
 use args::{Cli, Command, LogFormat, TlsArgs};
 use clap::Parser;
-use protocols::real::tls::{Files, Tls};
+use protocols_real::tls::{Files, Tls};
 use sim_real::leash;
 use std::{ffi::OsString, future::Future, io::IsTerminal};
 use tokio::signal::unix::{SignalKind, signal};

@@ -3,19 +3,21 @@
 use super::{args::NodeArgs, asked_to_end, block_on, start_logs, store, tls};
 use crate::terminal::exit::Stop;
 use protocols::{
-    client::{Endpoint, Service, Site},
     election::{Protocol, Timings},
-    env::tokio::{self as env, Points, TokioEnv},
-    real::{
-        directory::{Directory, is_name},
-        http,
-        log::Log,
-        node::{self, Settings},
-        points::Directed,
-        store::{Auth, link},
-        tls::{Secure, Tls},
-    },
     types::{MILLISECOND, NodeId},
+};
+use protocols_clients::{
+    env::tokio::{self as env, Points, TokioEnv},
+    site::{Endpoint, Site},
+};
+use protocols_real::{
+    directory::{Directory, is_name},
+    http,
+    log::Log,
+    node::{self, Settings},
+    points::Directed,
+    store::{Auth, link},
+    tls::{Secure, Tls},
 };
 use rustls_pki_types::ServerName;
 use scenarios::plan::LONGEST_MS;
@@ -96,7 +98,7 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
 /// Where the coordination service is; a backend without one is given none.
 fn service(args: &NodeArgs) -> Result<Vec<Endpoint>, Stop> {
     let name = args.backend.name;
-    match (&args.service, args.backend.service.process()) {
+    match (&args.service, args.backend.service.process) {
         (Some(address), Some(_)) => Ok(vec![endpoint(address)?]),
         (None, None) => Ok(Vec::new()),
         (None, Some(service)) => Err(Stop::usage(format!("--service HOST:PORT is missing: `{name}` needs {service}"))),
@@ -114,7 +116,7 @@ fn site(args: &NodeArgs, members: &[String], timings: Timings) -> Result<Site, S
         return Err(Stop::usage(format!("--elect-listen and --electors are given, but `{name}` asks a service")));
     }
     if args.backend.elects_among_peers() {
-        if args.backend.service != Service::Raft {
+        if !args.backend.service.is_embedded {
             return Err(Stop::usage(format!("`{name}` runs in the simulation only; of its kind, `raft` runs here")));
         }
         let missing = |option: &str| Stop::usage(format!("{option} is missing: `{name}` elects among its members"));
@@ -161,8 +163,8 @@ fn service_tls(args: &NodeArgs, tls: &Tls) -> Result<Option<Arc<dyn env::Wrap>>,
     if !args.service_tls {
         return Ok(None);
     }
-    let protocol = match args.backend.service {
-        Service::Etcd => "h2",
+    let protocol = match args.backend.service.name {
+        "etcd" => "h2",
         _ => "",
     };
     let connector = tls.connector(protocol).map_err(Stop::usage)?;
@@ -193,7 +195,7 @@ fn peers(args: &NodeArgs) -> Result<(Vec<String>, Vec<String>), Stop> {
     if !names.contains(&args.id) {
         return Err(Stop::usage(format!("--id {} is not among the peers: {}", args.id, names.join(", "))));
     }
-    let servers: Vec<&str> = args.backend.service.process().into_iter().chain([scenarios::plan::STORE]).collect();
+    let servers: Vec<&str> = args.backend.service.process.into_iter().chain([scenarios::plan::STORE]).collect();
     if let Some(taken) = names.iter().find(|n| servers.contains(&n.as_str())) {
         return Err(Stop::usage(format!("a peer may not be called `{taken}`: histories call the {taken} so")));
     }

@@ -2,15 +2,13 @@
 
 use super::{args::RaiseArgs, block_on, node::endpoint};
 use crate::terminal::{exit::Stop, output::print};
-use protocols::{
-    env::tokio::TokioEnv,
-    real::raise::{self, Raised},
-};
+use protocols_clients::env::tokio::TokioEnv;
+use protocols_real::raise::{self, Raised};
 
 /// Raises a service's tokens above what the resource has seen.
 pub fn run(args: &RaiseArgs) -> Result<u8, Stop> {
     let protocol = args.backend;
-    if !protocol.tokened || protocol.service.process().is_none() {
+    if !protocol.tokened || protocol.service.process.is_none() {
         let why = format!("`{}` draws no tokens from a service; there are etcd and redis", protocol.name);
         return Err(Stop::usage(why));
     }

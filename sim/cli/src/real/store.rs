@@ -5,7 +5,7 @@ use super::{
     asked_to_end, block_on, start_logs, tls,
 };
 use crate::terminal::exit::Stop;
-use protocols::real::{
+use protocols_real::{
     http,
     store::{self, Auth, Keep, Settings, Store, audit::Retention, books::Rules, metrics, postgres, server::Limits},
     tls::Files,

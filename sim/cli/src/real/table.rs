@@ -2,7 +2,7 @@
 
 use super::args::DEFAULT_DIR;
 use crate::terminal::output::{Show, print};
-use protocols::real::tls::Tls;
+use protocols_real::tls::Tls;
 use serde::Deserialize;
 use sim_real::{certificates::AUTHORITY, control::Card};
 use std::{

@@ -1,7 +1,8 @@
 //! What words on the command line of real mode mean.
 
 use crate::terminal::parse;
-use protocols::{election::Protocol, point::Point, real::store::audit::Retention};
+use protocols::{election::Protocol, point::Point};
+use protocols_real::store::audit::Retention;
 use std::{net::SocketAddr, time::Duration};
 
 /// How leaders are elected when nothing else was said, by every command here: what needs nothing that is installed. Where a

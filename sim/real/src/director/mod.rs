@@ -12,9 +12,9 @@ use crate::{
 use protocols::{
     history::{Kind, NodeState},
     point::Point,
-    real::{clock::true_time_us, directory::Directory, log::Log},
     types::{MICROSECOND, MILLISECOND, NodeId, SECOND},
 };
+use protocols_real::{clock::true_time_us, directory::Directory, log::Log};
 use scenarios::{
     fault::{Fault, PlannedFault, Trigger, Who},
     plan::Plan,

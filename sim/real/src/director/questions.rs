@@ -1,10 +1,8 @@
 //! Nodes that ask at their named points whether they are to stop themselves.
 
 use super::Event;
-use protocols::{
-    point::Point,
-    real::{directory::Directory, points},
-};
+use protocols::point::Point;
+use protocols_real::{directory::Directory, points};
 use std::sync::Arc;
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},

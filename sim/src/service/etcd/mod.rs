@@ -8,3 +8,46 @@
 
 pub mod model;
 pub mod wire;
+
+use super::{Dropped, Model, Serving, grants::Holder};
+use crate::world::env::SimEnv;
+use protocols_clients::env::Env;
+use std::{
+    io,
+    sync::{Arc, Mutex, PoisonError},
+};
+use tokio::sync::Notify;
+
+/// etcd, and what tells it that it was changed from outside.
+#[derive(Default)]
+pub struct Etcd {
+    model: Arc<Mutex<model::Model>>,
+    changed: Arc<Notify>,
+}
+
+impl Etcd {
+    /// Serves on any [`Env`] until the process ends.
+    ///
+    /// # Errors
+    /// The port is taken, or the socket is gone.
+    pub async fn serve_on<E: Env>(&self, env: E, port: u16) -> io::Result<()> {
+        wire::serve_changing(env, port, self.model.clone(), self.changed.clone()).await
+    }
+}
+
+impl Model for Etcd {
+    fn leads(&self) -> bool {
+        true
+    }
+
+    fn drop_leadership(&self, candidate: &str, what: Dropped, _wall_ms: u64) -> Option<Holder> {
+        let mut model = self.model.lock().unwrap_or_else(PoisonError::into_inner);
+        model.drop_leadership_of(candidate, what);
+        self.changed.notify_one();
+        model.holder()
+    }
+
+    fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving {
+        Box::pin(async move { self.serve_on(env, port).await })
+    }
+}

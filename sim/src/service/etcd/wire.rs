@@ -8,10 +8,10 @@ use super::model::{EXPIRY_SCAN, Error, Model, RESYNC, Renewal, StreamId, WatchCr
 use crate::service::grants;
 use etcd_client::proto::*;
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
-use protocols::{
-    client::etcd::channel::{EnvExecutor, EnvTimer},
+use protocols::history::GrantEnd;
+use protocols_clients::{
     env::{Env, Listener},
-    history::GrantEnd,
+    etcd::channel::{EnvExecutor, EnvTimer},
 };
 use std::{
     collections::BTreeMap,

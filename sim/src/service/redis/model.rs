@@ -169,7 +169,7 @@ fn name(value: &[u8]) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use protocols::client::redis::ACQUIRE_FENCED;
+    use protocols::service::redis::ACQUIRE_FENCED;
 
     #[test]
     fn a_grant_keeps_its_token_when_the_counter_is_lost_and_the_next_is_given_it_again() {

@@ -1,4 +1,4 @@
-//! The scripts that this server can run: those of [`protocols::client::redis`], recognised by their text and carried out in
+//! The scripts that this server can run: those of [`protocols::service::redis`], recognised by their text and carried out in
 //! Rust. There is no Lua in here.
 //!
 //! Reference: redis/redis 7.0, `src/eval.c: evalGenericCommand, scriptCommand`, `src/script_lua.c: luaRedisGenericCommand,
@@ -9,7 +9,7 @@ use super::{
     commands::{self, Call},
     resp::Resp,
 };
-use protocols::client::redis::{ACQUIRE_FENCED, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE};
+use protocols::service::redis::{ACQUIRE_FENCED, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE};
 
 /// A script that this server knows how to run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -37,7 +37,7 @@ impl Known {
 
     pub(super) fn by_text(text: &[u8]) -> Result<Known, String> {
         Known::ALL.into_iter().find(|script| script.text().as_bytes() == text).ok_or_else(|| {
-            "ERR this simulated Redis runs only the scripts of protocols/src/client/redis.rs; not this one".into()
+            "ERR this simulated Redis runs only the scripts of protocols/src/service/redis.rs; not this one".into()
         })
     }
 

@@ -6,10 +6,8 @@
 
 use super::model::{Model, Session};
 use crate::service::grants;
-use protocols::{
-    env::{Env, Listener},
-    history::GrantEnd,
-};
+use protocols::history::GrantEnd;
+use protocols_clients::env::{Env, Listener};
 use std::{
     io,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},

@@ -12,13 +12,14 @@ use super::{
 use crate::texts::etcd::*;
 use etcd_client::proto::*;
 use http::uri::PathAndQuery;
-use protocols::{
-    client::{Endpoint, Service, etcd::channel::Channel},
+use protocols::types::MILLISECOND;
+use protocols_clients::{
     env::{Env, tokio::TokioEnv},
-    types::MILLISECOND,
+    etcd::channel::Channel,
+    site::Endpoint,
 };
-use sim::service::State;
-use std::{collections::BTreeMap, time::Duration};
+use sim::service::etcd::Etcd as Model;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::{
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
     time::timeout,
@@ -34,7 +35,7 @@ const SILENCE: Duration = Duration::from_millis(100);
 
 enum Served {
     Real(Server),
-    Model { state: State, port: u16, task: <TokioEnv as Env>::Task },
+    Model { state: Arc<Model>, port: u16, task: <TokioEnv as Env>::Task },
 }
 
 /// A watch stream.
@@ -56,8 +57,9 @@ pub struct Etcd {
 
 type Answer<T> = Result<T, Status>;
 
-async fn serve(env: &TokioEnv, state: &State, port: u16) -> <TokioEnv as Env>::Task {
-    let task = env.spawn(state.clone().serve(env.clone(), port));
+async fn serve(env: &TokioEnv, state: &Arc<Model>, port: u16) -> <TokioEnv as Env>::Task {
+    let (state, on) = (state.clone(), env.clone());
+    let task = env.spawn(async move { state.serve_on(on, port).await.expect("the port is free") });
     while tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_err() {
         env.sleep(MILLISECOND).await;
     }
@@ -135,7 +137,7 @@ fn cancel(watch_id: i64) -> PbWatchRequestUnion {
 impl Etcd {
     /// The model, served over a socket.
     pub async fn model() -> Etcd {
-        let (env, state, port) = (TokioEnv::new(1), State::new(Service::Etcd), free_port());
+        let (env, state, port) = (TokioEnv::new(1), Arc::<Model>::default(), free_port());
         let task = serve(&env, &state, port).await;
         Etcd::new(env, Served::Model { state, port, task })
     }

@@ -6,15 +6,12 @@ use super::{
     servers::{Kind, Server, free_port},
 };
 use crate::texts::redis::{command, decode};
-use protocols::{
-    client::Service,
-    env::{Env, tokio::TokioEnv},
+use protocols_clients::env::{Env, tokio::TokioEnv};
+use sim::service::redis::{
+    Redis as Model,
+    resp::{Protocol, Resp},
 };
-use sim::service::{
-    State,
-    redis::resp::{Protocol, Resp},
-};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -23,7 +20,7 @@ use tokio::{
 /// What answers.
 enum Served {
     Real(Server),
-    Model { state: State, port: u16, task: <TokioEnv as Env>::Task },
+    Model { state: Arc<Model>, port: u16, task: <TokioEnv as Env>::Task },
 }
 
 /// A server and the sessions with it: nothing but RESP over a socket, the same for both.
@@ -39,15 +36,15 @@ struct Session {
     id: String,
 }
 
-fn serve(state: &State, port: u16) -> <TokioEnv as Env>::Task {
-    let env = TokioEnv::new(1);
-    env.spawn(state.clone().serve(env.clone(), port))
+fn serve(state: &Arc<Model>, port: u16) -> <TokioEnv as Env>::Task {
+    let (env, state) = (TokioEnv::new(1), state.clone());
+    env.clone().spawn(async move { state.serve_on(env, port).await.expect("the port is free") })
 }
 
 impl Redis {
     /// The model, served over a socket.
     pub fn model() -> Redis {
-        let (state, port) = (State::new(Service::Redis), free_port());
+        let (state, port) = (Arc::<Model>::default(), free_port());
         let task = serve(&state, port);
         Redis { served: Served::Model { state, port, task }, sessions: BTreeMap::new() }
     }

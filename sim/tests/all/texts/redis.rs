@@ -1,6 +1,6 @@
 //! Redis: commands quoted as on its own command line, replies with their type's sign in front.
 
-use protocols::client::redis::{ACQUIRE_FENCED, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE};
+use protocols::service::redis::{ACQUIRE_FENCED, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE};
 use sim::service::redis::{resp::Resp, wire::split};
 
 /// The scripts by name: `@name` stands for the text, `#name` for its digest.

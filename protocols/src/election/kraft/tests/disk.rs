@@ -7,7 +7,7 @@ use proptest::prelude::*;
 fn what_follows_from_a_state_waits_until_it_is_on_disk() {
     let (mut voter, _) = Voter::start(None);
     let ask = |from: u16, epoch, correlation| {
-        let message = Peer::Kraft(Message::Request { correlation, epoch, ask: vote(false, 0, 0) });
+        let message = Message::Request { correlation, epoch, ask: vote(false, 0, 0) };
         Input::Peer { from: NodeId(from), message }
     };
     assert!(said_to(&voter.step_only(ask(1, 1, 1)), 1).is_empty());
@@ -31,7 +31,7 @@ fn a_follower_fetches_on_only_when_what_it_got_is_on_disk() {
     let [Message::Request { correlation, .. }] = said_to(&said, 1)[..] else { panic!("one fetch") };
     let result = Ok(Answer::Fetch { found: Found::Record(1), high_watermark: None });
     let answer = Message::Response { correlation, epoch: 1, leader: Some(NodeId(1)), result };
-    let out = voter.step_only(Input::Peer { from: NodeId(1), message: Peer::Kraft(answer) });
+    let out = voter.step_only(Input::Peer { from: NodeId(1), message: answer });
     assert!(said_to(&out, 1).is_empty() && voter.writing.is_some());
     let out = voter.step_only(Input::Persisted);
     assert!(matches!(said_to(&out, 1)[..], [Message::Request { ask: Ask::Fetch { offset: 1, .. }, .. }]));

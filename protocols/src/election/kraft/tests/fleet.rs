@@ -107,7 +107,7 @@ impl Fleet {
                 if self.cut_off.is_some_and(|n| n == from.index() || n == to.index()) {
                     return;
                 }
-                self.step(to.index(), Input::Peer { from, message: Peer::Kraft(message) });
+                self.step(to.index(), Input::Peer { from, message });
                 if self.happens(self.weather.crash) {
                     self.stop(to.index());
                 }
@@ -173,7 +173,7 @@ impl Fleet {
     fn carry_out(&mut self, node: usize, output: Output) {
         let start = self.machines[node].starts;
         match output {
-            Output::Send { to, message: Peer::Kraft(message) } => {
+            Output::Send { to, message } => {
                 self.law_of_the_disk(node, to, message);
                 self.send(NodeId(node as u16), to, message);
             }

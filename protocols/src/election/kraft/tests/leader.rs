@@ -133,7 +133,7 @@ fn a_fetch_that_diverges_does_not_keep_the_leader() {
 fn a_higher_epoch_ends_the_belief_at_once_even_while_the_disk_is_slow() {
     let mut voter = leader();
     let ask = vote(false, 1, 1);
-    let message = Peer::Kraft(Message::Request { correlation: 9, epoch: 2, ask });
+    let message = Message::Request { correlation: 9, epoch: 2, ask };
     let out = voter.step_only(Input::Peer { from: NodeId(1), message });
     assert_eq!(deposed(&out), Some(Deposed::Lost));
     assert!(said_to(&out, 1).is_empty(), "the vote is not on disk yet");

@@ -7,7 +7,7 @@ use super::common::{
     http::{self, Answer, request},
     program, run, servers,
 };
-use protocols::real::tls::Files;
+use protocols_real::tls::Files;
 use sim_real::{certificates, control};
 use std::{fs, net::SocketAddr, path::Path, time::Duration};
 use tokio::{

@@ -117,7 +117,7 @@ pub fn say(line: &str) {
 
 /// A port that was free a moment ago.
 pub fn free_port() -> u16 {
-    protocols::env::tokio::free_port().expect("loopback has a free port")
+    protocols_clients::env::tokio::free_port().expect("loopback has a free port")
 }
 
 /// A running server.

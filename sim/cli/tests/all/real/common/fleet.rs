@@ -1,7 +1,7 @@
 //! A fenced store and nodes, each started as an operator would.
 
 use super::{Folder, Process, SOON, eventually, fencepost, free_address, http, program, text};
-use protocols::real::store::token::TokenKey;
+use protocols_real::store::token::TokenKey;
 use serde_json::Value;
 use std::{collections::BTreeMap, ffi::OsString, net::SocketAddr};
 

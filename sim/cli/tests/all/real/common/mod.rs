@@ -59,7 +59,7 @@ pub fn eventually<T>(what: &str, within: Duration, mut look: impl FnMut() -> Opt
 
 /// An address of loopback that was free a moment ago.
 pub fn free_address() -> SocketAddr {
-    let port = protocols::env::tokio::free_port().expect("loopback has a free port");
+    let port = protocols_clients::env::tokio::free_port().expect("loopback has a free port");
     SocketAddr::from(([127, 0, 0, 1], port))
 }
 

@@ -1,0 +1,192 @@
+//! Requests and streams, translated to the genuine client's calls and back.
+
+use etcd_client::{
+    Client, Compare, CompareOp, Error, EventType, GetOptions, GetResponse, KeyValue, PutOptions, SortOrder, SortTarget,
+    Txn, TxnOp, TxnOpResponse, WatchFilterType, WatchOptions, WatchStream,
+};
+use protocols::{
+    error::Failure,
+    service::etcd::{Item, KeyState, Reply, Request, StreamRequest},
+};
+use tokio::sync::mpsc::Receiver;
+use tonic::Code;
+
+/// Carries out one request.
+///
+/// # Errors
+/// Rejected in etcd's own words; unknown for everything else, including an answer that makes no sense.
+pub(super) async fn request(mut client: Client, request: Request) -> Result<Reply, Failure> {
+    match request {
+        Request::Grant { ttl_s } => {
+            let answer = client.lease_grant(ttl_s, None).await.map_err(failure)?;
+            Ok(Reply::Granted { lease: answer.id(), ttl_s: answer.ttl() })
+        }
+        Request::Revoke { lease } => client.lease_revoke(lease).await.map(|_| Reply::Revoked).map_err(failure),
+        Request::CreateKey { key, value, lease } => create(client, key, value, lease).await,
+        Request::Proclaim { key, value, lease, create_revision } => {
+            let put = TxnOp::put(key.clone(), value, Some(PutOptions::new().with_lease(lease)));
+            guarded(client, key, create_revision, put).await.map(|done| Reply::Proclaimed { done })
+        }
+        Request::DeleteKey { key, create_revision } => {
+            let delete = TxnOp::delete(key.clone(), None);
+            guarded(client, key, create_revision, delete).await.map(|done| Reply::Deleted { done })
+        }
+        Request::Predecessor { prefix, max_create_revision } => {
+            let options = top(SortOrder::Descend).with_max_create_revision(max_create_revision);
+            found(client.get(prefix, Some(options)).await)
+        }
+        Request::First { prefix } => found(client.get(prefix, Some(top(SortOrder::Ascend))).await),
+        Request::GetKey { key } => found(client.get(key, None).await),
+    }
+}
+
+/// The one key of a prefix at an end of the order of creation.
+fn top(order: SortOrder) -> GetOptions {
+    GetOptions::new().with_prefix().with_sort(SortTarget::Create, order).with_limit(1)
+}
+
+async fn create(mut client: Client, key: String, value: String, lease: i64) -> Result<Reply, Failure> {
+    let absent = Compare::create_revision(key.clone(), CompareOp::Equal, 0);
+    let put = TxnOp::put(key.clone(), value.clone(), Some(PutOptions::new().with_lease(lease)));
+    let txn = Txn::new().when([absent]).and_then([put]).or_else([TxnOp::get(key, None)]);
+    let answer = client.txn(txn).await.map_err(failure)?;
+    if answer.succeeded() {
+        let create_revision = answer.header().map(|h| h.revision()).ok_or_else(|| odd("no header"))?;
+        return Ok(Reply::Created { created: true, create_revision, value });
+    }
+    match answer.op_responses().first() {
+        Some(TxnOpResponse::Get(read)) => {
+            let key = read.kvs().first().map(key_state).ok_or_else(|| odd("the key is neither absent nor there"))?;
+            Ok(Reply::Created { created: false, create_revision: key.create_revision, value: key.value })
+        }
+        _ => Err(odd("no read in the answer")),
+    }
+}
+
+/// Does `operation` if the key has that create revision; did it?
+async fn guarded(mut client: Client, key: String, revision: i64, operation: TxnOp) -> Result<bool, Failure> {
+    let guard = Compare::create_revision(key, CompareOp::Equal, revision);
+    let answer = client.txn(Txn::new().when([guard]).and_then([operation])).await.map_err(failure)?;
+    Ok(answer.succeeded())
+}
+
+fn found(answer: Result<GetResponse, Error>) -> Result<Reply, Failure> {
+    let answer = answer.map_err(failure)?;
+    let revision = answer.header().map(|h| h.revision()).ok_or_else(|| odd("no header"))?;
+    Ok(Reply::Found { key: answer.kvs().first().map(key_state), revision })
+}
+
+fn key_state(key: &KeyValue) -> KeyState {
+    KeyState {
+        key: key.key().to_vec(),
+        value: String::from_utf8_lossy(key.value()).into_owned(),
+        create_revision: key.create_revision(),
+        lease: key.lease(),
+    }
+}
+
+fn odd(what: &str) -> Failure {
+    Failure::Unknown(format!("an answer that makes no sense: {what}"))
+}
+
+/// Runs one stream, giving what it brings to `give`; comes back when the stream ended, with the reason.
+pub(super) async fn stream(
+    client: Client,
+    request: StreamRequest,
+    pushes: Receiver<()>,
+    give: impl Fn(Item) + Send,
+) -> Failure {
+    match request {
+        StreamRequest::Keepalive { lease, ttl_s } => keepalive(client, lease, ttl_s, pushes, give).await,
+        StreamRequest::WatchDelete { key, start_revision } => {
+            let options = WatchOptions::new().with_start_revision(start_revision);
+            watch(client, key, options.with_filters([WatchFilterType::NoPut]), give).await
+        }
+        StreamRequest::WatchPrefix { prefix, start_revision } => {
+            let options = WatchOptions::new().with_prefix().with_start_revision(start_revision);
+            watch(client, prefix.into_bytes(), options.with_filters([WatchFilterType::NoDelete]), give).await
+        }
+    }
+}
+
+async fn keepalive(
+    mut client: Client,
+    lease: i64,
+    ttl_s: i64,
+    mut pushes: Receiver<()>,
+    give: impl Fn(Item) + Send,
+) -> Failure {
+    let (mut keeper, mut answers) = match client.lease_keep_alive(lease).await {
+        Ok(open) => open,
+        // The library's own words for a first answer with no time to live left.
+        Err(Error::LeaseKeepAliveError(why)) if why.contains("lease not found") => {
+            give(Item::KeptAlive { ttl_s: 0 });
+            return Failure::Rejected(why);
+        }
+        Err(error) => return failure(error),
+    };
+    give(Item::KeptAlive { ttl_s });
+    loop {
+        let answer = tokio::select! {
+            biased;
+            Some(()) = pushes.recv() => match keeper.keep_alive().await {
+                Ok(()) => continue,
+                Err(error) => return failure(error),
+            },
+            answer = answers.message() => answer,
+        };
+        match answer {
+            Ok(Some(answer)) => give(Item::KeptAlive { ttl_s: answer.ttl() }),
+            Ok(None) => return Failure::Unknown("the stream ended".into()),
+            Err(error) => return failure(error),
+        }
+    }
+}
+
+async fn watch(mut client: Client, key: Vec<u8>, options: WatchOptions, give: impl Fn(Item) + Send) -> Failure {
+    let mut stream: WatchStream = match client.watch(key, Some(options)).await {
+        Ok(stream) => stream,
+        Err(error) => return failure(error),
+    };
+    loop {
+        let answer = match stream.message().await {
+            Ok(Some(answer)) => answer,
+            Ok(None) => return Failure::Unknown("the stream ended".into()),
+            Err(error) => return failure(error),
+        };
+        for event in answer.events() {
+            match (event.event_type(), event.kv()) {
+                (EventType::Delete, _) => give(Item::Deleted),
+                (EventType::Put, Some(key)) => give(Item::Changed { key: key_state(key) }),
+                (EventType::Put, None) => return odd("an event without its key"),
+            }
+        }
+        if answer.canceled() {
+            let compacted = answer.compact_revision();
+            let why = answer.cancel_reason();
+            return Failure::Rejected(format!("watch cancelled: compacted at revision {compacted}; {why}"));
+        }
+    }
+}
+
+/// Sorts the client's errors: etcd's own *no*, or nobody knows.
+fn failure(error: Error) -> Failure {
+    let text = error.to_string();
+    let no = match &error {
+        Error::InvalidArgs(_) => true,
+        Error::GRpcStatus(status) => match status.code() {
+            Code::NotFound
+            | Code::InvalidArgument
+            | Code::FailedPrecondition
+            | Code::AlreadyExists
+            | Code::PermissionDenied
+            | Code::Unauthenticated
+            | Code::Unimplemented => true,
+            // The client library uses these as well, for answers that are too large: those requests may have been done.
+            Code::OutOfRange | Code::ResourceExhausted => status.message().starts_with("etcdserver:"),
+            _ => false,
+        },
+        _ => false,
+    };
+    if no { Failure::Rejected(text) } else { Failure::Unknown(text) }
+}

@@ -1,0 +1,166 @@
+//! An HTTP/2 channel that redials, with every timer on the process's own clock.
+//!
+//! tonic's own `Endpoint` sets its timers on tokio's clock, which is not the node's, and which no simulation can skew or
+//! pause. So the genuine etcd client gets a channel of ours over `hyper`. The shims for `hyper`'s executor and timer serve
+//! the simulated etcd as well.
+
+use crate::{env::Env, site::Endpoint};
+use hyper::client::conn::http2;
+use hyper_util::rt::TokioIo;
+use protocols::types::{MILLISECOND, SECOND};
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{Arc, OnceLock},
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+use tokio::sync::Mutex;
+use tonic::body::Body;
+use tower::{BoxError, Service};
+
+/// How long a dial may take, nanoseconds.
+pub const CONNECT_TIMEOUT: u64 = SECOND;
+/// How long a connection may be silent before it is pinged. Not less: a real etcd breaks connections that ping more often
+/// than every 5 s (`--grpc-keepalive-min-time`); one that pinged every 2 s lived for 9 s.
+const PING_AFTER: Duration = Duration::from_millis(5_000);
+/// How long the answer to a ping may take before the connection is given up.
+const PING_TIMEOUT: Duration = Duration::from_millis(2_000);
+
+/// Runs `hyper`'s background work as tasks of the process.
+#[derive(Clone, Debug)]
+pub struct EnvExecutor<E>(pub E);
+
+// Nothing pins what is inside; `hyper` asks for it.
+impl<E> Unpin for EnvExecutor<E> {}
+
+impl<E: Env, F> hyper::rt::Executor<F> for EnvExecutor<E>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    fn execute(&self, future: F) {
+        self.0.spawn_detached(async move {
+            future.await;
+        });
+    }
+}
+
+/// `hyper`'s timer on the process's monotonic clock.
+#[derive(Clone, Debug)]
+pub struct EnvTimer<E>(pub E);
+
+impl<E: Env> EnvTimer<E> {
+    /// `hyper` counts in `Instant`s, which only the standard library can make: one is taken as the zero of every
+    /// process's clock. Its value never matters, only what is added to it.
+    fn zero() -> Instant {
+        static ZERO: OnceLock<Instant> = OnceLock::new();
+        *ZERO.get_or_init(Instant::now)
+    }
+}
+
+impl<E: Env> hyper::rt::Timer for EnvTimer<E> {
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn hyper::rt::Sleep>> {
+        Box::pin(EnvSleep::<E>(self.0.sleep(duration.as_nanos() as u64)))
+    }
+
+    fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn hyper::rt::Sleep>> {
+        let mono = deadline.saturating_duration_since(Self::zero()).as_nanos() as u64;
+        Box::pin(EnvSleep::<E>(self.0.sleep_until(mono)))
+    }
+
+    fn now(&self) -> Instant {
+        Self::zero() + Duration::from_nanos(self.0.now().mono)
+    }
+}
+
+struct EnvSleep<E: Env>(E::Sleep);
+
+impl<E: Env> Future for EnvSleep<E> {
+    type Output = ();
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        Pin::new(&mut self.0).poll(context)
+    }
+}
+
+impl<E: Env> hyper::rt::Sleep for EnvSleep<E> {}
+
+/// The channel: one connection, dialled when it is needed and dialled again when it broke. Clones share it.
+pub struct Channel<E: Env> {
+    shared: Arc<Shared<E>>,
+}
+
+impl<E: Env> Clone for Channel<E> {
+    fn clone(&self) -> Self {
+        Channel { shared: self.shared.clone() }
+    }
+}
+
+struct Shared<E: Env> {
+    env: E,
+    endpoint: Endpoint,
+    connection: Mutex<Option<Connection<E>>>,
+}
+
+struct Connection<E: Env> {
+    sender: http2::SendRequest<Body>,
+    /// Drives the connection; aborted with it.
+    _driver: E::Task,
+}
+
+impl<E: Env> Channel<E> {
+    /// A channel to `endpoint`; nothing is dialled yet.
+    pub fn new(env: E, endpoint: Endpoint) -> Self {
+        Channel { shared: Arc::new(Shared { env, endpoint, connection: Mutex::new(None) }) }
+    }
+}
+
+impl<E: Env> Shared<E> {
+    /// The open connection's sender, after dialling if there is none.
+    async fn sender(&self) -> Result<http2::SendRequest<Body>, BoxError> {
+        let mut connection = self.connection.lock().await;
+        if let Some(open) = connection.as_ref().filter(|c| !c.sender.is_closed()) {
+            return Ok(open.sender.clone());
+        }
+        *connection = None;
+        let stream = self.env.timeout(CONNECT_TIMEOUT, self.env.connect(&self.endpoint)).await;
+        let stream = stream.ok_or_else(|| format!("no connection within {} ms", CONNECT_TIMEOUT / MILLISECOND))??;
+        let mut builder = http2::Builder::new(EnvExecutor(self.env.clone()));
+        builder.timer(EnvTimer(self.env.clone()));
+        // Without pings the client of a server that lost power would never dial again.
+        builder.keep_alive_interval(PING_AFTER).keep_alive_timeout(PING_TIMEOUT).keep_alive_while_idle(true);
+        let (sender, driver) = builder.handshake(TokioIo::new(stream)).await?;
+        let driver = self.env.spawn(async move {
+            // How it ended reaches every request that was on it.
+            let _ = driver.await;
+        });
+        *connection = Some(Connection { sender: sender.clone(), _driver: driver });
+        Ok(sender)
+    }
+
+    async fn call(&self, request: http::Request<Body>) -> Result<http::Response<Body>, BoxError> {
+        let (mut head, body) = request.into_parts();
+        let mut uri = head.uri.into_parts();
+        uri.scheme = Some(http::uri::Scheme::HTTP);
+        uri.authority = Some(format!("{}:{}", self.endpoint.host, self.endpoint.port).parse()?);
+        head.uri = http::Uri::from_parts(uri)?;
+        let mut sender = self.sender().await?;
+        sender.ready().await?;
+        Ok(sender.send_request(http::Request::from_parts(head, body)).await?.map(Body::new))
+    }
+}
+
+impl<E: Env> Service<http::Request<Body>> for Channel<E> {
+    type Response = http::Response<Body>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        let shared = self.shared.clone();
+        Box::pin(async move { shared.call(request).await })
+    }
+}

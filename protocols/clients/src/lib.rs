@@ -1,0 +1,11 @@
+//! The shells around pure cores, the same in the simulation and in production: all that I/O knows of the world ([`env`]), the
+//! driver of a core ([`task_driver`]), and a genuine client library a service.
+
+pub mod env;
+pub mod etcd;
+pub mod raft;
+pub mod redis;
+pub mod redis_servers;
+pub mod registry;
+pub mod site;
+pub mod task_driver;

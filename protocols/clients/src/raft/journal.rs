@@ -1,0 +1,218 @@
+//! What a Raft node must not forget: an append-only file of checksummed records on [`Disk`].
+//!
+//! A record is its length and its CRC-32, four bytes each with the lowest first, and its JSON. The file's records, applied
+//! one after the other, are the state. What a loss of power leaves is cut at the first record that is not whole: a sync
+//! that succeeded covers everything before it, so only records that nobody was told of can be behind it. The file is
+//! written anew when most of it is past.
+
+use super::types::{Entry, LogId, SnapshotMeta, Vote};
+use crate::env::Disk;
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeMap,
+    io,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// The file's name.
+pub const FILE: &str = "raft.log";
+/// A longer record is taken for damage, bytes.
+const RECORD_MAX: usize = 1 << 20;
+/// The file is written anew when it has grown by so many bytes, and at least [`GROWTH`] times what it was then.
+const GARBAGE_MIN: usize = 32 << 10;
+const GROWTH: usize = 4;
+/// Length and checksum, bytes.
+const HEADER: usize = 8;
+
+/// One change of the state.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum Record {
+    /// The vote.
+    Vote(Vote),
+    /// The last entry that is known to be committed.
+    Committed(Option<LogId>),
+    /// An entry, in place of the one of that index and everything behind it.
+    Entry(Entry),
+    /// The log ends here.
+    TruncateAfter(Option<LogId>),
+    /// The log begins behind this.
+    Purge(LogId),
+    /// The last snapshot.
+    Snapshot(SnapshotMeta),
+}
+
+/// What the journal holds.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct State {
+    /// The vote.
+    pub vote: Option<Vote>,
+    /// The last entry that is known to be committed.
+    pub committed: Option<LogId>,
+    /// The log begins behind this.
+    pub purged: Option<LogId>,
+    /// The log.
+    pub log: BTreeMap<u64, Entry>,
+    /// The last snapshot.
+    pub snapshot: Option<SnapshotMeta>,
+}
+
+impl State {
+    /// The last entry, or the last that was purged when there is none.
+    pub fn last(&self) -> Option<LogId> {
+        self.log.last_key_value().map(|(_, entry)| entry.log_id).or(self.purged)
+    }
+
+    /// Applies a record.
+    pub fn apply(&mut self, record: Record) {
+        match record {
+            Record::Vote(vote) => self.vote = Some(vote),
+            Record::Committed(committed) => self.committed = committed,
+            Record::Entry(entry) => {
+                drop(self.log.split_off(&entry.log_id.index));
+                self.log.insert(entry.log_id.index, entry);
+            }
+            Record::TruncateAfter(last) => {
+                protocols::mark!(RaftLogCut);
+                drop(self.log.split_off(&last.map_or(0, |last| last.index.saturating_add(1))));
+            }
+            Record::Purge(upto) => {
+                self.log = self.log.split_off(&upto.index.saturating_add(1));
+                self.purged = self.purged.max(Some(upto));
+            }
+            Record::Snapshot(meta) => self.snapshot = Some(meta),
+        }
+    }
+
+    /// The records that make this state out of nothing.
+    pub fn records(&self) -> Vec<Record> {
+        let mut records: Vec<Record> = self.vote.map(Record::Vote).into_iter().collect();
+        records.extend(self.snapshot.clone().map(Record::Snapshot));
+        records.extend(self.purged.map(Record::Purge));
+        records.extend(self.log.values().cloned().map(Record::Entry));
+        records.extend(self.committed.map(|committed| Record::Committed(Some(committed))));
+        records
+    }
+}
+
+/// CRC-32 as in IEEE 802.3.
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
+    })
+}
+
+/// Records as bytes of the file.
+///
+/// # Errors
+/// A record is longer than any should be.
+pub fn encode(records: &[Record]) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    for record in records {
+        let body = serde_json::to_vec(record)?;
+        if body.len() > RECORD_MAX {
+            return Err(io::Error::other(format!("a record of {} bytes is too long", body.len())));
+        }
+        bytes.extend((body.len() as u32).to_le_bytes());
+        bytes.extend(crc32(&body).to_le_bytes());
+        bytes.extend(body);
+    }
+    Ok(bytes)
+}
+
+/// The first record of `bytes` and its length with its header; `None` when it is not whole.
+fn first(bytes: &[u8]) -> Option<(Record, usize)> {
+    let number = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    let end = HEADER + usize::try_from(number(0)?).ok().filter(|length| *length <= RECORD_MAX)?;
+    let body = bytes.get(HEADER..end)?;
+    if crc32(body) != number(4)? {
+        return None;
+    }
+    Some((serde_json::from_slice(body).ok()?, end))
+}
+
+/// The state that a file holds, and how many of its bytes are whole records.
+pub fn replay(bytes: &[u8]) -> (State, usize) {
+    let (mut state, mut at) = (State::default(), 0);
+    while let Some((record, length)) = first(&bytes[at..]) {
+        state.apply(record);
+        at += length;
+    }
+    (state, at)
+}
+
+/// The file's writer; one at a time.
+#[derive(Debug)]
+struct Writer {
+    length: usize,
+    /// Its length when it was last written anew.
+    compact: usize,
+    /// A write has failed: nobody knows what the file holds, until it is opened again.
+    broken: bool,
+}
+
+/// The journal of a node that runs.
+#[derive(Debug)]
+pub struct Journal<D> {
+    disk: D,
+    state: Mutex<State>,
+    writer: tokio::sync::Mutex<Writer>,
+}
+
+impl<D: Disk> Journal<D> {
+    /// Opens the journal, or makes an empty one; a torn tail is cut off. What is read may not be on the disk: whoever wrote
+    /// it may have died before the sync, or been told that it failed, after which no sync ever saves it. So it is written
+    /// anew before anybody relies on it.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub async fn open(disk: D) -> io::Result<Journal<D>> {
+        let bytes = disk.read(FILE).await?.unwrap_or_default();
+        let (state, length) = replay(&bytes);
+        if length < bytes.len() {
+            protocols::mark!(RaftTornJournal);
+        }
+        if !bytes.is_empty() {
+            disk.replace(FILE, bytes[..length].to_vec()).await?;
+        }
+        let compact = encode(&state.records())?.len();
+        let writer = tokio::sync::Mutex::new(Writer { length, compact, broken: false });
+        Ok(Journal { disk, state: Mutex::new(state), writer })
+    }
+
+    /// What it holds.
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes records; when `durable`, a loss of power after this does not undo them.
+    ///
+    /// # Errors
+    /// The disk's, now or before: part of the records may be in the file, and nothing more will be written to it until it
+    /// is opened again.
+    pub async fn write(&self, records: Vec<Record>, durable: bool) -> io::Result<()> {
+        let bytes = encode(&records)?;
+        let mut writer = self.writer.lock().await;
+        if writer.broken {
+            return Err(io::Error::other("the journal could not be written to before"));
+        }
+        // Also when this future is dropped half way.
+        writer.broken = true;
+        writer.length += bytes.len();
+        self.disk.append(FILE, bytes).await?;
+        if durable {
+            self.disk.sync(FILE).await?;
+        }
+        {
+            let mut state = self.state();
+            records.into_iter().for_each(|record| state.apply(record));
+        }
+        if writer.length > writer.compact * GROWTH + GARBAGE_MIN {
+            protocols::mark!(RaftJournalAnew);
+            let bytes = encode(&self.state().records())?;
+            (writer.length, writer.compact) = (bytes.len(), bytes.len());
+            self.disk.replace(FILE, bytes).await?;
+        }
+        writer.broken = false;
+        Ok(())
+    }
+}

@@ -1,0 +1,265 @@
+//! Redis over the genuine `redis` crate.
+
+use crate::{env::Env, site::Endpoint};
+use protocols::{
+    elector::{RequestNumber, ServiceInput, ServiceOutput},
+    error::Failure,
+    payload::Payload,
+    point::Point,
+    service::redis::{ACQUIRE_FENCED, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE, Reply, Request},
+};
+use redis::{
+    AsyncConnectionConfig, ErrorKind, RedisConnectionInfo, RedisError, Script, Value, aio::MultiplexedConnection,
+};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
+use tokio::sync::{
+    Mutex,
+    mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+};
+
+/// Carries out the requests that come from `outputs` and hands every answer to `deliver`, until `outputs` closes.
+///
+/// One connection is kept and made anew after it broke or a request timed out (what is late on the old one can then never
+/// be taken for an answer on the new). No timer of tokio or of the `redis` crate is used: both would be blind to the
+/// node's clock.
+pub async fn run<E: Env>(
+    env: E,
+    endpoint: Endpoint,
+    mut outputs: UnboundedReceiver<ServiceOutput>,
+    deliver: impl Fn(ServiceInput) + Clone + Send + Sync + 'static,
+) {
+    let (done, mut finished) = unbounded_channel();
+    let mut desk = Desk::<E> {
+        connector: Arc::new(Connector::new(env, endpoint)),
+        waiting: VecDeque::new(),
+        sequential: None,
+        tasks: BTreeMap::new(),
+        done,
+    };
+    loop {
+        // Outputs first: a cancelled request must not be answered in the same instant.
+        tokio::select! {
+            biased;
+            output = outputs.recv() => match output {
+                Some(output) => desk.accept(output, &deliver),
+                None => return,
+            },
+            answer = finished.recv() => if let Some((number, reply)) = answer
+                && desk.tasks.remove(&number).is_some() {
+                    desk.connector.env.point(Point::Answered).await;
+                    deliver(ServiceInput::Reply { number, reply: reply.map(Payload::erase) });
+                    desk.next_after(number);
+                },
+        }
+    }
+}
+
+/// A request that is to be carried out.
+struct Job {
+    number: RequestNumber,
+    request: Request,
+    timeout: u64,
+}
+
+type Answer = Result<Reply, Failure>;
+
+/// What waits and what is under way.
+struct Desk<E: Env> {
+    connector: Arc<Connector<E>>,
+    waiting: VecDeque<Job>,
+    /// The one request under way that later ones wait for.
+    sequential: Option<RequestNumber>,
+    /// Everything under way, by number; dropping a task stops it.
+    tasks: BTreeMap<RequestNumber, E::Task>,
+    done: UnboundedSender<(RequestNumber, Answer)>,
+}
+
+impl<E: Env> Desk<E> {
+    fn accept(&mut self, output: ServiceOutput, deliver: &impl Fn(ServiceInput)) {
+        match output {
+            ServiceOutput::Request { number, request, timeout, concurrent } => {
+                let Ok(request) = Request::restore(request) else {
+                    let reply = Err(Failure::Rejected("this is Redis; the request is another service's".into()));
+                    return deliver(ServiceInput::Reply { number, reply });
+                };
+                let job = Job { number, request, timeout };
+                if concurrent {
+                    self.start(job);
+                } else {
+                    self.waiting.push_back(job);
+                    self.start_next();
+                }
+            }
+            ServiceOutput::Cancel(number) => {
+                self.waiting.retain(|job| job.number != number);
+                if self.tasks.remove(&number).is_some() {
+                    self.next_after(number);
+                }
+            }
+            ServiceOutput::Open { number, .. } => {
+                let failure = Failure::Rejected("Redis has no such stream".into());
+                deliver(ServiceInput::Ended { number, failure });
+            }
+            ServiceOutput::Push(_) | ServiceOutput::Close(_) => {}
+        }
+    }
+
+    /// Request `number` is no longer under way.
+    fn next_after(&mut self, number: RequestNumber) {
+        if self.sequential == Some(number) {
+            self.sequential = None;
+            self.start_next();
+        }
+    }
+
+    fn start_next(&mut self) {
+        if self.sequential.is_none()
+            && let Some(job) = self.waiting.pop_front()
+        {
+            self.sequential = Some(job.number);
+            self.start(job);
+        }
+    }
+
+    fn start(&mut self, job: Job) {
+        let (connector, done) = (self.connector.clone(), self.done.clone());
+        let number = job.number;
+        let task = self.connector.env.spawn(async move {
+            let answer = connector.carry_out(job).await;
+            // Nobody listens any more only when the whole client is being dropped.
+            let _ = done.send((number, answer));
+        });
+        self.tasks.insert(number, task);
+    }
+}
+
+/// The connection, made when it is first needed.
+struct Connector<E: Env> {
+    env: E,
+    endpoint: Endpoint,
+    slot: Mutex<Slot<E>>,
+    scripts: Scripts,
+}
+
+/// At most one live connection, and how many there were.
+struct Slot<E: Env> {
+    generation: u64,
+    live: Option<(MultiplexedConnection, E::Task)>,
+}
+
+impl<E: Env> Connector<E> {
+    fn new(env: E, endpoint: Endpoint) -> Self {
+        let slot = Mutex::new(Slot { generation: 0, live: None });
+        Connector { env, endpoint, slot, scripts: Scripts::new() }
+    }
+
+    /// Carries out one request within its timeout, connecting first if need be.
+    async fn carry_out(&self, job: Job) -> Answer {
+        let mut used = None;
+        let attempt = async {
+            let (generation, mut connection) = self.connection().await?;
+            used = Some(generation);
+            self.scripts.ask(&mut connection, &job.request).await
+        };
+        let outcome = self.env.timeout(job.timeout, attempt).await;
+        let outcome = outcome.unwrap_or_else(|| Err(Failure::Unknown("timed out".into())));
+        if let (Err(Failure::Unknown(_)), Some(generation)) = (&outcome, used) {
+            self.give_up(generation).await;
+        }
+        outcome
+    }
+
+    /// The live connection and its generation; a new one if there is none. Nothing is kept of an attempt that is dropped.
+    async fn connection(&self) -> Result<(u64, MultiplexedConnection), Failure> {
+        let mut slot = self.slot.lock().await;
+        if let Some((connection, _)) = &slot.live {
+            return Ok((slot.generation, connection.clone()));
+        }
+        let unknown = |error: std::io::Error| Failure::Unknown(format!("no connection: {error}"));
+        let stream = self.env.connect(&self.endpoint).await.map_err(unknown)?;
+        let config = AsyncConnectionConfig::new().set_response_timeout(None).set_connection_timeout(None);
+        let made = MultiplexedConnection::new_with_config(&RedisConnectionInfo::default(), stream, config).await;
+        let (connection, driver) = made.map_err(failure)?;
+        slot.generation += 1;
+        slot.live = Some((connection.clone(), self.env.spawn(driver)));
+        Ok((slot.generation, connection))
+    }
+
+    /// Closes the connection of that generation, unless somebody did already.
+    async fn give_up(&self, generation: u64) {
+        let mut slot = self.slot.lock().await;
+        if slot.generation == generation {
+            slot.live = None;
+        }
+    }
+}
+
+/// The scripts with their digests.
+struct Scripts {
+    compare_and_pexpire: Script,
+    compare_and_delete: Script,
+    acquire_fenced: Script,
+}
+
+impl Scripts {
+    fn new() -> Self {
+        Scripts {
+            compare_and_pexpire: Script::new(COMPARE_AND_PEXPIRE),
+            compare_and_delete: Script::new(COMPARE_AND_DELETE),
+            acquire_fenced: Script::new(ACQUIRE_FENCED),
+        }
+    }
+
+    /// Asks, and waits for ever. Scripts go by their digest first and are loaded when the server does not know them.
+    async fn ask(&self, to: &mut MultiplexedConnection, request: &Request) -> Result<Reply, Failure> {
+        let answer: Result<Value, RedisError> = match request {
+            Request::SetNxPx { key, value, ttl_ms } => {
+                redis::cmd("SET").arg(key).arg(value).arg("NX").arg("PX").arg(*ttl_ms).query_async(to).await
+            }
+            Request::Get { key } => redis::cmd("GET").arg(key).query_async(to).await,
+            Request::Del { key } => redis::cmd("DEL").arg(key).query_async(to).await,
+            Request::Pexpire { key, ttl_ms } => redis::cmd("PEXPIRE").arg(key).arg(*ttl_ms).query_async(to).await,
+            Request::CompareAndPexpire { key, value, ttl_ms } => {
+                self.compare_and_pexpire.key(key).arg(value).arg(*ttl_ms).invoke_async(to).await
+            }
+            Request::CompareAndDelete { key, value } => {
+                self.compare_and_delete.key(key).arg(value).invoke_async(to).await
+            }
+            Request::AcquireFenced { key, token_key, value, ttl_ms } => {
+                self.acquire_fenced.key(key).key(token_key).arg(value).arg(*ttl_ms).invoke_async(to).await
+            }
+        };
+        understand(request, answer.map_err(failure)?)
+    }
+}
+
+/// A reply that does not fit its request says nothing about what happened.
+fn understand(request: &Request, answer: Value) -> Result<Reply, Failure> {
+    match (request, answer) {
+        (Request::SetNxPx { .. }, Value::Okay) => Ok(Reply::Done(true)),
+        (Request::SetNxPx { .. }, Value::Nil) => Ok(Reply::Done(false)),
+        (Request::Get { .. }, Value::Nil) => Ok(Reply::Value(None)),
+        (Request::Get { .. }, Value::BulkString(bytes)) => Ok(Reply::Value(Some(bytes))),
+        (
+            Request::Del { .. }
+            | Request::Pexpire { .. }
+            | Request::CompareAndPexpire { .. }
+            | Request::CompareAndDelete { .. },
+            Value::Int(count),
+        ) => Ok(Reply::Done(count > 0)),
+        (Request::AcquireFenced { .. }, Value::Nil) => Ok(Reply::Token(None)),
+        (Request::AcquireFenced { .. }, Value::Int(token)) if token > 0 => Ok(Reply::Token(Some(token.unsigned_abs()))),
+        (_, answer) => Err(Failure::Unknown(format!("an answer that does not fit the request: {answer:?}"))),
+    }
+}
+
+/// An error reply of the server is a refusal; whatever else went wrong, the request may have got through.
+fn failure(error: RedisError) -> Failure {
+    match error.kind() {
+        ErrorKind::Server(_) | ErrorKind::Extension => Failure::Rejected(error.to_string()),
+        _ => Failure::Unknown(error.to_string()),
+    }
+}

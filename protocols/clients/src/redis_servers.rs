@@ -1,0 +1,51 @@
+//! Redis servers that know nothing of each other, such as Redlock asks: a client of [`super::redis`] for each. Every server
+//! has a queue of its own, so that one that is silent keeps nobody waiting for the others.
+
+use crate::{env::Env, redis, site::Endpoint};
+use protocols::{
+    elector::{ServiceInput, ServiceOutput},
+    error::Failure,
+    payload::Payload,
+    service::redis_servers::Request,
+};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+/// Carries out the requests that come from `outputs`, each at its own server, and hands every answer to `deliver`, until
+/// `outputs` closes.
+pub async fn run<E: Env>(
+    env: E,
+    endpoints: Vec<Endpoint>,
+    mut outputs: UnboundedReceiver<ServiceOutput>,
+    deliver: impl Fn(ServiceInput) + Clone + Send + Sync + 'static,
+) {
+    let member = |endpoint: Endpoint| {
+        let (sender, receiver) = unbounded_channel();
+        (sender, env.spawn(redis::run(env.clone(), endpoint, receiver, deliver.clone())))
+    };
+    // Dropping a task stops it.
+    let members: Vec<(UnboundedSender<ServiceOutput>, E::Task)> = endpoints.into_iter().map(member).collect();
+    while let Some(output) = outputs.recv().await {
+        match output {
+            ServiceOutput::Request { number, request, timeout, concurrent } => {
+                // What is no request to these servers is one's to refuse.
+                let (member, request) = match Request::restore(request) {
+                    Ok(Request { member, request }) => (member, request.erase()),
+                    Err(other) => (0, other),
+                };
+                let output = ServiceOutput::Request { number, request, timeout, concurrent };
+                if members.get(member).is_none_or(|(sender, _)| sender.send(output).is_err()) {
+                    let reply = Err(Failure::Rejected(format!("there is no server {member}; the first is 0").into()));
+                    deliver(ServiceInput::Reply { number, reply });
+                }
+            }
+            // So is every stream.
+            output @ ServiceOutput::Open { .. } => {
+                if let Some((sender, _)) = members.first() {
+                    let _ = sender.send(output);
+                }
+            }
+            // Whoever has it drops it.
+            output => members.iter().for_each(|(sender, _)| drop(sender.send(output.clone()))),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The task driver: steps one core as a task on any [`Env`]. Real mode runs this; the simulation steps cores inline and
+//! holds this driver to the same history.
+
+use crate::env::{Disk, Env};
+use protocols::{
+    core::{Core, Input, Output, TimerId},
+    elector::ServiceOutput,
+    history::Kind,
+    message::Message,
+    types::NodeId,
+};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    future::Future,
+    io,
+    pin::Pin,
+    task::Poll,
+};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+
+/// How a driven core reaches its peers and the history.
+pub trait Port: Send {
+    /// Sends a message; see [`Output::Send`].
+    fn send(&mut self, to: NodeId, message: Message);
+    /// Gives up the connection to `to`; see [`Output::Redial`]. Nothing where messages do not share a connection.
+    fn redial(&mut self, _to: NodeId) {}
+    /// Something that belongs into the history happened, now.
+    fn record(&mut self, kind: Kind);
+    /// The core asks something of its service's client.
+    fn asks(&mut self, _output: &ServiceOutput) {}
+    /// Cuts a machine's power and gives it back after so many nanoseconds, if at all. Only simulated fencing devices ask for
+    /// it; real machines have their own.
+    fn power_off(&mut self, _node: NodeId, _restart_after: Option<u64>) {}
+    /// The core's state could not be made durable. The driver ends, and the process should, too.
+    fn disk_failed(&mut self, _error: &io::Error) {}
+}
+
+/// Steps `core` until `inputs` closes, or its state cannot be made durable: what a failed sync was to save may be lost
+/// whatever a later one says, so the process ends and begins anew from what is on disk, as etcd, Kafka and ZooKeeper do.
+/// `inputs` carries messages, the service client's answers and orders to resign;
+/// `service` takes what the elector asks of the service's client.
+pub async fn drive<E: Env>(
+    env: E,
+    mut port: impl Port,
+    mut core: Box<dyn Core>,
+    service: Option<UnboundedSender<ServiceOutput>>,
+    mut inputs: UnboundedReceiver<Input>,
+) {
+    let mut timers = Timers { env: env.clone(), set: BTreeMap::new(), sleep: None };
+    let mut outputs = Vec::new();
+    let (mut persists, mut writing) = (VecDeque::new(), None);
+    core.step(env.now(), Input::Start, &mut outputs);
+    loop {
+        for output in outputs.drain(..) {
+            match output {
+                Output::Send { to, message } => port.send(to, message),
+                Output::Redial { to } => port.redial(to),
+                Output::SetTimer { id, at } => timers.set(id, at),
+                Output::CancelTimer(id) => timers.cancel(id),
+                Output::Point(point) => env.point(point).await,
+                Output::Record(kind) => port.record(kind),
+                Output::PowerOff { node, restart_after } => port.power_off(node, restart_after),
+                Output::Persist(state) => persists.push_back(state),
+                Output::Service(output) => {
+                    port.asks(&output);
+                    if let Some(service) = &service {
+                        // The client may be gone already when the process is about to end.
+                        let _ = service.send(*output);
+                    }
+                }
+            }
+        }
+        if writing.is_none() {
+            writing = persists.pop_front().map(|state| Box::pin(write(env.disk(), state)));
+        }
+        // What has arrived goes before what is due: after a pause a process finds its sockets readable first.
+        let input = std::future::poll_fn(|context| {
+            if let Poll::Ready(input) = inputs.poll_recv(context) {
+                return Poll::Ready(input);
+            }
+            if let Some(write) = &mut writing
+                && let Poll::Ready(result) = write.as_mut().poll(context)
+            {
+                writing = None;
+                return Poll::Ready(match result {
+                    Ok(()) => Some(Input::Persisted),
+                    Err(error) => {
+                        port.disk_failed(&error);
+                        None
+                    }
+                });
+            }
+            timers.poll(context).map(|id| Some(Input::Timer(id)))
+        })
+        .await;
+        let Some(input) = input else { return };
+        core.step(env.now(), input, &mut outputs);
+    }
+}
+
+/// The file that a core's state is in.
+pub const STATE: &str = "elector-state";
+
+async fn write<D: Disk>(disk: D, state: Vec<u8>) -> io::Result<()> {
+    disk.replace(STATE, state).await
+}
+
+/// The core's timers on one sleep.
+struct Timers<E: Env> {
+    env: E,
+    set: BTreeMap<TimerId, u64>,
+    sleep: Option<(u64, E::Sleep)>,
+}
+
+impl<E: Env> Timers<E> {
+    fn set(&mut self, id: TimerId, at: u64) {
+        self.set.insert(id, at);
+    }
+
+    fn cancel(&mut self, id: TimerId) {
+        self.set.remove(&id);
+    }
+
+    /// The next timer that is due; it is unset.
+    fn poll(&mut self, context: &mut std::task::Context<'_>) -> Poll<TimerId> {
+        loop {
+            let Some((at, id)) = self.set.iter().map(|(id, at)| (*at, *id)).min() else { return Poll::Pending };
+            if self.sleep.as_ref().is_none_or(|(until, _)| *until != at) {
+                self.sleep = Some((at, self.env.sleep_until(at)));
+            }
+            let Some((_, sleep)) = &mut self.sleep else { return Poll::Pending };
+            if Pin::new(sleep).poll(context).is_pending() {
+                return Poll::Pending;
+            }
+            self.sleep = None;
+            // A real timer may fire a little early by the clock that the core sees.
+            if self.env.now().mono >= at {
+                self.set.remove(&id);
+                return Poll::Ready(id);
+            }
+        }
+    }
+}

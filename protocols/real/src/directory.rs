@@ -1,0 +1,151 @@
+//! Names of the processes that one process of real mode deals with. Cores know numbers; the wire and histories know names.
+
+use protocols::{history::json::Naming, types::NodeId};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, VecDeque},
+    sync::{Mutex, PoisonError},
+};
+
+/// Longest name of a process or a client, bytes.
+pub const NAME_MAX: usize = 64;
+/// Clients are numbered from here; what is below are the fleet's own processes.
+const FIRST_CLIENT: u16 = 1024;
+/// How many clients are known at a time. The one that was not heard of for longest makes room.
+const CLIENTS_MAX: usize = 4096;
+
+/// Names by number and back: the fleet's processes, which never change, and clients as they come.
+#[derive(Debug)]
+pub struct Directory {
+    fleet: Vec<String>,
+    clients: Mutex<Clients>,
+}
+
+#[derive(Debug, Default)]
+struct Clients {
+    by_name: BTreeMap<String, NodeId>,
+    by_number: BTreeMap<NodeId, String>,
+    /// Least recently heard of first; names may be in it twice, the last place counts.
+    order: VecDeque<(NodeId, u64)>,
+    heard: BTreeMap<NodeId, u64>,
+    count: u64,
+}
+
+/// Is it a name that a process or a client may have: 1 to [`NAME_MAX`] letters, digits, `-`, `_` and `.`?
+pub fn is_name(name: &str) -> bool {
+    let allowed = |c: u8| c.is_ascii_alphanumeric() || b"-_.".contains(&c);
+    !name.is_empty() && name.len() <= NAME_MAX && name.bytes().all(allowed)
+}
+
+impl Directory {
+    /// A directory of the fleet's processes, in the order of their numbers.
+    pub fn new(fleet: Vec<String>) -> Self {
+        Directory { fleet, clients: Mutex::default() }
+    }
+
+    /// The fleet's names.
+    pub fn fleet(&self) -> &[String] {
+        &self.fleet
+    }
+
+    /// The fleet's process of that name.
+    pub fn member(&self, name: &str) -> Option<NodeId> {
+        self.fleet.iter().position(|n| n == name).map(|index| NodeId(index as u16))
+    }
+
+    /// The name of that number; `None` when it is nobody's (any more).
+    pub fn name(&self, number: NodeId) -> Option<String> {
+        if let Some(name) = self.fleet.get(number.index()) {
+            return Some(name.clone());
+        }
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner).by_number.get(&number).cloned()
+    }
+
+    /// The number of whoever is called so; a client that was not heard of before gets one.
+    pub fn number(&self, name: &str) -> NodeId {
+        self.member(name).unwrap_or_else(|| self.clients.lock().unwrap_or_else(PoisonError::into_inner).number(name))
+    }
+}
+
+impl Naming for Directory {
+    fn name(&self, node: NodeId) -> Option<Cow<'_, str>> {
+        // Names are plain: there is nothing to escape.
+        Directory::name(self, node).map(Cow::Owned)
+    }
+}
+
+impl Clients {
+    fn number(&mut self, name: &str) -> NodeId {
+        let number = match self.by_name.get(name) {
+            Some(number) => *number,
+            None => self.add(name),
+        };
+        self.count += 1;
+        self.heard.insert(number, self.count);
+        self.order.push_back((number, self.count));
+        // Places that no longer count are dropped before they outnumber the clients by far.
+        if self.order.len() > 4 * CLIENTS_MAX {
+            let heard = &self.heard;
+            self.order.retain(|(number, at)| heard.get(number) == Some(at));
+        }
+        number
+    }
+
+    fn add(&mut self, name: &str) -> NodeId {
+        let number = match self.by_name.len() < CLIENTS_MAX {
+            true => NodeId(FIRST_CLIENT + self.by_name.len() as u16),
+            false => self.evict(),
+        };
+        self.by_name.insert(name.to_owned(), number);
+        self.by_number.insert(number, name.to_owned());
+        number
+    }
+
+    fn evict(&mut self) -> NodeId {
+        loop {
+            let Some((number, at)) = self.order.pop_front() else { return NodeId(FIRST_CLIENT) };
+            if self.heard.get(&number) == Some(&at) {
+                if let Some(name) = self.by_number.remove(&number) {
+                    self.by_name.remove(&name);
+                }
+                return number;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fleet_comes_first_and_clients_keep_their_numbers() {
+        let directory = Directory::new(vec!["n1".into(), "n2".into()]);
+        assert_eq!(directory.number("n2"), NodeId(1));
+        let client = directory.number("shop");
+        assert_eq!((directory.number("shop"), directory.name(client)), (client, Some("shop".to_owned())));
+        assert_ne!(directory.number("other"), client);
+        assert_eq!(directory.name(NodeId(2)), None);
+    }
+
+    #[test]
+    fn the_client_not_heard_of_for_longest_makes_room() {
+        let directory = Directory::new(Vec::new());
+        let first = directory.number("0");
+        let second = directory.number("1");
+        for n in 2..CLIENTS_MAX {
+            directory.number(&n.to_string());
+        }
+        for _ in 0..10 * CLIENTS_MAX {
+            directory.number("0");
+        }
+        assert_eq!(directory.number("new"), second);
+        assert_eq!(directory.number("0"), first);
+    }
+
+    #[test]
+    fn names_are_short_and_plain() {
+        assert!(is_name("n1") && is_name("shop-3.eu_west"));
+        assert!(!is_name("") && !is_name("a b") && !is_name("\"") && !is_name(&"x".repeat(65)));
+    }
+}

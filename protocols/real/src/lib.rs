@@ -1,0 +1,14 @@
+//! Real mode: the same cores on tokio, behind real sockets; the node and the store as programs. Empty without feature `real`.
+
+#![cfg(feature = "real")]
+
+pub mod clock;
+pub mod directory;
+pub mod exposition;
+pub mod http;
+pub mod log;
+pub mod node;
+pub mod points;
+pub mod raise;
+pub mod store;
+pub mod tls;

@@ -1,0 +1,43 @@
+//! A process's part of the history, in a file of its own: one line per event, written at once, so that a process that is
+//! killed leaves everything that it did.
+
+use super::{clock::true_time_us, directory::Directory};
+use protocols::history::{Event, Kind, Sink, json::Writer};
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+type ToFile = Writer<File, Arc<Directory>>;
+
+/// Where a process records what happens to it; clones write to the same file. Times are [`true_time_us`].
+#[derive(Clone)]
+pub struct Log {
+    to: Arc<Mutex<Option<ToFile>>>,
+}
+
+impl Log {
+    /// Records nothing.
+    pub fn off() -> Self {
+        Log { to: Arc::default() }
+    }
+
+    /// Appends to the file at `path`.
+    ///
+    /// # Errors
+    /// It cannot be opened for appending.
+    pub fn append(path: &Path, directory: Arc<Directory>) -> io::Result<Self> {
+        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        let writer = Writer::with_naming(file, directory);
+        Ok(Log { to: Arc::new(Mutex::new(Some(writer))) })
+    }
+
+    /// Something happened, now.
+    pub fn record(&self, kind: Kind) {
+        if let Some(writer) = &mut *self.to.lock().unwrap_or_else(PoisonError::into_inner) {
+            writer.record(&Event { t_us: true_time_us(), kind });
+        }
+    }
+}

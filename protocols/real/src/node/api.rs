@@ -1,0 +1,295 @@
+//! What a node answers over HTTP.
+
+use super::{
+    desk::{Answer, Desk},
+    health::Health,
+    metrics::{Metrics, Role},
+};
+use crate::{
+    directory::{Directory, is_name},
+    exposition,
+};
+use axum::{
+    Json, Router,
+    extract::{Query, State, rejection::QueryRejection},
+    http::{HeaderMap, StatusCode, Uri, header},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use protocols::{
+    core::Input,
+    message::Message,
+    node::Standing,
+    types::{MILLISECOND, NodeId, RequestId},
+};
+use protocols_clients::env::{Env, tokio::TokioEnv};
+use serde::Deserialize;
+use serde_json::json;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tokio::sync::{mpsc::UnboundedSender, watch};
+
+/// The header in which a client names its request, `client:number`, the same on every retry and at every node: then a
+/// retry after an unknown outcome never takes a second number. Without it every request is a new one.
+pub const REQUEST_HEADER: &str = "fencepost-request";
+/// A node asks under its own name with this behind it for clients that name no request.
+const UNNAMED: &str = ".http";
+/// How long a request waits for the store, milliseconds.
+const PATIENCE: Duration = Duration::from_millis(2_000);
+/// Numbers of requests are below this; above, they would overflow in the store.
+const NUMBER_MAX: u64 = 1 << 62;
+
+/// What the handlers share.
+pub struct Api {
+    /// This node's name.
+    pub name: String,
+    /// What its election is called.
+    pub election: String,
+    /// Can it name a successor?
+    pub transfers: bool,
+    /// Where its peers answer, by their numbers.
+    pub addresses: Vec<String>,
+    /// `http` or `https`, as the peers speak it too.
+    pub scheme: &'static str,
+    /// Names and numbers.
+    pub directory: Arc<Directory>,
+    /// How many of the directory's first names are the fleet's own: nodes, the service if there is one, the store.
+    pub own: usize,
+    /// The node's clocks.
+    pub env: TokioEnv,
+    /// Into the core.
+    pub inputs: UnboundedSender<Input>,
+    /// Who waits for answers.
+    pub desk: Arc<Desk>,
+    /// What the core believes.
+    pub standing: watch::Receiver<Standing>,
+    /// What is counted.
+    pub metrics: Arc<Metrics>,
+    /// What is in the way of its work.
+    pub health: Arc<Health>,
+    /// Numbers the requests of clients that do not.
+    pub unnamed: AtomicU64,
+}
+
+type Shared = State<Arc<Api>>;
+
+/// The routes.
+pub fn router(api: Arc<Api>) -> Router {
+    Router::new()
+        .route("/status", get(status))
+        .route("/next", post(next))
+        .route("/resign", post(resign))
+        .route("/transfer", post(transfer))
+        .route("/metrics", get(metrics))
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/readyz", get(ready))
+        .fallback(|| async {
+            error(
+                StatusCode::NOT_FOUND,
+                "no such path; there are /status, /next, /resign, /transfer, /metrics, /healthz and /readyz",
+            )
+        })
+        .method_not_allowed_fallback(|| async {
+            error(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "/next, /resign and /transfer are for POST, everything else is for GET",
+            )
+        })
+        .with_state(api)
+}
+
+fn error(status: StatusCode, why: &str) -> Response {
+    (status, Json(json!({ "error": why }))).into_response()
+}
+
+async fn status(State(api): Shared) -> Response {
+    let (standing, mono) = (*api.standing.borrow(), api.env.now().mono);
+    let role = Role::of(&standing, mono);
+    let leads = role == Role::Leader;
+    // A belief without an end has no time left to tell.
+    let bounded = leads && standing.valid_until != u64::MAX;
+    let remaining_ms = bounded.then(|| (standing.valid_until - mono) / MILLISECOND);
+    let token = standing.incarnation.filter(|_| leads).map(|i| i.epoch);
+    let leader = if leads { Some(api.name.clone()) } else { standing.observed.and_then(|n| api.directory.name(n)) };
+    let acting = leads && standing.works && !api.health.store_is_silent(mono);
+    let reason = if acting { None } else { api.health.trouble(mono).or_else(|| idle(&standing, leads)) };
+    let body = json!({
+        "node_id": api.name,
+        "role": role.name(),
+        "fence_token": token,
+        "lease_ttl_remaining_ms": remaining_ms,
+        "acting": acting,
+        "reason": reason,
+        "last_write_accepted_ms_ago": api.health.accepted_ago(mono).map(|ago| ago / MILLISECOND),
+        "leader": leader,
+    });
+    Json(body).into_response()
+}
+
+/// Why a node that nothing is in the way of does not act; a follower needs no reason.
+fn idle(standing: &Standing, leads: bool) -> Option<String> {
+    let why = match (leads, standing.observed) {
+        (true, _) => "the resources are not sealed yet",
+        (false, None) => "no leader is known",
+        (false, Some(_)) => return None,
+    };
+    Some(why.to_owned())
+}
+
+async fn ready(State(api): Shared) -> Response {
+    let standing = *api.standing.borrow();
+    match Role::of(&standing, api.env.now().mono) {
+        Role::Candidate => error(StatusCode::SERVICE_UNAVAILABLE, "no leader is known"),
+        Role::Leader | Role::Follower => "ok\n".into_response(),
+    }
+}
+
+async fn metrics(State(api): Shared) -> Response {
+    let text = api.metrics.exposition(&api.election, &api.standing.borrow(), &api.health, api.env.now().mono);
+    exposition::answer(text)
+}
+
+async fn resign(State(api): Shared) -> Response {
+    if api.standing.borrow().incarnation.is_none() {
+        return not_leader(&api, api.standing.borrow().observed);
+    }
+    // A core that is gone resigns from nothing.
+    let _ = api.inputs.send(Input::Resign);
+    (StatusCode::ACCEPTED, Json(json!({ "resigning": true }))).into_response()
+}
+
+/// To whom leadership is to go.
+#[derive(Deserialize)]
+struct Heir {
+    to: String,
+}
+
+async fn transfer(State(api): Shared, heir: Result<Query<Heir>, QueryRejection>) -> Response {
+    let Ok(Query(Heir { to })) = heir else {
+        return error(StatusCode::BAD_REQUEST, "say to whom: /transfer?to=NAME");
+    };
+    if !api.transfers {
+        return error(StatusCode::NOT_IMPLEMENTED, "this election cannot name a successor; ask for /resign");
+    }
+    let heir = api.directory.member(&to).filter(|heir| heir.index() < api.addresses.len() && to != api.name);
+    let Some(heir) = heir else {
+        return error(StatusCode::BAD_REQUEST, "no other member is called so");
+    };
+    if api.standing.borrow().incarnation.is_none() {
+        return not_leader(&api, api.standing.borrow().observed);
+    }
+    // A core that is gone hands nothing over.
+    let _ = api.inputs.send(Input::Transfer(heir));
+    (StatusCode::ACCEPTED, Json(json!({ "transferring": to }))).into_response()
+}
+
+/// Does a client want to be sent to the leader with a 307, which HTTP clients follow by themselves, rather than a 409?
+fn wants_redirect(uri: &Uri) -> bool {
+    uri.query().is_some_and(|query| query.split('&').any(|word| word == "redirect" || word == "redirect=on"))
+}
+
+async fn next(State(api): Shared, uri: Uri, headers: HeaderMap) -> Response {
+    let redirect = wants_redirect(&uri);
+    let request = match request_id(&api, &headers) {
+        Ok(request) => request,
+        Err(why) => return error(StatusCode::BAD_REQUEST, why),
+    };
+    let Some(answer) = api.desk.wait(request) else {
+        return error(StatusCode::SERVICE_UNAVAILABLE, "too many requests wait already");
+    };
+    let message = Message::Next { request };
+    if api.inputs.send(Input::Message { from: request.client, message }).is_err() {
+        return error(StatusCode::SERVICE_UNAVAILABLE, "the node is about to end");
+    }
+    let answer = tokio::time::timeout(PATIENCE, answer).await;
+    match answer {
+        Ok(Ok(Answer::Next { token, seq })) => Json(json!({ "token": token, "seq": seq })).into_response(),
+        Ok(Ok(Answer::NotLeader(leader))) if redirect => elsewhere(&api, leader),
+        Ok(Ok(Answer::NotLeader(leader))) => not_leader(&api, leader),
+        Ok(Ok(Answer::Unknown) | Err(_)) => error(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "leadership ended while the request was under way; it may have taken effect: retry it under the same name",
+        ),
+        Err(_) => {
+            api.desk.give_up(request);
+            error(
+                StatusCode::GATEWAY_TIMEOUT,
+                "the store has not answered; the request may have taken effect: retry it under the same name",
+            )
+        }
+    }
+}
+
+fn not_leader(api: &Api, leader: Option<NodeId>) -> Response {
+    let address = leader.and_then(|l| api.addresses.get(l.index()));
+    let name = leader.and_then(|l| api.directory.name(l));
+    let body = json!({ "error": "not the leader", "leader": name, "address": address });
+    (StatusCode::CONFLICT, Json(body)).into_response()
+}
+
+/// As [`not_leader`], but an HTTP client that follows redirects goes on to the leader with the same request (RFC 9110,
+/// §15.4.8).
+fn elsewhere(api: &Api, leader: Option<NodeId>) -> Response {
+    let mut answer = not_leader(api, leader);
+    let address = leader.and_then(|l| api.addresses.get(l.index()));
+    let place = address.and_then(|a| format!("{}://{a}/next?redirect=on", api.scheme).parse().ok());
+    if let Some(place) = place {
+        *answer.status_mut() = StatusCode::TEMPORARY_REDIRECT;
+        answer.headers_mut().insert(header::LOCATION, place);
+    }
+    answer
+}
+
+/// Is it one of the directory's first `own` names, or a node's with [`UNNAMED`] behind it? Who went by a node's name would
+/// answer for it, what is meant for who went by the store's would be sent there, and who went by `NODE.http` could be
+/// handed what a nameless client was.
+fn is_ours(directory: &Directory, nodes: usize, own: usize, client: &str) -> bool {
+    let nameless = client.strip_suffix(UNNAMED).unwrap_or(client);
+    directory.member(client).is_some_and(|n| n.index() < own)
+        || directory.member(nameless).is_some_and(|n| n.index() < nodes)
+}
+
+/// Whose request it is. What the client does not name is this node's own, and a new one.
+fn request_id(api: &Api, headers: &HeaderMap) -> Result<RequestId, &'static str> {
+    const WRONG: &str = "the header fencepost-request must be client:number, the client's name up to 64 letters, digits, \
+                         `-`, `_` or `.`, and the number between 1 and 2^62";
+    let Some(text) = headers.get(REQUEST_HEADER) else {
+        let client = api.directory.number(&format!("{}{UNNAMED}", api.name));
+        return Ok(RequestId { client, number: api.unnamed.fetch_add(1, Ordering::Relaxed) });
+    };
+    let (client, number) = text.to_str().ok().and_then(|t| t.rsplit_once(':')).ok_or(WRONG)?;
+    let number = number.parse().ok().filter(|n| (1..NUMBER_MAX).contains(n)).ok_or(WRONG)?;
+    if !is_name(client) {
+        return Err(WRONG);
+    }
+    if is_ours(&api.directory, api.addresses.len(), api.own, client) {
+        return Err("a client may not call itself what a node, the service or the store is called, or NODE.http");
+    }
+    Ok(RequestId { client: api.directory.number(client), number })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without a service the store follows the nodes at once, and the first client's name comes after it.
+    #[test]
+    fn clients_are_not_taken_for_the_fleet_whether_it_has_a_service_or_not() {
+        for service in [None, Some("etcd")] {
+            let fleet = ["n1", "n2"].into_iter().chain(service).chain(["store", "c1", "c2"]);
+            let directory = Directory::new(fleet.map(str::to_owned).collect());
+            let own = 3 + usize::from(service.is_some());
+            for ours in ["n1", "n2", "store", "n1.http"].into_iter().chain(service) {
+                assert!(is_ours(&directory, 2, own, ours), "{ours}");
+            }
+            for client in ["c1", "c2", "shop", "store.http", "c1.http"] {
+                assert!(!is_ours(&directory, 2, own, client), "{client} with the service {service:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! A node of the fleet as a process: it campaigns, does the leader's work, and answers over HTTP.
+
+mod api;
+mod desk;
+mod health;
+mod metrics;
+mod watched;
+
+pub use api::REQUEST_HEADER;
+
+use super::{
+    directory::Directory,
+    http,
+    log::Log,
+    store::link::{self, Link},
+};
+use api::Api;
+use desk::{Answer, Desk};
+use health::Health;
+use metrics::Metrics;
+use protocols::{
+    core::Input,
+    election::{Protocol, Setup, Timings},
+    history::Kind,
+    message::Message,
+    node::{Node, Place, STORE_SILENCE, Standing},
+    types::NodeId,
+};
+use protocols_clients::{
+    env::{Env, tokio::TokioEnv},
+    registry::Clients,
+    site::Site,
+    task_driver::{self, Port},
+};
+use std::{
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+use tokio::{
+    net::TcpListener,
+    sync::{mpsc, watch},
+};
+use tokio_rustls::TlsAcceptor;
+use watched::Watched;
+
+/// What a node is told when it starts.
+pub struct Settings {
+    /// Its name, one of the directory's first.
+    pub name: String,
+    /// The members' HTTP addresses, in the order of their numbers.
+    pub addresses: Vec<String>,
+    /// Names and numbers: members first, then the service, then the store, then whoever else is known.
+    pub directory: Arc<Directory>,
+    /// How it elects.
+    pub protocol: &'static Protocol,
+    /// The protocol's timers.
+    pub timings: Timings,
+    /// From one tick of the scheduler to the next, nanoseconds.
+    pub tick: u64,
+    /// Tells this process's terms from those of earlier ones.
+    pub starts: u32,
+    /// Where the coordination service is, or the other members are.
+    pub site: Site,
+    /// How the service is reached: through TLS, if that is wanted.
+    pub service_env: TokioEnv,
+    /// The node's clocks and points.
+    pub env: TokioEnv,
+    /// How the store is reached.
+    pub store: link::Settings,
+    /// Where it answers over HTTP.
+    pub listener: TcpListener,
+    /// With what certificate it does.
+    pub tls: Option<TlsAcceptor>,
+    /// Its part of the history.
+    pub log: Log,
+    /// What it was built from, for its metrics.
+    pub commit: &'static str,
+}
+
+/// Sends messages to the store, and answers to whoever waits for them.
+struct RealPort {
+    store: NodeId,
+    link: Link,
+    desk: Arc<Desk>,
+    log: Log,
+}
+
+impl Port for RealPort {
+    fn send(&mut self, to: NodeId, message: Message) {
+        match message {
+            message if to == self.store => self.link.send(message),
+            Message::NextIs { request, token, seq } => self.desk.answer(request, Answer::Next { token, seq }),
+            Message::NotLeader { request, leader } => self.desk.answer(request, Answer::NotLeader(leader)),
+            _ => {}
+        }
+    }
+
+    fn redial(&mut self, to: NodeId) {
+        if to == self.store {
+            self.link.redial();
+        }
+    }
+
+    fn record(&mut self, kind: Kind) {
+        self.log.record(kind);
+    }
+}
+
+/// Runs a node until `shutdown` ends; then it takes no new work, joins what is under way, resigns and returns.
+///
+/// # Errors
+/// One sentence: the core came to an end that it should not have.
+pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), String> {
+    let Settings { name, addresses, directory, protocol, timings, tick, starts, .. } = settings;
+    let Settings { site, service_env, env, store: link_settings, listener, tls, log, commit, .. } = settings;
+    let node = directory.member(&name).ok_or_else(|| format!("`{name}` is not among the peers"))?;
+    let store = directory.member("store").ok_or("there is no `store` among the names")?;
+    let (inputs, to_core) = mpsc::unbounded_channel();
+    let (standing_sender, standing) = watch::channel(Standing::default());
+    let (requests_sender, under_way) = watch::channel(0);
+    let (desk, metrics) = (Arc::new(Desk::default()), Arc::new(Metrics::new(&name, protocol.name, commit)));
+
+    let names = directory.fleet()[..addresses.len()].to_vec();
+    let service_at = site.service.iter().map(|at| format!("{}:{}", at.host, at.port)).collect::<Vec<_>>().join(",");
+    let health = Arc::new(Health::new(names.clone(), protocol.service, service_at));
+    let service = (addresses.len() as u16..store.0).map(NodeId).collect();
+    let (nonce, bugs) = (env.random(), Default::default());
+    let elector = (protocol.elector)(Setup { node, names, timings, nonce, stored: None, service, bugs });
+    let core = Node::new(Place { node, store, starts, tick, silence: STORE_SILENCE, read_lease: false }, elector);
+    let ending = Arc::new(AtomicBool::new(false));
+    let core = Watched::new(
+        core,
+        standing_sender,
+        requests_sender,
+        desk.clone(),
+        metrics.clone(),
+        health.clone(),
+        ending.clone(),
+    );
+
+    let from_store = inputs.clone();
+    let link = Link::watched(link_settings, move |event| {
+        // A core that has ended takes nothing any more.
+        let _ = from_store.send(match event {
+            link::Event::Answer(message) => Input::Message { from: store, message },
+            link::Event::Renewed => Input::Disconnected { peer: store },
+        });
+    });
+    let (requests, to_service) = mpsc::unbounded_channel();
+    let from_service = inputs.clone();
+    let deliver = move |input| drop(from_service.send(Input::Service(Box::new(input))));
+    // What is part of this process goes by its very clock.
+    let client_env = if protocol.service.process.is_some() { service_env } else { env.clone() };
+    let client = tokio::spawn(async move {
+        Clients::ours().run(client_env, protocol.service, site, to_service, deliver).await;
+    });
+    let port = RealPort { store, link, desk: desk.clone(), log };
+    let driver = tokio::spawn(task_driver::drive(env.clone(), port, Box::new(core), Some(requests), to_core));
+
+    let api = Arc::new(Api {
+        name: name.clone(),
+        election: protocol.name.to_owned(),
+        transfers: protocol.transfers,
+        addresses,
+        scheme: if tls.is_some() { "https" } else { "http" },
+        directory,
+        own: store.index() + 1,
+        env: env.clone(),
+        inputs: inputs.clone(),
+        desk,
+        standing: standing.clone(),
+        metrics,
+        health,
+        // Numbers of an earlier life must not come again: time has passed meanwhile.
+        unnamed: AtomicU64::new((env.now().wall & (u64::MAX >> 3)).max(1)),
+    });
+    let (end_http, http_ends) = watch::channel(());
+    let serving = tokio::spawn(http::serve(listener, tls, api::router(api), ended(http_ends)));
+    tracing::info!(node = name, protocol = protocol.name, "running");
+
+    tokio::select! {
+        biased;
+        over = driver => return Err(core_ended(over)),
+        () = shutdown => {}
+    }
+    ending.store(true, Ordering::Relaxed);
+    resign(&env, &inputs, standing, under_way, &timings).await;
+    drop(end_http);
+    // It drains for a bounded time.
+    let _ = serving.await;
+    client.abort();
+    tracing::info!(node = name, "ended");
+    Ok(())
+}
+
+fn core_ended(over: Result<(), tokio::task::JoinError>) -> String {
+    match over {
+        Ok(()) => "the node's core has ended".to_owned(),
+        Err(error) => format!("the node's core has failed: {error}"),
+    }
+}
+
+async fn ended(mut sender_gone: watch::Receiver<()>) {
+    while sender_gone.changed().await.is_ok() {}
+}
+
+/// Gives leadership up, work first, and waits until that is done or could not be done within a lease.
+async fn resign(
+    env: &TokioEnv,
+    inputs: &mpsc::UnboundedSender<Input>,
+    mut standing: watch::Receiver<Standing>,
+    mut under_way: watch::Receiver<u64>,
+    timings: &Timings,
+) {
+    if standing.borrow().incarnation.is_none() {
+        return;
+    }
+    tracing::info!("resigning");
+    let _ = inputs.send(Input::Resign);
+    let let_go = async { drop(standing.wait_for(|s| s.incarnation.is_none()).await) };
+    if env.timeout(timings.lease_ttl, let_go).await.is_none() {
+        tracing::warn!("the lease could not be given back; it will run out");
+        return;
+    }
+    // The release itself may still be under way.
+    let released = async { drop(under_way.wait_for(|requests| *requests == 0).await) };
+    if env.timeout(timings.request_timeout, released).await.is_none() {
+        tracing::warn!("the service has not confirmed that the lease was given back");
+    }
+}

@@ -1,0 +1,282 @@
+//! A node's core under observation: what it takes in and believes becomes status, metrics and log lines.
+
+use super::{
+    desk::Desk,
+    health::Health,
+    metrics::{Metrics, Role},
+};
+use protocols::{
+    clock::Now,
+    core::{Core, Input, Output},
+    elector::{RequestNumber, ServiceInput, ServiceOutput, StreamNumber},
+    history::Kind,
+    message::{Message, Write, WriteVerdict},
+    node::{Node, Standing},
+    payload::Opaque,
+    service::{etcd, redis},
+    types::Resource,
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+use tokio::sync::watch;
+
+/// Writes whose answers are waited for, to tell how long they took; more are not timed.
+const TIMED_MAX: usize = 4096;
+
+/// What a request to the service is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// To keep the lease.
+    Renewal,
+    /// To see who leads.
+    Holder,
+    /// Anything else.
+    Other,
+}
+
+impl Asked {
+    fn of(request: &Opaque) -> Asked {
+        match (request.get(), request.get()) {
+            (Some(redis::Request::Pexpire { .. } | redis::Request::CompareAndPexpire { .. }), _) => Asked::Renewal,
+            (Some(redis::Request::Get { .. }), _) | (_, Some(etcd::Request::First { .. })) => Asked::Holder,
+            _ => Asked::Other,
+        }
+    }
+}
+
+/// Steps the node, and tells everybody who wants to know.
+pub struct Watched {
+    node: Node,
+    standing: watch::Sender<Standing>,
+    /// Requests to the service that are not answered yet.
+    under_way: watch::Sender<u64>,
+    desk: Arc<Desk>,
+    metrics: Arc<Metrics>,
+    health: Arc<Health>,
+    role: Role,
+    /// Since when this node wants to lead.
+    campaign_at: Option<u64>,
+    /// Leadership was another's at least until then.
+    held_until: u64,
+    asked: BTreeMap<RequestNumber, (Asked, u64)>,
+    keepalives: BTreeSet<StreamNumber>,
+    /// When each write was first sent.
+    written: BTreeMap<(u8, u64), u64>,
+    /// The process is about to end: it stands for nothing any more.
+    ending: Arc<AtomicBool>,
+}
+
+impl Watched {
+    /// Watches `node`.
+    pub fn new(
+        node: Node,
+        standing: watch::Sender<Standing>,
+        under_way: watch::Sender<u64>,
+        desk: Arc<Desk>,
+        metrics: Arc<Metrics>,
+        health: Arc<Health>,
+        ending: Arc<AtomicBool>,
+    ) -> Self {
+        let (asked, keepalives, written) = Default::default();
+        let (role, campaign_at, held_until) = (Role::Candidate, None, 0);
+        Watched {
+            node,
+            standing,
+            under_way,
+            desk,
+            metrics,
+            health,
+            role,
+            campaign_at,
+            held_until,
+            asked,
+            keepalives,
+            written,
+            ending,
+        }
+    }
+
+    /// Takes back what would win leadership once more: whoever resigns in order to end would leave it to nobody for as long
+    /// as a lease lasts.
+    fn stand_for_nothing(&self, from: usize, out: &mut Vec<Output>) {
+        let stands = |output: &Output| matches!(output, Output::Service(output) if is_candidacy(output));
+        let kept: Vec<Output> = out.drain(from..).filter(|output| !stands(output)).collect();
+        out.extend(kept);
+    }
+
+    fn look_at_input(&mut self, now: u64, input: &Input) {
+        match input {
+            Input::Message { message: Message::Written { resource, seq, verdict, .. }, .. } => {
+                if let Some(sent) = self.written.remove(&(resource.0, *seq)) {
+                    self.metrics.write_seconds.observe(seconds(now.saturating_sub(sent)));
+                }
+                self.store_answers(now, *resource, *verdict, false);
+            }
+            Input::Message { message: Message::Sealed { resource, verdict, .. }, .. } => {
+                self.store_answers(now, *resource, *verdict, true);
+            }
+            Input::Service(input) => self.service_says(now, input),
+            _ => {}
+        }
+    }
+
+    fn store_answers(&mut self, now: u64, resource: Resource, verdict: WriteVerdict, sealing: bool) {
+        if matches!(verdict, WriteVerdict::Fenced { .. }) {
+            self.metrics.fencing_rejections.inc();
+        }
+        let token = self.node.standing().incarnation.map_or(0, |i| i.epoch);
+        self.health.store_answers(now, resource, token, verdict, sealing);
+    }
+
+    fn service_says(&mut self, now: u64, input: &ServiceInput) {
+        match input {
+            ServiceInput::Reply { number, reply } => {
+                self.under_way.send_modify(|requests| *requests = requests.saturating_sub(1));
+                let asked = self.asked.remove(number);
+                if let Some((_, sent)) = asked {
+                    self.metrics.service_seconds.observe(seconds(now.saturating_sub(sent)));
+                }
+                let what = asked.map(|(asked, _)| asked);
+                match reply {
+                    Ok(reply) => {
+                        self.health.service_answers(now);
+                        if what == Some(Asked::Holder) {
+                            self.health.holder(reply);
+                        }
+                        if is_held(reply) {
+                            self.held_until = now;
+                        }
+                    }
+                    Err(failure) => self.service_fails(now, failure, what == Some(Asked::Renewal)),
+                }
+            }
+            ServiceInput::Ended { number, failure } => {
+                let renews = self.keepalives.remove(number);
+                self.service_fails(now, failure, renews);
+            }
+            ServiceInput::Item { item, .. } => {
+                self.health.service_answers(now);
+                if item.get() == Some(&etcd::Item::Deleted) {
+                    // What stood in front was there until now.
+                    self.held_until = now;
+                }
+            }
+        }
+    }
+
+    fn service_fails(&self, now: u64, failure: &protocols::error::Failure, renewal: bool) {
+        self.metrics.service_failures.inc();
+        if renewal && self.standing.borrow().incarnation.is_some() {
+            self.metrics.renewal_failures.inc();
+        }
+        self.health.service_fails(now, failure);
+    }
+
+    fn look_at_output(&mut self, now: Now, out: &[Output]) {
+        for output in out {
+            match output {
+                Output::Service(output) => self.service_is_asked(now.mono, output),
+                Output::Send { message: Message::Seal { .. }, .. } => self.health.store_asked(now.mono),
+                Output::Send { message: Message::Write(Write { resource, seq, .. }), .. } => {
+                    self.health.store_asked(now.mono);
+                    if self.written.len() < TIMED_MAX {
+                        self.written.entry((resource.0, *seq)).or_insert(now.mono);
+                    }
+                }
+                Output::Record(Kind::Campaign { .. }) => self.campaign_at = Some(now.mono),
+                Output::Record(Kind::Elected(incarnation)) => {
+                    if let Some(at) = self.campaign_at.take() {
+                        // A waiter's clock starts when there is something to win.
+                        let since = at.max(self.held_until);
+                        self.metrics.campaign_seconds.observe(seconds(now.mono.saturating_sub(since)));
+                    }
+                    tracing::info!(epoch = incarnation.epoch, term = incarnation.term, "elected");
+                    self.health.elected(now.mono, incarnation.epoch);
+                }
+                Output::Record(Kind::Deposed { incarnation, reason }) => {
+                    self.written.clear();
+                    self.health.store_let_go();
+                    tracing::info!(epoch = incarnation.epoch, reason = reason.name(), "deposed");
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn service_is_asked(&mut self, now: u64, output: &ServiceOutput) {
+        match output {
+            ServiceOutput::Request { number, request, .. } => {
+                self.under_way.send_modify(|requests| *requests += 1);
+                self.asked.insert(*number, (Asked::of(request), now));
+            }
+            ServiceOutput::Cancel(number) => {
+                self.under_way.send_modify(|requests| *requests = requests.saturating_sub(1));
+                self.asked.remove(number);
+            }
+            ServiceOutput::Open { number, request } => {
+                if let Some(etcd::StreamRequest::Keepalive { .. }) = request.get() {
+                    self.keepalives.insert(*number);
+                }
+            }
+            ServiceOutput::Close(number) => drop(self.keepalives.remove(number)),
+            ServiceOutput::Push(_) => {}
+        }
+    }
+}
+
+/// Would that request win leadership, or a place in its queue?
+fn is_candidacy(output: &ServiceOutput) -> bool {
+    let ServiceOutput::Request { request, .. } = output else { return false };
+    matches!(request.get(), Some(redis::Request::SetNxPx { .. } | redis::Request::AcquireFenced { .. }))
+        || matches!(request.get(), Some(etcd::Request::Grant { .. } | etcd::Request::CreateKey { .. }))
+}
+
+/// Does the service say that leadership is somebody's?
+fn is_held(reply: &Opaque) -> bool {
+    use redis::Reply::{Done, Token, Value};
+    matches!(reply.get(), Some(Token(None) | Value(Some(_)) | Done(false)))
+}
+
+fn seconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e9
+}
+
+impl Core for Watched {
+    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        self.look_at_input(now.mono, &input);
+        let start = out.len();
+        self.node.step(now, input, out);
+        if self.ending.load(Ordering::Relaxed) {
+            self.stand_for_nothing(start, out);
+        }
+        self.look_at_output(now, &out[start..]);
+        let (before, after) = (*self.standing.borrow(), self.node.standing());
+        // A belief that has run out is no leadership, even before the core notices.
+        let role = Role::of(&after, now.mono);
+        if role != self.role {
+            self.metrics.transition(self.role, role);
+            self.role = role;
+        }
+        if before == after {
+            return;
+        }
+        if before.incarnation == after.incarnation
+            && after.valid_until > before.valid_until
+            && after.incarnation.is_some()
+        {
+            self.metrics.renewed(now.wall);
+        }
+        self.standing.send_replace(after);
+        if before.incarnation.is_some() && after.incarnation != before.incarnation {
+            self.desk.leadership_ended();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

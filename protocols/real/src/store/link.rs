@@ -1,0 +1,383 @@
+//! A node's link to the store: messages over one connection that is made anew whenever it breaks, falls silent or is given
+//! up.
+//!
+//! What is sent while there is no connection is lost, and so is what was under way when it broke: when there is another, the
+//! core is told, and sends again under the same request ids.
+
+use super::{
+    token::TokenKey,
+    wire::{self, LINE_MAX, Reply, Request},
+};
+use crate::directory::Directory;
+use protocols::{
+    message::Message,
+    types::{NodeId, Resource},
+};
+use protocols_clients::site::Endpoint;
+use rustls_pki_types::ServerName;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufWriter},
+    net::TcpStream,
+    sync::{Notify, mpsc},
+    task::AbortHandle,
+    time::{Instant, sleep, timeout},
+};
+use tokio_rustls::TlsConnector;
+use tokio_util::{
+    bytes::BytesMut,
+    codec::{Decoder, LinesCodec},
+};
+
+/// Messages that wait to be written; more are lost.
+const QUEUE: usize = 1024;
+/// Between the first two attempts to connect; doubled up to [`PAUSE_MAX`].
+const PAUSE_MIN: Duration = Duration::from_millis(20);
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+
+/// How a node reaches the store.
+#[derive(Clone)]
+pub struct Settings {
+    /// Where the store listens.
+    pub store: Endpoint,
+    /// The node's own name, which its token is bound to.
+    pub node: String,
+    /// Names of processes and clients; shared with the node's other links.
+    pub directory: Arc<Directory>,
+    /// Vouches for tokens; without it the store must run insecure.
+    pub key: Option<TokenKey>,
+    /// TLS, and the name that the store's certificate must have.
+    pub tls: Option<(TlsConnector, ServerName<'static>)>,
+    /// A connection that is not up after this long is given up.
+    pub connect: Duration,
+    /// A connection on which something is outstanding and nothing came for this long is given up: a partition is silence.
+    pub silence: Duration,
+    /// When nothing was sent for this long, the state is asked for, so that a dead connection is found before it is needed.
+    pub probe: Duration,
+}
+
+impl Settings {
+    /// The usual times: 1 s to connect, 2 s of silence, a probe every 10 s.
+    pub fn new(store: Endpoint, node: String, directory: Arc<Directory>, key: Option<TokenKey>) -> Self {
+        let (connect, silence, probe) = (Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(10));
+        Settings { store, node, directory, key, tls: None, connect, silence, probe }
+    }
+}
+
+/// A link to the store; it ends when dropped.
+#[derive(Debug)]
+pub struct Link {
+    queue: mpsc::Sender<Message>,
+    shared: Arc<Status>,
+    given_up: Arc<Notify>,
+    task: AbortHandle,
+}
+
+/// What a link hands out.
+#[derive(Debug)]
+pub enum Event {
+    /// The store has answered.
+    Answer(Message),
+    /// There is a connection, and there was another before it: what that one owed does not come any more.
+    Renewed,
+}
+
+#[derive(Debug, Default)]
+struct Status {
+    connected: AtomicBool,
+    connections: AtomicU64,
+    lost: AtomicU64,
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Link {
+    /// Starts to connect, and hands every answer of the store to `deliver`. Must be called on a tokio runtime.
+    pub fn start(settings: Settings, mut deliver: impl FnMut(Message) + Send + 'static) -> Self {
+        Link::watched(settings, move |event| {
+            if let Event::Answer(message) = event {
+                deliver(message);
+            }
+        })
+    }
+
+    /// Starts to connect, and hands everything that comes of it to `deliver`. Must be called on a tokio runtime.
+    pub fn watched(settings: Settings, deliver: impl FnMut(Event) + Send + 'static) -> Self {
+        let (queue, messages) = mpsc::channel(QUEUE);
+        let shared = Arc::new(Status::default());
+        let given_up = Arc::new(Notify::new());
+        let running = run(settings, shared.clone(), given_up.clone(), messages, deliver);
+        Link { queue, shared, given_up, task: tokio::spawn(running).abort_handle() }
+    }
+
+    /// Gives the connection up, if there is one, and makes another.
+    pub fn redial(&self) {
+        if self.connected() {
+            // Only the connection that there is: the next one owes nothing yet.
+            self.given_up.notify_waiters();
+        }
+    }
+
+    /// Sends a seal or a write; whatever else is not for a store and is lost.
+    pub fn send(&self, message: Message) {
+        if !self.connected() || self.queue.try_send(message).is_err() {
+            self.shared.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Is there a connection?
+    pub fn connected(&self) -> bool {
+        self.shared.connected.load(Ordering::Relaxed)
+    }
+
+    /// How many connections there have been.
+    pub fn connections(&self) -> u64 {
+        self.shared.connections.load(Ordering::Relaxed)
+    }
+
+    /// How many messages were lost before they were written.
+    pub fn lost(&self) -> u64 {
+        self.shared.lost.load(Ordering::Relaxed)
+    }
+}
+
+async fn run(
+    settings: Settings,
+    status: Arc<Status>,
+    given_up: Arc<Notify>,
+    mut messages: mpsc::Receiver<Message>,
+    mut deliver: impl FnMut(Event) + Send,
+) {
+    let mut codec = Codec { settings: &settings, mac: None };
+    let (mut pause, mut unreachable) = (PAUSE_MIN, false);
+    let store = format!("{}:{}", settings.store.host, settings.store.port);
+    loop {
+        match connect(&settings).await {
+            Err(why) if !std::mem::replace(&mut unreachable, true) => {
+                tracing::warn!(store, "the store cannot be reached: {why}");
+            }
+            Err(why) => tracing::debug!(store, "the store cannot be reached: {why}"),
+            Ok(stream) => {
+                if std::mem::take(&mut unreachable) {
+                    tracing::info!(store, "the store can be reached again");
+                }
+                // What was queued for the connection before is as old as that.
+                while messages.try_recv().is_ok() {
+                    status.lost.fetch_add(1, Ordering::Relaxed);
+                }
+                let before = status.connections.fetch_add(1, Ordering::Relaxed);
+                status.connected.store(true, Ordering::Relaxed);
+                if before > 0 {
+                    deliver(Event::Renewed);
+                }
+                let mut useful = false;
+                let conversation = converse(stream, &mut codec, &mut messages, &mut deliver, &mut useful);
+                let why = tokio::select! {
+                    biased;
+                    why = conversation => why,
+                    () = given_up.notified() => Some("it owes an answer".to_owned()),
+                };
+                status.connected.store(false, Ordering::Relaxed);
+                if useful {
+                    pause = PAUSE_MIN;
+                }
+                match why {
+                    None => return,
+                    Some(why) => tracing::warn!(store, "the connection to the store is given up: {why}"),
+                }
+            }
+        }
+        // Also after a connection that worked: a store that accepts and hangs up must not make this a busy loop.
+        sleep(pause).await;
+        pause = PAUSE_MAX.min(pause * 2);
+    }
+}
+
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+async fn connect(settings: &Settings) -> Result<Box<dyn Stream>, String> {
+    let connecting = async {
+        let stream = TcpStream::connect((settings.store.host.as_str(), settings.store.port)).await?;
+        stream.set_nodelay(true)?;
+        Ok::<Box<dyn Stream>, std::io::Error>(match &settings.tls {
+            None => Box::new(stream),
+            Some((connector, name)) => Box::new(connector.connect(name.clone(), stream).await?),
+        })
+    };
+    match timeout(settings.connect, connecting).await {
+        Ok(connected) => connected.map_err(|e| e.to_string()),
+        Err(_) => Err("it took too long".to_owned()),
+    }
+}
+
+/// Writes messages and reads answers until the connection is of no more use, and says why; `None` when the link has ended.
+async fn converse(
+    stream: Box<dyn Stream>,
+    codec: &mut Codec<'_>,
+    messages: &mut mpsc::Receiver<Message>,
+    deliver: &mut impl FnMut(Event),
+    useful: &mut bool,
+) -> Option<String> {
+    let Settings { silence, probe, .. } = *codec.settings;
+    let (mut read, write) = tokio::io::split(stream);
+    let mut write = BufWriter::with_capacity(16 << 10, write);
+    let (mut lines, mut buffer) = (LinesCodec::new_with_max_length(LINE_MAX), BytesMut::new());
+    let (mut outstanding, mut warned) = (0u64, false);
+    // The last time that something came, or that the first thing outstanding was sent.
+    let (mut heard, mut sent) = (Instant::now(), Instant::now());
+    let mut queued = Vec::with_capacity(64);
+    loop {
+        let deadline = if outstanding > 0 { heard + silence } else { sent + probe };
+        buffer.reserve(LINE_MAX);
+        tokio::select! {
+            biased;
+            received = read.read_buf(&mut buffer) => {
+                match received {
+                    Ok(0) => return Some("the store closed it".to_owned()),
+                    Ok(_) => {}
+                    Err(e) => return Some(e.to_string()),
+                }
+                loop {
+                    let line = match lines.decode(&mut buffer) {
+                        Ok(Some(line)) => line,
+                        Ok(None) => break,
+                        Err(e) => return Some(format!("what came is not a store's: {e}")),
+                    };
+                    heard = Instant::now();
+                    outstanding = outstanding.saturating_sub(1);
+                    match serde_json::from_str(&line) {
+                        Ok(Reply::Refused { why }) => {
+                            // Cores ask again and again; once a connection is enough to say it.
+                            if !std::mem::replace(&mut warned, true) {
+                                tracing::warn!("the store refuses: {why}");
+                            }
+                        }
+                        Ok(reply) => {
+                            *useful = true;
+                            codec.message(reply).map(Event::Answer).map(&mut *deliver);
+                        }
+                        Err(_) => return Some("what came is not a store's answer".to_owned()),
+                    }
+                }
+            }
+            count = messages.recv_many(&mut queued, 64) => {
+                if count == 0 {
+                    return None;
+                }
+                let mut text = String::new();
+                for request in queued.drain(..).filter_map(|message| codec.request(message)) {
+                    text += &wire::line(&request);
+                    text.push('\n');
+                    if outstanding == 0 {
+                        heard = Instant::now();
+                    }
+                    outstanding += 1;
+                }
+                sent = Instant::now();
+                if let Some(why) = say(&mut write, &text, silence).await {
+                    return Some(why);
+                }
+            }
+            () = tokio::time::sleep_until(deadline) => {
+                if outstanding > 0 {
+                    return Some("the store is silent".to_owned());
+                }
+                let request = Request::State(wire::StateOf { resource: Resource::SEQUENCE.into() });
+                (outstanding, heard, sent) = (1, Instant::now(), Instant::now());
+                if let Some(why) = say(&mut write, &(wire::line(&request) + "\n"), silence).await {
+                    return Some(why);
+                }
+            }
+        }
+    }
+}
+
+/// Writes `text` within `most`; why not.
+async fn say(write: &mut (impl AsyncWrite + Unpin), text: &str, most: Duration) -> Option<String> {
+    let writing = async {
+        write.write_all(text.as_bytes()).await?;
+        write.flush().await
+    };
+    match timeout(most, writing).await {
+        Ok(Ok(())) => None,
+        Ok(Err(e)) => Some(e.to_string()),
+        Err(_) => Some("the store takes nothing".to_owned()),
+    }
+}
+
+/// Between messages, which have numbers, and the wire, which has names.
+struct Codec<'s> {
+    settings: &'s Settings,
+    /// The MAC of the latest term and token.
+    mac: Option<((u32, u64), String)>,
+}
+
+impl Codec<'_> {
+    fn mac(&mut self, term: u32, token: u64) -> String {
+        let Some(key) = &self.settings.key else { return String::new() };
+        match &self.mac {
+            Some((of, mac)) if *of == (term, token) => mac.clone(),
+            _ => {
+                let mac = key.mac(&self.settings.node, term, token);
+                self.mac = Some(((term, token), mac.clone()));
+                mac
+            }
+        }
+    }
+
+    /// `None` when the message is not for a store, or its client is not known any more.
+    fn request(&mut self, message: Message) -> Option<Request> {
+        let node = self.settings.node.clone();
+        Some(match message {
+            Message::Seal { resource, term, token } => {
+                let (resource, mac) = (resource.into(), self.mac(term, token));
+                Request::Seal(wire::Seal { resource, node, term, token, payload: true, mac })
+            }
+            Message::Write(write) => {
+                let client = self.settings.directory.name(write.request.client)?;
+                Request::Write(wire::Write {
+                    resource: write.resource.into(),
+                    node,
+                    term: write.term,
+                    token: write.token,
+                    seq: write.seq,
+                    read_version: write.read_version,
+                    request: format!("{client}:{}", write.request.number),
+                    payload: write.payload,
+                    mac: self.mac(write.term, write.token),
+                })
+            }
+            _ => return None,
+        })
+    }
+
+    /// `None` when it is no message: the answer to a probe.
+    fn message(&self, reply: Reply) -> Option<Message> {
+        match reply {
+            Reply::Sealed(wire::Sealed { resource, node, term, token, verdict, seq, version, payload }) => {
+                let (resource, verdict) = (resource.into(), verdict.into());
+                let sealed = Message::Sealed { resource, term, token, verdict, seq, version, payload };
+                (node == self.settings.node).then_some(sealed)
+            }
+            Reply::Written(wire::Written { resource, term, seq, request, verdict }) => {
+                let (client, number) = wire::request_id(&request)?;
+                let client: NodeId = self.settings.directory.number(client);
+                let request = protocols::types::RequestId { client, number };
+                let (resource, verdict) = (resource.into(), verdict.into());
+                Some(Message::Written { resource, term, seq, request, verdict })
+            }
+            Reply::State(_) | Reply::Refused { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! What a store counts and logs: every refusal, and how many leaders took effect at once.
+
+use super::wire::{self, Reply, Request, Seal, Sealed, State, Verdict, Write, Written};
+use crate::exposition;
+use axum::{Router, routing::get};
+use prometheus_client::{
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
+    registry::Registry,
+};
+use protocols::types::Resource;
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// A leader of whom nothing was accepted for so long is not counted as acting any more: the scheduler writes every second.
+const WINDOW: Duration = Duration::from_secs(10);
+
+type ByResource = [(&'static str, &'static str); 1];
+type Decision = [(&'static str, &'static str); 3];
+
+/// A store's metrics, of all its connections together.
+pub struct Metrics {
+    registry: Registry,
+    decisions: Family<Decision, Counter>,
+    rejections: Family<ByResource, Counter>,
+    highest: Family<ByResource, Gauge>,
+    last_seq: Family<ByResource, Gauge>,
+    acting: Gauge,
+    batch_seconds: Histogram,
+    effects: Mutex<Effects>,
+}
+
+/// Whose writes took effect of late.
+#[derive(Debug, Default)]
+struct Effects {
+    writes: u64,
+    leaders: Vec<Leader>,
+}
+
+#[derive(Debug)]
+struct Leader {
+    node: String,
+    term: u32,
+    token: u64,
+    /// Which of all accepted writes its first and its last one are.
+    first: u64,
+    last: u64,
+    last_at: Instant,
+}
+
+impl Effects {
+    /// A write of that leader was accepted.
+    fn accepted(&mut self, node: &str, term: u32, token: u64, now: Instant) {
+        self.writes += 1;
+        let nth = self.writes;
+        let known = self.leaders.iter_mut().find(|l| l.node == node && l.term == term && l.token == token);
+        match known {
+            Some(leader) => (leader.last, leader.last_at) = (nth, now),
+            None => {
+                self.forget(now);
+                let node = node.to_owned();
+                self.leaders.push(Leader { node, term, token, first: nth, last: nth, last_at: now });
+            }
+        }
+    }
+
+    fn forget(&mut self, now: Instant) {
+        self.leaders.retain(|leader| now.duration_since(leader.last_at) < WINDOW);
+    }
+
+    /// Most leaders between whose first and last accepted write one moment lies; as the invariant
+    /// `leaders_acting_by_effect` has it, over the last while.
+    fn acting(&mut self, now: Instant) -> usize {
+        self.forget(now);
+        let covers = |at: u64| self.leaders.iter().filter(|l| l.first <= at && at <= l.last).count();
+        self.leaders.iter().map(|leader| covers(leader.first)).max().unwrap_or(0)
+    }
+}
+
+fn verdict_name(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Ok => "ok",
+        Verdict::Duplicate { .. } => "duplicate",
+        Verdict::Fenced { .. } => "fenced",
+        Verdict::Failed { .. } => "failed",
+    }
+}
+
+impl Metrics {
+    /// Nothing was decided yet by a store that was built from `commit`.
+    pub fn new(commit: &str) -> Self {
+        let (registry, batch_seconds) = (exposition::registry(commit), exposition::doubling(0.000_1, 16));
+        let (decisions, rejections, highest, last_seq) = Default::default();
+        let (acting, effects) = Default::default();
+        let mut metrics =
+            Metrics { registry, decisions, rejections, highest, last_seq, acting, batch_seconds, effects };
+        let registry = &mut metrics.registry;
+        registry.register("fencepost_store_decisions", "Seals and writes decided on", metrics.decisions.clone());
+        registry.register(
+            "fencepost_store_rejections",
+            "Seals and writes refused for their token",
+            metrics.rejections.clone(),
+        );
+        registry.register(
+            "fencepost_store_highest_token",
+            "The highest token that the resource has accepted",
+            metrics.highest.clone(),
+        );
+        registry.register("fencepost_store_last_seq", "The resource's last sequence number", metrics.last_seq.clone());
+        registry.register(
+            "fencepost_leaders_acting",
+            "How many leaders of the fleet took effect at once in the last 10 s: whose accepted writes interleave; it must \
+             not pass 1, and is 0 while nobody writes",
+            metrics.acting.clone(),
+        );
+        registry.register(
+            "fencepost_store_batch_seconds",
+            "How long a batch of decisions took to become durable",
+            metrics.batch_seconds.clone(),
+        );
+        for resource in wire::RESOURCES {
+            // Shown from the beginning.
+            drop(metrics.rejections.get_or_create(&[("resource", resource)]));
+        }
+        metrics
+    }
+
+    /// A batch has become durable, and was answered so.
+    pub(super) fn decided(&self, batch: &[Request], replies: &[Reply], took: Duration) {
+        self.batch_seconds.observe(took.as_secs_f64());
+        batch.iter().zip(replies).for_each(|(request, reply)| self.answered(request, reply));
+    }
+
+    fn answered(&self, request: &Request, reply: &Reply) {
+        let name = wire::name(request.resource());
+        let resource = [("resource", name)];
+        match (request, reply) {
+            (Request::Seal(Seal { node, term, token, .. }), Reply::Sealed(Sealed { verdict, seq, .. })) => {
+                self.count(name, "seal", *verdict);
+                match verdict {
+                    Verdict::Fenced { highest } => self.refused(name, "seal", node, *term, *token, *highest),
+                    _ => {
+                        self.highest.get_or_create(&resource).set(*token as i64);
+                        self.last_seq.get_or_create(&resource).set(*seq as i64);
+                    }
+                }
+            }
+            (Request::Write(Write { node, term, token, .. }), Reply::Written(Written { verdict, seq, .. })) => {
+                self.count(name, "write", *verdict);
+                match verdict {
+                    Verdict::Fenced { highest } => self.refused(name, "write", node, *term, *token, *highest),
+                    Verdict::Ok => {
+                        self.last_seq.get_or_create(&resource).set(*seq as i64);
+                        self.effects().accepted(node, *term, *token, Instant::now());
+                    }
+                    Verdict::Duplicate { .. } | Verdict::Failed { .. } => {}
+                }
+            }
+            (Request::State(_), Reply::State(State { highest, seq, .. })) => {
+                self.highest.get_or_create(&resource).set(*highest as i64);
+                self.last_seq.get_or_create(&resource).set(*seq as i64);
+            }
+            _ => {}
+        }
+    }
+
+    fn count(&self, resource: &'static str, what: &'static str, verdict: Verdict) {
+        let labels = [("resource", resource), ("what", what), ("verdict", verdict_name(verdict))];
+        self.decisions.get_or_create(&labels).inc();
+    }
+
+    fn refused(&self, resource: &'static str, what: &str, node: &str, term: u32, token: u64, highest: u64) {
+        self.rejections.get_or_create(&[("resource", resource)]).inc();
+        tracing::warn!(resource, node, term, token, highest, "refused a {what}: its token is from the past");
+    }
+
+    fn effects(&self) -> std::sync::MutexGuard<'_, Effects> {
+        self.effects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Everything in Prometheus' text exposition.
+    pub fn exposition(&self) -> String {
+        self.acting.set(self.effects().acting(Instant::now()) as i64);
+        exposition::text(&self.registry)
+    }
+}
+
+/// `/metrics` and `/healthz`.
+pub fn router(metrics: Arc<Metrics>) -> Router {
+    let answer = move || {
+        let text = metrics.exposition();
+        async move { exposition::answer(text) }
+    };
+    Router::new().route("/metrics", get(answer)).route("/healthz", get(|| async { "ok\n" }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leaders_that_follow_each_other_do_not_act_at_once() {
+        let (mut effects, now) = (Effects::default(), Instant::now());
+        assert_eq!(effects.acting(now), 0);
+        for (node, token) in [("n1", 5), ("n1", 5), ("n2", 6), ("n2", 6)] {
+            effects.accepted(node, 1, token, now);
+        }
+        assert_eq!(effects.acting(now), 1);
+        // The former leader's write, in the middle of the successor's.
+        effects.accepted("n1", 1, 5, now);
+        assert_eq!(effects.acting(now), 2);
+        assert_eq!(effects.acting(now + WINDOW), 0, "nobody writes any more");
+    }
+
+    #[test]
+    fn decisions_are_counted_by_verdict() {
+        let metrics = Metrics::new("abc");
+        let resource = crate::types::Resource::SEQUENCE.into();
+        let seal = |token| {
+            Request::Seal(Seal { resource, node: "n1".into(), term: 1, token, payload: false, mac: String::new() })
+        };
+        let sealed = |token, verdict| {
+            Reply::Sealed(Sealed {
+                resource,
+                node: "n1".into(),
+                term: 1,
+                token,
+                verdict,
+                seq: 3,
+                version: 3,
+                payload: None,
+            })
+        };
+        let replies = [sealed(7, Verdict::Ok), sealed(6, Verdict::Fenced { highest: 7 })];
+        metrics.decided(&[seal(7), seal(6)], &replies, Duration::from_millis(1));
+        let text = metrics.exposition();
+        for line in [
+            "fencepost_store_decisions_total{resource=\"sequence\",what=\"seal\",verdict=\"fenced\"} 1",
+            "fencepost_store_rejections_total{resource=\"sequence\"} 1",
+            "fencepost_store_rejections_total{resource=\"schedule\"} 0",
+            "fencepost_store_highest_token{resource=\"sequence\"} 7",
+            "fencepost_store_last_seq{resource=\"sequence\"} 3",
+            "fencepost_leaders_acting 0",
+            "fencepost_build_info{version=\"0.1.0\",commit=\"abc\"} 1",
+        ] {
+            assert!(text.lines().any(|shown| shown == line), "`{line}` is not in:\n{text}");
+        }
+    }
+}

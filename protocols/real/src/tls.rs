@@ -1,0 +1,165 @@
+//! TLS for everything that crosses a real network, by rustls.
+
+use protocols_clients::{
+    env::tokio::{Boxed, Stream, Wrap},
+    site::Endpoint,
+};
+use rustls::{ClientConfig, RootCertStore, ServerConfig, server::WebPkiClientVerifier};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use tokio::net::TcpStream;
+use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+/// Where certificates and keys lie, all in PEM.
+#[derive(Clone, Default, Debug)]
+pub struct Files {
+    /// This process's certificate chain, shown by its servers, and by its clients to peers that want one.
+    pub certificate: Option<PathBuf>,
+    /// The key that belongs to it.
+    pub key: Option<PathBuf>,
+    /// Certificates that others' are checked against.
+    pub authority: Option<PathBuf>,
+    /// Do this process's servers want a certificate from their clients?
+    pub mutual: bool,
+}
+
+/// What a process needs to speak TLS.
+#[derive(Clone, Default)]
+pub struct Tls {
+    /// For its servers; `None`: they speak plain text.
+    pub acceptor: Option<TlsAcceptor>,
+    client: Option<Arc<ClientConfig>>,
+}
+
+impl Files {
+    /// Reads the files.
+    ///
+    /// # Errors
+    /// One sentence: a file is missing or holds something else, or what belongs together is not complete.
+    pub fn load(&self) -> Result<Tls, String> {
+        let authority = self.authority.as_deref().map(roots).transpose()?.map(Arc::new);
+        let identity = match (&self.certificate, &self.key) {
+            (Some(certificate), Some(key)) => Some((certificates(certificate)?, private_key(key)?)),
+            (None, None) => None,
+            _ => return Err("a TLS certificate and its key belong together: give both or none".into()),
+        };
+        let acceptor = match &identity {
+            Some((chain, key)) => Some(self.acceptor(chain.clone(), key.clone_key(), authority.as_ref())?),
+            None if self.mutual => return Err("mutual TLS needs a certificate, its key and an authority".into()),
+            None => None,
+        };
+        let client = authority.map(|roots| client_config(roots, identity)).transpose()?;
+        Ok(Tls { acceptor, client: client.map(Arc::new) })
+    }
+
+    fn acceptor(
+        &self,
+        chain: Vec<CertificateDer<'static>>,
+        key: PrivateKeyDer<'static>,
+        authority: Option<&Arc<RootCertStore>>,
+    ) -> Result<TlsAcceptor, String> {
+        let builder = ServerConfig::builder_with_provider(provider());
+        let builder = builder.with_safe_default_protocol_versions().map_err(|e| e.to_string())?;
+        let builder = match (self.mutual, authority) {
+            (false, _) => builder.with_no_client_auth(),
+            (true, None) => {
+                return Err("mutual TLS needs an authority to check the clients' certificates against".into());
+            }
+            (true, Some(roots)) => {
+                let verifier = WebPkiClientVerifier::builder_with_provider(roots.clone(), provider()).build();
+                builder.with_client_cert_verifier(verifier.map_err(|e| format!("no authority for clients: {e}"))?)
+            }
+        };
+        let config = builder.with_single_cert(chain, key);
+        let config = config.map_err(|e| format!("the TLS certificate and its key do not fit: {e}"))?;
+        Ok(TlsAcceptor::from(Arc::new(config)))
+    }
+}
+
+fn provider() -> Arc<rustls::crypto::CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+fn client_config(
+    roots: Arc<RootCertStore>,
+    identity: Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
+) -> Result<ClientConfig, String> {
+    let builder = ClientConfig::builder_with_provider(provider());
+    let builder =
+        builder.with_safe_default_protocol_versions().map_err(|e| e.to_string())?.with_root_certificates(roots);
+    match identity {
+        None => Ok(builder.with_no_client_auth()),
+        Some((chain, key)) => {
+            let config = builder.with_client_auth_cert(chain, key);
+            config.map_err(|e| format!("the TLS certificate and its key do not fit: {e}"))
+        }
+    }
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    match read {
+        Ok(chain) if chain.is_empty() => Err(format!("{} holds no certificate in PEM", path.display())),
+        Ok(chain) => Ok(chain),
+        Err(error) => Err(format!("cannot read certificates from {}: {error}", path.display())),
+    }
+}
+
+fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
+    PrivateKeyDer::from_pem_file(path).map_err(|e| format!("cannot read a private key from {}: {e}", path.display()))
+}
+
+fn roots(path: &Path) -> Result<RootCertStore, String> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(path)? {
+        roots.add(certificate).map_err(|e| format!("{} holds no authority's certificate: {e}", path.display()))?;
+    }
+    Ok(roots)
+}
+
+impl Tls {
+    /// How clients of this process connect; `None` without an authority to check servers against.
+    pub fn client(&self) -> Option<ClientConfig> {
+        self.client.as_deref().cloned()
+    }
+
+    /// Connects by TLS, offering the application protocol `alpn` (`h2` for gRPC; nothing when empty).
+    ///
+    /// # Errors
+    /// No authority was given to check servers against.
+    pub fn connector(&self, alpn: &str) -> Result<TlsConnector, String> {
+        let Some(client) = &self.client else {
+            return Err("TLS to a server needs an authority to check its certificate against".into());
+        };
+        let mut config = ClientConfig::clone(client);
+        if !alpn.is_empty() {
+            config.alpn_protocols = vec![alpn.as_bytes().to_vec()];
+        }
+        Ok(TlsConnector::from(Arc::new(config)))
+    }
+}
+
+/// Does the TLS handshake on every connection that is made; the server is checked against `name`.
+pub struct Secure {
+    /// How.
+    pub connector: TlsConnector,
+    /// The server's name; the endpoint's host when it is not given.
+    pub name: Option<String>,
+}
+
+impl Wrap for Secure {
+    fn wrap<'a>(&'a self, stream: TcpStream, to: &'a Endpoint) -> Boxed<'a, io::Result<Stream>> {
+        Box::pin(async move {
+            let name = self.name.as_ref().unwrap_or(&to.host).clone();
+            let name = ServerName::try_from(name).map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e))?;
+            let connected = self.connector.connect(name, stream).await;
+            // Otherwise a node whose certificates are wrong would only ever be a candidate, and not say why.
+            let complain = |e: &io::Error| tracing::warn!("no TLS with {}:{}: {e}", to.host, to.port);
+            Ok(Box::new(connected.inspect_err(complain)?) as Stream)
+        })
+    }
+}

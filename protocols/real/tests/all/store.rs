@@ -1,0 +1,405 @@
+//! The store behind real sockets: who is answered, who is refused, and who cannot harm the others.
+use crate::store_common::{Client, Folder, STATE, Server, Text, key, seal, settings, write};
+use protocols::{
+    history::{Kind, json::Reader},
+    message::{Message, Write, WriteVerdict},
+    types::{NodeId, RequestId, Resource},
+};
+use protocols_real::store::{
+    Auth, Keep, Settings, audit::Retention, backend::Backend, books::Rules, dropped, embedded::Embedded, export,
+    link::Link, server::Limits, wire,
+};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt},
+    net::TcpStream,
+    sync::mpsc,
+    time::sleep,
+};
+
+const SEALED_7: &str =
+    r#"{"sealed":{"resource":"sequence","node":"n1","term":1,"token":7,"verdict":"ok","seq":0,"version":0}}"#;
+
+#[tokio::test]
+async fn a_forged_token_is_refused_and_bricks_nothing() {
+    let folder = Folder::new();
+    let server = Server::start(settings(Keep::Embedded(folder.store()))).await;
+    let mut client = server.client().await;
+    let refused = r#"{"refused":{"why":"the token's mac is missing or does not vouch for node, term and token"}}"#;
+    let highest = (1 << 62) - 1;
+    assert_eq!(client.ask(&seal("n9", 1, highest, "")).await, refused);
+    assert_eq!(client.ask(&seal("n9", 1, highest, &"0".repeat(64))).await, refused);
+    // A true MAC for another token, term or node is none for this one.
+    let mac = key().mac("n1", 1, 7);
+    for forged in [seal("n1", 1, highest, &mac), seal("n1", 2, 7, &mac), seal("n2", 1, 7, &mac)] {
+        assert_eq!(client.ask(&forged).await, refused);
+    }
+    assert_eq!(client.ask(&write("n1", 1, highest, 1, "shop:1", &mac)).await, refused);
+    let untouched = r#"{"state":{"resource":"sequence","highest":0,"owner":null,"seq":0,"version":0}}"#;
+    assert_eq!(client.ask(STATE).await, untouched);
+    assert_eq!(client.ask(&seal("n1", 1, 7, &mac)).await, SEALED_7);
+    let written = r#"{"written":{"resource":"sequence","term":1,"seq":1,"request":"shop:1","verdict":"ok"}}"#;
+    assert_eq!(client.ask(&write("n1", 1, 7, 1, "shop:1", &mac)).await, written);
+    // What was refused is not in the audit either.
+    let audit = Text::default();
+    assert_eq!(server.audit.export(audit.clone()).await, Ok(2));
+    server.stop().await.unwrap();
+}
+
+#[test]
+fn a_store_without_a_key_says_so() {
+    assert!(Auth::from_options(None, true).is_ok());
+    let why = Auth::from_options(None, false).map(|_| ()).unwrap_err();
+    assert!(why.contains("insecure"), "{why}");
+    assert!(Auth::from_options(Some(std::path::Path::new("/nowhere")), false).is_err());
+    assert!(Auth::from_options(Some(std::path::Path::new("/nowhere")), true).is_err());
+}
+
+#[tokio::test]
+async fn garbage_is_refused_and_closed_while_others_are_served() {
+    let folder = Folder::new();
+    let server = Server::insecure(folder.store()).await;
+    let mut good = server.client().await;
+    assert_eq!(good.ask(&seal("n1", 1, 7, "")).await, SEALED_7);
+    let long = format!(r#"{{"state":{{"resource":"{}"}}}}"#, "x".repeat(5000)) + "\n";
+    let endless = "x".repeat(1 << 20);
+    let table: [(&[u8], &str); 7] = [
+        (b"hello\n", "the line is not a JSON object (column 1)"),
+        (b"\n", "the line is not a JSON object (column 0)"),
+        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "the line is not a JSON object (column 1)"),
+        (b"{\"state\":{\"resource\":\"\xff\"}}\n", "the line is not UTF-8"),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\n", "the line is not UTF-8"),
+        (long.as_bytes(), "the line is longer than 4096 bytes"),
+        (endless.as_bytes(), "the line is longer than 4096 bytes"),
+    ];
+    for (seq, (garbage, why)) in (1..).zip(table) {
+        let mut bad = server.client().await;
+        // The store may hang up while an endless line is still coming.
+        let _ = bad.write.write_all(garbage).await;
+        assert_eq!(bad.hear().await, format!(r#"{{"refused":{{"why":"{why}"}}}}"#));
+        assert_eq!(bad.hear().await, "", "the connection is closed");
+        let answer = good.ask(&write("n1", 1, 7, seq, &format!("shop:{seq}"), "")).await;
+        assert!(answer.contains(r#""verdict":"ok""#), "{answer}");
+    }
+    server.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn half_a_line_and_silence_is_let_go() {
+    let folder = Folder::new();
+    let idle = Duration::from_millis(300);
+    let limits = Limits { idle, ..Limits::default() };
+    let keep = Keep::Embedded(folder.store());
+    let server = Server::start(Settings { auth: Auth::Insecure, limits, ..settings(keep) }).await;
+    let (mut half, mut silent, mut slow) = (server.client().await, server.client().await, server.client().await);
+    let start = Instant::now();
+    half.say(r#"{"state":{"#).await;
+    // A byte now and then does not keep a connection.
+    let drip = tokio::spawn(async move {
+        while slow.write.write_all(b" ").await.is_ok() {
+            sleep(idle / 5).await;
+        }
+    });
+    assert_eq!((half.hear().await.as_str(), silent.hear().await.as_str()), ("", ""));
+    assert!(start.elapsed() >= idle && start.elapsed() < 10 * idle, "{:?}", start.elapsed());
+    drip.await.unwrap();
+    // Who asks in one go and closes is answered.
+    let mut piped = server.client().await;
+    piped.say(STATE).await;
+    piped.write.shutdown().await.unwrap();
+    assert!(piped.hear().await.starts_with(r#"{"state""#));
+    server.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_thousand_idle_connections_and_one_that_never_reads_hold_up_nobody() {
+    let folder = Folder::new();
+    let server = Server::insecure(folder.store()).await;
+    let mut idle = Vec::new();
+    for _ in 0..1000 {
+        idle.push(TcpStream::connect(server.address).await.unwrap());
+    }
+    // Asks without end and takes no answer.
+    let mut deaf = server.client().await;
+    let flood = tokio::spawn(async move {
+        let questions = format!("{STATE}\n").repeat(1000);
+        while deaf.write.write_all(questions.as_bytes()).await.is_ok() {}
+    });
+    let mut client = server.client().await;
+    assert_eq!(client.ask(&seal("n1", 1, 7, "")).await, SEALED_7);
+    let mut slowest = Duration::ZERO;
+    for seq in 1..=200 {
+        let start = Instant::now();
+        let answer = client.ask(&write("n1", 1, 7, seq, &format!("shop:{seq}"), "")).await;
+        assert!(answer.contains(r#""verdict":"ok""#), "{answer}");
+        slowest = slowest.max(start.elapsed());
+    }
+    println!("1000 idle connections and a deaf one: 200 writes served, the slowest in {slowest:?}");
+    assert!(slowest < Duration::from_secs(5), "{slowest:?}");
+    flood.abort();
+    drop((idle, deaf.read));
+    server.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn one_connection_too_many_is_closed() {
+    let folder = Folder::new();
+    let limits = Limits { connections: 2, ..Limits::default() };
+    let keep = Keep::Embedded(folder.store());
+    let server = Server::start(Settings { auth: Auth::Insecure, limits, ..settings(keep) }).await;
+    let (mut first, mut second) = (server.client().await, server.client().await);
+    assert!(first.ask(STATE).await.starts_with(r#"{"state""#) && second.ask(STATE).await.starts_with(r#"{"state""#));
+    assert_eq!(server.client().await.hear().await, "");
+    drop(first);
+    let served = async {
+        loop {
+            let mut third = Client::connect(server.address).await;
+            let _ = third.write.write_all(format!("{STATE}\n").as_bytes()).await;
+            if third.hear().await.starts_with(r#"{"state""#) {
+                break;
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(crate::store_common::PATIENCE, served).await.unwrap();
+    server.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_restart_keeps_ledgers_requests_and_audit() {
+    let folder = Folder::new();
+    let server = Server::insecure(folder.store()).await;
+    let mut client = server.client().await;
+    client.ask(&seal("n1", 1, 7, "")).await;
+    for seq in 1..=3 {
+        client.ask(&write("n1", 1, 7, seq, &format!("shop:{seq}"), "")).await;
+    }
+    let before = client.ask(STATE).await;
+    let running = export(&Keep::Embedded(folder.store()), Text::default()).await;
+    assert!(running.unwrap_err().contains("in use by another process"));
+    server.stop().await.unwrap();
+
+    let server = Server::insecure(folder.store()).await;
+    let mut client = server.client().await;
+    assert_eq!(client.ask(STATE).await, before);
+    let again = client.ask(&write("n1", 1, 7, 2, "shop:2", "")).await;
+    assert!(again.contains(r#""verdict":{"duplicate":{"seq":2}}"#), "{again}");
+    assert!(client.ask(&write("n1", 1, 7, 4, "shop:4", "")).await.contains(r#""verdict":"ok""#));
+    client.ask(&seal("n2", 1, 8, "")).await;
+    let stale = client.ask(&write("n1", 1, 7, 5, "shop:5", "")).await;
+    assert!(stale.contains(r#""verdict":{"fenced":{"highest":8}}"#), "{stale}");
+    server.stop().await.unwrap();
+
+    let audit = Text::default();
+    assert_eq!(export(&Keep::Embedded(folder.store()), audit.clone()).await, Ok(8));
+    let events: Vec<_> = Reader::new(&audit.bytes()[..]).unwrap().map(|event| event.unwrap().kind).collect();
+    let verdicts: Vec<_> = events
+        .iter()
+        .filter_map(|kind| match kind {
+            Kind::Apply { write, verdict, .. } => Some((write.seq, *verdict)),
+            _ => None,
+        })
+        .collect();
+    let (ok, fenced) = (WriteVerdict::Ok, WriteVerdict::Fenced { highest: 8 });
+    let again = WriteVerdict::Duplicate { seq: 2 };
+    assert_eq!(verdicts, [(1, ok), (2, ok), (3, ok), (2, again), (4, ok), (5, fenced)]);
+}
+
+#[tokio::test]
+async fn without_fencing_the_stale_write_takes_effect() {
+    let rules = Rules { fencing: false, ..Rules::default() };
+    let folder = Folder::new();
+    let keep = Keep::Embedded(folder.store());
+    let server = Server::start(Settings { auth: Auth::Insecure, rules, ..settings(keep) }).await;
+    let mut client = server.client().await;
+    client.ask(&seal("n1", 1, 7, "")).await;
+    client.ask(&seal("n2", 1, 8, "")).await;
+    for (node, token) in [("n2", 8), ("n1", 7)] {
+        let answer = client.ask(&write(node, 1, token, 1, "shop:1", "")).await;
+        assert!(answer.contains(r#""verdict":"ok""#), "{answer}");
+    }
+    server.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_link_carries_messages_and_finds_the_store_again() {
+    let folder = Folder::new();
+    let server = Server::start(settings(Keep::Embedded(folder.store()))).await;
+    let (sender, mut answers) = mpsc::unbounded_channel();
+    let link = server.link("n1", move |message| {
+        let _ = sender.send(message);
+    });
+    let connected = async {
+        while !link.connected() {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    connected.await;
+    let (resource, term, token) = (Resource::SEQUENCE, 1, 7);
+    link.send(Message::Seal { resource, term, token });
+    let sealed =
+        Message::Sealed { resource, term, token, verdict: WriteVerdict::Ok, seq: 0, version: 0, payload: None };
+    assert_eq!(answers.recv().await, Some(sealed));
+    let request = RequestId { client: NodeId(0), number: 1 << 32 | 1 };
+    let write = Write { resource, term, token, seq: 1, read_version: 0, request, payload: None };
+    link.send(Message::Write(write));
+    let written = |verdict| Message::Written { resource, term, seq: 1, request, verdict };
+    assert_eq!(answers.recv().await, Some(written(WriteVerdict::Ok)));
+    // What is not for a store goes nowhere.
+    link.send(Message::Next { request });
+    link.send(Message::Write(Write { token: 6, ..write }));
+    assert_eq!(answers.recv().await, Some(written(WriteVerdict::Fenced { highest: 7 })));
+    server.stop().await.unwrap();
+    while link.connected() {
+        sleep(Duration::from_millis(5)).await;
+    }
+    link.send(Message::Write(write));
+    assert_eq!(link.lost(), 1, "nothing is kept for later");
+}
+
+#[tokio::test]
+async fn tls_keeps_out_who_does_not_speak_it_and_whom_nobody_vouches_for() {
+    let folder = Folder::new();
+    let keep = Keep::Embedded(folder.store());
+    let server = Server::start(Settings { tls: Some(crate::store_common::tls_acceptor()), ..settings(keep) }).await;
+    let mut plain = server.client().await;
+    plain.say(&format!("{STATE}\n")).await;
+    assert!(!plain.hear().await.contains("state"));
+    let (sender, mut answers) = mpsc::unbounded_channel();
+    let start = |trusting| {
+        let mut settings = crate::store_common::link_settings(server.address, "n1");
+        let connector = tokio_rustls::TlsConnector::from(Arc::new(crate::store_common::tls_config(trusting)));
+        settings.tls = Some((connector, "localhost".try_into().unwrap()));
+        let sender = sender.clone();
+        Link::start(settings, move |message| {
+            let _ = sender.send(message);
+        })
+    };
+    let (wary, link) = (start(false), start(true));
+    while !link.connected() {
+        sleep(Duration::from_millis(5)).await;
+    }
+    link.send(Message::Seal { resource: Resource::SCHEDULE, term: 1, token: 7 });
+    assert!(matches!(answers.recv().await, Some(Message::Sealed { verdict: WriteVerdict::Ok, .. })));
+    assert_eq!(wary.connections(), 0);
+    drop((link, wary));
+    server.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn many_writes_share_a_commit() {
+    let folder = Folder::new();
+    let server = Server::insecure(folder.store()).await;
+    let mut client = server.client().await;
+    client.ask(&seal("n1", 1, 7, "")).await;
+    let count = 5000;
+    let asked: String = (1..=count).map(|seq| write("n1", 1, 7, seq, &format!("shop:{seq}"), "") + "\n").collect();
+    let start = Instant::now();
+    let Client { mut read, write } = client;
+    let mut write = write;
+    let asking = tokio::spawn(async move { write.write_all(asked.as_bytes()).await.map(|()| write) });
+    for _ in 0..count {
+        let mut line = String::new();
+        read.read_line(&mut line).await.unwrap();
+        assert!(line.contains(r#""verdict":"ok""#), "{line}");
+    }
+    println!("{:.0} durable writes a second on one connection", count as f64 / start.elapsed().as_secs_f64());
+    drop(asking.await);
+    server.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_link_gives_up_on_silence() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut settings = crate::store_common::link_settings(listener.local_addr().unwrap(), "n1");
+    settings.silence = Duration::from_millis(200);
+    let link = Link::start(settings, |_| {});
+    let (mut held, start) = (Vec::new(), Instant::now());
+    for connection in 1..=3 {
+        held.push(listener.accept().await.unwrap());
+        while link.connections() < connection {
+            sleep(Duration::from_millis(5)).await;
+        }
+        link.send(Message::Seal { resource: Resource::SEQUENCE, term: 1, token: 7 });
+    }
+    assert!(start.elapsed() >= Duration::from_millis(400), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
+/// The audit of what was decided long ago goes, the ledger stays: what a store decides does not depend on it.
+#[tokio::test]
+async fn an_audit_that_is_cut_loses_nothing_the_ledger_needs() {
+    const DECISIONS: u64 = 600;
+    let kept = 16 << 10;
+    let audit = Retention { bytes: Some(kept), ..Retention::ALL };
+    let mut sizes = Vec::new();
+    for audit in [Retention::ALL, audit] {
+        let folder = Folder::new();
+        let keep = Keep::Embedded(folder.store());
+        let rules = Rules { remembered: 100, audit, ..Rules::default() };
+        let settings = || Settings { auth: Auth::Insecure, rules, ..settings(keep.clone()) };
+        let server = Server::start(settings()).await;
+        let mut client = server.client().await;
+        assert_eq!(client.ask(&seal("n1", 1, 7, "")).await, SEALED_7);
+        for seq in 1..=DECISIONS {
+            let answer = client.ask(&write("n1", 1, 7, seq, &format!("shop:{seq}"), "")).await;
+            assert!(answer.contains(r#""verdict":"ok""#), "{answer}");
+        }
+        server.stop().await.unwrap();
+        let size = |path| std::fs::metadata(path).unwrap().len();
+        sizes.push(size(folder.store()));
+        let lines = Text::default();
+        let count = export(&keep, lines.clone()).await.unwrap();
+        let dropped = dropped(&keep).await.unwrap();
+        match audit == Retention::ALL {
+            true => assert_eq!((count, dropped), (DECISIONS + 1, None)),
+            false => {
+                let dropped = dropped.expect("most of it");
+                assert_eq!(count + dropped.lines, DECISIONS + 1);
+                let said = dropped.to_string();
+                assert!(said.starts_with(&format!("audit begins at line {}: ", dropped.lines + 1)), "{said}");
+                let bytes = lines.bytes();
+                assert!(bytes.len() as u64 <= kept + 512 + count, "{} bytes", bytes.len());
+                let last = Reader::new(bytes.as_slice()).unwrap().last().expect("lines are left").unwrap();
+                assert!(matches!(last.kind, Kind::Apply { .. }), "{last:?}");
+            }
+        }
+        // As before: the past is refused, the latest request is told again, an old one is not applied twice.
+        let server = Server::start(settings()).await;
+        let mut client = server.client().await;
+        let answer = client.ask(&seal("n0", 1, 6, "")).await;
+        assert!(answer.contains(r#""verdict":{"fenced":{"highest":7}}"#), "{answer}");
+        let next = DECISIONS + 1;
+        let answer = client.ask(&write("n1", 1, 7, next, &format!("shop:{DECISIONS}"), "")).await;
+        assert!(answer.contains(&format!(r#""verdict":{{"duplicate":{{"seq":{DECISIONS}}}}}"#)), "{answer}");
+        let answer = client.ask(&write("n1", 1, 7, next, "shop:1", "")).await;
+        assert!(answer.contains(r#""failed""#), "{answer}");
+        let answer = client.ask(&write("n1", 1, 7, next + 1, "new:1", "")).await;
+        assert!(answer.contains(r#""verdict":"ok""#), "{answer}");
+        server.stop().await.unwrap();
+    }
+    assert!(sizes[1] < sizes[0], "{sizes:?}");
+}
+
+/// A file that once was large is given back when a store opens that keeps less.
+#[tokio::test]
+async fn a_store_that_keeps_less_than_before_compacts_its_file() {
+    let folder = Folder::new();
+    let size = || std::fs::metadata(folder.store()).unwrap().len();
+    let store = Embedded::open(&folder.store(), Rules::default()).unwrap();
+    let mut backend = store.clone();
+    for batch in 0..120u64 {
+        let writes = (1..=1000).map(|nth| wire::parse(&write("n1", 1, 7, batch * 1000 + nth, "shop:0", "")).unwrap());
+        // Most are out of order: refusals are audited as well.
+        backend.decide(&Arc::new(writes.collect())).await.unwrap();
+    }
+    drop((store, backend));
+    let before = size();
+    let audit = Retention { bytes: Some(64 << 10), ..Retention::ALL };
+    drop(Embedded::open(&folder.store(), Rules { audit, ..Rules::default() }).unwrap());
+    let after = size();
+    assert!(before > 16 << 20 && after < before / 2, "{before} bytes before, {after} after");
+}

@@ -1,0 +1,188 @@
+//! Power loss: of what was written and not synced, anything may be lost, and the last write torn. What was acknowledged is
+//! there.
+use protocols_real::store::{
+    backend::{Backend, Trouble},
+    books::Rules,
+    embedded::Embedded,
+    wire::{self, Name, Reply, Request, Verdict},
+};
+use rand_chacha::ChaCha8Rng;
+use rand_core::{RngCore, SeedableRng};
+use redb::StorageBackend;
+use std::{
+    io,
+    sync::{Arc, Mutex},
+};
+
+/// A disk with a cache that does not survive.
+#[derive(Debug, Default)]
+struct Disk {
+    synced: Vec<u8>,
+    seen: Vec<u8>,
+    cached: Vec<Change>,
+    /// Operations until the power fails.
+    left: u64,
+}
+
+#[derive(Debug)]
+enum Change {
+    Write(u64, Vec<u8>),
+    Length(u64),
+}
+
+fn apply(image: &mut Vec<u8>, change: &Change) {
+    match change {
+        Change::Length(length) => image.resize(*length as usize, 0),
+        Change::Write(offset, data) => {
+            let (from, to) = (*offset as usize, *offset as usize + data.len());
+            image.resize(image.len().max(to), 0);
+            image[from..to].copy_from_slice(data);
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Medium(Arc<Mutex<Disk>>);
+
+impl Medium {
+    fn on(&self, change: Change) -> io::Result<()> {
+        let mut disk = self.power()?;
+        apply(&mut disk.seen, &change);
+        disk.cached.push(change);
+        Ok(())
+    }
+
+    fn power(&self) -> io::Result<std::sync::MutexGuard<'_, Disk>> {
+        let mut disk = self.0.lock().unwrap();
+        disk.left = disk.left.checked_sub(1).ok_or_else(|| io::Error::other("no power"))?;
+        Ok(disk)
+    }
+
+    /// What is on the disk after the power has failed: any of what was not synced, each whole, in part, or not at all.
+    fn after_power_loss(&self, random: &mut ChaCha8Rng) -> Vec<u8> {
+        let mut disk = self.0.lock().unwrap();
+        let mut image = std::mem::take(&mut disk.synced);
+        for change in disk.cached.drain(..) {
+            match (random.next_u32() % 3, change) {
+                (0, _) => {}
+                (1, Change::Write(offset, mut data)) => {
+                    data.truncate(random.next_u32() as usize % (data.len() + 1));
+                    apply(&mut image, &Change::Write(offset, data));
+                }
+                (_, change) => apply(&mut image, &change),
+            }
+        }
+        image
+    }
+}
+
+impl StorageBackend for Medium {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.0.lock().unwrap().seen.len() as u64)
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let disk = self.0.lock().unwrap();
+        let from = offset as usize;
+        let data = disk.seen.get(from..from + out.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
+        out.copy_from_slice(data);
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.on(Change::Length(len))
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        let mut disk = self.power()?;
+        disk.synced = disk.seen.clone();
+        disk.cached.clear();
+        Ok(())
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.on(Change::Write(offset, data.to_vec()))
+    }
+}
+
+fn medium(image: Vec<u8>, left: u64) -> Medium {
+    Medium(Arc::new(Mutex::new(Disk { synced: image.clone(), seen: image, cached: Vec::new(), left })))
+}
+
+fn seal() -> Request {
+    Request::Seal(wire::Seal { resource: Name::Sequence, node: "n1".into(), term: 1, token: 7, mac: String::new() })
+}
+
+fn write(seq: u64, request: u64) -> Request {
+    Request::Write(wire::Write {
+        resource: Name::Sequence,
+        node: "n1".into(),
+        term: 1,
+        token: 7,
+        seq,
+        read_version: seq - 1,
+        request: format!("shop:{request}"),
+        mac: String::new(),
+    })
+}
+
+/// Writes batches until the power fails: the last number that was acknowledged, and the last that was asked for.
+async fn write_until_dark(store: &mut Embedded, random: &mut ChaCha8Rng, mut seq: u64) -> (u64, u64) {
+    loop {
+        let more = u64::from(random.next_u32() % 8 + 1);
+        let batch = Arc::new((seq + 1..=seq + more).map(|n| write(n, n)).collect::<Vec<_>>());
+        match store.decide(&batch).await {
+            Ok(replies) => {
+                let fine = |r: &Reply| matches!(r, Reply::Written(w) if w.verdict == Verdict::Ok);
+                assert!(replies.iter().all(fine), "{replies:?}");
+                seq += more;
+            }
+            Err(Trouble::Broken(_)) => return (seq, seq + more),
+            Err(trouble) => panic!("{trouble}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_was_acknowledged_survives_power_loss() {
+    let random = &mut ChaCha8Rng::seed_from_u64(1);
+    let (mut acknowledged, mut unknown) = (0, 0);
+    let losses = 300;
+    // The disk of one loss is the disk that the next one starts with; now and then a new one.
+    let (mut image, mut last) = (Vec::new(), (0, 0));
+    for loss in 0..losses {
+        if loss % 50 == 0 {
+            let new = medium(Vec::new(), u64::MAX);
+            drop(
+                Embedded::on_medium(new.clone(), Rules::default())
+                    .unwrap()
+                    .decide(&Arc::new(vec![seal()]))
+                    .await
+                    .unwrap(),
+            );
+            (image, last) = (new.0.lock().unwrap().synced.clone(), (0, 0));
+        }
+        let disk = medium(image, u64::MAX);
+        let mut store = Embedded::on_medium(disk.clone(), Rules::default()).unwrap();
+        let state = Request::State(wire::StateOf { resource: Name::Sequence });
+        let replies = store.decide(&Arc::new(vec![state])).await.unwrap();
+        let [Reply::State(state)] = &replies[..] else { panic!("{replies:?}") };
+        assert!(state.highest == 7 && state.seq >= last.0 && state.seq <= last.1, "{state:?} after {last:?}");
+        // All of a batch, or nothing.
+        assert!(state.seq == last.0 || state.seq == last.1, "{state:?} after {last:?}");
+        // Everything that was acknowledged, and whatever else took effect, is remembered under its number.
+        let again = Arc::new((1..=state.seq).rev().take(1000).map(|n| write(n, n)).collect::<Vec<_>>());
+        for (seq, reply) in (1..=state.seq).rev().zip(store.decide(&again).await.unwrap()) {
+            let Reply::Written(written) = reply else { panic!("{reply:?}") };
+            assert_eq!(written.verdict, Verdict::Duplicate { seq });
+        }
+        disk.0.lock().unwrap().left = u64::from(random.next_u32() % 200);
+        let before = state.seq;
+        last = write_until_dark(&mut store, random, before).await;
+        acknowledged += last.0 - before;
+        unknown += last.1 - last.0;
+        drop(store);
+        image = disk.after_power_loss(random);
+    }
+    println!("{losses} power losses: {acknowledged} acknowledged, all there; {unknown} of unknown outcome");
+}

@@ -1,0 +1,111 @@
+//! The coordination services: what each is, what cores may ask of it and what comes back. Data only; the clients that carry
+//! it out stand elsewhere.
+//!
+//! One file a service; its types are shared by the service's protocols.
+
+pub mod etcd;
+pub mod power;
+pub mod raft;
+pub mod redis;
+pub mod redis_servers;
+
+use crate::payload::{Nothing, Opaque, Payload};
+use std::{fmt::Debug, hash::Hash};
+
+/// The types of what is said to a service's client and by it.
+pub trait Api: Copy + Eq + Hash + Debug + Send + Sync + 'static {
+    /// What can be asked.
+    type Request: Payload;
+    /// What is answered.
+    type Reply: Payload;
+    /// What streams can be opened.
+    type StreamRequest: Payload;
+    /// What streams bring.
+    type Item: Payload;
+}
+
+/// Any service's, without their types.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Erased {}
+
+impl Api for Erased {
+    type Request = Opaque;
+    type Reply = Opaque;
+    type StreamRequest = Opaque;
+    type Item = Opaque;
+}
+
+/// No service: nothing is asked and nothing is answered.
+impl Api for Nothing {
+    type Request = Nothing;
+    type Reply = Nothing;
+    type StreamRequest = Nothing;
+    type Item = Nothing;
+}
+
+/// A coordination service, as far as plans and drivers need to know it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Service {
+    /// Its name, by which its client and its model are found.
+    pub name: &'static str,
+    /// The name of its process, where it is one of its own: its node's in a simulated topology, or what those of its members
+    /// begin with.
+    pub process: Option<&'static str>,
+    /// How many members it can have, and what they are to each other.
+    pub members: Members,
+    /// Is it part of each candidate's process, and talks to its peers by itself?
+    pub is_embedded: bool,
+    /// The port that it, or each candidate's part of it, listens on by convention; 0 when it does not.
+    pub port: u16,
+    /// Does it say who leads? Otherwise the candidates elect among themselves, with its help or without.
+    pub elects: bool,
+    /// Does it cut the power of machines, and do candidates say so by messages as they talk to each other?
+    pub cuts_power: bool,
+    /// Does it keep leases that can be lost apart from their keys?
+    pub has_leases: bool,
+    /// Does it keep leadership as a key that can be lost?
+    pub has_keys: bool,
+    /// Do its tokens, as far as its protocols have any, come from a counter that can be lost?
+    pub counts_tokens: bool,
+    /// Does a time to live end by the wall clock of its machine?
+    pub expires_by_wall_clock: bool,
+    /// Is it asked and does it answer over a connection, with the points in between passed by its clients?
+    pub is_asked: bool,
+    /// Do candidates wait for what it tells them unasked?
+    pub is_watched: bool,
+}
+
+/// How many members a service can have, and what they are to each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Members {
+    /// The most that it can have. It has one unless a plan says otherwise.
+    pub most: u16,
+    /// Does one of them lead the others?
+    pub led: bool,
+    /// Does it take a majority of them? Otherwise one is enough.
+    pub majority: bool,
+}
+
+impl Service {
+    /// No service: the candidates elect among themselves, by messages. Also what others are written as differing from.
+    pub const NONE: Service = Service {
+        name: "none",
+        process: None,
+        members: Members { most: 1, led: false, majority: false },
+        is_embedded: false,
+        port: 0,
+        elects: false,
+        cuts_power: false,
+        has_leases: false,
+        has_keys: false,
+        counts_tokens: false,
+        expires_by_wall_clock: false,
+        is_asked: false,
+        is_watched: false,
+    };
+
+    /// Is there none?
+    pub fn is_none(&self) -> bool {
+        *self == Service::NONE
+    }
+}
