@@ -1,8 +1,10 @@
 //! The shells around pure cores, the same in the simulation and in production: all that I/O knows of the world ([`env`]), the
-//! driver of a core ([`task_driver`]), and a genuine client library a service.
+//! driver of a core ([`task_driver`]), and a genuine client library a service behind one queue of
+//! requests ([`queue`]).
 
 pub mod env;
 pub mod etcd;
+pub mod queue;
 pub mod raft;
 pub mod redis;
 pub mod redis_servers;

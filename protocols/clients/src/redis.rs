@@ -1,24 +1,21 @@
 //! Redis over the genuine `redis` crate.
 
-use crate::{env::Env, site::Endpoint};
+use crate::{
+    env::Env,
+    queue::{Backend, Boxed, Queue, Stream, within},
+    site::Endpoint,
+};
 use protocols::{
-    elector::{RequestNumber, ServiceInput, ServiceOutput},
+    elector::{ServiceInput, ServiceOutput},
     error::Failure,
-    payload::Payload,
-    point::Point,
-    service::redis::{ACQUIRE_FENCED, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE, Reply, Request},
+    payload::Nothing,
+    service::redis::{ACQUIRE_FENCED, Api, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE, Reply, Request, SERVICE},
 };
 use redis::{
     AsyncConnectionConfig, ErrorKind, RedisConnectionInfo, RedisError, Script, Value, aio::MultiplexedConnection,
 };
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::Arc,
-};
-use tokio::sync::{
-    Mutex,
-    mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
-};
+use std::sync::Arc;
+use tokio::sync::{Mutex, mpsc::UnboundedReceiver};
 
 /// Carries out the requests that come from `outputs` and hands every answer to `deliver`, until `outputs` closes.
 ///
@@ -28,111 +25,25 @@ use tokio::sync::{
 pub async fn run<E: Env>(
     env: E,
     endpoint: Endpoint,
-    mut outputs: UnboundedReceiver<ServiceOutput>,
-    deliver: impl Fn(ServiceInput) + Clone + Send + Sync + 'static,
+    outputs: UnboundedReceiver<ServiceOutput>,
+    deliver: impl Fn(ServiceInput) + Send + Sync + 'static,
 ) {
-    let (done, mut finished) = unbounded_channel();
-    let mut desk = Desk::<E> {
-        connector: Arc::new(Connector::new(env, endpoint)),
-        waiting: VecDeque::new(),
-        sequential: None,
-        tasks: BTreeMap::new(),
-        done,
-    };
-    loop {
-        // Outputs first: a cancelled request must not be answered in the same instant.
-        tokio::select! {
-            biased;
-            output = outputs.recv() => match output {
-                Some(output) => desk.accept(output, &deliver),
-                None => return,
-            },
-            answer = finished.recv() => if let Some((number, reply)) = answer
-                && desk.tasks.remove(&number).is_some() {
-                    desk.connector.env.point(Point::Answered).await;
-                    deliver(ServiceInput::Reply { number, reply: reply.map(Payload::erase) });
-                    desk.next_after(number);
-                },
-        }
-    }
+    let backend = Redis(Arc::new(Connector::new(env.clone(), endpoint)));
+    Queue::new(env, &SERVICE, deliver).run(backend, outputs).await;
 }
 
-/// A request that is to be carried out.
-struct Job {
-    number: RequestNumber,
-    request: Request,
-    timeout: u64,
-}
+struct Redis<E: Env>(Arc<Connector<E>>);
 
-type Answer = Result<Reply, Failure>;
+impl<E: Env> Backend for Redis<E> {
+    type Api = Api;
 
-/// What waits and what is under way.
-struct Desk<E: Env> {
-    connector: Arc<Connector<E>>,
-    waiting: VecDeque<Job>,
-    /// The one request under way that later ones wait for.
-    sequential: Option<RequestNumber>,
-    /// Everything under way, by number; dropping a task stops it.
-    tasks: BTreeMap<RequestNumber, E::Task>,
-    done: UnboundedSender<(RequestNumber, Answer)>,
-}
-
-impl<E: Env> Desk<E> {
-    fn accept(&mut self, output: ServiceOutput, deliver: &impl Fn(ServiceInput)) {
-        match output {
-            ServiceOutput::Request { number, request, timeout, concurrent } => {
-                let Ok(request) = Request::restore(request) else {
-                    let reply = Err(Failure::Rejected("this is Redis; the request is another service's".into()));
-                    return deliver(ServiceInput::Reply { number, reply });
-                };
-                let job = Job { number, request, timeout };
-                if concurrent {
-                    self.start(job);
-                } else {
-                    self.waiting.push_back(job);
-                    self.start_next();
-                }
-            }
-            ServiceOutput::Cancel(number) => {
-                self.waiting.retain(|job| job.number != number);
-                if self.tasks.remove(&number).is_some() {
-                    self.next_after(number);
-                }
-            }
-            ServiceOutput::Open { number, .. } => {
-                let failure = Failure::Rejected("Redis has no such stream".into());
-                deliver(ServiceInput::Ended { number, failure });
-            }
-            ServiceOutput::Push(_) | ServiceOutput::Close(_) => {}
-        }
+    fn request(&self, request: Request, timeout: u64) -> Boxed<Result<Reply, Failure>> {
+        let connector = self.0.clone();
+        Box::pin(async move { connector.carry_out(request, timeout).await })
     }
 
-    /// Request `number` is no longer under way.
-    fn next_after(&mut self, number: RequestNumber) {
-        if self.sequential == Some(number) {
-            self.sequential = None;
-            self.start_next();
-        }
-    }
-
-    fn start_next(&mut self) {
-        if self.sequential.is_none()
-            && let Some(job) = self.waiting.pop_front()
-        {
-            self.sequential = Some(job.number);
-            self.start(job);
-        }
-    }
-
-    fn start(&mut self, job: Job) {
-        let (connector, done) = (self.connector.clone(), self.done.clone());
-        let number = job.number;
-        let task = self.connector.env.spawn(async move {
-            let answer = connector.carry_out(job).await;
-            // Nobody listens any more only when the whole client is being dropped.
-            let _ = done.send((number, answer));
-        });
-        self.tasks.insert(number, task);
+    fn stream(&self, request: Nothing, _: Stream<Api>) -> Option<Boxed<Failure>> {
+        match request {}
     }
 }
 
@@ -157,15 +68,14 @@ impl<E: Env> Connector<E> {
     }
 
     /// Carries out one request within its timeout, connecting first if need be.
-    async fn carry_out(&self, job: Job) -> Answer {
+    async fn carry_out(&self, request: Request, timeout: u64) -> Result<Reply, Failure> {
         let mut used = None;
         let attempt = async {
             let (generation, mut connection) = self.connection().await?;
             used = Some(generation);
-            self.scripts.ask(&mut connection, &job.request).await
+            self.scripts.ask(&mut connection, &request).await
         };
-        let outcome = self.env.timeout(job.timeout, attempt).await;
-        let outcome = outcome.unwrap_or_else(|| Err(Failure::Unknown("timed out".into())));
+        let outcome = within(&self.env, timeout, attempt).await;
         if let (Err(Failure::Unknown(_)), Some(generation)) = (&outcome, used) {
             self.give_up(generation).await;
         }

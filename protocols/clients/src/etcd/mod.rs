@@ -2,10 +2,18 @@
 
 mod calls;
 pub mod channel;
-mod session;
 
-use crate::{env::Env, site::Endpoint};
-use protocols::elector::{ServiceInput, ServiceOutput};
+use crate::{
+    env::Env,
+    queue::{Backend, Boxed, Queue, Stream, within},
+    site::Endpoint,
+};
+use etcd_client::Client;
+use protocols::{
+    elector::{ServiceInput, ServiceOutput},
+    error::Failure,
+    service::etcd::{Api, Reply, Request, SERVICE, StreamRequest},
+};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 /// Runs the genuine client for one elector until `outputs` closes: carries out what comes from it and hands every answer
@@ -14,11 +22,30 @@ pub async fn run<E: Env>(
     env: E,
     endpoint: Endpoint,
     outputs: UnboundedReceiver<ServiceOutput>,
-    deliver: impl Fn(ServiceInput) + Clone + Send + Sync + 'static,
+    deliver: impl Fn(ServiceInput) + Send + Sync + 'static,
 ) {
     // Without credentials this sends nothing, so it has no way to fail.
     if let Ok(client) = connect(env.clone(), endpoint).await {
-        session::Session::new(env, client, deliver).run(outputs).await;
+        Queue::new(env.clone(), &SERVICE, deliver).run(Etcd { env, client }, outputs).await;
+    }
+}
+
+struct Etcd<E> {
+    env: E,
+    client: Client,
+}
+
+impl<E: Env> Backend for Etcd<E> {
+    type Api = Api;
+
+    fn request(&self, request: Request, timeout: u64) -> Boxed<Result<Reply, Failure>> {
+        let (env, client) = (self.env.clone(), self.client.clone());
+        Box::pin(async move { within(&env, timeout, calls::request(client, request)).await })
+    }
+
+    fn stream(&self, request: StreamRequest, stream: Stream<Api>) -> Option<Boxed<Failure>> {
+        let (pushes, give) = stream.split();
+        Some(Box::pin(calls::stream(self.client.clone(), request, pushes, give)))
     }
 }
 

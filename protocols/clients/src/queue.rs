@@ -1,0 +1,252 @@
+//! The requests and streams of one elector, on their way to a service: their order, cancellation, timeouts, and what is
+//! said of what did not work out. The same for every service; how one request is carried out is its [`Backend`]'s business.
+
+use crate::env::Env;
+use protocols::{
+    elector::{RequestNumber, ServiceInput, ServiceOutput, StreamNumber},
+    error::Failure,
+    payload::Payload,
+    point::Point,
+    service::{Api, Service},
+};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    future::Future,
+    pin::Pin,
+};
+use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
+
+/// A future on the heap.
+pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// What carries out the requests to one service.
+pub trait Backend {
+    /// The service's types.
+    type Api: Api;
+
+    /// Carries out one request, and ends within `timeout` nanoseconds of the node's monotonic clock: see [`within`]. It is
+    /// dropped when the request is cancelled.
+    ///
+    /// # Errors
+    /// Rejected only when the service said so; unknown when the request may have taken effect.
+    fn request(
+        &self,
+        request: <Self::Api as Api>::Request,
+        timeout: u64,
+    ) -> Boxed<Result<<Self::Api as Api>::Reply, Failure>>;
+
+    /// Runs one stream until it ends, and says why it did. It is dropped when the stream is closed. `None` when there is
+    /// nothing to run, because the backend's own loop tells what streams bring ([`Queue::tell`]).
+    fn stream(&self, request: <Self::Api as Api>::StreamRequest, stream: Stream<Self::Api>) -> Option<Boxed<Failure>>;
+}
+
+/// The outcome of `attempt`, unless it takes longer than `timeout` nanoseconds of the node's monotonic clock: nobody knows
+/// then.
+///
+/// # Errors
+/// The attempt's own, or unknown.
+pub async fn within<E: Env, T: Send>(
+    env: &E,
+    timeout: u64,
+    attempt: impl Future<Output = Result<T, Failure>> + Send,
+) -> Result<T, Failure> {
+    env.timeout(timeout, attempt).await.unwrap_or_else(|| Err(Failure::Unknown("timed out".into())))
+}
+
+/// An open stream, as its backend has it.
+pub struct Stream<A: Api> {
+    number: StreamNumber,
+    pushes: Receiver<()>,
+    events: UnboundedSender<Event<A>>,
+}
+
+impl<A: Api> Stream<A> {
+    /// What brings whatever the elector says on it, and what hands an item to the elector.
+    pub fn split(self) -> (Receiver<()>, impl Fn(A::Item) + Send + 'static) {
+        let Stream { number, pushes, events } = self;
+        // Nobody listens any more only when the whole client is being dropped.
+        (pushes, move |item| drop(events.send(Event::Item(number, item))))
+    }
+}
+
+/// What a request or stream under way has to tell. It passes through the queue, so that nothing comes from what was
+/// cancelled or closed.
+pub enum Event<A: Api> {
+    /// A request is over.
+    Done(RequestNumber, Result<A::Reply, Failure>),
+    /// A stream brings something.
+    Item(StreamNumber, A::Item),
+    /// A stream is over.
+    Ended(StreamNumber, Failure),
+}
+
+struct Job<A: Api> {
+    number: RequestNumber,
+    request: A::Request,
+    timeout: u64,
+}
+
+struct OpenStream<E: Env> {
+    push: Sender<()>,
+    _task: Option<E::Task>,
+}
+
+/// One elector's requests and streams; `deliver` takes the answers.
+pub struct Queue<E: Env, A: Api, D> {
+    env: E,
+    service: &'static Service,
+    deliver: D,
+    events: UnboundedSender<Event<A>>,
+    incoming: UnboundedReceiver<Event<A>>,
+    /// Everything under way; dropping a task stops it.
+    running: BTreeMap<RequestNumber, E::Task>,
+    /// The one of `running` that the requests in `waiting` wait for.
+    first: Option<RequestNumber>,
+    waiting: VecDeque<Job<A>>,
+    streams: BTreeMap<StreamNumber, OpenStream<E>>,
+}
+
+impl<E: Env, A: Api, D: Fn(ServiceInput)> Queue<E, A, D> {
+    /// Nothing is under way.
+    pub fn new(env: E, service: &'static Service, deliver: D) -> Self {
+        let (events, incoming) = unbounded_channel();
+        let (running, waiting, streams) = (BTreeMap::new(), VecDeque::new(), BTreeMap::new());
+        Queue { env, service, deliver, events, incoming, running, first: None, waiting, streams }
+    }
+
+    /// Has everything that comes from `outputs` carried out, until that closes.
+    pub async fn run(mut self, backend: impl Backend<Api = A>, mut outputs: UnboundedReceiver<ServiceOutput>) {
+        loop {
+            self.start_next(&backend);
+            // Outputs first: a cancelled request must not be answered in the same instant.
+            tokio::select! {
+                biased;
+                output = outputs.recv() => match output {
+                    Some(output) => self.accept(output, &backend),
+                    None => return,
+                },
+                Some(event) = self.event() => self.settle(event).await,
+            }
+        }
+    }
+
+    /// The next that anything under way has to tell; for [`Queue::settle`].
+    pub async fn event(&mut self) -> Option<Event<A>> {
+        self.incoming.recv().await
+    }
+
+    /// Takes what the elector asks. A request that waits for others is started by [`Queue::start_next`].
+    pub fn accept(&mut self, output: ServiceOutput, backend: &impl Backend<Api = A>) {
+        match output {
+            ServiceOutput::Request { number, request, timeout, concurrent } => match A::Request::restore(request) {
+                Ok(request) if concurrent => self.start(Job { number, request, timeout }, backend),
+                Ok(request) => self.waiting.push_back(Job { number, request, timeout }),
+                Err(_) => {
+                    let why = format!("{} cannot carry out another service's request", self.service.name);
+                    self.deliver(ServiceInput::Reply { number, reply: Err(Failure::Rejected(why)) });
+                }
+            },
+            ServiceOutput::Cancel(number) => {
+                self.waiting.retain(|job| job.number != number);
+                let _ = self.finish(number);
+            }
+            ServiceOutput::Open { number, request } => match A::StreamRequest::restore(request) {
+                Ok(request) => self.open(number, request, backend),
+                Err(_) => {
+                    let failure = Failure::Rejected(format!("{} has no such stream", self.service.name));
+                    self.deliver(ServiceInput::Ended { number, failure });
+                }
+            },
+            ServiceOutput::Push(number) => {
+                if let Some(stream) = self.streams.get(&number) {
+                    // A push that finds one still waiting says nothing new.
+                    let _ = stream.push.try_send(());
+                }
+            }
+            ServiceOutput::Close(number) => drop(self.streams.remove(&number)),
+        }
+    }
+
+    /// Passes an event on, unless it is of what was cancelled or closed.
+    pub async fn settle(&mut self, event: Event<A>) {
+        match event {
+            Event::Done(number, reply) => {
+                if self.finish(number) {
+                    self.answered().await;
+                    self.deliver(ServiceInput::Reply { number, reply });
+                }
+            }
+            Event::Item(number, item) => {
+                if self.streams.contains_key(&number) {
+                    self.answered().await;
+                    self.deliver(ServiceInput::Item { number, item });
+                }
+            }
+            Event::Ended(number, failure) => {
+                if self.streams.remove(&number).is_some() {
+                    self.deliver(ServiceInput::Ended { number, failure });
+                }
+            }
+        }
+    }
+
+    /// Starts the request whose turn it is, if none of those that others wait for is under way.
+    pub fn start_next(&mut self, backend: &impl Backend<Api = A>) {
+        if self.first.is_none()
+            && let Some(job) = self.waiting.pop_front()
+        {
+            self.first = Some(job.number);
+            self.start(job, backend);
+        }
+    }
+
+    /// Hands `item` to every open stream that `told` does not say to have had it last.
+    pub fn tell(&self, item: &A::Item, told: &mut BTreeMap<StreamNumber, A::Item>) {
+        told.retain(|number, _| self.streams.contains_key(number));
+        for number in self.streams.keys() {
+            if told.get(number) != Some(item) {
+                told.insert(*number, item.clone());
+                self.deliver(ServiceInput::Item { number: *number, item: item.clone() });
+            }
+        }
+    }
+
+    fn deliver(&self, input: ServiceInput<A>) {
+        (self.deliver)(input.erase());
+    }
+
+    /// Something has come from the service's process.
+    async fn answered(&self) {
+        if self.service.is_asked {
+            self.env.point(Point::Answered).await;
+        }
+    }
+
+    /// Forgets a request, aborting it if it is under way; was it?
+    fn finish(&mut self, number: RequestNumber) -> bool {
+        self.first.take_if(|first| *first == number);
+        self.running.remove(&number).is_some()
+    }
+
+    fn start(&mut self, Job { number, request, timeout }: Job<A>, backend: &impl Backend<Api = A>) {
+        let (work, events) = (backend.request(request, timeout), self.events.clone());
+        let task = self.env.spawn(async move {
+            let reply = work.await;
+            let _ = events.send(Event::Done(number, reply));
+        });
+        self.running.insert(number, task);
+    }
+
+    fn open(&mut self, number: StreamNumber, request: A::StreamRequest, backend: &impl Backend<Api = A>) {
+        let (push, pushes) = channel(1);
+        let events = self.events.clone();
+        let work = backend.stream(request, Stream { number, pushes, events: events.clone() });
+        let task = work.map(|work| {
+            self.env.spawn(async move {
+                let failure = work.await;
+                let _ = events.send(Event::Ended(number, failure));
+            })
+        });
+        self.streams.insert(number, OpenStream { push, _task: task });
+    }
+}
