@@ -3,15 +3,15 @@
 //! the test to look at.
 
 use protocols::{
-    client::{
-        Reply, Request, Service,
-        redis::{self, Reply as Answer},
-        redis_servers,
-    },
     clock::Now,
     core::TimerId,
     election::{Protocol, Setup, redis_lease},
-    elector::{Deposed, Elector, Input, Output, RequestNumber, ServiceInput, ServiceOutput},
+    elector::{self, Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput, boxed},
+    payload::Nothing,
+    service::{
+        redis::{Reply as Answer, Request},
+        redis_servers::{self, Api},
+    },
     types::{Leadership, MILLISECOND, SECOND},
 };
 use std::{
@@ -19,12 +19,15 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+type Input = elector::Input<Nothing, Api>;
+type Output = elector::Output<Nothing, Api>;
+
 /// The protocol.
 pub static QUORUM: Protocol = Protocol {
     name: "redis-quorum",
     about: "The key of a majority of independent Redis servers",
-    service: Service::RedisServers,
-    elector: |setup| Box::new(Quorum::new(setup)),
+    service: &redis_servers::SERVICE,
+    elector: |setup| boxed(Quorum::new(setup)),
     ..redis_lease::PROTOCOL
 };
 
@@ -108,7 +111,7 @@ impl Quorum {
     }
 
     /// Asks every server. What is still under way of an earlier question does not count any more.
-    fn ask_all(&mut self, now: Now, asked: Asked, request: &redis::Request, out: &mut Vec<Output>) {
+    fn ask_all(&mut self, now: Now, asked: Asked, request: &Request, out: &mut Vec<Output>) {
         for member in std::mem::take(&mut self.under_way).into_values() {
             self.note(now, member, None);
         }
@@ -116,7 +119,7 @@ impl Quorum {
         for member in 0..self.setup.service.len() {
             self.requests += 1;
             self.under_way.insert(self.requests, member);
-            let request = Request::RedisServers(redis_servers::Request { member, request: request.clone() });
+            let request = redis_servers::Request { member, request: request.clone() };
             let (number, timeout) = (self.requests, self.setup.timings.request_timeout);
             out.push(Output::Service(ServiceOutput::Request { number, request, timeout, concurrent: false }));
         }
@@ -135,19 +138,19 @@ impl Quorum {
         self.attempts += 1;
         self.value = format!("{}/{:x}/{}", self.setup.names[self.setup.node.index()], self.setup.nonce, self.attempts);
         let (value, ttl_ms) = (self.value.clone(), self.ttl_ms());
-        let take = redis::Request::AcquireFenced { key: "key".into(), token_key: "count".into(), value, ttl_ms };
+        let take = Request::AcquireFenced { key: "key".into(), token_key: "count".into(), value, ttl_ms };
         self.ask_all(now, Asked::Take, &take, out);
     }
 
     fn give_back(&mut self, now: Now, out: &mut Vec<Output>) {
-        let give_back = redis::Request::CompareAndDelete { key: "key".into(), value: self.value.clone() };
+        let give_back = Request::CompareAndDelete { key: "key".into(), value: self.value.clone() };
         self.ask_all(now, Asked::GiveBack, &give_back, out);
     }
 
     fn renew(&mut self, now: Now, out: &mut Vec<Output>) {
         out.push(Output::SetTimer { id: RENEW, at: now.mono + self.setup.timings.renew_interval });
         let (value, ttl_ms) = (self.value.clone(), self.ttl_ms());
-        self.ask_all(now, Asked::Renew, &redis::Request::CompareAndPexpire { key: "key".into(), value, ttl_ms }, out);
+        self.ask_all(now, Asked::Renew, &Request::CompareAndPexpire { key: "key".into(), value, ttl_ms }, out);
     }
 
     fn answered(&mut self, now: Now, member: usize, answer: Option<Answer>, out: &mut Vec<Output>) {
@@ -190,6 +193,9 @@ impl Quorum {
 }
 
 impl Elector for Quorum {
+    type Peer = Nothing;
+    type Service = Api;
+
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         if self.leadership.is_some_and(|leadership| leadership.valid_until <= now.mono) {
             self.depose(now, Deposed::Expired, out);
@@ -199,12 +205,8 @@ impl Elector for Quorum {
             Input::Timer(POLL) if self.leadership.is_none() => self.take(now, out),
             Input::Timer(RENEW) if self.leadership.is_some() => self.renew(now, out),
             Input::Service(ServiceInput::Reply { number, reply }) => {
-                let answer = match reply {
-                    Ok(Reply::Redis(answer)) => Some(answer),
-                    _ => None,
-                };
                 if let Some(member) = self.under_way.remove(&number) {
-                    self.answered(now, member, answer, out);
+                    self.answered(now, member, reply.ok(), out);
                 }
             }
             Input::Resign if self.leadership.is_some() => {
