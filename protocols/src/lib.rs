@@ -15,6 +15,7 @@ pub mod env;
 pub mod error;
 pub mod fence;
 pub mod history;
+pub mod known_bugs;
 pub mod load;
 pub mod message;
 pub mod node;

@@ -247,6 +247,7 @@ impl Drawn {
         params.lease_ttl_ms = Some(self.lease_ttl_ms);
         params.reads_per_s = Some(reads);
         params.read_lease = Some(reads > 0 && self.read_lease && protocol.read_lease.is_some());
+        params.service_members = members(protocol, seed);
         params.renew_interval_ms = Some((params.granted_ttl_ms(protocol) / self.share).max(1));
         let mut plan = params.plan(SWARM, protocol, seed, self.trouble_ms);
         plan.candidates = self.candidates.iter().cycle().take(self.count).cloned().collect();
@@ -278,6 +279,14 @@ impl Drawn {
 
 /// No lease is made shorter than this so that a run fits, milliseconds.
 const LEASE_MIN_MS: u64 = 400;
+
+/// How many members the protocol's service has: one, a few, or five, where it can have several.
+fn members(protocol: &Protocol, seed: u64) -> u16 {
+    match protocol.service.members().most {
+        1 => 1,
+        most => streams::between(&mut streams::stream(seed, streams::MEMBERS), 1, u64::from(most.min(5))) as u16,
+    }
+}
 
 fn name(index: usize) -> String {
     format!("n{}", index + 1)

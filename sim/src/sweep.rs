@@ -20,7 +20,7 @@ use protocols::{
 };
 use reports::{Judgement, Verdict};
 use scenarios::{
-    Params, Scenario,
+    Params, Registry, Scenario,
     scenario::{self},
 };
 use std::ops::Range;
@@ -371,7 +371,10 @@ impl Sweep<'_> {
             Ok(plan) => plan,
             Err(why) => return (None, Some(self.failure(which, seed, (Ended::Invalid, why), None))),
         };
-        match run::run(&plan, Options::default()) {
+        // The protocol need not be one of Fencepost's own.
+        let (protocols, bugs) = (vec![protocol], params.bugs.clone());
+        let registry = Registry { protocols, bugs, ..Registry::default() };
+        match run::run(&plan, Options { registry, ..Options::default() }) {
             Err(why) => {
                 let failure = self.failure(which, seed, (Ended::Broken, why), None);
                 (None, Some(Failure { plan: Some(Box::new(plan)), ..failure }))

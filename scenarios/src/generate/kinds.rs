@@ -4,6 +4,7 @@ use super::name;
 use crate::{
     fault::{Fault, PlannedFault, Trigger, Who},
     plan::Plan,
+    topology::Topology,
 };
 use protocols::{client::Service, election::Protocol, point::Point};
 
@@ -248,6 +249,8 @@ pub(super) struct Cast {
     /// Candidates that are members from the start.
     founders: Vec<usize>,
     has_service: bool,
+    /// The names of its members, where there are several.
+    members: Vec<String>,
     /// Does who cannot reach the service lose nothing but its own chance?
     stands_alone: bool,
     majority: bool,
@@ -272,6 +275,7 @@ impl Cast {
             candidates,
             points: Point::ALL.into_iter().filter(|point| passes(protocol, *point)).collect(),
             has_service: protocol.service.process().is_some(),
+            members: members(&plan.topology_of(protocol)),
             stands_alone: protocol.service.process().is_some() && !protocol.elects_among_peers(),
             majority: protocol.majority && !protocol.cuts_power(),
             trouble_ms,
@@ -334,13 +338,19 @@ impl Cast {
         self.named(self.founders[self.number(draft) % self.founders.len()])
     }
 
-    fn who(&self, role: Role, by_passage: bool) -> Who {
+    /// The service; of one with several members one of them, or all.
+    fn service(&self, draft: &Draft) -> Who {
+        let pick = draft.amount as usize % (self.members.len() + 1);
+        self.members.get(pick).cloned().map_or(Who::Service, Who::Named)
+    }
+
+    fn who(&self, role: Role, draft: &Draft) -> Who {
         match role {
-            Role::Leader if by_passage => Who::Trigger,
+            Role::Leader if draft.by_passage() => Who::Trigger,
             Role::Leader => Who::Leader,
             Role::Candidate(number) => self.named(number),
             Role::Followers => Who::Followers,
-            Role::Service if self.has_service => Who::Service,
+            Role::Service if self.has_service => self.service(draft),
             Role::Service => Who::Candidates,
             Role::Store => Who::Store,
             Role::Clients => Who::Clients,
@@ -350,13 +360,13 @@ impl Cast {
     /// A process, or several, but no client.
     fn process(&self, draft: &Draft) -> Who {
         let role = if draft.whom == Role::Clients { Role::Leader } else { draft.whom };
-        self.who(role, draft.by_passage())
+        self.who(role, draft)
     }
 
     /// A candidate, or several.
     fn elector(&self, draft: &Draft) -> Who {
         let elects = matches!(draft.whom, Role::Leader | Role::Candidate(_) | Role::Followers);
-        self.who(if elects { draft.whom } else { Role::Leader }, draft.by_passage())
+        self.who(if elects { draft.whom } else { Role::Leader }, draft)
     }
 
     /// Whose lease or key is dropped. Where somebody else is looked at, that one's is as good as one's own.
@@ -371,13 +381,13 @@ impl Cast {
             && self.has_service
             && draft.whom == Role::Leader
         {
-            let (one, other) = (Who::Trigger, Who::Service);
+            let (one, other) = (Who::Trigger, self.service(draft));
             return if draft.amount % 2 == 0 { (one, other) } else { (other, one) };
         }
-        let (whom, other) = (self.who(draft.whom, draft.by_passage()), self.who(draft.others, draft.by_passage()));
+        let (whom, other) = (self.who(draft.whom, draft), self.who(draft.others, draft));
         let other = match whom == other {
             true if whom == Who::Candidates => Who::Store,
-            true if whom == Who::Service || !self.has_service => Who::Candidates,
+            true if draft.whom == Role::Service || !self.has_service => Who::Candidates,
             true => Who::Service,
             false => other,
         };
@@ -403,7 +413,7 @@ impl Cast {
     /// May this link stay cut? One between two candidates that elect by majority, who still hear each other through the
     /// rest; or that of one candidate to the service, when others have theirs.
     fn may_stay_cut(&mut self, draft: &Draft, from: &Who, to: &Who) -> bool {
-        let named = |who: &Who| matches!(who, Who::Named(_));
+        let named = |who: &Who| matches!(who, Who::Named(name) if !self.members.contains(name));
         let between = self.majority && named(from) && named(to);
         let to_service = self.stands_alone && named(from) && *to == Who::Service;
         let cut = draft.for_good && self.cuts > 0 && (between || to_service);
@@ -412,6 +422,12 @@ impl Cast {
         }
         cut
     }
+}
+
+/// The names of a service's members, where there are several.
+fn members(topology: &Topology) -> Vec<String> {
+    let members = topology.members().map(|member| topology.name(member).to_owned());
+    if topology.only_member().is_some() { Vec::new() } else { members.collect() }
 }
 
 impl Draft {
