@@ -248,8 +248,8 @@ impl World {
     /// What a member of a service knows, now that it runs. Faults that found no member leading strike now.
     pub fn set_member_state(&mut self, node: NodeId, state: service::State) {
         self.members.insert(node, state);
-        let (plan, is_member) = (self.faults.plan.clone(), |who: &&Who| **who == Who::ServiceLeader);
-        let waits = |index: &u32| plan.faults[*index as usize].what.whom().iter().any(|who| is_member(&who));
+        let plan = self.faults.plan.clone();
+        let waits = |index: &u32| plan.faults[*index as usize].what.whom().contains(&&Who::ServiceLeader);
         for fault in self.faults.waiting.extract_if(.., |index| waits(index)).collect::<Vec<_>>() {
             self.queue.push(self.now, Event::Strike { fault });
         }
