@@ -13,6 +13,7 @@ pub mod elector;
 pub mod error;
 pub mod fence;
 pub mod history;
+pub mod known_bugs;
 pub mod load;
 pub mod message;
 pub mod node;

@@ -1,17 +1,17 @@
 //! What can go wrong, and when.
 
+mod who;
+mod words;
+
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::slice;
+pub use who::{RESERVED, Who};
 
 /// How long until a supervisor restarts a process that ended by itself, milliseconds.
 pub const SUPERVISOR_MS: f64 = 1_000.0;
 
-/// The words of the fault list that stand for processes; no candidate may be called so.
-pub const RESERVED: [&str; 8] =
-    ["leader", "followers", "candidates", "service", "service-leader", "store", "clients", "trigger"];
-
 /// Every kind of fault, as plans call it, with one sentence.
-pub const KINDS: [(&str, &str); 18] = [
+pub const KINDS: &[(&str, &str)] = &[
     ("pause", "Nothing runs on a node for a while; its sockets buffer, and due timers fire when it wakes."),
     ("kill", "A process dies; its machine resets its connections."),
     ("power-loss", "A machine loses power; its connections are not reset."),
@@ -72,80 +72,6 @@ pub enum Trigger {
         #[serde(default)]
         delay_ms: f64,
     },
-}
-
-/// A process, or a group of them. In JSON a word: a process's name, or one of the words below.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(from = "String", into = "String")]
-pub enum Who {
-    /// `leader`: whoever was elected last and still believes, at the moment when the fault strikes. While nobody does, the
-    /// fault waits.
-    Leader,
-    /// `followers`: every candidate but the leader.
-    Followers,
-    /// `candidates`: all of them.
-    Candidates,
-    /// `service`: the coordination service, all its members.
-    Service,
-    /// `service-leader`: the member that leads the coordination service at the moment when the fault strikes. While none
-    /// does, the fault waits.
-    ServiceLeader,
-    /// `store`: the fenced store.
-    Store,
-    /// `clients`: the load.
-    Clients,
-    /// `trigger`: the node that passed the point.
-    Trigger,
-    /// A process by its name; or a service by its name, all its members.
-    Named(String),
-}
-
-impl fmt::Display for Who {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(self.word())
-    }
-}
-
-impl Who {
-    /// The word that plans have for it.
-    pub fn word(&self) -> &str {
-        match self {
-            Who::Leader => "leader",
-            Who::Followers => "followers",
-            Who::Candidates => "candidates",
-            Who::Service => "service",
-            Who::ServiceLeader => "service-leader",
-            Who::Store => "store",
-            Who::Clients => "clients",
-            Who::Trigger => "trigger",
-            Who::Named(name) => name,
-        }
-    }
-}
-
-impl From<String> for Who {
-    fn from(word: String) -> Who {
-        match word.as_str() {
-            "leader" => Who::Leader,
-            "followers" => Who::Followers,
-            "candidates" => Who::Candidates,
-            "service" => Who::Service,
-            "service-leader" => Who::ServiceLeader,
-            "store" => Who::Store,
-            "clients" => Who::Clients,
-            "trigger" => Who::Trigger,
-            _ => Who::Named(word),
-        }
-    }
-}
-
-impl From<Who> for String {
-    fn from(who: Who) -> String {
-        match who {
-            Who::Named(name) => name,
-            word => word.word().to_owned(),
-        }
-    }
 }
 
 /// What goes wrong. Durations are milliseconds of true time; a fault without one lasts until the run ends.
@@ -298,53 +224,80 @@ pub enum Fault {
     },
 }
 
-impl Fault {
+/// What every fault says of itself, whatever its kind.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Parts<'a> {
     /// The kind, as plans and histories call it.
-    pub const fn kind(&self) -> &'static str {
+    pub kind: &'static str,
+    /// Those that it strikes.
+    pub on: &'a [Who],
+    /// Those between whom and the first it strikes.
+    pub to: &'a [Who],
+    /// `None`: it is over at once. Otherwise it goes on for so many milliseconds; without a number, until the run ends.
+    pub lasts: Option<Option<f64>>,
+    /// How strong it is, for the judge: microseconds of latency, lost packets in a million; 0 when that says nothing.
+    pub strength: u64,
+}
+
+impl<'a> Parts<'a> {
+    fn of(kind: &'static str, node: &'a Who) -> Self {
+        Parts { kind, on: slice::from_ref(node), to: &[], lasts: None, strength: 0 }
+    }
+
+    fn between(kind: &'static str, (on, to): (&'a [Who], &'a [Who])) -> Self {
+        Parts { kind, on, to, lasts: None, strength: 0 }
+    }
+
+    fn for_ms(self, for_ms: Option<f64>) -> Self {
+        Parts { lasts: Some(for_ms), ..self }
+    }
+
+    fn strength(self, strength: u64) -> Self {
+        Parts { strength, ..self }
+    }
+}
+
+impl Fault {
+    /// What it says of itself, whatever its kind. The one place that knows what each kind names and how long it lasts.
+    pub fn parts(&self) -> Parts<'_> {
         match self {
-            Fault::Pause { .. } => "pause",
-            Fault::Kill { .. } => "kill",
-            Fault::PowerLoss { .. } => "power-loss",
-            Fault::Restart { .. } => "restart",
-            Fault::Partition { .. } => "partition",
-            Fault::Latency { .. } => "latency",
-            Fault::Loss { .. } => "loss",
-            Fault::SlowDisk { .. } => "slow-disk",
-            Fault::SyncHang { .. } => "sync-hang",
-            Fault::SyncFail { .. } => "sync-fail",
-            Fault::ClockStep { .. } => "clock-step",
-            Fault::ClockRate { .. } => "clock-rate",
-            Fault::Resign { .. } => "resign",
-            Fault::Transfer { .. } => "transfer",
-            Fault::Join { .. } => "join",
-            Fault::Leave { .. } => "leave",
-            Fault::DropLease { .. } => "drop-lease",
-            Fault::DropKey { .. } => "drop-key",
+            Fault::Pause { node, for_ms } => Parts::of("pause", node).for_ms(Some(*for_ms)),
+            // A process that is restarted has its own time in the plan.
+            Fault::Kill { node, .. } => Parts::of("kill", node),
+            Fault::PowerLoss { node, .. } => Parts::of("power-loss", node),
+            Fault::Restart { node } => Parts::of("restart", node),
+            Fault::Partition { from, to, for_ms, .. } => Parts::between("partition", (from, to)).for_ms(*for_ms),
+            Fault::Latency { from, to, extra_us, for_ms } => {
+                Parts::between("latency", (from, to)).for_ms(*for_ms).strength(*extra_us)
+            }
+            Fault::Loss { from, to, probability, for_ms } => {
+                Parts::between("loss", (from, to)).for_ms(*for_ms).strength((probability * 1e6) as u64)
+            }
+            Fault::SlowDisk { node, extra_us, for_ms } => {
+                Parts::of("slow-disk", node).for_ms(*for_ms).strength(*extra_us)
+            }
+            Fault::SyncHang { node, for_ms } => Parts::of("sync-hang", node).for_ms(*for_ms),
+            Fault::SyncFail { node, for_ms, .. } => Parts::of("sync-fail", node).for_ms(*for_ms),
+            Fault::ClockStep { node, .. } => Parts::of("clock-step", node),
+            Fault::ClockRate { node, for_ms, .. } => Parts::of("clock-rate", node).for_ms(*for_ms),
+            Fault::Resign { node } => Parts::of("resign", node),
+            Fault::Transfer { node, to } => Parts { to: slice::from_ref(to), ..Parts::of("transfer", node) },
+            Fault::Join { node } => Parts::of("join", node),
+            Fault::Leave { node } => Parts::of("leave", node),
+            Fault::DropLease { node } => Parts::of("drop-lease", node),
+            Fault::DropKey { node } => Parts::of("drop-key", node),
         }
+    }
+
+    /// The kind, as plans and histories call it.
+    pub fn kind(&self) -> &'static str {
+        self.parts().kind
     }
 
     /// The two groups that it names: those that it strikes, and those between whom and the first it strikes.
     pub fn groups(&self) -> (&[Who], &[Who]) {
-        match self {
-            Fault::Pause { node, .. }
-            | Fault::Kill { node, .. }
-            | Fault::PowerLoss { node, .. }
-            | Fault::Restart { node }
-            | Fault::SlowDisk { node, .. }
-            | Fault::SyncHang { node, .. }
-            | Fault::SyncFail { node, .. }
-            | Fault::ClockStep { node, .. }
-            | Fault::ClockRate { node, .. }
-            | Fault::Resign { node }
-            | Fault::Join { node }
-            | Fault::Leave { node }
-            | Fault::DropLease { node }
-            | Fault::DropKey { node } => (std::slice::from_ref(node), &[]),
-            Fault::Transfer { node, to } => (std::slice::from_ref(node), std::slice::from_ref(to)),
-            Fault::Partition { from, to, .. } | Fault::Latency { from, to, .. } | Fault::Loss { from, to, .. } => {
-                (from, to)
-            }
-        }
+        let parts = self.parts();
+        (parts.on, parts.to)
     }
 
     /// Everyone whom it names.
@@ -353,103 +306,8 @@ impl Fault {
         on.iter().chain(to).collect()
     }
 
-    /// How long it lasts, milliseconds; `None` when it is over at once or never. A process that is restarted has its own
-    /// time in the plan.
-    pub const fn for_ms(&self) -> Option<f64> {
-        match self {
-            Fault::Pause { for_ms, .. } => Some(*for_ms),
-            Fault::Partition { for_ms, .. }
-            | Fault::Latency { for_ms, .. }
-            | Fault::Loss { for_ms, .. }
-            | Fault::SlowDisk { for_ms, .. }
-            | Fault::SyncHang { for_ms, .. }
-            | Fault::SyncFail { for_ms, .. }
-            | Fault::ClockRate { for_ms, .. } => *for_ms,
-            Fault::Kill { .. }
-            | Fault::PowerLoss { .. }
-            | Fault::Restart { .. }
-            | Fault::ClockStep { .. }
-            | Fault::Resign { .. }
-            | Fault::Transfer { .. }
-            | Fault::Join { .. }
-            | Fault::Leave { .. }
-            | Fault::DropLease { .. }
-            | Fault::DropKey { .. } => None,
-        }
+    /// How long it lasts, milliseconds; `None` when it is over at once or never.
+    pub fn for_ms(&self) -> Option<f64> {
+        self.parts().lasts.flatten()
     }
-}
-
-/// One line for people, such as `pause leader for 3500 ms`.
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Fault::Pause { node, .. } => write!(f, "pause {node}")?,
-            Fault::Kill { node, restart_after_ms } => {
-                write!(f, "kill {node}")?;
-                restart(f, *restart_after_ms)?;
-            }
-            Fault::PowerLoss { node, restart_after_ms } => {
-                write!(f, "cut the power of {node}")?;
-                restart(f, *restart_after_ms)?;
-            }
-            Fault::Restart { node } => write!(f, "restart {node}")?,
-            Fault::Partition { from, to, one_way: false, .. } => {
-                write!(f, "cut {} off from {}", group(from), group(to))?
-            }
-            Fault::Partition { from, to, one_way: true, .. } => {
-                write!(f, "lose everything from {} to {}", group(from), group(to))?;
-            }
-            Fault::Latency { from, to, extra_us, .. } => {
-                write!(f, "delay {} to {} by {} ms", group(from), group(to), *extra_us as f64 / 1e3)?;
-            }
-            Fault::Loss { from, to, probability, .. } => {
-                let percent = (probability * 1e6).round() / 1e4;
-                write!(f, "lose {percent} % from {} to {}", group(from), group(to))?;
-            }
-            Fault::SlowDisk { node, extra_us, .. } => {
-                write!(f, "slow each sync of {node}'s disk by {} ms", *extra_us as f64 / 1e3)?;
-            }
-            Fault::SyncHang { node, .. } => write!(f, "hang each sync of {node}'s disk")?,
-            Fault::SyncFail { node, silent: false, .. } => write!(f, "fail each sync of {node}'s disk")?,
-            Fault::SyncFail { node, silent: true, .. } => write!(f, "fail each sync of {node}'s disk unnoticed")?,
-            Fault::ClockStep { node, by_ms } => write!(f, "step the wall clock of {node} by {by_ms:+} ms")?,
-            Fault::ClockRate { node, ppm, .. } => write!(f, "run the clocks of {node} at {ppm:+} ppm")?,
-            Fault::Resign { node } => write!(f, "ask {node} to resign")?,
-            Fault::Transfer { node, to } => write!(f, "ask {node} to hand over to {to}")?,
-            Fault::Join { node } => write!(f, "have {node} join")?,
-            Fault::Leave { node } => write!(f, "have {node} leave")?,
-            Fault::DropLease { node } => write!(f, "drop the lease of {node}")?,
-            Fault::DropKey { node: Who::Service } => write!(f, "drop the counter of tokens")?,
-            Fault::DropKey { node } => write!(f, "drop the key of {node}")?,
-        }
-        self.for_ms().map_or(Ok(()), |for_ms| write!(f, " for {for_ms} ms"))
-    }
-}
-
-/// One line for people, such as `at 4000 ms`.
-impl fmt::Display for Trigger {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "at {}", self.moment())
-    }
-}
-
-impl Trigger {
-    fn moment(&self) -> String {
-        match self {
-            Trigger::At { ms } => format!("{ms} ms"),
-            Trigger::Passage { point, node, nth, after: None, .. } => format!("passage {nth} of {point} by {node}"),
-            Trigger::Passage { point, node, nth, after: Some(after), delay_ms } => {
-                format!("passage {nth} of {point} by {node}, counted from {delay_ms} ms after {}", after.moment())
-            }
-        }
-    }
-}
-
-fn restart(f: &mut fmt::Formatter, after_ms: Option<f64>) -> fmt::Result {
-    after_ms.map_or(Ok(()), |after_ms| write!(f, " and restart it after {after_ms} ms"))
-}
-
-fn group(group: &[Who]) -> String {
-    let words: Vec<&str> = group.iter().map(Who::word).collect();
-    words.join(" and ")
 }

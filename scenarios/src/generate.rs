@@ -14,6 +14,7 @@
 //! A generated plan is small, at most 30 s of virtual time at a few requests a second, so that a run takes milliseconds.
 
 mod bound;
+mod cast;
 mod kinds;
 #[cfg(test)]
 mod tests;
@@ -25,7 +26,7 @@ use crate::{
     plan::{Candidate, Plan, SWARM},
     read_lease, streams,
 };
-use kinds::{Cast, Draft, Role, When};
+use cast::{After, Cast, Draft, Role, When};
 use proptest::{
     option,
     prelude::any,
@@ -247,6 +248,7 @@ impl Drawn {
         params.lease_ttl_ms = Some(self.lease_ttl_ms);
         params.reads_per_s = Some(reads);
         params.read_lease = Some(reads > 0 && self.read_lease && protocol.read_lease.is_some());
+        params.service_members = members(protocol, seed);
         params.renew_interval_ms = Some((params.granted_ttl_ms(protocol) / self.share).max(1));
         let mut plan = params.plan(SWARM, protocol, seed, self.trouble_ms);
         plan.candidates = self.candidates.iter().cycle().take(self.count).cloned().collect();
@@ -271,13 +273,21 @@ impl Drawn {
         let enabled: Vec<&kinds::Kind> =
             self.kinds.iter().map(|pick| known[usize::from(*pick) % known.len()]).collect();
         let mut cast = Cast::new(plan, protocol, self.trouble_ms, self.burst);
-        let draw = |draft: &Draft| cast.fault(enabled[usize::from(draft.pick) % enabled.len()], draft);
+        let draw = |draft: &Draft| enabled[usize::from(draft.pick) % enabled.len()].fault(&mut cast, draft);
         self.drafts.iter().filter_map(draw).collect()
     }
 }
 
 /// No lease is made shorter than this so that a run fits, milliseconds.
 const LEASE_MIN_MS: u64 = 400;
+
+/// How many members the protocol's service has: one, a few, or five, where it can have several.
+fn members(protocol: &Protocol, seed: u64) -> u16 {
+    match protocol.service.members.most {
+        1 => 1,
+        most => streams::between(&mut streams::stream(seed, streams::MEMBERS), 1, u64::from(most.min(5))) as u16,
+    }
+}
 
 fn name(index: usize) -> String {
     format!("n{}", index + 1)
@@ -303,8 +313,8 @@ fn draft() -> impl Strategy<Value = Draft> {
     let at = (0_u64..=1_000).prop_map(|start| When::At { start });
     let after = prop_oneof![
         1 => Just(None),
-        2 => (0_u64..=1_000).prop_map(|start| Some(kinds::After::Time { start })),
-        1 => (1_u64..=3, 0_u64..=1_000).prop_map(|(nth, delay_ms)| Some(kinds::After::Renewals { nth, delay_ms })),
+        2 => (0_u64..=1_000).prop_map(|start| Some(After::Time { start })),
+        1 => (1_u64..=3, 0_u64..=1_000).prop_map(|(nth, delay_ms)| Some(After::Renewals { nth, delay_ms })),
     ];
     let passage = (any::<u16>(), 1_u64..=3, after).prop_map(|(pick, nth, after)| When::Passage { pick, nth, after });
     let when = prop_oneof![1 => at, 1 => passage];

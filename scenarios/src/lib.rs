@@ -5,7 +5,6 @@
 
 pub mod belief;
 pub mod capsule;
-pub mod describe;
 pub mod fault;
 pub mod generate;
 pub mod params;

@@ -10,6 +10,7 @@ use protocols::{
     bug::{Bug, Bugs},
     election::{self, Protocol},
     history::Header,
+    known_bugs,
 };
 
 /// Protocols, scenarios and bugs, in the order in which reports show them.
@@ -27,7 +28,7 @@ impl Default for Registry {
     /// Fencepost's own.
     fn default() -> Registry {
         let (protocols, scenarios) = (election::ALL.to_vec(), scenario::ALL.to_vec());
-        Registry { protocols, scenarios, bugs: election::BUGS.to_vec() }
+        Registry { protocols, scenarios, bugs: known_bugs::ALL.to_vec() }
     }
 }
 
@@ -49,9 +50,15 @@ impl Registry {
             .ok_or_else(|| format!("there is no protocol `{name}`"))
     }
 
-    /// The bugs of these ids; one that is not known is left out, and [`Registry::validate`] refuses it.
-    pub fn bugs(&self, ids: &[String]) -> Bugs {
-        Bugs::new(self.bugs.iter().copied().filter(|bug| ids.iter().any(|id| id == bug.id)))
+    /// The bugs of these ids.
+    ///
+    /// # Errors
+    /// One sentence: there is none of that id.
+    pub fn bugs(&self, ids: &[String]) -> Result<Bugs, String> {
+        let bug = |id: &String| self.bugs.iter().copied().find(|bug| bug.id == id);
+        let found: Result<Vec<_>, _> =
+            ids.iter().map(|id| bug(id).ok_or_else(|| format!("there is no bug `{id}`"))).collect();
+        found.map(Bugs::new)
     }
 
     /// Reads a plan and validates it.

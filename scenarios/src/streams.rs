@@ -13,6 +13,8 @@ pub const PLAN: &str = "plan";
 pub const CLOCKS: &str = "clocks";
 /// The stream that a run's way of answering reads is drawn from.
 pub const READS: &str = "reads";
+/// The stream that generated plans draw from how many members a service has.
+pub const MEMBERS: &str = "members";
 /// The stream that `sweep swarm` draws a plan's protocol from.
 pub const SWARM: &str = "swarm";
 

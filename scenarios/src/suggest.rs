@@ -1,5 +1,7 @@
 //! Unknown names answer with the nearest known one.
 
+use strsim as typos;
+
 /// One sentence about a name that is not known.
 pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     match nearest(name, known) {
@@ -10,7 +12,7 @@ pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
 
 /// The name that was probably meant: one of which this is the beginning, or one that it is a typo of.
 fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    let distance = |k: &str| strsim::damerau_levenshtein(name, k);
+    let distance = |k: &str| typos::damerau_levenshtein(name, k);
     // Half a name is enough if it begins as only one does.
     let mut begun = known.iter().filter(|k| name.len() >= 3 && k.starts_with(name));
     if let (Some(only), None) = (begun.next(), begun.next()) {

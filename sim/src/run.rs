@@ -18,6 +18,8 @@ use std::{io::Write, sync::Arc, time::Instant};
 /// What a run is to leave behind, beside the verdict.
 #[derive(Default)]
 pub struct Options {
+    /// What the plan's words mean.
+    pub registry: Registry,
     /// How cores are stepped.
     pub driver: Driver,
     /// Collect what the text report shows.
@@ -64,25 +66,17 @@ fn read_lease(plan: &Plan, protocol: &Protocol) -> Option<ReadLease> {
     })
 }
 
-/// Executes `plan`, which is valid and names nothing but what Fencepost itself has, in a thread of its own.
-///
-/// # Errors
-/// As of [`run_in`].
-pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
-    run_in(&Registry::default(), plan, options)
-}
-
-/// Executes `plan`, which is valid in this registry, in a thread of its own.
+/// Executes `plan`, which is valid in the registry, in a thread of its own.
 ///
 /// # Errors
 /// The harness or code under test panicked, or what the run was to leave behind could not be written.
-pub fn run_in(registry: &Registry, plan: &Plan, options: Options) -> Result<Run, String> {
+pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
     let started = Instant::now();
-    let plan = Arc::new(plan.clone());
+    let (plan, registry) = (Arc::new(plan.clone()), &options.registry);
     let protocol = registry.protocol(&plan.protocol)?;
     let topology = Arc::new(plan.topology_of(protocol));
     let header = plan.header_of(protocol, &topology);
-    let fleet = Fleet::new(plan.clone(), protocol, topology.clone(), registry.bugs(&plan.bugs))?;
+    let fleet = Fleet::new(plan.clone(), protocol, topology.clone(), registry.bugs(&plan.bugs)?)?;
     let make_world = {
         let (plan, header) = (plan.clone(), header.clone());
         move || {

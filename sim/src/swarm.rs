@@ -19,6 +19,7 @@ use reports::{
     invariant::{self, Class},
 };
 use scenarios::{
+    Registry,
     generate::{self, Choice},
     plan::{Plan, SWARM},
 };
@@ -221,7 +222,10 @@ impl Swarm {
         let seed = |index: u64| self.seeds.start + self.shard.0 - 1 + index * self.shard.1;
         let work = |index: u64| {
             let plan = generate::swarm(seed(index), &self.choice);
-            let run = plan.validate().and_then(|()| run::run(&plan, Options::default()));
+            // The protocols need not be Fencepost's own.
+            let registry = Registry { protocols: self.choice.protocols.clone(), ..Registry::default() };
+            let run = registry.validate(&plan);
+            let run = run.and_then(|()| run::run(&plan, Options { registry, ..Options::default() }));
             let failure = self.failure(&plan, &run);
             done(failure.as_ref().map_or(Ended::Kept, |failure| failure.outcome));
             (plan, run.ok(), failure)

@@ -19,7 +19,7 @@ use protocols::{
     fence::checks::Fencing,
 };
 use reports::{Judgement, Verdict};
-use scenarios::{Params, Scenario, scenario, sense};
+use scenarios::{Params, Registry, Scenario, scenario, sense};
 use std::ops::Range;
 
 /// From so many runs of a cell on, what is left to chance is compared with what it was.
@@ -368,7 +368,10 @@ impl Sweep<'_> {
             Ok(plan) => plan,
             Err(why) => return (None, Some(self.failure(which, seed, (Ended::Invalid, why), None))),
         };
-        match run::run(&plan, Options::default()) {
+        // The protocol need not be one of Fencepost's own.
+        let (protocols, bugs) = (vec![protocol], params.bugs.clone());
+        let registry = Registry { protocols, bugs, ..Registry::default() };
+        match run::run(&plan, Options { registry, ..Options::default() }) {
             Err(why) => {
                 let failure = self.failure(which, seed, (Ended::Broken, why), None);
                 (None, Some(Failure { plan: Some(Box::new(plan)), ..failure }))

@@ -34,7 +34,7 @@ pub async fn run<E: Env>(
                 };
                 let output = ServiceOutput::Request { number, request, timeout, concurrent };
                 if members.get(member).is_none_or(|(sender, _)| sender.send(output).is_err()) {
-                    let reply = Err(Failure::Rejected(format!("there is no server {member}; the first is 0").into()));
+                    let reply = Err(Failure::Rejected(format!("there is no server {member}; the first is 0")));
                     deliver(ServiceInput::Reply { number, reply });
                 }
             }

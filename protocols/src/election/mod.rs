@@ -21,13 +21,7 @@ pub mod zab_fle;
 
 pub use promise::{BeliefOverlap, Bounds, Conditions, Promise};
 
-use crate::{
-    bug::{Bug, Bugs},
-    elector::AnyElector,
-    fence,
-    service::Service,
-    types::NodeId,
-};
+use crate::{bug::Bugs, elector::AnyElector, service::Service, types::NodeId};
 
 /// What a protocol needs to know about the node that it runs on.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -225,10 +219,6 @@ pub const ALL: [&Protocol; 13] = [
     &swim::PROTOCOL,
     &stonith::PROTOCOL,
 ];
-
-/// Every known bug that can be switched on, by where it is.
-pub const BUGS: [&Bug; 3] =
-    [&redis_lease::BELIEF_FROM_ANSWER, &redis_common::FORGOTTEN_ON_RESTART, &fence::store::FORGOTTEN_ON_RESTART];
 
 /// The protocol of that name.
 pub fn find(name: &str) -> Option<&'static Protocol> {

@@ -138,10 +138,8 @@ impl World {
             return;
         }
         let names = (0..self.nodes.len()).map(|index| format!("n{index}")).collect();
-        let nonce = self.random.next_u64();
-        let (node, service) = (NodeId(node as u16), vec![self.device_id()]);
-        let setup = Setup { node, names, timings: TIMINGS, nonce, stored: None, service, bugs: Default::default() };
-        let node = node.index();
+        let (nonce, service, bugs) = (self.random.next_u64(), vec![self.device_id()], Default::default());
+        let setup = Setup { node: NodeId(node as u16), names, timings: TIMINGS, nonce, stored: None, service, bugs };
         self.nodes[node].elector = Some((PROTOCOL.elector)(setup));
         self.nodes[node].starts += 1;
         self.step(node, Input::Start);

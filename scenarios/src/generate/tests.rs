@@ -58,11 +58,11 @@ proptest! {
 #[test]
 fn every_kind_of_fault_protocol_profile_size_and_point_is_generated() {
     let plans: Vec<Plan> = (0..2_000).map(plan).collect();
-    for (kind, _) in KINDS {
+    for (kind, _) in KINDS.iter().copied() {
         assert!(kinds::ALL.iter().any(|known| known.name == kind), "no kind makes {kind}");
         assert!(plans.iter().flat_map(|plan| &plan.faults).any(|fault| fault.what.kind() == kind), "no {kind}");
     }
-    for kind in &kinds::ALL {
+    for kind in kinds::ALL {
         assert!(KINDS.iter().any(|(known, _)| *known == kind.name), "there is no {}", kind.name);
     }
     for protocol in election::ALL {

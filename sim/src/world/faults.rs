@@ -112,62 +112,13 @@ impl World {
     }
 
     fn apply(&mut self, index: u32, what: &Fault, struck: Struck) {
-        let lasts = match what {
-            Fault::Pause { for_ms, .. } => Some(Some(*for_ms)),
-            Fault::Partition { for_ms, .. }
-            | Fault::Latency { for_ms, .. }
-            | Fault::Loss { for_ms, .. }
-            | Fault::ClockRate { for_ms, .. }
-            | Fault::SlowDisk { for_ms, .. }
-            | Fault::SyncHang { for_ms, .. }
-            | Fault::SyncFail { for_ms, .. } => Some(*for_ms),
-            _ => None,
-        };
+        let lasts = what.parts().lasts;
         let phase = if lasts.is_some() { Phase::Begin } else { Phase::Once };
         self.record_fault(index, what, &struck, phase);
         if let Some(Some(for_ms)) = lasts {
             self.queue.push(self.now + nanoseconds(for_ms), Event::Heal { fault: index });
         }
-        let on = struck.on.clone();
-        match what {
-            Fault::Pause { .. } => on.iter().for_each(|n| self.pause(*n)),
-            Fault::Kill { restart_after_ms, .. } => on.iter().for_each(|n| self.kill(*n, true, *restart_after_ms)),
-            Fault::PowerLoss { restart_after_ms, .. } => {
-                on.iter().for_each(|n| self.kill(*n, false, *restart_after_ms));
-            }
-            Fault::Restart { .. } => on.iter().for_each(|n| self.boot(*n)),
-            Fault::Partition { one_way, .. } => self.partition(&struck, *one_way, true),
-            Fault::Latency { extra_us, .. } => {
-                self.each_link(&struck, |world, a, b| world.links.slow(a, b, *extra_us, true));
-            }
-            Fault::Loss { probability, .. } => {
-                self.each_link(&struck, |world, a, b| world.links.lose(a, b, *probability));
-            }
-            Fault::ClockStep { by_ms, .. } => {
-                for node in &on {
-                    self.processes[node.index()].clocks.step(*by_ms);
-                    self.reschedule_grant(*node);
-                    self.record_clock(*node);
-                }
-            }
-            Fault::ClockRate { ppm, .. } => on.iter().for_each(|n| self.set_rate(*n, *ppm)),
-            Fault::SlowDisk { extra_us, .. } => self.each_disk(&on, *extra_us, true),
-            Fault::SyncHang { .. } => on.iter().for_each(|n| self.processes[n.index()].disk.hang()),
-            Fault::SyncFail { silent, .. } => {
-                on.iter().for_each(|n| self.processes[n.index()].disk.fail_syncs(*silent, true));
-            }
-            Fault::DropLease { .. } => on.iter().for_each(|n| self.drop_leadership(*n, Dropped::Lease)),
-            Fault::DropKey { node: Who::Service } => on.iter().for_each(|n| self.drop_from(*n, *n, Dropped::Counter)),
-            Fault::DropKey { .. } => on.iter().for_each(|n| self.drop_leadership(*n, Dropped::Key)),
-            Fault::Transfer { .. } => {
-                if let Some(heir) = struck.to.first().copied() {
-                    on.iter().for_each(|n| self.input(*n, Input::Transfer(heir)));
-                }
-            }
-            Fault::Join { .. } => self.ask_leader(&on, true),
-            Fault::Leave { .. } => self.ask_leader(&on, false),
-            Fault::Resign { .. } => on.iter().for_each(|n| self.input(*n, Input::Resign)),
-        }
+        self.carry_out_fault(what, &struck, true);
         self.faults.struck[index as usize] = Some(struck);
     }
 
@@ -176,38 +127,77 @@ impl World {
         let plan = self.faults.plan.clone();
         let what = &plan.faults[index as usize].what;
         let Some(struck) = self.faults.struck[index as usize].take() else { return };
-        match what {
-            Fault::Pause { .. } => {
-                self.record_fault(index, what, &struck, Phase::End);
-                for (node, starts) in struck.on.iter().zip(&struck.starts) {
-                    // A process that died while it was paused has nothing to resume.
-                    if self.processes[node.index()].starts == *starts {
-                        self.resume(*node);
-                    }
-                }
-                return;
-            }
-            Fault::Partition { one_way, .. } => {
-                self.partition(&struck, *one_way, false);
-                self.flush_held();
-            }
-            Fault::Latency { extra_us, .. } => {
-                self.each_link(&struck, |world, a, b| world.links.slow(a, b, *extra_us, false));
-            }
-            Fault::Loss { .. } => self.each_link(&struck, |world, a, b| world.links.lose(a, b, 0.0)),
-            Fault::SlowDisk { extra_us, .. } => self.each_disk(&struck.on, *extra_us, false),
-            Fault::SyncHang { .. } => struck.on.iter().for_each(|n| self.end_hang(*n)),
-            Fault::SyncFail { silent, .. } => {
-                struck.on.iter().for_each(|n| self.processes[n.index()].disk.fail_syncs(*silent, false));
-            }
-            Fault::ClockRate { .. } => {
-                for (node, ppm) in struck.on.iter().zip(&struck.rate_before) {
-                    self.set_rate(*node, *ppm);
-                }
-            }
-            _ => {}
+        // What a process does when it runs again comes after the fault's end.
+        let ends_first = matches!(what, Fault::Pause { .. });
+        if ends_first {
+            self.record_fault(index, what, &struck, Phase::End);
         }
-        self.record_fault(index, what, &struck, Phase::End);
+        self.carry_out_fault(what, &struck, false);
+        if !ends_first {
+            self.record_fault(index, what, &struck, Phase::End);
+        }
+    }
+
+    /// What a fault does to the world when it strikes; and, not `on` any more, when it is over, if it lasts.
+    fn carry_out_fault(&mut self, what: &Fault, struck: &Struck, on: bool) {
+        let nodes = &struck.on;
+        match what {
+            Fault::Pause { .. } if on => nodes.iter().for_each(|n| self.pause(*n)),
+            Fault::Pause { .. } => self.resume_all(struck),
+            Fault::Kill { restart_after_ms, .. } => nodes.iter().for_each(|n| self.kill(*n, true, *restart_after_ms)),
+            Fault::PowerLoss { restart_after_ms, .. } => {
+                nodes.iter().for_each(|n| self.kill(*n, false, *restart_after_ms));
+            }
+            Fault::Restart { .. } => nodes.iter().for_each(|n| self.boot(*n)),
+            Fault::Partition { one_way, .. } => self.partition(struck, *one_way, on),
+            Fault::Latency { extra_us, .. } => {
+                self.each_link(struck, |world, a, b| world.links.slow(a, b, *extra_us, on));
+            }
+            Fault::Loss { probability, .. } => {
+                let probability = if on { *probability } else { 0.0 };
+                self.each_link(struck, |world, a, b| world.links.lose(a, b, probability));
+            }
+            Fault::ClockStep { by_ms, .. } => nodes.iter().for_each(|n| self.step_clock(*n, *by_ms)),
+            Fault::ClockRate { ppm, .. } => {
+                for (node, before) in nodes.iter().zip(&struck.rate_before) {
+                    self.set_rate(*node, if on { *ppm } else { *before });
+                }
+            }
+            Fault::SlowDisk { extra_us, .. } => self.each_disk(nodes, *extra_us, on),
+            Fault::SyncHang { .. } if on => nodes.iter().for_each(|n| self.processes[n.index()].disk.hang()),
+            Fault::SyncHang { .. } => nodes.iter().for_each(|n| self.end_hang(*n)),
+            Fault::SyncFail { silent, .. } => {
+                nodes.iter().for_each(|n| self.processes[n.index()].disk.fail_syncs(*silent, on));
+            }
+            Fault::DropLease { .. } => nodes.iter().for_each(|n| self.drop_leadership(*n, Dropped::Lease)),
+            Fault::DropKey { node: Who::Service } => {
+                nodes.iter().for_each(|n| self.drop_from(*n, *n, Dropped::Counter));
+            }
+            Fault::DropKey { .. } => nodes.iter().for_each(|n| self.drop_leadership(*n, Dropped::Key)),
+            Fault::Transfer { .. } => {
+                if let Some(heir) = struck.to.first().copied() {
+                    nodes.iter().for_each(|n| self.input(*n, Input::Transfer(heir)));
+                }
+            }
+            Fault::Join { .. } => self.ask_leader(nodes, true),
+            Fault::Leave { .. } => self.ask_leader(nodes, false),
+            Fault::Resign { .. } => nodes.iter().for_each(|n| self.input(*n, Input::Resign)),
+        }
+    }
+
+    /// A process that died while it was stopped has nothing to resume.
+    fn resume_all(&mut self, struck: &Struck) {
+        for (node, starts) in struck.on.iter().zip(&struck.starts) {
+            if self.processes[node.index()].starts == *starts {
+                self.resume(*node);
+            }
+        }
+    }
+
+    fn step_clock(&mut self, node: NodeId, by_ms: i64) {
+        self.processes[node.index()].clocks.step(by_ms);
+        self.reschedule_grant(node);
+        self.record_clock(node);
     }
 
     fn each_link(&mut self, struck: &Struck, mut change: impl FnMut(&mut World, NodeId, NodeId)) {
@@ -225,6 +215,9 @@ impl World {
                 world.links.block(b, a, on);
             }
         });
+        if !on {
+            self.flush_held();
+        }
     }
 
     /// Candidates are to become members, or to be none any more. Who is to join starts first.
@@ -248,8 +241,8 @@ impl World {
     /// What a member of a service knows, now that it runs. Faults that found no member leading strike now.
     pub fn set_member_state(&mut self, node: NodeId, state: service::State) {
         self.members.insert(node, state);
-        let (plan, is_member) = (self.faults.plan.clone(), |who: &&Who| **who == Who::ServiceLeader);
-        let waits = |index: &u32| plan.faults[*index as usize].what.whom().iter().any(|who| is_member(&who));
+        let plan = self.faults.plan.clone();
+        let waits = |index: &u32| plan.faults[*index as usize].what.whom().contains(&&Who::ServiceLeader);
         for fault in self.faults.waiting.extract_if(.., |index| waits(index)).collect::<Vec<_>>() {
             self.queue.push(self.now, Event::Strike { fault });
         }

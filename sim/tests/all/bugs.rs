@@ -1,6 +1,6 @@
 //! Known bugs that can be switched on: each violates what it says, and the same runs without it hold.
 
-use protocols::{bug::Bug, election, point::Point};
+use protocols::{bug::Bug, election, known_bugs, point::Point};
 use scenarios::{
     Params, Plan, belief,
     fault::{Fault, PlannedFault, Trigger, Who},
@@ -28,8 +28,8 @@ fn violations(bug: &Bug, plans: &[Plan]) -> usize {
 
 #[test]
 fn every_bug_says_where_it_is_and_what_it_violates() {
-    for (place, bug) in election::BUGS.iter().enumerate() {
-        assert!(election::BUGS[..place].iter().all(|other| other.id != bug.id), "{} twice", bug.id);
+    for (place, bug) in known_bugs::ALL.iter().enumerate() {
+        assert!(known_bugs::ALL[..place].iter().all(|other| other.id != bug.id), "{} twice", bug.id);
         assert!(bug.protocols.iter().all(|name| election::find(name).is_some()), "{}", bug.id);
         assert!(reports::invariant::ALL.iter().any(|i| i.name == bug.violation), "{}", bug.id);
         assert!(bug.what.ends_with('.') && !bug.source.is_empty(), "{}", bug.id);

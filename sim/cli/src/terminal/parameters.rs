@@ -49,6 +49,8 @@ pub fn parameters(plan: &Plan, time: &str) -> Vec<(String, String)> {
         let words = plan.election().and_then(|p| read_lease::of_plan(plan, p)).map(|bound| bound.words());
         rows.push(pair("read lease", words.unwrap_or_else(|| "ends by no clock: nothing bounds it".to_owned())));
     }
+    rows.extend(plan.service_members.iter().map(|(service, count)| pair(service, format!("{count} members"))));
+    rows.extend(plan.bugs.iter().map(|bug| pair("bug", bug.clone())));
     for fault in &plan.faults {
         rows.push(pair("fault", describe(fault)));
     }

@@ -5,6 +5,7 @@ use protocols::{
     bug::Bug,
     election::{self, Protocol},
     fence::checks::Fencing,
+    known_bugs,
 };
 use scenarios::{
     Scenario,
@@ -131,8 +132,8 @@ pub fn fencing(text: &str) -> Result<Fencing, String> {
 /// # Errors
 /// One sentence with the nearest id.
 pub fn bug(id: &str) -> Result<&'static Bug, String> {
-    let known: Vec<&str> = election::BUGS.iter().map(|bug| bug.id).collect();
-    election::BUGS.into_iter().find(|bug| bug.id == id).ok_or_else(|| unknown("bug", id, &known))
+    let known: Vec<&str> = known_bugs::ALL.iter().map(|bug| bug.id).collect();
+    known_bugs::ALL.into_iter().find(|bug| bug.id == id).ok_or_else(|| unknown("bug", id, &known))
 }
 
 /// How many members a service has; how many it can have is its own to say.

@@ -8,6 +8,7 @@ use protocols::{
     election::{Protocol, Setup, redis_lease},
     elector::{self, Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput, boxed},
     payload::Nothing,
+    point::Point,
     service::{
         redis::{Reply as Answer, Request},
         redis_servers::{self, Api},
@@ -112,8 +113,12 @@ impl Quorum {
 
     /// Asks every server. What is still under way of an earlier question does not count any more.
     fn ask_all(&mut self, now: Now, asked: Asked, request: &Request, out: &mut Vec<Output>) {
-        for member in std::mem::take(&mut self.under_way).into_values() {
+        for (number, member) in std::mem::take(&mut self.under_way) {
             self.note(now, member, None);
+            // Otherwise what was asked of a silent server waits in its queue, and takes effect much later.
+            if self.asked != Asked::GiveBack {
+                out.push(Output::Service(ServiceOutput::Cancel(number)));
+            }
         }
         (self.asked, self.sent, self.granted) = (asked, now.mono, 0);
         for member in 0..self.setup.service.len() {
@@ -172,7 +177,10 @@ impl Quorum {
         }
         out.push(Output::SetTimer { id: EXPIRE, at: leadership.valid_until });
         match self.leadership.replace(leadership) {
-            Some(_) => out.push(Output::Renewed(leadership)),
+            Some(_) => {
+                out.push(Output::Point(Point::Renewed));
+                out.push(Output::Renewed(leadership));
+            }
             None => {
                 out.push(Output::CancelTimer(POLL));
                 out.push(Output::SetTimer { id: RENEW, at: self.sent + self.setup.timings.renew_interval });

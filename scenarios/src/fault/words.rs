@@ -1,10 +1,11 @@
-//! Faults in words, for histories and reports.
+//! Faults in words: what plans say of them, and what histories and reports do.
 
-use crate::fault::{Fault, Who};
+use super::{Fault, Trigger, Who};
 use protocols::{
     history::{FaultEvent, Phase},
     types::NodeId,
 };
+use std::fmt;
 
 /// Milliseconds as people write them.
 fn duration(ms: f64) -> String {
@@ -36,20 +37,16 @@ impl Fault {
             _ => (Default::default(), on.to_vec(), to.to_vec()),
         };
         let one_way = matches!(self, Fault::Partition { one_way: true, .. });
-        let strength = match self {
-            Fault::Latency { extra_us, .. } | Fault::SlowDisk { extra_us, .. } => *extra_us,
-            Fault::Loss { probability, .. } => (probability * 1e6) as u64,
-            _ => 0,
-        };
+        let parts = self.parts();
         FaultEvent {
             index,
-            fault: self.kind().to_owned(),
+            fault: parts.kind.to_owned(),
             phase,
             on,
             to,
             sides,
             one_way,
-            strength,
+            strength: parts.strength,
             point: None,
             detail,
         }
@@ -95,4 +92,79 @@ impl Fault {
             Fault::DropKey { .. } => format!("{} key is dropped by the service", possessive(on)),
         }
     }
+}
+
+/// One line for people, such as `pause leader for 3500 ms`.
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Fault::Pause { node, .. } => write!(f, "pause {node}")?,
+            Fault::Kill { node, restart_after_ms } => {
+                write!(f, "kill {node}")?;
+                restart(f, *restart_after_ms)?;
+            }
+            Fault::PowerLoss { node, restart_after_ms } => {
+                write!(f, "cut the power of {node}")?;
+                restart(f, *restart_after_ms)?;
+            }
+            Fault::Restart { node } => write!(f, "restart {node}")?,
+            Fault::Partition { from, to, one_way: false, .. } => {
+                write!(f, "cut {} off from {}", group(from), group(to))?
+            }
+            Fault::Partition { from, to, one_way: true, .. } => {
+                write!(f, "lose everything from {} to {}", group(from), group(to))?;
+            }
+            Fault::Latency { from, to, extra_us, .. } => {
+                write!(f, "delay {} to {} by {} ms", group(from), group(to), *extra_us as f64 / 1e3)?;
+            }
+            Fault::Loss { from, to, probability, .. } => {
+                let percent = (probability * 1e6).round() / 1e4;
+                write!(f, "lose {percent} % from {} to {}", group(from), group(to))?;
+            }
+            Fault::SlowDisk { node, extra_us, .. } => {
+                write!(f, "slow each sync of {node}'s disk by {} ms", *extra_us as f64 / 1e3)?;
+            }
+            Fault::SyncHang { node, .. } => write!(f, "hang each sync of {node}'s disk")?,
+            Fault::SyncFail { node, silent: false, .. } => write!(f, "fail each sync of {node}'s disk")?,
+            Fault::SyncFail { node, silent: true, .. } => write!(f, "fail each sync of {node}'s disk unnoticed")?,
+            Fault::ClockStep { node, by_ms } => write!(f, "step the wall clock of {node} by {by_ms:+} ms")?,
+            Fault::ClockRate { node, ppm, .. } => write!(f, "run the clocks of {node} at {ppm:+} ppm")?,
+            Fault::Resign { node } => write!(f, "ask {node} to resign")?,
+            Fault::Transfer { node, to } => write!(f, "ask {node} to hand over to {to}")?,
+            Fault::Join { node } => write!(f, "have {node} join")?,
+            Fault::Leave { node } => write!(f, "have {node} leave")?,
+            Fault::DropLease { node } => write!(f, "drop the lease of {node}")?,
+            Fault::DropKey { node: Who::Service } => write!(f, "drop the counter of tokens")?,
+            Fault::DropKey { node } => write!(f, "drop the key of {node}")?,
+        }
+        self.for_ms().map_or(Ok(()), |for_ms| write!(f, " for {for_ms} ms"))
+    }
+}
+
+/// One line for people, such as `at 4000 ms`.
+impl fmt::Display for Trigger {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "at {}", self.moment())
+    }
+}
+
+impl Trigger {
+    fn moment(&self) -> String {
+        match self {
+            Trigger::At { ms } => format!("{ms} ms"),
+            Trigger::Passage { point, node, nth, after: None, .. } => format!("passage {nth} of {point} by {node}"),
+            Trigger::Passage { point, node, nth, after: Some(after), delay_ms } => {
+                format!("passage {nth} of {point} by {node}, counted from {delay_ms} ms after {}", after.moment())
+            }
+        }
+    }
+}
+
+fn restart(f: &mut fmt::Formatter, after_ms: Option<f64>) -> fmt::Result {
+    after_ms.map_or(Ok(()), |after_ms| write!(f, " and restart it after {after_ms} ms"))
+}
+
+fn group(group: &[Who]) -> String {
+    let words: Vec<&str> = group.iter().map(Who::word).collect();
+    words.join(" and ")
 }

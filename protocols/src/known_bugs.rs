@@ -1,0 +1,11 @@
+//! Every known bug that can be switched on, by where it is.
+
+use crate::{
+    bug::Bug,
+    election::{redis_common, redis_lease},
+    fence::store,
+};
+
+/// In the order in which reports show them.
+pub const ALL: [&Bug; 3] =
+    [&redis_lease::BELIEF_FROM_ANSWER, &redis_common::FORGOTTEN_ON_RESTART, &store::FORGOTTEN_ON_RESTART];
