@@ -8,23 +8,11 @@ mod election_messages;
 mod elections_settle;
 mod etcd_transcripts;
 mod power_switch;
-mod raft_journal;
-mod raft_tokio;
 mod raft_transcripts;
 mod reads;
-#[cfg(feature = "real")]
-mod real_store;
-#[cfg(feature = "real")]
-mod real_store_decisions;
-#[cfg(feature = "real")]
-mod real_store_kill;
-#[cfg(feature = "real")]
-mod real_store_power;
 mod redis_transcripts;
 mod ring_and_bully_rules;
 mod stonith;
 mod stonith_claims;
-#[cfg(feature = "real")]
-mod store_common;
 mod swim_detector;
 mod zab_fle;

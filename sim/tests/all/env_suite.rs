@@ -343,10 +343,10 @@ fn in_the_simulated_world() {
     let (header, name, ended) = (plan.header(), plan.candidates[1].name.clone(), Arc::new(AtomicU32::new(0)));
     let world = move || World::new(&plan, Driver::Inline, Recorder::new(&header, false, None), None);
     let ends = ended.clone();
-    let start = move |node: NodeId| -> Option<sim::fleet::Main> {
+    let start = move |node: NodeId| -> Option<sim::host::Main> {
         let (name, ends) = (name.clone(), ends.clone());
         let (client, server) = (SimEnv { node: NodeId(0) }, SimEnv { node: NodeId(1) });
-        let main: sim::fleet::Main = Box::new(move || {
+        let main: sim::host::Main = Box::new(move || {
             let (name, ends) = (name.clone(), ends.clone());
             Box::pin(async move {
                 if node != client.node {

@@ -1,5 +1,7 @@
 //! Power loss: of what was written and not synced, anything may be lost, and the last write torn. What was acknowledged is
 //! there.
+#![cfg(feature = "real")]
+
 use protocols::real::store::{
     backend::{Backend, Trouble},
     books::Rules,

@@ -2,7 +2,10 @@
 //!
 //! The store is this test binary, started again with an order in its environment; it inherits the listening socket, so that
 //! its address stays the same.
-use crate::store_common::{Folder, Text, leader::Leader, settings};
+#![cfg(feature = "real")]
+
+mod store_common;
+
 use protocols::real::store::{Keep, export, postgres, serve};
 use std::{
     collections::VecDeque,
@@ -11,6 +14,7 @@ use std::{
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
+use store_common::{Folder, Text, leader::Leader, settings};
 use tokio_util::sync::CancellationToken;
 
 /// What the child keeps its ledgers in: a path, or a PostgreSQL URL.
@@ -38,8 +42,7 @@ fn the_store_process() {
 
 fn spawn(listener: &TcpListener, order: &str) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    let name = module_path!().split_once("::").expect("a module of this binary").1;
-    command.args(["--exact", &format!("{name}::the_store_process"), "--nocapture"]).env(ORDER, order);
+    command.args(["--exact", "the_store_process", "--nocapture"]).env(ORDER, order);
     command.stdin(OwnedFd::from(listener.try_clone().unwrap())).stdout(Stdio::null()).spawn().unwrap()
 }
 
@@ -95,7 +98,7 @@ async fn nothing_acknowledged_is_lost_or_doubled() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nor_by_two_stores_that_share_a_postgres() {
-    let Some(server) = crate::store_common::postgres::start() else { return };
+    let Some(server) = store_common::postgres::start() else { return };
     let url = server.url(&server.database_name().await);
     survives("two stores on postgres", &url, 30, 2).await;
 }

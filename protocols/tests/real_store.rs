@@ -1,5 +1,8 @@
 //! The store behind real sockets: who is answered, who is refused, and who cannot harm the others.
-use crate::store_common::{Client, Folder, STATE, Server, Text, key, seal, settings, write};
+#![cfg(feature = "real")]
+
+mod store_common;
+
 use protocols::{
     history::{Kind, json::Reader},
     message::{Message, Write, WriteVerdict},
@@ -13,6 +16,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
+use store_common::{Client, Folder, STATE, Server, Text, key, seal, settings, write};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -164,7 +168,7 @@ async fn one_connection_too_many_is_closed() {
             sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(crate::store_common::PATIENCE, served).await.unwrap();
+    tokio::time::timeout(store_common::PATIENCE, served).await.unwrap();
     server.stop().await.unwrap();
 }
 
@@ -263,14 +267,14 @@ async fn a_link_carries_messages_and_finds_the_store_again() {
 async fn tls_keeps_out_who_does_not_speak_it_and_whom_nobody_vouches_for() {
     let folder = Folder::new();
     let keep = Keep::Embedded(folder.store());
-    let server = Server::start(Settings { tls: Some(crate::store_common::tls_acceptor()), ..settings(keep) }).await;
+    let server = Server::start(Settings { tls: Some(store_common::tls_acceptor()), ..settings(keep) }).await;
     let mut plain = server.client().await;
     plain.say(&format!("{STATE}\n")).await;
     assert!(!plain.hear().await.contains("state"));
     let (sender, mut answers) = mpsc::unbounded_channel();
     let start = |trusting| {
-        let mut settings = crate::store_common::link_settings(server.address, "n1");
-        let connector = tokio_rustls::TlsConnector::from(Arc::new(crate::store_common::tls_config(trusting)));
+        let mut settings = store_common::link_settings(server.address, "n1");
+        let connector = tokio_rustls::TlsConnector::from(Arc::new(store_common::tls_config(trusting)));
         settings.tls = Some((connector, "localhost".try_into().unwrap()));
         let sender = sender.clone();
         Link::start(settings, move |message| {
@@ -313,7 +317,7 @@ async fn many_writes_share_a_commit() {
 #[tokio::test]
 async fn a_link_gives_up_on_silence() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut settings = crate::store_common::link_settings(listener.local_addr().unwrap(), "n1");
+    let mut settings = store_common::link_settings(listener.local_addr().unwrap(), "n1");
     settings.silence = Duration::from_millis(200);
     let link = Link::start(settings, |_| {});
     let (mut held, start) = (Vec::new(), Instant::now());

@@ -4,7 +4,10 @@
 //! A transcript lies in `testdata/store/`: `> REQUEST` is asked, `>> REQUEST` lines are asked together, `! restart` stops the
 //! store and starts it again; `remember N` at the head is how many numbers it remembers. A request is `[RESOURCE] seal NODE TERM TOKEN`, `… write NODE TERM TOKEN SEQ CLIENT:NUMBER` or
 //! `… state`. The `<` lines are the answers as they come over the wire. `FENCEPOST_UPDATE=1` writes them anew.
-use crate::store_common::{Folder, Server, Text, postgres, seal, settings, write};
+#![cfg(feature = "real")]
+
+mod store_common;
+
 use protocols::real::store::{
     self, Auth, Keep,
     books::{REMEMBERED, Rules},
@@ -12,6 +15,7 @@ use protocols::real::store::{
     postgres::Settings,
 };
 use std::{fmt::Write as _, fs, path::Path, time::Duration};
+use store_common::{Folder, Server, Text, postgres, seal, settings, write};
 
 /// Stores that share what they keep.
 struct Arm {
@@ -129,15 +133,14 @@ async fn on_postgres_alone_and_shared() {
 async fn postgres_may_come_and_go_and_psql_sees_the_ledger() {
     let Some(server) = postgres::start() else { return };
     let database = server.database_name().await;
-    let tls = Some(crate::store_common::tls_config(true));
+    let tls = Some(store_common::tls_config(true));
     let url = server.url(&database);
-    let wary =
-        Settings::new(&format!("{url}?sslmode=require"), None, Some(crate::store_common::tls_config(false))).unwrap();
+    let wary = Settings::new(&format!("{url}?sslmode=require"), None, Some(store_common::tls_config(false))).unwrap();
     assert!(export(&Keep::Postgres(wary), Text::default()).await.is_err());
     let keep = Keep::Postgres(Settings::new(&format!("{url}?sslmode=require"), None, tls).unwrap());
     let store = Server::start(settings(keep)).await;
     let mut client = store.client().await;
-    let mac = crate::store_common::key().mac("n1", 1, 7);
+    let mac = store_common::key().mac("n1", 1, 7);
     client.ask(&seal("n1", 1, 7, &mac)).await;
     for seq in 1..=5 {
         // Every connection of the store's is cut, as by a failover.
