@@ -30,6 +30,7 @@ use disk::Folder;
 use driver::Driven;
 use faults::Faults;
 use grants::Granted;
+pub use grants::Holder;
 use network::Links;
 use protocols::{
     clock::Now,
