@@ -65,7 +65,7 @@ pub fn render_in(run: &Run, width: usize) -> String {
         }
     };
     section("Plan", columns(run.parameters, paint.width));
-    section("Timeline", timeline::draw(run.highlights, paint));
+    section("Timeline", timeline::draw::draw(run.highlights, paint));
     section("Leaders", leaders(run.highlights, paint));
     section("Invariants", invariants(&run.judgement.invariants, paint));
     section("Figures", columns(&figures(run), paint.width));

@@ -4,17 +4,17 @@
 //! change of belief, a fault, a seal, the first write of an incarnation, and every refusal or stale write (those that
 //! follow one another share a line). The first and the last lines are kept, and how many were left out between them.
 
-mod draw;
+pub(crate) mod draw;
 mod leaders;
 mod reads;
+mod row;
 
-pub(crate) use draw::draw;
 pub use leaders::Leader;
 
 use crate::{
     by_resource::ByResource,
     freshness::Freshness,
-    reads::{Read, Reads},
+    reads::Reads,
     words::{Names, count, duration, grouped},
 };
 use leaders::Leaders;
@@ -24,70 +24,13 @@ use protocols::{
     message::{Write, WriteVerdict},
     types::{Incarnation, NodeId, Resource},
 };
+use row::{About, LaneState, Mark, Row, Running};
 use std::collections::{BTreeMap, VecDeque};
 
 /// How many lines are kept from the start of a run, and how many from its end.
 const HEAD_MAX: usize = 40;
 /// See [`HEAD_MAX`].
 const TAIL_MAX: usize = 20;
-
-/// What a node does, as a lane shows it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct LaneState {
-    pub(crate) running: Running,
-    pub(crate) believes: bool,
-    pub(crate) cut_off: bool,
-}
-
-/// Is the process there?
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Running {
-    #[default]
-    NotYet,
-    Runs,
-    Paused,
-    Down,
-}
-
-/// One line of the story.
-#[derive(Clone, Debug)]
-pub(crate) struct Row {
-    pub(crate) t_us: u64,
-    pub(crate) lanes: Vec<LaneState>,
-    /// Whose write the store accepted last.
-    pub(crate) in_effect: Option<NodeId>,
-    /// How many writes were accepted before this line.
-    pub(crate) accepted: u64,
-    pub(crate) mark: Mark,
-    pub(crate) text: String,
-    about: About,
-}
-
-/// How the store's lane looks on a line.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Mark {
-    /// Nothing happened at the store.
-    Quiet,
-    /// Something of this node was accepted, rightly.
-    Accepted(NodeId),
-    /// A write or seal of this node was refused.
-    Refused(NodeId),
-    /// A write of this node was accepted after another had taken over.
-    Stale(NodeId),
-    /// A client was told the past; the store has no part in it.
-    Misread,
-}
-
-/// What a line is about, so that an event that belongs to the line before joins it.
-#[derive(Clone, PartialEq, Debug)]
-enum About {
-    Other,
-    Fault(Vec<NodeId>),
-    Node(NodeId),
-    Reads { reads: u64, first: Read },
-    Seal { incarnation: Incarnation, resources: Vec<Resource>, seq: u64 },
-    Writes { incarnation: Incarnation, resource: Resource, accepted: bool, writes: u64, first_seq: u64, highest: u64 },
-}
 
 /// Collects the story of a run.
 #[derive(Debug)]

@@ -5,6 +5,7 @@
 //! options is held to that, and a figure that lies far outside is reported with what it was. Who moves a figure on purpose
 //! records anew and says why in the commit.
 
+mod figure;
 mod shares;
 
 use crate::run::Run;
@@ -12,6 +13,8 @@ use reports::{Metrics, statistics::quantile};
 use serde::{Deserialize, Serialize};
 use shares::Shares;
 use std::collections::{BTreeMap, BTreeSet};
+
+pub use figure::{FIGURES, Figure};
 
 /// The baseline of this build's default sweep.
 const COMMITTED: &str = include_str!("../../seeds/baseline/scenarios.json");
@@ -21,55 +24,10 @@ const SWARM: &str = include_str!("../../seeds/baseline/swarm.json");
 /// may well be as far out as one run.
 const RUNS_FOR_QUANTILES: usize = 10;
 
-/// One figure of a run.
-pub struct Figure {
-    /// Its name in the baseline and in reports.
-    pub name: &'static str,
-    /// Differences up to this are never far.
-    floor: f64,
-    of: fn(&Metrics) -> Option<f64>,
-}
-
-/// Every figure that has a baseline.
-pub const FIGURES: [Figure; 24] = [
-    Figure { name: "elections", floor: 1.0, of: |m| Some(m.elections as f64) },
-    Figure { name: "contested_elections", floor: 1.0, of: |m| Some(m.contested_elections as f64) },
-    Figure { name: "false_failovers", floor: 0.5, of: |m| Some(m.false_failovers as f64) },
-    Figure { name: "writes_accepted", floor: 20.0, of: |m| Some(m.writes_accepted as f64) },
-    Figure { name: "writes_fenced", floor: 3.0, of: |m| Some(m.writes_fenced as f64) },
-    Figure { name: "writes_duplicate", floor: 10.0, of: |m| Some(m.writes_duplicate as f64) },
-    Figure { name: "seq_gaps", floor: 10.0, of: |m| Some(m.seq_gaps as f64) },
-    Figure { name: "messages", floor: 50.0, of: |m| Some(m.messages as f64) },
-    Figure { name: "requests_to_service", floor: 5.0, of: |m| m.requests_to_service.map(|n| n as f64) },
-    Figure { name: "dark_ms", floor: 50.0, of: |m| m.dark_ms },
-    Figure { name: "dual_belief_ms", floor: 20.0, of: |m| Some(m.dual_belief_ms) },
-    Figure { name: "failover_ms", floor: 50.0, of: |m| largest(&m.failover_ms) },
-    Figure { name: "election_time_ms", floor: 50.0, of: |m| largest(&m.election_time_ms) },
-    Figure { name: "election_latency_ms", floor: 20.0, of: |m| largest(&m.election_latency_ms) },
-    Figure { name: "stop_after_loss_ms", floor: 20.0, of: |m| largest(&m.stop_after_loss_ms) },
-    Figure { name: "handoff_intent_gap_ms", floor: 30.0, of: |m| smallest(&m.handoff_intent_gap_ms) },
-    Figure { name: "startup_dark_ms", floor: 50.0, of: |m| m.startup_dark_ms },
-    Figure { name: "served_after_ms", floor: 0.2, of: |m| m.served_after_ms },
-    Figure { name: "requests_invoked", floor: 20.0, of: |m| Some(m.requests_invoked as f64) },
-    Figure { name: "requests_answered", floor: 20.0, of: |m| Some(m.requests_answered as f64) },
-    Figure { name: "reads_answered", floor: 20.0, of: |m| Some(m.reads_answered as f64) },
-    Figure { name: "reads_stale", floor: 3.0, of: |m| Some(m.reads_stale as f64) },
-    Figure { name: "writes_failed", floor: 5.0, of: |m| Some(m.writes_failed as f64) },
-    Figure { name: "leaders_believing_max", floor: 0.5, of: |m| Some(m.leaders_believing_max as f64) },
-];
-
 /// How many messages of the election there were of a kind: a figure for each kind.
 const OF_A_KIND: &str = "messages: ";
 /// Differences in the number of messages of a kind up to this are never far.
 const OF_A_KIND_FLOOR: f64 = 10.0;
-
-fn largest(values: &[f64]) -> Option<f64> {
-    values.iter().copied().max_by(f64::total_cmp)
-}
-
-fn smallest(values: &[f64]) -> Option<f64> {
-    values.iter().copied().min_by(f64::total_cmp)
-}
 
 /// The figures of a cell's runs, by name; each in the order in which the runs came in.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -1,6 +1,7 @@
 //! What each process of a plan is: candidates with their clients, the coordination service, the store, the load.
 
 use crate::{
+    host::Main,
     service,
     world::{Driver, env::SimEnv, with},
 };
@@ -32,11 +33,8 @@ use scenarios::{
     streams,
     topology::{Role, Topology},
 };
-use std::{collections::BTreeMap, future::Future, pin::Pin, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 use tokio::sync::mpsc;
-
-/// What a process's first task runs.
-pub type Main = Box<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
 /// The processes of a plan.
 pub struct Fleet {

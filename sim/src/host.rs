@@ -5,10 +5,7 @@
 //! and other thread-locals leak otherwise), and around it a tokio runtime with a fixed seed, unconstrained (tokio's
 //! `select!` and `watch` draw from a process-wide counter otherwise), without time, so that a real timer panics.
 
-use crate::{
-    fleet::Main,
-    world::{self, Finished, World},
-};
+use crate::world::{self, Finished, World, action::HostAction};
 use madsim::{
     runtime::{Handle, Runtime},
     task::NodeId as HostNode,
@@ -26,19 +23,6 @@ use std::{
     task::{Context, Poll, Wake, Waker},
     time::Duration,
 };
-
-/// What the world wants done with a process's tasks; carried out when the world is not borrowed.
-#[derive(Clone, Copy, Debug)]
-pub enum HostAction {
-    /// Start the process's tasks.
-    Start(NodeId),
-    /// Drop them.
-    Kill(NodeId),
-    /// Run none of them.
-    Pause(NodeId),
-    /// Run them again.
-    Resume(NodeId),
-}
 
 /// Aborts its task when dropped.
 #[derive(Debug)]
@@ -59,6 +43,9 @@ pub fn spawn(task: impl Future<Output = ()> + Send + 'static) -> Task {
 pub fn spawn_detached(task: impl Future<Output = ()> + Send + 'static) {
     drop(madsim::task::spawn(task));
 }
+
+/// What a process's first task runs.
+pub type Main = Box<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
 /// Starts a process: gives back its first task, if it has any.
 pub type Start = Box<dyn Fn(NodeId) -> Option<Main> + Send>;

@@ -5,8 +5,9 @@
 use crate::{
     artifacts, canary,
     outcome::{Ended, Failure},
-    repro, swarm,
-    sweep::{self, Cell},
+    promise::{ended, not_kept},
+    repro,
+    sweep::Cell,
 };
 use protocols::{
     election::{Bounds, Promise},
@@ -113,9 +114,9 @@ fn misjudged(judgement: &Judgement) -> Option<String> {
             (_, true) => Ended::Broken,
             (_, false) => Ended::Kept,
         };
-        let (ended, _) = sweep::ended(promise, bounds, judgement);
-        if ended != must {
-            wrong.push(format!("{what} must end {}, and ends {}", must.word(), ended.word()));
+        let (is, _) = ended(promise, bounds, judgement);
+        if is != must {
+            wrong.push(format!("{what} must end {}, and ends {}", must.word(), is.word()));
         }
     };
     holds("a promise that it holds", Promise::Holds, &none, matches!(is, Verdict::Safety | Verdict::Liveness));
@@ -160,7 +161,7 @@ fn of_plans(judgement: &Judgement) -> Option<String> {
             return Some("a canary without its cause takes it for the opposite".to_owned());
         }
     }
-    let verdict = |promise, excused: fn(&str) -> bool| swarm::not_kept(judgement, promise, excused).map(|kept| kept.0);
+    let verdict = |promise, excused: fn(&str) -> bool| not_kept(judgement, promise, excused).map(|kept| kept.0);
     let liveness = violated.contains(&"liveness").then_some("liveness");
     let safety = (judgement.verdict == Verdict::Safety).then_some("safety");
     let wrong = verdict(Promise::Holds, |_| false) != safety.or(liveness)

@@ -1,7 +1,11 @@
 //! Are promises kept? Safety and figures of one run, and what chance may do to a cell of many runs.
 
+use crate::outcome::Ended;
 use protocols::election::{self, Bounds, Promise};
-use reports::{Judgement, Verdict};
+use reports::{
+    Judgement, Verdict,
+    invariant::{self, Class},
+};
 
 pub use crate::canary::{Canary, canaries};
 
@@ -17,6 +21,65 @@ pub fn broken(promise: Promise, bounds: &Bounds, judgement: &Judgement) -> Optio
         (Promise::Holds, Verdict::Safety) => Some(format!("promised to hold, and violates {}", violated.join(", "))),
         _ => above(bounds, judgement),
     }
+}
+
+/// The word for a promise.
+pub const fn promise_name(promise: Promise) -> &'static str {
+    match promise {
+        Promise::Holds => "holds",
+        Promise::Breaks(_) => "breaks",
+        Promise::May => "may",
+    }
+}
+
+/// A verdict that does not keep a promise, in one sentence; `None` when it does.
+fn broken_promise(promise: Promise, bounds: &Bounds, judgement: &Judgement) -> Option<String> {
+    match judgement.verdict {
+        // It says nothing for or against the promise.
+        Verdict::Vacuous => None,
+        _ => broken(promise, bounds, judgement),
+    }
+}
+
+/// What came of a run that was promised that, and why if it was not kept: one sentence, with what the judge saw.
+pub(crate) fn ended(promise: Promise, bounds: &Bounds, judgement: &Judgement) -> (Ended, String) {
+    let seen = reason(judgement);
+    match broken_promise(promise, bounds, judgement) {
+        None if judgement.verdict == Verdict::Vacuous => (Ended::Inconclusive, seen),
+        None => (Ended::Kept, String::new()),
+        Some(why) if seen.is_empty() => (Ended::Broken, why),
+        Some(why) => (Ended::Broken, format!("{why}: {seen}")),
+    }
+}
+
+/// What the failing invariants saw.
+fn reason(judgement: &Judgement) -> String {
+    let details = judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.detail.as_str());
+    details.collect::<Vec<_>>().join("; ")
+}
+
+/// What a run of a generated plan does not keep, where that is promised, and some invariants are excused: the verdict that this
+/// makes, and why in one sentence; `None` when it keeps everything.
+pub(crate) fn not_kept(
+    judgement: &Judgement,
+    promise: Promise,
+    excused: impl Fn(&str) -> bool,
+) -> Option<(&'static str, String)> {
+    let held = |name: &str| match class(name) {
+        Some(Class::Safety) => promise == Promise::Holds && !excused(name),
+        Some(Class::Liveness) => true,
+        // Nothing in particular has to happen in a generated plan.
+        Some(Class::Vacuity) | None => false,
+    };
+    let broken: Vec<_> = judgement.invariants.iter().filter(|i| !i.holds && held(i.name)).collect();
+    let unsafe_ = broken.iter().any(|i| class(i.name) == Some(Class::Safety));
+    let why: Vec<String> = broken.iter().map(|i| format!("{}: {}", i.name, i.detail)).collect();
+    (!why.is_empty()).then(|| (if unsafe_ { "safety" } else { "liveness" }, why.join("; ")))
+}
+
+/// The class of an invariant, by name.
+fn class(invariant: &str) -> Option<Class> {
+    invariant::ALL.iter().find(|entry| entry.name == invariant).map(|entry| entry.class)
 }
 
 /// The invariants that must be violated and are not.

@@ -5,18 +5,16 @@ use crate::{
     baseline::{Baseline, Moved},
     interrupt, known,
     outcome::{Ended, Failure},
-    pool, repro,
+    pool,
+    promise::{not_kept, promise_name},
+    repro,
     run::{self, Options, Run},
-    sweep::{Cell, Outcome, promise_name},
+    sweep::{Cell, Outcome},
 };
 use protocols::{
     coverage::{self, Mark, Marks},
-    election::{Hazard, Promise, Protocol},
+    election::{Hazard, Protocol},
     fence::checks::Fencing,
-};
-use reports::{
-    Judgement,
-    invariant::{self, Class},
 };
 use scenarios::{
     Registry,
@@ -148,28 +146,6 @@ pub fn rare(mark: Mark) -> Option<&'static str> {
 pub fn broken_promise(run: &Run) -> Option<(&'static str, String)> {
     let (plan, protocol) = (&run.plan, run.protocol);
     not_kept(&run.judgement, generate::promise(plan, protocol), |name| generate::excused(plan, protocol, name))
-}
-
-/// The same of a judgement, where that is promised, and some invariants are excused.
-pub(crate) fn not_kept(
-    judgement: &Judgement,
-    promise: Promise,
-    excused: impl Fn(&str) -> bool,
-) -> Option<(&'static str, String)> {
-    let held = |name: &str| match class(name) {
-        Some(Class::Safety) => promise == Promise::Holds && !excused(name),
-        Some(Class::Liveness) => true,
-        // Nothing in particular has to happen in a generated plan.
-        Some(Class::Vacuity) | None => false,
-    };
-    let broken: Vec<_> = judgement.invariants.iter().filter(|i| !i.holds && held(i.name)).collect();
-    let unsafe_ = broken.iter().any(|i| class(i.name) == Some(Class::Safety));
-    let why: Vec<String> = broken.iter().map(|i| format!("{}: {}", i.name, i.detail)).collect();
-    (!why.is_empty()).then(|| (if unsafe_ { "safety" } else { "liveness" }, why.join("; ")))
-}
-
-fn class(invariant: &str) -> Option<Class> {
-    invariant::ALL.iter().find(|entry| entry.name == invariant).map(|entry| entry.class)
 }
 
 impl Swarm {

@@ -10,15 +10,14 @@ use crate::{
     interrupt, known,
     outcome::{Ended, Failure},
     pool,
-    promise::{self, Chance},
+    promise::{Chance, ended, promise_name},
     repro,
     run::{self, Options, Run},
 };
 use protocols::{
-    election::{self, Bounds, Promise, Protocol},
+    election::{self, Protocol},
     fence::checks::Fencing,
 };
-use reports::{Judgement, Verdict};
 use scenarios::{Params, Registry, Scenario, scenario, sense};
 use std::ops::Range;
 
@@ -72,41 +71,6 @@ impl Sizes {
 
 /// What is run under one name: a scenario, a protocol, and so many candidates.
 type Which = (&'static Scenario, &'static Protocol, u16);
-
-/// A verdict that does not keep a promise, in one sentence; `None` when it does.
-fn broken_promise(promise: Promise, bounds: &Bounds, judgement: &Judgement) -> Option<String> {
-    match judgement.verdict {
-        // It says nothing for or against the promise.
-        Verdict::Vacuous => None,
-        _ => promise::broken(promise, bounds, judgement),
-    }
-}
-
-/// What came of a run that was promised that, and why if it was not kept: one sentence, with what the judge saw.
-pub(crate) fn ended(promise: Promise, bounds: &Bounds, judgement: &Judgement) -> (Ended, String) {
-    let seen = reason(judgement);
-    match broken_promise(promise, bounds, judgement) {
-        None if judgement.verdict == Verdict::Vacuous => (Ended::Inconclusive, seen),
-        None => (Ended::Kept, String::new()),
-        Some(why) if seen.is_empty() => (Ended::Broken, why),
-        Some(why) => (Ended::Broken, format!("{why}: {seen}")),
-    }
-}
-
-/// What the failing invariants saw.
-fn reason(judgement: &Judgement) -> String {
-    let details = judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.detail.as_str());
-    details.collect::<Vec<_>>().join("; ")
-}
-
-/// The word for a promise.
-pub const fn promise_name(promise: Promise) -> &'static str {
-    match promise {
-        Promise::Holds => "holds",
-        Promise::Breaks(_) => "breaks",
-        Promise::May => "may",
-    }
-}
 
 /// What came of a sweep.
 #[derive(Default)]

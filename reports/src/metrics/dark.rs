@@ -1,7 +1,7 @@
 //! Dark time: how long no write would have been accepted. The clients are open-loop, so their requests are a probe at a
 //! fixed rate: a request that is not applied within the header's `dark_after_ms` stands for a dark stretch of 1/rate.
 
-use super::Metrics;
+use super::figures::Metrics;
 use crate::requests::Requests;
 use protocols::{history::Header, types::RequestId};
 use std::collections::VecDeque;

@@ -1,6 +1,6 @@
 //! Changes of leadership: how long they took, and whether they were needed.
 
-use super::{Metrics, ms};
+use super::figures::{Metrics, ms};
 use protocols::{
     elector::Deposed,
     history::{Event, FaultEvent, Header, Kind, NodeState, Phase},

@@ -1,6 +1,6 @@
 //! Grants that ended in the service, and when whoever had them stopped.
 
-use super::ms;
+use super::figures::ms;
 use crate::effects::Effects;
 use protocols::{
     history::{Event, Kind},

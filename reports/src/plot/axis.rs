@@ -1,6 +1,5 @@
 //! An axis of numbers with ticks where they are wanted.
 
-use super::{decades, number};
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
 
@@ -69,6 +68,20 @@ impl ValueFormatter<f64> for Axis {
     }
 }
 
+/// The steps of each power of ten within a range, for the ticks of a logarithmic axis.
+pub(super) fn decades(from: f64, to: f64, steps: &[f64]) -> Vec<f64> {
+    let first = from.log10().floor() as i32;
+    let last = to.log10().ceil() as i32;
+    let all = (first..=last).flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)));
+    all.filter(|tick| (from..=to).contains(tick)).collect()
+}
+
+/// A number without needless digits: `0.5`, `30`.
+pub(super) fn number(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,5 +93,13 @@ mod tests {
         let log = Axis::spanning(2.0, 4_000.0);
         assert!(log.log && log.ticks.contains(&1_000.0));
         assert_eq!((log.map(&log.range.start, (10, 90)), log.map(&log.range.end, (10, 90))), (10, 90));
+    }
+
+    #[test]
+    fn ticks_are_round_numbers() {
+        assert_eq!(
+            decades(0.4, 30.0, &[1.0, 2.0, 5.0]).into_iter().map(number).collect::<Vec<_>>(),
+            ["0.5", "1", "2", "5", "10", "20"]
+        );
     }
 }

@@ -1,10 +1,12 @@
 //! A bitmap whose text is set as the font says. The drawing library leaves out the room on the left of each letter, so that
 //! letters run into each other and words seem to be one.
 
-use super::FONT_DATA;
 use ab_glyph::{Font, FontRef, GlyphId, PxScale, ScaleFont, point};
 use plotters::style::text_anchor::{HPos, VPos};
 use plotters_backend::{BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind};
+
+/// What a bitmap's text is set in.
+pub(super) const FONT_DATA: &[u8] = epaint_default_fonts::UBUNTU_LIGHT;
 
 /// Draws on another backend, but sets text itself.
 pub(super) struct Typeset<B> {

@@ -6,8 +6,8 @@ pub mod election_cdf;
 pub mod message_counts;
 pub mod ttl_sweep;
 
-use axis::Axis;
-use bitmap::Typeset;
+use axis::{Axis, decades, number};
+use bitmap::{FONT_DATA, Typeset};
 use plotters::{
     coord::Shift,
     prelude::*,
@@ -17,8 +17,6 @@ use std::{path::Path, sync::OnceLock};
 
 /// The family that text is set in. An SVG names it, so that a browser takes its own sans-serif.
 const FONT: &str = "sans-serif";
-/// What a bitmap's text is set in.
-const FONT_DATA: &[u8] = epaint_default_fonts::UBUNTU_LIGHT;
 const FONT_UNREADABLE: &str = "the built-in font cannot be read";
 
 /// Colours that people who see colours differently can tell apart: Okabe and Ito, "Color universal design", 2008.
@@ -128,20 +126,6 @@ fn quantile(values: &[f64], q: f64) -> Option<f64> {
     Some(below + (above - below) * place.fract())
 }
 
-/// The steps of each power of ten within a range, for the ticks of a logarithmic axis.
-fn decades(from: f64, to: f64, steps: &[f64]) -> Vec<f64> {
-    let first = from.log10().floor() as i32;
-    let last = to.log10().ceil() as i32;
-    let all = (first..=last).flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)));
-    all.filter(|tick| (from..=to).contains(tick)).collect()
-}
-
-/// A number without needless digits: `0.5`, `30`.
-fn number(value: f64) -> String {
-    let text = format!("{value:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,13 +150,5 @@ mod tests {
             std::fs::remove_dir_all(&folder).unwrap();
         }
         (text, image)
-    }
-
-    #[test]
-    fn ticks_are_round_numbers() {
-        assert_eq!(
-            decades(0.4, 30.0, &[1.0, 2.0, 5.0]).into_iter().map(number).collect::<Vec<_>>(),
-            ["0.5", "1", "2", "5", "10", "20"]
-        );
     }
 }

@@ -1,6 +1,9 @@
 //! The story as text: a line an event, a lane a node, and one for the store.
 
-use super::{Highlights, LaneState, Mark, Row, Running};
+use super::{
+    Highlights,
+    row::{LaneState, Mark, Row, Running},
+};
 use crate::{
     text::paint::{Paint, Tone, pad, wrap},
     words::{count, duration},

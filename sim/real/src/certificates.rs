@@ -1,5 +1,6 @@
 //! Certificates for a cluster of one machine's own: an authority that nobody else trusts, and one certificate for all.
 
+use crate::secret;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
@@ -20,7 +21,7 @@ pub const KEY: &str = "key.pem";
 pub fn write(folder: &Path) -> Result<(), String> {
     let (authority, certificate, key) = make().map_err(|e| format!("cannot make certificates: {e}"))?;
     for (name, text) in [(AUTHORITY, authority), (CERTIFICATE, certificate), (KEY, key)] {
-        super::cluster::write_secret(&folder.join(name), &text)?;
+        secret::write(&folder.join(name), &text)?;
     }
     Ok(())
 }

@@ -3,41 +3,15 @@
 use super::{
     process::{Recipe, Running, free_address, listens},
     proxy::{Direction, Line, Proxy},
-    service,
+    secret, service,
+    spec::{Spec, history_file},
 };
 use protocols::{election::Protocol, types::NodeId};
-use scenarios::{plan::Plan, topology::Topology};
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    fs,
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use scenarios::topology::Topology;
+use std::{collections::BTreeMap, ffi::OsString, fs, net::SocketAddr, path::PathBuf, time::Duration};
 
 /// How long a node is given to join its work and resign when the cluster ends.
 const NODE_PATIENCE: Duration = Duration::from_secs(5);
-
-/// What a cluster is made of.
-#[derive(Clone)]
-pub struct Spec {
-    /// The `fencepost` program.
-    pub program: PathBuf,
-    /// Where data, logs and histories go.
-    pub folder: PathBuf,
-    /// Candidates, their clocks, timers, fencing, clients.
-    pub plan: Arc<Plan>,
-    /// Who is who in it; a service has one member here.
-    pub topology: Arc<Topology>,
-    /// A coordination service that runs already; one is started when it is not given.
-    pub service: Option<SocketAddr>,
-    /// The store keeps its state in this PostgreSQL database instead of in a file. The password comes from PGPASSWORD.
-    pub postgres: Option<String>,
-    /// TLS, with certificates of the cluster's own, between nodes and store; both sides show one.
-    pub tls: bool,
-}
 
 /// A process of the cluster.
 struct Slot {
@@ -69,7 +43,7 @@ impl Cluster {
     pub async fn start(spec: Spec, points: SocketAddr) -> Result<Cluster, String> {
         let topology = spec.topology.clone();
         fs::create_dir_all(&spec.folder).map_err(|e| format!("cannot make {}: {e}", spec.folder.display()))?;
-        write_secret(&spec.token_key(), &super::control::secret())?;
+        secret::write(&spec.token_key(), &secret::draw())?;
         if spec.tls {
             super::certificates::write(&spec.folder)?;
         }
@@ -323,33 +297,4 @@ impl Cluster {
             }
         }
     }
-}
-
-impl Spec {
-    /// The file with the key that fencing tokens are authenticated with.
-    pub fn token_key(&self) -> PathBuf {
-        self.folder.join("token.key")
-    }
-
-    /// The embedded store's data.
-    pub fn store_data(&self) -> PathBuf {
-        self.folder.join("store.redb")
-    }
-
-    /// The parts of the history that nodes write.
-    pub fn node_histories(&self) -> Vec<PathBuf> {
-        self.plan.candidates.iter().map(|c| history_file(&self.folder, &c.name)).collect()
-    }
-}
-
-fn history_file(folder: &Path, name: &str) -> PathBuf {
-    folder.join(format!("{name}.jsonl"))
-}
-
-/// Writes a file that only its owner can read.
-pub(super) fn write_secret(path: &Path, text: &str) -> Result<(), String> {
-    use std::{io::Write, os::unix::fs::OpenOptionsExt};
-    let file = fs::OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(path);
-    let written = file.and_then(|mut f| f.write_all(text.as_bytes()));
-    written.map_err(|e| format!("cannot write {}: {e}", path.display()))
 }

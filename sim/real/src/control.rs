@@ -1,12 +1,11 @@
 //! How a running cluster is told what is to go wrong: a line of JSON to a port of loopback, and a file that says which.
 
+use crate::secret;
 use protocols::point::Point;
 use scenarios::fault::Fault;
 use serde::{Deserialize, Serialize};
 use std::{
-    fmt::Write as _,
-    fs::File,
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufRead, BufReader, Write},
     net::{SocketAddr, TcpStream},
     path::{Path, PathBuf},
     time::Duration,
@@ -66,20 +65,6 @@ pub struct Ordered {
     pub answer: oneshot::Sender<Outcome>,
 }
 
-/// 32 random bytes in hex.
-pub fn secret() -> String {
-    let mut bytes = [0u8; 32];
-    // Where there is no such device a secret of zeros would be no secret.
-    File::open("/dev/urandom")
-        .and_then(|mut f| f.read_exact(&mut bytes))
-        .expect("the system has a source of randomness");
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
 /// Takes orders for ever, one a connection.
 pub async fn serve(listener: TcpListener, secret: String, orders: UnboundedSender<Ordered>) {
     loop {
@@ -134,7 +119,7 @@ pub fn card(folder: &Path) -> Result<Card, String> {
 pub fn publish(folder: &Path, card: &Card) -> Result<PathBuf, String> {
     let file = folder.join(FILE);
     let text = serde_json::to_string_pretty(card).map_err(|e| e.to_string())?;
-    super::cluster::write_secret(&file, &text)?;
+    secret::write(&file, &text)?;
     Ok(file)
 }
 

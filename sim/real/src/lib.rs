@@ -12,5 +12,7 @@ pub mod leash;
 mod load;
 mod process;
 mod proxy;
+pub mod secret;
 mod service;
+pub mod spec;
 pub mod stalls;

@@ -1,8 +1,8 @@
 //! Coordination services that a cluster starts for itself, from what is installed.
 
 use super::{
-    cluster::Spec,
     process::{Recipe, free_address},
+    spec::Spec,
 };
 use protocols::service::Service;
 use std::{net::SocketAddr, path::PathBuf};

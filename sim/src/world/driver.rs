@@ -1,12 +1,13 @@
 //! The inline driver: steps cores from the event loop. A pause can fall at every named point; what the step still wanted
 //! done waits here until the process runs again.
 
+use super::action::HostAction;
 use super::{
     Driver, World,
     network::Passage,
     queue::{Due, Event},
 };
-use crate::{host::HostAction, words};
+use crate::words;
 use protocols::{
     core::{Core, Input, Output, TimerId},
     elector::ServiceOutput,

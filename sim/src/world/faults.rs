@@ -1,10 +1,7 @@
 //! Faults: when they strike, whom, and what they do to the world.
 
-use super::{World, queue::Event};
-use crate::{
-    host::HostAction,
-    service::{self, Dropped},
-};
+use super::{World, action::HostAction, queue::Event};
+use crate::service::{self, Dropped};
 use protocols::{
     core::Input,
     history::{GrantEnd, Kind, NodeState, Phase},

@@ -6,11 +6,21 @@
 //! Of a service with several members no member's state alone says who leads: then nothing is told.
 
 use super::{World, queue::Event};
-use crate::service::grants::Holder;
 use protocols::{
     history::{GrantEnd, Kind},
     types::NodeId,
 };
+
+/// A leadership as a service's state has it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Holder {
+    /// The holder's name.
+    pub name: String,
+    /// The fencing token that goes with it; 0 when there is none.
+    pub token: u64,
+    /// When it ends unless it is renewed, nanoseconds of the server's wall clock; `None` when the server ends it itself.
+    pub until: Option<u64>,
+}
 
 /// A leadership that the service has granted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,6 +7,7 @@
 //! everything is `Send` for free. Wakers are called within its borrow, which is safe because waking only queues a task;
 //! whatever runs tasks or futures (faults on the host, drops) happens outside of it.
 
+pub mod action;
 pub mod clocks;
 mod connection;
 pub mod disk;
@@ -21,13 +22,15 @@ mod sleep;
 mod stream;
 mod trace;
 
-use crate::{host::HostAction, recorder::Recorder, service};
+use crate::{recorder::Recorder, service};
+use action::HostAction;
 use clocks::Clocks;
 use connection::Parked;
 use disk::Folder;
 use driver::Driven;
 use faults::Faults;
 use grants::Granted;
+pub use grants::Holder;
 use network::Links;
 use protocols::{
     clock::Now,

@@ -32,7 +32,7 @@ pub enum Event {
     /// A disk has done something.
     Disk { node: NodeId, number: u64 },
     /// Something on a byte stream.
-    Stream(super::stream::Segment),
+    Stream(super::stream::segment::Segment),
     /// A planned fault strikes.
     Strike { fault: u32 },
     /// A planned fault is over.

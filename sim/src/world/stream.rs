@@ -3,48 +3,16 @@
 //! A crash resets a process's connections as far as packets can travel; a power loss and a partition are silence. What was
 //! sent into the silence is sent again as TCP would, so it arrives some time *after* the partition is healed.
 
+pub(super) mod segment;
 mod sending;
 
 use super::{World, queue::Event, retransmit::Gap};
 use protocols::types::NodeId;
+use segment::Segment;
 use std::{collections::VecDeque, io, task::Waker};
 
 /// Bytes under way before a writer has to wait.
 pub(super) const WINDOW: usize = 256 * 1024;
-
-/// Something that travels on a connection, to side 0 (who connected) or 1 (who accepted).
-pub enum Segment {
-    Syn { conn: u32, port: u16 },
-    SynAck { conn: u32 },
-    Data { conn: u32, to: u8, bytes: Vec<u8> },
-    Fin { conn: u32, to: u8 },
-    Reset { conn: u32, to: u8 },
-    Window { conn: u32, to: u8, bytes: usize },
-}
-
-impl Segment {
-    fn conn_and_side(&self) -> (u32, u8) {
-        match *self {
-            Segment::Syn { conn, .. } => (conn, 1),
-            Segment::SynAck { conn } => (conn, 0),
-            Segment::Data { conn, to, .. }
-            | Segment::Fin { conn, to }
-            | Segment::Reset { conn, to }
-            | Segment::Window { conn, to, .. } => (conn, to),
-        }
-    }
-
-    fn len(&self) -> u64 {
-        match self {
-            Segment::Data { bytes, .. } => bytes.len() as u64 + 40,
-            _ => 40,
-        }
-    }
-
-    fn opens(&self) -> bool {
-        matches!(self, Segment::Syn { .. } | Segment::SynAck { .. })
-    }
-}
 
 /// One end of a connection.
 #[derive(Default)]

@@ -350,10 +350,10 @@ fn in_the_simulated_world() {
         World::new(plan.into(), protocol, topology.into(), Driver::Inline, recorder, None)
     };
     let ends = ended.clone();
-    let start = move |node: NodeId| -> Option<sim::fleet::Main> {
+    let start = move |node: NodeId| -> Option<sim::host::Main> {
         let (name, ends) = (name.clone(), ends.clone());
         let (client, server) = (SimEnv { node: NodeId(0) }, SimEnv { node: NodeId(1) });
-        let main: sim::fleet::Main = Box::new(move || {
+        let main: sim::host::Main = Box::new(move || {
             let (name, ends) = (name.clone(), ends.clone());
             Box::pin(async move {
                 if node != client.node {

@@ -10,7 +10,7 @@ use crate::terminal::{
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use protocols::election::Protocol;
 use scenarios::params::{PROFILES, Profile};
-use std::{ops::Range, path::PathBuf};
+use std::{num::NonZero, ops::Range, path::PathBuf};
 
 /// Can two leaders ever take effect, and for how long does nobody lead? Fencepost runs real election and fencing code in
 /// a simulated world, breaks that world, and judges what the protected resource accepted. A seed replays bit for bit.
@@ -289,4 +289,9 @@ pub struct OutputArgs {
     /// Write the run's history to this file as JSON lines, whether it passes or not
     #[arg(long, value_name = "FILE")]
     pub history: Option<PathBuf>,
+}
+
+/// As many jobs as were asked for, or as there are cores.
+pub(super) fn jobs_or_cores(jobs: Option<u16>) -> usize {
+    jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, NonZero::get), usize::from)
 }

@@ -1,9 +1,8 @@
 //! `bisect`: the smallest clock drift at which a scenario breaks, beside the one that arithmetic gives.
 
 use super::{
-    args::BisectArgs,
+    args::{BisectArgs, jobs_or_cores},
     exit::Stop,
-    jobs_or_cores,
     output::{Show, print},
     parse,
 };

@@ -15,7 +15,7 @@ mod sweep;
 mod swept;
 
 use crate::terminal::{self, check, exit, output, parse};
-use args::{Cli, Command, Plot, SharedArgs};
+use args::{Cli, Command, Plot, SharedArgs, jobs_or_cores};
 use clap::Parser;
 use exit::{NOT_DETERMINISTIC, Stop};
 use one_run::default_out;
@@ -24,7 +24,7 @@ use protocols::election::Protocol;
 use reports::statistics::count;
 use scenarios::{Params, Plan, Scenario, plan::SWARM, scenario as stories, sense};
 use sim::{repro, sweep::Sizes};
-use std::{ffi::OsString, num::NonZero, ops::Range};
+use std::{ffi::OsString, ops::Range};
 
 /// Runs the command line; the exit code is a contract.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
@@ -104,11 +104,6 @@ fn for_one_run(output: &args::OutputArgs) -> Result<(), Stop> {
         }
         None => Ok(()),
     }
-}
-
-/// As many jobs as were asked for, or as there are cores.
-fn jobs_or_cores(jobs: Option<u16>) -> usize {
-    jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, NonZero::get), usize::from)
 }
 
 fn determinism(names: &[String], seeds: Range<u64>, protocol: &str, shared: &SharedArgs) -> Result<u8, Stop> {

@@ -1,9 +1,8 @@
 //! `plot`: the plots of reports/ as SVG and PNG, with their figures as JSON.
 
 use super::{
-    args::{ElectionCdfArgs, MessageCountsArgs, PlotArgs},
+    args::{ElectionCdfArgs, MessageCountsArgs, PlotArgs, jobs_or_cores},
     exit::Stop,
-    jobs_or_cores,
     output::{Show, print},
     parse,
 };

@@ -2,7 +2,8 @@
 
 use super::{
     args::{Chaos, CutOff, RunArgs},
-    block_on, cluster,
+    cluster,
+    process::block_on,
     words::At,
 };
 use crate::terminal::{
@@ -213,7 +214,7 @@ fn play(args: &RunArgs, plan: &Plan) -> Result<(PathBuf, Stalls), Stop> {
 }
 
 async fn run_plan(
-    spec: sim_real::cluster::Spec,
+    spec: sim_real::spec::Spec,
     keep: Keep,
     plan: &Plan,
     folder: &Path,

@@ -2,7 +2,8 @@
 
 use super::{
     args::{ClusterArgs, DEFAULT_DIR, WorldArgs},
-    asked_to_end, block_on, table,
+    process::{asked_to_end, block_on},
+    table,
 };
 use crate::terminal::{exit::Stop, output::Show, parse};
 use protocols_real::{
@@ -12,9 +13,10 @@ use protocols_real::{
 use scenarios::{Params, plan::Plan};
 use sim_real::{
     certificates::AUTHORITY,
-    cluster::Spec,
     control::{self, Card},
     director::{Director, resolve_address},
+    secret,
+    spec::Spec,
 };
 use std::{
     path::{Path, PathBuf},
@@ -76,7 +78,7 @@ async fn publish(director: &Director) -> Result<(Card, TcpListener), Stop> {
     let wrong = |e: std::io::Error| Stop::harness(format!("no port on loopback: {e}"));
     let listener = TcpListener::bind("127.0.0.1:0").await.map_err(wrong)?;
     let (nodes, store, service) = director.addresses().map_err(Stop::harness)?;
-    let (control, secret) = (listener.local_addr().map_err(wrong)?, control::secret());
+    let (control, secret) = (listener.local_addr().map_err(wrong)?, secret::draw());
     let store_metrics = director.cluster().store_metrics();
     let card = Card { control, secret, nodes, store, store_metrics, service };
     control::publish(director.folder(), &card).map_err(Stop::harness)?;

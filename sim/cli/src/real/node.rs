@@ -1,6 +1,10 @@
 //! `node`.
 
-use super::{args::NodeArgs, asked_to_end, block_on, start_logs, store, tls};
+use super::{
+    args::NodeArgs,
+    process::{asked_to_end, block_on, start_logs, tls},
+    store,
+};
 use crate::terminal::exit::Stop;
 use protocols::{
     election::{Protocol, Timings},

@@ -1,6 +1,6 @@
 //! `raise-token`.
 
-use super::{args::RaiseArgs, block_on, node::endpoint};
+use super::{args::RaiseArgs, node::endpoint, process::block_on};
 use crate::terminal::{exit::Stop, output::print};
 use protocols_clients::env::tokio::TokioEnv;
 use protocols_real::raise::{self, Raised};

@@ -2,7 +2,7 @@
 
 use super::{
     args::{AuthArgs, KeepArgs, StoreArgs},
-    asked_to_end, block_on, start_logs, tls,
+    process::{asked_to_end, block_on, start_logs, tls},
 };
 use crate::terminal::exit::Stop;
 use protocols_real::{

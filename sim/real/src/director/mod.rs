@@ -1,14 +1,18 @@
 //! The director: plays a plan's faults, or an operator's, on a cluster of real processes, and writes down what it does.
 
+mod event;
+mod possible;
 mod questions;
 mod strike;
 
 use crate::{
-    cluster::{Cluster, Spec},
+    cluster::Cluster,
     control::Ordered,
     load::{Asking, Load},
+    spec::Spec,
     stalls::{Stalls, Watch},
 };
+use event::{Event, Struck};
 use protocols::{
     history::{Kind, NodeState},
     point::Point,
@@ -31,31 +35,8 @@ use std::{
 };
 use tokio::{
     net::TcpListener,
-    sync::{
-        mpsc::{self, UnboundedReceiver, UnboundedSender},
-        oneshot,
-    },
+    sync::mpsc::{self, UnboundedReceiver, UnboundedSender},
 };
-
-/// Something that the director has to deal with.
-enum Event {
-    /// A node passes a point, and waits for the answer: is it to stop itself?
-    Passed { node: NodeId, point: Point, answer: oneshot::Sender<bool> },
-    /// A fault's time has come.
-    Strike(u32),
-    /// A fault is over.
-    Heal(u32),
-    /// A process is to start.
-    Start(NodeId),
-}
-
-/// A fault that goes on.
-struct Struck {
-    on: Vec<NodeId>,
-    to: Vec<NodeId>,
-    /// Process ids at the time: a resume is for those only.
-    pids: Vec<Option<i32>>,
-}
 
 /// A plan that was played.
 pub struct Played {
@@ -99,7 +80,7 @@ impl Director {
     pub async fn new(spec: Spec) -> Result<Director, String> {
         let plan = spec.plan.clone();
         let topology = spec.topology.clone();
-        strike::playable(&plan)?;
+        possible::playable(&plan)?;
         let wrong = |e: std::io::Error| format!("no port on loopback: {e}");
         let listener = TcpListener::bind("127.0.0.1:0").await.map_err(wrong)?;
         let points = listener.local_addr().map_err(wrong)?;
@@ -234,7 +215,7 @@ impl Director {
     }
 
     fn order(&mut self, fault: Fault, at: Option<Point>) -> Result<String, String> {
-        strike::possible(&fault)?;
+        possible::possible(&fault)?;
         if let Some(protocol) = self.plan.election()
             && matches!(fault, Fault::Transfer { .. })
             && !protocol.transfers

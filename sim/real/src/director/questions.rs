@@ -1,6 +1,6 @@
 //! Nodes that ask at their named points whether they are to stop themselves.
 
-use super::Event;
+use super::event::Event;
 use protocols::point::Point;
 use protocols_real::{directory::Directory, points};
 use std::sync::Arc;

@@ -1,6 +1,9 @@
 //! What the director does to processes and links when a fault strikes, and when it is over.
 
-use super::{Director, Event, Struck};
+use super::{
+    Director,
+    event::{Event, Struck},
+};
 use crate::proxy::Gate;
 use protocols::{
     history::{Kind, NodeState, Phase},
@@ -9,7 +12,6 @@ use protocols::{
 use rustix::process::Signal;
 use scenarios::{
     fault::Fault,
-    plan::Plan,
     topology::Moment,
     triggers::{self, nanoseconds},
 };
@@ -185,35 +187,4 @@ fn change_gate(gate: &mut Gate, what: &Fault, on: bool) {
         Fault::Loss { probability, .. } => gate.loss = if on { *probability } else { 0.0 },
         _ => {}
     }
-}
-
-/// Can real processes suffer that?
-pub(super) fn possible(fault: &Fault) -> Result<(), String> {
-    match fault {
-        Fault::ClockStep { .. } | Fault::ClockRate { .. } => Err(format!(
-            "real processes share the machine's clock, so `{}` is for the simulation; give clocks their offset and rate in \
-             the plan's candidates",
-            fault.kind()
-        )),
-        Fault::SlowDisk { .. }
-        | Fault::SyncHang { .. }
-        | Fault::SyncFail { .. }
-        | Fault::Join { .. }
-        | Fault::Leave { .. }
-        | Fault::DropLease { .. }
-        | Fault::DropKey { .. } => {
-            Err(format!("`{}` is for the simulation; real processes cannot be made to suffer it", fault.kind()))
-        }
-        _ => Ok(()),
-    }
-}
-
-pub(super) fn playable(plan: &Plan) -> Result<(), String> {
-    if plan.load.reads_per_s > 0 {
-        return Err("reads are for the simulation; clients of real processes only ask for numbers".to_owned());
-    }
-    if plan.network.bandwidth_mbps > 0 {
-        return Err("a limited bandwidth is for the simulation; proxies carry out latency and loss".to_owned());
-    }
-    plan.faults.iter().try_for_each(|fault| possible(&fault.what))
 }

@@ -5,33 +5,11 @@
 //! `src/expire.c: expireGenericCommand, ttlGenericCommand`, `src/db.c: delGenericCommand, existsCommand`.
 
 use super::{
+    call::{Call, Command, Outcome, SYNTAX, integer, text, wrong_arity},
     connection,
-    model::{Entry, Model, Session},
+    model::{Entry, Model, Session, name_in},
     resp::Resp,
 };
-
-pub(super) const SYNTAX: &str = "ERR syntax error";
-pub(super) const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
-
-/// A command under way. Errors are the words of the reply.
-pub(super) struct Call<'a> {
-    pub(super) model: &'a mut Model,
-    pub(super) session: &'a mut Session,
-    pub(super) now_ms: i64,
-    /// The name that error replies use.
-    pub(super) name: &'static str,
-    /// Everything that was sent, the name first; as many as the command's arity asks for.
-    pub(super) args: &'a [Vec<u8>],
-}
-
-pub(super) type Outcome = Result<Resp, String>;
-
-/// A command: its name, how many arguments it takes with its own name (negative: at least so many), what it does.
-pub(super) struct Command {
-    pub(super) name: &'static str,
-    pub(super) arity: i32,
-    pub(super) run: fn(&mut Call) -> Outcome,
-}
 
 const fn command(name: &'static str, arity: i32, run: fn(&mut Call) -> Outcome) -> Command {
     Command { name, arity, run }
@@ -58,13 +36,28 @@ const COMMANDS: [Command; 18] = [
     command("script", -2, |call| subcommand(call, &connection::SCRIPT)),
 ];
 
+impl Model {
+    /// Executes one command when the server's wall clock shows `now_wall_ms` milliseconds since the Unix epoch. `args[0]`
+    /// is the command's name. Time stands still within a command, and so within a script.
+    pub fn apply(&mut self, session: &mut Session, now_wall_ms: u64, args: &[Vec<u8>]) -> Resp {
+        let now_ms = i64::try_from(now_wall_ms).unwrap_or(i64::MAX);
+        if let Some(name) = args.iter().find_map(|word| name_in(word)) {
+            session.peer = Some(name.to_owned());
+        }
+        self.keys.retain(|_, entry| entry.expires_at_ms.is_none_or(|at| now_ms <= at));
+        let answer = execute(self, session, now_ms, args);
+        self.note_grant();
+        answer
+    }
+}
+
 /// Finds and runs a command.
-pub(super) fn execute(model: &mut Model, session: &mut Session, now_ms: i64, args: &[Vec<u8>]) -> Resp {
+fn execute(model: &mut Model, session: &mut Session, now_ms: i64, args: &[Vec<u8>]) -> Resp {
     let Some(name) = args.first() else { return Resp::Error("ERR no command".into()) };
     let Some(command) = COMMANDS.iter().find(|command| command.name.as_bytes().eq_ignore_ascii_case(name)) else {
         return Resp::Error(unknown(name, &args[1..]));
     };
-    run(&mut Call { model, session, now_ms, name: command.name, args }, command).unwrap_or_else(Resp::Error)
+    run(&mut Call { model, session, now_ms, name: command.name, execute, args }, command).unwrap_or_else(Resp::Error)
 }
 
 fn run(call: &mut Call, command: &Command) -> Outcome {
@@ -91,10 +84,6 @@ fn subcommand(call: &mut Call, commands: &[Command]) -> Outcome {
     }
 }
 
-pub(super) fn wrong_arity(name: &str) -> String {
-    format!("ERR wrong number of arguments for '{name}' command")
-}
-
 fn unknown(name: &[u8], args: &[Vec<u8>]) -> String {
     let mut quoted = String::new();
     for arg in args {
@@ -105,20 +94,6 @@ fn unknown(name: &[u8], args: &[Vec<u8>]) -> String {
         quoted += &format!("'{}' ", text(&arg[..arg.len().min(room)]));
     }
     format!("ERR unknown command '{}', with args beginning with: {quoted}", text(&name[..name.len().min(128)]))
-}
-
-/// For quoting in an error reply: it goes through C's `printf`, for which a string ends at a NUL byte.
-pub(super) fn text(bytes: &[u8]) -> String {
-    let bytes = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// An integer the way Redis reads it: no sign but a minus, no leading zero, no blank (`src/util.c: string2ll`).
-pub(super) fn integer(bytes: &[u8]) -> Result<i64, String> {
-    let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);
-    let plain = bytes == b"0" || matches!(digits.first(), Some(b'1'..=b'9')) && digits.iter().all(u8::is_ascii_digit);
-    let value = if plain { std::str::from_utf8(bytes).ok().and_then(|text| text.parse().ok()) } else { None };
-    value.ok_or_else(|| NOT_AN_INTEGER.into())
 }
 
 fn invalid_expire(call: &Call) -> String {

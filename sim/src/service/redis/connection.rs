@@ -5,7 +5,7 @@
 //! scriptCommand`.
 
 use super::{
-    commands::{Call, Command, NOT_AN_INTEGER, Outcome, integer, text, wrong_arity},
+    call::{Call, Command, NOT_AN_INTEGER, Outcome, integer, text, wrong_arity},
     resp::{Protocol, Resp},
     script::Known,
 };

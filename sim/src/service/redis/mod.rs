@@ -4,8 +4,10 @@
 //! `appendfsync always`, the one setting under which Redis keeps what it acknowledged over a restart; the script cache and
 //! the connections are lost with the process, as they are there. No replication, no persistence errors, no memory limit.
 
+mod call;
 mod commands;
 mod connection;
+mod lua;
 pub mod model;
 pub mod resp;
 mod script;

@@ -6,11 +6,7 @@
 //! cycle in the background (`src/expire.c: activeExpireCycle`), which here runs with every command; nobody can see the
 //! difference unless the clock steps back.
 
-use super::{
-    commands,
-    resp::{Protocol, Resp},
-    script::Known,
-};
+use super::{resp::Protocol, script::Known};
 use crate::service::grants::Holder;
 use protocols::{
     election::redis_common::{KEY, TOKEN_KEY},
@@ -21,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The keys, the script cache, and a count of the connections there were.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
-    keys: BTreeMap<(u8, Vec<u8>), Entry>,
+    pub(super) keys: BTreeMap<(u8, Vec<u8>), Entry>,
     pub(super) scripts: BTreeSet<Known>,
     /// It keeps nothing on disk.
     pub(crate) forgets: bool,
@@ -79,7 +75,7 @@ impl Model {
         let now_ms = i64::try_from(now_wall_ms).unwrap_or(i64::MAX);
         let entry = |key: &str| self.keys.get(&(0, key.as_bytes().to_vec()));
         let held = entry(KEY).filter(|held| held.expires_at_ms.is_none_or(|at| now_ms <= at))?;
-        let name = name(&held.value)?.to_owned();
+        let name = name_in(&held.value)?.to_owned();
         let granted = self.granted.as_ref().filter(|(value, _)| *value == held.value);
         let token = granted.map_or(0, |(_, token)| *token);
         // Gone once the clock shows more whole milliseconds than its time.
@@ -99,21 +95,8 @@ impl Model {
         }
     }
 
-    /// Executes one command when the server's wall clock shows `now_wall_ms` milliseconds since the Unix epoch. `args[0]`
-    /// is the command's name. Time stands still within a command, and so within a script.
-    pub fn apply(&mut self, session: &mut Session, now_wall_ms: u64, args: &[Vec<u8>]) -> Resp {
-        let now_ms = i64::try_from(now_wall_ms).unwrap_or(i64::MAX);
-        if let Some(name) = args.iter().find_map(|word| name(word)) {
-            session.peer = Some(name.to_owned());
-        }
-        self.keys.retain(|_, entry| entry.expires_at_ms.is_none_or(|at| now_ms <= at));
-        let answer = commands::execute(self, session, now_ms, args);
-        self.note_grant();
-        answer
-    }
-
     /// If the leader's key has come to hold something else: the counter was drawn from with it, or never is.
-    fn note_grant(&mut self) {
+    pub(super) fn note_grant(&mut self) {
         let entry = |key: &str| self.keys.get(&(0, key.as_bytes().to_vec()));
         let Some(held) = entry(KEY) else {
             self.granted = None;
@@ -162,7 +145,7 @@ impl Model {
 }
 
 /// The candidate that a value of the leader's key names.
-fn name(value: &[u8]) -> Option<&str> {
+pub(super) fn name_in(value: &[u8]) -> Option<&str> {
     std::str::from_utf8(value).ok()?.split_once('/').map(|(name, _)| name)
 }
 

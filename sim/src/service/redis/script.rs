@@ -1,14 +1,5 @@
-//! The scripts that this server can run: those of [`protocols::service::redis`], recognised by their text and carried out in
-//! Rust. There is no Lua in here.
-//!
-//! Reference: redis/redis 7.0, `src/eval.c: evalGenericCommand, scriptCommand`, `src/script_lua.c: luaRedisGenericCommand,
-//! luaReplyToRedisReply, luaError`. Within a script time stands still, and an error inside `redis.call` ends it, keeping
-//! what it did so far.
+//! The scripts that this server can run: those of [`protocols::service::redis`], recognised by their text.
 
-use super::{
-    commands::{self, Call},
-    resp::Resp,
-};
 use protocols::service::redis::{ACQUIRE_FENCED, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE};
 
 /// A script that this server knows how to run.
@@ -45,63 +36,4 @@ impl Known {
     pub(super) fn by_digest(digest: &[u8]) -> Option<Known> {
         Known::ALL.into_iter().find(|script| script.digest().as_bytes().eq_ignore_ascii_case(digest))
     }
-
-    pub(super) fn run(self, call: &mut Call, keys: &[Vec<u8>], argv: &[Vec<u8>]) -> Result<Resp, String> {
-        let (key, value, ttl) = (keys.first(), argv.first(), argv.get(1));
-        let mut lua = Lua { script: self, call };
-        match self {
-            Known::CompareAndPexpire | Known::CompareAndDelete => {
-                let held = lua.call(1, &[Some(b"get"), word(key)])?;
-                if Some(held) != value.map(Resp::bulk) {
-                    Ok(Resp::Integer(0))
-                } else if self == Known::CompareAndPexpire {
-                    lua.call(2, &[Some(b"pexpire"), word(key), word(ttl)])
-                } else {
-                    lua.call(2, &[Some(b"del"), word(key)])
-                }
-            }
-            Known::AcquireFenced => {
-                let set = [Some(b"set".as_slice()), word(key), word(value), Some(b"NX"), Some(b"PX"), word(ttl)];
-                match lua.call(1, &set)? {
-                    Resp::Nil => Ok(Resp::Nil),
-                    _ => lua.call(2, &[Some(b"incr"), word(keys.get(1))]),
-                }
-            }
-        }
-    }
-}
-
-/// An element of `KEYS` or `ARGV`; nil when there is none.
-fn word(word: Option<&Vec<u8>>) -> Option<&[u8]> {
-    word.map(Vec::as_slice)
-}
-
-/// A script that is running.
-struct Lua<'a, 'b> {
-    script: Known,
-    call: &'a mut Call<'b>,
-}
-
-impl Lua<'_, '_> {
-    /// `redis.call(…)` on that line of the script.
-    fn call(&mut self, line: u32, words: &[Option<&[u8]>]) -> Result<Resp, String> {
-        let args: Option<Vec<Vec<u8>>> = words.iter().map(|word| word.map(<[u8]>::to_vec)).collect();
-        let reply = match args {
-            None => Resp::Error("ERR Lua redis lib command arguments must be strings or integers".into()),
-            Some(args) => commands::execute(self.call.model, self.call.session, self.call.now_ms, &args),
-        };
-        match reply {
-            Resp::Error(error) => Err(format!("{error} script: {}, on @user_script:{line}.", self.script.digest())),
-            Resp::Integer(value) => Ok(Resp::Integer(through_lua(value))),
-            reply => Ok(reply),
-        }
-    }
-}
-
-/// An integer that comes out of a script again. Lua's numbers are doubles: beyond 2^53 it is not what went in, a fencing
-/// token included (`src/script_lua.c: redisProtocolToLuaType_Int, luaReplyToRedisReply`).
-fn through_lua(value: i64) -> i64 {
-    let double = value as f64;
-    // 2^63 fits no i64; C leaves open what comes of it, and both x86-64 and this give the lowest.
-    if double >= -(i64::MIN as f64) { i64::MIN } else { double as i64 }
 }

@@ -94,7 +94,7 @@ impl Parser {
     fn multibulk(&mut self) -> Result<Option<Vec<Vec<u8>>>, Broken> {
         if self.begun.is_none() {
             let Some((line, next)) = self.line("too big mbulk count string")? else { return Ok(None) };
-            let count = super::commands::integer(&line[1..]).ok().filter(|count| *count <= i32::MAX.into());
+            let count = super::call::integer(&line[1..]).ok().filter(|count| *count <= i32::MAX.into());
             let missing = count.ok_or_else(|| protocol_error("invalid multibulk length"))?;
             self.at = next;
             if missing <= 0 {
@@ -123,7 +123,7 @@ impl Parser {
                     let got = String::from_utf8_lossy(&self.rest()[..1]).into_owned();
                     return Err(protocol_error(&format!("expected '$', got '{got}'")));
                 };
-                let length = super::commands::integer(digits).ok().filter(|length| (0..=BULK_MAX).contains(length));
+                let length = super::call::integer(digits).ok().filter(|length| (0..=BULK_MAX).contains(length));
                 let length = length.and_then(|length| usize::try_from(length).ok());
                 let length = length.ok_or_else(|| protocol_error("invalid bulk length"))?;
                 self.at = next;

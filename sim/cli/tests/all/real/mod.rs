@@ -6,4 +6,5 @@ mod cluster;
 mod common;
 mod hostile;
 mod interop;
+mod lost_data;
 mod tls;

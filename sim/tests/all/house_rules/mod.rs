@@ -1,16 +1,17 @@
 //! The rules of the house, as ordinary tests: what breaks replay, what breaks the architecture, and what makes code hard to
 //! read does not get in.
 
+mod architecture;
+mod for_now;
+mod graph;
+mod sizes;
+mod source;
+
 use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
 };
-
-/// Lines a source file may have, tests and testdata included.
-const FILE_LINES_MAX: usize = 450;
-/// Lines a function may have.
-const FUNCTION_LINES_MAX: usize = 90;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("sim/ lies in the workspace").to_owned()
@@ -53,7 +54,7 @@ fn code(line: &str) -> &str {
 fn forbid(why: &str, patterns: &[&str], folders: &[&str], except: &[&str]) {
     let mut found = Vec::new();
     for (name, text) in sources(folders) {
-        if except.iter().any(|e| name.starts_with(e)) || name.ends_with("house_rules.rs") {
+        if except.iter().any(|e| name.starts_with(e)) || name.contains("/house_rules/") {
             continue;
         }
         for (number, line) in text.lines().enumerate() {
@@ -65,7 +66,18 @@ fn forbid(why: &str, patterns: &[&str], folders: &[&str], except: &[&str]) {
     assert!(found.is_empty(), "{why}:\n{}", found.join("\n"));
 }
 
+/// What runs in simulations.
 const SIMULATED: [&str; 4] = ["protocols/src", "protocols/clients/src", "scenarios/src", "sim/src"];
+/// What there is in the build of one mode only, too.
+const OURS: [&str; 7] = [
+    "protocols/src",
+    "protocols/clients/src",
+    "protocols/real/src",
+    "scenarios/src",
+    "sim/src",
+    "sim/cli/src",
+    "sim/real/src",
+];
 
 #[test]
 fn nothing_simulated_reads_an_ambient_clock() {
@@ -73,8 +85,8 @@ fn nothing_simulated_reads_an_ambient_clock() {
     let allowed = [
         "protocols/clients/src/env/tokio.rs",
         "protocols/clients/src/etcd/channel.rs",
-        "sim/src/run.rs",
         "protocols/real/src/",
+        "sim/src/run.rs",
     ];
     let clocks = ["Instant::now", "SystemTime::now", "tokio::time::", "std::thread::sleep", "thread::sleep"];
     forbid("time comes from a node's clocks", &clocks, &SIMULATED, &allowed);
@@ -104,7 +116,7 @@ fn select_is_biased() {
     for (name, text) in sources(&SIMULATED) {
         let lines: Vec<_> = text.lines().collect();
         for (number, line) in lines.iter().enumerate() {
-            if code(line).contains("select! {") && !name.ends_with("house_rules.rs") {
+            if code(line).contains("select! {") && !name.contains("/house_rules/") {
                 let next = lines.get(number + 1).map_or("", |l| l.trim());
                 assert!(next.starts_with("biased;"), "{name}:{}: select! without biased", number + 1);
             }
@@ -118,50 +130,15 @@ fn only_the_host_names_the_simulator() {
     forbid(
         "no cfg outside the mode guard",
         &["cfg(madsim", "cfg(not(madsim", "real_mode"],
-        &["protocols/src", "scenarios/src", "sim/src", "sim/cli/src", "sim/real/src"],
+        &OURS,
         &["sim/src/lib.rs", "sim/cli/src/lib.rs"],
     );
-}
-
-#[test]
-fn crates_import_in_one_direction() {
-    let crates = ["protocols_clients::", "protocols_real::", "scenarios::", "reports::", "sim::"];
-    forbid("protocols imports none of our crates", &crates, &["protocols/src"], &[]);
-    forbid("the clients import only protocols", &crates[1..], &["protocols/clients/src"], &[]);
-    forbid("real mode's programs import only protocols and clients", &crates[2..], &["protocols/real/src"], &[]);
-    forbid("scenarios imports only protocols", &["reports::", "sim::"], &["scenarios/src"], &[]);
-    forbid("reports imports only protocols", &["scenarios::", "sim::"], &["reports/src"], &[]);
 }
 
 #[test]
 fn nothing_is_left_open() {
     let open = ["todo!(", "unimplemented!(", "#[ignore", "dbg!("];
     forbid("finish it or say so elsewhere", &open, &["protocols", "scenarios", "reports", "sim"], &[]);
-}
-
-#[test]
-fn files_and_functions_stay_readable() {
-    let mut long = Vec::new();
-    for (name, text) in sources(&["protocols", "scenarios", "reports", "sim"]) {
-        let lines: Vec<_> = text.lines().collect();
-        if lines.len() > FILE_LINES_MAX {
-            long.push(format!("{name}: {} lines", lines.len()));
-        }
-        for (number, line) in lines.iter().enumerate() {
-            let head = line.trim_start();
-            let starts = ["fn ", "pub fn ", "async fn ", "pub async fn ", "pub(super) fn ", "pub(crate) fn "];
-            if !starts.iter().any(|s| head.starts_with(s)) {
-                continue;
-            }
-            // Formatted code closes a function where its head begins.
-            let end = format!("{}}}", " ".repeat(line.len() - head.len()));
-            let length = lines[number..].iter().take_while(|l| **l != end).count();
-            if number + length < lines.len() && length > FUNCTION_LINES_MAX && !lines[number].ends_with(';') {
-                long.push(format!("{name}:{}: a function of {length} lines", number + 1));
-            }
-        }
-    }
-    assert!(long.is_empty(), "is it still one thing?\n{}", long.join("\n"));
 }
 
 /// Runs cargo in the workspace; `None` when the component is not installed, which is said aloud.

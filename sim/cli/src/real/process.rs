@@ -1,0 +1,62 @@
+//! What every command that is a process of its own needs: a runtime, an end on request, logs, TLS.
+
+use super::args::{LogFormat, TlsArgs};
+use crate::terminal::exit::Stop;
+use protocols_real::tls::{Files, Tls};
+use sim_real::leash;
+use std::{future::Future, io::IsTerminal};
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+/// Runs `work` on one thread: a node that is stopped at a point is then stopped as a whole, and what waits for a disk has
+/// threads of its own.
+pub(super) fn block_on<T>(work: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|e| Stop::harness(format!("cannot start the runtime: {e}")))?;
+    let done = runtime.block_on(work);
+    // A blocking task that hangs must not hold up the end.
+    runtime.shutdown_background();
+    done
+}
+
+/// Ends when the process is asked to end: SIGTERM, Ctrl-C, or SIGHUP, which a closed terminal sends.
+pub(super) fn asked_to_end() -> Result<impl Future<Output = ()> + Send + 'static, Stop> {
+    let wrong = |e| Stop::harness(format!("cannot listen for signals: {e}"));
+    let mut term = signal(SignalKind::terminate()).map_err(wrong)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(wrong)?;
+    let mut hangup = if leash::ignores_hangup() { None } else { Some(signal(SignalKind::hangup()).map_err(wrong)?) };
+    Ok(async move {
+        let hangup = async {
+            match &mut hangup {
+                Some(hangup) => drop(hangup.recv().await),
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            _ = term.recv() => {}
+            _ = interrupt.recv() => {}
+            () = hangup => {}
+        }
+    })
+}
+
+/// Sends log lines to standard error.
+pub(super) fn start_logs(format: LogFormat) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info,openraft=warn"));
+    let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colour);
+    // A second subscriber is refused; the first one stays.
+    let _ = match format {
+        LogFormat::Text => lines.try_init(),
+        LogFormat::Json => lines.json().try_init(),
+    };
+}
+
+/// What these options say of TLS.
+pub(super) fn tls(args: &TlsArgs) -> Result<Tls, Stop> {
+    let TlsArgs { tls_cert, tls_key, tls_ca, tls_mutual } = args;
+    let files =
+        Files { certificate: tls_cert.clone(), key: tls_key.clone(), authority: tls_ca.clone(), mutual: *tls_mutual };
+    files.load().map_err(Stop::usage)
+}

@@ -1,0 +1,35 @@
+//! Which plans and faults real processes can play.
+
+use scenarios::{fault::Fault, plan::Plan};
+
+/// Can real processes suffer that?
+pub(super) fn possible(fault: &Fault) -> Result<(), String> {
+    match fault {
+        Fault::ClockStep { .. } | Fault::ClockRate { .. } => Err(format!(
+            "real processes share the machine's clock, so `{}` is for the simulation; give clocks their offset and rate in \
+             the plan's candidates",
+            fault.kind()
+        )),
+        Fault::SlowDisk { .. }
+        | Fault::SyncHang { .. }
+        | Fault::SyncFail { .. }
+        | Fault::Join { .. }
+        | Fault::Leave { .. }
+        | Fault::DropLease { .. }
+        | Fault::DropKey { .. } => {
+            Err(format!("`{}` is for the simulation; real processes cannot be made to suffer it", fault.kind()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Can real processes play that plan?
+pub(super) fn playable(plan: &Plan) -> Result<(), String> {
+    if plan.load.reads_per_s > 0 {
+        return Err("reads are for the simulation; clients of real processes only ask for numbers".to_owned());
+    }
+    if plan.network.bandwidth_mbps > 0 {
+        return Err("a limited bandwidth is for the simulation; proxies carry out latency and loss".to_owned());
+    }
+    plan.faults.iter().try_for_each(|fault| possible(&fault.what))
+}

@@ -1,0 +1,30 @@
+//! Secrets, and files that only their owner can read.
+
+use std::{
+    fmt::Write as _,
+    fs::{File, OpenOptions},
+    io::{Read, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+};
+
+/// 32 random bytes in hex.
+pub fn draw() -> String {
+    let mut bytes = [0u8; 32];
+    // Where there is no such device a secret of zeros would be no secret.
+    File::open("/dev/urandom")
+        .and_then(|mut f| f.read_exact(&mut bytes))
+        .expect("the system has a source of randomness");
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Writes a file that only its owner can read.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
+    let file = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(path);
+    let written = file.and_then(|mut f| f.write_all(text.as_bytes()));
+    written.map_err(|e| format!("cannot write {}: {e}", path.display()))
+}

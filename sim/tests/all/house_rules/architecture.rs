@@ -1,0 +1,218 @@
+//! Who may import whom: crates by a table, files without circles.
+
+use super::{
+    for_now::{BINARIES_FOR_NOW, FOR_NOW},
+    graph::{self, Arrows, Crate},
+    root, source, sources,
+};
+use std::{collections::BTreeSet, fs};
+
+/// Our crates, and which of the others each may import.
+const MAY_IMPORT: [(&str, &[&str]); 8] = [
+    ("protocols", &[]),
+    ("protocols-clients", &["protocols"]),
+    ("protocols-real", &["protocols", "protocols-clients"]),
+    ("scenarios", &["protocols"]),
+    ("reports", &["protocols"]),
+    ("sim", &["protocols", "protocols-clients", "scenarios", "reports"]),
+    ("sim-real", &["protocols", "protocols-clients", "protocols-real", "scenarios", "reports", "sim"]),
+    ("sim-cli", &["protocols", "protocols-clients", "protocols-real", "scenarios", "reports", "sim", "sim-real"]),
+];
+
+/// Files that hold a table of what lies below them: they name their entries, and those name what an entry is.
+const REGISTRIES: [&str; 6] = [
+    "protocols/src/election/mod.rs",
+    "protocols/src/work/mod.rs",
+    "scenarios/src/scenario/mod.rs",
+    "reports/src/invariant/mod.rs",
+    "sim/src/canary.rs",
+    "sim/src/service/mod.rs",
+];
+
+/// Files that go on in files below their own, and why they do so in a circle.
+const GO_ON_BELOW: &[(&str, &str)] = &[
+    (
+        "sim/src/world/mod.rs",
+        "`World` is one state; its connections, streams, disks and faults are parts of it and methods on it",
+    ),
+    ("sim/src/service/etcd/model/mod.rs", "one member's state; its keys, leases and watches change with one revision"),
+];
+
+/// A member of the workspace.
+struct Member {
+    name: String,
+    folder: String,
+    manifest: String,
+}
+
+/// The quoted words between two marks.
+fn quoted(text: &str, from: &str, to: &str) -> Vec<String> {
+    let list = text.split_once(from).and_then(|(_, after)| after.split_once(to)).map_or("", |(list, _)| list);
+    list.split('"').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+fn members() -> Vec<Member> {
+    let manifest = |folder: &str| {
+        fs::read_to_string(root().join(folder).join("Cargo.toml"))
+            .unwrap_or_else(|e| panic!("{folder}/Cargo.toml: {e}"))
+    };
+    let folders = quoted(&manifest(""), "members = [", "]");
+    assert!(folders.len() > 3, "found only {folders:?}");
+    let member = |folder: String| {
+        let manifest = manifest(&folder);
+        let name = quoted(&manifest, "name = ", "\n").remove(0);
+        Member { name, folder, manifest }
+    };
+    folders.into_iter().map(member).collect()
+}
+
+/// What a manifest's dependencies, optional ones included, name of `ours`; not what only tests need.
+fn dependencies(manifest: &str, ours: &BTreeSet<String>) -> BTreeSet<String> {
+    let (mut found, mut counts) = (BTreeSet::new(), false);
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            counts = line.ends_with("dependencies]") && !line.contains("dev-");
+        }
+        let name = line.split([' ', '.', '=']).next().unwrap_or_default();
+        if counts && ours.contains(name) {
+            found.insert(name.to_owned());
+        }
+    }
+    found
+}
+
+/// Every crate and what its files name.
+fn crates() -> Vec<(Member, Arrows, Arrows)> {
+    let members = members();
+    let ours: BTreeSet<String> = members.iter().map(|member| member.name.replace('-', "_")).collect();
+    let read = |member: Member| {
+        let folder = format!("{}/src", member.folder);
+        let krate = Crate::new(&member.name.replace('-', "_"), &folder, &sources(&[&folder]));
+        let (inside, outside) = krate.arrows(&ours);
+        (member, inside, outside)
+    };
+    members.into_iter().map(read).collect()
+}
+
+#[test]
+fn crates_import_in_one_direction() {
+    let (mut wrong, mut arrows) = (Vec::new(), 0);
+    let crates = crates();
+    let ours: BTreeSet<String> = crates.iter().map(|(member, ..)| member.name.clone()).collect();
+    for (member, _, outside) in &crates {
+        let name = &member.name;
+        let Some((_, may)) = MAY_IMPORT.iter().find(|(of, _)| of == name) else {
+            wrong.push(format!("{name} is in no row of the table: whom may it import?"));
+            continue;
+        };
+        for (file, to) in outside {
+            arrows += 1;
+            if !may.contains(&&*to.replace('_', "-")) {
+                wrong.push(format!("{file} imports {to}, and {name} may import only {may:?}"));
+            }
+        }
+        for to in dependencies(&member.manifest, &ours) {
+            if !may.contains(&&*to) {
+                wrong.push(format!("{}/Cargo.toml depends on {to}, and {name} may import only {may:?}", member.folder));
+            }
+        }
+    }
+    assert!(arrows > 50, "only {arrows} arrows between crates were found");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What is wrong with a circle, in one line; `None` when it is allowed.
+fn wrong(circle: &[String], arrows: &Arrows) -> Option<String> {
+    if FOR_NOW.iter().any(|row| circle.iter().all(|file| row.contains(&&**file))) {
+        return None;
+    }
+    let inside = || arrows.iter().filter(|(a, b)| circle.contains(a) && circle.contains(b));
+    for head in circle.iter().filter(|head| GO_ON_BELOW.iter().any(|(file, _)| file == head)) {
+        let below = graph::below(head);
+        if circle.iter().all(|file| file == head || file.starts_with(&below)) {
+            // What goes on below it must not go round among itself.
+            let rest: Arrows = inside().filter(|(a, b)| a != head && b != head).cloned().collect();
+            return graph::circles(&rest).iter().find_map(|circle| wrong(circle, &rest));
+        }
+    }
+    let arrows: Vec<_> = inside().map(|(a, b)| format!("  {a} names {b}")).collect();
+    Some(format!("a circle of {} files:\n{}", circle.len(), arrows.join("\n")))
+}
+
+#[test]
+fn no_files_import_each_other_in_a_circle() {
+    let (mut all, mut used) = (Vec::new(), BTreeSet::new());
+    for (member, mut inside, _) in crates() {
+        assert!(inside.len() > 10 || member.name == "protocols-real", "{} has only {inside:?}", member.name);
+        for registry in REGISTRIES {
+            let below = graph::below(registry);
+            inside.retain(|(from, to)| from != registry || !to.starts_with(&below));
+        }
+        let circles = graph::circles(&inside);
+        let sizes: Vec<usize> = circles.iter().map(Vec::len).collect();
+        println!("{}: {} arrows between files, circles of {sizes:?}", member.name, inside.len());
+        for circle in &circles {
+            println!("  {}", circle.join(" "));
+            used.extend(circle.iter().cloned());
+        }
+        all.extend(circles.iter().filter_map(|circle| wrong(circle, &inside)));
+    }
+    let unused = GO_ON_BELOW.iter().filter(|(file, _)| !used.contains(*file));
+    all.extend(unused.map(|(file, _)| format!("{file} is in no circle: take it off the list")));
+    assert!(all.is_empty(), "{}", all.join("\n"));
+}
+
+#[test]
+fn circles_are_found_through_reexports_parents_and_globs() {
+    let file = |name: &str, text: &str| (format!("x/src/{name}"), text.to_owned());
+    let circles = |files: &[(String, String)]| {
+        let (inside, _) = Crate::new("x", "x/src", files).arrows(&BTreeSet::new());
+        graph::circles(&inside)
+    };
+    let two = |other: &str| vec![["x/src/a.rs".to_owned(), format!("x/src/{other}")].to_vec()];
+    let lib = file("lib.rs", "mod a; mod b; pub use b::B;");
+    // `lib.rs` hands on what `b.rs` has.
+    let through =
+        [lib.clone(), file("a.rs", "use crate::B; pub struct A;"), file("b.rs", "pub struct B(super::a::A);")];
+    assert_eq!(circles(&through), two("b.rs"));
+    let globs =
+        [lib.clone(), file("a.rs", "use crate::b::*; pub struct A;"), file("b.rs", "use crate::a; fn f(_: a::A) {}")];
+    assert_eq!(circles(&globs), two("b.rs"));
+    // An import of a module, and tests, are no arrow.
+    let none =
+        [lib.clone(), file("a.rs", "use crate::b; pub struct A;"), file("b.rs", "use crate::a::A; pub struct B;")];
+    assert_eq!(circles(&none), Vec::<Vec<String>>::new());
+    let tests =
+        [lib, file("a.rs", "#[cfg(test)] mod tests { use crate::B; }"), file("b.rs", "pub struct B(crate::a::A);")];
+    assert_eq!(circles(&tests), Vec::<Vec<String>>::new());
+    let child = [file("a.rs", "mod c; use c::C;"), file("a/c.rs", "pub struct C; impl super::A {}")];
+    assert_eq!(circles(&child), two("a/c.rs"));
+}
+
+#[test]
+fn nothing_is_unsafe() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("a manifest");
+    assert!(manifest.contains("\nunsafe_code = \"forbid\"\n"), "the workspace's lints forbid it");
+    for member in members() {
+        assert!(member.manifest.contains("[lints]\nworkspace = true"), "{} leaves the lints out", member.name);
+    }
+    let used = |(name, text): (String, String)| source::tokens(&text).contains(&"unsafe".to_owned()).then_some(name);
+    let unsafe_files: Vec<String> =
+        sources(&["protocols", "scenarios", "reports", "sim"]).into_iter().filter_map(used).collect();
+    assert!(unsafe_files.is_empty(), "{unsafe_files:?}");
+}
+
+#[test]
+fn every_crate_links_its_integration_tests_once() {
+    for member in members() {
+        let tests = root().join(&member.folder).join("tests");
+        let entries = fs::read_dir(tests).into_iter().flatten().flatten().map(|entry| entry.path());
+        let is_binary =
+            |path: &std::path::PathBuf| path.extension().is_some_and(|e| e == "rs") || path.join("main.rs").exists();
+        let binaries: Vec<_> = entries.filter(is_binary).collect();
+        assert!(
+            binaries.len() <= 1 || BINARIES_FOR_NOW.contains(&&*member.name),
+            "each binary links everything anew: {binaries:?}"
+        );
+    }
+}

@@ -1,0 +1,206 @@
+//! Which file names which: the graph of a crate's files, and its circles.
+//!
+//! There is an arrow from one file to another where code of the first names something that the second defines. Precisely:
+//!
+//! - What counts is where a thing is *defined*. A `pub use`, or an import that a child borrows from its parent, is followed
+//!   to the end; `use crate::Plan` is an arrow to `plan.rs`, not to `lib.rs`. A re-export is itself an arrow, from the file
+//!   it stands in. An import of a module is none; what is named through it is.
+//! - `mod x;` is no arrow by itself.
+//! - What is compiled for tests only, `#[cfg(test)]`, is left out: tests may use what they test, wherever they stand.
+//! - A *registry* (the table of all protocols, scenarios, invariants) names its entries, and they name what an entry is:
+//!   arrows from a registry to files below its own folder do not count.
+//! - A file may go on in files below it, and both name each other: `world/disk.rs` is a part of `World`. Such a family is
+//!   on a list with the reason, holds the whole circle, and what is below goes round no further among itself.
+
+use super::source::{self, Source};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The files of one crate and what they name.
+pub struct Crate {
+    /// As code names it: `sim_cli`.
+    name: String,
+    modules: BTreeMap<Vec<String>, Module>,
+}
+
+#[derive(Default)]
+struct Module {
+    /// The file that it stands in.
+    file: String,
+    /// What its file says, where it begins the file.
+    source: Source,
+    /// Names that `use`s bring in, and the modules that whole contents come from.
+    imports: BTreeMap<String, Vec<String>>,
+    globs: Vec<Vec<String>>,
+}
+
+/// What a path leads to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Target {
+    Module(Vec<String>),
+    /// Something that this file defines.
+    Item(String),
+    /// Something in another crate, by its name.
+    Other(String),
+}
+
+/// Arrows between files; between crates, where the second part is a crate's name.
+pub type Arrows = BTreeSet<(String, String)>;
+
+impl Crate {
+    /// Of files as (path from the root, text); its sources are below `folder`.
+    pub fn new(name: &str, folder: &str, files: &[(String, String)]) -> Crate {
+        let mut modules: BTreeMap<Vec<String>, Module> = BTreeMap::new();
+        let mut tests: BTreeSet<Vec<String>> = BTreeSet::new();
+        for (file, text) in files {
+            // A binary beside its library is another crate: it only calls it.
+            let Some(path) = file.strip_prefix(folder).and_then(|f| f.strip_prefix('/')).filter(|f| *f != "main.rs")
+            else {
+                continue;
+            };
+            let path = path.trim_end_matches(".rs").trim_end_matches("/mod");
+            let path: Vec<String> = path.split('/').filter(|part| *part != "lib").map(str::to_owned).collect();
+            let source = source::read(text);
+            tests.extend(source.test_modules.iter().map(|test| [&path[..], &[test.clone()]].concat()));
+            for import in &source.imports {
+                let within = [&path[..], &import.within].concat();
+                let module = modules.entry(within).or_default();
+                module.file.clone_from(file);
+                match import.name.as_str() {
+                    "*" => module.globs.push(import.path.clone()),
+                    // `use x as _` brings in no name.
+                    "_" => {}
+                    name => drop(module.imports.insert(name.to_owned(), import.path.clone())),
+                }
+            }
+            let module = modules.entry(path).or_default();
+            module.file.clone_from(file);
+            module.source = source;
+        }
+        modules.retain(|path, _| !tests.iter().any(|test| path.starts_with(test)));
+        Crate { name: name.to_owned(), modules }
+    }
+
+    /// The arrows among its files, and those to the other crates of `ours`.
+    pub fn arrows(&self, ours: &BTreeSet<String>) -> (Arrows, Arrows) {
+        let (mut inside, mut outside) = (Arrows::new(), Arrows::new());
+        for (path, module) in &self.modules {
+            let source = &module.source;
+            let imports = source.imports.iter().map(|i| (&i.within, &i.path, i.name == "*"));
+            let named = source.named.iter().map(|n| (&n.within, &n.path, false));
+            for (within, what, glob) in imports.chain(named) {
+                let from = [&path[..], within].concat();
+                let target = match self.resolve(&from, what, ours, 0) {
+                    Some(Target::Module(to)) if glob => Target::Item(self.modules[&to].file.clone()),
+                    Some(target) => target,
+                    None => continue,
+                };
+                match target {
+                    Target::Item(to) if to != module.file => drop(inside.insert((module.file.clone(), to))),
+                    Target::Other(to) => drop(outside.insert((module.file.clone(), to))),
+                    _ => {}
+                }
+            }
+        }
+        (inside, outside)
+    }
+
+    /// What `path` means in module `from`.
+    fn resolve(&self, from: &[String], path: &[String], ours: &BTreeSet<String>, depth: u8) -> Option<Target> {
+        // Imports that go round lead nowhere.
+        if depth > 16 {
+            return None;
+        }
+        let (first, mut rest) = path.split_first()?;
+        let mut at = match first.as_str() {
+            "crate" => Vec::new(),
+            "self" => from.to_vec(),
+            "super" => from.split_last()?.1.to_vec(),
+            name if self.child(from, name).is_some() => self.child(from, name)?,
+            name => match self.brought_in(from, name, ours, depth) {
+                Some(Target::Module(module)) => module,
+                Some(found) => return Some(found),
+                None if *name == self.name => Vec::new(),
+                None => return ours.contains(name).then(|| Target::Other(name.to_owned())),
+            },
+        };
+        while let Some((next, after)) = rest.split_first() {
+            at = if next == "super" {
+                at.split_last()?.1.to_vec()
+            } else if let Some(child) = self.child(&at, next) {
+                child
+            } else {
+                match self.brought_in(&at, next, ours, depth) {
+                    Some(Target::Module(module)) => module,
+                    Some(found) => return Some(found),
+                    None => return Some(Target::Item(self.modules.get(&at)?.file.clone())),
+                }
+            };
+            rest = after;
+        }
+        Some(Target::Module(at))
+    }
+
+    fn child(&self, of: &[String], name: &str) -> Option<Vec<String>> {
+        let child = [of, &[name.to_owned()]].concat();
+        self.modules.contains_key(&child).then_some(child)
+    }
+
+    /// What a `use` of module `at` makes of `name`.
+    fn brought_in(&self, at: &[String], name: &str, ours: &BTreeSet<String>, depth: u8) -> Option<Target> {
+        let module = self.modules.get(at)?;
+        if let Some(path) = module.imports.get(name) {
+            // `use protocols::x` is no path to itself.
+            return self.resolve(at, path, ours, depth + 1).filter(|_| path.len() > 1 || path[0] != name);
+        }
+        for glob in &module.globs {
+            let Some(Target::Module(from)) = self.resolve(at, glob, ours, depth + 1) else { continue };
+            if from != at
+                && let Some(found) = self.child(&from, name).map(Target::Module)
+            {
+                return Some(found);
+            }
+            if from != at
+                && let Some(found) = self.brought_in(&from, name, ours, depth + 1)
+            {
+                return Some(found);
+            }
+        }
+        None
+    }
+}
+
+/// The folder of the files below a file: `a/` of `a.rs` and of `a/mod.rs`.
+pub fn below(file: &str) -> String {
+    format!("{}/", file.trim_end_matches(".rs").trim_end_matches("/mod"))
+}
+
+/// Files that can all be reached from each other, of each circle; the largest first.
+pub fn circles(arrows: &Arrows) -> Vec<Vec<String>> {
+    let mut from: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (a, b) in arrows {
+        from.entry(a).or_default().push(b);
+    }
+    let reach = |start: &str| {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![start.to_owned()]);
+        while let Some(file) = open.pop() {
+            for next in from.get(file.as_str()).into_iter().flatten() {
+                if seen.insert((*next).to_owned()) {
+                    open.push((*next).to_owned());
+                }
+            }
+        }
+        seen
+    };
+    let reached: BTreeMap<String, BTreeSet<String>> =
+        from.keys().map(|file| ((*file).to_owned(), reach(file))).collect();
+    let mut circles: BTreeSet<Vec<String>> = BTreeSet::new();
+    for (file, to) in &reached {
+        if to.contains(file) {
+            let back = |other: &&String| reached.get(*other).is_some_and(|reached| reached.contains(file));
+            circles.insert(to.iter().filter(back).cloned().collect());
+        }
+    }
+    let mut circles: Vec<_> = circles.into_iter().collect();
+    circles.sort_by_key(|circle| std::cmp::Reverse(circle.len()));
+    circles
+}
