@@ -32,9 +32,14 @@ impl<T: Clone> ByResource<T> {
     pub(crate) fn at(&mut self, resource: Resource) -> &mut T {
         let place = resource.index();
         if place >= self.values.len() {
-            self.values.resize(place + 1, self.beginning.clone());
+            self.grow(place);
         }
         &mut self.values[place]
+    }
+
+    #[cold]
+    fn grow(&mut self, place: usize) {
+        self.values.resize(place + 1, self.beginning.clone());
     }
 
     /// Those that were looked at, in the order of the table.

@@ -160,7 +160,7 @@ impl<M: Memory> Ledger<M> {
         }
         // Without the check of the order every number is the right one.
         let in_turn = write.seq == expected || !self.checks.order;
-        let recalled = if self.checks.memory { self.memory.recall(write.request) } else { Recall::New };
+        let recalled = if self.checks.memory { self.memory.recall(write.request()) } else { Recall::New };
         match (recalled, in_turn) {
             (Recall::Applied(seq), in_turn) => {
                 crate::mark!(LedgerDuplicate);
@@ -175,7 +175,7 @@ impl<M: Memory> Ledger<M> {
                 self.take(write.seq);
                 self.record(write);
                 if self.checks.memory {
-                    self.memory.remember(write.request, write.seq);
+                    self.memory.remember(write.request(), write.seq);
                 }
                 WriteVerdict::Ok
             }
@@ -256,8 +256,8 @@ mod tests {
     use crate::{fence::checks::Fencing, types::Resource};
 
     fn write(token: u64, term: u32, seq: u64, number: u64) -> Write {
-        let request = RequestId { client: NodeId(9), number };
-        Write { resource: Resource::SEQUENCE, term, token, seq, read_version: 0, request, payload: None }
+        let (resource, client) = (Resource::SEQUENCE, NodeId(9));
+        Write { resource, term, token, seq, read_version: 0, client, number, payload: None }
     }
 
     #[test]

@@ -149,7 +149,7 @@ impl Records {
     }
 
     fn accepted(&mut self, t_us: u64, incarnation: Incarnation, write: &Write, payload: Payload) {
-        let request = write.request;
+        let request = write.request();
         let now = Recorded { incarnation, request, payload };
         let before = self.on.at(write.resource).last.replace(now);
         self.recorded += 1;
