@@ -142,6 +142,7 @@ impl<M: Memory> Ledger<M> {
     }
 
     /// Decides on a write, and applies it when it is `Ok`.
+    #[inline]
     pub fn write(&mut self, node: NodeId, write: &Write) -> WriteVerdict {
         if self.unchecked(write.token) {
             self.take(write.seq);
@@ -196,7 +197,9 @@ impl<M: Memory> Ledger<M> {
 
     /// What the write says is what is recorded now.
     fn record(&mut self, write: &Write) {
-        self.state.payload = write.payload.or(self.state.payload);
+        if write.payload.is_some() {
+            self.state.payload = write.payload;
+        }
     }
 
     /// A protocol without tokens has nothing that a ledger could check. Once a token has been seen, it is required.

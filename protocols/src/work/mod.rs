@@ -114,7 +114,7 @@ impl Context<'_> {
     }
 
     /// Writes to the `resource`-th of the work's resources.
-    #[inline]
+    #[inline(always)]
     pub fn write(&mut self, resource: usize, request: RequestId, payload: Option<Payload>) {
         let outbox = &mut self.outboxes[resource];
         let write = outbox.issue(request, payload);
