@@ -106,7 +106,7 @@ fn limits_are_kept_in_one_sentence_each() {
             write(1, "shop:9223372036854775808"),
             "a request is client:number, such as \"shop:17\", its number at most 2^63 - 1",
         ),
-        (r#"{"state":{"resource":"other"}}"#.to_owned(), "the line does not have the fields of a request (column 28)"),
+        (r#"{"state":{"resource":"other"}}"#.to_owned(), "the line does not have the fields of a request (column 29)"),
         (
             r#"{"state":{"resource":"sequence","x":1}}"#.to_owned(),
             "the line does not have the fields of a request (column 35)",
