@@ -19,10 +19,24 @@ pub struct Write {
     pub seq: u64,
     /// The resource's version that the writer built this write on.
     pub read_version: u64,
-    /// Whose request this serves; the same on every retry.
-    pub request: RequestId,
+    /// Whose request this serves: see [`Write::request`]. Apart, as there is room for it beside `term`.
+    pub client: NodeId,
+    /// Which of that client's requests.
+    pub number: u64,
     /// What is recorded, if anything is.
     pub payload: Option<Payload>,
+}
+
+impl Write {
+    /// The request that this serves; the same on every retry.
+    pub const fn request(&self) -> RequestId {
+        RequestId { client: self.client, number: self.number }
+    }
+
+    /// The same write for another request.
+    pub const fn with_request(self, request: RequestId) -> Write {
+        Write { client: request.client, number: request.number, ..self }
+    }
 }
 
 /// What the ledger made of a write or a seal.
@@ -117,7 +131,18 @@ pub enum Message {
         /// Fencing token; 0 when the protocol has none.
         token: u64,
     },
-    /// Store to leader: sealed (or refused), and the state as of the seal.
+    /// Store to leader: not sealed, since the token is from the past, or belongs to another owner.
+    SealRefused {
+        /// What was not sealed.
+        resource: Resource,
+        /// The leadership count of the seal that this answers.
+        term: u32,
+        /// The token of the seal that this answers.
+        token: u64,
+        /// The highest token that the resource has accepted.
+        highest: u64,
+    },
+    /// Store to leader: sealed, and the state as of the seal.
     Sealed {
         /// What was sealed.
         resource: Resource,
@@ -125,8 +150,6 @@ pub enum Message {
         term: u32,
         /// The token of the seal that this answers.
         token: u64,
-        /// `Ok`, or `Fenced`.
-        verdict: WriteVerdict,
         /// The last sequence number.
         seq: u64,
         /// The current version.

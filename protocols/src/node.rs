@@ -223,17 +223,17 @@ impl Node {
                     self.let_go_when_joined(now, out);
                 }
             }
-            Message::Sealed { resource, term, token, verdict, seq, version, payload } => {
+            Message::Sealed { term, token, .. } | Message::SealRefused { term, token, .. } => {
                 self.broken = 0;
                 let Some(lead) = &mut self.lead else { return };
                 if lead.incarnation.term != term || lead.incarnation.epoch != token || lead.work.is_some() {
                     crate::mark!(NodeOldSeal);
                     return;
                 }
-                if verdict != WriteVerdict::Ok {
+                let Message::Sealed { resource, seq, version, payload, .. } = message else {
                     crate::mark!(NodeFencedAtSeal);
                     return self.elect(now, elector::Input::Fenced, out);
-                }
+                };
                 if let Some(sealed) = lead.sealed.get_mut(resource.index()) {
                     *sealed = Some(Sealed { seq, version, payload });
                 }

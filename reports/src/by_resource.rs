@@ -2,11 +2,15 @@
 
 use protocols::types::Resource;
 
+/// So many lie in place: the usual ones, which every write of a usual run goes to.
+const NEAR: usize = 2;
+
 /// Values by [`Resource`].
 #[derive(Clone, Debug)]
 pub(crate) struct ByResource<T> {
+    near: [T; NEAR],
+    far: Vec<T>,
     beginning: T,
-    values: Vec<T>,
 }
 
 impl<T: Clone + Default> Default for ByResource<T> {
@@ -18,27 +22,39 @@ impl<T: Clone + Default> Default for ByResource<T> {
 impl<T: Clone> ByResource<T> {
     /// Every value begins as this one.
     pub(crate) fn beginning(value: T) -> Self {
-        ByResource { beginning: value, values: Vec::new() }
+        ByResource { near: std::array::from_fn(|_| value.clone()), far: Vec::new(), beginning: value }
     }
 
     /// The value of `resource`.
     #[inline]
     pub(crate) fn of(&self, resource: Resource) -> &T {
-        self.values.get(resource.index()).unwrap_or(&self.beginning)
+        match self.near.get(resource.index()) {
+            Some(value) => value,
+            None => self.far.get(resource.index() - NEAR).unwrap_or(&self.beginning),
+        }
     }
 
     /// The same, to change it.
     #[inline]
     pub(crate) fn at(&mut self, resource: Resource) -> &mut T {
-        let place = resource.index();
-        if place >= self.values.len() {
-            self.values.resize(place + 1, self.beginning.clone());
+        match resource.index() {
+            place if place < NEAR => &mut self.near[place],
+            place => self.far(place - NEAR),
         }
-        &mut self.values[place]
     }
 
-    /// Those that were looked at, in the order of the table.
+    #[cold]
+    fn far(&mut self, place: usize) -> &mut T {
+        if place >= self.far.len() {
+            self.far.resize(place + 1, self.beginning.clone());
+        }
+        &mut self.far[place]
+    }
+
+    /// All that were looked at, in the order of the table, and the usual ones.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (Resource, &T)> {
-        self.values.iter().enumerate().map(|(place, value)| (Resource(place as u8), value))
+        let numbers = (0..=u8::MAX).map(Resource);
+        let all = self.near.len() + self.far.len();
+        numbers.take(all).map(|resource| (resource, self.of(resource)))
     }
 }

@@ -52,6 +52,7 @@ struct OnResource {
 }
 
 impl OnResource {
+    #[inline]
     fn interval(&mut self, incarnation: Incarnation) -> &mut Interval {
         if self.intervals.get(self.latest).is_none_or(|i| i.incarnation != incarnation) {
             let intervals = &mut self.intervals;
@@ -78,6 +79,7 @@ impl Effects {
     }
 
     /// An incarnation acted: its interval reaches to now.
+    #[inline]
     pub(crate) fn acted(&mut self, resource: Resource, incarnation: Incarnation, t_us: u64) {
         let on = self.resources.at(resource);
         on.place += 1;

@@ -107,7 +107,7 @@ impl Meter {
             }
             self.last_seq = Some(write.seq);
             if let Some(dark) = &mut self.dark {
-                dark.served(t_us, write.request);
+                dark.served(t_us, write.request());
             }
         }
     }

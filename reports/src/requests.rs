@@ -28,6 +28,7 @@ impl<T> Default for Requests<T> {
 }
 
 impl<T> Client<T> {
+    #[inline]
     fn trim(&mut self) {
         while let Some(None) = self.window.front() {
             self.window.pop_front();
@@ -35,6 +36,7 @@ impl<T> Client<T> {
         }
     }
 
+    #[inline]
     fn insert(&mut self, number: u64, value: T) {
         if self.window.is_empty() {
             self.base = number;
@@ -60,6 +62,7 @@ impl<T> Client<T> {
 
 impl<T> Requests<T> {
     /// Remembers `value` for a request that begins.
+    #[inline]
     pub(crate) fn insert(&mut self, request: RequestId, value: T) {
         let index = request.client.index();
         while self.clients.len() <= index {
@@ -69,6 +72,7 @@ impl<T> Requests<T> {
     }
 
     /// What is remembered for a request under way.
+    #[inline]
     pub(crate) fn get_mut(&mut self, request: RequestId) -> Option<&mut T> {
         let client = self.clients.get_mut(request.client.index())?;
         if let Some(ahead) = request.number.checked_sub(client.base) {
@@ -80,6 +84,7 @@ impl<T> Requests<T> {
     }
 
     /// Forgets a request.
+    #[inline]
     pub(crate) fn remove(&mut self, request: RequestId) -> Option<T> {
         let client = self.clients.get_mut(request.client.index())?;
         if let Some(ahead) = request.number.checked_sub(client.base) {

@@ -40,7 +40,7 @@ fn payload(payload: Option<Payload>) -> u64 {
 
 fn write(w: &Write) -> [u64; 2] {
     let what = resource(w.resource).rotate_right(4) ^ u64::from(w.term) << 24;
-    [fold(w.token, w.seq) ^ what, fold(request(w.request), w.read_version) ^ payload(w.payload)]
+    [fold(w.token, w.seq) ^ what, fold(request(w.request()), w.read_version) ^ payload(w.payload)]
 }
 
 /// A message in three words; the upper half of the first is free for the caller.
@@ -51,10 +51,11 @@ pub fn of_message(message: &Message) -> [u64; 3] {
         Message::NextIs { request: r, token, seq } => [2, request(r), fold(token, seq)],
         Message::NotLeader { request: r, leader } => [3, request(r), leader.map_or(u64::MAX, |l| u64::from(l.0))],
         Message::Seal { resource: r, term, token } => [4 | resource(r) << 8, u64::from(term), token],
-        Message::Sealed { resource: r, term, token, verdict: v, seq, version, payload: p } => {
-            let (code, number) = verdict(v);
-            let kind = 5 | resource(r) << 8 | code << 16;
-            [kind, fold(u64::from(term), token), fold(fold(seq, version), number) ^ payload(p)]
+        Message::Sealed { resource: r, term, token, seq, version, payload: p } => {
+            [5 | resource(r) << 8, fold(u64::from(term), token), fold(fold(seq, version), 0) ^ payload(p)]
+        }
+        Message::SealRefused { resource: r, term, token, highest } => {
+            [13 | resource(r) << 8, fold(u64::from(term), token), highest]
         }
         Message::Write(w) => {
             let [a, b] = write(&w);

@@ -142,6 +142,7 @@ impl<M: Memory> Ledger<M> {
     }
 
     /// Decides on a write, and applies it when it is `Ok`.
+    #[inline]
     pub fn write(&mut self, node: NodeId, write: &Write) -> WriteVerdict {
         if self.unchecked(write.token) {
             self.take(write.seq);
@@ -160,7 +161,7 @@ impl<M: Memory> Ledger<M> {
         }
         // Without the check of the order every number is the right one.
         let in_turn = write.seq == expected || !self.checks.order;
-        let recalled = if self.checks.memory { self.memory.recall(write.request) } else { Recall::New };
+        let recalled = if self.checks.memory { self.memory.recall(write.request()) } else { Recall::New };
         match (recalled, in_turn) {
             (Recall::Applied(seq), in_turn) => {
                 crate::mark!(LedgerDuplicate);
@@ -175,7 +176,7 @@ impl<M: Memory> Ledger<M> {
                 self.take(write.seq);
                 self.record(write);
                 if self.checks.memory {
-                    self.memory.remember(write.request, write.seq);
+                    self.memory.remember(write.request(), write.seq);
                 }
                 WriteVerdict::Ok
             }
@@ -196,7 +197,9 @@ impl<M: Memory> Ledger<M> {
 
     /// What the write says is what is recorded now.
     fn record(&mut self, write: &Write) {
-        self.state.payload = write.payload.or(self.state.payload);
+        if write.payload.is_some() {
+            self.state.payload = write.payload;
+        }
     }
 
     /// A protocol without tokens has nothing that a ledger could check. Once a token has been seen, it is required.
@@ -256,8 +259,8 @@ mod tests {
     use crate::{fence::checks::Fencing, types::Resource};
 
     fn write(token: u64, term: u32, seq: u64, number: u64) -> Write {
-        let request = RequestId { client: NodeId(9), number };
-        Write { resource: Resource::SEQUENCE, term, token, seq, read_version: 0, request, payload: None }
+        let (resource, client) = (Resource::SEQUENCE, NodeId(9));
+        Write { resource, term, token, seq, read_version: 0, client, number, payload: None }
     }
 
     #[test]

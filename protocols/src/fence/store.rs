@@ -12,7 +12,7 @@ use crate::{
     clock::Now,
     core::{Core, Input, Output},
     history::Kind,
-    message::{Message, WriteVerdict},
+    message::Message,
     types::{Incarnation, NodeId, Resource},
 };
 
@@ -51,7 +51,7 @@ pub fn answer<M: Memory>(ledgers: &mut [Ledger<M>], from: NodeId, message: Messa
             let verdict = ledger.write(from, &write);
             let version = ledger.version();
             let (resource, term, seq) = (write.resource, write.term, write.seq);
-            let message = Message::Written { resource, term, seq, request: write.request, verdict };
+            let message = Message::Written { resource, term, seq, request: write.request(), verdict };
             Some((Kind::Apply { node: from, write, verdict, version }, message))
         }
         Message::Seal { resource, term, token } => {
@@ -59,9 +59,10 @@ pub fn answer<M: Memory>(ledgers: &mut [Ledger<M>], from: NodeId, message: Messa
             let accepted = ledger.seal(from, term, token);
             let (seq, version, payload) = (ledger.seq(), ledger.version(), ledger.payload());
             let incarnation = Incarnation { epoch: token, node: from, term };
-            let fenced = WriteVerdict::Fenced { highest: ledger.highest() };
-            let verdict = if accepted { WriteVerdict::Ok } else { fenced };
-            let message = Message::Sealed { resource, term, token, verdict, seq, version, payload };
+            let message = match accepted {
+                true => Message::Sealed { resource, term, token, seq, version, payload },
+                false => Message::SealRefused { resource, term, token, highest: ledger.highest() },
+            };
             Some((Kind::Seal { resource, incarnation, accepted, seq, version, payload }, message))
         }
         // Everything else is not for a store.

@@ -114,6 +114,7 @@ impl Context<'_> {
     }
 
     /// Writes to the `resource`-th of the work's resources.
+    #[inline(always)]
     pub fn write(&mut self, resource: usize, request: RequestId, payload: Option<Payload>) {
         let outbox = &mut self.outboxes[resource];
         let write = outbox.issue(request, payload);
@@ -124,6 +125,7 @@ impl Context<'_> {
     }
 
     /// Tells a client something.
+    #[inline]
     pub fn answer(&mut self, to: NodeId, message: Message) {
         self.out.push(Output::Send { to, message });
     }

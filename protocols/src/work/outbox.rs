@@ -101,11 +101,15 @@ impl Outbox {
     }
 
     /// Numbers a new write for `request`, which records `payload`; the caller sends it.
+    #[inline]
     pub fn issue(&mut self, request: RequestId, payload: Option<Payload>) -> Write {
         let (resource, term, token, seq) = (self.resource, self.term, self.token, self.next_seq);
-        let write = Write { resource, term, token, seq, read_version: self.version, request, payload };
+        let RequestId { client, number } = request;
+        let write = Write { resource, term, token, seq, read_version: self.version, client, number, payload };
         self.next_seq += 1;
-        self.payload = payload.or(self.payload);
+        if payload.is_some() {
+            self.payload = payload;
+        }
         // Every write in turn raises the version by one; those behind this one build on that.
         self.version += 1;
         self.pending.push_back(Pending { write, answered: false });

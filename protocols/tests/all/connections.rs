@@ -63,18 +63,7 @@ impl Bench {
         };
         let mut bench = Bench::new(Node::new(place, boxed(Leads)));
         for resource in Resource::USUAL {
-            bench.hear(
-                STORE,
-                Message::Sealed {
-                    resource,
-                    term: 1,
-                    token: 5,
-                    verdict: WriteVerdict::Ok,
-                    seq: 0,
-                    version: 0,
-                    payload: None,
-                },
-            );
+            bench.hear(STORE, Message::Sealed { resource, term: 1, token: 5, seq: 0, version: 0, payload: None });
         }
         bench.said.clear();
         bench

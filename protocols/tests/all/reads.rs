@@ -56,12 +56,7 @@ impl Bench {
     fn sealed(read_lease: bool, seq: u64) -> Self {
         let mut bench = Bench::elected(read_lease);
         for resource in Resource::USUAL {
-            let verdict = WriteVerdict::Ok;
-            bench.hear(
-                1,
-                STORE,
-                Message::Sealed { resource, term: 1, token: TOKEN, verdict, seq, version: seq, payload: None },
-            );
+            bench.hear(1, STORE, Message::Sealed { resource, term: 1, token: TOKEN, seq, version: seq, payload: None });
         }
         bench
     }

@@ -20,7 +20,11 @@ pub mod stopped_is_silent;
 pub mod vacuity;
 
 use crate::words::{Names, moment};
-use protocols::history::{Event, Header, Kind};
+use protocols::{
+    history::{Event, Header, Kind},
+    message::Write,
+    types::Resource,
+};
 use serde::Serialize;
 
 /// Every invariant there is, in the order in which reports show them.
@@ -113,7 +117,7 @@ pub struct InvariantResult {
 
 /// A set of kinds of events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Kinds(u16);
+pub struct Kinds(u32);
 
 impl Kinds {
     /// No kind.
@@ -127,9 +131,13 @@ impl Kinds {
     /// [`Kind::Seal`].
     pub const SEAL: Kinds = Kinds(1 << 3);
     /// [`Kind::Issue`].
-    pub const ISSUE: Kinds = Kinds(1 << 4);
+    pub const ISSUE: Kinds = Kinds(1 << 4 | Kinds::ISSUE_ASIDE.0);
     /// [`Kind::Apply`].
-    pub const APPLY: Kinds = Kinds(1 << 5);
+    pub const APPLY: Kinds = Kinds(1 << 5 | Kinds::APPLY_ASIDE.0);
+    /// [`Kind::Issue`], but for the many that only take a number for a client.
+    pub const ISSUE_ASIDE: Kinds = Kinds(1 << 16);
+    /// [`Kind::Apply`], but for these.
+    pub const APPLY_ASIDE: Kinds = Kinds(1 << 17);
     /// [`Kind::Invoke`].
     pub const INVOKE: Kinds = Kinds(1 << 6);
     /// [`Kind::Reply`].
@@ -149,7 +157,7 @@ impl Kinds {
     /// [`Kind::Clock`].
     pub const CLOCK: Kinds = Kinds(1 << 15);
     /// How many kinds there are.
-    pub const COUNT: usize = 16;
+    pub const COUNT: usize = 18;
 
     /// Both sets.
     pub const fn and(self, other: Kinds) -> Kinds {
@@ -168,7 +176,9 @@ impl Kinds {
             Kind::Elected(_) => 1,
             Kind::Deposed { .. } => 2,
             Kind::Seal { .. } => 3,
+            Kind::Issue { write, .. } if is_aside(write) => 16,
             Kind::Issue { .. } => 4,
+            Kind::Apply { write, .. } if is_aside(write) => 17,
             Kind::Apply { .. } => 5,
             Kind::Invoke { .. } => 6,
             Kind::Reply { .. } => 7,
@@ -182,6 +192,11 @@ impl Kinds {
             Kind::Clock { .. } => 15,
         }
     }
+}
+
+/// Does a write do anything else than to take a number for a client?
+const fn is_aside(write: &Write) -> bool {
+    write.resource.0 != Resource::SEQUENCE.0 || write.payload.is_some()
 }
 
 /// What an invariant says that has nothing to judge.

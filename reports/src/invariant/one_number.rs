@@ -92,7 +92,7 @@ impl Invariant for OneNumber {
     fn observe(&mut self, event: &Event) {
         match &event.kind {
             Kind::Apply { write, verdict, .. } if self.judged && write.resource == Resource::SEQUENCE => {
-                let request = write.request;
+                let request = write.request();
                 if request == UNKNOWN_REQUEST {
                     return;
                 }

@@ -2,7 +2,7 @@
 //!
 //! **Formula.** Over writes that carry a payload, which says the how manieth of its kind it is and when:
 //! 1. What reaches the store is what its writer has sent: the write of that incarnation and number has that payload, and
-//!    none where none was sent.
+//!    none where none was sent. (What takes a number for a client, and carries none, is not looked at.)
 //! 2. The numbers of the accepted payloads of a resource rise: no tick is recorded twice, no job is claimed twice. So do their
 //!    times: nothing is recorded for a time that is recorded already. The same write that is applied again by a store
 //!    without a memory is not a second record.
@@ -149,7 +149,7 @@ impl Records {
     }
 
     fn accepted(&mut self, t_us: u64, incarnation: Incarnation, write: &Write, payload: Payload) {
-        let request = write.request;
+        let request = write.request();
         let now = Recorded { incarnation, request, payload };
         let before = self.on.at(write.resource).last.replace(now);
         self.recorded += 1;
@@ -175,7 +175,8 @@ impl Records {
 
 impl Invariant for Records {
     fn wants(&self) -> Kinds {
-        Kinds::ISSUE.and(Kinds::APPLY).and(Kinds::SEAL)
+        // What takes a client's number records nothing, and there is a lot of it.
+        Kinds::ISSUE_ASIDE.and(Kinds::APPLY_ASIDE).and(Kinds::SEAL)
     }
 
     fn observe(&mut self, event: &Event) {

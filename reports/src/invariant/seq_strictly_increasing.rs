@@ -54,7 +54,7 @@ enum Violation {
 
 impl SeqStrictlyIncreasing {
     fn accepted(&mut self, event: &Event, incarnation: Incarnation, write: &Write) {
-        let Write { resource, seq, request, .. } = *write;
+        let (Write { resource, seq, .. }, request) = (*write, write.request());
         let known = if resource == Resource::SEQUENCE { self.under_way.get_mut(request) } else { None };
         // The same request again (a store without a memory applies a repeated datagram twice) is not a second request.
         let mut again = known.as_ref().is_some_and(|u| u.applied == Some(seq));

@@ -58,7 +58,16 @@ fn healed() -> Kind {
 
 fn applied(node: NodeId, token: u64, seq: u64) -> Kind {
     let (resource, request) = (Resource::SEQUENCE, UNKNOWN_REQUEST);
-    let write = Write { resource, term: token as u32, token, seq, read_version: seq - 1, request, payload: None };
+    let write = Write {
+        resource,
+        term: token as u32,
+        token,
+        seq,
+        read_version: seq - 1,
+        client: request.client,
+        number: request.number,
+        payload: None,
+    };
     Kind::Apply { node, write, verdict: WriteVerdict::Ok, version: seq }
 }
 

@@ -64,14 +64,31 @@ impl Story {
 
     fn served(self, t_ms: u64, node: NodeId, token: u64, seq: u64, request: RequestId) -> Self {
         let (resource, term) = (Resource::SEQUENCE, token as u32);
-        let write = Write { resource, term, token, seq, read_version: seq - 1, request, payload: None };
+        let write = Write {
+            resource,
+            term,
+            token,
+            seq,
+            read_version: seq - 1,
+            client: request.client,
+            number: request.number,
+            payload: None,
+        };
         self.at(t_ms, Kind::Apply { node, write, verdict: WriteVerdict::Ok, version: seq })
     }
 
     fn issue(self, t_ms: u64, node: NodeId, token: u64, seq: u64) -> Self {
         let (resource, term) = (Resource::SEQUENCE, token as u32);
-        let write =
-            Write { resource, term, token, seq, read_version: seq - 1, request: UNKNOWN_REQUEST, payload: None };
+        let write = Write {
+            resource,
+            term,
+            token,
+            seq,
+            read_version: seq - 1,
+            client: UNKNOWN_REQUEST.client,
+            number: UNKNOWN_REQUEST.number,
+            payload: None,
+        };
         self.at(t_ms, Kind::Issue { node, write })
     }
 
@@ -194,7 +211,16 @@ fn where_grants_are_known_they_tell_the_vacancy_and_when_a_leader_stopped() {
 fn writes_that_change_nothing_are_counted_by_why() {
     let apply = |seq, verdict| {
         let (resource, request) = (Resource::SEQUENCE, UNKNOWN_REQUEST);
-        let write = Write { resource, term: 1, token: 1, seq, read_version: seq - 1, request, payload: None };
+        let write = Write {
+            resource,
+            term: 1,
+            token: 1,
+            seq,
+            read_version: seq - 1,
+            client: request.client,
+            number: request.number,
+            payload: None,
+        };
         Kind::Apply { node: N1, write, verdict, version: 9 }
     };
     let duplicate = WriteVerdict::Duplicate { seq: 1 };
@@ -298,8 +324,16 @@ fn a_retry_that_an_earlier_leader_served_is_no_violation() {
     let request = RequestId { client: CLIENT, number: 1 };
     let other = RequestId { client: CLIENT, number: 2 };
     let story = leads().at(100, Kind::Invoke { request }).served(110, N1, 1, 1, request).elected(200, N2, 2);
-    let write =
-        Write { resource: Resource::SEQUENCE, term: 2, token: 2, seq: 2, read_version: 1, request, payload: None };
+    let write = Write {
+        resource: Resource::SEQUENCE,
+        term: 2,
+        token: 2,
+        seq: 2,
+        read_version: 1,
+        client: request.client,
+        number: request.number,
+        payload: None,
+    };
     let burnt = Kind::Apply { node: N2, write, verdict: WriteVerdict::Duplicate { seq: 1 }, version: 2 };
     let reply = |request, seq| Kind::Reply { request, outcome: Outcome::Ok { epoch: 2, seq } };
     let story = story.at(210, burnt).at(220, Kind::Invoke { request: other }).served(230, N2, 2, 3, other);
@@ -322,7 +356,16 @@ fn two_requests_with_one_answer_are_a_violation() {
 fn without_tokens_elections_order_the_leaders() {
     let tokenless = |t_ms, node, term, seq| {
         let (resource, request) = (Resource::SEQUENCE, UNKNOWN_REQUEST);
-        let write = Write { resource, term, token: 0, seq, read_version: seq - 1, request, payload: None };
+        let write = Write {
+            resource,
+            term,
+            token: 0,
+            seq,
+            read_version: seq - 1,
+            client: request.client,
+            number: request.number,
+            payload: None,
+        };
         (t_ms, Kind::Apply { node, write, verdict: WriteVerdict::Ok, version: seq })
     };
     let elected = |t_ms, node, term| (t_ms, Kind::Elected(Incarnation { epoch: 0, node, term }));

@@ -55,7 +55,8 @@ fn request(judge: &mut Judge, number: u64) {
         token: 5,
         seq: number,
         read_version: number - 1,
-        request,
+        client: request.client,
+        number: request.number,
         payload: None,
     };
     let node = LEADER.node;

@@ -117,8 +117,11 @@ impl Watched {
                 }
                 self.store_answers(now, *resource, *verdict, false);
             }
-            Input::Message { message: Message::Sealed { resource, verdict, .. }, .. } => {
-                self.store_answers(now, *resource, *verdict, true);
+            Input::Message { message: Message::Sealed { resource, .. }, .. } => {
+                self.store_answers(now, *resource, WriteVerdict::Ok, true);
+            }
+            Input::Message { message: Message::SealRefused { resource, highest, .. }, .. } => {
+                self.store_answers(now, *resource, WriteVerdict::Fenced { highest: *highest }, true);
             }
             Input::Service(input) => self.service_says(now, input),
             _ => {}

@@ -205,7 +205,8 @@ impl Books {
                     token: *token,
                     seq: *seq,
                     read_version: *read_version,
-                    request: RequestId { client: self.names.number(client), number },
+                    client: self.names.number(client),
+                    number,
                     payload: *payload,
                 };
                 Some((self.names.number(node), Message::Write(write)))
@@ -215,11 +216,16 @@ impl Books {
 
     fn reply(&self, request: &Request, to: NodeId, message: Message) -> wire::Reply {
         match message {
-            Message::Sealed { resource, term, token, verdict, seq, version, payload } => {
+            Message::Sealed { resource, term, token, seq, version, payload } => {
                 let asked = matches!(request, Request::Seal(wire::Seal { payload: true, .. }));
-                let payload = payload.filter(|_| asked);
-                let node = self.names.of(to).to_owned();
-                let (resource, verdict) = (resource.into(), verdict.into());
+                let (payload, verdict) = (payload.filter(|_| asked), wire::Verdict::Ok);
+                let (node, resource) = (self.names.of(to).to_owned(), resource.into());
+                wire::Reply::Sealed(wire::Sealed { resource, node, term, token, verdict, seq, version, payload })
+            }
+            Message::SealRefused { resource, term, token, highest } => {
+                let (node, verdict) = (self.names.of(to).to_owned(), wire::Verdict::Fenced { highest });
+                let ledger::State { seq, version, .. } = self.ledger(resource);
+                let (resource, payload) = (resource.into(), None);
                 wire::Reply::Sealed(wire::Sealed { resource, node, term, token, verdict, seq, version, payload })
             }
             Message::Written { resource, term, seq, request, verdict } => {

@@ -345,7 +345,7 @@ impl Codec<'_> {
                 Request::Seal(wire::Seal { resource, node, term, token, payload: true, mac })
             }
             Message::Write(write) => {
-                let client = self.settings.directory.name(write.request.client)?;
+                let client = self.settings.directory.name(write.client)?;
                 Request::Write(wire::Write {
                     resource: write.resource.into(),
                     node,
@@ -353,7 +353,7 @@ impl Codec<'_> {
                     token: write.token,
                     seq: write.seq,
                     read_version: write.read_version,
-                    request: format!("{client}:{}", write.request.number),
+                    request: format!("{client}:{}", write.number),
                     payload: write.payload,
                     mac: self.mac(write.term, write.token),
                 })
@@ -366,8 +366,11 @@ impl Codec<'_> {
     fn message(&self, reply: Reply) -> Option<Message> {
         match reply {
             Reply::Sealed(wire::Sealed { resource, node, term, token, verdict, seq, version, payload }) => {
-                let (resource, verdict) = (resource.into(), verdict.into());
-                let sealed = Message::Sealed { resource, term, token, verdict, seq, version, payload };
+                let resource = resource.into();
+                let sealed = match verdict {
+                    wire::Verdict::Fenced { highest } => Message::SealRefused { resource, term, token, highest },
+                    _ => Message::Sealed { resource, term, token, seq, version, payload },
+                };
                 (node == self.settings.node).then_some(sealed)
             }
             Reply::Written(wire::Written { resource, term, seq, request, verdict }) => {

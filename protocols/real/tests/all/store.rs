@@ -240,11 +240,19 @@ async fn a_link_carries_messages_and_finds_the_store_again() {
     connected.await;
     let (resource, term, token) = (Resource::SEQUENCE, 1, 7);
     link.send(Message::Seal { resource, term, token });
-    let sealed =
-        Message::Sealed { resource, term, token, verdict: WriteVerdict::Ok, seq: 0, version: 0, payload: None };
+    let sealed = Message::Sealed { resource, term, token, seq: 0, version: 0, payload: None };
     assert_eq!(answers.recv().await, Some(sealed));
     let request = RequestId { client: NodeId(0), number: 1 << 32 | 1 };
-    let write = Write { resource, term, token, seq: 1, read_version: 0, request, payload: None };
+    let write = Write {
+        resource,
+        term,
+        token,
+        seq: 1,
+        read_version: 0,
+        client: request.client,
+        number: request.number,
+        payload: None,
+    };
     link.send(Message::Write(write));
     let written = |verdict| Message::Written { resource, term, seq: 1, request, verdict };
     assert_eq!(answers.recv().await, Some(written(WriteVerdict::Ok)));
@@ -283,7 +291,7 @@ async fn tls_keeps_out_who_does_not_speak_it_and_whom_nobody_vouches_for() {
         sleep(Duration::from_millis(5)).await;
     }
     link.send(Message::Seal { resource: Resource::SCHEDULE, term: 1, token: 7 });
-    assert!(matches!(answers.recv().await, Some(Message::Sealed { verdict: WriteVerdict::Ok, .. })));
+    assert!(matches!(answers.recv().await, Some(Message::Sealed { .. })));
     assert_eq!(wary.connections(), 0);
     drop((link, wary));
     server.stop().await.unwrap();

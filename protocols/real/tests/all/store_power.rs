@@ -4,8 +4,9 @@ use protocols_real::store::{
     backend::{Backend, Trouble},
     books::Rules,
     embedded::Embedded,
-    wire::{self, Name, Reply, Request, Verdict},
+    wire::{self, Reply, Request, Verdict},
 };
+use protocols::types::{Payload, Resource};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 use redb::StorageBackend;
@@ -110,18 +111,20 @@ fn medium(image: Vec<u8>, left: u64) -> Medium {
 }
 
 fn seal() -> Request {
-    Request::Seal(wire::Seal { resource: Name::Sequence, node: "n1".into(), term: 1, token: 7, mac: String::new() })
+    let (resource, mac) = (Resource::SEQUENCE.into(), String::new());
+    Request::Seal(wire::Seal { resource, node: "n1".into(), term: 1, token: 7, payload: true, mac })
 }
 
 fn write(seq: u64, request: u64) -> Request {
     Request::Write(wire::Write {
-        resource: Name::Sequence,
+        resource: Resource::SEQUENCE.into(),
         node: "n1".into(),
         term: 1,
         token: 7,
         seq,
         read_version: seq - 1,
         request: format!("shop:{request}"),
+        payload: Some(Payload { number: seq.try_into().expect("from 1"), at_us: seq }),
         mac: String::new(),
     })
 }
@@ -164,12 +167,16 @@ async fn what_was_acknowledged_survives_power_loss() {
         }
         let disk = medium(image, u64::MAX);
         let mut store = Embedded::on_medium(disk.clone(), Rules::default()).unwrap();
-        let state = Request::State(wire::StateOf { resource: Name::Sequence });
+        let state = Request::State(wire::StateOf { resource: Resource::SEQUENCE.into() });
         let replies = store.decide(&Arc::new(vec![state])).await.unwrap();
         let [Reply::State(state)] = &replies[..] else { panic!("{replies:?}") };
         assert!(state.highest == 7 && state.seq >= last.0 && state.seq <= last.1, "{state:?} after {last:?}");
         // All of a batch, or nothing.
         assert!(state.seq == last.0 || state.seq == last.1, "{state:?} after {last:?}");
+        // What was recorded last is what that was.
+        let replies = store.decide(&Arc::new(vec![seal()])).await.unwrap();
+        let [Reply::Sealed(sealed)] = &replies[..] else { panic!("{replies:?}") };
+        assert_eq!(sealed.payload.map_or(0, |payload| payload.number.get()), state.seq, "{sealed:?}");
         // Everything that was acknowledged, and whatever else took effect, is remembered under its number.
         let again = Arc::new((1..=state.seq).rev().take(1000).map(|n| write(n, n)).collect::<Vec<_>>());
         for (seq, reply) in (1..=state.seq).rev().zip(store.decide(&again).await.unwrap()) {

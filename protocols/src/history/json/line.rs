@@ -240,13 +240,16 @@ impl Line<'_> {
     }
 
     fn write(&self, nodes: &mut Nodes) -> Result<Write, String> {
+        let request = self.request.as_deref().map_or(Ok(UNKNOWN_REQUEST), |text| nodes.request(text))?;
+        let RequestId { client, number } = request;
         Ok(Write {
             resource: self.resource(nodes)?,
             term: self.term.unwrap_or(0),
             token: self.epoch.unwrap_or(0),
             seq: self.need("seq", self.seq)?,
             read_version: self.read.unwrap_or(UNKNOWN_VERSION),
-            request: self.request.as_deref().map_or(Ok(UNKNOWN_REQUEST), |text| nodes.request(text))?,
+            client,
+            number,
             payload: self.payload,
         })
     }

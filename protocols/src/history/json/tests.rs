@@ -38,9 +38,17 @@ fn header() -> Header {
 fn every_kind() -> Vec<Event> {
     let incarnation = Incarnation { epoch: 5, node: NodeId(1), term: 2 };
     let request = RequestId { client: NodeId(4), number: 17 };
-    let write =
-        Write { resource: Resource::SEQUENCE, term: 2, token: 5, seq: 3, read_version: 2, request, payload: None };
-    let foreign = Write { read_version: UNKNOWN_VERSION, request: UNKNOWN_REQUEST, ..write };
+    let write = Write {
+        resource: Resource::SEQUENCE,
+        term: 2,
+        token: 5,
+        seq: 3,
+        read_version: 2,
+        client: request.client,
+        number: request.number,
+        payload: None,
+    };
+    let foreign = Write { read_version: UNKNOWN_VERSION, ..write }.with_request(UNKNOWN_REQUEST);
     let tick = Payload::after(Payload::after(None, 9_000_999).into(), 0);
     assert_eq!((tick.number.get(), tick.at_us), (2, 9_001), "later than the one before, whatever the clock says");
     let tick = Write { resource: Resource::SCHEDULE, payload: Some(tick), ..write };
@@ -155,9 +163,9 @@ fn a_stores_own_log_needs_only_apply_lines() {
     else {
         panic!("{:?}", events[0])
     };
-    assert_eq!((write.token, write.read_version, write.request), (0, UNKNOWN_VERSION, UNKNOWN_REQUEST));
+    assert_eq!((write.token, write.read_version, write.request()), (0, UNKNOWN_VERSION, UNKNOWN_REQUEST));
     let Kind::Apply { node: NodeId(1), write, .. } = events[1].kind else { panic!("{:?}", events[1]) };
-    assert_eq!(write.request, RequestId { client: NodeId(2), number: 3 });
+    assert_eq!(write.request(), RequestId { client: NodeId(2), number: 3 });
     assert_eq!(reader.names(), ["b", "a", "x:y"]);
 }
 

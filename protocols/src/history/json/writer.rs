@@ -257,7 +257,8 @@ fn write_protected(
     version: u64,
     names: &dyn Naming,
 ) -> std::fmt::Result {
-    let Protected { resource, term, token, seq, read_version, request, payload } = write;
+    let Protected { resource, term, token, seq, read_version, payload, .. } = write;
+    let request = &write.request();
     let resource = ResourceName(names, *resource);
     write!(line, "{event}\",\"resource\":\"{resource}\",\"node\":\"{}\",\"epoch\":{token}", Name(names, node))?;
     write!(line, ",\"term\":{term},\"seq\":{seq}")?;

@@ -92,7 +92,10 @@ impl Bench {
 
     fn sealed(&mut self, token: u64, verdict: WriteVerdict) {
         for resource in Resource::USUAL {
-            self.stored(Message::Sealed { resource, term: 1, token, verdict, seq: 0, version: 0, payload: None });
+            self.stored(match verdict {
+                WriteVerdict::Fenced { highest } => Message::SealRefused { resource, term: 1, token, highest },
+                _ => Message::Sealed { resource, term: 1, token, seq: 0, version: 0, payload: None },
+            });
         }
     }
 
@@ -235,9 +238,8 @@ fn a_service_that_lost_its_data_is_not_asked_dozens_of_times_a_second() {
             let standing = bench.watched.standing.borrow().incarnation;
             if let Some(incarnation) = standing {
                 elections += 1;
-                let (verdict, term) = (WriteVerdict::Fenced { highest: 2001 }, incarnation.term);
-                let (resource, token) = (Resource::SEQUENCE, incarnation.epoch);
-                bench.stored(Message::Sealed { resource, term, token, verdict, seq: 0, version: 0, payload: None });
+                let (resource, term, token) = (Resource::SEQUENCE, incarnation.term, incarnation.epoch);
+                bench.stored(Message::SealRefused { resource, term, token, highest: 2001 });
             } else if let Some((_, request)) = bench.asked.last() {
                 let reply = forgetful(&request.clone(), &mut drawn);
                 bench.now += MILLISECOND;

@@ -6,7 +6,7 @@ fn name() -> impl Strategy<Value = String> {
 }
 
 fn resource() -> impl Strategy<Value = Name> {
-    prop_oneof![Just(Name::Sequence), Just(Name::Schedule)]
+    (0..RESOURCES.len()).prop_map(|place| Resource(place as u8).into())
 }
 
 fn number() -> impl Strategy<Value = u64> {
@@ -14,16 +14,23 @@ fn number() -> impl Strategy<Value = u64> {
 }
 
 fn seal() -> impl Strategy<Value = Request> {
-    (resource(), name(), any::<u32>(), number(), "[0-9a-f]{0,64}")
-        .prop_map(|(resource, node, term, token, mac)| Request::Seal(Seal { resource, node, term, token, mac }))
+    (resource(), name(), any::<u32>(), number(), any::<bool>(), "[0-9a-f]{0,64}").prop_map(
+        |(resource, node, term, token, payload, mac)| Request::Seal(Seal { resource, node, term, token, payload, mac }),
+    )
+}
+
+fn payload() -> impl Strategy<Value = Option<Payload>> {
+    let payload = (1..=NUMBER_MAX, number())
+        .prop_filter_map("0", |(number, at_us)| Some(Payload { number: number.try_into().ok()?, at_us }));
+    prop::option::of(payload)
 }
 
 fn write() -> impl Strategy<Value = Request> {
     let request = (name(), 0..=REQUEST_MAX).prop_map(|(client, number)| format!("{client}:{number}"));
     let who = (resource(), name(), any::<u32>(), number(), "[0-9a-f]{0,64}");
-    (who, 1..=NUMBER_MAX, number(), request).prop_map(
-        |((resource, node, term, token, mac), seq, read_version, request)| {
-            Request::Write(Write { resource, node, term, token, seq, read_version, request, mac })
+    (who, 1..=NUMBER_MAX, number(), request, payload()).prop_map(
+        |((resource, node, term, token, mac), seq, read_version, request, payload)| {
+            Request::Write(Write { resource, node, term, token, seq, read_version, request, payload, mac })
         },
     )
 }
@@ -46,11 +53,11 @@ proptest! {
     }
 
     #[test]
-    fn what_is_answered_comes_across(verdict in verdict(), node in name(), seq in number(), why in ".*") {
-        let (resource, term, token, version, request) = (Name::Sequence, 1, 7, seq, format!("{node}:1"));
+    fn what_is_answered_comes_across(verdict in verdict(), node in name(), seq in number(), payload in payload(), why in ".*") {
+        let (resource, term, token, version, request) = (Resource::SEQUENCE.into(), 1, 7, seq, format!("{node}:1"));
         let owner = Some(Owner { node: node.clone(), term });
         let replies = [
-            Reply::Sealed(Sealed { resource, node, term, token, verdict, seq, version }),
+            Reply::Sealed(Sealed { resource, node, term, token, verdict, seq, version, payload }),
             Reply::Written(Written { resource, term, seq, request, verdict }),
             Reply::State(State { resource, highest: token, owner, seq, version }),
             Reply::Refused { why },
@@ -89,13 +96,17 @@ fn limits_are_kept_in_one_sentence_each() {
         (seal("", "1"), "a node's name is 1 to 64 letters, digits, '-', '_' and '.'"),
         (write(0, "shop:1"), "seq counts from 1"),
         (write(NUMBER_MAX + 1, "shop:1"), "seq is above 4611686018427387904"),
+        (
+            write(1, "shop:1\",\"payload\":{\"number\":4611686018427387905,\"at_us\":1},\"mac\":\""),
+            "payload.number is above 4611686018427387904",
+        ),
         (write(1, "shop"), "a request is client:number, such as \"shop:17\", its number at most 2^63 - 1"),
         (write(1, "shop:+1"), "a request is client:number, such as \"shop:17\", its number at most 2^63 - 1"),
         (
             write(1, "shop:9223372036854775808"),
             "a request is client:number, such as \"shop:17\", its number at most 2^63 - 1",
         ),
-        (r#"{"state":{"resource":"other"}}"#.to_owned(), "the line does not have the fields of a request (column 28)"),
+        (r#"{"state":{"resource":"other"}}"#.to_owned(), "the line does not have the fields of a request (column 29)"),
         (
             r#"{"state":{"resource":"sequence","x":1}}"#.to_owned(),
             "the line does not have the fields of a request (column 35)",

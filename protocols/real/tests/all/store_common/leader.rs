@@ -115,10 +115,8 @@ impl Leader {
 
     fn answer(&mut self, answer: Message) {
         match answer {
-            Message::Sealed { term, token, verdict, seq, version, .. }
-                if self.outbox.is_none() && term == self.term =>
-            {
-                assert_eq!((verdict, token), (WriteVerdict::Ok, self.token));
+            Message::Sealed { term, token, seq, version, .. } if self.outbox.is_none() && term == self.term => {
+                assert_eq!(token, self.token);
                 self.outbox = Some(Outbox::new(Resource::SEQUENCE, term, token, seq, version));
                 for number in self.open.clone() {
                     self.issue(number);
