@@ -16,6 +16,7 @@ use protocols::{
     history::{Header, Requirement},
     load::ATTEMPT_TIMEOUT,
     node::STORE_SILENCE,
+    registry,
     types::{MILLISECOND, NodeId},
 };
 use serde::{Deserialize, Serialize};
@@ -185,7 +186,7 @@ impl Plan {
 
     /// The protocol; `None` when there is none of that name, which [`Plan::validate`] refuses.
     pub fn election(&self) -> Option<&'static Protocol> {
-        election::find(&self.protocol)
+        registry::OURS.find(&self.protocol)
     }
 
     /// The coordination service that is a process of its own, if the protocol has one.

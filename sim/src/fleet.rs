@@ -6,13 +6,14 @@ use crate::{
 };
 use protocols::{
     core::{Core, Input},
-    election::{self, Protocol, Setup},
+    election::{Protocol, Setup},
     elector::ServiceOutput,
     fence::{power::PowerSwitch, store::Store},
     history::Kind,
     load::Client,
     message::Message,
     node::{Node, Place},
+    registry::OURS,
     service::Service,
     types::{MILLISECOND, NodeId, SECOND},
 };
@@ -67,7 +68,7 @@ impl Fleet {
     /// # Errors
     /// The plan names a protocol that there is not.
     pub fn new(plan: Arc<Plan>) -> Result<Self, String> {
-        let protocol = election::find(&plan.protocol).ok_or_else(|| format!("no protocol `{}`", plan.protocol))?;
+        let protocol = OURS.find(&plan.protocol).ok_or_else(|| format!("no protocol `{}`", plan.protocol))?;
         let service = protocol.service.process().and_then(service::find);
         Ok(Fleet { plan, protocol, service })
     }

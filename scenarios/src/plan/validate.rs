@@ -5,11 +5,7 @@ use crate::{
     fault::{Fault, PlannedFault, RESERVED, Trigger, Who},
     scenario,
 };
-use protocols::{
-    election::{self, Protocol},
-    point::Point,
-    types::MILLISECOND,
-};
+use protocols::{election::Protocol, point::Point, registry, types::MILLISECOND};
 use std::collections::BTreeSet;
 
 /// Furthest that a wall clock may be off: a year, milliseconds.
@@ -38,7 +34,7 @@ pub(super) fn plan(plan: &Plan) -> Checked {
         return Err(format!("there is no scenario `{}`; there are {known}", plan.scenario));
     }
     let Some(protocol) = plan.election() else {
-        let known = list(election::ALL.iter().map(|protocol| protocol.name));
+        let known = list(registry::OURS.protocols().iter().map(|protocol| protocol.name));
         return Err(format!("there is no protocol `{}`; there are {known}", plan.protocol));
     };
     range("duration_ms", plan.duration_ms, 1, LONGEST_MS)?;
@@ -126,10 +122,7 @@ fn is_name(name: &str) -> bool {
 fn is_taken(name: &str) -> bool {
     let digits = name.strip_prefix('c').unwrap_or_default();
     let client = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    client
-        || name == STORE
-        || RESERVED.contains(&name)
-        || election::ALL.iter().any(|p| p.service.process() == Some(name))
+    client || name == STORE || RESERVED.contains(&name) || registry::OURS.process(name).is_some()
 }
 
 fn load(plan: &Plan) -> Checked {

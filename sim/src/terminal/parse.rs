@@ -1,10 +1,7 @@
 //! What words on the command line mean: durations, ranges, lists of names.
 
 use super::suggest::unknown;
-use protocols::{
-    election::{self, Protocol},
-    fence::checks::Fencing,
-};
+use protocols::{election::Protocol, fence::checks::Fencing, registry::OURS};
 use scenarios::{
     Scenario,
     params::{PROFILES, Profile},
@@ -215,8 +212,8 @@ pub fn fencing(text: &str) -> Result<Fencing, String> {
 /// # Errors
 /// One sentence with the nearest name.
 pub fn protocol(name: &str) -> Result<&'static Protocol, String> {
-    let known: Vec<&str> = election::ALL.iter().map(|p| p.name).collect();
-    election::find(name).ok_or_else(|| unknown("protocol", name, &known))
+    let known: Vec<&str> = OURS.protocols().iter().map(|p| p.name).collect();
+    OURS.find(name).ok_or_else(|| unknown("protocol", name, &known))
 }
 
 /// Protocols `a,b` or `all`.
@@ -225,7 +222,7 @@ pub fn protocol(name: &str) -> Result<&'static Protocol, String> {
 /// One sentence with the nearest name.
 pub fn protocols(names: &str) -> Result<Vec<&'static Protocol>, String> {
     match names {
-        "all" => Ok(election::ALL.to_vec()),
+        "all" => Ok(OURS.protocols().to_vec()),
         names => Ok(once(names.split(',').map(protocol).collect::<Result<_, _>>()?, |p| p.name)),
     }
 }
@@ -328,7 +325,7 @@ mod tests {
 
     #[test]
     fn names() {
-        assert_eq!(protocols("all").map(|p| p.len()), Ok(election::ALL.len()));
+        assert_eq!(protocols("all").map(|p| p.len()), Ok(OURS.protocols().len()));
         assert!(protocols("etcd-election,redis-leas").is_err_and(|e| e.contains("did you mean `redis-lease`?")));
         assert!(scenario("gc-paus").is_err_and(|e| e.contains("did you mean `gc-pause`?")));
         assert_eq!(protocols("raft,kraft,raft").map(|p| p.len()), Ok(2));
