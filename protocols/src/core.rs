@@ -3,10 +3,8 @@
 //! Nodes, the fenced store and the load are cores. A driver steps them: the simulation's event loop does it inline, the
 //! task driver (`protocols-clients`, `task_driver.rs`) does it on any `Env`. Both must give the same history.
 
+pub use crate::types::TimerId;
 use crate::{clock::Now, elector, history, message::Message, point::Point, types::NodeId};
-
-/// Names one of a core's timers. Setting a timer that is set moves it.
-pub type TimerId = u16;
 
 /// What happens to a core.
 #[derive(Debug)]
