@@ -15,6 +15,7 @@ pub mod env;
 mod faults;
 mod grants;
 mod network;
+mod packet;
 mod queue;
 mod retransmit;
 mod sleep;
@@ -29,6 +30,7 @@ use driver::Driven;
 use faults::Faults;
 use grants::Granted;
 use network::Links;
+use packet::Said;
 use protocols::{
     clock::Now,
     core::Core,
@@ -97,6 +99,8 @@ pub struct World {
     free_sleeps: Vec<u32>,
     faults: Faults,
     granted: Granted,
+    /// What candidates have said and is on its way.
+    said: Said,
     believers: Vec<Incarnation>,
     /// The coordination service's state, which an operator can reach.
     service: Option<service::State>,
@@ -177,6 +181,7 @@ impl World {
             free_sleeps: Vec::new(),
             faults: Faults::new(plan),
             granted: Granted::default(),
+            said: Said::default(),
             believers: Vec::new(),
             service: None,
             trace: Trace::new(text, names.to_vec()),
