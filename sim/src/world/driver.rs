@@ -90,6 +90,10 @@ impl World {
             return self.second_look(from, to, message);
         }
         self.delivered += 1;
+        // Most are no candidate's, and are not moved about more than they must.
+        if let Packet::Message(message) = message {
+            return self.deliver(to, Input::Message { from, message });
+        }
         if let Some(input) = self.said.input(from, message) {
             self.deliver(to, input);
         }

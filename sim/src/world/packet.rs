@@ -51,7 +51,7 @@ impl Said {
     }
 
     /// It has arrived. `None` for what has arrived before.
-    #[inline]
+    #[cold]
     pub fn input(&mut self, from: NodeId, packet: Packet) -> Option<Input> {
         match packet {
             Packet::Message(message) => Some(Input::Message { from, message }),
@@ -64,8 +64,13 @@ impl Said {
     pub fn words(&self, packet: &Packet) -> [u64; 3] {
         match packet {
             Packet::Message(message) => words::of_message(message),
-            Packet::Peer(place) => words::of_peer(self.kept[*place as usize].as_ref()),
+            Packet::Peer(place) => self.words_of_peer(*place),
         }
+    }
+
+    #[cold]
+    fn words_of_peer(&self, place: u32) -> [u64; 3] {
+        words::of_peer(self.kept[place as usize].as_ref())
     }
 
     /// In the trace's text.
