@@ -3,10 +3,8 @@
 //! Nodes, the fenced store and the load are cores. A driver steps them: the simulation's event loop does it inline, the
 //! task driver (`protocols-clients`, `task_driver.rs`) does it on any `Env`. Both must give the same history.
 
-use crate::{clock::Now, elector, history, message::Message, point::Point, types::NodeId};
-
-/// Names one of a core's timers. Setting a timer that is set moves it.
-pub type TimerId = u16;
+pub use crate::types::TimerId;
+use crate::{clock::Now, elector, history, message::Message, payload::Opaque, point::Point, types::NodeId};
 
 /// What happens to a core.
 #[derive(Debug)]
@@ -19,6 +17,13 @@ pub enum Input {
         from: NodeId,
         /// What it says.
         message: Message,
+    },
+    /// Another candidate, or a fencing device, says something of its protocol's own type. As with messages.
+    Peer {
+        /// Who.
+        from: NodeId,
+        /// What.
+        message: Opaque,
     },
     /// The connection that this process had made to `peer` was reset or refused. What was under way on it may or may not
     /// have arrived; what is sent next goes over a new one.
@@ -51,6 +56,13 @@ pub enum Output {
         to: NodeId,
         /// What.
         message: Message,
+    },
+    /// Say something of the protocol's own type to another candidate, or to or as a fencing device. As with messages.
+    Tell {
+        /// To whom.
+        to: NodeId,
+        /// What.
+        message: Opaque,
     },
     /// Give up the connection that this process has made to `to`; what it sends there next goes over a new one. What is
     /// under way on the old one may still arrive, beside what the new one carries; answers on it are lost.

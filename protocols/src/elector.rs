@@ -6,12 +6,11 @@
 
 use crate::{
     clock::Now,
-    core::TimerId,
     error::Failure,
     payload::{Opaque, Payload},
     point::Point,
     service::{Api, Erased},
-    types::{Leadership, NodeId},
+    types::{Leadership, NodeId, TimerId},
 };
 
 /// Numbers the requests of one elector, from 1, never reused within a process's life.

@@ -1,10 +1,7 @@
 //! What clients, nodes and the fenced store say to each other. In the simulation these travel as values; real mode has
 //! a codec for them.
 
-use crate::{
-    payload::Opaque,
-    types::{NodeId, Payload, RequestId, Resource},
-};
+use crate::types::{NodeId, Payload, RequestId, Resource};
 
 /// One protected write, with everything the ledger needs to refuse it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,8 +59,9 @@ pub enum WriteVerdict {
     },
 }
 
-/// What travels between clients, nodes and the store.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// What travels between clients, nodes and the store. What candidates say to each other is of their protocol's own type, and
+/// no part of this.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Message {
     /// Client to node: `POST /next`.
     Next {
@@ -172,6 +170,4 @@ pub enum Message {
         /// What the ledger made of it.
         verdict: WriteVerdict,
     },
-    /// Between candidates, and to a fencing device: what elects, of the protocol's own type.
-    Peer(Opaque),
 }

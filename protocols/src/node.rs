@@ -127,7 +127,7 @@ impl Node {
         for output in scratch.drain(..) {
             match output {
                 elector::Output::Service(output) => out.push(Output::Service(Box::new(output))),
-                elector::Output::Send { to, message } => out.push(Output::Send { to, message: Message::Peer(message) }),
+                elector::Output::Send { to, message } => out.push(Output::Tell { to, message }),
                 elector::Output::Persist(state) => out.push(Output::Persist(state)),
                 elector::Output::PowerOff { node, restart_after } => {
                     out.push(Output::PowerOff { node, restart_after });
@@ -375,9 +375,7 @@ impl Node {
 impl Core for Node {
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         match input {
-            Input::Message { from, message: Message::Peer(message) } => {
-                self.elect(now, elector::Input::Peer { from, message }, out);
-            }
+            Input::Peer { from, message } => self.elect(now, elector::Input::Peer { from, message }, out),
             Input::Message { message, .. } => self.message(now, message, out),
             Input::Disconnected { peer } => self.disconnected(now, peer, out),
             Input::Persisted => self.elect(now, elector::Input::Persisted, out),

@@ -98,3 +98,6 @@ pub struct RequestId {
     /// Counts that client's requests from 1.
     pub number: u64,
 }
+
+/// Names one of a core's timers. Setting a timer that is set moves it.
+pub type TimerId = u16;

@@ -33,6 +33,30 @@ impl Default for Registry {
 }
 
 impl Registry {
+    /// With another protocol, which reports show last.
+    ///
+    /// # Errors
+    /// One sentence: there is one of that name.
+    pub fn with_protocol(mut self, protocol: &'static Protocol) -> Result<Registry, String> {
+        if self.protocols.iter().any(|known| known.name == protocol.name) {
+            return Err(format!("there are two protocols `{}`", protocol.name));
+        }
+        self.protocols.push(protocol);
+        Ok(self)
+    }
+
+    /// With another scenario, which reports show last.
+    ///
+    /// # Errors
+    /// One sentence: there is one of that name.
+    pub fn with_scenario(mut self, scenario: &'static Scenario) -> Result<Registry, String> {
+        if self.scenarios.iter().any(|known| known.name == scenario.name) {
+            return Err(format!("there are two scenarios `{}`", scenario.name));
+        }
+        self.scenarios.push(scenario);
+        Ok(self)
+    }
+
     fn known(&self) -> Known<'_> {
         let scenarios = self.scenarios.iter().map(|scenario| scenario.name).collect();
         Known { scenarios, protocols: &self.protocols, bugs: &self.bugs }
@@ -112,5 +136,27 @@ impl Plan {
     pub fn header(&self) -> Option<Header> {
         let protocol = self.election()?;
         Some(self.header_of(protocol, &self.topology_of(protocol)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::steady;
+    use protocols::election::bully;
+
+    #[test]
+    fn what_is_added_is_found_beside_ours_and_no_name_comes_twice() {
+        static OWN: Protocol = Protocol { name: "own", ..bully::PROTOCOL };
+        static STORY: Scenario = Scenario { name: "own-story", ..steady::SCENARIO };
+        let both = Registry::default().with_protocol(&OWN).and_then(|r| r.with_scenario(&STORY)).expect("new names");
+        assert_eq!(
+            (both.protocol("own").map(|p| p.name), both.protocol("bully").map(|p| p.name)),
+            (Ok("own"), Ok("bully"))
+        );
+        assert_eq!(both.protocols.len(), election::ALL.len() + 1);
+        assert!(Registry::default().protocol("own").is_err());
+        assert_eq!(both.clone().with_protocol(&OWN).err(), Some("there are two protocols `own`".to_owned()));
+        assert_eq!(both.with_scenario(&STORY).err(), Some("there are two scenarios `own-story`".to_owned()));
     }
 }

@@ -18,6 +18,7 @@ use protocols::{
     load::Client,
     message::Message,
     node::{Node, Place},
+    payload::Opaque,
     service::Service,
     types::{MILLISECOND, NodeId, SECOND},
     work::Works,
@@ -53,6 +54,9 @@ struct SimPort(NodeId);
 impl Port for SimPort {
     fn send(&mut self, to: NodeId, message: Message) {
         with(|world| world.send(self.0, to, message));
+    }
+    fn tell(&mut self, to: NodeId, message: Opaque) {
+        with(|world| world.tell(self.0, to, message));
     }
     fn redial(&mut self, to: NodeId) {
         with(|world| world.redial(self.0, to));

@@ -72,16 +72,14 @@ pub fn of_message(message: &Message) -> [u64; 3] {
             let (code, number) = verdict(v);
             [12 | code << 16, request(r), fold(fold(u64::from(term), token), fold(seq, number))]
         }
-        // There are few of them, and many kinds.
-        Message::Peer(ref peer) => [8, of_payload(peer), 0],
     }
 }
 
-/// A payload of any type in one word.
-fn of_payload(payload: &Opaque) -> u64 {
+/// What a candidate says, in three words as a message.
+pub fn of_peer(said: Option<&Opaque>) -> [u64; 3] {
     let mut hasher = Xxh3::new();
-    (payload.kind(), payload).hash(&mut hasher);
-    hasher.finish()
+    said.map(|said| (said.kind(), said)).hash(&mut hasher);
+    [8, hasher.finish(), 0]
 }
 
 fn incarnation(i: &Incarnation) -> [u64; 2] {

@@ -7,6 +7,7 @@ use protocols::{
     elector::ServiceOutput,
     history::Kind,
     message::Message,
+    payload::Opaque,
     types::NodeId,
 };
 use std::{
@@ -22,6 +23,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 pub trait Port: Send {
     /// Sends a message; see [`Output::Send`].
     fn send(&mut self, to: NodeId, message: Message);
+    /// Says something to another candidate; see [`Output::Tell`]. Nothing where candidates have no wire between them.
+    fn tell(&mut self, _to: NodeId, _message: Opaque) {}
     /// Gives up the connection to `to`; see [`Output::Redial`]. Nothing where messages do not share a connection.
     fn redial(&mut self, _to: NodeId) {}
     /// Something that belongs into the history happened, now.
@@ -54,6 +57,7 @@ pub async fn drive<E: Env>(
         for output in outputs.drain(..) {
             match output {
                 Output::Send { to, message } => port.send(to, message),
+                Output::Tell { to, message } => port.tell(to, message),
                 Output::Redial { to } => port.redial(to),
                 Output::SetTimer { id, at } => timers.set(id, at),
                 Output::CancelTimer(id) => timers.cancel(id),

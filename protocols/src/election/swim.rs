@@ -22,6 +22,7 @@
 
 pub mod detector;
 pub mod gossip;
+mod message;
 mod rumours;
 pub mod suspicion;
 
@@ -33,13 +34,13 @@ use crate::{
     clock::Now,
     core::TimerId,
     elector::{self, Deposed, Elector, boxed},
-    payload::{Nothing, Payload},
+    payload::Nothing,
     point::Point,
     service::Service,
     types::{Leadership, NodeId, SECOND},
 };
 use detector::{Detector, Effect};
-use gossip::Updates;
+pub use message::{Body, Message};
 
 type Input = elector::Input<Message, Nothing>;
 type Output = elector::Output<Message, Nothing>;
@@ -84,62 +85,6 @@ const TAKEOVER_INTERVALS: u64 = 12;
 const JOIN_INTERVALS: u64 = 2;
 /// Who gave leadership up joins again after so many probe intervals.
 const REJOIN_INTERVALS: u64 = 5;
-
-/// A datagram of the detector.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Message {
-    /// What it is about.
-    pub body: Body,
-    /// What is said of members besides.
-    pub updates: Updates,
-}
-
-/// What a datagram is about.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Body {
-    /// Are you there?
-    Ping {
-        /// Names the probe.
-        number: u32,
-    },
-    /// Ask `target` for me.
-    PingRequest {
-        /// The asker's name for the probe.
-        number: u32,
-        /// Whom.
-        target: NodeId,
-    },
-    /// Yes, or: it is.
-    Ack {
-        /// The probe that this answers.
-        number: u32,
-    },
-    /// I asked in vain.
-    Nack {
-        /// The asker's name for the probe.
-        number: u32,
-    },
-    /// Only updates.
-    Gossip,
-    /// The updates are all that the sender knows, or a part of it.
-    State {
-        /// Tell me the same.
-        answer: bool,
-    },
-}
-
-impl Payload for Message {
-    fn kind(&self) -> &'static str {
-        match self.body {
-            Body::Ping { .. } => "ping",
-            Body::PingRequest { .. } => "ping-request",
-            Body::Ack { .. } => "ack",
-            Body::Nack { .. } => "nack",
-            Body::Gossip => "gossip",
-            Body::State { .. } => "state",
-        }
-    }
-}
 
 /// The detector has something to do.
 const DETECT: TimerId = 0;

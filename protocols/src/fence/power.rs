@@ -16,7 +16,6 @@ pub use crate::service::power::Message;
 use crate::{
     clock::Now,
     core::{Core, Input, Output, TimerId},
-    message,
     payload::Payload,
     types::{MILLISECOND, NodeId, SECOND},
 };
@@ -94,14 +93,13 @@ impl PowerSwitch {
 }
 
 fn answer(to: NodeId, target: NodeId, request: u64, ok: bool, out: &mut Vec<Output>) {
-    let message = message::Message::Peer(Message::Fenced { target, request, ok }.erase());
-    out.push(Output::Send { to, message });
+    out.push(Output::Tell { to, message: Message::Fenced { target, request, ok }.erase() });
 }
 
 impl Core for PowerSwitch {
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         match input {
-            Input::Message { from, message: message::Message::Peer(said) } => {
+            Input::Peer { from, message: said } => {
                 if let Ok(Message::Fence { target, request }) = Message::restore(said) {
                     self.asked(now, from, target, request, out);
                 }

@@ -72,9 +72,8 @@ pub fn answer<M: Memory>(ledgers: &mut [Ledger<M>], from: NodeId, message: Messa
 
 /// The answer to a question for the last number; `None` when the message is none. It leaves nothing in the history: what
 /// the client is told does.
-#[inline]
-pub fn read<M: Memory>(ledgers: &[Ledger<M>], from: NodeId, message: &Message) -> Option<Message> {
-    let Message::ReadStore { request, term, token } = *message else { return None };
+pub fn read<M: Memory>(ledgers: &[Ledger<M>], from: NodeId, message: Message) -> Option<Message> {
+    let Message::ReadStore { request, term, token } = message else { return None };
     let ledger = ledgers.get(Resource::SEQUENCE.index())?;
     let (verdict, seq) = (ledger.read(from, term, token), ledger.seq());
     Some(Message::StoreIs { request, term, token, verdict, seq })
@@ -83,10 +82,10 @@ pub fn read<M: Memory>(ledgers: &[Ledger<M>], from: NodeId, message: &Message) -
 impl Core for Store {
     fn step(&mut self, _: Now, input: Input, out: &mut Vec<Output>) {
         let Input::Message { from, message } = input else { return };
-        if let Some(message) = read(&self.ledgers, from, &message) {
-            out.push(Output::Send { to: from, message });
-        } else if let Some((kind, message)) = answer(&mut self.ledgers, from, message) {
+        if let Some((kind, message)) = answer(&mut self.ledgers, from, message) {
             out.push(Output::Record(kind));
+            out.push(Output::Send { to: from, message });
+        } else if let Some(message) = read(&self.ledgers, from, message) {
             out.push(Output::Send { to: from, message });
         }
     }

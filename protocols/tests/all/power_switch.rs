@@ -4,7 +4,6 @@ use protocols::{
     clock::Now,
     core::{self, Core},
     fence::power::{ACTION_DELAY, Message, PowerSwitch, REBOOT_DELAY},
-    message,
     payload::Payload,
     types::NodeId,
 };
@@ -30,22 +29,20 @@ impl Bench {
                 None
             }
             core::Output::PowerOff { node, .. } => Some(format!("off {}", node.0)),
-            core::Output::Send { to, message: message::Message::Peer(answer) } => {
-                match Message::restore(answer).unwrap() {
-                    Message::Fenced { target, request, ok } => {
-                        Some(format!("tell {}: {} by {request}, {ok}", to.0, target.0))
-                    }
-                    Message::Fence { .. } => panic!("a device asks nobody"),
+            core::Output::Tell { to, message: answer } => match Message::restore(answer).unwrap() {
+                Message::Fenced { target, request, ok } => {
+                    Some(format!("tell {}: {} by {request}, {ok}", to.0, target.0))
                 }
-            }
+                Message::Fence { .. } => panic!("a device asks nobody"),
+            },
             other => panic!("{other:?}"),
         });
         words.collect()
     }
 
     fn asked(&mut self, at: u64, from: u16, target: u16, request: u64) -> Vec<String> {
-        let message = message::Message::Peer(Message::Fence { target: NodeId(target), request }.erase());
-        self.step(at, core::Input::Message { from: NodeId(from), message })
+        let message = Message::Fence { target: NodeId(target), request }.erase();
+        self.step(at, core::Input::Peer { from: NodeId(from), message })
     }
 
     fn fires(&mut self) -> Vec<String> {

@@ -83,7 +83,7 @@ fn request(number: u64) -> RequestId {
 
 fn sent(out: &[Output]) -> Vec<(NodeId, Message)> {
     let message = |o: &Output| match o {
-        Output::Send { to, message } => Some((*to, message.clone())),
+        Output::Send { to, message } => Some((*to, *message)),
         _ => None,
     };
     out.iter().filter_map(message).collect()

@@ -11,7 +11,6 @@ use protocols::{
     },
     elector::{AnyElector, Input, Output},
     fence::power::{ACTION_DELAY, Message, PowerSwitch, REBOOT_DELAY},
-    message,
     payload::Opaque,
     types::{MILLISECOND, NodeId, SECOND},
 };
@@ -32,7 +31,7 @@ enum Event {
     /// To a node's process of that start; `None` is to whichever runs.
     Input(usize, Option<u64>, Input),
     Timer(usize, u64, u16, u64),
-    Device(NodeId, message::Message),
+    Device(NodeId, Opaque),
     DeviceTimer(u64),
     Boot(usize),
 }
@@ -126,7 +125,7 @@ impl World {
         }
         let at = self.now + 1 + self.draw(self.trip_max);
         let message = if to == self.device_id() {
-            Event::Device(from, message::Message::Peer(message))
+            Event::Device(from, message)
         } else {
             Event::Input(to.index(), None, Input::Peer { from, message })
         };
@@ -209,7 +208,7 @@ impl World {
                     self.die(node.index());
                     self.push(self.now + restart_after.unwrap(), Event::Boot(node.index()));
                 }
-                core::Output::Send { to, message: message::Message::Peer(message) } => {
+                core::Output::Tell { to, message } => {
                     self.send(self.device_id(), to, message);
                 }
                 core::Output::SetTimer { at, .. } => {
@@ -248,7 +247,7 @@ impl World {
                         self.step(node, Input::Timer(id));
                     }
                 }
-                Event::Device(from, message) => self.device_step(core::Input::Message { from, message }),
+                Event::Device(from, message) => self.device_step(core::Input::Peer { from, message }),
                 Event::DeviceTimer(at) if at == self.device_timer => self.device_step(core::Input::Timer(0)),
                 Event::DeviceTimer(_) => {}
             }

@@ -13,11 +13,16 @@
 use super::{
     World,
     network::{Lane, MESSAGES_MAX},
+    packet::Packet,
     queue::{Event, Late},
     retransmit::{RETRANSMIT_FIRST, SYN_RETRANSMIT_FIRST, Sent, retransmitted_at},
 };
-use crate::words;
-use protocols::{core::Input, message::Message, payload::Payload, types::NodeId};
+use protocols::{
+    core::Input,
+    message::Message,
+    payload::{Opaque, Payload},
+    types::NodeId,
+};
 
 /// What a reset counts as, for bandwidth.
 const RESET_BYTES: u64 = 40;
@@ -45,19 +50,28 @@ impl World {
     /// Sends a message on a connection, or as a datagram where there is none.
     #[inline]
     pub fn send(&mut self, from: NodeId, to: NodeId, message: Message) {
-        if let Message::Peer(peer) = &message {
-            self.count(peer.kind());
-        }
+        self.send_packet(from, to, Packet::Message(message));
+    }
+
+    /// Sends what a candidate says to another, or to a fencing device, or that says.
+    pub fn tell(&mut self, from: NodeId, to: NodeId, message: Opaque) {
+        self.count(message.kind());
+        let packet = self.said.keep(message);
+        self.send_packet(from, to, packet);
+    }
+
+    #[inline]
+    fn send_packet(&mut self, from: NodeId, to: NodeId, message: Packet) {
         let link = self.links.get(from, to);
         if link.lane == Lane::Datagram {
             return self.send_datagram(from, to, message);
         }
         if (!link.open || link.is_stuck(self.now)) && !self.make_connection(from, to) {
-            return self.note_lost("unheard", from, to, &message);
+            return self.lose("unheard", from, to, message);
         }
         let link = self.links.get(from, to);
         if self.queue.lane_len(from, to) + link.unread >= MESSAGES_MAX {
-            return self.note_lost("full", from, to, &message);
+            return self.lose("full", from, to, message);
         }
         let sent = link.message(self.now);
         let at = if sent.lost == 0 && !link.gap.is_open() {
@@ -130,13 +144,21 @@ impl World {
         });
     }
 
+    /// Something is lost for good.
     #[cold]
-    pub(super) fn note_lost(&mut self, why: &'static str, from: NodeId, to: NodeId, message: &Message) {
+    pub(super) fn lose(&mut self, why: &'static str, from: NodeId, to: NodeId, message: Packet) {
+        self.note_lost(why, from, to, &message);
+        self.said.forget(message);
+    }
+
+    #[cold]
+    fn note_lost(&mut self, why: &'static str, from: NodeId, to: NodeId, message: &Packet) {
         protocols::mark!(WorldLost);
         let code = why.bytes().fold(0, |h: u64, b| h.rotate_left(5) ^ u64::from(b));
-        let [kind, b, c] = words::of_message(message);
+        let [kind, b, c] = self.said.words(message);
         let words = [0x30 | u64::from(from.0) << 8 | u64::from(to.0) << 24, code << 32 ^ kind, b ^ c.rotate_left(17)];
-        self.trace.note(self.now, words, || format!("{why} {from:?} > {to:?} {message:?}"));
+        let said = &self.said;
+        self.trace.note(self.now, words, || format!("{why} {from:?} > {to:?} {}", said.text(message)));
     }
 
     fn is_silent(&mut self, from: NodeId, to: NodeId) -> bool {
@@ -145,11 +167,12 @@ impl World {
 
     /// What arrived could not simply be delivered: there is a partition, or the receiver does not know the connection.
     #[cold]
-    pub(super) fn second_look(&mut self, from: NodeId, to: NodeId, message: Message) {
+    pub(super) fn second_look(&mut self, from: NodeId, to: NodeId, message: Packet) {
         let link = self.links.get(from, to);
         let (lane, connection) = (link.lane, link.connection);
         if lane == Lane::Datagram {
             // What met a partition on its way is gone; so is what reaches a dead process.
+            self.said.forget(message);
             return;
         }
         if self.is_silent(from, to) {
@@ -179,9 +202,11 @@ impl World {
         self.arrives(from, to, message);
     }
 
-    fn arrives(&mut self, from: NodeId, to: NodeId, message: Message) {
+    fn arrives(&mut self, from: NodeId, to: NodeId, message: Packet) {
         self.delivered += 1;
-        self.deliver(to, Input::Message { from, message });
+        if let Some(input) = self.said.input(from, message) {
+            self.deliver(to, input);
+        }
     }
 
     /// The number of the connection that messages in this direction travel on.

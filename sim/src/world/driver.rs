@@ -5,13 +5,12 @@ use super::action::HostAction;
 use super::{
     Driver, World,
     network::Passage,
+    packet::Packet,
     queue::{Due, Event},
 };
-use crate::words;
 use protocols::{
     core::{Core, Input, Output, TimerId},
     elector::ServiceOutput,
-    message::Message,
     point::Point,
     types::NodeId,
 };
@@ -62,7 +61,7 @@ impl World {
 
     /// Sends a datagram.
     #[inline]
-    pub(super) fn send_datagram(&mut self, from: NodeId, to: NodeId, message: Message) {
+    pub(super) fn send_datagram(&mut self, from: NodeId, to: NodeId, message: Packet) {
         match self.links.get(from, to).datagram(self.now) {
             Passage::InOrder(at) => self.queue.push_lane(at, from, to, message),
             Passage::Astray(at) => {
@@ -71,26 +70,33 @@ impl World {
             }
             Passage::Twice(at, again) => {
                 protocols::mark!(WorldTwice);
-                self.queue.push_lane(at, from, to, message.clone());
-                self.queue.push(again, Event::Datagram { from, to, message });
+                let copy = self.said.copy(message);
+                self.queue.push_lane(at, from, to, message);
+                self.queue.push(again, Event::Datagram { from, to, message: copy });
             }
-            Passage::Lost => self.note_lost("lost", from, to, &message),
+            Passage::Lost => self.lose("lost", from, to, message),
         }
     }
 
     #[inline]
-    pub(super) fn message_arrives(&mut self, from: NodeId, to: NodeId, message: Message) {
-        let [kind, b, c] = words::of_message(&message);
+    pub(super) fn message_arrives(&mut self, from: NodeId, to: NodeId, message: Packet) {
+        let [kind, b, c] = self.said.words(&message);
         let a = kind | u64::from(from.0) << 32 | u64::from(to.0) << 48;
-        let processes = &self.processes;
+        let (processes, said) = (&self.processes, &self.said);
         self.trace.note(self.now, [a, b, c], || {
-            format!("{} > {} {message:?}", processes[from.index()].name, processes[to.index()].name)
+            format!("{} > {} {}", processes[from.index()].name, processes[to.index()].name, said.text(&message))
         });
         if !self.links.get(from, to).clear || !self.processes[to.index()].up {
             return self.second_look(from, to, message);
         }
         self.delivered += 1;
-        self.deliver(to, Input::Message { from, message });
+        // Most are no candidate's, and are not moved about more than they must.
+        if let Packet::Message(message) = message {
+            return self.deliver(to, Input::Message { from, message });
+        }
+        if let Some(input) = self.said.input(from, message) {
+            self.deliver(to, input);
+        }
     }
 
     /// Queues an input that does not travel, to be taken as the next event.
@@ -106,7 +112,7 @@ impl World {
         if process.paused {
             // Its machine takes it, as long as there is room.
             if process.driven.inbox.len() < INBOX_MAX {
-                if let Input::Message { from, .. } = &input {
+                if let Input::Message { from, .. } | Input::Peer { from, .. } = &input {
                     self.links.get(*from, node).unread += 1;
                 }
                 process.driven.inbox.push_back(input);
@@ -153,6 +159,7 @@ impl World {
     pub(super) fn carry_out(&mut self, node: NodeId, output: Output) -> bool {
         match output {
             Output::Send { to, message } => self.send(node, to, message),
+            Output::Tell { to, message } => self.tell(node, to, message),
             Output::Redial { to } => self.redial(node, to),
             Output::Record(kind) => self.record(kind),
             Output::Point(point) => return self.point(node, point),
@@ -246,7 +253,7 @@ impl World {
                 self.carry_out(node, output);
             } else if let Some(input) = driven.inbox.pop_front() {
                 protocols::mark!(WorldInbox);
-                if let Input::Message { from, .. } = &input {
+                if let Input::Message { from, .. } | Input::Peer { from, .. } = &input {
                     let link = self.links.get(*from, node);
                     link.unread = link.unread.saturating_sub(1);
                 }

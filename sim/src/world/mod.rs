@@ -16,6 +16,7 @@ pub mod env;
 mod faults;
 mod grants;
 mod network;
+mod packet;
 mod queue;
 mod retransmit;
 mod sleep;
@@ -32,6 +33,7 @@ use faults::Faults;
 use grants::Granted;
 pub use grants::Holder;
 use network::Links;
+use packet::Said;
 use protocols::{
     clock::Now,
     core::Core,
@@ -102,6 +104,8 @@ pub struct World {
     free_sleeps: Vec<u32>,
     faults: Faults,
     granted: Granted,
+    /// What candidates have said and is on its way.
+    said: Said,
     believers: Vec<Incarnation>,
     topology: Arc<Topology>,
     /// The states of the services' members, which an operator can reach.
@@ -190,6 +194,7 @@ impl World {
             free_sleeps: Vec::new(),
             faults: Faults::new(plan.clone()),
             granted: Granted::default(),
+            said: Said::default(),
             believers: Vec::new(),
             members: BTreeMap::new(),
             trace: Trace::new(text, names.to_vec()),

@@ -3,9 +3,9 @@
 //! Messages in order on one link never overtake each other, so the heap holds only the head of each link's lane; the rest
 //! waits in the lane. That keeps the heap as small as the number of busy links.
 
+use super::packet::Packet;
 use protocols::{
     core::{Input, TimerId},
-    message::Message,
     types::NodeId,
 };
 use std::{
@@ -18,7 +18,7 @@ pub enum Event {
     /// Nothing: cancelled.
     Void,
     /// A datagram that is not bound to its lane's order arrives.
-    Datagram { from: NodeId, to: NodeId, message: Message },
+    Datagram { from: NodeId, to: NodeId, message: Packet },
     /// A message arrives on a connection that was given up.
     Late(Late),
     /// Whoever made the connection of that number learns that it is no more.
@@ -46,7 +46,7 @@ pub enum Event {
 }
 
 /// A message on a connection that was given up, on its way to the process that had accepted it.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub struct Late {
     /// Who sent it.
     pub from: NodeId,
@@ -57,13 +57,13 @@ pub struct Late {
     /// How often that process had been started then.
     pub starts: u32,
     /// What it says.
-    pub message: Message,
+    pub message: Packet,
 }
 
 /// What the queue hands out.
 pub enum Due {
     /// The next message of a lane.
-    Message { from: NodeId, to: NodeId, message: Message },
+    Message { from: NodeId, to: NodeId, message: Packet },
     /// Anything else.
     Event(Event),
 }
@@ -78,7 +78,7 @@ pub struct Queue {
     order: u64,
     slots: Vec<Event>,
     free: Vec<u32>,
-    lanes: Vec<VecDeque<(u64, u64, Message)>>,
+    lanes: Vec<VecDeque<(u64, u64, Packet)>>,
     nodes: usize,
     cancelled: usize,
 }
@@ -116,7 +116,7 @@ impl Queue {
     }
 
     /// Empties a lane, and gives back what was in it, with the times of its arrival.
-    pub fn take_lane(&mut self, from: NodeId, to: NodeId) -> Vec<(u64, Message)> {
+    pub fn take_lane(&mut self, from: NodeId, to: NodeId) -> Vec<(u64, Packet)> {
         let lane = from.index() * self.nodes + to.index();
         let waiting = std::mem::take(&mut self.lanes[lane]);
         if !waiting.is_empty() {
@@ -128,7 +128,7 @@ impl Queue {
 
     /// Schedules a message on its lane; `at` is not before that of the one sent last on it.
     #[inline]
-    pub fn push_lane(&mut self, at: u64, from: NodeId, to: NodeId, message: Message) {
+    pub fn push_lane(&mut self, at: u64, from: NodeId, to: NodeId, message: Packet) {
         self.order += 1;
         let lane = from.index() * self.nodes + to.index();
         let waiting = &mut self.lanes[lane];
@@ -212,10 +212,10 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use protocols::types::RequestId;
+    use protocols::{message::Message, types::RequestId};
 
-    fn message(number: u64) -> Message {
-        Message::Next { request: RequestId { client: NodeId(0), number } }
+    fn message(number: u64) -> Packet {
+        Packet::Message(Message::Next { request: RequestId { client: NodeId(0), number } })
     }
 
     #[test]
@@ -228,7 +228,7 @@ mod tests {
         let mut seen = Vec::new();
         while let Some((at, due)) = queue.pop() {
             seen.push(match due {
-                Due::Message { message: Message::Next { request }, .. } => (at, request.number),
+                Due::Message { message: Packet::Message(Message::Next { request }), .. } => (at, request.number),
                 Due::Event(Event::End) => (at, 100),
                 Due::Event(Event::Boot { .. }) => (at, 200),
                 _ => unreachable!("nothing else was pushed"),
@@ -246,7 +246,7 @@ mod tests {
             queue.push_lane(5, to, from, message(9));
             let last = queue.retime_lane(from, to, was, is);
             let all = std::iter::from_fn(|| queue.pop()).map(|(at, due)| match due {
-                Due::Message { message: Message::Next { request }, .. } => (at, request.number),
+                Due::Message { message: Packet::Message(Message::Next { request }), .. } => (at, request.number),
                 _ => unreachable!("nothing else was pushed"),
             });
             (last, all.collect::<Vec<_>>())

@@ -2,7 +2,7 @@
 
 mod disk;
 
-use super::{Env, Listener};
+use super::world::{Env, Listener};
 use crate::site::Endpoint;
 pub use disk::TokioDisk;
 use protocols::{clock::Now, point::Point};

@@ -1,12 +1,12 @@
 //! Power loss: of what was written and not synced, anything may be lost, and the last write torn. What was acknowledged is
 //! there.
+use protocols::types::{Payload, Resource};
 use protocols_real::store::{
     backend::{Backend, Trouble},
     books::Rules,
     embedded::Embedded,
     wire::{self, Reply, Request, Verdict},
 };
-use protocols::types::{Payload, Resource};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 use redb::StorageBackend;

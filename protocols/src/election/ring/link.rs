@@ -9,7 +9,7 @@
 //! What was sent to two successors may arrive twice, and what a process had acknowledged and not yet passed on dies with it:
 //! what travels must bear both.
 
-use super::{Lap, Message, Output};
+use super::message::{Lap, Message, Output};
 use crate::{clock::Now, core::TimerId, election::Setup, types::NodeId};
 use std::collections::{BTreeMap, VecDeque};
 

@@ -8,8 +8,8 @@
 //! reconnect`), or two halves of a cluster would never meet again.
 
 use super::{
-    Body, Message,
     gossip::{Broadcasts, Rumour, Update},
+    message::{Body, Message},
     suspicion::Suspicion,
 };
 use crate::types::NodeId;

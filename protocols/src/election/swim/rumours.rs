@@ -3,9 +3,9 @@
 //! Source: hashicorp/memberlist 1b4c746, `state.go: aliveNode, suspectNode, deadNode, refute, pushPullNode`.
 
 use super::{
-    Body, Message,
     detector::{Detector, Effect, Member, State},
     gossip::{PIGGYBACK, Rumour, Update},
+    message::{Body, Message},
     suspicion::Suspicion,
 };
 use crate::types::NodeId;

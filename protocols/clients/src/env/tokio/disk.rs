@@ -1,6 +1,6 @@
 //! A process's folder on the machine's disk.
 
-use super::super::Disk;
+use crate::env::world::Disk;
 use std::{
     fs::{self, File},
     io::{self, Write},

@@ -1,0 +1,112 @@
+//! What travels between processes. Clients', nodes' and the store's messages are copied as they are; what candidates say to
+//! each other is of any size, so that only its place travels.
+
+use crate::words;
+use protocols::{core::Input, message::Message, payload::Opaque, types::NodeId};
+
+/// A message on its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Packet {
+    /// Between clients, nodes and the store.
+    Message(Message),
+    /// Between candidates, and to and from a fencing device: where it is kept.
+    Peer(u32),
+}
+
+/// What candidates have said and is on its way. What a crash takes from a connection stays here until the run is over.
+#[derive(Default)]
+pub(super) struct Said {
+    kept: Vec<Option<Opaque>>,
+    free: Vec<u32>,
+}
+
+impl Said {
+    /// Keeps a message for as long as it travels.
+    pub fn keep(&mut self, message: Opaque) -> Packet {
+        let Some(place) = self.free.pop() else {
+            self.kept.push(Some(message));
+            return Packet::Peer(self.kept.len() as u32 - 1);
+        };
+        self.kept[place as usize] = Some(message);
+        Packet::Peer(place)
+    }
+
+    /// The same once more.
+    pub fn copy(&mut self, packet: Packet) -> Packet {
+        match packet {
+            Packet::Peer(place) => match self.kept[place as usize].clone() {
+                Some(message) => self.keep(message),
+                None => packet,
+            },
+            message => message,
+        }
+    }
+
+    /// It travels no more.
+    pub fn forget(&mut self, packet: Packet) -> Option<Opaque> {
+        let Packet::Peer(place) = packet else { return None };
+        let message = self.kept[place as usize].take()?;
+        self.free.push(place);
+        Some(message)
+    }
+
+    /// It has arrived. `None` for what has arrived before.
+    #[cold]
+    pub fn input(&mut self, from: NodeId, packet: Packet) -> Option<Input> {
+        match packet {
+            Packet::Message(message) => Some(Input::Message { from, message }),
+            packet => self.forget(packet).map(|message| Input::Peer { from, message }),
+        }
+    }
+
+    /// In three words, for the trace.
+    #[inline]
+    pub fn words(&self, packet: &Packet) -> [u64; 3] {
+        match packet {
+            Packet::Message(message) => words::of_message(message),
+            Packet::Peer(place) => self.words_of_peer(*place),
+        }
+    }
+
+    #[cold]
+    fn words_of_peer(&self, place: u32) -> [u64; 3] {
+        words::of_peer(self.kept[place as usize].as_ref())
+    }
+
+    /// In the trace's text.
+    pub fn text(&self, packet: &Packet) -> String {
+        match packet {
+            Packet::Message(message) => format!("{message:?}"),
+            Packet::Peer(place) => {
+                self.kept[*place as usize].as_ref().map_or(String::new(), |said| format!("Peer({said:?})"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocols::{election::lowest_id::Message, payload::Payload};
+
+    #[test]
+    fn what_is_said_is_kept_until_it_arrives_and_its_place_is_used_again() {
+        let (mut said, from) = (Said::default(), NodeId(1));
+        let first = said.keep(Message::Advertisement.erase());
+        let again = said.copy(first);
+        let other = said.keep(Message::Release.erase());
+        assert_eq!(said.text(&other), "Peer(Release)");
+        assert_eq!(said.words(&first), said.words(&again));
+        assert_ne!(said.words(&first), said.words(&other));
+        for packet in [first, again] {
+            let Some(Input::Peer { message, .. }) = said.input(from, packet) else { panic!("it was kept") };
+            assert_eq!(message.get(), Some(&Message::Advertisement));
+            assert!(said.input(from, packet).is_none(), "it has arrived");
+        }
+        said.forget(other);
+        for _ in 0..3 {
+            said.keep(Message::Release.erase());
+        }
+        assert_eq!(said.kept.len(), 3);
+    }
+}
