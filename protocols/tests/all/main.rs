@@ -15,4 +15,5 @@ mod ring_and_bully_rules;
 mod stonith;
 mod stonith_claims;
 mod swim_detector;
+mod typed_electors;
 mod zab_fle;

@@ -20,7 +20,7 @@ fn plans(scenario: &str, protocol: &str, bug: &'static Bug, seeds: u64) -> [Vec<
 /// How many runs violate what the bug says that it violates.
 fn violations(bug: &Bug, plans: &[Plan]) -> usize {
     let violates = |plan: &&Plan| {
-        let run = common::run(plan);
+        let run = crate::common::run(plan);
         run.judgement.invariants.iter().any(|i| i.name == bug.violation && !i.holds)
     };
     plans.iter().filter(violates).count()

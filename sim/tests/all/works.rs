@@ -49,10 +49,10 @@ fn without_the_fence_a_sleeper_claims_a_job_that_its_successor_has_done() {
 fn the_works_of_a_plan_are_data() {
     let three = plan(1, true);
     assert_eq!(Plan::from_json(&three.to_json_pretty()).as_ref(), Ok(&three));
-    assert_eq!(three.header().resources, ["sequence", "schedule", "jobs"]);
+    assert_eq!(three.header().expect("a protocol of ours").resources, ["sequence", "schedule", "jobs"]);
     let usual = Plan { works: Vec::new(), ..three.clone() };
     assert!(!usual.to_json_pretty().contains("works"), "plans of old have the digest that they had");
-    assert_eq!(usual.header().resources, usual_resources());
+    assert_eq!(usual.header().expect("a protocol of ours").resources, usual_resources());
     let why = |works: &[&str]| {
         let works = works.iter().map(|work| (*work).to_owned()).collect();
         Plan { works, ..three.clone() }.validate().expect_err("works that do not go together")
