@@ -28,6 +28,7 @@ pub(super) fn canaries() -> Vec<Canary> {
         breaks("reordering", &["read_version"], |seed, on| hostile(seed, on, false)),
         breaks("duplicates where no request is remembered", &["one_number"], applied_twice),
         breaks("token unchecked", UNCHECKED, |seed, on| unchecked(seed, on, "redis-fenced")),
+        breaks("two keep one schedule", &["records"], two_schedules),
         breaks("epoch unchecked", UNCHECKED, |seed, on| unchecked(seed, on, "etcd-election")),
         above("latency", SERVED, 5.0, latency),
         above("lost on a connection", SERVED, 1.0, |seed, on| lost(seed, on, "redis-fenced")),
@@ -67,6 +68,16 @@ const HOSTILE: &str = "hostile";
 fn drift(seed: u64, on: bool) -> Result<Plan, String> {
     let clock_drift_ppm = if on { 400_000 } else { 100 };
     compiled("read-lease", "redis-fenced", seed, &Params { clock_drift_ppm, ..light() })
+}
+
+/// A leader that believes for ever records its ticks beside its successor's.
+fn two_schedules(seed: u64, on: bool) -> Result<Plan, String> {
+    let mut plan = compiled("partition", "redis-naive", seed, &light())?;
+    plan.requires.clear();
+    if !on {
+        plan.faults.clear();
+    }
+    Ok(plan)
 }
 
 /// A steady run in which the service's clock jumps ahead right after the leader was renewed, again and again.
