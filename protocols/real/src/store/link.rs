@@ -256,18 +256,13 @@ async fn converse(
                     };
                     heard = Instant::now();
                     outstanding = outstanding.saturating_sub(1);
-                    match serde_json::from_str(&line) {
-                        Ok(Reply::Refused { why }) => {
-                            // Cores ask again and again; once a connection is enough to say it.
-                            if !std::mem::replace(&mut warned, true) {
-                                tracing::warn!("the store refuses: {why}");
-                            }
-                        }
-                        Ok(reply) => {
+                    match answered(&line, codec, &mut warned) {
+                        Ok(None) => {}
+                        Ok(Some(message)) => {
                             *useful = true;
-                            codec.message(reply).map(Event::Answer).map(&mut *deliver);
+                            message.map(Event::Answer).map(&mut *deliver);
                         }
-                        Err(_) => return Some("what came is not a store's answer".to_owned()),
+                        Err(why) => return Some(why),
                     }
                 }
             }
@@ -275,15 +270,11 @@ async fn converse(
                 if count == 0 {
                     return None;
                 }
-                let mut text = String::new();
-                for request in queued.drain(..).filter_map(|message| codec.request(message)) {
-                    text += &wire::line(&request);
-                    text.push('\n');
-                    if outstanding == 0 {
-                        heard = Instant::now();
-                    }
-                    outstanding += 1;
+                let (text, asked) = codec.lines(queued.drain(..));
+                if outstanding == 0 && asked > 0 {
+                    heard = Instant::now();
                 }
+                outstanding += asked;
                 sent = Instant::now();
                 if let Some(why) = say(&mut write, &text, silence).await {
                     return Some(why);
@@ -300,6 +291,21 @@ async fn converse(
                 }
             }
         }
+    }
+}
+
+/// What a line of the store says, `None` when that is a refusal; the message, if it is one.
+fn answered(line: &str, codec: &Codec, warned: &mut bool) -> Result<Option<Option<Message>>, String> {
+    match serde_json::from_str(line) {
+        Ok(Reply::Refused { why }) => {
+            // Cores ask again and again; once a connection is enough to say it.
+            if !std::mem::replace(warned, true) {
+                tracing::warn!("the store refuses: {why}");
+            }
+            Ok(None)
+        }
+        Ok(reply) => Ok(Some(codec.message(reply))),
+        Err(_) => Err("what came is not a store's answer".to_owned()),
     }
 }
 
@@ -334,6 +340,17 @@ impl Codec<'_> {
                 mac
             }
         }
+    }
+
+    /// The lines that ask for all of these, and how many they are.
+    fn lines(&mut self, messages: impl Iterator<Item = Message>) -> (String, u64) {
+        let (mut text, mut count) = (String::new(), 0);
+        for request in messages.filter_map(|message| self.request(message)) {
+            text += &wire::line(&request);
+            text.push('\n');
+            count += 1;
+        }
+        (text, count)
     }
 
     /// `None` when the message is not for a store, or its client is not known any more.

@@ -126,7 +126,7 @@ fn select_is_biased() {
 
 #[test]
 fn only_the_host_names_the_simulator() {
-    forbid("madsim stays behind sim/src/host.rs", &["madsim::"], &SIMULATED, &["sim/src/host.rs"]);
+    forbid("madsim stays behind sim/src/host", &["madsim::"], &SIMULATED, &["sim/src/host.rs", "sim/src/host/"]);
     forbid(
         "no cfg outside the mode guard",
         &["cfg(madsim", "cfg(not(madsim", "real_mode"],
