@@ -4,9 +4,9 @@ mod story;
 
 use protocols::{
     elector::Deposed,
-    history::{Event, FaultEvent, GrantEnd, Header, Kind, NodeState, Outcome, Phase, Sink, UNKNOWN_REQUEST},
+    history::{GrantEnd, Kind, NodeState, Outcome, Phase, UNKNOWN_REQUEST},
     message::{Write, WriteVerdict},
-    types::{Incarnation, NodeId, RequestId, Resource},
+    types::{Incarnation, RequestId, Resource},
 };
 use reports::Metrics;
 use story::{CLIENT, N1, N2, SERVICE, Story};

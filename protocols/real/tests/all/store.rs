@@ -2,12 +2,11 @@
 use crate::store_common::{Client, Folder, STATE, Server, Text, key, seal, settings, write};
 use protocols::{
     history::{Kind, json::Reader},
-    message::{Message, Write, WriteVerdict},
-    types::{NodeId, RequestId, Resource},
+    message::WriteVerdict,
 };
 use protocols_real::store::{
     Auth, Keep, Settings, audit::Retention, backend::Backend, books::Rules, dropped, embedded::Embedded, export,
-    link::Link, server::Limits, wire,
+    server::Limits, wire,
 };
 use std::{
     sync::Arc,
@@ -16,7 +15,6 @@ use std::{
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt},
     net::TcpStream,
-    sync::mpsc,
     time::sleep,
 };
 

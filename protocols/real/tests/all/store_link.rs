@@ -1,24 +1,15 @@
 //! A node's link to the store, and whom the store speaks TLS with.
-use crate::store_common::{Client, Folder, STATE, Server, Text, key, seal, settings, write};
+use crate::store_common::{Folder, STATE, Server, settings};
 use protocols::{
-    history::{Kind, json::Reader},
     message::{Message, Write, WriteVerdict},
     types::{NodeId, RequestId, Resource},
 };
-use protocols_real::store::{
-    Auth, Keep, Settings, audit::Retention, backend::Backend, books::Rules, dropped, embedded::Embedded, export,
-    link::Link, server::Limits, wire,
-};
+use protocols_real::store::{Keep, Settings, link::Link};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use tokio::{
-    io::{AsyncBufReadExt, AsyncWriteExt},
-    net::TcpStream,
-    sync::mpsc,
-    time::sleep,
-};
+use tokio::{sync::mpsc, time::sleep};
 
 #[tokio::test]
 async fn a_link_carries_messages_and_finds_the_store_again() {

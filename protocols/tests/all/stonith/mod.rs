@@ -5,21 +5,12 @@
 mod world;
 
 use protocols::{
-    clock::Now,
-    core::{self, Core},
-    election::{
-        Setup, Timings,
-        stonith::{self, PROTOCOL, SETTLE},
-    },
-    elector::{AnyElector, Input, Output},
-    fence::power::{ACTION_DELAY, Message, PowerSwitch, REBOOT_DELAY},
-    payload::Opaque,
+    election::stonith::{self, PROTOCOL, SETTLE},
+    elector::Input,
+    fence::power::{ACTION_DELAY, REBOOT_DELAY},
     types::{MILLISECOND, NodeId, SECOND},
 };
-use rand_chacha::ChaCha8Rng;
-use rand_core::{RngCore, SeedableRng};
-use std::collections::{BTreeMap, BTreeSet};
-use world::*;
+use world::{Event, TIMINGS, TRIP_MAX, World};
 
 #[test]
 fn the_lowest_id_leads_and_nobody_is_shot_while_nothing_is_wrong() {

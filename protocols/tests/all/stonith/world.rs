@@ -5,10 +5,10 @@ use protocols::{
     core::{self, Core},
     election::{
         Setup, Timings,
-        stonith::{self, PROTOCOL, SETTLE},
+        stonith::{PROTOCOL, SETTLE},
     },
     elector::{AnyElector, Input, Output},
-    fence::power::{ACTION_DELAY, Message, PowerSwitch, REBOOT_DELAY},
+    fence::power::{Message, PowerSwitch},
     payload::Opaque,
     types::{MILLISECOND, NodeId, SECOND},
 };

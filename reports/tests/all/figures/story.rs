@@ -2,7 +2,7 @@
 
 use protocols::{
     elector::Deposed,
-    history::{Event, FaultEvent, GrantEnd, Header, Kind, NodeState, Outcome, Phase, Sink, UNKNOWN_REQUEST},
+    history::{Event, FaultEvent, Header, Kind, NodeState, Phase, Sink, UNKNOWN_REQUEST},
     message::{Write, WriteVerdict},
     types::{Incarnation, NodeId, RequestId, Resource},
 };
