@@ -2,7 +2,6 @@
 //! read does not get in.
 
 mod architecture;
-mod for_now;
 mod graph;
 mod sizes;
 mod source;
