@@ -4,17 +4,15 @@
 //! What is sent while there is no connection is lost, and so is what was under way when it broke: when there is another, the
 //! core is told, and sends again under the same request ids.
 
-use super::{
-    token::TokenKey,
-    wire::{self, LINE_MAX, Reply, Request},
-};
-use crate::directory::Directory;
+mod settings;
+
+pub use settings::Settings;
+
+use super::wire::{self, LINE_MAX, Reply, Request};
 use protocols::{
     message::Message,
     types::{NodeId, Resource},
 };
-use protocols_clients::site::Endpoint;
-use rustls_pki_types::ServerName;
 use std::{
     sync::{
         Arc,
@@ -29,7 +27,6 @@ use tokio::{
     task::AbortHandle,
     time::{Instant, sleep, timeout},
 };
-use tokio_rustls::TlsConnector;
 use tokio_util::{
     bytes::BytesMut,
     codec::{Decoder, LinesCodec},
@@ -40,35 +37,6 @@ const QUEUE: usize = 1024;
 /// Between the first two attempts to connect; doubled up to [`PAUSE_MAX`].
 const PAUSE_MIN: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
-
-/// How a node reaches the store.
-#[derive(Clone)]
-pub struct Settings {
-    /// Where the store listens.
-    pub store: Endpoint,
-    /// The node's own name, which its token is bound to.
-    pub node: String,
-    /// Names of processes and clients; shared with the node's other links.
-    pub directory: Arc<Directory>,
-    /// Vouches for tokens; without it the store must run insecure.
-    pub key: Option<TokenKey>,
-    /// TLS, and the name that the store's certificate must have.
-    pub tls: Option<(TlsConnector, ServerName<'static>)>,
-    /// A connection that is not up after this long is given up.
-    pub connect: Duration,
-    /// A connection on which something is outstanding and nothing came for this long is given up: a partition is silence.
-    pub silence: Duration,
-    /// When nothing was sent for this long, the state is asked for, so that a dead connection is found before it is needed.
-    pub probe: Duration,
-}
-
-impl Settings {
-    /// The usual times: 1 s to connect, 2 s of silence, a probe every 10 s.
-    pub fn new(store: Endpoint, node: String, directory: Arc<Directory>, key: Option<TokenKey>) -> Self {
-        let (connect, silence, probe) = (Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(10));
-        Settings { store, node, directory, key, tls: None, connect, silence, probe }
-    }
-}
 
 /// A link to the store; it ends when dropped.
 #[derive(Debug)]
@@ -231,12 +199,11 @@ async fn converse(
 ) -> Option<String> {
     let Settings { silence, probe, .. } = *codec.settings;
     let (mut read, write) = tokio::io::split(stream);
-    let mut write = BufWriter::with_capacity(16 << 10, write);
     let (mut lines, mut buffer) = (LinesCodec::new_with_max_length(LINE_MAX), BytesMut::new());
     let (mut outstanding, mut warned) = (0u64, false);
     // The last time that something came, or that the first thing outstanding was sent.
     let (mut heard, mut sent) = (Instant::now(), Instant::now());
-    let mut queued = Vec::with_capacity(64);
+    let (mut write, mut queued) = (BufWriter::with_capacity(16 << 10, write), Vec::with_capacity(64));
     loop {
         let deadline = if outstanding > 0 { heard + silence } else { sent + probe };
         buffer.reserve(LINE_MAX);
