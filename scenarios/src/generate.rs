@@ -26,7 +26,7 @@ use crate::{
     plan::{Candidate, Plan, SWARM},
     read_lease, streams,
 };
-use cast::{After, Cast, Draft, Role, When};
+use cast::{After, Cast, Draft, Role, When, name};
 use proptest::{
     option,
     prelude::any,
@@ -287,10 +287,6 @@ fn members(protocol: &Protocol, seed: u64) -> u16 {
         1 => 1,
         most => streams::between(&mut streams::stream(seed, streams::MEMBERS), 1, u64::from(most.min(5))) as u16,
     }
-}
-
-fn name(index: usize) -> String {
-    format!("n{}", index + 1)
 }
 
 fn ppm() -> impl Strategy<Value = i64> {

@@ -4,11 +4,12 @@
 //! guess, because a replay that silently ignored something would not be a replay.
 
 pub mod json;
+mod limits;
 mod redundant;
 mod validate;
 
 pub use crate::topology::STORE;
-pub use validate::{CANDIDATES_MAX, OFFSET_MAX_MS, PPM_MAX, RATE_MAX};
+pub use limits::{CANDIDATES_MAX, OFFSET_MAX_MS, PPM_MAX, RATE_MAX};
 
 use crate::{fault::PlannedFault, topology::Topology};
 use protocols::{
@@ -183,20 +184,6 @@ impl Plan {
     pub fn digest(&self) -> String {
         let text = serde_json::to_string(self).expect("plans have string keys and finite numbers");
         format!("{:032x}", xxh3_128(text.as_bytes()))
-    }
-
-    /// Refuses what makes no sense.
-    ///
-    /// # Errors
-    /// One sentence that names what is wrong and what would be right.
-    pub fn validate_among(&self, known: &Known) -> Result<(), String> {
-        validate::plan(self, known)
-    }
-
-    /// The first fault that would change nothing, as far as that is known before the run, and why: it kills who is dead,
-    /// starts who runs, or stops who is stopped.
-    pub fn redundant(&self, protocol: &Protocol) -> Option<(usize, String)> {
-        redundant::first(self, protocol, &self.topology_of(protocol))
     }
 
     /// How many members a service of that name has.

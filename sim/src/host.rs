@@ -1,9 +1,11 @@
-//! The host: madsim as executor, behind this one file. It runs the tasks of simulated processes, kills, pauses and restarts
+//! The host: madsim as executor, behind this file and `host/task.rs`. It runs the tasks of simulated processes, kills, pauses and restarts
 //! them, and intercepts libc's clock and entropy; the world owns time, the network and everything that is judged.
 //!
 //! What bit-for-bit replay takes here: a fresh OS thread per run with the madsim runtime made first on it (`HashMap` keys
 //! and other thread-locals leak otherwise), and around it a tokio runtime with a fixed seed, unconstrained (tokio's
 //! `select!` and `watch` draw from a process-wide counter otherwise), without time, so that a real timer panics.
+
+pub mod task;
 
 use crate::world::{self, Finished, World, action::HostAction};
 use madsim::{
@@ -23,26 +25,6 @@ use std::{
     task::{Context, Poll, Wake, Waker},
     time::Duration,
 };
-
-/// Aborts its task when dropped.
-#[derive(Debug)]
-pub struct Task(madsim::task::AbortHandle);
-
-impl Drop for Task {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-/// Spawns a task on the process that the caller runs on.
-pub fn spawn(task: impl Future<Output = ()> + Send + 'static) -> Task {
-    Task(madsim::task::spawn(task).abort_handle())
-}
-
-/// Spawns a task on the process that the caller runs on; it runs until it ends or the process does.
-pub fn spawn_detached(task: impl Future<Output = ()> + Send + 'static) {
-    drop(madsim::task::spawn(task));
-}
 
 /// What a process's first task runs.
 pub type Main = Box<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;

@@ -21,6 +21,7 @@
 //! **What shows it.** `detector-comparison`, `isolate-leader`, `gc-pause`.
 
 pub mod detector;
+mod effect;
 pub mod gossip;
 mod message;
 mod rumours;

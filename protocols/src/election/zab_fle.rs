@@ -43,6 +43,7 @@ mod epochs;
 mod follower;
 mod leader;
 mod message;
+mod own;
 mod quorum;
 
 pub use election::{Election, Notification, Outcome, State, Vote};
@@ -50,7 +51,12 @@ pub use epochs::Epochs;
 pub use message::{Connection, Message, Packet};
 pub use quorum::Quorum;
 
-use self::{election::FINALIZE_WAIT, follower::Follower, leader::Leader};
+use self::{
+    election::FINALIZE_WAIT,
+    follower::Follower,
+    leader::Leader,
+    own::{DEADLINE, Next, Output, Own, PING, POLL, READ, REST, RETRY, notification},
+};
 use super::{
     Conditions, Hazard, Preference, Promise, Protocol, Setup, Timings, Transport,
     promise::{self, UNCHECKED},
@@ -66,7 +72,6 @@ use crate::{
 };
 
 type Input = elector::Input<Message, Nothing>;
-type Output = elector::Output<Message, Nothing>;
 
 /// The protocol as the registry knows it.
 pub const PROTOCOL: Protocol = Protocol {
@@ -111,92 +116,8 @@ fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
     Some(if c.restarts { belief } else { belief.saturating_sub(c.fast(timings.lease_ttl)) })
 }
 
-/// The election has heard nothing for long enough.
-const POLL: TimerId = 0;
-/// The leader has said nothing for too long.
-const READ: TimerId = 1;
-/// Time to say again what was not answered.
-const RETRY: TimerId = 2;
-/// Time for the leader's ping.
-const PING: TimerId = 3;
-/// The leader's stage, or its belief, ends.
-const DEADLINE: TimerId = 4;
-/// The others have had their chance.
-const REST: TimerId = 5;
-
 /// Who gave up lets others elect for so many nanoseconds: a resent vote, two waits for better ones, and as much to spare.
 const REST_TIME: u64 = 5 * FINALIZE_WAIT;
-
-/// What has become of a role after an input.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Next {
-    /// Nothing new.
-    Stays,
-    /// A reign has begun, ours or that of whom we follow.
-    Established { leader: NodeId, epoch: u32 },
-    /// It is over: look for a leader again.
-    Ends,
-}
-
-/// What every role works with.
-struct Own {
-    setup: Setup,
-    quorum: Quorum,
-    epochs: Epochs,
-    /// How many states were given to the disk.
-    writes: u64,
-    /// How many of them are durable.
-    durable: u64,
-    connections: u32,
-}
-
-impl Own {
-    fn node(&self) -> NodeId {
-        self.setup.node
-    }
-
-    fn sync_limit(&self) -> u64 {
-        self.setup.timings.lease_ttl
-    }
-
-    fn init_limit(&self) -> u64 {
-        2 * self.sync_limit()
-    }
-
-    /// Writes the epochs down; durable when [`Own::durable`] has reached what this gives back.
-    fn persist(&mut self, out: &mut Vec<Output>) -> u64 {
-        out.push(Output::Point(Point::BeforePersist));
-        out.push(Output::Persist(self.epochs.encode()));
-        self.writes += 1;
-        self.writes
-    }
-
-    fn connection(&mut self) -> Connection {
-        self.connections = self.connections.wrapping_add(1);
-        Connection { process: self.setup.nonce, number: self.connections }
-    }
-
-    /// Answers what came on a connection that there is not.
-    fn reset(&self, from: NodeId, connection: Connection, what: Packet, out: &mut Vec<Output>) {
-        if what != Packet::Closed {
-            out.push(packet(from, connection, Packet::Closed));
-        }
-    }
-}
-
-/// What a quorum grants by: this candidate has accepted an epoch, durably, and will accept it from nobody else.
-fn accepted(leader: NodeId, epoch: u32, out: &mut Vec<Output>) {
-    out.push(Output::Voted { candidate: leader, token: epoch.into() });
-    out.push(Output::Point(Point::Voted));
-}
-
-fn packet(to: NodeId, connection: Connection, packet: Packet) -> Output {
-    Output::Send { to, message: Message::Packet { connection, packet } }
-}
-
-fn notification(to: NodeId, said: Notification) -> Output {
-    Output::Send { to, message: Message::Notification(said) }
-}
 
 enum Role {
     /// Does not take part: not started, resting, or its state cannot be read.

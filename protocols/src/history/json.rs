@@ -17,11 +17,9 @@ mod reader;
 mod writer;
 
 pub use fields::Fields;
+pub use line::SCHEMA;
 pub use reader::{LINE_MAX, ReadError, Reader};
 pub use writer::{Listed, Naming, Writer, append_line};
-
-/// Version of the line format; what [`super::Header::schema`] must be.
-pub const SCHEMA: u32 = 1;
 
 #[cfg(test)]
 mod tests;

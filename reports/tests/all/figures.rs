@@ -1,132 +1,15 @@
 //! The figures, each on the smallest story that shows it.
 
+mod story;
+
 use protocols::{
     elector::Deposed,
-    history::{Event, FaultEvent, GrantEnd, Header, Kind, NodeState, Outcome, Phase, Sink, UNKNOWN_REQUEST},
+    history::{GrantEnd, Kind, NodeState, Outcome, Phase, UNKNOWN_REQUEST},
     message::{Write, WriteVerdict},
-    types::{Incarnation, NodeId, RequestId, Resource},
+    types::{Incarnation, RequestId, Resource},
 };
-use reports::{Judge, Judgement, Metrics};
-
-const N1: NodeId = NodeId(0);
-const N2: NodeId = NodeId(1);
-const SERVICE: NodeId = NodeId(2);
-const CLIENT: NodeId = NodeId(4);
-
-/// Events with times in milliseconds.
-#[derive(Default)]
-struct Story(Vec<Event>);
-
-impl Story {
-    fn at(mut self, t_ms: u64, kind: Kind) -> Self {
-        self.0.push(Event { t_us: t_ms * 1000, kind });
-        self
-    }
-
-    fn elected(self, t_ms: u64, node: NodeId, epoch: u64) -> Self {
-        self.at(t_ms, Kind::Elected(Incarnation { epoch, node, term: epoch as u32 }))
-    }
-
-    fn deposed(self, t_ms: u64, node: NodeId, epoch: u64, reason: Deposed) -> Self {
-        self.at(t_ms, Kind::Deposed { incarnation: Incarnation { epoch, node, term: epoch as u32 }, reason })
-    }
-
-    fn fault(self, t_ms: u64, fault: &str, phase: Phase, on: &[NodeId]) -> Self {
-        self.fault_between(t_ms, fault, phase, on, &[])
-    }
-
-    fn fault_between(self, t_ms: u64, fault: &str, phase: Phase, on: &[NodeId], to: &[NodeId]) -> Self {
-        let (fault, on, to, detail) = (fault.to_owned(), on.to_vec(), to.to_vec(), String::new());
-        self.at(
-            t_ms,
-            Kind::Fault(Box::new(FaultEvent {
-                index: 0,
-                fault,
-                phase,
-                on,
-                to,
-                sides: Default::default(),
-                one_way: false,
-                strength: 0,
-                point: None,
-                detail,
-            })),
-        )
-    }
-
-    fn node(self, t_ms: u64, node: NodeId, state: NodeState) -> Self {
-        self.at(t_ms, Kind::Node { node, state })
-    }
-
-    fn write(self, t_ms: u64, node: NodeId, epoch: u64, seq: u64) -> Self {
-        self.served(t_ms, node, epoch, seq, UNKNOWN_REQUEST)
-    }
-
-    fn served(self, t_ms: u64, node: NodeId, token: u64, seq: u64, request: RequestId) -> Self {
-        let (resource, term) = (Resource::SEQUENCE, token as u32);
-        let write = Write {
-            resource,
-            term,
-            token,
-            seq,
-            read_version: seq - 1,
-            client: request.client,
-            number: request.number,
-            payload: None,
-        };
-        self.at(t_ms, Kind::Apply { node, write, verdict: WriteVerdict::Ok, version: seq })
-    }
-
-    fn issue(self, t_ms: u64, node: NodeId, token: u64, seq: u64) -> Self {
-        let (resource, term) = (Resource::SEQUENCE, token as u32);
-        let write = Write {
-            resource,
-            term,
-            token,
-            seq,
-            read_version: seq - 1,
-            client: UNKNOWN_REQUEST.client,
-            number: UNKNOWN_REQUEST.number,
-            payload: None,
-        };
-        self.at(t_ms, Kind::Issue { node, write })
-    }
-
-    fn judged(self, end_ms: u64) -> Judgement {
-        let header = Header {
-            schema: 1,
-            scenario: "story".into(),
-            protocol: "redis-fenced".into(),
-            seed: 1,
-            fencing: true.into(),
-            tokened: true,
-            plan_digest: String::new(),
-            nodes: ["n1", "n2", "redis", "store", "c1"].map(String::from).into(),
-            candidates: 2,
-            lease_ttl_ms: 3000,
-            rate: 10,
-            liveness_bound_ms: 5000,
-            dark_after_ms: 1000,
-            requires: Vec::new(),
-            services: Vec::new(),
-            services_needed: 0,
-            store: None,
-            majority: false,
-            ring: false,
-            tick_ms: 0,
-            dual_belief_bound_us: None,
-            resources: protocols::history::usual_resources(),
-        };
-        let mut judge = Judge::new(Some(&header));
-        let story = self.at(end_ms, Kind::End { messages: 0, by_kind: Default::default() });
-        story.0.iter().for_each(|event| judge.record(event));
-        judge.finish()
-    }
-
-    fn metrics(self, end_ms: u64) -> Metrics {
-        self.judged(end_ms).metrics
-    }
-}
+use reports::Metrics;
+use story::{CLIENT, N1, N2, SERVICE, Story};
 
 fn leads() -> Story {
     Story::default().at(0, Kind::Campaign { node: N1 }).at(1, Kind::Campaign { node: N2 }).elected(10, N1, 1)

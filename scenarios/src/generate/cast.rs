@@ -1,12 +1,16 @@
 //! Who there is in a generated plan, and what a draft of a fault means among them.
 
-use super::name;
 use crate::{
     fault::{Trigger, Who},
     plan::Plan,
     topology::Topology,
 };
 use protocols::{election::Protocol, point::Point};
+
+/// The name of that candidate, by its place.
+pub(super) fn name(index: usize) -> String {
+    format!("n{}", index + 1)
+}
 
 /// Is it between a coordination service and its clients?
 fn concerns_service(point: Point) -> bool {

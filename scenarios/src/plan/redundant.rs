@@ -11,8 +11,16 @@ use crate::{
 };
 use protocols::{election::Protocol, types::NodeId};
 
+impl Plan {
+    /// The first fault that would change nothing, as far as that is known before the run, and why: it kills who is dead,
+    /// starts who runs, or stops who is stopped.
+    pub fn redundant(&self, protocol: &Protocol) -> Option<(usize, String)> {
+        first(self, protocol, &self.topology_of(protocol))
+    }
+}
+
 /// The first fault that says nothing: its place in the list, and why, as the end of a sentence about it.
-pub(super) fn first(plan: &Plan, protocol: &Protocol, topology: &Topology) -> Option<(usize, String)> {
+fn first(plan: &Plan, protocol: &Protocol, topology: &Topology) -> Option<(usize, String)> {
     let whole = Whole { plan, protocol, topology };
     let timed = plan.faults.iter().enumerate().filter_map(|(place, planned)| Timed::new(topology, place, planned));
     let mut timed: Vec<Timed> = timed.collect();

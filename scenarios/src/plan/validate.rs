@@ -1,6 +1,12 @@
 //! What no plan may say. Every error is one sentence that names what is wrong and what would be right.
 
-use super::{Known, LONGEST_MS, Network, Plan, SCHEMA, STORE, SWARM};
+use super::{
+    Known, LONGEST_MS, Network, Plan, SCHEMA, STORE, SWARM,
+    limits::{
+        BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, CLIENTS_MAX, FAULTS_MAX, LATENCY_MAX_US, NAME_MAX, OFFSET_MAX_MS, PPM_MAX,
+        RATE_MAX,
+    },
+};
 use crate::{
     fault::{Fault, PlannedFault, RESERVED, Trigger, Who},
     suggest,
@@ -9,24 +15,19 @@ use crate::{
 use protocols::{election::Protocol, point::Point, types::MILLISECOND};
 use std::collections::BTreeSet;
 
-/// Furthest that a wall clock may be off: a year, milliseconds.
-pub const OFFSET_MAX_MS: u64 = 366 * 24 * 3600 * 1000;
-/// A clock may run at half to one and a half of true time, parts per million.
-pub const PPM_MAX: u64 = 500_000;
-/// Most candidates.
-pub const CANDIDATES_MAX: usize = 64;
-const CLIENTS_MAX: u16 = 1000;
-/// Most requests, or reads, a second.
-pub const RATE_MAX: u64 = 1_000_000;
-const FAULTS_MAX: usize = 1000;
-const NAME_MAX: usize = 32;
-/// Longest one-way latency: a minute, microseconds.
-const LATENCY_MAX_US: u64 = 60_000_000;
-const BANDWIDTH_MAX_MBPS: u64 = 1_000_000;
-
 type Checked = Result<(), String>;
 
-pub(super) fn plan(plan: &Plan, known: &Known) -> Checked {
+impl Plan {
+    /// Refuses what makes no sense.
+    ///
+    /// # Errors
+    /// One sentence that names what is wrong and what would be right.
+    pub fn validate_among(&self, known: &Known) -> Result<(), String> {
+        plan(self, known)
+    }
+}
+
+fn plan(plan: &Plan, known: &Known) -> Checked {
     if plan.schema != SCHEMA {
         return Err(format!("the plan has schema {}, and this build reads schema {SCHEMA}", plan.schema));
     }

@@ -10,12 +10,14 @@
 //! A connection takes [`MESSAGES_MAX`] messages that the other side has not read, as a socket's buffers do; what is sent
 //! beyond that is dropped, as by a sender that does not wait for room. Cores send again what matters.
 
+mod parked;
+
 use super::{
     World,
     network::{Lane, MESSAGES_MAX},
     packet::Packet,
     queue::{Event, Late},
-    retransmit::{RETRANSMIT_FIRST, SYN_RETRANSMIT_FIRST, Sent, retransmitted_at},
+    retransmit::Sent,
 };
 use protocols::{
     core::Input,
@@ -358,58 +360,6 @@ impl World {
             }
             self.parked.retain(|p| p.given_up || (p.late.from, p.late.to) != (node, peer));
         }
-    }
-
-    /// Sends again what has met silence and would not any more.
-    pub(super) fn flush_parked(&mut self) {
-        let mut groups: Vec<Vec<Parked>> = Vec::new();
-        for parked in std::mem::take(&mut self.parked) {
-            let Late { from, to, number, .. } = parked.late;
-            if self.is_silent(from, to) {
-                self.parked.push(parked);
-                continue;
-            }
-            let same = |g: &&mut Vec<Parked>| {
-                (g[0].late.from, g[0].late.to, g[0].late.number, g[0].given_up) == (from, to, number, parked.given_up)
-            };
-            match groups.iter_mut().find(same) {
-                Some(group) => group.push(parked),
-                None => groups.push(vec![parked]),
-            }
-        }
-        for group in groups {
-            self.resume_sending(group);
-        }
-    }
-
-    /// Sends the messages of one connection again: the first when its timeout says so, and the others behind it.
-    fn resume_sending(&mut self, group: Vec<Parked>) {
-        let Parked { since, late: Late { from, to, .. }, given_up } = group[0];
-        let now = self.now;
-        if given_up {
-            let mut at = retransmitted_at(since, now, RETRANSMIT_FIRST);
-            for parked in group {
-                at = at.max(self.links.get(from, to).segment(at, 0));
-                self.queue.push(at, Event::Late(parked.late));
-            }
-            return;
-        }
-        let rest = self.queue.take_lane(from, to);
-        let link = self.links.get(from, to);
-        let greeted = link.lane != Lane::Forward || link.connection.established;
-        let first = if greeted { RETRANSMIT_FIRST } else { SYN_RETRANSMIT_FIRST };
-        let again = retransmitted_at(since, now, first);
-        link.unread = link.unread.saturating_sub(group.len());
-        link.start_lane();
-        for parked in group {
-            let at = self.links.get(from, to).in_order(again);
-            self.queue.push_lane(at, from, to, parked.late.message);
-        }
-        for (at, message) in rest {
-            let at = self.links.get(from, to).behind(at);
-            self.queue.push_lane(at, from, to, message);
-        }
-        self.links.get(from, to).resumes();
     }
 }
 

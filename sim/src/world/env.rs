@@ -1,7 +1,7 @@
 //! [`Env`] in the simulated world: what clients and servers of coordination services run on.
 
 use super::{disk::SimDisk, try_with, with};
-use crate::host;
+use crate::host::task::{self, Task};
 use protocols::{clock::Now, history::Kind, point::Point, types::NodeId};
 use protocols_clients::{
     env::{Env, Listener},
@@ -27,7 +27,7 @@ impl Env for SimEnv {
     type Stream = SimStream;
     type Listener = SimListener;
     type Sleep = SimSleep;
-    type Task = host::Task;
+    type Task = Task;
     type Disk = SimDisk;
 
     fn now(&self) -> Now {
@@ -38,12 +38,12 @@ impl Env for SimEnv {
         SimSleep { node: self.node, due: mono, state: SleepState::New }
     }
 
-    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> host::Task {
-        host::spawn(task)
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> Task {
+        task::spawn(task)
     }
 
     fn spawn_detached(&self, task: impl Future<Output = ()> + Send + 'static) {
-        host::spawn_detached(task);
+        task::spawn_detached(task);
     }
 
     fn disk(&self) -> SimDisk {

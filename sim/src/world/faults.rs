@@ -1,7 +1,11 @@
 //! Faults: when they strike, whom, and what they do to the world.
 
-use super::{World, action::HostAction, queue::Event};
-use crate::service::{self, Dropped};
+use super::{
+    World,
+    action::HostAction,
+    model::{Dropped, State},
+    queue::Event,
+};
 use protocols::{
     core::Input,
     history::{GrantEnd, Kind, NodeState, Phase},
@@ -63,7 +67,7 @@ impl World {
 
     /// The member that leads the service.
     fn service_leader(&self) -> Option<NodeId> {
-        let leads = |(node, state): &(&NodeId, &service::State)| self.processes[node.index()].up && state.leads();
+        let leads = |(node, state): &(&NodeId, &State)| self.processes[node.index()].up && state.leads();
         self.members.iter().find(leads).map(|(node, _)| *node)
     }
 
@@ -236,7 +240,7 @@ impl World {
     }
 
     /// What a member of a service knows, now that it runs. Faults that found no member leading strike now.
-    pub fn set_member_state(&mut self, node: NodeId, state: service::State) {
+    pub fn set_member_state(&mut self, node: NodeId, state: State) {
         self.members.insert(node, state);
         let plan = self.faults.plan.clone();
         let waits = |index: &u32| plan.faults[*index as usize].what.whom().contains(&&Who::ServiceLeader);

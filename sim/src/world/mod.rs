@@ -14,7 +14,9 @@ pub mod disk;
 mod driver;
 pub mod env;
 mod faults;
+mod finished;
 mod grants;
+pub mod model;
 mod network;
 mod packet;
 mod queue;
@@ -23,13 +25,14 @@ mod sleep;
 mod stream;
 mod trace;
 
-use crate::{recorder::Recorder, service};
+use crate::recorder::Recorder;
 use action::HostAction;
 use clocks::Clocks;
 use connection::Parked;
 use disk::Folder;
 use driver::Driven;
 use faults::Faults;
+pub use finished::Finished;
 use grants::Granted;
 pub use grants::Holder;
 use network::Links;
@@ -37,7 +40,6 @@ use packet::Said;
 use protocols::{
     clock::Now,
     core::Core,
-    coverage::{self, Marks},
     election::Protocol,
     elector::ServiceOutput,
     history::{self, Kind, SERVICE_REQUESTS},
@@ -109,7 +111,7 @@ pub struct World {
     believers: Vec<Incarnation>,
     topology: Arc<Topology>,
     /// The states of the services' members, which an operator can reach.
-    members: BTreeMap<NodeId, service::State>,
+    members: BTreeMap<NodeId, model::State>,
     trace: Trace,
     recorder: Recorder,
     delivered: u64,
@@ -375,30 +377,9 @@ impl World {
         }
     }
 
-    /// Takes apart what is left at the end.
-    pub fn finish(mut self: Box<Self>) -> Finished {
-        let (hash, trace_error) = self.trace.finish();
-        let marks = coverage::take();
-        Finished { trace_hash: hash, trace_error, events: self.trace.count(), recorder: self.recorder, marks }
-    }
-
     /// Gives a process its core; it is stepped with `Start` at once.
     pub fn set_core(&mut self, node: NodeId, core: Box<dyn Core>) {
         self.processes[node.index()].driven.core = Some(core);
         self.input(node, protocols::core::Input::Start);
     }
-}
-
-/// What a run leaves behind.
-pub struct Finished {
-    /// The hash over everything that happened.
-    pub trace_hash: String,
-    /// The trace's text could not be written.
-    pub trace_error: Option<std::io::Error>,
-    /// How many events happened.
-    pub events: u64,
-    /// What listened to the history.
-    pub recorder: Recorder,
-    /// The coverage marks that the run came to.
-    pub marks: Marks,
 }

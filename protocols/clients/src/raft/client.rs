@@ -4,7 +4,8 @@ use super::{
     network::Links,
     runtime::Scope,
     server::{Server, Settings, best_successor, other_voters},
-    types::{Raft, Types},
+    store::Raft,
+    types::Types,
     wire::{Answer, Change},
 };
 use crate::{

@@ -13,8 +13,8 @@ use super::{
     journal::Journal,
     network::Links,
     runtime::Scope,
-    store::{Log, Machine},
-    types::{Raft, Snapshot},
+    store::{Log, Machine, Raft},
+    types::Snapshot,
     wire::{Answer, Change, Frames, Numbered, Request, frame},
 };
 use crate::env::{Env, Listener};

@@ -22,6 +22,9 @@ use std::{
     sync::Arc,
 };
 
+/// A node of the cluster.
+pub type Raft = openraft::Raft<Types, Machine>;
+
 /// The log.
 pub struct Log<D> {
     journal: Arc<Journal<D>>,

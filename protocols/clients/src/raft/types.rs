@@ -39,5 +39,3 @@ pub type Members = alias::StoredMembershipOf<Types>;
 pub type SnapshotMeta = alias::SnapshotMetaOf<Types>;
 /// A snapshot.
 pub type Snapshot = alias::SnapshotOf<Types, ()>;
-/// A node of the cluster.
-pub type Raft = openraft::Raft<Types, super::store::Machine>;

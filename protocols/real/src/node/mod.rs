@@ -21,6 +21,7 @@ use metrics::Metrics;
 use protocols::{
     core::Input,
     election::{Protocol, Setup, Timings},
+    elector::ServiceOutput,
     history::Kind,
     message::Message,
     node::{Node, Place, STORE_SILENCE, Standing},
@@ -42,6 +43,7 @@ use std::{
 use tokio::{
     net::TcpListener,
     sync::{mpsc, watch},
+    task::JoinHandle,
 };
 use tokio_rustls::TlsAcceptor;
 use watched::Watched;
@@ -141,22 +143,10 @@ pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send +
         ending.clone(),
     );
 
-    let from_store = inputs.clone();
-    let link = Link::watched(link_settings, move |event| {
-        // A core that has ended takes nothing any more.
-        let _ = from_store.send(match event {
-            link::Event::Answer(message) => Input::Message { from: store, message },
-            link::Event::Renewed => Input::Disconnected { peer: store },
-        });
-    });
-    let (requests, to_service) = mpsc::unbounded_channel();
-    let from_service = inputs.clone();
-    let deliver = move |input| drop(from_service.send(Input::Service(Box::new(input))));
+    let link = link_to(store, link_settings, inputs.clone());
     // What is part of this process goes by its very clock.
     let client_env = if protocol.service.process.is_some() { service_env } else { env.clone() };
-    let client = tokio::spawn(async move {
-        Clients::ours().run(client_env, protocol.service, site, to_service, deliver).await;
-    });
+    let (requests, client) = client_of(protocol, site, client_env, inputs.clone());
     let port = RealPort { store, link, desk: desk.clone(), log };
     let driver = tokio::spawn(task_driver::drive(env.clone(), port, Box::new(core), Some(requests), to_core));
 
@@ -194,6 +184,30 @@ pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send +
     client.abort();
     tracing::info!(node = name, "ended");
     Ok(())
+}
+
+/// The link to the store, which tells the core what comes.
+fn link_to(store: NodeId, settings: link::Settings, core: mpsc::UnboundedSender<Input>) -> Link {
+    Link::watched(settings, move |event| {
+        // A core that has ended takes nothing any more.
+        let _ = core.send(match event {
+            link::Event::Answer(message) => Input::Message { from: store, message },
+            link::Event::Renewed => Input::Disconnected { peer: store },
+        });
+    })
+}
+
+/// Runs the service's client: where it takes the core's requests, and its task.
+fn client_of(
+    protocol: &'static Protocol,
+    site: Site,
+    env: TokioEnv,
+    core: mpsc::UnboundedSender<Input>,
+) -> (mpsc::UnboundedSender<ServiceOutput>, JoinHandle<()>) {
+    let (requests, to_service) = mpsc::unbounded_channel();
+    let deliver = move |input| drop(core.send(Input::Service(Box::new(input))));
+    let client = async move { Clients::ours().run(env, protocol.service, site, to_service, deliver).await };
+    (requests, tokio::spawn(client))
 }
 
 fn core_ended(over: Result<(), tokio::task::JoinError>) -> String {

@@ -4,17 +4,15 @@
 //! What is sent while there is no connection is lost, and so is what was under way when it broke: when there is another, the
 //! core is told, and sends again under the same request ids.
 
-use super::{
-    token::TokenKey,
-    wire::{self, LINE_MAX, Reply, Request},
-};
-use crate::directory::Directory;
+mod settings;
+
+pub use settings::Settings;
+
+use super::wire::{self, LINE_MAX, Reply, Request};
 use protocols::{
     message::Message,
     types::{NodeId, Resource},
 };
-use protocols_clients::site::Endpoint;
-use rustls_pki_types::ServerName;
 use std::{
     sync::{
         Arc,
@@ -29,7 +27,6 @@ use tokio::{
     task::AbortHandle,
     time::{Instant, sleep, timeout},
 };
-use tokio_rustls::TlsConnector;
 use tokio_util::{
     bytes::BytesMut,
     codec::{Decoder, LinesCodec},
@@ -40,35 +37,6 @@ const QUEUE: usize = 1024;
 /// Between the first two attempts to connect; doubled up to [`PAUSE_MAX`].
 const PAUSE_MIN: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
-
-/// How a node reaches the store.
-#[derive(Clone)]
-pub struct Settings {
-    /// Where the store listens.
-    pub store: Endpoint,
-    /// The node's own name, which its token is bound to.
-    pub node: String,
-    /// Names of processes and clients; shared with the node's other links.
-    pub directory: Arc<Directory>,
-    /// Vouches for tokens; without it the store must run insecure.
-    pub key: Option<TokenKey>,
-    /// TLS, and the name that the store's certificate must have.
-    pub tls: Option<(TlsConnector, ServerName<'static>)>,
-    /// A connection that is not up after this long is given up.
-    pub connect: Duration,
-    /// A connection on which something is outstanding and nothing came for this long is given up: a partition is silence.
-    pub silence: Duration,
-    /// When nothing was sent for this long, the state is asked for, so that a dead connection is found before it is needed.
-    pub probe: Duration,
-}
-
-impl Settings {
-    /// The usual times: 1 s to connect, 2 s of silence, a probe every 10 s.
-    pub fn new(store: Endpoint, node: String, directory: Arc<Directory>, key: Option<TokenKey>) -> Self {
-        let (connect, silence, probe) = (Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(10));
-        Settings { store, node, directory, key, tls: None, connect, silence, probe }
-    }
-}
 
 /// A link to the store; it ends when dropped.
 #[derive(Debug)]
@@ -231,12 +199,11 @@ async fn converse(
 ) -> Option<String> {
     let Settings { silence, probe, .. } = *codec.settings;
     let (mut read, write) = tokio::io::split(stream);
-    let mut write = BufWriter::with_capacity(16 << 10, write);
     let (mut lines, mut buffer) = (LinesCodec::new_with_max_length(LINE_MAX), BytesMut::new());
     let (mut outstanding, mut warned) = (0u64, false);
     // The last time that something came, or that the first thing outstanding was sent.
     let (mut heard, mut sent) = (Instant::now(), Instant::now());
-    let mut queued = Vec::with_capacity(64);
+    let (mut write, mut queued) = (BufWriter::with_capacity(16 << 10, write), Vec::with_capacity(64));
     loop {
         let deadline = if outstanding > 0 { heard + silence } else { sent + probe };
         buffer.reserve(LINE_MAX);
@@ -256,18 +223,13 @@ async fn converse(
                     };
                     heard = Instant::now();
                     outstanding = outstanding.saturating_sub(1);
-                    match serde_json::from_str(&line) {
-                        Ok(Reply::Refused { why }) => {
-                            // Cores ask again and again; once a connection is enough to say it.
-                            if !std::mem::replace(&mut warned, true) {
-                                tracing::warn!("the store refuses: {why}");
-                            }
-                        }
-                        Ok(reply) => {
+                    match answered(&line, codec, &mut warned) {
+                        Ok(None) => {}
+                        Ok(Some(message)) => {
                             *useful = true;
-                            codec.message(reply).map(Event::Answer).map(&mut *deliver);
+                            message.map(Event::Answer).map(&mut *deliver);
                         }
-                        Err(_) => return Some("what came is not a store's answer".to_owned()),
+                        Err(why) => return Some(why),
                     }
                 }
             }
@@ -275,15 +237,11 @@ async fn converse(
                 if count == 0 {
                     return None;
                 }
-                let mut text = String::new();
-                for request in queued.drain(..).filter_map(|message| codec.request(message)) {
-                    text += &wire::line(&request);
-                    text.push('\n');
-                    if outstanding == 0 {
-                        heard = Instant::now();
-                    }
-                    outstanding += 1;
+                let (text, asked) = codec.lines(queued.drain(..));
+                if outstanding == 0 && asked > 0 {
+                    heard = Instant::now();
                 }
+                outstanding += asked;
                 sent = Instant::now();
                 if let Some(why) = say(&mut write, &text, silence).await {
                     return Some(why);
@@ -300,6 +258,21 @@ async fn converse(
                 }
             }
         }
+    }
+}
+
+/// What a line of the store says, `None` when that is a refusal; the message, if it is one.
+fn answered(line: &str, codec: &Codec, warned: &mut bool) -> Result<Option<Option<Message>>, String> {
+    match serde_json::from_str(line) {
+        Ok(Reply::Refused { why }) => {
+            // Cores ask again and again; once a connection is enough to say it.
+            if !std::mem::replace(warned, true) {
+                tracing::warn!("the store refuses: {why}");
+            }
+            Ok(None)
+        }
+        Ok(reply) => Ok(Some(codec.message(reply))),
+        Err(_) => Err("what came is not a store's answer".to_owned()),
     }
 }
 
@@ -334,6 +307,17 @@ impl Codec<'_> {
                 mac
             }
         }
+    }
+
+    /// The lines that ask for all of these, and how many they are.
+    fn lines(&mut self, messages: impl Iterator<Item = Message>) -> (String, u64) {
+        let (mut text, mut count) = (String::new(), 0);
+        for request in messages.filter_map(|message| self.request(message)) {
+            text += &wire::line(&request);
+            text.push('\n');
+            count += 1;
+        }
+        (text, count)
     }
 
     /// `None` when the message is not for a store, or its client is not known any more.

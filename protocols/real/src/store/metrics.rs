@@ -7,7 +7,6 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::Registry,
 };
-use protocols::types::Resource;
 use std::{
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
@@ -216,7 +215,7 @@ mod tests {
     #[test]
     fn decisions_are_counted_by_verdict() {
         let metrics = Metrics::new("abc");
-        let resource = crate::types::Resource::SEQUENCE.into();
+        let resource = protocols::types::Resource::SEQUENCE.into();
         let seal = |token| {
             Request::Seal(Seal { resource, node: "n1".into(), term: 1, token, payload: false, mac: String::new() })
         };

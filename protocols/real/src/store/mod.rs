@@ -9,6 +9,7 @@
 //! So an answer is never taken back, and the more is asked at a time, the less each costs.
 
 pub mod audit;
+mod auth;
 pub mod backend;
 pub mod books;
 pub mod embedded;
@@ -19,56 +20,18 @@ pub mod server;
 pub mod token;
 pub mod wire;
 
+pub use self::auth::Auth;
 use self::{
     audit::Dropped, backend::Job, books::Rules, embedded::Embedded, metrics::Metrics, postgres::Postgres,
-    server::Limits, token::TokenKey, wire::Request,
+    server::Limits,
 };
-use std::{
-    io,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{io, path::PathBuf, sync::Arc};
 use tokio::{net::TcpListener, sync::mpsc, task::JoinHandle};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 /// Requests that wait for the keeper, of all connections together. Who comes later waits to be read.
 const QUEUE: usize = 4096;
-
-/// Who is believed.
-#[derive(Clone, Debug)]
-pub enum Auth {
-    /// Whoever shows a MAC made with this key.
-    Key(TokenKey),
-    /// Everybody: any client can brick a resource with a high token. Only for tests and experiments.
-    Insecure,
-}
-
-impl Auth {
-    /// From what an operator says: a key file, or that none is wanted.
-    ///
-    /// # Errors
-    /// Neither, both, or a key that cannot be read or is too short; in one sentence.
-    pub fn from_options(key: Option<&Path>, insecure: bool) -> Result<Self, String> {
-        match (key, insecure) {
-            (Some(path), false) => TokenKey::read(path).map(Auth::Key),
-            (None, true) => Ok(Auth::Insecure),
-            (Some(_), true) => Err("a token key and insecure exclude each other; leave one out".to_owned()),
-            (None, false) => {
-                let why = "without a token key any client could brick the store with a forged token: give --token-key, or \
-                           say --insecure to do without";
-                Err(why.to_owned())
-            }
-        }
-    }
-
-    fn vouches_for(&self, request: &Request) -> bool {
-        match (self, request.authority()) {
-            (Auth::Key(key), Some(by)) => key.verify(by.node, by.term, by.token, by.mac),
-            (Auth::Insecure, _) | (_, None) => true,
-        }
-    }
-}
 
 /// Where the ledgers are kept.
 #[derive(Clone, Debug)]

@@ -9,12 +9,16 @@
 //! A `COMMIT` without an answer has an unknown outcome: nobody is answered, and request ids make the retry harmless. A
 //! store that stands still while it holds the lock is thrown out by the server after [`sql::HELD`], and its commit fails.
 
+mod exchange;
 mod settings;
 mod sql;
 
 pub use settings::Settings;
 
-use self::sql::Statements;
+use self::{
+    exchange::{explain, within},
+    sql::Statements,
+};
 use super::{
     audit::Export,
     backend::{Backend, Trouble},
@@ -23,12 +27,9 @@ use super::{
 };
 use crate::clock::true_time_us;
 use protocols::types::{Payload, Resource};
-use std::{error::Error as _, future::Future, io, sync::Arc, time::Duration};
-use tokio::time::timeout;
+use std::{io, sync::Arc};
 use tokio_postgres::{Client, Error, IsolationLevel, Transaction};
 
-/// One exchange with the server takes at most this long; then the connection is given up.
-const ANSWER: Duration = Duration::from_secs(5);
 /// Audit lines that are exported at a time.
 const PAGE: i64 = 10_000;
 
@@ -68,20 +69,6 @@ impl Postgres {
 async fn prepare(client: Client) -> Result<Connected, String> {
     let statements = within(async { Statements::prepare(&client).await.map_err(|e| explain(&e)) }).await?;
     Ok(Connected { client, statements })
-}
-
-/// Bounds one exchange with the server.
-async fn within<T>(exchange: impl Future<Output = Result<T, String>>) -> Result<T, String> {
-    timeout(ANSWER, exchange).await.unwrap_or_else(|_| Err("PostgreSQL does not answer".to_owned()))
-}
-
-/// The server's own words, or what is wrong with the connection.
-fn explain(error: &Error) -> String {
-    match (error.as_db_error(), error.source()) {
-        (Some(db), _) => format!("PostgreSQL says: {} ({})", db.message(), db.code().code()),
-        (None, Some(source)) => format!("PostgreSQL cannot be used: {error}: {source}"),
-        (None, None) => format!("PostgreSQL cannot be used: {error}"),
-    }
 }
 
 impl Backend for Postgres {

@@ -2,7 +2,7 @@
 //! slow or silent waits alone.
 
 use super::{
-    Auth,
+    auth::Auth,
     backend::Job,
     wire::{self, LINE_MAX, Reply},
 };

@@ -9,4 +9,5 @@ mod store;
 mod store_common;
 mod store_decisions;
 mod store_kill;
+mod store_link;
 mod store_power;

@@ -1,18 +1,14 @@
 //! Who leads, as far as a candidate can see: `Election.observe` of etcd's client library. Reads the first key of the queue,
 //! watches it until it is deleted, reads again; while the queue is empty it watches for a first key.
 
-use super::{
-    EtcdElection, Output, PREFIX, open,
-    session::{RETRY, Stage},
-    timing::OBSERVE,
-};
 use crate::{
-    elector::{Deposed, RequestNumber, StreamNumber},
-    error::Failure,
-    point::Point,
-    service::etcd::{KeyState, Reply, Request, StreamRequest},
+    elector::{self, RequestNumber, StreamNumber},
+    payload::Nothing,
+    service::etcd::{Api, KeyState},
     types::NodeId,
 };
+
+type Output = elector::Output<Nothing, Api>;
 
 /// What the observer is at.
 #[derive(Debug, Default)]
@@ -66,43 +62,4 @@ impl Observer {
 pub(super) fn who(names: &[String], key: &KeyState) -> Option<NodeId> {
     let place = names.iter().position(|name| *name == key.value)?;
     u16::try_from(place).ok().map(NodeId)
-}
-
-impl EtcdElection {
-    /// Asks who leads.
-    pub(super) fn observe(&mut self, out: &mut Vec<Output>) {
-        let number = self.request(Request::First { prefix: PREFIX.into() }, true, out);
-        self.observer.asked(number);
-    }
-
-    /// Who leads was asked, and this is the answer.
-    pub(super) fn observed(&mut self, now: u64, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
-        let Ok(Reply::Found { key, revision }) = reply else {
-            self.observer.lost();
-            return out.push(Output::SetTimer { id: OBSERVE, at: now + RETRY });
-        };
-        // Whoever was at the front stays there for as long as the key is: another's in front, or none, is news of its end.
-        let own = self.session.as_ref().map_or(0, |s| s.create_revision);
-        let outlived = match &key {
-            Some(front) => front.create_revision > own,
-            None => revision >= own,
-        };
-        if self.stage == Stage::Leading && outlived {
-            crate::mark!(EtcdOwnKeyDeleted);
-            self.fresh_session(Deposed::Lost, out);
-        }
-        let stream = self.numbers.stream();
-        let start_revision = revision.saturating_add(1);
-        self.observer.watching(stream, key.as_ref());
-        let seen = key.as_ref().and_then(|key| who(&self.setup.names, key));
-        // Winning says it of oneself; until then the key in front is not yet a leader's.
-        if seen != Some(self.setup.node) {
-            self.observer.see(seen, out);
-        }
-        out.push(Output::Point(Point::BeforeWatch));
-        out.push(match key {
-            Some(KeyState { key, .. }) => open(stream, StreamRequest::WatchDelete { key, start_revision }),
-            None => open(stream, StreamRequest::WatchPrefix { prefix: PREFIX.into(), start_revision }),
-        });
-    }
 }

@@ -1,11 +1,13 @@
 //! A lease and the key on it, the stages of a campaign, and what each stage asks.
 
-use super::PREFIX;
 use crate::{
     elector::{RequestNumber, StreamNumber},
     service::etcd::Request,
     types::{MILLISECOND, SECOND},
 };
+
+/// What every candidate's key starts with.
+pub const PREFIX: &str = "fencepost/leader/";
 
 /// `sendKeepAliveLoop` looks this often for keepalives that are due; `recvKeepAliveLoop` and our own retries wait as long.
 pub(super) const RETRY: u64 = 500 * MILLISECOND;

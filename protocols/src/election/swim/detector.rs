@@ -7,6 +7,7 @@
 //! up for by the next exchange. With the failed, states are exchanged as serf does it (hashicorp/serf `serf.go:
 //! reconnect`), or two halves of a cluster would never meet again.
 
+pub use super::effect::{Effect, State};
 use super::{
     gossip::{Broadcasts, Rumour, Update},
     message::{Body, Message},
@@ -24,44 +25,6 @@ const GOSSIP_NODES: usize = 3;
 const AWARENESS_MAX: u32 = 8;
 /// `PushPullInterval`, `GossipToTheDeadTime` and serf's `ReconnectInterval`, in probe intervals.
 const SELDOM: u64 = 30;
-
-/// What a member is taken for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum State {
-    /// Never heard of.
-    Unknown,
-    /// Alive.
-    Alive,
-    /// It has not answered, and may still contradict. It counts as alive.
-    Suspect,
-    /// It has not contradicted in time.
-    Dead,
-    /// It said that it leaves.
-    Left,
-}
-
-/// What the detector wants done, or tells.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Effect {
-    /// Send a datagram.
-    Send {
-        /// To whom.
-        to: NodeId,
-        /// What.
-        message: Message,
-    },
-    /// A member is taken for something else from now on.
-    Changed {
-        /// The member.
-        node: NodeId,
-        /// What it is taken for.
-        state: State,
-    },
-    /// A probe begins; when nobody is left to be probed, one of nobody.
-    Probing,
-    /// A probe was answered, if there was one.
-    Probed,
-}
 
 pub(super) struct Member {
     pub(super) incarnation: u32,

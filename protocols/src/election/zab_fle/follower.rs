@@ -1,7 +1,10 @@
 //! Following: the learner's half of the handshake by which an epoch begins, then answering pings (`Learner.java:
 //! registerWithLeader, syncWithLeader`, `Follower.java: followLeader`).
 
-use super::{Connection, Next, Output, Own, Packet, READ, RETRY, accepted, packet};
+use super::{
+    message::{Connection, Packet},
+    own::{Next, Output, Own, READ, RETRY, accepted, packet},
+};
 use crate::types::{MILLISECOND, NodeId};
 
 /// A leader that does not listen (yet) is asked again after so many nanoseconds (`leaderConnectDelayDuringRetryMs`).

@@ -1,7 +1,10 @@
 //! Leading: agreeing with a quorum on a new epoch, then pinging (`Leader.java: lead, getEpochToPropose, waitForEpochAck,
 //! waitForNewLeaderAck`, `LearnerHandler.java: run`).
 
-use super::{Connection, DEADLINE, Next, Output, Own, PING, Packet, accepted, packet};
+use super::{
+    message::{Connection, Packet},
+    own::{DEADLINE, Next, Output, Own, PING, accepted, packet},
+};
 use crate::{
     elector::Deposed,
     point::Point,

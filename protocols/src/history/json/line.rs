@@ -9,6 +9,9 @@ use crate::{
 use serde::Deserialize;
 use std::{borrow::Cow, collections::BTreeMap};
 
+/// Version of the line format; what [`super::super::Header::schema`] must be.
+pub const SCHEMA: u32 = 1;
+
 /// Processes by name.
 #[derive(Default)]
 pub(super) struct Nodes {

@@ -3,7 +3,7 @@
 use super::{
     super::{Event, Header},
     Fields,
-    line::{Line, Nodes},
+    line::{Line, Nodes, SCHEMA},
 };
 use serde::Deserialize;
 use std::{
@@ -187,8 +187,8 @@ fn parse_header(text: &[u8]) -> Result<Header, String> {
         fields.remove("event");
     }
     let header: Header = serde_json::from_value(value).map_err(|e| format!("is not a header: {e}"))?;
-    if header.schema != super::SCHEMA {
-        return Err(format!("has schema {}; this build reads schema {}", header.schema, super::SCHEMA));
+    if header.schema != SCHEMA {
+        return Err(format!("has schema {}; this build reads schema {}", header.schema, SCHEMA));
     }
     Ok(header)
 }

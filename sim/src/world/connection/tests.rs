@@ -385,17 +385,3 @@ fn between_candidates_the_protocol_decides_and_a_stuck_stream_is_given_up() {
     let first = both[1].asked_at(N2, 32);
     assert!(first < 17_200.0, "a stream that is stuck is given up and not waited for: {first}");
 }
-
-#[test]
-fn on_the_hostile_network_writes_are_datagrams() {
-    let mut place = Place::new("redis-fenced", Network { loss: 0.2, duplicate: 0.2, ..network("hostile") }, &[]);
-    let store = place.store;
-    for number in 1..=1_000 {
-        place.n1_asks(number as f64 + 1.0, number);
-    }
-    place.until(9_000.0);
-    let asked = place.asked(store);
-    assert!((1..=1_000).any(|n| !asked.contains(&n)), "some are lost");
-    assert!(!asked.is_sorted(), "some are overtaken");
-    assert!((1..=1_000).any(|n| asked.iter().filter(|a| **a == n).count() > 1), "some come twice");
-}

@@ -1,7 +1,6 @@
 //! Who may import whom: crates by a table, files without circles.
 
 use super::{
-    for_now::{BINARIES_FOR_NOW, FOR_NOW},
     graph::{self, Arrows, Crate},
     root, source, sources,
 };
@@ -123,9 +122,6 @@ fn crates_import_in_one_direction() {
 
 /// What is wrong with a circle, in one line; `None` when it is allowed.
 fn wrong(circle: &[String], arrows: &Arrows) -> Option<String> {
-    if FOR_NOW.iter().any(|row| circle.iter().all(|file| row.contains(&&**file))) {
-        return None;
-    }
     let inside = || arrows.iter().filter(|(a, b)| circle.contains(a) && circle.contains(b));
     for head in circle.iter().filter(|head| GO_ON_BELOW.iter().any(|(file, _)| file == head)) {
         let below = graph::below(head);
@@ -210,9 +206,6 @@ fn every_crate_links_its_integration_tests_once() {
         let is_binary =
             |path: &std::path::PathBuf| path.extension().is_some_and(|e| e == "rs") || path.join("main.rs").exists();
         let binaries: Vec<_> = entries.filter(is_binary).collect();
-        assert!(
-            binaries.len() <= 1 || BINARIES_FOR_NOW.contains(&&*member.name),
-            "each binary links everything anew: {binaries:?}"
-        );
+        assert!(binaries.len() <= 1, "each binary links everything anew: {binaries:?}");
     }
 }

@@ -60,7 +60,7 @@ impl Crate {
             let path = path.trim_end_matches(".rs").trim_end_matches("/mod");
             let path: Vec<String> = path.split('/').filter(|part| *part != "lib").map(str::to_owned).collect();
             let source = source::read(text);
-            tests.extend(source.test_modules.iter().map(|test| [&path[..], &[test.clone()]].concat()));
+            tests.extend(source.test_modules.iter().map(|test| [&path[..], std::slice::from_ref(test)].concat()));
             for import in &source.imports {
                 let within = [&path[..], &import.within].concat();
                 let module = modules.entry(within).or_default();

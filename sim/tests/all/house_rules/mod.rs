@@ -2,7 +2,6 @@
 //! read does not get in.
 
 mod architecture;
-mod for_now;
 mod graph;
 mod sizes;
 mod source;
@@ -126,7 +125,7 @@ fn select_is_biased() {
 
 #[test]
 fn only_the_host_names_the_simulator() {
-    forbid("madsim stays behind sim/src/host.rs", &["madsim::"], &SIMULATED, &["sim/src/host.rs"]);
+    forbid("madsim stays behind sim/src/host", &["madsim::"], &SIMULATED, &["sim/src/host.rs", "sim/src/host/"]);
     forbid(
         "no cfg outside the mode guard",
         &["cfg(madsim", "cfg(not(madsim", "real_mode"],

@@ -1,5 +1,6 @@
 //! How a store reaches PostgreSQL.
 
+use super::{exchange::explain, sql};
 use std::{env, fmt, time::Duration};
 use tokio_postgres::{Client, Config, NoTls, config::SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -62,27 +63,27 @@ impl Settings {
 
     /// A connection, set up for a store.
     pub(super) async fn connect(&self) -> Result<Client, String> {
-        let explain = |e: tokio_postgres::Error| super::explain(&e);
+        let in_words = |e: tokio_postgres::Error| explain(&e);
         let client = match self.tls.clone() {
             Some(tls) => {
-                let (client, connection) = self.config.connect(tls).await.map_err(explain)?;
+                let (client, connection) = self.config.connect(tls).await.map_err(in_words)?;
                 tokio::spawn(async move { report(connection.await) });
                 client
             }
             None => {
-                let (client, connection) = self.config.connect(NoTls).await.map_err(explain)?;
+                let (client, connection) = self.config.connect(NoTls).await.map_err(in_words)?;
                 tokio::spawn(async move { report(connection.await) });
                 client
             }
         };
-        super::sql::set_up(&client).await?;
+        sql::set_up(&client).await?;
         Ok(client)
     }
 }
 
 fn report(ended: Result<(), tokio_postgres::Error>) {
     if let Err(e) = ended {
-        tracing::info!("{}", super::explain(&e));
+        tracing::info!("{}", explain(&e));
     }
 }
 

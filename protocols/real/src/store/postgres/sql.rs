@@ -1,5 +1,6 @@
 //! What the store says to PostgreSQL.
 
+use super::exchange::explain;
 use tokio_postgres::{Client, Error, Statement};
 
 /// A transaction that stands still is thrown out after this long.
@@ -10,8 +11,8 @@ pub(super) const PAGE: &str = "select id, line from fenced_audit where id > $1 o
 
 /// Makes a connection a store's: durable commits, bounded waiting, and names that mean the tables of one schema.
 pub(super) async fn set_up(client: &Client) -> Result<(), String> {
-    let explain = |e: Error| super::explain(&e);
-    let row = client.query_one("select quote_ident(current_schema())", &[]).await.map_err(explain)?;
+    let in_words = |e: Error| explain(&e);
+    let row = client.query_one("select quote_ident(current_schema())", &[]).await.map_err(in_words)?;
     let schema: Option<String> = row.get(0);
     let schema = schema.ok_or("none of the schemas in PostgreSQL's search_path exists; create one for the store")?;
     let set = format!(
@@ -21,7 +22,7 @@ pub(super) async fn set_up(client: &Client) -> Result<(), String> {
          set statement_timeout = '{HELD}';
          select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off';"
     );
-    client.batch_execute(&set).await.map_err(explain)
+    client.batch_execute(&set).await.map_err(in_words)
 }
 
 /// Creates what is missing. Stores that start at the same time take turns.

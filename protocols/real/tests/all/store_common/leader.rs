@@ -146,7 +146,7 @@ impl Leader {
         for event in Reader::new(audit).unwrap() {
             let Kind::Apply { write, verdict, version, .. } = event.unwrap().kind else { continue };
             if verdict == WriteVerdict::Ok {
-                doubled += usize::from(applied.insert(write.request.number, write.seq).is_some());
+                doubled += usize::from(applied.insert(write.number, write.seq).is_some());
                 assert!(write.seq > last, "seq {} after {last}", write.seq);
                 assert_eq!(write.read_version, version - 1, "seq {} was built on an older version", write.seq);
                 last = write.seq;

@@ -1,4 +1,4 @@
-//! How late a connection makes what is lost on it.
+//! How late a connection makes what is lost on it, and that datagrams are lost for good.
 
 use super::*;
 
@@ -51,4 +51,18 @@ fn a_loss_on_a_busy_stream_is_repaired_soon() {
     }
     assert!(behind.iter().any(|bytes| *bytes > 0), "some are lost");
     assert!(behind.iter().all(|bytes| *bytes < 10), "{behind:?}");
+}
+
+#[test]
+fn on_the_hostile_network_writes_are_datagrams() {
+    let mut place = Place::new("redis-fenced", Network { loss: 0.2, duplicate: 0.2, ..network("hostile") }, &[]);
+    let store = place.store;
+    for number in 1..=1_000 {
+        place.n1_asks(number as f64 + 1.0, number);
+    }
+    place.until(9_000.0);
+    let asked = place.asked(store);
+    assert!((1..=1_000).any(|n| !asked.contains(&n)), "some are lost");
+    assert!(!asked.is_sorted(), "some are overtaken");
+    assert!((1..=1_000).any(|n| asked.iter().filter(|a| **a == n).count() > 1), "some come twice");
 }

@@ -1,0 +1,398 @@
+//! A candidate: its campaign, its lease and keepalives, and what it sees of who leads.
+
+use super::{
+    observer::{Observer, who},
+    session::{self, DEADLINE_SCAN, Numbers, PREFIX, RETRY, Session, Stage, tick_after},
+    timing::{AGAIN, DEADLINE, KEEPALIVE, OBSERVE, REOPEN},
+};
+use crate::{
+    clock::Now,
+    core::TimerId,
+    election::{Setup, back_off::BackOff},
+    elector::{self, Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput, StreamNumber},
+    error::Failure,
+    payload::Nothing,
+    point::Point,
+    service::etcd::{self, Item, KeyState, Reply, Request, StreamRequest},
+    types::{Leadership, SECOND},
+};
+
+type Input = elector::Input<Nothing, etcd::Api>;
+type Output = elector::Output<Nothing, etcd::Api>;
+
+/// The elector.
+#[derive(Debug)]
+pub(super) struct EtcdElection {
+    setup: Setup,
+    numbers: Numbers,
+    stage: Stage,
+    /// The request of this stage that is under way.
+    pending: Option<RequestNumber>,
+    session: Option<Session>,
+    /// [`Output::Campaign`] was sent and neither win nor end of a belief came after it.
+    campaigning: bool,
+    /// When the process's first keepalive was sent: the deadline loop's ticks are counted from here.
+    scan_from: Option<u64>,
+    observer: Observer,
+    back_off: BackOff,
+}
+
+fn open(number: StreamNumber, request: StreamRequest) -> Output {
+    Output::Service(ServiceOutput::Open { number, request })
+}
+
+impl EtcdElection {
+    pub(super) fn new(setup: Setup) -> Self {
+        EtcdElection {
+            setup,
+            numbers: Numbers::default(),
+            stage: Stage::Granting,
+            pending: None,
+            session: None,
+            campaigning: false,
+            scan_from: None,
+            observer: Observer::default(),
+            back_off: BackOff::default(),
+        }
+    }
+
+    fn name(&self) -> String {
+        self.setup.names.get(self.setup.node.index()).cloned().unwrap_or_default()
+    }
+
+    fn request(&mut self, request: Request, concurrent: bool, out: &mut Vec<Output>) -> RequestNumber {
+        let number = self.numbers.request();
+        let timeout = self.setup.timings.request_timeout;
+        out.push(Output::Service(ServiceOutput::Request { number, request, timeout, concurrent }));
+        number
+    }
+
+    /// Sends the request of the stage.
+    fn ask(&mut self, out: &mut Vec<Output>) {
+        let ttl = self.setup.timings.lease_ttl;
+        let Some(request) = session::request(&self.stage, self.session.as_ref(), self.name(), ttl) else { return };
+        out.push(Output::Point(Point::BeforeAsk));
+        self.pending = Some(self.request(request, false, out));
+    }
+
+    fn go(&mut self, stage: Stage, out: &mut Vec<Output>) {
+        self.stage = stage;
+        self.ask(out);
+    }
+
+    /// Asks again in a while.
+    fn again(&mut self, now: u64, out: &mut Vec<Output>) {
+        crate::mark!(EtcdAgain);
+        out.push(Output::SetTimer { id: AGAIN, at: now + RETRY });
+    }
+
+    fn campaign(&mut self, out: &mut Vec<Output>) {
+        if !self.campaigning {
+            self.campaigning = true;
+            out.push(Output::Campaign);
+        }
+        out.push(Output::Point(Point::BeforeCampaign));
+    }
+
+    fn start(&mut self, out: &mut Vec<Output>) {
+        self.campaign(out);
+        self.go(Stage::Granting, out);
+    }
+
+    fn depose(&mut self, why: Deposed, out: &mut Vec<Output>) {
+        if self.stage == Stage::Leading {
+            out.push(Output::Deposed(why));
+            self.observer.see(None, out);
+        }
+    }
+
+    /// Gives the session up, whatever it was at. Revoking deletes the key in the same revision, so no error inside the
+    /// campaign leaves it behind in the queue; if the revocation is lost, the lease runs out.
+    fn abandon(&mut self, why: Deposed, out: &mut Vec<Output>) {
+        self.depose(why, out);
+        if let Some(number) = self.pending.take() {
+            out.push(Output::Service(ServiceOutput::Cancel(number)));
+        }
+        if let Stage::Waiting(watch) = self.stage {
+            out.push(Output::Service(ServiceOutput::Close(watch)));
+        }
+        self.stage = Stage::Granting;
+        out.extend([KEEPALIVE, DEADLINE, AGAIN, REOPEN].map(Output::CancelTimer));
+        if let Some(session) = self.session.take() {
+            if let Some(stream) = session.stream {
+                out.push(Output::Service(ServiceOutput::Close(stream)));
+            }
+            self.request(Request::Revoke { lease: session.lease }, true, out);
+        }
+    }
+
+    fn fresh_session(&mut self, why: Deposed, out: &mut Vec<Output>) {
+        self.abandon(why, out);
+        self.start(out);
+    }
+
+    /// The resource refuses this leadership: a new session, but not at once where that never helps.
+    fn fenced(&mut self, now: u64, out: &mut Vec<Output>) {
+        match self.back_off.refused() {
+            0 => self.fresh_session(Deposed::Fenced, out),
+            wait => {
+                self.abandon(Deposed::Fenced, out);
+                out.push(Output::SetTimer { id: AGAIN, at: now + wait });
+            }
+        }
+    }
+
+    fn granted(&mut self, now: u64, lease: i64, ttl_s: i64, out: &mut Vec<Output>) {
+        self.scan_from.get_or_insert(now);
+        self.session = Some(Session::new(lease, ttl_s, now));
+        self.set_deadline(out);
+        self.open_keepalive(now, out);
+        self.go(Stage::Creating, out);
+    }
+
+    fn open_keepalive(&mut self, now: u64, out: &mut Vec<Output>) {
+        let Some(session) = &mut self.session else { return };
+        let number = self.numbers.stream();
+        session.stream = Some(number);
+        session.opened = now;
+        out.push(Output::Point(Point::BeforeRenew));
+        out.push(open(number, StreamRequest::Keepalive { lease: session.lease, ttl_s: session.ttl_s }));
+        out.push(Output::SetTimer { id: KEEPALIVE, at: now + RETRY });
+    }
+
+    /// When the belief ends, on the node's monotonic clock.
+    fn valid_until(&self) -> u64 {
+        let (Some(session), Some(from)) = (&self.session, self.scan_from) else { return 0 };
+        tick_after(from, DEADLINE_SCAN, session.deadline)
+    }
+
+    fn set_deadline(&mut self, out: &mut Vec<Output>) {
+        out.push(Output::SetTimer { id: DEADLINE, at: self.valid_until() });
+    }
+
+    fn leadership(&self) -> Leadership {
+        let token = self.session.as_ref().map_or(0, |s| s.create_revision.max(0) as u64);
+        Leadership { token, valid_until: self.valid_until() }
+    }
+
+    fn win(&mut self, now: u64, out: &mut Vec<Output>) {
+        if now >= self.valid_until() {
+            crate::mark!(EtcdWonTooLate);
+            return self.fresh_session(Deposed::Expired, out);
+        }
+        self.stage = Stage::Leading;
+        self.campaigning = false;
+        out.push(Output::Elected(self.leadership()));
+        self.observer.see(Some(self.setup.node), out);
+    }
+
+    fn kept_alive(&mut self, now: u64, ttl_s: i64, out: &mut Vec<Output>) {
+        let Some(session) = &mut self.session else { return };
+        if ttl_s <= 0 {
+            crate::mark!(EtcdLeaseGone);
+            return self.fresh_session(Deposed::Lost, out);
+        }
+        session.deadline = now.saturating_add((ttl_s as u64).saturating_mul(SECOND));
+        session.keepalive_due = now + self.setup.timings.renew_interval;
+        out.push(Output::Point(Point::Renewed));
+        let at = tick_after(session.opened, RETRY, session.keepalive_due);
+        out.push(Output::SetTimer { id: KEEPALIVE, at });
+        self.set_deadline(out);
+        if self.stage == Stage::Leading {
+            self.back_off.confirmed();
+            out.push(Output::Renewed(self.leadership()));
+        }
+    }
+
+    fn timer(&mut self, now: u64, id: TimerId, out: &mut Vec<Output>) {
+        match (id, &self.session) {
+            (OBSERVE, _) => self.observe(out),
+            (AGAIN, _) if self.pending.is_none() => match self.stage {
+                Stage::Granting => self.start(out),
+                _ => self.ask(out),
+            },
+            (REOPEN, Some(Session { stream: None, .. })) => self.open_keepalive(now, out),
+            (DEADLINE, Some(session)) if now > session.deadline => self.fresh_session(Deposed::Expired, out),
+            (DEADLINE, Some(_)) => self.set_deadline(out),
+            (KEEPALIVE, Some(Session { stream: Some(stream), keepalive_due, opened, .. })) => {
+                // Unanswered keepalives are sent again at every tick.
+                let (stream, at) = (*stream, tick_after(*opened, RETRY, now));
+                if *keepalive_due < now {
+                    crate::mark!(EtcdKeepaliveAgain);
+                    out.push(Output::Point(Point::BeforeRenew));
+                    out.push(Output::Service(ServiceOutput::Push(stream)));
+                }
+                out.push(Output::SetTimer { id: KEEPALIVE, at });
+            }
+            _ => {}
+        }
+    }
+
+    fn replied(&mut self, now: u64, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
+        let reply = match reply {
+            Ok(reply) => reply,
+            Err(Failure::Rejected(_)) if self.stage != Stage::Granting => {
+                crate::mark!(EtcdRejected);
+                // Most likely the lease is gone. Not at once: whatever it is, it may be so again.
+                self.abandon(Deposed::Lost, out);
+                return self.again(now, out);
+            }
+            Err(_) => return self.again(now, out),
+        };
+        match (self.stage.clone(), reply, &mut self.session) {
+            (Stage::Granting, Reply::Granted { lease, ttl_s }, _) => self.granted(now, lease, ttl_s, out),
+            // An empty store is at revision 1, so no key is older than 2.
+            (Stage::Creating, Reply::Created { create_revision: create_revision @ 2.., value, .. }, Some(session)) => {
+                session.create_revision = create_revision;
+                let next = if value == self.name() { Stage::Looking } else { Stage::Proclaiming };
+                self.go(next, out);
+            }
+            (Stage::Proclaiming, Reply::Proclaimed { done: true }, _) => self.go(Stage::Looking, out),
+            // Whatever has happened since the key was created may have been its end.
+            (Stage::Looking, Reply::Found { key: None, revision }, Some(session)) => {
+                if revision > session.create_revision {
+                    self.go(Stage::Rechecking, out);
+                } else {
+                    self.win(now, out);
+                }
+            }
+            (Stage::Looking, Reply::Found { key: Some(front), revision }, Some(_)) => {
+                crate::mark!(EtcdQueues);
+                let watch = self.numbers.stream();
+                self.stage = Stage::Waiting(watch);
+                out.push(Output::Point(Point::BeforeWait));
+                out.push(open(watch, StreamRequest::WatchDelete { key: front.key, start_revision: revision }));
+            }
+            (Stage::Rechecking, Reply::Found { key: Some(own), .. }, Some(session))
+                if own.create_revision == session.create_revision =>
+            {
+                self.win(now, out);
+            }
+            (Stage::Proclaiming, Reply::Proclaimed { done: false }, _)
+            | (Stage::Rechecking, Reply::Found { .. }, _) => {
+                crate::mark!(EtcdKeyGone);
+                self.fresh_session(Deposed::Lost, out);
+            }
+            (Stage::Resigning, Reply::Deleted { .. }, Some(session)) => {
+                crate::mark!(EtcdResigned);
+                session.create_revision = 0;
+                self.campaign(out);
+                self.go(Stage::Creating, out);
+            }
+            // An answer of the wrong kind answers nothing.
+            _ => self.again(now, out),
+        }
+    }
+
+    fn item(&mut self, now: u64, number: StreamNumber, item: Item, out: &mut Vec<Output>) {
+        if self.observer.stream() == Some(number) {
+            let gone = self.observer.holder().filter(|_| item == Item::Deleted);
+            out.push(Output::Service(ServiceOutput::Close(number)));
+            self.observe(out);
+            let own = self.session.as_ref().map(|s| s.create_revision);
+            if self.stage == Stage::Leading && gone.is_some() && gone == own {
+                crate::mark!(EtcdOwnKeyDeleted);
+                self.fresh_session(Deposed::Lost, out);
+            }
+            return;
+        }
+        match item {
+            Item::KeptAlive { ttl_s } if self.session.as_ref().is_some_and(|s| s.stream == Some(number)) => {
+                self.kept_alive(now, ttl_s, out);
+            }
+            Item::Deleted if self.stage == Stage::Waiting(number) => {
+                out.push(Output::Service(ServiceOutput::Close(number)));
+                self.go(Stage::Looking, out);
+            }
+            _ => {}
+        }
+    }
+
+    fn ended(&mut self, now: u64, number: StreamNumber, out: &mut Vec<Output>) {
+        if self.observer.stream() == Some(number) {
+            self.observer.lost();
+            out.push(Output::SetTimer { id: OBSERVE, at: now + RETRY });
+        } else if self.stage == Stage::Waiting(number) {
+            crate::mark!(EtcdWatchEnded);
+            self.stage = Stage::Looking;
+            self.again(now, out);
+        } else if let Some(session) = self.session.as_mut().filter(|s| s.stream == Some(number)) {
+            crate::mark!(EtcdKeepaliveEnded);
+            session.stream = None;
+            out.push(Output::CancelTimer(KEEPALIVE));
+            out.push(Output::SetTimer { id: REOPEN, at: now + RETRY });
+        }
+    }
+
+    /// Asks who leads.
+    fn observe(&mut self, out: &mut Vec<Output>) {
+        let number = self.request(Request::First { prefix: PREFIX.into() }, true, out);
+        self.observer.asked(number);
+    }
+
+    /// Who leads was asked, and this is the answer.
+    fn observed(&mut self, now: u64, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
+        let Ok(Reply::Found { key, revision }) = reply else {
+            self.observer.lost();
+            return out.push(Output::SetTimer { id: OBSERVE, at: now + RETRY });
+        };
+        // Whoever was at the front stays there for as long as the key is: another's in front, or none, is news of its end.
+        let own = self.session.as_ref().map_or(0, |s| s.create_revision);
+        let outlived = match &key {
+            Some(front) => front.create_revision > own,
+            None => revision >= own,
+        };
+        if self.stage == Stage::Leading && outlived {
+            crate::mark!(EtcdOwnKeyDeleted);
+            self.fresh_session(Deposed::Lost, out);
+        }
+        let stream = self.numbers.stream();
+        let start_revision = revision.saturating_add(1);
+        self.observer.watching(stream, key.as_ref());
+        let seen = key.as_ref().and_then(|key| who(&self.setup.names, key));
+        // Winning says it of oneself; until then the key in front is not yet a leader's.
+        if seen != Some(self.setup.node) {
+            self.observer.see(seen, out);
+        }
+        out.push(Output::Point(Point::BeforeWatch));
+        out.push(match key {
+            Some(KeyState { key, .. }) => open(stream, StreamRequest::WatchDelete { key, start_revision }),
+            None => open(stream, StreamRequest::WatchPrefix { prefix: PREFIX.into(), start_revision }),
+        });
+    }
+}
+
+impl Elector for EtcdElection {
+    type Peer = Nothing;
+    type Service = etcd::Api;
+
+    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        let now = now.mono;
+        match input {
+            Input::Start => {
+                self.start(out);
+                self.observe(out);
+            }
+            Input::Timer(id) => self.timer(now, id, out),
+            Input::Service(ServiceInput::Reply { number, reply }) if self.observer.request() == Some(number) => {
+                self.observed(now, reply, out);
+            }
+            Input::Service(ServiceInput::Reply { number, reply }) if self.pending == Some(number) => {
+                self.pending = None;
+                self.replied(now, reply, out);
+            }
+            Input::Service(ServiceInput::Reply { .. }) => {}
+            Input::Service(ServiceInput::Item { number, item }) => {
+                self.item(now, number, item, out);
+            }
+            Input::Service(ServiceInput::Ended { number, .. }) => self.ended(now, number, out),
+            Input::Resign if self.stage == Stage::Leading => {
+                out.push(Output::Point(Point::BeforeRelease));
+                self.depose(Deposed::Resigned, out);
+                self.go(Stage::Resigning, out);
+            }
+            Input::Fenced if self.stage == Stage::Leading => self.fenced(now, out),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! A candidate: the wrapper around the elector whose word alone is worth nothing.
+
+use super::message::{Message, Said};
+use crate::{
+    clock::Now,
+    core::TimerId,
+    election::Setup,
+    elector::{self, AnyElector, Deposed, Elector},
+    fence::power,
+    payload::Payload,
+    point::Point,
+    service::Erased,
+    types::{Leadership, MILLISECOND, NodeId, SECOND},
+};
+use rand_chacha::ChaCha8Rng;
+use rand_core::{RngCore, SeedableRng};
+use std::convert::identity;
+
+type Input = elector::Input<Said>;
+type Output = elector::Output<Said>;
+
+/// How much longer to wait before shooting who leads, nanoseconds. Longer than the random wait, the device's delay and a
+/// heartbeat together, so that of two the leader shoots first.
+pub const DELAY_BASE: u64 = 2 * SECOND;
+/// Every shot waits for a random part of so many nanoseconds.
+pub const DELAY_RANDOM: u64 = SECOND;
+/// The longest that a packet travels, nanoseconds: assumed. Several times the slowest network profile's.
+pub const SETTLE: u64 = 200 * MILLISECOND;
+
+/// Timers from here on are the wrapper's, those below the inner elector's.
+const HEARTBEAT: TimerId = 8;
+/// Something else is due.
+const WAKE: TimerId = 9;
+
+/// What a candidate is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Role {
+    /// Its elector does not want to lead.
+    Follows,
+    /// Its elector does, but not everybody else is known to have stopped.
+    Claims { round: u64, ask_at: u64, settled_at: u64 },
+    /// It leads. The belief ends when no majority has been heard for a ttl.
+    Leads { valid_until: u64 },
+}
+
+/// Another candidate, as this one sees it.
+struct Other {
+    node: NodeId,
+    /// When something of it last arrived.
+    arrived: Option<u64>,
+    /// When it last said that it hears this candidate.
+    heard: Option<u64>,
+    /// Known not to lead, for the claim that is under way.
+    cleared: bool,
+    /// When the device said that its power was off; until it is heard again.
+    off: Option<u64>,
+    shot: Option<Shot>,
+}
+
+/// A power-off that is wanted; `ask_at` is when to ask the device, first or again.
+#[derive(Clone, Copy)]
+struct Shot {
+    request: u64,
+    ask_at: u64,
+    asked: bool,
+}
+
+pub(super) struct Stonith {
+    setup: Setup,
+    inner: Box<AnyElector>,
+    role: Role,
+    others: Vec<Other>,
+    /// This process has heard all others, each at some time (`wait_for_all`).
+    seen_all: bool,
+    started: u64,
+    /// When this process stopped leading, or when it started.
+    stopped: u64,
+    /// Who leads, as the inner elector sees it.
+    leader: Option<NodeId>,
+    random: ChaCha8Rng,
+    wake_at: Option<u64>,
+    scratch: Vec<elector::Output>,
+}
+
+impl Stonith {
+    pub(super) fn new(setup: Setup, inner: Box<AnyElector>) -> Self {
+        let other = |node| Other { node, arrived: None, heard: None, cleared: false, off: None, shot: None };
+        let others = setup.others().map(other).collect();
+        let (random, seen_all) = (ChaCha8Rng::seed_from_u64(setup.nonce), setup.names.len() == 1);
+        let (role, leader, scratch) = (Role::Follows, None, Vec::new());
+        Stonith { setup, inner, role, others, seen_all, started: 0, stopped: 0, leader, random, wake_at: None, scratch }
+    }
+
+    fn leads(&self) -> bool {
+        matches!(self.role, Role::Leads { .. })
+    }
+
+    /// Until when there is a quorum if nobody is heard any more, nanoseconds of the node's clock.
+    fn quorum_until(&self) -> u64 {
+        if self.others.len() < 2 {
+            // corosync's `two_node`: one is enough, once it has seen the other.
+            return if self.seen_all { u64::MAX } else { 0 };
+        }
+        let mut heard: Vec<u64> = self.others.iter().filter_map(|other| other.heard).collect();
+        heard.sort_unstable_by(|a, b| b.cmp(a));
+        // This node itself is one of the majority.
+        heard.get(self.setup.majority() - 2).map_or(0, |at| at + self.setup.timings.lease_ttl)
+    }
+
+    fn quorate(&self, now: Now) -> bool {
+        now.mono < self.quorum_until()
+    }
+
+    /// When a peer that is not heard any more counts as lost: a heartbeat and a trip after the ttl. Whoever else a cut has
+    /// taken away is missed by then too, and no quorum is left that was counted with them.
+    fn lost_at(&self, other: &Other) -> u64 {
+        other.heard.unwrap_or(self.started) + self.setup.timings.lease_ttl + self.setup.timings.renew_interval + SETTLE
+    }
+
+    /// Something of another candidate has arrived; perhaps that it `hears` this one.
+    fn heard(&mut self, now: Now, from: NodeId, hears: bool) {
+        let Some(other) = self.others.iter_mut().find(|other| other.node == from) else { return };
+        // What it had sent before its power was cut.
+        if other.off.is_some_and(|off| now.mono < off + SETTLE) {
+            crate::mark!(StonithBeforeCut);
+            return;
+        }
+        other.arrived = Some(now.mono);
+        if !hears {
+            return;
+        }
+        other.heard = Some(now.mono);
+        other.off = None;
+        other.shot = other.shot.filter(|shot| shot.asked);
+        self.seen_all |= self.others.iter().all(|other| other.heard.is_some());
+    }
+
+    /// One step of the inner elector. What it says goes out only with a quorum: alone, nobody is in its cluster.
+    fn inner(&mut self, now: Now, input: elector::Input, out: &mut Vec<Output>) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        self.inner.step(now, input, &mut scratch);
+        for output in scratch.drain(..) {
+            match output.convert(Said::Inner, identity) {
+                Output::Send { .. } if !self.quorate(now) => {}
+                Output::Point(Point::BeforeRenew | Point::Renewed) if !self.leads() => {}
+                Output::Elected(_) => self.claim(now),
+                Output::Renewed(_) => {}
+                Output::Deposed(reason) => {
+                    self.stop(now, reason, out);
+                    self.role = Role::Follows;
+                }
+                Output::Observed(leader) => {
+                    self.leader = leader.or(self.leader);
+                    out.push(Output::Observed(leader));
+                }
+                output => out.push(output),
+            }
+        }
+        self.scratch = scratch;
+    }
+
+    fn stop(&mut self, now: Now, reason: Deposed, out: &mut Vec<Output>) {
+        if self.leads() {
+            self.stopped = now.mono;
+            out.push(Output::Deposed(reason));
+        }
+    }
+
+    /// Begins a claim. What was granted or acknowledged for an older one counts no more: this node may have granted
+    /// another's in between.
+    fn claim(&mut self, now: Now) {
+        for other in &mut self.others {
+            other.cleared = false;
+            other.shot = None;
+        }
+        self.role = Role::Claims { round: self.random.next_u64(), ask_at: now.mono, settled_at: now.mono };
+    }
+
+    fn claimed(&mut self, now: Now, by: NodeId, round: u64, out: &mut Vec<Output>) {
+        match self.role {
+            // Only its own elector makes a leader step back.
+            Role::Leads { .. } => return,
+            // Of two claims, the better candidate's.
+            Role::Claims { .. } if self.setup.node < by => return,
+            Role::Claims { .. } => {
+                self.claim(now);
+                let later = now.mono + self.setup.timings.request_timeout;
+                if let Role::Claims { ask_at, .. } = &mut self.role {
+                    *ask_at = later;
+                }
+            }
+            Role::Follows => {}
+        }
+        let quiet = now.mono >= self.stopped + SETTLE;
+        out.push(Output::Send { to: by, message: Said::Own(Message::Grant { round, quiet }) });
+    }
+
+    /// Somebody is known not to lead.
+    fn clear(&mut self, now: Now, node: NodeId, quiet: bool) {
+        let Role::Claims { settled_at, .. } = &mut self.role else { return };
+        let Some(other) = self.others.iter_mut().find(|other| other.node == node && !other.cleared) else { return };
+        other.cleared = true;
+        if !quiet {
+            crate::mark!(StonithNotQuiet);
+            *settled_at = now.mono + SETTLE;
+        }
+    }
+
+    fn fenced(&mut self, now: Now, target: NodeId, request: u64) {
+        let Some(other) = self.others.iter_mut().find(|other| other.node == target) else { return };
+        // Of an older claim.
+        if other.shot.is_none_or(|shot| shot.request != request) {
+            return;
+        }
+        other.shot = None;
+        crate::mark!(StonithFenced);
+        other.off = Some(now.mono);
+        (other.arrived, other.heard) = (None, None);
+        self.clear(now, target, false);
+    }
+
+    /// Takes aim at everybody who is lost, and asks the device when it is time to. `heard` is `None` of one that is off, or
+    /// was never there: it is lost too, unless this node has its acknowledgement.
+    fn shoot(&mut self, now: Now, out: &mut Vec<Output>) {
+        // Without a device nobody is cut off, and nobody takes over.
+        let Some(device) = self.setup.service.first().copied() else { return };
+        let retry = self.setup.timings.request_timeout;
+        let (quorate, leads) = (self.quorate(now), self.leads());
+        for index in 0..self.others.len() {
+            let lost = now.mono >= self.lost_at(&self.others[index]);
+            let other = &self.others[index];
+            let wanted = if leads { other.off.is_none() } else { !other.cleared };
+            let asked = other.shot.is_some_and(|shot| shot.asked);
+            if !quorate || !wanted || !(lost || asked) {
+                self.others[index].shot = other.shot.filter(|shot| shot.asked && wanted);
+                continue;
+            }
+            let (known, base) = (other.shot, if self.leader == Some(other.node) { DELAY_BASE } else { 0 });
+            let mut shot = known.unwrap_or_else(|| {
+                let ask_at = now.mono + base + self.random.next_u64() % DELAY_RANDOM;
+                Shot { request: self.random.next_u64(), ask_at, asked: false }
+            });
+            if now.mono >= shot.ask_at {
+                crate::mark!(StonithShoots);
+                (shot.asked, shot.ask_at) = (true, now.mono + retry);
+                let message = power::Message::Fence { target: self.others[index].node, request: shot.request };
+                out.push(Output::Send { to: device, message: Said::Device(message) });
+            }
+            self.others[index].shot = Some(shot);
+        }
+    }
+
+    /// Goes as far as it can by now.
+    fn advance(&mut self, now: Now, out: &mut Vec<Output>) {
+        if let Role::Leads { valid_until } = self.role {
+            let until = self.quorum_until();
+            if now.mono >= until {
+                crate::mark!(StonithNoQuorum);
+                // no-quorum-policy=stop. The elector still wants to lead, and will once there is a quorum.
+                self.stop(now, Deposed::Expired, out);
+                self.claim(now);
+            } else if now.mono >= valid_until {
+                self.renew(until, out);
+            }
+        }
+        if self.role != Role::Follows {
+            self.shoot(now, out);
+        }
+        let Role::Claims { round, ask_at, settled_at } = self.role else { return };
+        if !self.quorate(now) {
+            return;
+        }
+        if self.others.iter().all(|other| other.cleared) {
+            if now.mono >= settled_at {
+                let valid_until = self.quorum_until();
+                self.role = Role::Leads { valid_until };
+                self.leader = Some(self.setup.node);
+                out.push(Output::Elected(Leadership { token: 0, valid_until }));
+            }
+        } else if now.mono >= ask_at {
+            let ask_at = now.mono + self.setup.timings.request_timeout;
+            self.role = Role::Claims { round, ask_at, settled_at };
+            for other in self.others.iter().filter(|other| !other.cleared) {
+                out.push(Output::Send { to: other.node, message: Said::Own(Message::Claim { round }) });
+            }
+        }
+    }
+
+    fn renew(&mut self, until: u64, out: &mut Vec<Output>) {
+        if let Role::Leads { valid_until } = &mut self.role
+            && *valid_until != until
+        {
+            *valid_until = until;
+            out.push(Output::Renewed(Leadership { token: 0, valid_until: until }));
+        }
+    }
+
+    fn heartbeat(&mut self, now: Now, out: &mut Vec<Output>) {
+        let recently = |other: &&Other| other.arrived.is_some_and(|at| now.mono < at + self.setup.timings.lease_ttl);
+        let hears = self.others.iter().filter(recently).fold(0, |bits, other| bits | bit(other.node));
+        for to in self.setup.others() {
+            out.push(Output::Send { to, message: Said::Own(Message::Alive { hears }) });
+        }
+        self.renew(self.quorum_until(), out);
+        out.push(Output::SetTimer { id: HEARTBEAT, at: now.mono + self.setup.timings.renew_interval });
+    }
+
+    /// Sees to it that the next thing that is due is not missed. A timer that comes too early does no harm.
+    fn schedule(&mut self, now: Now, out: &mut Vec<Output>) {
+        let mut due = Vec::new();
+        match self.role {
+            Role::Follows => return,
+            Role::Claims { ask_at, settled_at, .. } => due.extend([ask_at, settled_at]),
+            Role::Leads { valid_until } => due.push(valid_until),
+        }
+        for other in self.others.iter().filter(|other| !other.cleared || self.leads()) {
+            due.push(self.lost_at(other));
+            due.extend(other.shot.map(|shot| shot.ask_at));
+        }
+        let next = due.into_iter().filter(|at| *at > now.mono && *at != u64::MAX).min();
+        if let Some(at) = next.filter(|at| self.wake_at.is_none_or(|set| *at < set)) {
+            self.wake_at = Some(at);
+            out.push(Output::SetTimer { id: WAKE, at });
+        }
+    }
+}
+
+/// A candidate's bit; there are at most 64.
+fn bit(node: NodeId) -> u64 {
+    1_u64.checked_shl(node.0.into()).unwrap_or(0)
+}
+
+impl Elector for Stonith {
+    type Peer = Said;
+    /// The inner elector's.
+    type Service = Erased;
+
+    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        if let Input::Peer { from, message } = &input {
+            let own = bit(self.setup.node);
+            let hears = matches!(message, Said::Own(Message::Alive { hears }) if hears & own != 0);
+            self.heard(now, *from, hears);
+        }
+        match input {
+            Input::Start => {
+                (self.started, self.stopped) = (now.mono, now.mono);
+                self.heartbeat(now, out);
+                self.inner(now, elector::Input::Start, out);
+            }
+            Input::Timer(HEARTBEAT) => self.heartbeat(now, out),
+            Input::Timer(WAKE) => self.wake_at = None,
+            Input::Peer { from, message: Said::Own(message) } => match message {
+                Message::Alive { .. } => {}
+                Message::Claim { round } => self.claimed(now, from, round, out),
+                Message::Grant { round, quiet } => {
+                    if matches!(self.role, Role::Claims { round: own, .. } if own == round) {
+                        self.clear(now, from, quiet);
+                    }
+                }
+            },
+            Input::Peer { message: Said::Device(power::Message::Fenced { target, request, ok: true }), .. } => {
+                self.fenced(now, target, request);
+            }
+            Input::Peer { message: Said::Device(_), .. } => {}
+            input => {
+                if let Some(input) = input.convert(|said| Some(said.erase()), identity) {
+                    self.inner(now, input, out);
+                }
+            }
+        }
+        self.advance(now, out);
+        self.schedule(now, out);
+    }
+}

@@ -1,0 +1,170 @@
+//! The ledger's rules, one by one.
+
+use super::*;
+use crate::{fence::checks::Fencing, types::Resource};
+
+fn write(token: u64, term: u32, seq: u64, number: u64) -> Write {
+    let (resource, client) = (Resource::SEQUENCE, NodeId(9));
+    Write { resource, term, token, seq, read_version: 0, client, number, payload: None }
+}
+
+#[test]
+fn a_rightful_leader_may_write_twice() {
+    let mut ledger = Ledger::new(true);
+    assert!(ledger.seal(NodeId(0), 1, 5));
+    assert_eq!(ledger.write(NodeId(0), &write(5, 1, 1, 1)), WriteVerdict::Ok);
+    assert_eq!(ledger.write(NodeId(0), &write(5, 1, 2, 2)), WriteVerdict::Ok);
+    assert_eq!((ledger.seq(), ledger.version()), (2, 2));
+}
+
+#[test]
+fn a_stale_token_is_refused_from_the_seal_on() {
+    let mut ledger = Ledger::new(true);
+    assert!(ledger.seal(NodeId(0), 1, 5));
+    assert!(ledger.seal(NodeId(1), 1, 6));
+    assert_eq!(ledger.write(NodeId(0), &write(5, 1, 1, 1)), WriteVerdict::Fenced { highest: 6 });
+    assert!(!ledger.seal(NodeId(0), 1, 5));
+}
+
+#[test]
+fn an_epoch_has_one_owner_and_that_owner_one_term() {
+    let mut ledger = Ledger::new(true);
+    assert!(ledger.seal(NodeId(0), 1, 5));
+    assert!(!ledger.seal(NodeId(1), 1, 5));
+    assert!(!ledger.seal(NodeId(0), 2, 5));
+    assert_eq!(ledger.write(NodeId(1), &write(5, 1, 1, 1)), WriteVerdict::Fenced { highest: 5 });
+}
+
+#[test]
+fn an_unsealed_token_is_refused_even_when_it_is_newer() {
+    let mut ledger = Ledger::new(true);
+    assert_eq!(ledger.write(NodeId(0), &write(7, 1, 1, 1)), WriteVerdict::Fenced { highest: 0 });
+}
+
+#[test]
+fn a_lost_write_holds_up_those_behind_it() {
+    let mut ledger = Ledger::new(true);
+    assert!(ledger.seal(NodeId(0), 1, 5));
+    assert_eq!(ledger.write(NodeId(0), &write(5, 1, 2, 2)), WriteVerdict::Failed { expected: 1 });
+    assert_eq!(ledger.write(NodeId(0), &write(5, 1, 1, 1)), WriteVerdict::Ok);
+    assert_eq!(ledger.write(NodeId(0), &write(5, 1, 2, 2)), WriteVerdict::Ok);
+}
+
+#[test]
+fn a_retry_is_answered_from_memory_and_burns_the_number_it_was_given() {
+    let mut ledger = Ledger::new(true);
+    assert!(ledger.seal(NodeId(0), 1, 5));
+    assert_eq!(ledger.write(NodeId(0), &write(5, 1, 1, 1)), WriteVerdict::Ok);
+    assert!(ledger.seal(NodeId(1), 1, 6));
+    assert_eq!(ledger.write(NodeId(1), &write(6, 1, 2, 1)), WriteVerdict::Duplicate { seq: 1 });
+    assert_eq!(ledger.write(NodeId(1), &write(6, 1, 2, 1)), WriteVerdict::Duplicate { seq: 1 });
+    assert_eq!(ledger.write(NodeId(1), &write(6, 1, 3, 2)), WriteVerdict::Ok);
+    assert_eq!((ledger.seq(), ledger.version()), (3, 3));
+}
+
+#[test]
+fn a_request_older_than_memory_is_refused() {
+    let mut ledger = Ledger::new(true);
+    assert!(ledger.seal(NodeId(0), 1, 5));
+    let last = 2 * REMEMBERED_REQUESTS as u64;
+    for n in 1..=last {
+        assert_eq!(ledger.write(NodeId(0), &write(5, 1, n, n)), WriteVerdict::Ok);
+    }
+    assert_eq!(ledger.write(NodeId(0), &write(5, 1, last, 1)), WriteVerdict::Failed { expected: last + 1 });
+    // In turn it burns its number, so that those behind it go on.
+    assert_eq!(ledger.write(NodeId(0), &write(5, 1, last + 1, 1)), WriteVerdict::Failed { expected: last + 2 });
+    assert_eq!(ledger.write(NodeId(0), &write(5, 1, last + 2, last)), WriteVerdict::Duplicate { seq: last });
+    assert_eq!(ledger.write(NodeId(0), &write(5, 1, last + 3, last + 1)), WriteVerdict::Ok);
+    assert_eq!((ledger.seq(), ledger.version()), (last + 3, last + 3));
+}
+
+#[test]
+fn a_read_is_refused_where_a_write_would_be() {
+    let mut ledger = Ledger::new(true);
+    assert!(ledger.seal(NodeId(0), 1, 5));
+    assert_eq!(ledger.read(NodeId(0), 1, 5), WriteVerdict::Ok);
+    for (node, term, token) in [(1, 1, 5), (0, 2, 5), (0, 1, 4), (0, 1, 6), (0, 1, 0)] {
+        assert_eq!(ledger.read(NodeId(node), term, token), WriteVerdict::Fenced { highest: 5 });
+    }
+    assert!(ledger.seal(NodeId(1), 1, 6));
+    assert_eq!(ledger.read(NodeId(0), 1, 5), WriteVerdict::Fenced { highest: 6 });
+    assert_eq!(Ledger::new(false).read(NodeId(0), 1, 5), WriteVerdict::Ok);
+}
+
+#[test]
+fn without_fencing_anything_goes() {
+    let mut ledger = Ledger::new(false);
+    assert!(ledger.seal(NodeId(0), 1, 5));
+    assert!(ledger.seal(NodeId(1), 1, 6));
+    assert_eq!(ledger.write(NodeId(0), &write(5, 1, 1, 1)), WriteVerdict::Ok);
+}
+
+/// A former leader's write after its successor has sealed: in order and of a new request, out of order, and a retry.
+fn stale_writes(fencing: Fencing) -> [WriteVerdict; 3] {
+    let stale = |write: &Write| {
+        let mut ledger = Ledger::new(fencing);
+        assert!(ledger.seal(NodeId(0), 1, 5));
+        assert_eq!(ledger.write(NodeId(0), &super::tests::write(5, 1, 1, 1)), WriteVerdict::Ok, "{fencing:?}");
+        assert!(ledger.seal(NodeId(1), 1, 6), "{fencing:?}");
+        ledger.write(NodeId(0), write)
+    };
+    [stale(&write(5, 1, 2, 2)), stale(&write(5, 1, 9, 2)), stale(&write(5, 1, 2, 1))]
+}
+
+#[test]
+fn each_check_alone_refuses_what_is_its_own() {
+    let (ok, fenced) = (WriteVerdict::Ok, WriteVerdict::Fenced { highest: 6 });
+    let (failed, duplicate) = (WriteVerdict::Failed { expected: 2 }, WriteVerdict::Duplicate { seq: 1 });
+    assert_eq!(stale_writes(Fencing::On), [fenced; 3]);
+    assert_eq!(stale_writes(Fencing::Token), [fenced; 3]);
+    assert_eq!(stale_writes(Fencing::Order), [ok, failed, ok]);
+    assert_eq!(stale_writes(Fencing::Memory), [ok, ok, duplicate]);
+    assert_eq!(stale_writes(Fencing::Off), [ok; 3]);
+    // The rightful leader's own: out of order, and twice.
+    let mut ledger = Ledger::new(Fencing::Token);
+    assert!(ledger.seal(NodeId(0), 1, 5));
+    assert!(!ledger.seal(NodeId(1), 1, 4));
+    assert_eq!([7, 7, 3].map(|seq| ledger.write(NodeId(0), &write(5, 1, seq, 1))), [ok; 3]);
+}
+
+#[test]
+fn once_a_token_was_seen_tokenless_writes_are_refused() {
+    let mut ledger = Ledger::new(true);
+    assert_eq!(ledger.write(NodeId(0), &write(0, 1, 1, 1)), WriteVerdict::Ok);
+    assert!(ledger.seal(NodeId(1), 1, 6));
+    assert_eq!(ledger.write(NodeId(0), &write(0, 1, 2, 2)), WriteVerdict::Fenced { highest: 6 });
+}
+
+#[test]
+fn what_was_recorded_last_is_what_was_applied_last() {
+    let record =
+        |number: u64| Payload { number: number.try_into().unwrap_or(std::num::NonZeroU64::MIN), at_us: number };
+    let with = |token, seq, number| Write { payload: Some(record(number)), ..write(token, 1, seq, number) };
+    let mut ledger = Ledger::new(true);
+    assert!(ledger.seal(NodeId(0), 1, 5));
+    assert_eq!(ledger.write(NodeId(0), &with(5, 1, 1)), WriteVerdict::Ok);
+    // Refused, out of turn, without a record: nothing is recorded.
+    assert_eq!(ledger.write(NodeId(0), &with(4, 2, 2)), WriteVerdict::Fenced { highest: 5 });
+    assert_eq!(ledger.write(NodeId(0), &with(5, 3, 3)), WriteVerdict::Failed { expected: 2 });
+    assert_eq!(ledger.write(NodeId(0), &write(5, 1, 2, 4)), WriteVerdict::Ok);
+    // A retry that comes with another record changes nothing either.
+    let again = Write { payload: Some(record(9)), ..write(5, 1, 3, 1) };
+    assert_eq!(ledger.write(NodeId(0), &again), WriteVerdict::Duplicate { seq: 1 });
+    assert_eq!(ledger.payload(), Some(record(1)));
+    assert_eq!(ledger.write(NodeId(0), &with(5, 4, 5)), WriteVerdict::Ok);
+    assert_eq!(ledger.payload(), Some(record(5)));
+}
+
+#[test]
+fn a_restored_ledger_decides_like_the_one_that_was_lost() {
+    let mut ledger = Ledger::new(true);
+    assert!(ledger.seal(NodeId(0), 1, 5));
+    assert_eq!(ledger.write(NodeId(0), &write(5, 1, 1, 1)), WriteVerdict::Ok);
+    let mut restored = Ledger::restore(true, ledger.state(), ledger.memory().clone());
+    let questions = [write(5, 1, 2, 1), write(5, 2, 3, 2), write(4, 1, 3, 2), write(5, 1, 9, 2), write(5, 1, 3, 2)];
+    for question in questions {
+        assert_eq!(restored.write(NodeId(0), &question), ledger.write(NodeId(0), &question));
+        assert_eq!(restored.state(), ledger.state());
+    }
+    assert_eq!((restored.seal(NodeId(1), 1, 5), restored.seal(NodeId(1), 1, 6)), (false, true));
+}
