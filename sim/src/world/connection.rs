@@ -54,13 +54,14 @@ impl World {
     }
 
     /// Sends what a candidate says to another, or to a fencing device, or that says.
+    #[inline(never)]
     pub fn tell(&mut self, from: NodeId, to: NodeId, message: Opaque) {
         self.count(message.kind());
         let packet = self.said.keep(message);
         self.send_packet(from, to, packet);
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_packet(&mut self, from: NodeId, to: NodeId, message: Packet) {
         let link = self.links.get(from, to);
         if link.lane == Lane::Datagram {
@@ -202,7 +203,8 @@ impl World {
         self.arrives(from, to, message);
     }
 
-    fn arrives(&mut self, from: NodeId, to: NodeId, message: Packet) {
+    #[inline(never)]
+    pub(super) fn arrives(&mut self, from: NodeId, to: NodeId, message: Packet) {
         self.delivered += 1;
         if let Some(input) = self.said.input(from, message) {
             self.deliver(to, input);
@@ -312,7 +314,7 @@ impl World {
                 Rest::Lost => {}
                 Rest::OnTheWire if at > wire => {}
                 Rest::Lingers if behind_silence => self.parked.push(Parked { since: self.now, late, given_up: true }),
-                _ => drop(self.queue.push(at, Event::Late(late))),
+                _ => drop(self.queue.push(at, Event::Late(Box::new(late)))),
             }
         }
         let back = self.links.get(to, from);
@@ -390,7 +392,7 @@ impl World {
             let mut at = retransmitted_at(since, now, RETRANSMIT_FIRST);
             for parked in group {
                 at = at.max(self.links.get(from, to).segment(at, 0));
-                self.queue.push(at, Event::Late(parked.late));
+                self.queue.push(at, Event::Late(Box::new(parked.late)));
             }
             return;
         }

@@ -66,13 +66,13 @@ impl World {
             Passage::InOrder(at) => self.queue.push_lane(at, from, to, message),
             Passage::Astray(at) => {
                 protocols::mark!(WorldAstray);
-                self.queue.push(at, Event::Datagram { from, to, message });
+                self.queue.push(at, Event::Datagram(Box::new((from, to, message))));
             }
             Passage::Twice(at, again) => {
                 protocols::mark!(WorldTwice);
                 let copy = self.said.copy(message);
                 self.queue.push_lane(at, from, to, message);
-                self.queue.push(again, Event::Datagram { from, to, message: copy });
+                self.queue.push(again, Event::Datagram(Box::new((from, to, copy))));
             }
             Passage::Lost => self.lose("lost", from, to, message),
         }
@@ -89,25 +89,38 @@ impl World {
         if !self.links.get(from, to).clear || !self.processes[to.index()].up {
             return self.second_look(from, to, message);
         }
-        self.delivered += 1;
         // Most are no candidate's, and are not moved about more than they must.
-        if let Packet::Message(message) = message {
-            return self.deliver(to, Input::Message { from, message });
-        }
-        if let Some(input) = self.said.input(from, message) {
-            self.deliver(to, input);
-        }
+        let Packet::Message(message) = message else { return self.arrives(from, to, message) };
+        self.delivered += 1;
+        self.deliver(to, Input::Message { from, message });
+    }
+
+    /// A datagram arrives out of order.
+    #[inline(never)]
+    pub(super) fn datagram_arrives(&mut self, (from, to, message): (NodeId, NodeId, Packet)) {
+        self.message_arrives(from, to, message);
     }
 
     /// Queues an input that does not travel, to be taken as the next event.
     pub fn input(&mut self, node: NodeId, input: Input) {
         let starts = self.processes[node.index()].starts;
-        self.queue.push(self.now, Event::Input { node, starts, input });
+        self.queue.push(self.now, Event::Input { node, starts, input: Box::new(input) });
     }
 
-    /// Gives an input to a process that is up.
-    #[inline]
+    /// Gives an input to a process that is up. Inlined, as every move of an input that was just made waits for the stores.
+    #[inline(always)]
     pub(super) fn deliver(&mut self, node: NodeId, input: Input) {
+        let process = &self.processes[node.index()];
+        if process.paused || process.driven.inputs.is_some() {
+            self.hand_over(node, input);
+        } else {
+            self.step(node, input);
+        }
+    }
+
+    /// Gives an input to a process that is paused, or whose core a task steps.
+    #[inline(never)]
+    fn hand_over(&mut self, node: NodeId, input: Input) {
         let process = &mut self.processes[node.index()];
         if process.paused {
             // Its machine takes it, as long as there is room.
@@ -122,8 +135,6 @@ impl World {
             if inputs.send(input).is_ok() {
                 self.woke = true;
             }
-        } else {
-            self.step(node, input);
         }
     }
 
@@ -155,7 +166,7 @@ impl World {
     }
 
     /// Carries out one output; true when the process was stopped by it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn carry_out(&mut self, node: NodeId, output: Output) -> bool {
         match output {
             Output::Send { to, message } => self.send(node, to, message),
