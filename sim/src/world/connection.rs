@@ -49,8 +49,8 @@ enum Rest {
 impl World {
     /// Sends a message on a connection, or as a datagram where there is none.
     #[inline]
-    pub fn send(&mut self, from: NodeId, to: NodeId, message: Message) {
-        self.send_packet(from, to, Packet::Message(message));
+    pub fn send(&mut self, from: NodeId, to: NodeId, message: &Message) {
+        self.send_packet(from, to, Packet::Message(*message));
     }
 
     /// Sends what a candidate says to another, or to a fencing device, or that says.

@@ -92,7 +92,11 @@ impl World {
         // Most are no candidate's, and are not moved about more than they must.
         let Packet::Message(message) = message else { return self.arrives(from, to, message) };
         self.delivered += 1;
-        self.deliver(to, Input::Message { from, message });
+        let process = &self.processes[to.index()];
+        if process.paused || process.driven.inputs.is_some() {
+            return self.hand_over(to, Input::Message { from, message });
+        }
+        self.step(to, || Input::Message { from, message });
     }
 
     /// A datagram arrives out of order.
@@ -107,14 +111,13 @@ impl World {
         self.queue.push(self.now, Event::Input { node, starts, input: Box::new(input) });
     }
 
-    /// Gives an input to a process that is up. Inlined, as every move of an input that was just made waits for the stores.
-    #[inline(always)]
+    /// Gives an input to a process that is up.
     pub(super) fn deliver(&mut self, node: NodeId, input: Input) {
         let process = &self.processes[node.index()];
         if process.paused || process.driven.inputs.is_some() {
             self.hand_over(node, input);
         } else {
-            self.step(node, input);
+            self.step(node, || input);
         }
     }
 
@@ -138,18 +141,26 @@ impl World {
         }
     }
 
+    /// Steps a core. The input is made where the core takes it: to move what was just made is to wait for it.
     #[inline]
-    fn step(&mut self, node: NodeId, input: Input) {
+    fn step(&mut self, node: NodeId, input: impl FnOnce() -> Input) {
         let process = &mut self.processes[node.index()];
         let Some(mut core) = process.driven.core.take() else { return };
         let now = process.clocks.at(self.now);
         let mut outputs = std::mem::take(&mut self.outputs);
-        core.step(now, input, &mut outputs);
+        core.step(now, input(), &mut outputs);
         let process = &mut self.processes[node.index()];
         process.driven.core = Some(core);
         let starts = process.starts;
         let mut rest = outputs.drain(..);
-        while let Some(output) = rest.next() {
+        loop {
+            // Copied from where it lies, as most outputs are messages.
+            if let Some(Output::Send { to, message }) = rest.as_slice().first() {
+                self.send(node, *to, message);
+                rest.next();
+                continue;
+            }
+            let Some(output) = rest.next() else { break };
             if !self.carry_out(node, output) {
                 continue;
             }
@@ -169,7 +180,7 @@ impl World {
     #[inline(always)]
     pub(super) fn carry_out(&mut self, node: NodeId, output: Output) -> bool {
         match output {
-            Output::Send { to, message } => self.send(node, to, message),
+            Output::Send { to, message } => self.send(node, to, &message),
             Output::Tell { to, message } => self.tell(node, to, message),
             Output::Redial { to } => self.redial(node, to),
             Output::Record(kind) => self.record(kind),
@@ -223,7 +234,7 @@ impl World {
         if process.paused {
             process.driven.due.push_back(id);
         } else {
-            self.step(node, Input::Timer(id));
+            self.step(node, || Input::Timer(id));
         }
     }
 
@@ -273,7 +284,7 @@ impl World {
                 protocols::mark!(WorldOverdue);
                 // It may have been set again, or cancelled, by what came before.
                 if driven.timers.get(id as usize).is_some_and(|t| !t.set) {
-                    self.step(node, Input::Timer(id));
+                    self.step(node, || Input::Timer(id));
                 }
             } else {
                 return;
