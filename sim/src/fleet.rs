@@ -53,7 +53,7 @@ struct SimPort(NodeId);
 
 impl Port for SimPort {
     fn send(&mut self, to: NodeId, message: Message) {
-        with(|world| world.send(self.0, to, message));
+        with(|world| world.send(self.0, to, &message));
     }
     fn tell(&mut self, to: NodeId, message: Opaque) {
         with(|world| world.tell(self.0, to, message));

@@ -44,7 +44,7 @@ fn write(w: &Write) -> [u64; 2] {
 }
 
 /// A message in three words; the upper half of the first is free for the caller.
-#[inline]
+#[inline(always)]
 pub fn of_message(message: &Message) -> [u64; 3] {
     match *message {
         Message::Next { request: r } => [1, request(r), 0],

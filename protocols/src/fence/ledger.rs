@@ -209,6 +209,7 @@ impl<M: Memory> Ledger<M> {
 }
 
 impl Memory for Window {
+    #[inline]
     fn recall(&self, request: RequestId) -> Recall {
         let Some(memory) = self.clients.iter().find(|m| m.client == request.client) else { return Recall::New };
         if request.number < memory.first {

@@ -60,7 +60,7 @@ impl Duties {
     }
 
     /// The work at that place, and where it stands.
-    #[inline]
+    #[inline(always)]
     fn at<'a>(
         &'a mut self,
         works: &Works,

@@ -117,6 +117,7 @@ impl Outbox {
     }
 
     /// Takes the store's answer to write `seq` of leadership `term`.
+    #[inline]
     pub fn written(&mut self, term: u32, seq: u64, verdict: WriteVerdict) -> Answer {
         let Some(first) = self.pending.front().map(|p| p.write.seq) else { return Answer::Nothing };
         if term != self.term || seq < first {
@@ -142,6 +143,7 @@ impl Outbox {
         }
     }
 
+    #[inline]
     fn done(&mut self, index: u64, seq: u64) -> Answer {
         self.pending[index as usize].answered = true;
         while self.pending.front().is_some_and(|p| p.answered) {

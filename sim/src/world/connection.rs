@@ -51,18 +51,19 @@ enum Rest {
 impl World {
     /// Sends a message on a connection, or as a datagram where there is none.
     #[inline]
-    pub fn send(&mut self, from: NodeId, to: NodeId, message: Message) {
-        self.send_packet(from, to, Packet::Message(message));
+    pub fn send(&mut self, from: NodeId, to: NodeId, message: &Message) {
+        self.send_packet(from, to, Packet::Message(*message));
     }
 
     /// Sends what a candidate says to another, or to a fencing device, or that says.
+    #[inline(never)]
     pub fn tell(&mut self, from: NodeId, to: NodeId, message: Opaque) {
         self.count(message.kind());
         let packet = self.said.keep(message);
         self.send_packet(from, to, packet);
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_packet(&mut self, from: NodeId, to: NodeId, message: Packet) {
         let link = self.links.get(from, to);
         if link.lane == Lane::Datagram {
@@ -204,7 +205,8 @@ impl World {
         self.arrives(from, to, message);
     }
 
-    fn arrives(&mut self, from: NodeId, to: NodeId, message: Packet) {
+    #[inline(never)]
+    pub(super) fn arrives(&mut self, from: NodeId, to: NodeId, message: Packet) {
         self.delivered += 1;
         if let Some(input) = self.said.input(from, message) {
             self.deliver(to, input);
@@ -314,7 +316,7 @@ impl World {
                 Rest::Lost => {}
                 Rest::OnTheWire if at > wire => {}
                 Rest::Lingers if behind_silence => self.parked.push(Parked { since: self.now, late, given_up: true }),
-                _ => drop(self.queue.push(at, Event::Late(late))),
+                _ => drop(self.queue.push(at, Event::Late(Box::new(late)))),
             }
         }
         let back = self.links.get(to, from);

@@ -66,13 +66,13 @@ impl World {
             Passage::InOrder(at) => self.queue.push_lane(at, from, to, message),
             Passage::Astray(at) => {
                 protocols::mark!(WorldAstray);
-                self.queue.push(at, Event::Datagram { from, to, message });
+                self.queue.push(at, Event::Datagram(Box::new((from, to, message))));
             }
             Passage::Twice(at, again) => {
                 protocols::mark!(WorldTwice);
                 let copy = self.said.copy(message);
                 self.queue.push_lane(at, from, to, message);
-                self.queue.push(again, Event::Datagram { from, to, message: copy });
+                self.queue.push(again, Event::Datagram(Box::new((from, to, copy))));
             }
             Passage::Lost => self.lose("lost", from, to, message),
         }
@@ -89,25 +89,41 @@ impl World {
         if !self.links.get(from, to).clear || !self.processes[to.index()].up {
             return self.second_look(from, to, message);
         }
-        self.delivered += 1;
         // Most are no candidate's, and are not moved about more than they must.
-        if let Packet::Message(message) = message {
-            return self.deliver(to, Input::Message { from, message });
+        let Packet::Message(message) = message else { return self.arrives(from, to, message) };
+        self.delivered += 1;
+        let process = &self.processes[to.index()];
+        if process.paused || process.driven.inputs.is_some() {
+            return self.hand_over(to, Input::Message { from, message });
         }
-        if let Some(input) = self.said.input(from, message) {
-            self.deliver(to, input);
-        }
+        self.step(to, || Input::Message { from, message });
+    }
+
+    /// A datagram arrives out of order.
+    #[inline(never)]
+    pub(super) fn datagram_arrives(&mut self, (from, to, message): (NodeId, NodeId, Packet)) {
+        self.message_arrives(from, to, message);
     }
 
     /// Queues an input that does not travel, to be taken as the next event.
     pub fn input(&mut self, node: NodeId, input: Input) {
         let starts = self.processes[node.index()].starts;
-        self.queue.push(self.now, Event::Input { node, starts, input });
+        self.queue.push(self.now, Event::Input { node, starts, input: Box::new(input) });
     }
 
     /// Gives an input to a process that is up.
-    #[inline]
     pub(super) fn deliver(&mut self, node: NodeId, input: Input) {
+        let process = &self.processes[node.index()];
+        if process.paused || process.driven.inputs.is_some() {
+            self.hand_over(node, input);
+        } else {
+            self.step(node, || input);
+        }
+    }
+
+    /// Gives an input to a process that is paused, or whose core a task steps.
+    #[inline(never)]
+    fn hand_over(&mut self, node: NodeId, input: Input) {
         let process = &mut self.processes[node.index()];
         if process.paused {
             // Its machine takes it, as long as there is room.
@@ -122,23 +138,29 @@ impl World {
             if inputs.send(input).is_ok() {
                 self.woke = true;
             }
-        } else {
-            self.step(node, input);
         }
     }
 
+    /// Steps a core. The input is made where the core takes it: to move what was just made is to wait for it.
     #[inline]
-    fn step(&mut self, node: NodeId, input: Input) {
+    fn step(&mut self, node: NodeId, input: impl FnOnce() -> Input) {
         let process = &mut self.processes[node.index()];
         let Some(mut core) = process.driven.core.take() else { return };
         let now = process.clocks.at(self.now);
         let mut outputs = std::mem::take(&mut self.outputs);
-        core.step(now, input, &mut outputs);
+        core.step(now, input(), &mut outputs);
         let process = &mut self.processes[node.index()];
         process.driven.core = Some(core);
         let starts = process.starts;
         let mut rest = outputs.drain(..);
-        while let Some(output) = rest.next() {
+        loop {
+            // Copied from where it lies, as most outputs are messages.
+            if let Some(Output::Send { to, message }) = rest.as_slice().first() {
+                self.send(node, *to, message);
+                rest.next();
+                continue;
+            }
+            let Some(output) = rest.next() else { break };
             if !self.carry_out(node, output) {
                 continue;
             }
@@ -155,10 +177,10 @@ impl World {
     }
 
     /// Carries out one output; true when the process was stopped by it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn carry_out(&mut self, node: NodeId, output: Output) -> bool {
         match output {
-            Output::Send { to, message } => self.send(node, to, message),
+            Output::Send { to, message } => self.send(node, to, &message),
             Output::Tell { to, message } => self.tell(node, to, message),
             Output::Redial { to } => self.redial(node, to),
             Output::Record(kind) => self.record(kind),
@@ -212,7 +234,7 @@ impl World {
         if process.paused {
             process.driven.due.push_back(id);
         } else {
-            self.step(node, Input::Timer(id));
+            self.step(node, || Input::Timer(id));
         }
     }
 
@@ -262,7 +284,7 @@ impl World {
                 protocols::mark!(WorldOverdue);
                 // It may have been set again, or cancelled, by what came before.
                 if driven.timers.get(id as usize).is_some_and(|t| !t.set) {
-                    self.step(node, Input::Timer(id));
+                    self.step(node, || Input::Timer(id));
                 }
             } else {
                 return;

@@ -320,15 +320,15 @@ impl World {
     fn happen(&mut self, event: Event) {
         match event {
             Event::Void => {}
-            Event::Datagram { from, to, message } => self.message_arrives(from, to, message),
-            Event::Late(late) => self.late_arrives(late),
+            Event::Datagram(datagram) => self.datagram_arrives(*datagram),
+            Event::Late(late) => self.late_arrives(*late),
             Event::Reset { from, to, number } => self.connection_reset(from, to, number),
             Event::CoreTimer { node, id, generation } => self.core_timer(node, id, generation),
             Event::Input { node, starts, input } => {
                 let process = &self.processes[node.index()];
                 if process.up && process.starts == starts {
                     self.trace.note(self.now, [0x22 | u64::from(node.0) << 8, 0, 0], || format!("input {node:?}"));
-                    self.deliver(node, input);
+                    self.deliver(node, *input);
                 }
             }
             Event::Sleep { slot, generation } => self.sleep_is_due(slot, generation),

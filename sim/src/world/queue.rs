@@ -13,20 +13,20 @@ use std::{
     collections::{BinaryHeap, VecDeque, binary_heap::PeekMut},
 };
 
-/// Something that will happen.
+/// Something that will happen. Small, as timers are most of them; what is large and rare has a place of its own.
 pub enum Event {
     /// Nothing: cancelled.
     Void,
     /// A datagram that is not bound to its lane's order arrives.
-    Datagram { from: NodeId, to: NodeId, message: Packet },
+    Datagram(Box<(NodeId, NodeId, Packet)>),
     /// A message arrives on a connection that was given up.
-    Late(Late),
+    Late(Box<Late>),
     /// Whoever made the connection of that number learns that it is no more.
     Reset { from: NodeId, to: NodeId, number: u32 },
     /// A core's timer is due.
     CoreTimer { node: NodeId, id: TimerId, generation: u32 },
     /// An input for a core that did not travel: from its own client, or an order.
-    Input { node: NodeId, starts: u32, input: Input },
+    Input { node: NodeId, starts: u32, input: Box<Input> },
     /// A task's sleep is due.
     Sleep { slot: u32, generation: u32 },
     /// A disk has done something.
@@ -92,7 +92,7 @@ impl Queue {
     }
 
     /// Schedules an event at nanosecond `at`; the handle is good until it happens.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, at: u64, event: Event) -> u32 {
         self.order += 1;
         let slot = match self.free.pop() {

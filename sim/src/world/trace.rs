@@ -49,6 +49,8 @@ impl Trace {
         }
     }
 
+    // Seldom called, and its 8 KiB are not for its caller's frame.
+    #[inline(never)]
     fn drain(&mut self) {
         let mut bytes = [0u8; 8 * (BUFFERED + 8)];
         for (word, place) in self.buffer.iter().zip(bytes.chunks_exact_mut(8)) {

@@ -41,7 +41,7 @@ impl World {
             let mut at = retransmitted_at(since, now, RETRANSMIT_FIRST);
             for parked in group {
                 at = at.max(self.links.get(from, to).segment(at, 0));
-                self.queue.push(at, Event::Late(parked.late));
+                self.queue.push(at, Event::Late(Box::new(parked.late)));
             }
             return;
         }

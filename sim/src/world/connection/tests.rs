@@ -101,7 +101,7 @@ impl Place {
     }
 
     fn ask(&mut self, from: NodeId, to: NodeId, number: u64) {
-        self.world.send(from, to, Message::Next { request: RequestId { client: self.client, number } });
+        self.world.send(from, to, &Message::Next { request: RequestId { client: self.client, number } });
     }
 
     /// At that millisecond the first candidate asks the store.
