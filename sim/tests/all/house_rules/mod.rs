@@ -4,6 +4,7 @@
 mod architecture;
 mod for_now;
 mod graph;
+mod own_elector;
 mod sizes;
 mod source;
 
