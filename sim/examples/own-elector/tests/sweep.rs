@@ -1,6 +1,6 @@
 //! This crate's protocol and scenario are held to what they promise as Fencepost's own are.
 
-use own_elector::{elector, registry, scenario};
+use own_elector::{elector, leaseholder, registry, scenario, service};
 use protocols::{election, election::Protocol, fence::checks::Fencing};
 use scenarios::{Artifact, Params, Scenario, generate::Choice};
 use sim::{
@@ -8,7 +8,7 @@ use sim::{
     registry::Registry,
     run::{self, Options},
     swarm::Swarm,
-    sweep::{Outcome, Sizes, Sweep},
+    sweep::{Cell, Outcome, Sizes, Sweep},
 };
 use std::{
     path::{Path, PathBuf},
@@ -17,6 +17,9 @@ use std::{
 
 /// Seeds of each cell; the command sweeps as many as one likes.
 const SEEDS: u64 = 4;
+
+/// This crate's protocols.
+const OWN: [&Protocol; 2] = [&elector::PROTOCOL, &leaseholder::PROTOCOL];
 
 fn sweep(scenarios: Vec<&'static Scenario>, protocols: Vec<&'static Protocol>, params: &Params) -> Outcome {
     let (registry, sizes) = (registry(), Sizes::Usual);
@@ -38,13 +41,23 @@ fn usual(fencing: Fencing) -> Params {
 #[test]
 fn every_scenario_that_applies_is_kept_with_fencing_and_without() {
     for fencing in [Fencing::On, Fencing::Off] {
-        let outcome = sweep(registry().plans.scenarios, vec![&elector::PROTOCOL], &usual(fencing));
+        let outcome = sweep(registry().plans.scenarios, OWN.to_vec(), &usual(fencing));
         is_kept(&outcome);
-        let of =
-            |name: &str| outcome.cells.iter().filter(|cell| cell.scenario == name).map(|cell| cell.runs).sum::<u64>();
+        let runs = |protocol: &Protocol, scenario: &str| {
+            let of = |cell: &&Cell| (&*cell.scenario, &*cell.protocol) == (scenario, protocol.name);
+            outcome.cells.iter().filter(of).map(|cell| cell.runs).sum::<u64>()
+        };
         // By three candidates and by five.
-        assert_eq!([scenario::SCENARIO.name, "gc-pause", "power-outage"].map(of), [2 * SEEDS; 3]);
-        assert_eq!((of("lost-lease"), of("ring-break")), (0, 0), "they need what this protocol does not have");
+        for scenario in [scenario::SCENARIO.name, "gc-pause", "power-outage"] {
+            assert_eq!(OWN.map(|protocol| runs(protocol, scenario)), [2 * SEEDS; 2], "{scenario}");
+        }
+        // Those need a service, or candidates that elect among themselves.
+        for (scenario, runs_of) in
+            [("lost-lease", [0, 2 * SEEDS]), ("service-restart", [0, 2 * SEEDS]), ("quorum-loss", [2 * SEEDS, 0])]
+        {
+            assert_eq!(OWN.map(|protocol| runs(protocol, scenario)), runs_of, "{scenario}");
+        }
+        assert_eq!(OWN.map(|protocol| runs(protocol, "ring-break")), [0; 2]);
     }
 }
 
@@ -67,7 +80,7 @@ fn fencepost_s_own_protocols_keep_their_promises_in_this_scenario() {
 
 #[test]
 fn drawn_plans_are_kept() {
-    let choice = Choice { protocols: vec![&elector::PROTOCOL], ..Choice::default() };
+    let choice = Choice { protocols: OWN.to_vec(), ..Choice::default() };
     let swarm = Swarm { registry: registry(), choice, seeds: 0..200, shard: (1, 1), jobs: 2, until_stable: false };
     is_kept(&swarm.run(|_| {}).expect("the baseline is readable").outcome);
 }
@@ -126,7 +139,7 @@ fn artifacts_of_the_library_are_of_the_registry_s_plans() {
 #[test]
 fn the_command_line_knows_what_was_added() {
     let listed = text(&command(&["list"]).stdout);
-    for name in ["majority-lease", "successor-dies", "etcd-election", "gc-pause"] {
+    for name in ["majority-lease", "lease-holder", "successor-dies", "etcd-election", "gc-pause"] {
         assert!(listed.contains(&format!("\n  {name} ")), "{name}");
     }
     let mistyped = command(&["scenario", "successor-dies", "--protocol", "majority-leas"]);
@@ -142,4 +155,16 @@ fn the_command_line_knows_what_was_added() {
     assert_eq!(report["cells"].as_array().map(Vec::len), Some(2), "{report}");
     let same = command(&[&["determinism"], &one[..]].concat());
     assert_eq!(same.status.code(), Some(0), "{}", text(&same.stderr));
+}
+
+#[test]
+fn what_the_service_grants_is_in_the_history_and_judged() {
+    let plan = scenario::SCENARIO.compile(&usual(Fencing::On), &leaseholder::PROTOCOL, 2).expect("it makes sense");
+    let ran = run::run(&plan, Options { registry: registry(), ..Options::default() }).expect("it runs");
+    let phantom = ran.judgement.invariant("phantom_leader").expect("it is judged");
+    assert!(phantom.holds && phantom.could_fail && phantom.detail.contains("granted"), "{phantom:?}");
+    let mut without = registry();
+    without.models.retain(|model| model.service != service::SERVICE.name);
+    let nobody = run::run(&plan, Options { registry: without, ..Options::default() }).expect("it runs");
+    assert_eq!(nobody.judgement.metrics.elections, 0, "nobody else answers on that port");
 }
