@@ -1,7 +1,10 @@
 //! A capsule: a plan, the build that it ran under, and what came of it. Replaying one tells whether the same build still
 //! does the same.
 
-use crate::plan::{Plan, json};
+use crate::{
+    plan::{Plan, json},
+    registry::Registry,
+};
 use serde::{Deserialize, Serialize};
 
 /// Version of the capsule format.
@@ -36,16 +39,24 @@ pub struct Capsule {
 }
 
 impl Capsule {
-    /// Reads a capsule and validates its plan.
+    /// Reads a capsule and validates its plan against the [default registry](Registry::default).
     ///
     /// # Errors
     /// One sentence that names the field and the line.
     pub fn from_json(text: &str) -> Result<Capsule, String> {
+        Capsule::read(text, &Registry::default())
+    }
+
+    /// Reads a capsule and validates its plan against the registry.
+    ///
+    /// # Errors
+    /// One sentence that names the field and the line.
+    pub fn read(text: &str, registry: &Registry) -> Result<Capsule, String> {
         let capsule: Capsule = json::read(text, "capsule")?;
         if capsule.schema != SCHEMA {
             return Err(format!("the capsule has schema {}, and this build reads schema {SCHEMA}", capsule.schema));
         }
-        capsule.plan.validate()?;
+        registry.validate(&capsule.plan)?;
         Ok(capsule)
     }
 
@@ -65,16 +76,24 @@ pub enum Artifact {
 }
 
 impl Artifact {
-    /// Reads a plan or a capsule; a capsule is known by its field `plan`.
+    /// Reads a plan or a capsule of what the [default registry](Registry::default) has.
     ///
     /// # Errors
     /// One sentence that names the field and the line.
     pub fn from_json(text: &str) -> Result<Artifact, String> {
+        Artifact::read(text, &Registry::default())
+    }
+
+    /// Reads a plan or a capsule of what the registry has; a capsule is known by its field `plan`.
+    ///
+    /// # Errors
+    /// One sentence that names the field and the line.
+    pub fn read(text: &str, registry: &Registry) -> Result<Artifact, String> {
         let value: serde_json::Value = json::read(text, "plan")?;
         if value.get("plan").is_some() {
-            Capsule::from_json(text).map(|capsule| Artifact::Capsule(Box::new(capsule)))
+            Capsule::read(text, registry).map(|capsule| Artifact::Capsule(Box::new(capsule)))
         } else {
-            Plan::from_json(text).map(|plan| Artifact::Plan(Box::new(plan)))
+            registry.read(text).map(|plan| Artifact::Plan(Box::new(plan)))
         }
     }
 

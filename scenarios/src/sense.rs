@@ -115,8 +115,7 @@ pub fn meant(params: &Params, cells: &[(&Scenario, &Protocol)], seed: u64) -> Re
     for (option, other) in GIVEN {
         let Some(other) = other(params) else { continue };
         let plan = |params: &Params, (scenario, protocol): (&Scenario, &Protocol)| {
-            let mut plan = (scenario.plan)(params, protocol, seed);
-            plan.validate().ok()?;
+            let mut plan = scenario.compile(params, protocol, seed).ok()?;
             plan.seed = 0;
             Some(plan)
         };

@@ -2,6 +2,7 @@
 
 use crate::{
     identity::identity,
+    registry::Registry,
     repro,
     run::{self, Options, Run},
 };
@@ -47,14 +48,15 @@ pub fn capsule(run: &Run) -> Capsule {
     }
 }
 
-/// Runs `plan` again with everything recorded, and writes the artifacts below `out`. A run costs nothing until it fails.
+/// Runs `plan`, whose names are the registry's, again with everything recorded, and writes the artifacts below `out`. A run costs nothing until it fails.
 ///
 /// # Errors
 /// A file could not be written, or the second run differed from the first, whose hash is `expected`.
-pub fn write(out: &Path, plan: &Plan, expected: &str) -> Result<PathBuf, String> {
+pub fn write(out: &Path, plan: &Plan, registry: &Registry, expected: &str) -> Result<PathBuf, String> {
     let folder = folder(out, plan);
     fs::create_dir_all(&folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
     let options = Options {
+        registry: registry.clone(),
         history: Some(create(&folder.join("history.jsonl"))?),
         trace: Some(create(&folder.join("trace.txt"))?),
         ..Options::default()

@@ -1,6 +1,9 @@
 //! The smallest clock drift that breaks a scenario, by bisection.
 
-use crate::run::{self, Options, Run};
+use crate::{
+    registry::Registry,
+    run::{self, Options, Run},
+};
 use protocols::election::Protocol;
 use reports::Verdict;
 use scenarios::{Params, Scenario, plan::PPM_MAX};
@@ -15,6 +18,8 @@ use std::{
 
 /// What to look for.
 pub struct Bisect<'a> {
+    /// What has them, and their service.
+    pub registry: &'a Registry,
     /// The scenario.
     pub scenario: &'static Scenario,
     /// The protocol.
@@ -117,7 +122,7 @@ impl Bisect<'_> {
 
     fn one(&self, params: &Params, seed: u64) -> Result<Run, String> {
         let plan = self.scenario.compile(params, self.protocol, seed)?;
-        run::run(&plan, Options::default())
+        run::run(&plan, Options { registry: self.registry.clone(), ..Options::default() })
     }
 }
 

@@ -1,7 +1,10 @@
 //! Does the same plan give the same bytes? Runs each twice in this process, at the same time on two threads, and once in a
 //! fresh process, and shows where the traces part when they do.
 
-use crate::run::{self, Options, Run};
+use crate::{
+    registry::Registry,
+    run::{self, Options, Run},
+};
 use scenarios::plan::Plan;
 use std::{
     io::{self, Write},
@@ -27,13 +30,14 @@ pub enum Check {
     },
 }
 
-/// Checks one plan; `program` is this executable, for the fresh process.
+/// Checks one plan of what the registry has; `program` is this executable, for the fresh process.
 ///
 /// # Errors
 /// A run failed, or the fresh process could not be started.
-pub fn check(plan: &Plan, program: &Path) -> Result<Check, String> {
+pub fn check(plan: &Plan, registry: &Registry, program: &Path) -> Result<Check, String> {
+    let options = || Options { registry: registry.clone(), ..Options::default() };
     let runs: Vec<Result<Run, String>> = thread::scope(|scope| {
-        let both: Vec<_> = (0..2).map(|_| scope.spawn(|| run::run(plan, Options::default()))).collect();
+        let both: Vec<_> = (0..2).map(|_| scope.spawn(|| run::run(plan, options()))).collect();
         both.into_iter().map(|run| run.join().unwrap_or_else(|_| Err("panicked".to_owned()))).collect()
     });
     let mut hashes = Vec::new();
@@ -45,7 +49,7 @@ pub fn check(plan: &Plan, program: &Path) -> Result<Check, String> {
         return Ok(Check::Same { trace_hash: hashes.swap_remove(0) });
     }
     let what = format!("two threads gave {} and {}, a fresh process {}", hashes[0], hashes[1], hashes[2]);
-    Ok(Check::Differs { what, where_: first_difference(&trace(plan)?, &trace(plan)?) })
+    Ok(Check::Differs { what, where_: first_difference(&trace(plan, options())?, &trace(plan, options())?) })
 }
 
 /// The plan's hash in a process of its own.
@@ -85,9 +89,9 @@ impl Write for Shared {
 }
 
 /// The trace's text.
-fn trace(plan: &Plan) -> Result<String, String> {
+fn trace(plan: &Plan, options: Options) -> Result<String, String> {
     let text = Shared::default();
-    run::run(plan, Options { trace: Some(Box::new(text.clone())), ..Options::default() })?;
+    run::run(plan, Options { trace: Some(Box::new(text.clone())), ..options })?;
     Ok(text.text())
 }
 

@@ -1,6 +1,7 @@
 //! How long elections take, and what they cost in messages: the leader is killed under a light load, over many seeds.
 
 use crate::{
+    registry::Registry,
     run::{self, Options, Run},
     seeds,
 };
@@ -28,6 +29,7 @@ const RATE: u64 = 20;
 /// # Errors
 /// The parameters make no sense, or a run could not be finished.
 pub fn curve(
+    registry: &Registry,
     params: &Params,
     protocol: &'static Protocol,
     seeds: Range<u64>,
@@ -35,7 +37,8 @@ pub fn curve(
     done: impl Fn() + Sync,
 ) -> Result<Curve, String> {
     let one = |seed| {
-        let run = run::run(&killed(params, protocol, seed)?, Options { timeline: true, ..Options::default() })?;
+        let options = Options { registry: registry.clone(), timeline: true, ..Options::default() };
+        let run = run::run(&killed(params, protocol, seed)?, options)?;
         let election_ms = vacancy(&run).map(|(from_us, to_us)| (to_us - from_us) as f64 / 1e3);
         Ok((election_ms, run.judgement.metrics.messages_by_kind))
     };
@@ -54,6 +57,7 @@ pub fn curve(
 /// # Errors
 /// The parameters make no sense, a run could not be finished, or no messages of this protocol are counted.
 pub fn messages(
+    registry: &Registry,
     params: &Params,
     protocol: &'static Protocol,
     seeds: Range<u64>,
@@ -64,7 +68,7 @@ pub fn messages(
         (seeds.start..seeds.end).for_each(|_| done());
         return Ok(point);
     }
-    let counted = seeds::each(seeds, jobs, |seed| of_one_election(params, protocol, seed), done)?;
+    let counted = seeds::each(seeds, jobs, |seed| of_one_election(registry, params, protocol, seed), done)?;
     let counted: Vec<_> = counted.into_iter().flatten().filter(|by_kind| !by_kind.is_empty()).collect();
     if counted.is_empty() {
         let name = protocol.name;
@@ -92,7 +96,13 @@ fn exact(protocol: &'static Protocol, nodes: u16) -> Option<Point> {
 ///
 /// A run counts its messages once, at its end. But a plan that ends earlier gives the same run up to there, so that two
 /// shorter runs count what was sent between their ends.
-fn of_one_election(params: &Params, protocol: &Protocol, seed: u64) -> Result<Option<BTreeMap<String, u64>>, String> {
+fn of_one_election(
+    registry: &Registry,
+    params: &Params,
+    protocol: &Protocol,
+    seed: u64,
+) -> Result<Option<BTreeMap<String, u64>>, String> {
+    let options = || Options { registry: registry.clone(), ..Options::default() };
     let mut plan = killed(params, protocol, seed)?;
     for fault in &mut plan.faults {
         if let (Trigger::At { ms }, Fault::Kill { restart_after_ms, .. }) = (&mut fault.when, &mut fault.what) {
@@ -100,12 +110,12 @@ fn of_one_election(params: &Params, protocol: &Protocol, seed: u64) -> Result<Op
             (*ms, *restart_after_ms) = (ms.trunc(), None);
         }
     }
-    let whole = run::run(&plan, Options { timeline: true, ..Options::default() })?;
+    let whole = run::run(&plan, Options { timeline: true, ..options() })?;
     let Some((from_us, to_us)) = vacancy(&whole) else { return Ok(None) };
     let heard_us = (u64::from(params.nodes) + 1) * plan.network.one_way_max_us();
     let until = |us: u64| {
         let plan = Plan { duration_ms: us.div_ceil(1_000), ..plan.clone() };
-        run::run(&plan, Options::default()).map(|run| run.judgement.metrics.messages_by_kind)
+        run::run(&plan, options()).map(|run| run.judgement.metrics.messages_by_kind)
     };
     let (before, mut sent) = (until(from_us)?, until(to_us + heard_us)?);
     for (kind, n) in before {

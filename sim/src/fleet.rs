@@ -2,6 +2,7 @@
 
 use crate::{
     host::Main,
+    registry::Registry,
     service,
     world::{Driver, env::SimEnv, with},
 };
@@ -19,7 +20,6 @@ use protocols::{
     message::Message,
     node::{Node, Place},
     payload::Opaque,
-    service::Service,
     types::{MILLISECOND, NodeId, SECOND},
     work::Works,
 };
@@ -44,6 +44,7 @@ pub struct Fleet {
     topology: Arc<Topology>,
     works: Arc<Works>,
     bugs: Bugs,
+    clients: Arc<Clients<SimEnv>>,
     /// The states of the service's members, by their nodes.
     members: BTreeMap<NodeId, service::State>,
 }
@@ -76,21 +77,18 @@ impl Port for SimPort {
 }
 
 impl Fleet {
-    /// The fleet of `plan`, whose protocol, processes and bugs these are.
+    /// The fleet of `plan`, whose processes these are, of what the registry has.
     ///
     /// # Errors
-    /// The plan's works are none, or do not go together.
-    pub fn new(
-        plan: Arc<Plan>,
-        protocol: &'static Protocol,
-        topology: Arc<Topology>,
-        bugs: Bugs,
-    ) -> Result<Self, String> {
+    /// The plan's works are none, or do not go together; or the registry does not have its protocol or a bug.
+    pub fn new(plan: Arc<Plan>, topology: Arc<Topology>, registry: &Registry) -> Result<Self, String> {
+        let (protocol, bugs) = (registry.plans.protocol(&plan.protocol)?, registry.plans.bugs(&plan.bugs)?);
         let works = Arc::new(plan.leaders_works()?);
         let nodes: Vec<NodeId> = topology.members().collect();
-        let states = service::of_members(protocol.service, nodes.len(), &bugs);
+        let states = service::of_members(&registry.models, protocol.service, nodes.len(), &bugs);
         let members = nodes.into_iter().zip(states).collect();
-        Ok(Fleet { plan, protocol, topology, works, bugs, members })
+        let clients = Arc::new(registry.clients.clone());
+        Ok(Fleet { plan, protocol, topology, works, bugs, clients, members })
     }
 
     /// Starts a process. Gives back its first task, if it has any; what is only a core is stepped by the world.
@@ -156,12 +154,13 @@ impl Fleet {
             topology: self.topology.clone(),
             works: self.works.clone(),
             bugs: self.bugs.clone(),
+            clients: self.clients.clone(),
         });
         Box::new(move || {
             let (env, told) = (SimEnv { node }, told.clone());
             Box::pin(async move {
                 let core = candidate_core(&told, env).await;
-                run_candidate(env, core, told.protocol.service, site(&told, node)).await;
+                run_candidate(env, core, &told, site(&told, node)).await;
             })
         })
     }
@@ -174,6 +173,7 @@ struct Told {
     topology: Arc<Topology>,
     works: Arc<Works>,
     bugs: Bugs,
+    clients: Arc<Clients<SimEnv>>,
 }
 
 /// What a candidate's client is told: in the simulation, processes are reached by their names.
@@ -192,7 +192,7 @@ fn site(told: &Told, node: NodeId) -> Site {
 }
 
 async fn candidate_core(told: &Told, env: SimEnv) -> Box<dyn Core> {
-    let Told { plan, protocol, topology, works, bugs } = told;
+    let Told { plan, protocol, topology, works, bugs, .. } = told;
     let timings = plan.timings.resolved();
     // A simulated disk can always be read.
     let stored = env.disk().read(task_driver::STATE).await.unwrap_or_default();
@@ -207,7 +207,8 @@ async fn candidate_core(told: &Told, env: SimEnv) -> Box<dyn Core> {
     Box::new(Node::new(place, elector).with_works(works.clone()))
 }
 
-async fn run_candidate(env: SimEnv, core: Box<dyn Core>, service: &'static Service, site: Site) {
+async fn run_candidate(env: SimEnv, core: Box<dyn Core>, told: &Told, site: Site) {
+    let (clients, service) = (told.clients.clone(), told.protocol.service);
     let (outputs, requests) = mpsc::unbounded_channel();
     if with(|world| world.driver()) == Driver::Inline {
         with(|world| {
@@ -215,10 +216,10 @@ async fn run_candidate(env: SimEnv, core: Box<dyn Core>, service: &'static Servi
             world.set_core(env.node, core);
         });
         let deliver = move |input| with(|world| world.input(env.node, Input::Service(Box::new(input))));
-        Clients::ours().run(env, service, site, requests, deliver).await;
+        clients.run(env, service, site, requests, deliver).await;
     } else {
         let deliver = move |input| with(|world| world.input(env.node, Input::Service(Box::new(input))));
-        env.spawn_detached(async move { Clients::ours().run(env, service, site, requests, deliver).await });
+        env.spawn_detached(async move { clients.run(env, service, site, requests, deliver).await });
         drive(env, core, Some(outputs)).await;
     }
     // A process does not end by itself.

@@ -23,6 +23,7 @@
 //! | module | has |
 //! |---|---|
 //! | `run` | one plan in, one judged run out |
+//! | `registry` | what there is to run, to which other crates add |
 //! | `sweep`, `outcome` | many seeds on all cores, held to what protocols promise; how each of them ended |
 //! | `world`, `host` | the simulated world, and the executor under it |
 //! | `service` | etcd, Redis and a power device as they answer in that world |
@@ -67,6 +68,8 @@ pub mod pool;
 pub mod promise;
 #[cfg(madsim)]
 pub mod recorder;
+#[cfg(madsim)]
+pub mod registry;
 #[cfg(madsim)]
 pub mod repro;
 #[cfg(madsim)]

@@ -93,15 +93,22 @@ enum Program {
 /// Who runs cargo changes code, and wants the line to run what was changed; anybody else wants this very file.
 fn program() -> Program {
     let this = env::current_exe().unwrap_or_else(|_| PathBuf::from("fencepost"));
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf);
-    let by_cargo = env::var_os("CARGO").is_some();
-    match folder.filter(|folder| by_cargo && folder.join(".cargo/config.toml").is_file()) {
+    match env::var_os("CARGO").and(env::var_os("CARGO_MANIFEST_DIR")).and_then(|krate| workspace(Path::new(&krate))) {
         Some(folder) => {
             let release = this.parent().is_some_and(|parent| parent.ends_with("release"));
             Program::Cargo { folder, release }
         }
         None => Program::Built(this),
     }
+}
+
+/// The folder of the workspace that a crate belongs to: Fencepost's, or that of a crate which adds to it.
+fn workspace(krate: &Path) -> Option<PathBuf> {
+    let is_workspace = |folder: &&Path| {
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
+        manifest.lines().any(|line| line.trim_end() == "[workspace]")
+    };
+    krate.ancestors().find(is_workspace).or_else(|| Some(krate).filter(|krate| krate.is_dir())).map(Path::to_path_buf)
 }
 
 /// A word as a shell takes it for one.
@@ -124,6 +131,15 @@ mod tests {
         assert_eq!(options(&params), ["--rate", "10", "--fencing", "token", "--loss", "0.5%"]);
         let params = Params { latency_us: Some((200, 1_500)), pause_ms: Some(90_000), ..Params::default() };
         assert_eq!(options(&params), ["--pause", "90s", "--latency", "0.2ms..1.5ms"]);
+    }
+
+    #[test]
+    fn cargo_runs_in_the_workspace_that_a_crate_belongs_to() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        assert_eq!(workspace(here).as_deref(), here.parent());
+        let own = here.join("examples/own-elector");
+        assert_eq!(workspace(&own), Some(own), "it is a workspace of its own");
+        assert_eq!(workspace(Path::new("/nowhere/crate")), None);
     }
 
     #[test]

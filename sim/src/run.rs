@@ -4,6 +4,7 @@ use crate::{
     fleet::Fleet,
     host,
     recorder::Recorder,
+    registry::Registry,
     world::{Driver, Finished, World},
 };
 use protocols::{coverage::Marks, election::Protocol, history::Header};
@@ -12,13 +13,13 @@ use reports::{
     json::{ReadLease, RunFacts},
     timeline::Highlights,
 };
-use scenarios::{plan::Plan, read_lease, registry::Registry};
+use scenarios::{plan::Plan, read_lease};
 use std::{io::Write, sync::Arc, time::Instant};
 
 /// What a run is to leave behind, beside the verdict.
 #[derive(Default)]
 pub struct Options {
-    /// What the plan's words mean.
+    /// What the plan's names mean.
     pub registry: Registry,
     /// How cores are stepped.
     pub driver: Driver,
@@ -73,10 +74,10 @@ fn read_lease(plan: &Plan, protocol: &Protocol) -> Option<ReadLease> {
 pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
     let started = Instant::now();
     let (plan, registry) = (Arc::new(plan.clone()), &options.registry);
-    let protocol = registry.protocol(&plan.protocol)?;
+    let protocol = registry.plans.protocol(&plan.protocol)?;
     let topology = Arc::new(plan.topology_of(protocol));
     let header = plan.header_of(protocol, &topology);
-    let fleet = Fleet::new(plan.clone(), protocol, topology.clone(), registry.bugs(&plan.bugs)?)?;
+    let fleet = Fleet::new(plan.clone(), topology.clone(), registry)?;
     let make_world = {
         let (plan, header) = (plan.clone(), header.clone());
         move || {

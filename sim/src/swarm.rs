@@ -7,6 +7,7 @@ use crate::{
     outcome::{Ended, Failure},
     pool,
     promise::{not_kept, promise_name},
+    registry::Registry,
     repro,
     run::{self, Options, Run},
     sweep::{Cell, Outcome},
@@ -17,7 +18,6 @@ use protocols::{
     fence::checks::Fencing,
 };
 use scenarios::{
-    Registry,
     generate::{self, Choice},
     plan::{Plan, SWARM},
 };
@@ -61,6 +61,8 @@ pub const RARE: &[(Mark, &str)] = &[
 
 /// Which plans to run.
 pub struct Swarm {
+    /// What has the protocols, and their services.
+    pub registry: Registry,
     /// What is not drawn.
     pub choice: Choice,
     /// A plan each.
@@ -198,9 +200,8 @@ impl Swarm {
         let seed = |index: u64| self.seeds.start + self.shard.0 - 1 + index * self.shard.1;
         let work = |index: u64| {
             let plan = generate::swarm(seed(index), &self.choice);
-            // The protocols need not be Fencepost's own.
-            let registry = Registry { protocols: self.choice.protocols.clone(), ..Registry::default() };
-            let run = registry.validate(&plan);
+            let registry = self.registry.clone();
+            let run = registry.plans.validate(&plan);
             let run = run.and_then(|()| run::run(&plan, Options { registry, ..Options::default() }));
             let failure = self.failure(&plan, &run);
             done(failure.as_ref().map_or(Ended::Kept, |failure| failure.outcome));

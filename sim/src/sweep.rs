@@ -11,6 +11,7 @@ use crate::{
     outcome::{Ended, Failure},
     pool,
     promise::{Chance, ended, promise_name},
+    registry::Registry,
     repro,
     run::{self, Options, Run},
 };
@@ -18,7 +19,7 @@ use protocols::{
     election::{self, Protocol},
     fence::checks::Fencing,
 };
-use scenarios::{Params, Registry, Scenario, scenario, sense};
+use scenarios::{Params, Scenario, scenario, sense};
 use std::ops::Range;
 
 /// From so many runs of a cell on, what is left to chance is compared with what it was.
@@ -26,6 +27,8 @@ const CHANCE_RUNS_MIN: u64 = 100;
 
 /// What to sweep over.
 pub struct Sweep<'a> {
+    /// What has them, and their services.
+    pub registry: &'a Registry,
     /// Scenarios.
     pub scenarios: Vec<&'static Scenario>,
     /// Protocols.
@@ -113,10 +116,12 @@ impl Sweep<'_> {
         total / of + u64::from(part <= total % of)
     }
 
-    /// A sweep of everything, with nothing changed that they depend on, looks after the canaries too: in its first shard.
+    /// A sweep of everything that is ours, with nothing changed that they depend on, looks after the canaries too: in its
+    /// first shard.
     fn canaries(&self) -> Vec<Canary> {
         let usual = Params { nodes: self.params.nodes, rate: self.params.rate, ..Params::default() };
-        let all = self.scenarios.len() == scenario::ALL.len() && self.protocols.len() == election::ALL.len();
+        let all = scenario::ALL.iter().all(|ours| self.scenarios.iter().any(|swept| swept.name == ours.name))
+            && election::ALL.iter().all(|ours| self.protocols.iter().any(|swept| swept.name == ours.name));
         match all && self.sizes == Sizes::Usual && *self.params == usual && self.shard.0 == 1 {
             true => canary::canaries(),
             false => Vec::new(),
@@ -332,10 +337,7 @@ impl Sweep<'_> {
             Ok(plan) => plan,
             Err(why) => return (None, Some(self.failure(which, seed, (Ended::Invalid, why), None))),
         };
-        // The protocol need not be one of Fencepost's own.
-        let (protocols, bugs) = (vec![protocol], params.bugs.clone());
-        let registry = Registry { protocols, bugs, ..Registry::default() };
-        match run::run(&plan, Options { registry, ..Options::default() }) {
+        match run::run(&plan, Options { registry: self.registry.clone(), ..Options::default() }) {
             Err(why) => {
                 let failure = self.failure(which, seed, (Ended::Broken, why), None);
                 (None, Some(Failure { plan: Some(Box::new(plan)), ..failure }))

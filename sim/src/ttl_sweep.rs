@@ -2,6 +2,7 @@
 //! for each protocol and lease.
 
 use crate::{
+    registry::Registry,
     run::{self, Options},
     seeds,
     sweep::{Sizes, Sweep},
@@ -34,6 +35,7 @@ const RATE: u64 = 200;
 /// # Errors
 /// A ttl makes no sense, or a run could not be finished.
 pub fn measure(
+    registry: &Registry,
     ttls_ms: &[u64],
     protocols: &[&'static Protocol],
     seeds: Range<u64>,
@@ -43,7 +45,7 @@ pub fn measure(
     let mut points = Vec::new();
     for protocol in protocols {
         for ttl_ms in ttls_ms {
-            points.push(point(*ttl_ms, protocol, seeds.clone(), jobs, &done)?);
+            points.push(point(registry, *ttl_ms, protocol, seeds.clone(), jobs, &done)?);
         }
     }
     let seeds = format!("{}..{}", seeds.start, seeds.end);
@@ -57,6 +59,7 @@ pub fn runs(ttls_ms: &[u64], protocols: &[&'static Protocol], seeds: &Range<u64>
 }
 
 fn point(
+    registry: &Registry,
     ttl_ms: u64,
     protocol: &'static Protocol,
     seeds: Range<u64>,
@@ -66,6 +69,7 @@ fn point(
     let params = Params { lease_ttl_ms: Some(ttl_ms), rate: RATE, ..Params::default() };
     let kill = scenario::find("clean-kill").ok_or("there is no scenario clean-kill")?;
     let work = Sweep {
+        registry,
         scenarios: vec![kill],
         protocols: vec![protocol],
         sizes: Sizes::Of(vec![params.nodes]),
@@ -79,7 +83,7 @@ fn point(
         return Err(format!("{}: {}", failure.repro, failure.why));
     }
     let paused = seeds.start..seeds.start + (seeds.end - seeds.start).div_ceil(KILLS_PER_PAUSED_RUN);
-    let (changes, hours) = pauses(&params, protocol, paused, jobs, done)?;
+    let (changes, hours) = pauses(registry, &params, protocol, paused, (jobs, done))?;
     // The lease as granted, the longest until somebody notices, and a second for clients to find the new leader: none of it
     // is measured.
     let bound_ms = (params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol)) as f64;
@@ -98,15 +102,18 @@ fn point(
 
 /// Changes of leadership that only pauses explain, and the hours in which they were seen.
 fn pauses(
+    registry: &Registry,
     params: &Params,
     protocol: &'static Protocol,
     seeds: Range<u64>,
-    jobs: usize,
-    done: &(impl Fn() + Sync),
+    (jobs, done): (usize, &(impl Fn() + Sync)),
 ) -> Result<(u64, f64), String> {
     let runs = seeds.end - seeds.start;
     let changes = |seed| {
-        let run = run::run(&paused_plan(params, protocol, seed)?, Options::default())?;
+        let run = run::run(
+            &paused_plan(registry, params, protocol, seed)?,
+            Options { registry: registry.clone(), ..Options::default() },
+        )?;
         Ok(run.judgement.metrics.false_failovers + run.judgement.metrics.avoidable_failovers)
     };
     let changes: u64 = seeds::each(seeds, jobs, changes, done)?.into_iter().sum();
@@ -114,7 +121,7 @@ fn pauses(
 }
 
 /// A quiet world in which the leader pauses now and then.
-fn paused_plan(params: &Params, protocol: &Protocol, seed: u64) -> Result<Plan, String> {
+fn paused_plan(registry: &Registry, params: &Params, protocol: &Protocol, seed: u64) -> Result<Plan, String> {
     let steady = scenario::find("steady").ok_or("there is no scenario steady")?;
     let params = Params { duration_ms: Some(PAUSED_RUN_MS), rate: 10, ..params.clone() };
     let mut plan = steady.compile(&params, protocol, seed)?;
@@ -133,6 +140,6 @@ fn paused_plan(params: &Params, protocol: &Protocol, seed: u64) -> Result<Plan, 
         // One at a time.
         at_ms += for_ms;
     }
-    plan.validate()?;
+    registry.plans.validate(&plan)?;
     Ok(plan)
 }

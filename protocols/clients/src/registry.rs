@@ -24,6 +24,21 @@ pub struct Client<E> {
 /// The clients that there are.
 pub struct Clients<E>(Vec<Client<E>>);
 
+// Derived, they would want the same of `E`, of which nothing is kept.
+impl<E> Copy for Client<E> {}
+
+impl<E> Clone for Client<E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E> Clone for Clients<E> {
+    fn clone(&self) -> Self {
+        Clients(self.0.clone())
+    }
+}
+
 impl<E: Env> Clients<E> {
     /// Those of the services of our own protocols.
     pub fn ours() -> Self {
@@ -59,6 +74,11 @@ impl<E: Env> Clients<E> {
     pub fn with(mut self, client: Client<E>) -> Self {
         self.0.push(client);
         self
+    }
+
+    /// Is there one of the service of that name?
+    pub fn has(&self, service: &str) -> bool {
+        self.0.iter().any(|client| client.service == service)
     }
 
     /// Runs the client of `service` for one elector until `outputs` closes: carries out what comes from it and hands every

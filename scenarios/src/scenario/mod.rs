@@ -323,7 +323,7 @@ impl Scenario {
 
 /// When the fleet has settled on its first leader and its load, milliseconds: the candidates have started, one was elected,
 /// sealed, and was renewed once.
-fn settled_ms(params: &Params, protocol: &Protocol) -> u64 {
+pub fn settled_ms(params: &Params, protocol: &Protocol) -> u64 {
     // Candidates that elect among themselves first wait whether somebody leads already.
     let silence_ms = match protocol.elects_among_peers() {
         true => params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol),
@@ -334,19 +334,19 @@ fn settled_ms(params: &Params, protocol: &Protocol) -> u64 {
 
 /// A time within one lease after `settled_ms`, milliseconds, so that over many seeds a fault strikes in every phase of the
 /// renewal.
-fn strike_ms(random: &mut impl RngCore, params: &Params, protocol: &Protocol) -> f64 {
+pub fn strike_ms(random: &mut impl RngCore, params: &Params, protocol: &Protocol) -> f64 {
     let first_ms = settled_ms(params, protocol);
     drawn_ms(random, first_ms as f64, (first_ms + params.granted_ttl_ms(protocol)) as f64)
 }
 
 /// When the last of these strikes can fall, milliseconds.
-fn last_strike_ms(params: &Params, protocol: &Protocol) -> u64 {
+pub fn last_strike_ms(params: &Params, protocol: &Protocol) -> u64 {
     settled_ms(params, protocol) + params.granted_ttl_ms(protocol)
 }
 
 /// How long a cut lasts in which a successor is to be elected and to be seen at work, milliseconds: three leases and 2 s,
 /// and longer where a successor may take longer than a lease.
-fn cut_ms(params: &Params, protocol: &Protocol) -> u64 {
+pub fn cut_ms(params: &Params, protocol: &Protocol) -> u64 {
     let (ttl_ms, takeover_ms) = (params.granted_ttl_ms(protocol), params.takeover_max_ms(protocol));
     2 * ttl_ms + ttl_ms.max(takeover_ms) + 2_000
 }
@@ -367,7 +367,7 @@ fn cut(from: &[String], to: &[String], for_ms: u64) -> Fault {
 }
 
 /// The candidate of that number, from 1.
-fn candidate(number: u16) -> String {
+pub fn candidate(number: u16) -> String {
     format!("n{number}")
 }
 
@@ -380,15 +380,17 @@ fn preferred(params: &Params, protocol: &Protocol) -> String {
 }
 
 /// A time between two, milliseconds, in whole microseconds.
-fn drawn_ms(random: &mut impl RngCore, low_ms: f64, high_ms: f64) -> f64 {
+pub fn drawn_ms(random: &mut impl RngCore, low_ms: f64, high_ms: f64) -> f64 {
     streams::between(random, (low_ms * 1e3) as u64, (high_ms * 1e3) as u64) as f64 / 1e3
 }
 
-fn at(ms: f64, what: Fault) -> PlannedFault {
+/// A fault that strikes at a time, milliseconds.
+pub fn at(ms: f64, what: Fault) -> PlannedFault {
     // Sums of milliseconds are not quite whole microseconds.
     PlannedFault { when: Trigger::At { ms: (ms * 1e3).round() / 1e3 }, what }
 }
 
-fn require<const N: usize>(facts: [(Fact, u64); N]) -> Vec<Requirement> {
+/// A run must show each of these at least so often; otherwise it is inconclusive.
+pub fn require<const N: usize>(facts: [(Fact, u64); N]) -> Vec<Requirement> {
     facts.into_iter().map(|(fact, at_least)| Requirement { fact, at_least }).collect()
 }

@@ -15,6 +15,6 @@ pub mod real;
 pub mod terminal;
 
 #[cfg(madsim)]
-pub use commands::main;
+pub use commands::{main, main_with};
 #[cfg(real_mode)]
 pub use real::main;

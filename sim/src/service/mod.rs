@@ -13,6 +13,7 @@ use protocols::{
 use std::sync::Arc;
 
 /// A service that there is a model of.
+#[derive(Clone, Copy)]
 pub struct Entry {
     /// The service's name.
     pub service: &'static str,
@@ -20,7 +21,7 @@ pub struct Entry {
     pub members: fn(usize, &Bugs) -> Vec<State>,
 }
 
-/// Every service that there is a model of.
+/// The services of our own protocols that there is a model of.
 pub const MODELS: [Entry; 3] = [
     Entry { service: redis_service::SERVICE.name, members: redis::members },
     Entry { service: redis_servers::SERVICE.name, members: redis::members },
@@ -28,13 +29,13 @@ pub const MODELS: [Entry; 3] = [
 ];
 
 /// So many members, each with a state of its own.
-fn alone(count: usize, new: impl Fn() -> State) -> Vec<State> {
+pub fn alone(count: usize, new: impl Fn() -> State) -> Vec<State> {
     (0..count).map(|_| new()).collect()
 }
 
-/// A service of so many members, none of which was ever used; none where there is no model of it.
-pub fn of_members(service: &Service, count: usize, bugs: &Bugs) -> Vec<State> {
-    MODELS
+/// A service of so many members, none of which was ever used; none where there is no model of it among these.
+pub fn of_members(models: &[Entry], service: &Service, count: usize, bugs: &Bugs) -> Vec<State> {
+    models
         .iter()
         .find(|entry| entry.service == service.name)
         .map_or_else(Vec::new, |entry| (entry.members)(count, bugs))

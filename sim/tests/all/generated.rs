@@ -13,6 +13,7 @@ use scenarios::{
     generate::{self, Choice},
 };
 use sim::{
+    registry::Registry,
     run::Options,
     swarm::{self, Swarm, Swept},
 };
@@ -38,7 +39,7 @@ proptest! {
 }
 
 fn sweep(choice: Choice, seeds: u64, jobs: usize) -> Swept {
-    Swarm { choice, seeds: 0..seeds, shard: (1, 1), jobs, until_stable: false }
+    Swarm { registry: Registry::default(), choice, seeds: 0..seeds, shard: (1, 1), jobs, until_stable: false }
         .run(|_| {})
         .expect("the baseline is readable")
 }

@@ -57,7 +57,7 @@ fn plan(first: &str, nodes: u16, faults: Vec<PlannedFault>) -> Plan {
 
 fn run(plan: &Plan) -> (Run, Vec<(u64, Kind)>) {
     let text = Shared::default();
-    let options = Options { registry: registry(), history: Some(Box::new(text.clone())), ..Options::default() };
+    let options = Options { registry: registry().into(), history: Some(Box::new(text.clone())), ..Options::default() };
     let run = run::run(plan, options).expect("the run ends");
     let text = text.text();
     let events = Reader::new(text.as_bytes()).expect("a history").map(|event| event.expect("an event"));

@@ -9,6 +9,7 @@ use reports::{Verdict, invariant, known};
 use scenarios::{Params, params::Profile, scenario};
 use sim::{
     promise::{self, Chance},
+    registry::Registry,
     sweep::{Sizes, Sweep},
 };
 use std::collections::BTreeSet;
@@ -16,8 +17,16 @@ use std::collections::BTreeSet;
 fn sweep(fencing: bool) {
     let params = Params { rate: 200, fencing: fencing.into(), ..Params::default() };
     let (scenarios, protocols) = (scenario::ALL.to_vec(), election::ALL.to_vec());
-    let sweep =
-        Sweep { scenarios, protocols, sizes: Sizes::Of(vec![3]), seeds: 0..2, params: &params, shard: (1, 1), jobs: 2 };
+    let sweep = Sweep {
+        registry: &Registry::default(),
+        scenarios,
+        protocols,
+        sizes: Sizes::Of(vec![3]),
+        seeds: 0..2,
+        params: &params,
+        shard: (1, 1),
+        jobs: 2,
+    };
     let outcome = sweep.run(|_| {}).expect("the parameters make sense");
     let why: Vec<_> =
         outcome.failures.iter().chain(&outcome.inconclusive).map(|f| format!("{}: {}", f.repro, f.why)).collect();
@@ -40,7 +49,16 @@ fn on_network(net: &str, scenarios: &[&str], protocols: Vec<&'static Protocol>) 
     let params = Params { rate: 100, net: Profile::find(net).expect("a network"), ..Params::default() };
     let scenarios = scenarios.iter().map(|name| scenario::find(name).expect("a scenario")).collect();
     let sizes = Sizes::Of(vec![3]);
-    let sweep = Sweep { scenarios, protocols, sizes, seeds: 0..4, params: &params, shard: (1, 1), jobs: 2 };
+    let sweep = Sweep {
+        registry: &Registry::default(),
+        scenarios,
+        protocols,
+        sizes,
+        seeds: 0..4,
+        params: &params,
+        shard: (1, 1),
+        jobs: 2,
+    };
     let outcome = sweep.run(|_| {}).expect("the parameters make sense");
     let why: Vec<_> = outcome.failures.iter().map(|f| format!("{}: {}", f.repro, f.why)).collect();
     assert!(why.is_empty(), "{net}: {}", why.join("\n"));

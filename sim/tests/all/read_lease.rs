@@ -10,6 +10,7 @@ use scenarios::{
 };
 use sim::{
     bisect::{Bisect, Found},
+    registry::Registry,
     sweep::Sweep,
 };
 
@@ -47,6 +48,7 @@ fn no_read_is_stale_while_clocks_drift_no_more_than_the_bound_says() {
         assert_eq!(scenario::promise(scenario, protocol, &params), expected, "{}", protocol.name);
         let (scenarios, protocols) = (vec![scenario], vec![protocol]);
         let sweep = Sweep {
+            registry: &Registry::default(),
             scenarios,
             protocols,
             sizes: sim::sweep::Sizes::Of(vec![3]),
@@ -103,7 +105,7 @@ fn bisection_ends_where_one_part_in_a_million_decides() {
     let params = Params { clock_drift_ppm: 0, ..drifting(0) };
     let protocol = election::find("redis-fenced").expect("a protocol");
     let scenario = scenario::find("read-lease").expect("a scenario");
-    let bisect = Bisect { scenario, protocol, seeds: 0..2, params: &params, jobs: 2 };
+    let bisect = Bisect { registry: &Registry::default(), scenario, protocol, seeds: 0..2, params: &params, jobs: 2 };
     let Found { breaks: Some(found), holds_ppm: Some(holds_ppm) } = bisect.search(|_, _| {}).expect("the runs end")
     else {
         panic!("it breaks somewhere, and not without any drift")

@@ -16,6 +16,7 @@ use scenarios::{
 use serde_json::json;
 use sim::{
     bisect::{Bisect, Break, Found},
+    registry::Registry,
     repro,
 };
 
@@ -23,12 +24,13 @@ use sim::{
 ///
 /// # Errors
 /// The arguments make no sense, or a run could not be finished.
-pub fn run(args: &BisectArgs) -> Result<u8, Stop> {
+pub fn run(registry: &Registry, args: &BisectArgs) -> Result<u8, Stop> {
     if args.plan.clock_drift().is_some() {
         return Err(Stop::usage("--clock-drift is what bisect looks for; leave it out"));
     }
     let params = args.plan.params().map_err(Stop::usage)?;
     let bisect = Bisect {
+        registry,
         scenario: parse::scenario(&args.name).map_err(Stop::usage)?,
         protocol: args.protocol,
         seeds: args.seeds.clone(),

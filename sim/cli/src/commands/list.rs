@@ -6,10 +6,10 @@ use protocols::{
     types::{MILLISECOND, SECOND},
 };
 use reports::invariant;
-use scenarios::{fault, params, scenario};
+use scenarios::{Registry, fault, params};
 
 /// Lists one kind of thing, or everything.
-pub fn run(what: Option<Listing>) {
+pub fn run(registry: &Registry, what: Option<Listing>) {
     let all = [
         Listing::Scenarios,
         Listing::Protocols,
@@ -24,7 +24,7 @@ pub fn run(what: Option<Listing>) {
         if what.is_none() {
             text += &format!("{}{:?}\n", if text.is_empty() { "" } else { "\n" }, listing).to_lowercase();
         }
-        let rows = rows(*listing);
+        let rows = rows(registry, *listing);
         let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         let indent = if what.is_none() { "  " } else { "" };
         if rows.is_empty() {
@@ -37,10 +37,10 @@ pub fn run(what: Option<Listing>) {
     print(&text);
 }
 
-fn rows(listing: Listing) -> Vec<(String, String)> {
+fn rows(registry: &Registry, listing: Listing) -> Vec<(String, String)> {
     let plain = |name: &str, about: &str| (name.to_owned(), about.to_owned());
     match listing {
-        Listing::Scenarios => scenario::ALL.iter().map(|s| plain(s.name, s.about)).collect(),
+        Listing::Scenarios => registry.scenarios.iter().map(|s| plain(s.name, s.about)).collect(),
         Listing::Protocols => {
             let about = |p: &&election::Protocol| {
                 let token = if p.tokened { "token" } else { "no token" };
@@ -53,7 +53,7 @@ fn rows(listing: Listing) -> Vec<(String, String)> {
                 };
                 (p.name.to_owned(), format!("{} ({token}; {timers})", p.about))
             };
-            election::ALL.iter().map(about).collect()
+            registry.protocols.iter().map(about).collect()
         }
         Listing::Faults => fault::KINDS.iter().map(|(name, about)| plain(name, about)).collect(),
         Listing::Invariants => invariant::ALL.iter().map(|i| plain(i.name, i.about)).collect(),

@@ -14,7 +14,7 @@ mod swarm;
 mod sweep;
 mod swept;
 
-use crate::terminal::{self, check, exit, output, parse};
+use crate::terminal::{self, check, exit, names, output, parse};
 use args::{Cli, Command, Plot, SharedArgs, jobs_or_cores};
 use clap::Parser;
 use exit::{NOT_DETERMINISTIC, Stop};
@@ -23,28 +23,38 @@ use output::{Show, print};
 use protocols::election::Protocol;
 use reports::statistics::count;
 use scenarios::{Params, Plan, Scenario, plan::SWARM, scenario as stories, sense};
-use sim::{repro, sweep::Sizes};
+use sim::{registry::Registry, repro, sweep::Sizes};
 use std::{ffi::OsString, ops::Range};
 
 /// Runs the command line; the exit code is a contract.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    main_with(&Registry::default(), arguments)
+}
+
+/// Runs the command line with what the registry has; the exit code is a contract.
+pub fn main_with(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    names::are_of(&registry.plans);
     match Cli::try_parse_from(arguments) {
-        Ok(cli) => terminal::exit_code(dispatch(cli.command)),
+        Ok(cli) => terminal::exit_code(dispatch(registry, cli.command)),
         Err(error) => terminal::refuse(&error),
     }
 }
 
-fn dispatch(command: Command) -> Result<u8, Stop> {
+fn dispatch(registry: &Registry, command: Command) -> Result<u8, Stop> {
     match command {
-        Command::Scenario(args) => scenario::run(&args),
-        Command::Plan(args) => scenario::print_plan(&args),
+        Command::Scenario(args) => scenario::run(registry, &args),
+        Command::Plan(args) => scenario::print_plan(registry, &args),
         Command::List { what } => {
-            list::run(what);
+            list::run(&registry.plans, what);
             Ok(0)
         }
-        Command::Replay { file, strict, no_artifacts, output } => replay::run(&file, strict, no_artifacts, &output),
+        Command::Replay { file, strict, no_artifacts, output } => {
+            replay::run(registry, &file, strict, no_artifacts, &output)
+        }
         Command::Check { history, fields, show } => check::run(&history, &fields, (&show).into()),
-        Command::Determinism { names, seeds, protocol, shared } => determinism(&names, seeds, &protocol, &shared),
+        Command::Determinism { names, seeds, protocol, shared } => {
+            determinism(registry, &names, seeds, &protocol, &shared)
+        }
         Command::Sweep { names, seeds, protocol, jobs, long, shard, record_baseline, until_stable, shared } => {
             let out = shared.output.out.clone().unwrap_or_else(default_out);
             let show = Show::from(&shared.output.show);
@@ -59,7 +69,7 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
                 let protocols = parse::protocols(&protocol).map_err(Stop::usage)?;
                 let choice = shared.plan.choice(protocols).map_err(Stop::usage)?;
                 let (shard, jobs) = (shard.unwrap_or((1, 1)), jobs_or_cores(jobs));
-                let work = sim::swarm::Swarm { choice, seeds, shard, jobs, until_stable };
+                let work = sim::swarm::Swarm { registry: registry.clone(), choice, seeds, shard, jobs, until_stable };
                 return swarm::run(&work, show, &out, record_baseline.as_deref());
             }
             if until_stable {
@@ -67,6 +77,7 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
             }
             let params = shared.plan.sweep_params().map_err(Stop::usage)?;
             let work = sim::sweep::Sweep {
+                registry,
                 scenarios: parse::scenarios(&names).map_err(Stop::usage)?,
                 protocols: parse::protocols(&protocol).map_err(Stop::usage)?,
                 sizes: sizes(shared.plan.nodes(), long),
@@ -77,12 +88,12 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
             };
             sweep::run(&work, show, &out, record_baseline.as_deref())
         }
-        Command::Bisect(args) => bisect::run(&args),
+        Command::Bisect(args) => bisect::run(registry, &args),
         Command::Plot { plot: Plot::TtlSweep { ttl, protocol, seeds, shared } } => {
-            plot::ttl_sweep(&ttl, &protocol, seeds, &shared)
+            plot::ttl_sweep(registry, &ttl, &protocol, seeds, &shared)
         }
-        Command::Plot { plot: Plot::ElectionCdf(args) } => plot::election_cdf(&args),
-        Command::Plot { plot: Plot::MessageCounts(args) } => plot::message_counts(&args),
+        Command::Plot { plot: Plot::ElectionCdf(args) } => plot::election_cdf(registry, &args),
+        Command::Plot { plot: Plot::MessageCounts(args) } => plot::message_counts(registry, &args),
     }
 }
 
@@ -106,7 +117,13 @@ fn for_one_run(output: &args::OutputArgs) -> Result<(), Stop> {
     }
 }
 
-fn determinism(names: &[String], seeds: Range<u64>, protocol: &str, shared: &SharedArgs) -> Result<u8, Stop> {
+fn determinism(
+    registry: &Registry,
+    names: &[String],
+    seeds: Range<u64>,
+    protocol: &str,
+    shared: &SharedArgs,
+) -> Result<u8, Stop> {
     let scenarios: Vec<&Scenario> = parse::scenarios(names).map_err(Stop::usage)?;
     let protocols: Vec<&Protocol> = parse::protocols(protocol).map_err(Stop::usage)?;
     let program = std::env::current_exe().map_err(|e| Stop::harness(format!("cannot find this executable: {e}")))?;
@@ -130,7 +147,7 @@ fn determinism(names: &[String], seeds: Range<u64>, protocol: &str, shared: &Sha
     let (total, mut differing) = (plans.len(), Vec::new());
     for plan in plans {
         let name = format!("{} {} seed {}", plan.scenario, plan.protocol, plan.seed);
-        match sim::determinism::check(&plan, &program).map_err(|e| Stop::harness(format!("{name}: {e}")))? {
+        match sim::determinism::check(&plan, registry, &program).map_err(|e| Stop::harness(format!("{name}: {e}")))? {
             sim::determinism::Check::Same { trace_hash } => show.banner(&format!("{name}: {trace_hash}")),
             sim::determinism::Check::Differs { what, where_ } => {
                 if !show.json {

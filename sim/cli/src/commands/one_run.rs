@@ -9,6 +9,7 @@ use reports::{Verdict, json::Report, text};
 use scenarios::plan::Plan;
 use sim::{
     artifacts,
+    registry::Registry,
     run::{self, Options, Run},
 };
 use std::path::{Path, PathBuf};
@@ -33,18 +34,19 @@ pub fn default_out() -> PathBuf {
 }
 
 impl OneRun {
-    /// Runs and reports.
+    /// Runs a plan of what the registry has, and reports.
     ///
     /// # Errors
     /// The run could not be finished, or what it was to leave behind could not be written.
-    pub fn run(&self, plan: &Plan) -> Result<Run, Stop> {
+    pub fn run(&self, plan: &Plan, registry: &Registry) -> Result<Run, Stop> {
         let trace = self.trace.as_deref().map(artifacts::create).transpose().map_err(Stop::usage)?;
         let history = self.history.as_deref().map(artifacts::create).transpose().map_err(Stop::usage)?;
-        let options = Options { timeline: !self.show.json && !self.show.quiet, trace, history, ..Options::default() };
+        let timeline = !self.show.json && !self.show.quiet;
+        let options = Options { registry: registry.clone(), timeline, trace, history, ..Options::default() };
         let run = run::run(plan, options).map_err(Stop::harness)?;
         self.report(&run);
         if let (Verdict::Safety | Verdict::Liveness, Some(out)) = (run.judgement.verdict, &self.artifacts) {
-            let folder = artifacts::write(out, plan, run.trace_hash()).map_err(Stop::harness)?;
+            let folder = artifacts::write(out, plan, registry, run.trace_hash()).map_err(Stop::harness)?;
             self.show.banner(&format!("artifacts: {}", folder.display()));
         }
         Ok(run)
@@ -60,7 +62,7 @@ impl OneRun {
         let Some(highlights) = &run.highlights else { return };
         let report = text::Run {
             header: Some(&run.header),
-            parameters: &parameters(&run.plan, " of virtual time"),
+            parameters: &parameters(&run.plan, Some(run.protocol), " of virtual time"),
             highlights,
             judgement: &run.judgement,
             facts: &run.facts,

@@ -7,7 +7,7 @@ use super::{
     parse,
 };
 use indicatif::{ProgressBar, ProgressDrawTarget};
-use protocols::election::{self, Protocol};
+use protocols::election::Protocol;
 use reports::{
     plot::{
         self, Picture,
@@ -19,25 +19,32 @@ use reports::{
 };
 use scenarios::{Params, sense, units::duration_us_text};
 use serde::Serialize;
-use sim::{artifacts, election_times, ttl_sweep as measurement};
+use sim::{artifacts, election_times, registry::Registry, ttl_sweep as measurement};
 use std::{fs, ops::Range};
 
 /// Measures and draws the ttl sweep.
-pub fn ttl_sweep(ttls_ms: &[u64], protocol: &str, seeds: Range<u64>, args: &PlotArgs) -> Result<u8, Stop> {
+pub fn ttl_sweep(
+    registry: &Registry,
+    ttls_ms: &[u64],
+    protocol: &str,
+    seeds: Range<u64>,
+    args: &PlotArgs,
+) -> Result<u8, Stop> {
     let protocols = parse::protocols(protocol).map_err(Stop::usage)?;
     let bar = args.bar(measurement::runs(ttls_ms, &protocols, &seeds))?;
     let jobs = jobs_or_cores(args.jobs);
-    let sweep = measurement::measure(ttls_ms, &protocols, seeds, jobs, || bar.inc(1)).map_err(Stop::usage)?;
+    let sweep = measurement::measure(registry, ttls_ms, &protocols, seeds, jobs, || bar.inc(1)).map_err(Stop::usage)?;
     bar.finish_and_clear();
     args.leave("ttl-sweep", &sweep, &sweep_table(&sweep))
 }
 
 /// Measures and draws how long elections take.
-pub fn election_cdf(args: &ElectionCdfArgs) -> Result<u8, Stop> {
+pub fn election_cdf(registry: &Registry, args: &ElectionCdfArgs) -> Result<u8, Stop> {
     let protocols = parse::protocols(&args.protocol).map_err(Stop::usage)?;
     let ranges = &args.election_timeout;
     if !ranges.is_empty() && protocols.iter().all(|p| p.election_timeout.is_none()) {
-        let known: Vec<_> = election::ALL.iter().filter(|p| p.election_timeout.is_some()).map(|p| p.name).collect();
+        let known: Vec<_> =
+            registry.plans.protocols.iter().filter(|p| p.election_timeout.is_some()).map(|p| p.name).collect();
         let known = if known.is_empty() { "none do".to_owned() } else { format!("{} do", known.join(", ")) };
         return Err(Stop::usage(format!("--election-timeout is for protocols that draw election timeouts; {known}")));
     }
@@ -62,7 +69,7 @@ pub fn election_cdf(args: &ElectionCdfArgs) -> Result<u8, Stop> {
     let bar = args.shared.bar(wanted.len() as u64 * args.runs)?;
     let jobs = jobs_or_cores(args.shared.jobs);
     let measure = |(protocol, params): &(&'static Protocol, Params)| {
-        election_times::curve(params, protocol, 0..args.runs, jobs, || bar.inc(1)).map_err(Stop::usage)
+        election_times::curve(registry, params, protocol, 0..args.runs, jobs, || bar.inc(1)).map_err(Stop::usage)
     };
     let curves: Vec<Curve> = wanted.iter().map(measure).collect::<Result<_, _>>()?;
     bar.finish_and_clear();
@@ -74,9 +81,9 @@ pub fn election_cdf(args: &ElectionCdfArgs) -> Result<u8, Stop> {
 }
 
 /// Counts and draws the messages of an election.
-pub fn message_counts(args: &MessageCountsArgs) -> Result<u8, Stop> {
+pub fn message_counts(registry: &Registry, args: &MessageCountsArgs) -> Result<u8, Stop> {
     let protocols = match args.protocol.as_str() {
-        "all" => election::ALL.into_iter().filter(|p| p.elects_among_peers()).collect(),
+        "all" => registry.plans.protocols.iter().copied().filter(|p| p.elects_among_peers()).collect(),
         names => parse::protocols(names).map_err(Stop::usage)?,
     };
     let bar = args.shared.bar((protocols.len() * args.nodes.len()) as u64 * args.runs)?;
@@ -85,7 +92,7 @@ pub fn message_counts(args: &MessageCountsArgs) -> Result<u8, Stop> {
     for protocol in protocols {
         for nodes in &args.nodes {
             let params = Params { nodes: *nodes, net: args.net, ..Params::default() };
-            let point = election_times::messages(&params, protocol, 0..args.runs, jobs, || bar.inc(1));
+            let point = election_times::messages(registry, &params, protocol, 0..args.runs, jobs, || bar.inc(1));
             points.push(point.map_err(Stop::usage)?);
         }
     }

@@ -7,7 +7,7 @@ use super::{
     output::Show,
 };
 use scenarios::{Artifact, Capsule};
-use sim::{identity::identity, repro};
+use sim::{identity::identity, registry::Registry, repro};
 use std::{
     fs::File,
     io::{self, Read},
@@ -17,10 +17,17 @@ use std::{
 /// More than any plan is.
 const INPUT_BYTES_MAX: u64 = 64 << 20;
 
-/// Runs the plan in `file` again.
-pub fn run(file: &Path, strict: bool, no_artifacts: bool, output: &OutputArgs) -> Result<u8, Stop> {
+/// Runs the plan in `file`, whose names are the registry's, again.
+pub fn run(
+    registry: &Registry,
+    file: &Path,
+    strict: bool,
+    no_artifacts: bool,
+    output: &OutputArgs,
+) -> Result<u8, Stop> {
     let text = read(file)?;
-    let artifact = Artifact::from_json(&text).map_err(|e| Stop::usage(format!("{}: {e}", file.display())))?;
+    let artifact = Artifact::read(&text, &registry.plans);
+    let artifact = artifact.map_err(|e| Stop::usage(format!("{}: {e}", file.display())))?;
     let show = Show::from(&output.show);
     let capsule = match &artifact {
         Artifact::Capsule(capsule) => Some(capsule),
@@ -44,7 +51,7 @@ pub fn run(file: &Path, strict: bool, no_artifacts: bool, output: &OutputArgs) -
         artifacts: (!no_artifacts).then(|| output.out.clone().unwrap_or_else(default_out)),
         repro: repro::command(&["replay".to_owned(), whole_path(file)]),
     };
-    let run = one.run(artifact.plan())?;
+    let run = one.run(artifact.plan(), registry)?;
     if let Some(capsule) = capsule {
         let same = capsule.trace_hash == run.trace_hash();
         if !same && other_build.is_none() {

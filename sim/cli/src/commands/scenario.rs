@@ -13,14 +13,14 @@ use scenarios::{
     plan::{Plan, SWARM},
     sense,
 };
-use sim::{repro, swarm};
+use sim::{registry::Registry, repro, swarm};
 
 /// Compiles a scenario's plan, runs it, judges it.
-pub fn run(args: &ScenarioArgs) -> Result<u8, Stop> {
+pub fn run(registry: &Registry, args: &ScenarioArgs) -> Result<u8, Stop> {
     let output = &args.shared.output;
     let show = Show::from(&output.show);
     let seed = args.seed.unwrap_or_else(draw_seed);
-    let (plan, repro) = compile(args, seed)?;
+    let (plan, repro) = compile(registry, args, seed)?;
     if args.seed.is_none() {
         show.banner(&format!("seed {seed}"));
     }
@@ -31,27 +31,27 @@ pub fn run(args: &ScenarioArgs) -> Result<u8, Stop> {
         artifacts: Some(output.out.clone().unwrap_or_else(default_out)),
         repro,
     };
-    Ok(one.run(&plan)?.judgement.verdict.exit_code())
+    Ok(one.run(&plan, registry)?.judgement.verdict.exit_code())
 }
 
 /// Prints the plan and runs nothing.
-pub fn print_plan(args: &ScenarioArgs) -> Result<u8, Stop> {
+pub fn print_plan(registry: &Registry, args: &ScenarioArgs) -> Result<u8, Stop> {
     let output = &args.shared.output;
     if output.trace.is_some() || output.history.is_some() {
         return Err(Stop::usage("--trace and --history are of a run, and `plan` runs nothing"));
     }
     let seed = args.seed.unwrap_or_else(draw_seed);
-    print(&compile(args, seed)?.0.to_json_pretty());
+    print(&compile(registry, args, seed)?.0.to_json_pretty());
     Ok(0)
 }
 
 /// The plan, and the command that runs it again.
-fn compile(args: &ScenarioArgs, seed: u64) -> Result<(Plan, String), Stop> {
+fn compile(registry: &Registry, args: &ScenarioArgs, seed: u64) -> Result<(Plan, String), Stop> {
     if args.name == SWARM {
-        let protocols = args.protocol.map_or_else(|| election::ALL.to_vec(), |protocol| vec![protocol]);
+        let protocols = args.protocol.map_or_else(|| registry.plans.protocols.clone(), |protocol| vec![protocol]);
         let choice = args.shared.plan.choice(protocols).map_err(Stop::usage)?;
         let plan = generate::swarm(seed, &choice);
-        plan.validate().map_err(Stop::usage)?;
+        registry.plans.validate(&plan).map_err(Stop::usage)?;
         let repro = repro::command(&swarm::arguments(&plan, &choice));
         return Ok((plan, repro));
     }

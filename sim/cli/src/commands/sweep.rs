@@ -17,6 +17,7 @@ use sim::{
     identity::identity,
     known,
     outcome::{Failure, Group, groups},
+    registry::Registry,
     sweep::{Cell, Outcome, Sweep},
 };
 use std::{path::Path, time::Instant};
@@ -38,7 +39,7 @@ pub fn run(sweep: &Sweep, show: Show, out: &Path, record: Option<&Path>) -> Resu
     let mut outcome = sweep.run(|ended| progress.done(ended)).map_err(Stop::usage)?;
     let seconds = started.elapsed().as_secs_f64();
     progress.finish();
-    keep_artifacts(&mut outcome, out)?;
+    keep_artifacts(&mut outcome, sweep.registry, out)?;
     let summary = summary(&outcome, sweep, seconds);
     save_files(&outcome, &summary, seconds, out)?;
     if let Some(file) = record {
@@ -115,13 +116,13 @@ fn ending(outcome: &Outcome, sweep: &Sweep, seconds: f64, out: &Path) -> String 
 ///
 /// # Errors
 /// A file could not be written, or a run did not repeat itself.
-pub(super) fn keep_artifacts(outcome: &mut Outcome, out: &Path) -> Result<(), Stop> {
+pub(super) fn keep_artifacts(outcome: &mut Outcome, registry: &Registry, out: &Path) -> Result<(), Stop> {
     known::keep(&mut outcome.failures, out).map_err(Stop::usage)?;
     // Whoever wants it to end does not wait for more runs.
     let artifacts = if outcome.interrupted { 0 } else { ARTIFACTS_MAX };
     for failure in outcome.failures.iter_mut().take(artifacts) {
         if let Some(plan) = failure.plan.as_ref().filter(|_| failure.verdict != "harness") {
-            let folder = artifacts::write(out, plan, &failure.trace_hash).map_err(Stop::harness)?;
+            let folder = artifacts::write(out, plan, registry, &failure.trace_hash).map_err(Stop::harness)?;
             failure.artifacts = Some(folder.display().to_string());
         }
     }

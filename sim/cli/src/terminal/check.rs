@@ -71,7 +71,7 @@ pub fn report(judged: Judged, file: &Path, plan: Option<&Plan>, show: Show) -> u
     } else if show.quiet {
         print(judgement.verdict.name());
     } else {
-        let mut rows = plan.map(|plan| parameters(plan, "")).unwrap_or_default();
+        let mut rows = plan.map(|plan| parameters(plan, plan.election(), "")).unwrap_or_default();
         rows.push(("history".to_owned(), file.display().to_string()));
         rows.push(("events".to_owned(), judgement.history_events.to_string()));
         if begins_us > 0 {

@@ -3,6 +3,7 @@
 
 pub mod check;
 pub mod exit;
+pub mod names;
 pub mod options;
 pub mod output;
 pub mod parameters;

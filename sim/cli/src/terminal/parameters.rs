@@ -7,8 +7,9 @@ use scenarios::{
     read_lease,
 };
 
-/// The plan's parameters, for the head of a report; `time` says what kind of time its duration is.
-pub fn parameters(plan: &Plan, time: &str) -> Vec<(String, String)> {
+/// The plan's parameters, for the head of a report; `protocol` is the plan's, if that is known, and `time` says what kind of
+/// time its duration is.
+pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(String, String)> {
     let span = |values: &mut dyn Iterator<Item = i64>| {
         let values: Vec<i64> = values.collect();
         let (low, high) = (values.iter().min().copied().unwrap_or(0), values.iter().max().copied().unwrap_or(0));
@@ -23,7 +24,7 @@ pub fn parameters(plan: &Plan, time: &str) -> Vec<(String, String)> {
         pair("fencing", fencing(plan.fencing).to_owned()),
         pair("seed", plan.seed.to_string()),
         pair("nodes", format!("{}, clocks off by {skew} ms and {drift} ppm", plan.candidates.len())),
-        lease(plan),
+        lease(plan, protocol),
         pair("load", format!("{} requests/s from {} clients", plan.load.rate, plan.load.clients)),
         pair(
             "network",
@@ -46,7 +47,7 @@ pub fn parameters(plan: &Plan, time: &str) -> Vec<(String, String)> {
         rows.push(pair("reads", format!("{} a second, {how}", plan.load.reads_per_s)));
     }
     if plan.read_lease {
-        let words = plan.election().and_then(|p| read_lease::of_plan(plan, p)).map(|bound| bound.words());
+        let words = protocol.and_then(|p| read_lease::of_plan(plan, p)).map(|bound| bound.words());
         rows.push(pair("read lease", words.unwrap_or_else(|| "ends by no clock: nothing bounds it".to_owned())));
     }
     rows.extend(plan.service_members.iter().map(|(service, count)| pair(service, format!("{count} members"))));
@@ -58,10 +59,10 @@ pub fn parameters(plan: &Plan, time: &str) -> Vec<(String, String)> {
 }
 
 /// The timers that decide who leads for how long.
-fn lease(plan: &Plan) -> (String, String) {
+fn lease(plan: &Plan, protocol: Option<&Protocol>) -> (String, String) {
     let timings = &plan.timings;
     let renewed = timings.renew_interval_ms;
-    match (timings.election_timeout_ms, plan.election().is_some_and(Protocol::elects_among_peers)) {
+    match (timings.election_timeout_ms, protocol.is_some_and(Protocol::elects_among_peers)) {
         (Some((min_ms, max_ms)), _) => {
             ("timeout".to_owned(), format!("{min_ms} to {max_ms} ms until others stand; heartbeat every {renewed} ms"))
         }
@@ -72,7 +73,7 @@ fn lease(plan: &Plan) -> (String, String) {
         (None, false) => {
             let asked_ms = timings.lease_ttl_ms;
             let granted = |p: &Protocol| (p.granted_ttl)(timings.resolved().lease_ttl) / MILLISECOND;
-            let granted_ms = plan.election().map_or(asked_ms, granted);
+            let granted_ms = protocol.map_or(asked_ms, granted);
             let asked = if granted_ms == asked_ms { String::new() } else { format!(" ({asked_ms} ms asked for)") };
             ("lease".to_owned(), format!("{granted_ms} ms{asked}, renewed every {renewed} ms"))
         }

@@ -1,17 +1,11 @@
 //! What words on the command line mean: durations, ranges, lists of names.
 
-use super::suggest::unknown;
-use protocols::{
-    bug::Bug,
-    election::{self, Protocol},
-    fence::checks::Fencing,
-    known_bugs,
-};
+use super::{names::known, suggest::unknown};
+use protocols::{bug::Bug, election::Protocol, fence::checks::Fencing};
 use scenarios::{
     Scenario,
     params::{PROFILES, Profile},
     plan::CANDIDATES_MAX,
-    scenario,
     units::unit,
 };
 use std::{collections::BTreeSet, ops::Range};
@@ -132,8 +126,7 @@ pub fn fencing(text: &str) -> Result<Fencing, String> {
 /// # Errors
 /// One sentence with the nearest id.
 pub fn bug(id: &str) -> Result<&'static Bug, String> {
-    let known: Vec<&str> = known_bugs::ALL.iter().map(|bug| bug.id).collect();
-    known_bugs::ALL.into_iter().find(|bug| bug.id == id).ok_or_else(|| unknown("bug", id, &known))
+    find(&known().bugs, "bug", id, |bug| bug.id)
 }
 
 /// How many members a service has; how many it can have is its own to say.
@@ -152,8 +145,7 @@ pub fn members(text: &str) -> Result<u16, String> {
 /// # Errors
 /// One sentence with the nearest name.
 pub fn protocol(name: &str) -> Result<&'static Protocol, String> {
-    let known: Vec<&str> = election::ALL.iter().map(|p| p.name).collect();
-    election::find(name).ok_or_else(|| unknown("protocol", name, &known))
+    find(&known().protocols, "protocol", name, |protocol| protocol.name)
 }
 
 /// Protocols `a,b` or `all`.
@@ -162,7 +154,7 @@ pub fn protocol(name: &str) -> Result<&'static Protocol, String> {
 /// One sentence with the nearest name.
 pub fn protocols(names: &str) -> Result<Vec<&'static Protocol>, String> {
     match names {
-        "all" => Ok(election::ALL.to_vec()),
+        "all" => Ok(known().protocols.clone()),
         names => Ok(once(names.split(',').map(protocol).collect::<Result<_, _>>()?, |p| p.name)),
     }
 }
@@ -172,8 +164,7 @@ pub fn protocols(names: &str) -> Result<Vec<&'static Protocol>, String> {
 /// # Errors
 /// One sentence with the nearest name.
 pub fn scenario(name: &str) -> Result<&'static Scenario, String> {
-    let known: Vec<&str> = scenario::ALL.iter().map(|s| s.name).collect();
-    scenario::find(name).ok_or_else(|| unknown("scenario", name, &known))
+    find(&known().scenarios, "scenario", name, |scenario| scenario.name)
 }
 
 /// Scenarios by name; `all`, or none named, is all of them.
@@ -182,9 +173,15 @@ pub fn scenario(name: &str) -> Result<&'static Scenario, String> {
 /// One sentence with the nearest name.
 pub fn scenarios(names: &[String]) -> Result<Vec<&'static Scenario>, String> {
     if names.is_empty() || names == ["all"] {
-        return Ok(scenario::ALL.to_vec());
+        return Ok(known().scenarios.clone());
     }
     Ok(once(names.iter().map(|name| scenario(name)).collect::<Result<_, _>>()?, |s| s.name))
+}
+
+/// The one of that name, or one sentence with the nearest.
+fn find<T>(all: &[&'static T], what: &str, name: &str, name_of: fn(&T) -> &'static str) -> Result<&'static T, String> {
+    let names: Vec<&str> = all.iter().map(|one| name_of(one)).collect();
+    all.iter().copied().find(|one| name_of(one) == name).ok_or_else(|| unknown(what, name, &names))
 }
 
 /// Each of these once, where it came first.
@@ -205,7 +202,9 @@ pub fn network(name: &str) -> Result<&'static Profile, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::names, *};
+    use protocols::election;
+    use scenarios::{Registry, scenario};
 
     #[test]
     fn latencies() {
@@ -241,5 +240,16 @@ mod tests {
         assert!(protocol("etcd").is_err_and(|e| e.contains("did you mean `etcd-election`?")));
         assert_eq!(scenarios(&["all".to_owned()]).map(|s| s.len()), Ok(scenario::ALL.len()));
         assert!(network("lam").is_err_and(|e| e.contains("did you mean `lan`?")));
+    }
+
+    #[test]
+    fn names_are_those_of_the_command_line_that_this_thread_runs() {
+        static OWN: Protocol = Protocol { name: "own", ..election::bully::PROTOCOL };
+        names::are_of(&Registry::default().with_protocol(&OWN).expect("a new name"));
+        assert_eq!(protocol("own").map(|p| p.name), Ok("own"));
+        assert!(protocol("onw").is_err_and(|e| e.contains("did you mean `own`?")));
+        assert_eq!(protocols("all").map(|p| p.len()), Ok(election::ALL.len() + 1));
+        let elsewhere = std::thread::spawn(|| protocol("own").is_err()).join();
+        assert!(elsewhere.is_ok_and(|unknown| unknown), "another thread runs another command line");
     }
 }

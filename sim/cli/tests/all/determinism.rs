@@ -4,6 +4,7 @@ use protocols::election;
 use scenarios::{Params, scenario};
 use sim::{
     determinism::{self, Check},
+    registry::Registry,
     run::{self, Options},
 };
 use std::path::Path;
@@ -15,7 +16,7 @@ fn every_scenario_repeats_itself_on_threads_and_in_a_fresh_process() {
     for (scenario, protocol) in election::ALL.into_iter().flat_map(|p| scenario::of(p).map(move |s| (s, p))) {
         let plan = scenario.compile(&params, protocol, 7).expect("the default parameters make sense");
         let here = run::run(&plan, Options::default()).expect("the run ends");
-        match determinism::check(&plan, program).expect("the runs end") {
+        match determinism::check(&plan, &Registry::default(), program).expect("the runs end") {
             Check::Same { trace_hash } => assert_eq!(trace_hash, here.trace_hash()),
             Check::Differs { what, where_ } => panic!("{} {}: {what}\n{where_}", scenario.name, protocol.name),
         }

@@ -3,6 +3,7 @@
 
 mod architecture;
 mod graph;
+mod own_elector;
 mod sizes;
 mod source;
 

@@ -1,0 +1,88 @@
+//! What there is to run: what plans can name, and what carries out what they say of services. Fencepost's own is the
+//! default; a crate with a protocol, a scenario or a service of its own adds it to that.
+
+use crate::{
+    service::{self, Entry},
+    world::env::SimEnv,
+};
+use protocols::election::Protocol;
+use protocols_clients::registry::{Client, Clients};
+use scenarios::Scenario;
+
+/// Protocols, scenarios and bugs, and the clients and models of services.
+#[derive(Clone)]
+pub struct Registry {
+    /// What plans are read and checked against.
+    pub plans: scenarios::Registry,
+    /// The clients that candidates ask their services by.
+    pub clients: Clients<SimEnv>,
+    /// The models that answer them.
+    pub models: Vec<Entry>,
+}
+
+impl Default for Registry {
+    /// Fencepost's own.
+    fn default() -> Registry {
+        scenarios::Registry::default().into()
+    }
+}
+
+impl From<scenarios::Registry> for Registry {
+    /// These plans, with Fencepost's own clients and models.
+    fn from(plans: scenarios::Registry) -> Registry {
+        Registry { plans, clients: Clients::ours(), models: service::MODELS.to_vec() }
+    }
+}
+
+impl Registry {
+    /// With another protocol, which reports show last.
+    ///
+    /// # Errors
+    /// One sentence: there is one of that name.
+    pub fn with_protocol(self, protocol: &'static Protocol) -> Result<Registry, String> {
+        Ok(Registry { plans: self.plans.with_protocol(protocol)?, ..self })
+    }
+
+    /// With another scenario, which reports show last.
+    ///
+    /// # Errors
+    /// One sentence: there is one of that name.
+    pub fn with_scenario(self, scenario: &'static Scenario) -> Result<Registry, String> {
+        Ok(Registry { plans: self.plans.with_scenario(scenario)?, ..self })
+    }
+
+    /// With another service: its model, and the client that candidates ask it by.
+    ///
+    /// # Errors
+    /// One sentence: there is one of that name, or the two are of different services.
+    pub fn with_service(mut self, model: Entry, client: Client<SimEnv>) -> Result<Registry, String> {
+        if model.service != client.service {
+            return Err(format!("the model is of `{}`, and the client of `{}`", model.service, client.service));
+        }
+        if self.models.iter().any(|known| known.service == model.service) {
+            return Err(format!("there are two models of `{}`", model.service));
+        }
+        if self.clients.has(client.service) {
+            return Err(format!("there are two clients of `{}`", client.service));
+        }
+        self.models.push(model);
+        Ok(Registry { clients: self.clients.with(client), ..self })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_is_added_once_with_the_client_that_is_its_own() {
+        let model = |service| Entry { service, members: |_, _| Vec::new() };
+        let client = |service| Client { service, run: |_, _, _, _| Box::pin(async {}) };
+        let own = Registry::default().with_service(model("own"), client("own")).expect("a new name");
+        assert_eq!(own.models.len(), service::MODELS.len() + 1);
+        let refused = |model, client| own.clone().with_service(model, client).err().unwrap_or_default();
+        assert_eq!(refused(model("own"), client("own")), "there are two models of `own`");
+        assert_eq!(refused(model("other"), client("own")), "the model is of `other`, and the client of `own`");
+        assert_eq!(refused(model("raft"), client("raft")), "there are two clients of `raft`");
+    }
+}
