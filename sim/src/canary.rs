@@ -161,6 +161,7 @@ pub fn canaries() -> Vec<Canary> {
 const SERVED: Above = figure("served_after_ms", |m| m.served_after_ms.unwrap_or_default());
 const ELECTIONS: Above = figure("elections", |m| m.elections as f64);
 const REQUESTS: Above = figure("requests_to_service", |m| m.requests_to_service.unwrap_or_default() as f64);
+const AVAILABILITY: Above = figure("availability", |m| m.availability.unwrap_or_default());
 const DARK: Above = figure("dark_ms", |m| m.dark_ms.unwrap_or_default());
 
 const fn figure(figure: &'static str, of: fn(&Metrics) -> f64) -> Above {
