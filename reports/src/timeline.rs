@@ -247,7 +247,7 @@ impl Highlights {
         let text = match (accepted, highest) {
             (true, _) => format!("ACCEPTED although stale: {what}"),
             (false, 0) => format!("refused: {what}"),
-            (false, highest) => format!("refused: {what}; the store is at epoch {highest}"),
+            (false, highest) => format!("refused: {what}; the store is at token {highest}"),
         };
         let mark = if accepted { Mark::Stale(incarnation.node) } else { Mark::Refused(incarnation.node) };
         let about = About::Writes { incarnation, resource, accepted, writes, first_seq, highest };
@@ -350,7 +350,7 @@ impl Sink for Highlights {
         let stale = self.freshness.observe(event);
         match &event.kind {
             Kind::Apply { node, write, verdict, .. } => {
-                let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
+                let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
                 match verdict {
                     WriteVerdict::Ok => self.accepted(t_us, incarnation, write, stale),
                     WriteVerdict::Fenced { highest } => self.fenced(t_us, incarnation, write, *highest),

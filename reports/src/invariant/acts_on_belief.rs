@@ -178,7 +178,7 @@ impl ActsOnBelief {
                 }
             }
             // Only the newest: an older one's last writes say nothing of its work.
-            Some(working) if incarnation < working.incarnation && incarnation.epoch > 0 => {}
+            Some(working) if incarnation < working.incarnation && incarnation.token > 0 => {}
             working => *working = Some(Working { incarnation, since_us: t_us, latest_us: t_us }),
         }
     }
@@ -225,11 +225,11 @@ impl Invariant for ActsOnBelief {
                 }
             }
             Kind::Issue { node, write } => {
-                let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
+                let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
                 self.sent(event.t_us, incarnation, write);
             }
             Kind::Apply { node, write, verdict, .. } => {
-                let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
+                let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
                 if let Some(believer) = self.believers.iter_mut().find(|b| b.incarnation == incarnation) {
                     believer.decided(write, *verdict);
                 }

@@ -180,7 +180,7 @@ impl Invariant for Records {
     }
 
     fn observe(&mut self, event: &Event) {
-        let of = |node, write: &Write| Incarnation { epoch: write.token, node, term: write.term };
+        let of = |node, write: &Write| Incarnation { token: write.token, node, generation: write.generation };
         match &event.kind {
             Kind::Issue { node, write } => self.sent(of(*node, write), write),
             Kind::Apply { node, write, verdict, .. } => self.came(event.t_us, of(*node, write), write, *verdict),

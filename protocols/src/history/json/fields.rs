@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The fields that a line may have; which of them it must have, its event says.
-const KNOWN: [&str; 37] = [
+const KNOWN: [&str; 38] = [
     "event",
     "t_us",
     "node",
@@ -23,8 +23,9 @@ const KNOWN: [&str; 37] = [
     "strength",
     "wall_offset_us",
     "rate_ppm",
-    "epoch",
     "token",
+    "epoch",
+    "generation",
     "term",
     "seq",
     "read",

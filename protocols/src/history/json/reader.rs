@@ -3,7 +3,7 @@
 use super::{
     super::{Event, Header},
     Fields,
-    line::{Line, Nodes, SCHEMA},
+    line::{Line, Nodes, OLDEST_SCHEMA, SCHEMA},
 };
 use serde::Deserialize;
 use std::{
@@ -187,8 +187,9 @@ fn parse_header(text: &[u8]) -> Result<Header, String> {
         fields.remove("event");
     }
     let header: Header = serde_json::from_value(value).map_err(|e| format!("is not a header: {e}"))?;
-    if header.schema != SCHEMA {
-        return Err(format!("has schema {}; this build reads schema {}", header.schema, SCHEMA));
+    if !(OLDEST_SCHEMA..=SCHEMA).contains(&header.schema) {
+        let schema = header.schema;
+        return Err(format!("has schema {schema}; this build reads schemas {OLDEST_SCHEMA} to {SCHEMA}"));
     }
     Ok(header)
 }

@@ -291,7 +291,7 @@ fn a_log_with_fields_of_its_own_is_judged_or_refused() {
         (&["check", &healthy, "--map", "tokn=fence_token"], 64, "a history has no field \"tokn\""),
         (&["check", &healthy, "--map", "fence_token"], 64, "does not say which field is which"),
         (&["check", &healthy, "--map", "token=fence_token", "--ignore", "region"], 0, "only one leader wrote;"),
-        (&["check", &stale, "--map", "token=fence_token", "--ignore", "region"], 1, "web-12 (epoch 5) after epoch 7"),
+        (&["check", &stale, "--map", "token=fence_token", "--ignore", "region"], 1, "web-12 (token 5) after token 7"),
     ];
     for (arguments, code, says) in cases {
         let output = fencepost(arguments);
