@@ -214,7 +214,7 @@ impl Plan {
     pub fn header_of(&self, protocol: &Protocol, topology: &Topology) -> Header {
         let needed = topology.services().iter().map(|service| service.needed()).sum();
         Header {
-            schema: 1,
+            schema: protocols::history::json::SCHEMA,
             scenario: self.scenario.clone(),
             protocol: self.protocol.clone(),
             seed: self.seed,

@@ -177,7 +177,7 @@ impl Works {
             return Err("two works write to a resource of one name; each has its own".to_owned());
         }
         if all > Resource::MOST {
-            return Err(format!("the works write to {all} resources; {} are the most", Resource::MOST));
+            return Err(format!("the works write to {all} resources; at most {}", Resource::MOST));
         }
         Ok(Works::place(kinds))
     }

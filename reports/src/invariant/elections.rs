@@ -146,7 +146,7 @@ impl Invariant for Elections {
             return not_applicable("the protocol has no token");
         }
         if self.owners.is_empty() && self.grants + self.voted == 0 {
-            return not_applicable("the history tells of nobody who was elected with a token");
+            return not_applicable("the history has no election with a token");
         }
         let order_is_known = self.grants + self.voted > 0;
         let out_of_order = self.out_of_order.sentence(|v| say(v, ending.names)).filter(|_| !order_is_known);
@@ -168,7 +168,7 @@ fn say(violation: &Violation, names: &Names) -> String {
         }
         Violation::TwoOwners { before, after } => {
             let (who, token, owner) = (name(&after.node), after.token, name(&before.node));
-            format!("{who} is elected with token {token}, with which {owner} was elected before")
+            format!("{who} is elected with token {token}, which {owner} was elected with before")
         }
         Violation::GrantFellBack { before, after } => {
             let [before_name, after_name] = [before.1, after.1].map(|node| name(&node));

@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "phantom_leader",
-    about: "Nobody believes it leads without a grant of the service or the votes of a majority.",
+    about: "Nobody believes it leads without a grant from the service or the votes of a majority.",
     class: Class::Safety,
     new: |header| Box::new(PhantomLeader::new(header)),
 };
@@ -289,12 +289,12 @@ fn say(violation: &Violation, names: &Names) -> String {
             format!("{who} believes with token {}, which the service had granted to {owner}", elected.token)
         }
         Violation::Ungranted { elected, owner: None } => {
-            format!("{} believes without ever having been granted that by the service", names.incarnation(*elected))
+            format!("{} believes it leads, but the service never granted it leadership", names.incarnation(*elected))
         }
         Violation::Outlived { node, us, why } => {
             let over = match why {
-                GrantEnd::Released => "it gave its grant up",
-                _ => "its grant was over in the service",
+                GrantEnd::Released => "it gave up its grant",
+                _ => "its grant had ended in the service",
             };
             format!("{over}, and {} went on believing for {}", names.node(*node), duration(*us as f64))
         }

@@ -56,7 +56,7 @@ fn stories_that_need_others_are_refused_in_one_sentence() {
     let service = election::find("redis-lease").unwrap();
     let error = scenario.compile(&Params::default(), service, 1).unwrap_err();
     let expected =
-        "`isolate-leader` needs candidates that elect among themselves, and `redis-lease` has none; these have: ";
+        "`isolate-leader` needs candidates that elect among themselves, but `redis-lease` has none; these have: ";
     assert!(error.starts_with(expected) && error.contains("lowest-id"), "{error}");
 }
 

@@ -178,20 +178,20 @@ fn what_the_service_drops_it_must_have() {
         (
             "redis-naive",
             lease(Who::Leader),
-            "(drop-lease) drops a lease of the service, and `redis-naive` has none there",
+            "(drop-lease) drops a lease of the service, but `redis-naive` has none there",
         ),
-        ("raft", lease(Who::Leader), "(drop-lease) drops a lease of the service, and `raft` has none there"),
-        ("stonith", key(Who::Leader), "(drop-key) drops a key of the service, and `stonith` has none there"),
-        ("redis-lease", key(Who::Store), "(drop-key) names `store`, which is no candidate"),
+        ("raft", lease(Who::Leader), "(drop-lease) drops a lease of the service, but `raft` has none there"),
+        ("stonith", key(Who::Leader), "(drop-key) drops a key of the service, but `stonith` has none there"),
+        ("redis-lease", key(Who::Store), "(drop-key) names `store`, which is not a candidate"),
         (
             "redis-lease",
             key(Who::Service),
-            "(drop-key) drops the counter of tokens, and `redis-lease` has none in its service",
+            "(drop-key) drops the counter of tokens, but `redis-lease` has none in its service",
         ),
         (
             "etcd-election",
             key(Who::Service),
-            "(drop-key) drops the counter of tokens, and `etcd-election` has none in its service",
+            "(drop-key) drops the counter of tokens, but `etcd-election` has none in its service",
         ),
         (
             "raft",

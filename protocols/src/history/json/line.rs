@@ -33,7 +33,7 @@ impl Nodes {
             return Err(format!("lists the resource {:?} twice", resources[at]));
         }
         if resources.len() > Resource::MOST {
-            return Err(format!("lists {} resources; {} are the most", resources.len(), Resource::MOST));
+            return Err(format!("lists {} resources; at most {}", resources.len(), Resource::MOST));
         }
         let mut nodes = Nodes { resources: Some(resources.to_owned()), ..Nodes::default() };
         for name in names {
