@@ -39,7 +39,7 @@ pub(super) const RENEW: TimerId = 1;
 pub(super) const EXPIRE: TimerId = 2;
 
 /// A candidate's means of asking Redis. Polls and requests are counted here; what they mean is the protocol's business.
-pub(super) struct Desk {
+pub(super) struct RedisRequests {
     pub(super) setup: Setup,
     random: ChaCha8Rng,
     requests: RequestNumber,
@@ -49,10 +49,10 @@ pub(super) struct Desk {
     observed: Option<Option<NodeId>>,
 }
 
-impl Desk {
+impl RedisRequests {
     pub(super) fn new(setup: Setup) -> Self {
         let random = ChaCha8Rng::seed_from_u64(setup.nonce);
-        Desk { setup, random, requests: 0, attempts: 0, polled: false, observed: None }
+        RedisRequests { setup, random, requests: 0, attempts: 0, polled: false, observed: None }
     }
 
     /// The time to live as Redis gets it, whole milliseconds.

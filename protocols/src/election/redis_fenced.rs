@@ -27,7 +27,7 @@ use super::{
     Hazard, Preference, Promise, Protocol, Setup, Transport,
     back_off::BackOff,
     promise::{self, UNCHECKED},
-    redis_common::{Desk, EXPIRE, Input, KEY, Output, POLL, RENEW},
+    redis_common::{EXPIRE, Input, KEY, Output, POLL, RENEW, RedisRequests},
 };
 use crate::{
     clock::Now,
@@ -92,7 +92,7 @@ enum Asked {
 }
 
 struct RedisFenced {
-    desk: Desk,
+    redis: RedisRequests,
     lease: Option<Lease>,
     under_way: Option<(RequestNumber, Asked)>,
     /// A value of ours that may be in the key although we do not lead; to be deleted before the next attempt.
@@ -106,19 +106,19 @@ struct RedisFenced {
 
 impl RedisFenced {
     fn new(setup: Setup) -> Self {
-        let desk = Desk::new(setup);
+        let redis = RedisRequests::new(setup);
         let (lease, under_way, leftover) = (None, None, None);
         let back_off = BackOff::default();
-        RedisFenced { desk, lease, under_way, leftover, held_off_until: 0, campaign_due: true, back_off }
+        RedisFenced { redis, lease, under_way, leftover, held_off_until: 0, campaign_due: true, back_off }
     }
 
     fn ask(&mut self, request: Request, asked: Asked, out: &mut Vec<Output>) {
-        self.under_way = Some((self.desk.ask(request, out), asked));
+        self.under_way = Some((self.redis.ask(request, out), asked));
     }
 
     /// A follower's turn: cleans up, tries to acquire, or only looks while others go first.
     fn poll(&mut self, now: Now, out: &mut Vec<Output>) {
-        out.push(Output::SetTimer { id: POLL, at: now.mono + self.desk.poll_wait() });
+        out.push(Output::SetTimer { id: POLL, at: now.mono + self.redis.poll_wait() });
         if self.under_way.is_some() {
             return;
         }
@@ -138,12 +138,12 @@ impl RedisFenced {
             out.push(Output::Campaign);
         }
         out.push(Output::Point(Point::BeforeCampaign));
-        let value = self.desk.attempt_value();
+        let value = self.redis.attempt_value();
         let request = Request::AcquireFenced {
             key: KEY.into(),
             token_key: TOKEN_KEY.into(),
             value: value.clone(),
-            ttl_ms: self.desk.ttl_ms(),
+            ttl_ms: self.redis.ttl_ms(),
         };
         self.ask(request, Asked::Acquire { value, sent: now.mono }, out);
     }
@@ -160,10 +160,10 @@ impl RedisFenced {
     }
 
     fn renew(&mut self, now: Now, out: &mut Vec<Output>) {
-        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.desk.setup.timings.renew_interval });
+        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.redis.setup.timings.renew_interval });
         let Some(lease) = self.lease.as_ref().filter(|_| self.under_way.is_none()) else { return };
         let request =
-            Request::CompareAndPexpire { key: KEY.into(), value: lease.value.clone(), ttl_ms: self.desk.ttl_ms() };
+            Request::CompareAndPexpire { key: KEY.into(), value: lease.value.clone(), ttl_ms: self.redis.ttl_ms() };
         out.push(Output::Point(Point::BeforeRenew));
         self.ask(request, Asked::Renew { sent: now.mono }, out);
     }
@@ -181,7 +181,7 @@ impl RedisFenced {
                 self.leftover = Some(value);
                 self.give_back(out);
             }
-            (Asked::Look, Ok(Reply::Value(value))) => self.desk.observe(value.as_deref(), out),
+            (Asked::Look, Ok(Reply::Value(value))) => self.redis.observe(value.as_deref(), out),
             (Asked::Renew { sent }, Ok(Reply::Done(true))) => self.renewed(sent, out),
             (Asked::Renew { .. }, Ok(Reply::Done(false))) => {
                 crate::mark!(RedisRenewalRefused);
@@ -201,7 +201,7 @@ impl RedisFenced {
     }
 
     fn lead(&mut self, now: Now, value: String, token: u64, sent: u64, out: &mut Vec<Output>) {
-        let leadership = Leadership { token, valid_until: sent + self.desk.ttl() };
+        let leadership = Leadership { token, valid_until: sent + self.redis.ttl() };
         if leadership.valid_until <= now.mono {
             crate::mark!(RedisTooLate);
             // The answer was so late that there is nothing left to believe.
@@ -209,16 +209,16 @@ impl RedisFenced {
             return self.give_back(out);
         }
         self.lease = Some(Lease { value, leadership });
-        self.desk.forget_observed();
+        self.redis.forget_observed();
         out.push(Output::CancelTimer(POLL));
-        out.push(Output::SetTimer { id: RENEW, at: sent + self.desk.setup.timings.renew_interval });
+        out.push(Output::SetTimer { id: RENEW, at: sent + self.redis.setup.timings.renew_interval });
         out.push(Output::SetTimer { id: EXPIRE, at: leadership.valid_until });
         out.push(Output::Elected(leadership));
     }
 
     fn renewed(&mut self, sent: u64, out: &mut Vec<Output>) {
         let Some(lease) = &mut self.lease else { return };
-        lease.leadership.valid_until = sent + self.desk.ttl();
+        lease.leadership.valid_until = sent + self.redis.ttl();
         self.back_off.confirmed();
         out.push(Output::Point(Point::Renewed));
         out.push(Output::SetTimer { id: EXPIRE, at: lease.leadership.valid_until });
@@ -234,14 +234,14 @@ impl RedisFenced {
         if let Some((number, _)) = self.under_way.take() {
             out.push(Output::Service(ServiceOutput::Cancel(number)));
         }
-        let wait = self.desk.poll_wait();
+        let wait = self.redis.poll_wait();
         out.push(Output::SetTimer { id: POLL, at: now.mono + wait });
         // Who was refused by the resource goes back to polling; who resigned lets others go first.
         self.held_off_until = now.mono
             + match why {
                 Deposed::Expired | Deposed::Lost => 0,
                 Deposed::Fenced => wait.max(self.back_off.refused()),
-                Deposed::Resigned => self.desk.ttl(),
+                Deposed::Resigned => self.redis.ttl(),
             };
         self.campaign_due = why == Deposed::Resigned;
         if !self.campaign_due {

@@ -26,7 +26,7 @@
 use super::{
     Hazard, Preference, Promise, Protocol, Setup, Transport,
     promise::{self, UNFENCED},
-    redis_common::{Desk, EXPIRE, Input, KEY, Output, POLL, RENEW},
+    redis_common::{EXPIRE, Input, KEY, Output, POLL, RENEW, RedisRequests},
 };
 use crate::{
     bug::Bug,
@@ -100,7 +100,7 @@ enum Asked {
 }
 
 struct RedisLease {
-    desk: Desk,
+    redis: RedisRequests,
     lease: Option<Lease>,
     under_way: Option<(RequestNumber, Asked)>,
     /// A value of ours that may be in the key although we do not lead; to be deleted before the next attempt.
@@ -113,17 +113,17 @@ struct RedisLease {
 
 impl RedisLease {
     fn new(setup: Setup) -> Self {
-        let desk = Desk::new(setup);
-        RedisLease { desk, lease: None, under_way: None, leftover: None, held_off_until: 0, campaign_due: true }
+        let redis = RedisRequests::new(setup);
+        RedisLease { redis, lease: None, under_way: None, leftover: None, held_off_until: 0, campaign_due: true }
     }
 
     fn ask(&mut self, request: Request, asked: Asked, out: &mut Vec<Output>) {
-        self.under_way = Some((self.desk.ask(request, out), asked));
+        self.under_way = Some((self.redis.ask(request, out), asked));
     }
 
     /// A follower's turn: cleans up, tries to acquire, or only looks while others go first.
     fn poll(&mut self, now: Now, out: &mut Vec<Output>) {
-        out.push(Output::SetTimer { id: POLL, at: now.mono + self.desk.poll_wait() });
+        out.push(Output::SetTimer { id: POLL, at: now.mono + self.redis.poll_wait() });
         if self.under_way.is_some() {
             return;
         }
@@ -143,8 +143,8 @@ impl RedisLease {
             out.push(Output::Campaign);
         }
         out.push(Output::Point(Point::BeforeCampaign));
-        let value = self.desk.attempt_value();
-        let request = Request::SetNxPx { key: KEY.into(), value: value.clone(), ttl_ms: self.desk.ttl_ms() };
+        let value = self.redis.attempt_value();
+        let request = Request::SetNxPx { key: KEY.into(), value: value.clone(), ttl_ms: self.redis.ttl_ms() };
         self.ask(request, Asked::Acquire { value, sent: now.mono }, out);
     }
 
@@ -160,10 +160,10 @@ impl RedisLease {
     }
 
     fn renew(&mut self, now: Now, out: &mut Vec<Output>) {
-        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.desk.setup.timings.renew_interval });
+        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.redis.setup.timings.renew_interval });
         let Some(lease) = self.lease.as_ref().filter(|_| self.under_way.is_none()) else { return };
         let request =
-            Request::CompareAndPexpire { key: KEY.into(), value: lease.value.clone(), ttl_ms: self.desk.ttl_ms() };
+            Request::CompareAndPexpire { key: KEY.into(), value: lease.value.clone(), ttl_ms: self.redis.ttl_ms() };
         out.push(Output::Point(Point::BeforeRenew));
         self.ask(request, Asked::Renew { sent: now.mono }, out);
     }
@@ -179,7 +179,7 @@ impl RedisLease {
                 self.leftover = Some(value);
                 self.give_back(out);
             }
-            (Asked::Look, Ok(Reply::Value(value))) => self.desk.observe(value.as_deref(), out),
+            (Asked::Look, Ok(Reply::Value(value))) => self.redis.observe(value.as_deref(), out),
             (Asked::Renew { sent }, Ok(Reply::Done(true))) => self.renewed(now, sent, out),
             (Asked::Renew { .. }, Ok(Reply::Done(false))) => {
                 crate::mark!(RedisRenewalRefused);
@@ -199,8 +199,8 @@ impl RedisLease {
     }
 
     fn lead(&mut self, now: Now, value: String, sent: u64, out: &mut Vec<Output>) {
-        let from = if self.desk.setup.bugs.has(&BELIEF_FROM_ANSWER) { now.mono } else { sent };
-        let leadership = Leadership { token: 0, valid_until: from + self.desk.ttl() };
+        let from = if self.redis.setup.bugs.has(&BELIEF_FROM_ANSWER) { now.mono } else { sent };
+        let leadership = Leadership { token: 0, valid_until: from + self.redis.ttl() };
         if leadership.valid_until <= now.mono {
             crate::mark!(RedisTooLate);
             // The answer was so late that there is nothing left to believe.
@@ -208,17 +208,17 @@ impl RedisLease {
             return self.give_back(out);
         }
         self.lease = Some(Lease { value, leadership });
-        self.desk.forget_observed();
+        self.redis.forget_observed();
         out.push(Output::CancelTimer(POLL));
-        out.push(Output::SetTimer { id: RENEW, at: sent + self.desk.setup.timings.renew_interval });
+        out.push(Output::SetTimer { id: RENEW, at: sent + self.redis.setup.timings.renew_interval });
         out.push(Output::SetTimer { id: EXPIRE, at: leadership.valid_until });
         out.push(Output::Elected(leadership));
     }
 
     fn renewed(&mut self, now: Now, sent: u64, out: &mut Vec<Output>) {
         let Some(lease) = &mut self.lease else { return };
-        let from = if self.desk.setup.bugs.has(&BELIEF_FROM_ANSWER) { now.mono } else { sent };
-        lease.leadership.valid_until = from + self.desk.ttl();
+        let from = if self.redis.setup.bugs.has(&BELIEF_FROM_ANSWER) { now.mono } else { sent };
+        lease.leadership.valid_until = from + self.redis.ttl();
         out.push(Output::Point(Point::Renewed));
         out.push(Output::SetTimer { id: EXPIRE, at: lease.leadership.valid_until });
         out.push(Output::Renewed(lease.leadership));
@@ -233,14 +233,14 @@ impl RedisLease {
         if let Some((number, _)) = self.under_way.take() {
             out.push(Output::Service(ServiceOutput::Cancel(number)));
         }
-        let wait = self.desk.poll_wait();
+        let wait = self.redis.poll_wait();
         out.push(Output::SetTimer { id: POLL, at: now.mono + wait });
         // Who was refused by the resource goes back to polling; who resigned lets others go first.
         self.held_off_until = now.mono
             + match why {
                 Deposed::Expired | Deposed::Lost => 0,
                 Deposed::Fenced => wait,
-                Deposed::Resigned => self.desk.ttl(),
+                Deposed::Resigned => self.redis.ttl(),
             };
         self.campaign_due = why == Deposed::Resigned;
         if !self.campaign_due {

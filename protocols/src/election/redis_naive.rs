@@ -16,7 +16,7 @@
 use super::{
     Hazard, Preference, Promise, Protocol, Setup, Transport,
     promise::{self, UNFENCED},
-    redis_common::{Desk, Input, KEY, Output, POLL, RENEW},
+    redis_common::{Input, KEY, Output, POLL, RENEW, RedisRequests},
 };
 use crate::{
     clock::Now,
@@ -71,7 +71,7 @@ enum Asked {
 }
 
 struct RedisNaive {
-    desk: Desk,
+    redis: RedisRequests,
     leading: bool,
     under_way: Option<(RequestNumber, Asked)>,
     /// After a resignation, until then others go first.
@@ -82,16 +82,22 @@ struct RedisNaive {
 
 impl RedisNaive {
     fn new(setup: Setup) -> Self {
-        RedisNaive { desk: Desk::new(setup), leading: false, under_way: None, held_off_until: 0, campaign_due: true }
+        RedisNaive {
+            redis: RedisRequests::new(setup),
+            leading: false,
+            under_way: None,
+            held_off_until: 0,
+            campaign_due: true,
+        }
     }
 
     fn ask(&mut self, request: Request, asked: Asked, out: &mut Vec<Output>) {
-        self.under_way = Some((self.desk.ask(request, out), asked));
+        self.under_way = Some((self.redis.ask(request, out), asked));
     }
 
     /// A follower's turn: tries to acquire, or only looks while it lets others go first.
     fn poll(&mut self, now: Now, out: &mut Vec<Output>) {
-        out.push(Output::SetTimer { id: POLL, at: now.mono + self.desk.poll_wait() });
+        out.push(Output::SetTimer { id: POLL, at: now.mono + self.redis.poll_wait() });
         if self.under_way.is_some() {
             return;
         }
@@ -103,7 +109,7 @@ impl RedisNaive {
         }
         out.push(Output::Point(Point::BeforeCampaign));
         let request =
-            Request::SetNxPx { key: KEY.into(), value: self.desk.process_value(), ttl_ms: self.desk.ttl_ms() };
+            Request::SetNxPx { key: KEY.into(), value: self.redis.process_value(), ttl_ms: self.redis.ttl_ms() };
         self.ask(request, Asked::Acquire, out);
     }
 
@@ -113,19 +119,19 @@ impl RedisNaive {
 
     /// The leader's turn. Whether the last renewal was answered does not matter to it.
     fn renew(&mut self, now: Now, out: &mut Vec<Output>) {
-        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.desk.setup.timings.renew_interval });
+        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.redis.setup.timings.renew_interval });
         if self.under_way.is_some() {
             return;
         }
         out.push(Output::Point(Point::BeforeRenew));
-        self.ask(Request::Pexpire { key: KEY.into(), ttl_ms: self.desk.ttl_ms() }, Asked::Renew, out);
+        self.ask(Request::Pexpire { key: KEY.into(), ttl_ms: self.redis.ttl_ms() }, Asked::Renew, out);
     }
 
     fn answered(&mut self, now: Now, asked: Asked, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
         match (asked, reply) {
             (Asked::Acquire, Ok(Reply::Done(true))) => self.lead(now, out),
             (Asked::Acquire, Ok(_)) => self.look(out),
-            (Asked::Look, Ok(Reply::Value(value))) => self.desk.observe(value.as_deref(), out),
+            (Asked::Look, Ok(Reply::Value(value))) => self.redis.observe(value.as_deref(), out),
             (Asked::Renew, Ok(Reply::Done(true))) => {
                 // Somebody's key is renewed. Whose? It does not ask.
                 out.push(Output::Point(Point::Renewed));
@@ -140,9 +146,9 @@ impl RedisNaive {
 
     fn lead(&mut self, now: Now, out: &mut Vec<Output>) {
         self.leading = true;
-        self.desk.forget_observed();
+        self.redis.forget_observed();
         out.push(Output::CancelTimer(POLL));
-        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.desk.setup.timings.renew_interval });
+        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.redis.setup.timings.renew_interval });
         out.push(Output::Elected(BELIEF));
     }
 
@@ -155,7 +161,7 @@ impl RedisNaive {
         if !self.campaign_due {
             out.push(Output::Campaign);
         }
-        out.push(Output::SetTimer { id: POLL, at: now.mono + self.desk.poll_wait() });
+        out.push(Output::SetTimer { id: POLL, at: now.mono + self.redis.poll_wait() });
     }
 }
 
@@ -176,7 +182,7 @@ impl Elector for RedisNaive {
             Input::Resign if self.leading => {
                 out.push(Output::Point(Point::BeforeRelease));
                 self.depose(now, Deposed::Resigned, out);
-                self.held_off_until = now.mono + self.desk.ttl();
+                self.held_off_until = now.mono + self.redis.ttl();
                 self.ask(Request::Del { key: KEY.into() }, Asked::Release, out);
             }
             Input::Fenced if self.leading => self.depose(now, Deposed::Fenced, out),

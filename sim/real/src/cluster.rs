@@ -7,7 +7,6 @@ use super::{
     spec::{Spec, history_file},
 };
 use protocols::{election::Protocol, types::NodeId};
-use scenarios::topology::Topology;
 use std::{collections::BTreeMap, ffi::OsString, fs, net::SocketAddr, path::PathBuf, time::Duration};
 
 /// How long a node is given to join its work and resign when the cluster ends.

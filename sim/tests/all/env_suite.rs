@@ -6,7 +6,7 @@ use protocols::{
 use protocols_clients::{
     env::{
         Disk, Env, Listener,
-        tokio::{Settings, TokioEnv},
+        tokio::{EnvSettings, TokioEnv},
     },
     site::Endpoint,
 };
@@ -327,7 +327,7 @@ fn in_the_real_world() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let folder = std::env::temp_dir().join(format!("fencepost-env-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder for temporary files");
-    let server = TokioEnv::with(Settings { seed: 1, folder: Some(folder.clone()), ..Settings::default() });
+    let server = TokioEnv::with(EnvSettings { seed: 1, folder: Some(folder.clone()), ..EnvSettings::default() });
     let place = Place { server, client: TokioEnv::new(2), host: "127.0.0.1".into(), port: free_port };
     runtime.block_on(suite(place));
     std::fs::remove_dir_all(&folder).expect("what was made can be removed");

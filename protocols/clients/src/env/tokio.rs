@@ -54,7 +54,7 @@ pub trait Points: Send + Sync {
 
 /// What makes one process's view of the real world differ from the machine's.
 #[derive(Clone, Default)]
-pub struct Settings {
+pub struct EnvSettings {
     /// Starts the random stream: give entropy in production, a constant in tests.
     pub seed: u64,
     /// How far the wall clock is ahead of the machine's, milliseconds.
@@ -79,18 +79,18 @@ pub struct TokioEnv {
 
 struct Shared {
     start: Instant,
-    settings: Settings,
+    settings: EnvSettings,
     random: Mutex<ChaCha8Rng>,
 }
 
 impl TokioEnv {
     /// A view of the real world. `seed` starts its random stream: give entropy in production, a constant in tests.
     pub fn new(seed: u64) -> Self {
-        TokioEnv::with(Settings { seed, ..Settings::default() })
+        TokioEnv::with(EnvSettings { seed, ..EnvSettings::default() })
     }
 
     /// A view of the real world through `settings`.
-    pub fn with(settings: Settings) -> Self {
+    pub fn with(settings: EnvSettings) -> Self {
         let random = Mutex::new(ChaCha8Rng::seed_from_u64(settings.seed));
         TokioEnv { shared: Arc::new(Shared { start: Instant::now(), settings, random }) }
     }

@@ -3,7 +3,7 @@
 use super::{
     network::Links,
     runtime::Scope,
-    server::{Server, Settings, best_successor, other_voters},
+    server::{RaftServer, RaftSettings, best_successor, other_voters},
     store::Raft,
     types::Types,
     wire::{Answer, Change},
@@ -38,7 +38,7 @@ pub async fn run<E: Env>(
 ) {
     let Some(election_timeout) = site.timings.election_timeout else { return };
     let id = u64::from(site.node.0);
-    let settings = Settings {
+    let settings = RaftSettings {
         id,
         founders: site.founders.iter().map(|node| u64::from(node.0)).collect(),
         port: site.port,
@@ -65,7 +65,7 @@ enum Over {
 struct Client<E: Env, D> {
     env: E,
     scope: Scope,
-    settings: Settings,
+    settings: RaftSettings,
     links: Links<E>,
     queue: Queue<E, Api, D>,
     /// What each open watch was told last.
@@ -78,7 +78,7 @@ struct Client<E: Env, D> {
 struct Node<'a, E: Env> {
     env: &'a E,
     scope: &'a Scope,
-    server: &'a Server<E>,
+    server: &'a RaftServer<E>,
     restart: &'a Arc<AtomicBool>,
 }
 
@@ -107,7 +107,7 @@ impl<E: Env> Backend for Node<'_, E> {
 impl<E: Env, D: Fn(ServiceInput)> Client<E, D> {
     async fn run(mut self, mut outputs: UnboundedReceiver<ServiceOutput>) {
         loop {
-            match Server::start(self.env.clone(), self.scope.clone(), &self.settings, self.links.clone()).await {
+            match RaftServer::start(self.env.clone(), self.scope.clone(), &self.settings, self.links.clone()).await {
                 Ok(server) => {
                     let over = self.serve(&server, &mut outputs).await;
                     server.stop().await;
@@ -122,7 +122,7 @@ impl<E: Env, D: Fn(ServiceInput)> Client<E, D> {
         }
     }
 
-    async fn serve(&mut self, server: &Server<E>, outputs: &mut UnboundedReceiver<ServiceOutput>) -> Over {
+    async fn serve(&mut self, server: &RaftServer<E>, outputs: &mut UnboundedReceiver<ServiceOutput>) -> Over {
         let mut metrics = server.metrics();
         let node = Node { env: &self.env, scope: &self.scope, server, restart: &self.restart };
         loop {

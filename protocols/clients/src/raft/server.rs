@@ -32,7 +32,7 @@ const KEPT_ENTRIES: u64 = 20;
 
 /// Who a node is, and its timers.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Settings {
+pub struct RaftSettings {
     /// Its id.
     pub id: u64,
     /// The voters that the cluster begins with; each of them may be the first to start.
@@ -45,7 +45,7 @@ pub struct Settings {
     pub heartbeat: u64,
 }
 
-impl Settings {
+impl RaftSettings {
     /// The leader lease: for so long after the leader's last message do followers grant no vote, nanoseconds.
     pub fn lease(&self) -> u64 {
         self.election_timeout.1 / MILLISECOND * MILLISECOND
@@ -69,21 +69,21 @@ impl Settings {
     }
 }
 
-/// A node that runs. Dropping it stops it answering; [`Server::stop`] ends it.
-pub struct Server<E: Env> {
+/// A node that runs. Dropping it stops it answering; [`RaftServer::stop`] ends it.
+pub struct RaftServer<E: Env> {
     id: u64,
     raft: Raft,
     links: Links<E>,
     _answering: E::Task,
 }
 
-impl<E: Env> Server<E> {
+impl<E: Env> RaftServer<E> {
     /// Starts a node from its journal: recovers, waits if it must, and founds the cluster if it is new. To be called in
     /// `scope`.
     ///
     /// # Errors
     /// One sentence: the settings make no sense, the disk or the port fails.
-    pub async fn start(env: E, scope: Scope, settings: &Settings, links: Links<E>) -> Result<Self, String> {
+    pub async fn start(env: E, scope: Scope, settings: &RaftSettings, links: Links<E>) -> Result<Self, String> {
         let config = Arc::new(settings.config()?);
         let started = env.now().mono;
         let journal = Journal::open(env.disk()).await.map_err(|e| format!("the journal cannot be opened: {e}"))?;
@@ -106,7 +106,7 @@ impl<E: Env> Server<E> {
             // that has a log refuses, as it should.
             let _ = raft.initialize(members).await;
         }
-        Ok(Server { id: settings.id, raft, links, _answering: answering })
+        Ok(RaftServer { id: settings.id, raft, links, _answering: answering })
     }
 
     /// What openraft tells of itself; changes at every step that it takes.

@@ -9,7 +9,7 @@ use protocols::{
     types::{MILLISECOND, NodeId},
 };
 use protocols_clients::{
-    env::tokio::{Settings, TokioEnv, free_port},
+    env::tokio::{EnvSettings, TokioEnv, free_port},
     raft::{self, journal},
     site::{Endpoint, Site},
 };
@@ -38,7 +38,7 @@ impl Node {
         fs::create_dir_all(&folder).unwrap();
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let seed = u64::from(site.node.0) + 1;
-        let env = TokioEnv::with(Settings { seed, folder: Some(folder), ..Settings::default() });
+        let env = TokioEnv::with(EnvSettings { seed, folder: Some(folder), ..EnvSettings::default() });
         let (outputs, to_client) = unbounded_channel();
         let request = StreamRequest::Watch.erase();
         outputs.send(ServiceOutput::Open { number: 1, request }).unwrap();

@@ -1,9 +1,9 @@
 //! What a node answers over HTTP.
 
 use super::{
-    desk::{Answer, Desk},
     health::Health,
     metrics::{Metrics, Role},
+    waiting::{Answer, WaitingClients},
 };
 use crate::{
     directory::{Directory, is_name},
@@ -65,7 +65,7 @@ pub struct Api {
     /// Into the core.
     pub inputs: UnboundedSender<Input>,
     /// Who waits for answers.
-    pub desk: Arc<Desk>,
+    pub waiting: Arc<WaitingClients>,
     /// What the core believes.
     pub standing: watch::Receiver<Standing>,
     /// What is counted.
@@ -199,7 +199,7 @@ async fn next(State(api): Shared, uri: Uri, headers: HeaderMap) -> Response {
         Ok(request) => request,
         Err(why) => return error(StatusCode::BAD_REQUEST, why),
     };
-    let Some(answer) = api.desk.wait(request) else {
+    let Some(answer) = api.waiting.wait(request) else {
         return error(StatusCode::SERVICE_UNAVAILABLE, "too many requests wait already");
     };
     let message = Message::Next { request };
@@ -216,7 +216,7 @@ async fn next(State(api): Shared, uri: Uri, headers: HeaderMap) -> Response {
             "leadership ended while the request was under way; it may have taken effect: retry it under the same name",
         ),
         Err(_) => {
-            api.desk.give_up(request);
+            api.waiting.give_up(request);
             error(
                 StatusCode::GATEWAY_TIMEOUT,
                 "the store has not answered; the request may have taken effect: retry it under the same name",

@@ -1,9 +1,9 @@
 //! A node of the fleet as a process: it campaigns, does the leader's work, and answers over HTTP.
 
 mod api;
-mod desk;
 mod health;
 mod metrics;
+mod waiting;
 mod watched;
 
 pub use api::REQUEST_HEADER;
@@ -15,7 +15,6 @@ use super::{
     store::link::{self, Link},
 };
 use api::Api;
-use desk::{Answer, Desk};
 use health::Health;
 use metrics::Metrics;
 use protocols::{
@@ -46,10 +45,11 @@ use tokio::{
     task::JoinHandle,
 };
 use tokio_rustls::TlsAcceptor;
+use waiting::{Answer, WaitingClients};
 use watched::Watched;
 
 /// What a node is told when it starts.
-pub struct Settings {
+pub struct NodeSettings {
     /// Its name, one of the directory's first.
     pub name: String,
     /// The members' HTTP addresses, in the order of their numbers.
@@ -71,7 +71,7 @@ pub struct Settings {
     /// The node's clocks and points.
     pub env: TokioEnv,
     /// How the store is reached.
-    pub store: link::Settings,
+    pub store: link::LinkSettings,
     /// Where it answers over HTTP.
     pub listener: TcpListener,
     /// With what certificate it does.
@@ -86,7 +86,7 @@ pub struct Settings {
 struct RealPort {
     store: NodeId,
     link: Link,
-    desk: Arc<Desk>,
+    waiting: Arc<WaitingClients>,
     log: Log,
 }
 
@@ -94,8 +94,8 @@ impl Port for RealPort {
     fn send(&mut self, to: NodeId, message: Message) {
         match message {
             message if to == self.store => self.link.send(message),
-            Message::NextIs { request, token, seq } => self.desk.answer(request, Answer::Next { token, seq }),
-            Message::NotLeader { request, leader } => self.desk.answer(request, Answer::NotLeader(leader)),
+            Message::NextIs { request, token, seq } => self.waiting.answer(request, Answer::Next { token, seq }),
+            Message::NotLeader { request, leader } => self.waiting.answer(request, Answer::NotLeader(leader)),
             _ => {}
         }
     }
@@ -115,15 +115,16 @@ impl Port for RealPort {
 ///
 /// # Errors
 /// One sentence: the core came to an end that it should not have.
-pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), String> {
-    let Settings { name, addresses, directory, protocol, timings, tick, starts, .. } = settings;
-    let Settings { site, service_env, env, store: link_settings, listener, tls, log, commit, .. } = settings;
+pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), String> {
+    let NodeSettings { name, addresses, directory, protocol, timings, tick, starts, .. } = settings;
+    let NodeSettings { site, service_env, env, store: link_settings, listener, tls, log, commit, .. } = settings;
     let node = directory.member(&name).ok_or_else(|| format!("`{name}` is not among the peers"))?;
     let store = directory.member("store").ok_or("there is no `store` among the names")?;
     let (inputs, to_core) = mpsc::unbounded_channel();
     let (standing_sender, standing) = watch::channel(Standing::default());
     let (requests_sender, under_way) = watch::channel(0);
-    let (desk, metrics) = (Arc::new(Desk::default()), Arc::new(Metrics::new(&name, protocol.name, commit)));
+    let (waiting, metrics) =
+        (Arc::new(WaitingClients::default()), Arc::new(Metrics::new(&name, protocol.name, commit)));
 
     let names = directory.fleet()[..addresses.len()].to_vec();
     let service_at = site.service.iter().map(|at| format!("{}:{}", at.host, at.port)).collect::<Vec<_>>().join(",");
@@ -137,7 +138,7 @@ pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send +
         core,
         standing_sender,
         requests_sender,
-        desk.clone(),
+        waiting.clone(),
         metrics.clone(),
         health.clone(),
         ending.clone(),
@@ -147,7 +148,7 @@ pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send +
     // What is part of this process goes by its very clock.
     let client_env = if protocol.service.process.is_some() { service_env } else { env.clone() };
     let (requests, client) = client_of(protocol, site, client_env, inputs.clone());
-    let port = RealPort { store, link, desk: desk.clone(), log };
+    let port = RealPort { store, link, waiting: waiting.clone(), log };
     let driver = tokio::spawn(task_driver::drive(env.clone(), port, Box::new(core), Some(requests), to_core));
 
     let api = Arc::new(Api {
@@ -160,7 +161,7 @@ pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send +
         own: store.index() + 1,
         env: env.clone(),
         inputs: inputs.clone(),
-        desk,
+        waiting,
         standing: standing.clone(),
         metrics,
         health,
@@ -187,7 +188,7 @@ pub async fn run(settings: Settings, shutdown: impl Future<Output = ()> + Send +
 }
 
 /// The link to the store, which tells the core what comes.
-fn link_to(store: NodeId, settings: link::Settings, core: mpsc::UnboundedSender<Input>) -> Link {
+fn link_to(store: NodeId, settings: link::LinkSettings, core: mpsc::UnboundedSender<Input>) -> Link {
     Link::watched(settings, move |event| {
         // A core that has ended takes nothing any more.
         let _ = core.send(match event {

@@ -1,9 +1,9 @@
 //! A node's core under observation: what it takes in and believes becomes status, metrics and log lines.
 
 use super::{
-    desk::Desk,
     health::Health,
     metrics::{Metrics, Role},
+    waiting::WaitingClients,
 };
 use protocols::{
     clock::Now,
@@ -55,7 +55,7 @@ pub struct Watched {
     standing: watch::Sender<Standing>,
     /// Requests to the service that are not answered yet.
     under_way: watch::Sender<u64>,
-    desk: Arc<Desk>,
+    waiting: Arc<WaitingClients>,
     metrics: Arc<Metrics>,
     health: Arc<Health>,
     role: Role,
@@ -77,7 +77,7 @@ impl Watched {
         node: Node,
         standing: watch::Sender<Standing>,
         under_way: watch::Sender<u64>,
-        desk: Arc<Desk>,
+        waiting: Arc<WaitingClients>,
         metrics: Arc<Metrics>,
         health: Arc<Health>,
         ending: Arc<AtomicBool>,
@@ -88,7 +88,7 @@ impl Watched {
             node,
             standing,
             under_way,
-            desk,
+            waiting,
             metrics,
             health,
             role,
@@ -276,7 +276,7 @@ impl Core for Watched {
         }
         self.standing.send_replace(after);
         if before.incarnation.is_some() && after.incarnation != before.incarnation {
-            self.desk.leadership_ended();
+            self.waiting.leadership_ended();
         }
     }
 }

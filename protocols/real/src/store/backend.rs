@@ -2,7 +2,7 @@
 //! in one durable transaction, and only then answers.
 
 use super::{
-    books::BATCH_MAX,
+    loaded::BATCH_MAX,
     metrics::Metrics,
     wire::{self, Reply, Request, StateOf},
 };

@@ -6,7 +6,7 @@
 use super::{
     audit::{Dropped, Export, Retention, time_us},
     backend::{Backend, Trouble},
-    books::{Books, Remembered, Row, Rules, requests_of},
+    loaded::{LoadedLedgers, Remembered, Row, Rules, requests_of},
     wire::{self, Reply, Request},
 };
 use crate::clock::true_time_us;
@@ -160,15 +160,15 @@ impl Embedded {
         let replies = {
             let mut tables = Tables::open(&transaction)?;
             let rows = wire::resources().map(|resource| tables.read(resource, batch)).collect::<Result<Vec<_>, _>>()?;
-            let mut books = Books::restore(self.rules.fencing, rows);
-            let replies = batch.iter().map(|request| books.decide(request, self.now_us())).collect();
-            if books.lines().is_empty() {
+            let mut loaded = LoadedLedgers::restore(self.rules.fencing, rows);
+            let replies = batch.iter().map(|request| loaded.decide(request, self.now_us())).collect();
+            if loaded.lines().is_empty() {
                 drop(tables);
                 transaction.abort()?;
                 return Ok(replies);
             }
-            tables.write(&books, self.rules.remembered)?;
-            tables.drop_lines(self.rules.audit, self.now_us(), books.lines().len() + FORGET_MORE)?;
+            tables.write(&loaded, self.rules.remembered)?;
+            tables.drop_lines(self.rules.audit, self.now_us(), loaded.lines().len() + FORGET_MORE)?;
             replies
         };
         transaction.commit()?;
@@ -293,9 +293,9 @@ impl<'t> Tables<'t> {
         Ok((row, remembered))
     }
 
-    fn write(&mut self, books: &Books, remembered: u64) -> Result<(), redb::Error> {
+    fn write(&mut self, loaded: &LoadedLedgers, remembered: u64) -> Result<(), redb::Error> {
         for resource in wire::resources() {
-            let Row { max_token, owner, version, last_seq, payload } = books.row(resource);
+            let Row { max_token, owner, version, last_seq, payload } = loaded.row(resource);
             let (node, generation) = owner.unwrap_or_default();
             self.resources.insert(wire::name(resource), (max_token, node.as_str(), generation, version, last_seq))?;
             if let Some(Payload { number, at_us }) = payload {
@@ -303,19 +303,19 @@ impl<'t> Tables<'t> {
             }
         }
         let mut added = 0;
-        for applied in books.applied() {
+        for applied in loaded.applied() {
             let resource = wire::name(applied.resource);
             self.requests.insert((resource, applied.client, applied.number), applied.seq)?;
             self.by_seq.insert((resource, applied.seq), (applied.client, applied.number))?;
             added += 1;
         }
         for resource in wire::resources() {
-            let Some(oldest) = books.row(resource).last_seq.checked_sub(remembered) else { continue };
+            let Some(oldest) = loaded.row(resource).last_seq.checked_sub(remembered) else { continue };
             self.forget(wire::name(resource), oldest, added + FORGET_MORE)?;
         }
         let mut id = self.audit.last()?.map_or(0, |(id, _)| id.value());
         let mut bytes = self.about(BYTES)?;
-        for line in books.lines() {
+        for line in loaded.lines() {
             id += 1;
             bytes += line.len() as u64;
             self.audit.insert(id, line.as_str())?;

@@ -6,7 +6,7 @@
 
 mod settings;
 
-pub use settings::Settings;
+pub use settings::LinkSettings;
 
 use super::wire::{self, LINE_MAX, Reply, Request};
 use protocols::{
@@ -71,7 +71,7 @@ impl Drop for Link {
 
 impl Link {
     /// Starts to connect, and hands every answer of the store to `deliver`. Must be called on a tokio runtime.
-    pub fn start(settings: Settings, mut deliver: impl FnMut(Message) + Send + 'static) -> Self {
+    pub fn start(settings: LinkSettings, mut deliver: impl FnMut(Message) + Send + 'static) -> Self {
         Link::watched(settings, move |event| {
             if let Event::Answer(message) = event {
                 deliver(message);
@@ -80,7 +80,7 @@ impl Link {
     }
 
     /// Starts to connect, and hands everything that comes of it to `deliver`. Must be called on a tokio runtime.
-    pub fn watched(settings: Settings, deliver: impl FnMut(Event) + Send + 'static) -> Self {
+    pub fn watched(settings: LinkSettings, deliver: impl FnMut(Event) + Send + 'static) -> Self {
         let (queue, messages) = mpsc::channel(QUEUE);
         let shared = Arc::new(Status::default());
         let given_up = Arc::new(Notify::new());
@@ -120,7 +120,7 @@ impl Link {
 }
 
 async fn run(
-    settings: Settings,
+    settings: LinkSettings,
     status: Arc<Status>,
     given_up: Arc<Notify>,
     mut messages: mpsc::Receiver<Message>,
@@ -174,7 +174,7 @@ async fn run(
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-async fn connect(settings: &Settings) -> Result<Box<dyn Stream>, String> {
+async fn connect(settings: &LinkSettings) -> Result<Box<dyn Stream>, String> {
     let connecting = async {
         let stream = TcpStream::connect((settings.store.host.as_str(), settings.store.port)).await?;
         stream.set_nodelay(true)?;
@@ -197,7 +197,7 @@ async fn converse(
     deliver: &mut impl FnMut(Event),
     useful: &mut bool,
 ) -> Option<String> {
-    let Settings { silence, probe, .. } = *codec.settings;
+    let LinkSettings { silence, probe, .. } = *codec.settings;
     let (mut read, write) = tokio::io::split(stream);
     let (mut lines, mut buffer) = (LinesCodec::new_with_max_length(LINE_MAX), BytesMut::new());
     let (mut outstanding, mut warned) = (0u64, false);
@@ -291,7 +291,7 @@ async fn say(write: &mut (impl AsyncWrite + Unpin), text: &str, most: Duration) 
 
 /// Between messages, which have numbers, and the wire, which has names.
 struct Codec<'s> {
-    settings: &'s Settings,
+    settings: &'s LinkSettings,
     /// The MAC of the latest generation and token.
     mac: Option<((u32, u64), String)>,
 }

@@ -11,9 +11,9 @@
 pub mod audit;
 mod auth;
 pub mod backend;
-pub mod books;
 pub mod embedded;
 pub mod link;
+pub mod loaded;
 pub mod metrics;
 pub mod postgres;
 pub mod server;
@@ -22,7 +22,7 @@ pub mod wire;
 
 pub use self::auth::Auth;
 use self::{
-    audit::Dropped, backend::Job, books::Rules, embedded::Embedded, metrics::Metrics, postgres::Postgres,
+    audit::Dropped, backend::Job, embedded::Embedded, loaded::Rules, metrics::Metrics, postgres::Postgres,
     server::Limits,
 };
 use std::{io, path::PathBuf, sync::Arc};
@@ -40,11 +40,11 @@ pub enum Keep {
     /// In a file of the store's own.
     Embedded(PathBuf),
     /// In PostgreSQL.
-    Postgres(postgres::Settings),
+    Postgres(postgres::PostgresSettings),
 }
 
 /// How a store runs.
-pub struct Settings {
+pub struct StoreSettings {
     /// Where the ledgers are kept.
     pub keep: Keep,
     /// What decisions go by.
@@ -77,7 +77,7 @@ pub enum Audit {
     /// In a file.
     Embedded(Embedded),
     /// In PostgreSQL.
-    Postgres(postgres::Settings),
+    Postgres(postgres::PostgresSettings),
 }
 
 impl Audit {
@@ -102,8 +102,8 @@ impl Store {
     ///
     /// # Errors
     /// It cannot be used; in one sentence.
-    pub async fn open(settings: Settings) -> Result<Self, String> {
-        let Settings { keep, rules, auth, limits, tls, commit } = settings;
+    pub async fn open(settings: StoreSettings) -> Result<Self, String> {
+        let StoreSettings { keep, rules, auth, limits, tls, commit } = settings;
         let (jobs, queue) = mpsc::channel(QUEUE);
         let metrics = Arc::new(Metrics::new(commit));
         let (keeper, audit) = match keep {
@@ -157,7 +157,7 @@ impl Store {
 ///
 /// # Errors
 /// The database cannot be used, or fails; in one sentence.
-pub async fn serve(listener: TcpListener, settings: Settings, stop: CancellationToken) -> Result<(), String> {
+pub async fn serve(listener: TcpListener, settings: StoreSettings, stop: CancellationToken) -> Result<(), String> {
     Store::open(settings).await?.serve(listener, stop).await
 }
 

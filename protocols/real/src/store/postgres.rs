@@ -13,7 +13,7 @@ mod exchange;
 mod settings;
 mod sql;
 
-pub use settings::Settings;
+pub use settings::PostgresSettings;
 
 use self::{
     exchange::{explain, within},
@@ -22,7 +22,7 @@ use self::{
 use super::{
     audit::Export,
     backend::{Backend, Trouble},
-    books::{Applied, Books, Remembered, Row, Rules, requests_of},
+    loaded::{Applied, LoadedLedgers, Remembered, Row, Rules, requests_of},
     wire::{self, Reply, Request},
 };
 use crate::clock::true_time_us;
@@ -35,7 +35,7 @@ const PAGE: i64 = 10_000;
 
 /// A store's connection; made anew when it breaks.
 pub struct Postgres {
-    settings: Settings,
+    settings: PostgresSettings,
     rules: Rules,
     connected: Option<Connected>,
 }
@@ -50,7 +50,7 @@ impl Postgres {
     ///
     /// # Errors
     /// The server cannot be reached, or its tables are not a store's; in one sentence.
-    pub async fn open(settings: Settings, rules: Rules) -> Result<Self, String> {
+    pub async fn open(settings: PostgresSettings, rules: Rules) -> Result<Self, String> {
         let client = within(settings.connect()).await?;
         within(async { sql::create(&client).await.map_err(|e| explain(&e)) }).await?;
         let connected = Some(prepare(client).await?);
@@ -144,10 +144,10 @@ async fn decide(
     for row in forgotten {
         read[place(row.get(0))].1.forgotten.push((row.get(1), row.get::<_, i64>(2) as u64));
     }
-    let mut books = Books::restore(rules.fencing, read);
-    let replies = batch.iter().map(|request| books.decide(request, true_time_us())).collect();
-    if !books.lines().is_empty() {
-        keep(transaction, statements, &books, &locked, rules.remembered).await?;
+    let mut loaded = LoadedLedgers::restore(rules.fencing, read);
+    let replies = batch.iter().map(|request| loaded.decide(request, true_time_us())).collect();
+    if !loaded.lines().is_empty() {
+        keep(transaction, statements, &loaded, &locked, rules.remembered).await?;
     }
     Ok(replies)
 }
@@ -156,12 +156,12 @@ async fn decide(
 async fn keep(
     transaction: &Transaction<'_>,
     statements: &Statements,
-    books: &Books,
+    loaded: &LoadedLedgers,
     locked: &[Resource],
     remembered: u64,
 ) -> Result<(), Error> {
     for resource in locked {
-        let (name, row) = (wire::name(*resource), books.row(*resource));
+        let (name, row) = (wire::name(*resource), loaded.row(*resource));
         let Row { max_token, owner, version, last_seq, payload } = row;
         let recorded = payload.map(|Payload { number, at_us }| (number.get() as i64, at_us as i64));
         let (node, generation) = owner.map(|(node, generation)| (node, i64::from(generation))).unzip();
@@ -181,12 +181,12 @@ async fn keep(
             },
         )?;
     }
-    let applied: Vec<Applied> = books.applied().collect();
+    let applied: Vec<Applied> = loaded.applied().collect();
     let resources: Vec<_> = applied.iter().map(|a| wire::name(a.resource)).collect();
     let clients: Vec<_> = applied.iter().map(|a| a.client).collect();
     let numbers: Vec<_> = applied.iter().map(|a| a.number as i64).collect();
     let seqs: Vec<_> = applied.iter().map(|a| a.seq as i64).collect();
-    let lines = books.lines();
+    let lines = loaded.lines();
     tokio::try_join!(
         async { transaction.execute(&statements.remember, &[&resources, &clients, &numbers, &seqs]).await },
         async { transaction.execute(&statements.audit, &[&lines]).await },
@@ -198,7 +198,7 @@ async fn keep(
 ///
 /// # Errors
 /// The server cannot be reached, or `out` not written; in one sentence.
-pub async fn export(settings: &Settings, out: impl io::Write) -> Result<u64, String> {
+pub async fn export(settings: &PostgresSettings, out: impl io::Write) -> Result<u64, String> {
     let mut client = within(settings.connect()).await?;
     // One snapshot: stores may go on meanwhile, and ids of later commits may be lower.
     let transaction = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);

@@ -5,7 +5,7 @@ use protocols::{
     message::WriteVerdict,
 };
 use protocols_real::store::{
-    Auth, Keep, Settings, audit::Retention, backend::Backend, books::Rules, dropped, embedded::Embedded, export,
+    Auth, Keep, StoreSettings, audit::Retention, backend::Backend, dropped, embedded::Embedded, export, loaded::Rules,
     server::Limits, wire,
 };
 use std::{
@@ -92,7 +92,7 @@ async fn half_a_line_and_silence_is_let_go() {
     let idle = Duration::from_millis(300);
     let limits = Limits { idle, ..Limits::default() };
     let keep = Keep::Embedded(folder.store());
-    let server = Server::start(Settings { auth: Auth::Insecure, limits, ..settings(keep) }).await;
+    let server = Server::start(StoreSettings { auth: Auth::Insecure, limits, ..settings(keep) }).await;
     let (mut half, mut silent, mut slow) = (server.client().await, server.client().await, server.client().await);
     let start = Instant::now();
     half.say(r#"{"state":{"#).await;
@@ -148,7 +148,7 @@ async fn one_connection_too_many_is_closed() {
     let folder = Folder::new();
     let limits = Limits { connections: 2, ..Limits::default() };
     let keep = Keep::Embedded(folder.store());
-    let server = Server::start(Settings { auth: Auth::Insecure, limits, ..settings(keep) }).await;
+    let server = Server::start(StoreSettings { auth: Auth::Insecure, limits, ..settings(keep) }).await;
     let (mut first, mut second) = (server.client().await, server.client().await);
     assert!(first.ask(STATE).await.starts_with(r#"{"state""#) && second.ask(STATE).await.starts_with(r#"{"state""#));
     assert_eq!(server.client().await.hear().await, "");
@@ -212,7 +212,7 @@ async fn without_fencing_the_stale_write_takes_effect() {
     let rules = Rules { fencing: false, ..Rules::default() };
     let folder = Folder::new();
     let keep = Keep::Embedded(folder.store());
-    let server = Server::start(Settings { auth: Auth::Insecure, rules, ..settings(keep) }).await;
+    let server = Server::start(StoreSettings { auth: Auth::Insecure, rules, ..settings(keep) }).await;
     let mut client = server.client().await;
     client.ask(&seal("n1", 1, 7, "")).await;
     client.ask(&seal("n2", 1, 8, "")).await;
@@ -256,7 +256,7 @@ async fn an_audit_that_is_cut_loses_nothing_the_ledger_needs() {
         let folder = Folder::new();
         let keep = Keep::Embedded(folder.store());
         let rules = Rules { remembered: 100, audit, ..Rules::default() };
-        let settings = || Settings { auth: Auth::Insecure, rules, ..settings(keep.clone()) };
+        let settings = || StoreSettings { auth: Auth::Insecure, rules, ..settings(keep.clone()) };
         let server = Server::start(settings()).await;
         let mut client = server.client().await;
         assert_eq!(client.ask(&seal("n1", 1, 7, "")).await, SEALED_7);

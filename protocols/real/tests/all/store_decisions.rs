@@ -6,10 +6,9 @@
 //! `… state`. The `<` lines are the answers as they come over the wire. `FENCEPOST_UPDATE=1` writes them anew.
 use crate::store_common::{Folder, Server, Text, postgres, seal, settings, write};
 use protocols_real::store::{
-    self, Auth, Keep,
-    books::{REMEMBERED, Rules},
-    export,
-    postgres::Settings,
+    self, Auth, Keep, export,
+    loaded::{REMEMBERED, Rules},
+    postgres::PostgresSettings,
 };
 use std::{fmt::Write as _, fs, path::Path, time::Duration};
 
@@ -23,7 +22,7 @@ impl Arm {
     async fn start(&self, rules: Rules) -> Vec<Server> {
         let mut servers = Vec::new();
         for _ in 0..self.stores {
-            let settings = store::Settings { auth: Auth::Insecure, rules, ..settings(self.keep.clone()) };
+            let settings = store::StoreSettings { auth: Auth::Insecure, rules, ..settings(self.keep.clone()) };
             servers.push(Server::start(settings).await);
         }
         servers
@@ -134,9 +133,10 @@ async fn postgres_may_come_and_go_and_psql_sees_the_ledger() {
     let tls = Some(crate::store_common::tls_config(true));
     let url = server.url(&database);
     let wary =
-        Settings::new(&format!("{url}?sslmode=require"), None, Some(crate::store_common::tls_config(false))).unwrap();
+        PostgresSettings::new(&format!("{url}?sslmode=require"), None, Some(crate::store_common::tls_config(false)))
+            .unwrap();
     assert!(export(&Keep::Postgres(wary), Text::default()).await.is_err());
-    let keep = Keep::Postgres(Settings::new(&format!("{url}?sslmode=require"), None, tls).unwrap());
+    let keep = Keep::Postgres(PostgresSettings::new(&format!("{url}?sslmode=require"), None, tls).unwrap());
     let store = Server::start(settings(keep)).await;
     let mut client = store.client().await;
     let mac = crate::store_common::key().mac("n1", 1, 7);

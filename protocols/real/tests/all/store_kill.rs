@@ -18,7 +18,7 @@ const ORDER: &str = "FENCEPOST_TEST_STORE";
 
 fn keep(order: &str) -> Keep {
     match order.starts_with("postgresql:") {
-        true => Keep::Postgres(postgres::Settings::new(order, None, None).unwrap()),
+        true => Keep::Postgres(postgres::PostgresSettings::new(order, None, None).unwrap()),
         false => Keep::Embedded(order.into()),
     }
 }

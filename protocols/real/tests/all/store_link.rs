@@ -4,7 +4,7 @@ use protocols::{
     message::{Message, Write, WriteVerdict},
     types::{NodeId, RequestId, Resource},
 };
-use protocols_real::store::{Keep, Settings, link::Link};
+use protocols_real::store::{Keep, StoreSettings, link::Link};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -59,7 +59,8 @@ async fn a_link_carries_messages_and_finds_the_store_again() {
 async fn tls_keeps_out_who_does_not_speak_it_and_whom_nobody_vouches_for() {
     let folder = Folder::new();
     let keep = Keep::Embedded(folder.store());
-    let server = Server::start(Settings { tls: Some(crate::store_common::tls_acceptor()), ..settings(keep) }).await;
+    let server =
+        Server::start(StoreSettings { tls: Some(crate::store_common::tls_acceptor()), ..settings(keep) }).await;
     let mut plain = server.client().await;
     plain.say(&format!("{STATE}\n")).await;
     assert!(!plain.hear().await.contains("state"));

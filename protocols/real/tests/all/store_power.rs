@@ -3,8 +3,8 @@
 use protocols::types::{Payload, Resource};
 use protocols_real::store::{
     backend::{Backend, Trouble},
-    books::Rules,
     embedded::Embedded,
+    loaded::Rules,
     wire::{self, Reply, Request, Verdict},
 };
 use rand_chacha::ChaCha8Rng;

@@ -197,7 +197,7 @@ fn play(args: &RunArgs, plan: &Plan) -> Result<(PathBuf, Stalls), Stop> {
     fs::write(folder.join("plan.json"), plan.to_json_pretty()).map_err(wrong)?;
     let spec = cluster::spec(&args.world, plan.clone(), folder.clone())?;
     let keep = match &spec.postgres {
-        Some(url) => Keep::Postgres(postgres::Settings::from_env(url, None).map_err(Stop::usage)?),
+        Some(url) => Keep::Postgres(postgres::PostgresSettings::from_env(url, None).map_err(Stop::usage)?),
         None => Keep::Embedded(spec.store_data()),
     };
     if args.seeds.is_none() {

@@ -90,7 +90,7 @@ pub fn spec(world: &WorldArgs, plan: Plan, folder: PathBuf) -> Result<Spec, Stop
     let program = std::env::current_exe().map_err(|e| Stop::harness(format!("cannot find this program: {e}")))?;
     if let Some(url) = &world.postgres {
         // Before it gets onto the store's command line, where everybody would see a password in it.
-        postgres::Settings::from_env(url, None).map_err(Stop::usage)?;
+        postgres::PostgresSettings::from_env(url, None).map_err(Stop::usage)?;
     }
     let Some(protocol) = plan.election() else {
         return Err(Stop::usage(format!("there is no protocol `{}`", plan.protocol)));

@@ -18,7 +18,7 @@ use protocols_real::{
     directory::{Directory, is_name},
     http,
     log::Log,
-    node::{self, Settings},
+    node::{self, NodeSettings},
     points::Directed,
     store::{Auth, link},
     tls::{Secure, Tls},
@@ -67,7 +67,7 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
             ),
             None => None,
         };
-        let clocks = env::Settings {
+        let clocks = env::EnvSettings {
             seed: entropy,
             wall_offset_ms: args.clock_skew,
             rate_ppm: args.clock_drift,
@@ -76,7 +76,7 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
             listen_on: args.elect_listen.map(|address| address.ip()),
             folder: data(args)?,
         };
-        let settings = Settings {
+        let settings = NodeSettings {
             name: args.id.clone(),
             addresses,
             directory: directory.clone(),
@@ -86,7 +86,7 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
             // Terms of two lives differ, so that one is never taken for the other; the token tells them apart anyhow.
             starts: args.starts.unwrap_or((entropy >> 32) as u32) & 0x7fff,
             site,
-            service_env: TokioEnv::with(env::Settings { wrap: service_tls(args, &tls)?, ..clocks.clone() }),
+            service_env: TokioEnv::with(env::EnvSettings { wrap: service_tls(args, &tls)?, ..clocks.clone() }),
             env: TokioEnv::with(clocks),
             store: store_link(args, auth, &tls, directory.clone())?,
             listener,
@@ -146,7 +146,7 @@ fn data(args: &NodeArgs) -> Result<Option<PathBuf>, Stop> {
 }
 
 /// How the store is reached.
-fn store_link(args: &NodeArgs, auth: Auth, tls: &Tls, directory: Arc<Directory>) -> Result<link::Settings, Stop> {
+fn store_link(args: &NodeArgs, auth: Auth, tls: &Tls, directory: Arc<Directory>) -> Result<link::LinkSettings, Stop> {
     let key = match auth {
         Auth::Key(key) => Some(key),
         Auth::Insecure => None,
@@ -157,7 +157,7 @@ fn store_link(args: &NodeArgs, auth: Auth, tls: &Tls, directory: Arc<Directory>)
             ServerName::try_from(store.host.clone()).map_err(|e| format!("`{}` is no server's name: {e}", store.host));
         Ok::<_, String>((tls.connector("")?, name?))
     });
-    let mut settings = link::Settings::new(store, args.id.clone(), directory, key);
+    let mut settings = link::LinkSettings::new(store, args.id.clone(), directory, key);
     settings.tls = secure.transpose().map_err(Stop::usage)?;
     Ok(settings)
 }

@@ -7,7 +7,9 @@ use super::{
 use crate::terminal::exit::Stop;
 use protocols_real::{
     http,
-    store::{self, Auth, Keep, Settings, Store, audit::Retention, books::Rules, metrics, postgres, server::Limits},
+    store::{
+        self, Auth, Keep, Store, StoreSettings, audit::Retention, loaded::Rules, metrics, postgres, server::Limits,
+    },
     tls::Files,
 };
 use sim::identity::identity;
@@ -18,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 /// Runs the fenced store until it is asked to end.
 pub fn run(args: &StoreArgs) -> Result<u8, Stop> {
     start_logs(args.logs.log);
-    let settings = Settings {
+    let settings = StoreSettings {
         keep: keep(&args.keep)?,
         rules: Rules { fencing: args.fencing, audit: args.audit_keep, ..Rules::default() },
         auth: auth(&args.auth)?,
@@ -87,7 +89,7 @@ pub fn keep(args: &KeepArgs) -> Result<Keep, Stop> {
         (None, Some(url)) => {
             let files = Files { authority: args.postgres_ca.clone(), ..Files::default() };
             let tls = files.load().map_err(Stop::usage)?.client();
-            postgres::Settings::from_env(url, tls).map(Keep::Postgres).map_err(Stop::usage)
+            postgres::PostgresSettings::from_env(url, tls).map(Keep::Postgres).map_err(Stop::usage)
         }
         (None, None) => Err(Stop::usage("say where the ledgers are: --data FILE or --postgres URL")),
     }

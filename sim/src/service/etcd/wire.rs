@@ -51,7 +51,7 @@ pub async fn serve_changing<E: Env>(
     model: Arc<Mutex<Model>>,
     changed: Arc<Notify>,
 ) -> io::Result<()> {
-    let server = Server { env: env.clone(), model, watches: Arc::default(), scanned: Arc::default() };
+    let server = EtcdServer { env: env.clone(), model, watches: Arc::default(), scanned: Arc::default() };
     server.model().promote(env.now().mono);
     let routes = Routes::new(PbKvServer::new(server.clone()))
         .add_service(PbLeaseServer::new(server.clone()))
@@ -86,7 +86,7 @@ pub async fn serve_changing<E: Env>(
     }
 }
 
-struct Server<E> {
+struct EtcdServer<E> {
     env: E,
     model: Arc<Mutex<Model>>,
     watches: Arc<Mutex<BTreeMap<StreamId, WatchSender>>>,
@@ -94,14 +94,14 @@ struct Server<E> {
     scanned: Arc<Notify>,
 }
 
-impl<E: Clone> Clone for Server<E> {
+impl<E: Clone> Clone for EtcdServer<E> {
     fn clone(&self) -> Self {
         let (model, watches, scanned) = (self.model.clone(), self.watches.clone(), self.scanned.clone());
-        Server { env: self.env.clone(), model, watches, scanned }
+        EtcdServer { env: self.env.clone(), model, watches, scanned }
     }
 }
 
-impl<E: Env> Server<E> {
+impl<E: Env> EtcdServer<E> {
     fn model(&self) -> MutexGuard<'_, Model> {
         self.model.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -203,7 +203,7 @@ fn next_tick(last: u64, period: u64, now: u64) -> u64 {
 }
 
 #[tonic::async_trait]
-impl<E: Env> PbKvService for Server<E> {
+impl<E: Env> PbKvService for EtcdServer<E> {
     async fn range(&self, request: Request<PbRangeRequest>) -> Answer<PbRangeResponse> {
         self.answer(|model, _| model.range(request.get_ref()))
     }
@@ -232,7 +232,7 @@ impl<E: Env> PbKvService for Server<E> {
 }
 
 #[tonic::async_trait]
-impl<E: Env> PbLeaseService for Server<E> {
+impl<E: Env> PbLeaseService for EtcdServer<E> {
     async fn lease_grant(&self, request: Request<PbLeaseGrantRequest>) -> Answer<PbLeaseGrantResponse> {
         self.answer(|model, now| model.lease_grant(now, request.get_ref()))
     }
@@ -273,7 +273,7 @@ impl<E: Env> PbLeaseService for Server<E> {
 }
 
 #[tonic::async_trait]
-impl<E: Env> PbWatchService for Server<E> {
+impl<E: Env> PbWatchService for EtcdServer<E> {
     type WatchStream = Answers<PbWatchResponse>;
 
     async fn watch(&self, request: Request<Streaming<PbWatchRequest>>) -> Answer<Self::WatchStream> {

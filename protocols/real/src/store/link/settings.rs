@@ -8,7 +8,7 @@ use tokio_rustls::TlsConnector;
 
 /// How a node reaches the store.
 #[derive(Clone)]
-pub struct Settings {
+pub struct LinkSettings {
     /// Where the store listens.
     pub store: Endpoint,
     /// The node's own name, which its token is bound to.
@@ -27,10 +27,10 @@ pub struct Settings {
     pub probe: Duration,
 }
 
-impl Settings {
+impl LinkSettings {
     /// The usual times: 1 s to connect, 2 s of silence, a probe every 10 s.
     pub fn new(store: Endpoint, node: String, directory: Arc<Directory>, key: Option<TokenKey>) -> Self {
         let (connect, silence, probe) = (Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(10));
-        Settings { store, node, directory, key, tls: None, connect, silence, probe }
+        LinkSettings { store, node, directory, key, tls: None, connect, silence, probe }
     }
 }

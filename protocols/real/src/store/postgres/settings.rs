@@ -7,19 +7,19 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// Where the database is, and how to log in. Prints no secret.
 #[derive(Clone)]
-pub struct Settings {
+pub struct PostgresSettings {
     config: Box<Config>,
     tls: Option<MakeRustlsConnect>,
 }
 
-impl fmt::Debug for Settings {
+impl fmt::Debug for PostgresSettings {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let (hosts, database) = (self.config.get_hosts(), self.config.get_dbname());
-        write!(f, "Settings {{ hosts: {hosts:?}, database: {database:?}, tls: {} }}", self.tls.is_some())
+        write!(f, "PostgresSettings {{ hosts: {hosts:?}, database: {database:?}, tls: {} }}", self.tls.is_some())
     }
 }
 
-impl Settings {
+impl PostgresSettings {
     /// From a URL such as `postgresql://store@db.example/fencepost?sslmode=require`, and the password in `PGPASSWORD`.
     /// With `sslmode=require`, `tls` says whose certificates are trusted; it is used whenever it is given.
     ///
@@ -32,7 +32,7 @@ impl Settings {
     /// The same with the password itself.
     ///
     /// # Errors
-    /// As [`Settings::from_env`].
+    /// As [`PostgresSettings::from_env`].
     pub fn new(url: &str, password: Option<String>, tls: Option<rustls::ClientConfig>) -> Result<Self, String> {
         // The URL is never repeated: a password may be in it, in whatever form.
         let parsed = url.parse::<Config>();
@@ -58,7 +58,7 @@ impl Settings {
             config.application_name("fencepost store");
         }
         config.connect_timeout(Duration::from_secs(2)).tcp_user_timeout(Duration::from_secs(5));
-        Ok(Settings { config: Box::new(config), tls: tls.map(MakeRustlsConnect::new) })
+        Ok(PostgresSettings { config: Box::new(config), tls: tls.map(MakeRustlsConnect::new) })
     }
 
     /// A connection, set up for a store.
@@ -94,13 +94,14 @@ mod tests {
     #[test]
     fn a_password_is_not_for_the_command_line() {
         for url in ["postgresql://store:hunter2@db/x", "host=db user=store password=hunter2"] {
-            let why = Settings::new(url, None, None).map(|_| ()).expect_err("refused");
+            let why = PostgresSettings::new(url, None, None).map(|_| ()).expect_err("refused");
             assert!(why.contains("PGPASSWORD") && !why.contains("hunter2"), "{why}");
         }
-        let why = Settings::new("postgresql://store:hunter2@db:x:y/x", None, None).map(|_| ()).expect_err("refused");
+        let why =
+            PostgresSettings::new("postgresql://store:hunter2@db:x:y/x", None, None).map(|_| ()).expect_err("refused");
         assert!(!why.contains("hunter2"), "{why}");
-        let settings = Settings::new("postgresql://store@db/x", Some("hunter2".into()), None).expect("fine");
+        let settings = PostgresSettings::new("postgresql://store@db/x", Some("hunter2".into()), None).expect("fine");
         assert!(!format!("{settings:?}").contains("hunter2"));
-        assert!(Settings::new("postgresql://store@db/x?sslmode=require", None, None).is_err());
+        assert!(PostgresSettings::new("postgresql://store@db/x?sslmode=require", None, None).is_err());
     }
 }

@@ -8,9 +8,9 @@ use protocols_clients::site::Endpoint;
 use protocols_real::{
     directory::Directory,
     store::{
-        Audit, Auth, Keep, Settings, Store,
-        books::Rules,
+        Audit, Auth, Keep, Store, StoreSettings,
         link::{self, Link},
+        loaded::Rules,
         server::Limits,
         token::TokenKey,
     },
@@ -97,9 +97,9 @@ pub fn tls_config(trusting: bool) -> rustls::ClientConfig {
 }
 
 /// Settings of a store that asks for MACs.
-pub fn settings(keep: Keep) -> Settings {
+pub fn settings(keep: Keep) -> StoreSettings {
     let (rules, limits) = (Rules::default(), Limits::default());
-    Settings { keep, rules, auth: Auth::Key(key()), limits, tls: None, commit: "" }
+    StoreSettings { keep, rules, auth: Auth::Key(key()), limits, tls: None, commit: "" }
 }
 
 /// A store on a port of its own.
@@ -111,7 +111,7 @@ pub struct Server {
 }
 
 impl Server {
-    pub async fn start(settings: Settings) -> Self {
+    pub async fn start(settings: StoreSettings) -> Self {
         let store = Store::open(settings).await.unwrap();
         let audit = store.audit();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -122,7 +122,7 @@ impl Server {
 
     /// A store without MACs in the file.
     pub async fn insecure(path: PathBuf) -> Self {
-        Self::start(Settings { auth: Auth::Insecure, ..settings(Keep::Embedded(path)) }).await
+        Self::start(StoreSettings { auth: Auth::Insecure, ..settings(Keep::Embedded(path)) }).await
     }
 
     /// Stops it and waits until it has; its file is free then.
@@ -141,10 +141,10 @@ impl Server {
     }
 }
 
-pub fn link_settings(store: SocketAddr, node: &str) -> link::Settings {
+pub fn link_settings(store: SocketAddr, node: &str) -> link::LinkSettings {
     let fleet = ["n1", "n2", "n3", "store"].map(str::to_owned).to_vec();
     let endpoint = Endpoint { host: store.ip().to_string(), port: store.port() };
-    link::Settings::new(endpoint, node.to_owned(), Arc::new(Directory::new(fleet)), Some(key()))
+    link::LinkSettings::new(endpoint, node.to_owned(), Arc::new(Directory::new(fleet)), Some(key()))
 }
 
 /// Somebody who types.

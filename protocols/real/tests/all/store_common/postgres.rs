@@ -1,7 +1,7 @@
 //! A PostgreSQL of the tests' own, in a temporary folder on a free port.
 
 use super::Folder;
-use protocols_real::store::postgres::Settings;
+use protocols_real::store::postgres::PostgresSettings;
 use std::{
     fs,
     os::unix::fs::PermissionsExt,
@@ -82,8 +82,8 @@ fn as_nobody(root: bool, program: &Path) -> Command {
 
 impl Server {
     /// A database that nobody has used.
-    pub async fn database(&self) -> Settings {
-        Settings::new(&self.url(&self.database_name().await), None, None).unwrap()
+    pub async fn database(&self) -> PostgresSettings {
+        PostgresSettings::new(&self.url(&self.database_name().await), None, None).unwrap()
     }
 
     pub async fn database_name(&self) -> String {

@@ -28,11 +28,11 @@ pub enum Answer {
 
 /// Who waits for what.
 #[derive(Default)]
-pub struct Desk {
+pub struct WaitingClients {
     waiting: Mutex<BTreeMap<RequestId, Vec<oneshot::Sender<Answer>>>>,
 }
 
-impl Desk {
+impl WaitingClients {
     /// Waits for the answer to `request`; `None` when too many wait already. A retry waits beside the attempt before.
     pub fn wait(&self, request: RequestId) -> Option<oneshot::Receiver<Answer>> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,28 +83,29 @@ mod tests {
 
     #[test]
     fn everyone_who_waits_for_a_request_is_answered() {
-        let desk = Desk::default();
-        let (mut first, mut second) = (desk.wait(request(1)).expect("room"), desk.wait(request(1)).expect("room"));
-        desk.answer(request(1), Answer::Next { token: 2, seq: 3 });
+        let waiting = WaitingClients::default();
+        let (mut first, mut second) =
+            (waiting.wait(request(1)).expect("room"), waiting.wait(request(1)).expect("room"));
+        waiting.answer(request(1), Answer::Next { token: 2, seq: 3 });
         assert_eq!(first.try_recv(), Ok(Answer::Next { token: 2, seq: 3 }));
         assert_eq!(second.try_recv(), Ok(Answer::Next { token: 2, seq: 3 }));
     }
 
     #[test]
-    fn the_desk_is_bounded_and_room_comes_back() {
-        let desk = Desk::default();
-        let waiting: Vec<_> = (0..WAITING_MAX as u64).map(|n| desk.wait(request(n))).collect();
-        assert!(desk.wait(request(u64::MAX)).is_none());
-        drop(waiting);
-        desk.give_up(request(0));
-        assert!(desk.wait(request(u64::MAX)).is_some());
+    fn waiting_is_bounded_and_room_comes_back() {
+        let waiting = WaitingClients::default();
+        let many: Vec<_> = (0..WAITING_MAX as u64).map(|n| waiting.wait(request(n))).collect();
+        assert!(waiting.wait(request(u64::MAX)).is_none());
+        drop(many);
+        waiting.give_up(request(0));
+        assert!(waiting.wait(request(u64::MAX)).is_some());
     }
 
     #[test]
     fn the_end_of_leadership_is_an_unknown_outcome() {
-        let desk = Desk::default();
-        let mut waiting = desk.wait(request(1)).expect("room");
-        desk.leadership_ended();
-        assert_eq!(waiting.try_recv(), Ok(Answer::Unknown));
+        let waiting = WaitingClients::default();
+        let mut client = waiting.wait(request(1)).expect("room");
+        waiting.leadership_ended();
+        assert_eq!(client.try_recv(), Ok(Answer::Unknown));
     }
 }

@@ -1,4 +1,4 @@
-//! The books of a batch: ledgers restored from a database, the decisions on the batch, and what has to be written back.
+//! What a batch needs: ledgers restored from a database, the decisions on the batch, and what has to be written back.
 //!
 //! The database is the only memory, so a restart has nothing to bring back, and several processes can share one. Processes
 //! and clients stand in it by name; numbers are given for the length of a batch only, and no client can push out another.
@@ -79,7 +79,7 @@ pub struct Applied<'a> {
 
 /// The ledgers while a batch is decided on.
 #[derive(Debug)]
-pub struct Books {
+pub struct LoadedLedgers {
     names: Names,
     ledgers: Ledgers<Requests>,
     lines: Vec<String>,
@@ -150,7 +150,7 @@ pub struct Remembered {
     pub forgotten: Vec<(String, u64)>,
 }
 
-impl Books {
+impl LoadedLedgers {
     /// Restores the ledgers, in the order of [`wire::RESOURCES`].
     pub fn restore(fencing: bool, rows: impl IntoIterator<Item = (Row, Remembered)>) -> Self {
         let mut names = Names::default();
@@ -168,7 +168,7 @@ impl Books {
             Ledger::restore(fencing, state, requests)
         };
         let ledgers = rows.into_iter().map(restore).collect();
-        Books { names, ledgers, lines: Vec::new() }
+        LoadedLedgers { names, ledgers, lines: Vec::new() }
     }
 
     /// Decides on one request at true time `t_us`, microseconds, and writes it into the audit.
