@@ -279,3 +279,15 @@ fn a_header_lists_resources_and_nobody_else_has_any() {
     let wrong = apply.replace("jobs", "schedule").replace("\"seq\"", "\"payload\":{\"number\":0,\"at_us\":1},\"seq\"");
     assert!(error(&wrong).contains("is not an event: invalid value: integer `0`"), "{}", error(&wrong));
 }
+
+#[test]
+fn histories_of_schema_1_are_read() {
+    let text = String::from_utf8(written(&header(), &every_kind())).unwrap();
+    let old = text.replacen("\"schema\":2", "\"schema\":1", 1).replace("\"token\":", "\"epoch\":");
+    let old = old.replace("\"generation\":", "\"term\":");
+    assert!(old != text && old.contains("\"epoch\":5,\"term\":2"), "{old}");
+    let events: Vec<Event> = Reader::new(old.as_bytes()).unwrap().collect::<Result<_, _>>().unwrap();
+    assert_eq!(events, every_kind());
+    let both = old.replacen("\"epoch\":5", "\"epoch\":5,\"token\":6", 1);
+    assert!(error(&both).contains("duplicate field"), "{}", error(&both));
+}
