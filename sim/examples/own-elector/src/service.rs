@@ -112,8 +112,8 @@ impl Request {
             ["TAKE", name, ttl_ms] if !name.is_empty() => {
                 Some(Request::Take { name: name.to_owned(), ttl_ms: ttl_ms.parse().ok()? })
             }
-            ["KEEP", token, ttl_ms] => Some(Request::Keep { token.parse().ok()?, ttl_ms: ttl_ms.parse().ok()? }),
-            ["GIVE", token] => Some(Request::Give { token.parse().ok()? }),
+            ["KEEP", token, ttl_ms] => Some(Request::Keep { token: token.parse().ok()?, ttl_ms: ttl_ms.parse().ok()? }),
+            ["GIVE", token] => Some(Request::Give { token: token.parse().ok()? }),
             _ => None,
         }
     }
