@@ -3,6 +3,45 @@
 //!
 //! This crate imports none of Fencepost's others, and nothing in it knows whether its world is simulated. What drives its
 //! cores and carries out what they ask is in `protocols-clients`.
+//!
+//! A leader that was paused writes with the token of its election; the resource has seen a higher one by then:
+//!
+//! ```
+//! use protocols::{
+//!     fence::ledger::Ledger,
+//!     message::{Write, WriteVerdict},
+//!     types::{NodeId, Resource},
+//! };
+//!
+//! let (paused, successor, client) = (NodeId(0), NodeId(1), NodeId(9));
+//! let mut ledger: Ledger = Ledger::new(true);
+//! assert!(ledger.seal(paused, 1, 5));
+//! let first = Write {
+//!     resource: Resource::SEQUENCE,
+//!     generation: 1,
+//!     token: 5,
+//!     seq: 1,
+//!     read_version: 0,
+//!     client,
+//!     number: 1,
+//!     payload: None,
+//! };
+//! assert_eq!(ledger.write(paused, &first), WriteVerdict::Ok);
+//! // It is paused here. Its successor seals the resource before it reads its state.
+//! assert!(ledger.seal(successor, 1, 6));
+//! let late = Write { seq: 2, read_version: 1, number: 2, ..first };
+//! assert_eq!(ledger.write(paused, &late), WriteVerdict::Fenced { highest: 6 });
+//! ```
+//!
+//! | module | has |
+//! |---|---|
+//! | [`elector`], [`payload`] | what an election protocol is, and how its own types travel |
+//! | [`election`] | the protocols, one file each, and what each promises under which hazard |
+//! | [`service`] | coordination services as data: what can be asked, and what comes back |
+//! | [`node`], [`work`] | a candidate: its elector, and what it does while it leads |
+//! | [`fence`] | the ledger that refuses the past, and the store of ledgers |
+//! | [`core`], [`message`], [`load`] | the seam to drivers, what travels, and the clients that ask |
+//! | [`history`] | what happened, event by event: all that crosses to the judge |
 
 pub mod bug;
 pub mod clock;

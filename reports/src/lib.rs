@@ -2,6 +2,25 @@
 //!
 //! Nothing here knows how a run came about. A history streams through [`Judge`] from the simulation, from a file, or from
 //! somebody's production log, and the verdict is the same.
+//!
+//! ```
+//! use protocols::history::{Sink, json::Reader};
+//! use reports::{Judge, Names, Verdict};
+//!
+//! // `a` wrote with token 5 after the resource had accepted token 7, and the store took it.
+//! let log = r#"{"t_us":1,"event":"apply","resource":"sequence","node":"a","token":5,"seq":1,"verdict":"ok"}
+//! {"t_us":2,"event":"apply","resource":"sequence","node":"b","token":7,"seq":2,"verdict":"ok"}
+//! {"t_us":3,"event":"apply","resource":"sequence","node":"a","token":5,"seq":3,"verdict":"ok"}
+//! "#;
+//! let mut judge = Judge::new(None);
+//! for event in Reader::new(log.as_bytes())? {
+//!     judge.record(&event?);
+//! }
+//! let judgement = judge.finish();
+//! assert_eq!(judgement.verdict, Verdict::Safety);
+//! assert!(judgement.violated().any(|name| name == "no_stale_write"));
+//! # Ok::<(), protocols::history::json::ReadError>(())
+//! ```
 
 pub mod invariant;
 pub mod json;

@@ -2,6 +2,18 @@
 //! data, and generated plans for property tests.
 //!
 //! This crate knows the protocols' types and runs nothing: a plan can be printed, edited, shrunk and replayed without it.
+//!
+//! ```
+//! use scenarios::{Params, scenario};
+//!
+//! let story = scenario::find("gc-pause").expect("a scenario");
+//! let protocol = protocols::election::find("redis-fenced").expect("a protocol");
+//! let plan = story.compile(&Params::default(), protocol, 42)?;
+//! // Everything that will happen is in it, before anything does: the same parameters and seed, the same plan.
+//! assert_eq!(plan, story.compile(&Params::default(), protocol, 42)?);
+//! assert_eq!(plan.faults.len(), 1);
+//! # Ok::<(), String>(())
+//! ```
 
 pub mod belief;
 pub mod capsule;

@@ -1,6 +1,14 @@
-//! The shells around pure cores, the same in the simulation and in production: all that I/O knows of the world ([`env`]), the
-//! driver of a core ([`task_driver`]), and a genuine client library a service behind one queue of
-//! requests ([`queue`]).
+//! The shells around pure cores, the same in the simulation and in production: all that I/O knows of the world
+//! ([`mod@env`]), the driver of a core ([`task_driver`]), and a genuine client library a service behind one queue of requests
+//! ([`queue`]).
+//!
+//! ```
+//! use protocols_clients::{env::tokio::TokioEnv, registry::Clients};
+//!
+//! // Which services candidates can ask on real sockets.
+//! let clients = Clients::<TokioEnv>::ours();
+//! assert!(clients.has("redis") && clients.has("etcd") && !clients.has("paxos"));
+//! ```
 
 pub mod env;
 pub mod etcd;

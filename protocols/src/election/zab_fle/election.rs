@@ -185,7 +185,7 @@ impl Election {
         }
     }
 
-    /// Nothing better was heard for [`FINALIZE_WAIT`], or it is time to tell the proposal again.
+    /// Nothing better was heard for `FINALIZE_WAIT`, or it is time to tell the proposal again.
     pub fn silence(&mut self, quorum: &Quorum) -> Outcome {
         if self.finalizing {
             return Outcome { announce: false, elected: Some(self.proposal) };

@@ -71,7 +71,7 @@ impl<R: BufRead> Reader<R> {
         self.header.as_ref()
     }
 
-    /// The names of the processes seen so far, by [`NodeId`].
+    /// The names of the processes seen so far, by [`crate::types::NodeId`].
     pub fn names(&self) -> &[String] {
         &self.nodes.names
     }

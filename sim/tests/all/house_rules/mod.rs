@@ -173,3 +173,10 @@ fn clippy_has_nothing_to_say() {
         assert!(fine, "{text}");
     }
 }
+
+#[test]
+fn the_documentation_has_no_warnings() {
+    if let Some((fine, text)) = cargo(&["doc", "--workspace", "--no-deps", "--quiet"]) {
+        assert!(fine && !text.contains("warning"), "{text}");
+    }
+}
