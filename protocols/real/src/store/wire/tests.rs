@@ -114,7 +114,7 @@ fn limits_are_kept_in_one_sentence_each() {
             "the line does not have the fields of a request (column 35)",
         ),
         ("{".to_owned(), "the line is not a JSON object (column 1)"),
-        (seal("n1", "-1"), "the line does not have the fields of a request (column 62)"),
+        (seal("n1", "-1"), "the line does not have the fields of a request (column 68)"),
     ];
     for (line, why) in table {
         assert_eq!(parse(&line), Err(why.to_owned()), "{line}");
