@@ -6,7 +6,7 @@ use protocols::{
     types::{MILLISECOND, SECOND},
 };
 use reports::invariant;
-use scenarios::{Registry, fault, params};
+use scenarios::{Registry, generate, params};
 
 /// Lists one kind of thing, or everything.
 pub fn run(registry: &Registry, what: Option<Listing>) {
@@ -55,7 +55,7 @@ fn rows(registry: &Registry, listing: Listing) -> Vec<(String, String)> {
             };
             registry.protocols.iter().map(about).collect()
         }
-        Listing::Faults => fault::KINDS.iter().map(|(name, about)| plain(name, about)).collect(),
+        Listing::Faults => generate::kinds().map(|(name, about)| plain(name, about)).collect(),
         Listing::Invariants => invariant::ALL.iter().map(|i| plain(i.name, i.about)).collect(),
         Listing::Networks => params::PROFILES.iter().map(|p| plain(p.name, p.about)).collect(),
         Listing::Bugs => Vec::new(),
