@@ -19,6 +19,7 @@ pub mod message;
 pub mod node;
 pub mod payload;
 pub mod point;
+pub mod registry;
 pub mod service;
 pub mod types;
 pub mod work;

@@ -2,6 +2,7 @@
 //! driver of a core ([`task_driver`]), and a genuine client library a service behind one queue of
 //! requests ([`queue`]).
 
+pub mod client;
 pub mod env;
 pub mod etcd;
 pub mod queue;
