@@ -209,8 +209,9 @@ pub enum Verdict {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Name(Resource);
 
-/// What a store has ledgers for, by [`Resource`]: whatever the works of this build write to.
-pub const RESOURCES: [&str; 3] = ["sequence", "schedule", "jobs"];
+/// What a store has ledgers for, by [`Resource`]: whatever the works of this build write to, in the order of
+/// [`work::ALL`].
+pub const RESOURCES: [&str; work::RESOURCES] = work::resources();
 
 /// Each of [`RESOURCES`].
 pub fn resources() -> impl DoubleEndedIterator<Item = Resource> {

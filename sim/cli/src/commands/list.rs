@@ -4,6 +4,7 @@ use super::{args::Listing, output::print};
 use protocols::{
     election,
     types::{MILLISECOND, SECOND},
+    work,
 };
 use reports::invariant;
 use scenarios::{Registry, generate, params};
@@ -15,6 +16,7 @@ pub fn run(registry: &Registry, what: Option<Listing>) {
         Listing::Protocols,
         Listing::Faults,
         Listing::Invariants,
+        Listing::Works,
         Listing::Networks,
         Listing::Bugs,
     ];
@@ -57,7 +59,8 @@ fn rows(registry: &Registry, listing: Listing) -> Vec<(String, String)> {
         }
         Listing::Faults => generate::kinds().map(|(name, about)| plain(name, about)).collect(),
         Listing::Invariants => invariant::ALL.iter().map(|i| plain(i.name, i.about)).collect(),
+        Listing::Works => work::ALL.iter().map(|work| plain(work.name, work.about)).collect(),
         Listing::Networks => params::PROFILES.iter().map(|p| plain(p.name, p.about)).collect(),
-        Listing::Bugs => Vec::new(),
+        Listing::Bugs => registry.bugs.iter().map(|bug| plain(bug.id, bug.what)).collect(),
     }
 }

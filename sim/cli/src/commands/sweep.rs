@@ -80,11 +80,14 @@ pub(super) fn causes(outcome: &Outcome) -> String {
     text
 }
 
-/// The figures that lie far outside the baseline, a line each.
+/// The figures that lie far outside the baseline, a line each; and what has none.
 pub(super) fn moved(outcome: &Outcome) -> String {
     let mut text: String = outcome.moved.iter().take(GROUPS_MAX).map(|moved| format!("MOVED {moved}\n")).collect();
     if outcome.moved.len() > GROUPS_MAX {
         text += &format!("… and {} more figures, in summary.json\n", outcome.moved.len() - GROUPS_MAX);
+    }
+    if !outcome.without_baseline.is_empty() {
+        text += &format!("no baseline yet (--record-baseline): {}\n", outcome.without_baseline.join(", "));
     }
     text
 }

@@ -51,6 +51,9 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
         rows.push(pair("read lease", words.unwrap_or_else(|| "ends by no clock: nothing bounds it".to_owned())));
     }
     rows.extend(plan.service_members.iter().map(|(service, count)| pair(service, format!("{count} members"))));
+    if !plan.works.is_empty() {
+        rows.push(pair("works", plan.works.join(", ")));
+    }
     rows.extend(plan.bugs.iter().map(|bug| pair("bug", bug.clone())));
     for fault in &plan.faults {
         rows.push(pair("fault", describe(fault)));
