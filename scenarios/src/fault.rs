@@ -7,15 +7,14 @@ mod operator;
 mod parts;
 mod process;
 mod service;
+mod text;
 mod who;
 mod words;
 
 pub use parts::{Later, Parts};
+pub use process::SUPERVISOR_MS;
 use serde::{Deserialize, Serialize};
 pub use who::{RESERVED, Who};
-
-/// How long until a supervisor restarts a process that ended by itself, milliseconds.
-pub const SUPERVISOR_MS: f64 = 1_000.0;
 
 /// A fault and what sets it off. Each strikes once.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -22,7 +22,13 @@ impl<E> Clone for Clients<E> {
 impl<E: Env> Clients<E> {
     /// Those of the services of our own protocols.
     pub fn ours() -> Self {
-        Clients(vec![redis::client(), redis_servers::client(), etcd::client(), raft::client::client()])
+        Clients(vec![
+            // A line a service.
+            redis::client(),
+            redis_servers::client(),
+            etcd::client(),
+            raft::client::client(),
+        ])
     }
 
     /// With another one. Of two clients of one service the first counts.

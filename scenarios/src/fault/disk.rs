@@ -1,6 +1,6 @@
 //! Faults of disks.
 
-use super::{Later, Parts, SUPERVISOR_MS, Who, words::us};
+use super::{Later, Parts, Who, process::SUPERVISOR_MS, text::us};
 
 pub(super) fn slow(node: &Who, extra_us: u64, for_ms: Option<f64>) -> Parts<'_> {
     let order = format!("slow each sync of {node}'s disk by {} ms", extra_us as f64 / 1e3);

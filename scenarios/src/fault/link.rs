@@ -2,7 +2,7 @@
 
 use super::{
     Later, Parts, Who,
-    words::{group, round, us},
+    text::{group, round, us},
 };
 
 pub(super) fn partition<'a>(from: &'a [Who], to: &'a [Who], one_way: bool, for_ms: Option<f64>) -> Parts<'a> {

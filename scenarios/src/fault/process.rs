@@ -2,8 +2,11 @@
 
 use super::{
     Parts, Who,
-    words::{duration, restart_after},
+    text::{duration, restart_after},
 };
+
+/// How long until a supervisor restarts a process that ended by itself, milliseconds.
+pub const SUPERVISOR_MS: f64 = 1_000.0;
 
 pub(super) fn pause(node: &Who, for_ms: f64) -> Parts<'_> {
     Parts::of("pause", node).silent(Some(for_ms)).words(format!("pause {node}"), "{on} paused")
