@@ -16,6 +16,7 @@ pub mod history;
 pub mod known_bugs;
 pub mod load;
 pub mod message;
+pub mod news;
 pub mod node;
 pub mod payload;
 pub mod point;
