@@ -22,6 +22,7 @@ use crate::directory::{NAME_MAX, is_name};
 use protocols::{
     message::WriteVerdict,
     types::{Payload, Resource},
+    work,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use std::borrow::Cow;
