@@ -235,13 +235,13 @@ impl Baseline {
     }
 
     /// The marks and invariants that there were not when this was recorded: nobody knows how often each is to be seen.
-    fn new(&self) -> BTreeSet<String> {
+    fn unrecorded(&self) -> BTreeSet<String> {
         Shares::known().difference(&self.knows).cloned().collect()
     }
 
     /// The same as people read it.
-    pub fn new_in_words(&self) -> Vec<String> {
-        self.new().iter().map(|name| shares::text(name)).collect()
+    pub fn unrecorded_in_words(&self) -> Vec<String> {
+        self.unrecorded().iter().map(|name| shares::text(name)).collect()
     }
 
     /// The figures of a cell, run with these seeds, that lie far outside what they were; none for a cell that was not
@@ -254,8 +254,10 @@ impl Baseline {
         };
         let known = self.seeds[0] <= seeds.start && seeds.end <= self.seeds[1];
         let mut moved = if ranges.is_empty() { Vec::new() } else { out_of_range(cell, ranges, seen, known) };
-        let new = self.new();
-        for (figure, was, is) in seen.shares.without(&new).moved(seen.runs as u64, &seen.figures, (shares, *runs)) {
+        let unrecorded = self.unrecorded();
+        for (figure, was, is) in
+            seen.shares.without(&unrecorded).moved(seen.runs as u64, &seen.figures, (shares, *runs))
+        {
             let percent = |n: u64, of: u64| n as f64 * 100.0 / of.max(1) as f64;
             let (was, is) = ([percent(was, *runs); 5].into(), percent(is, seen.runs as u64));
             moved.push(Moved { cell: cell.to_owned(), figure, was, is, by: By::Share, runs: seen.runs });
@@ -368,10 +370,10 @@ mod tests {
         let violated = |runs| Shares(BTreeMap::from([("violates liveness".to_owned(), runs)]));
         let seen = |runs| Seen { runs: 20, shares: violated(runs), ..Seen::default() };
         let mut baseline = Baseline::record(String::new(), [0, 20], [("steady raft 3".to_owned(), &seen(0))]);
-        assert_eq!(baseline.new_in_words(), Vec::<String>::new());
+        assert_eq!(baseline.unrecorded_in_words(), Vec::<String>::new());
         assert_eq!(baseline.moved("steady raft 3", &(0..20), &seen(20)).len(), 1);
         baseline.knows.remove("violates liveness");
-        assert_eq!(baseline.new_in_words(), ["violates liveness"]);
+        assert_eq!(baseline.unrecorded_in_words(), ["violates liveness"]);
         assert_eq!(baseline.moved("steady raft 3", &(0..20), &seen(20)), []);
     }
 

@@ -220,7 +220,7 @@ impl Swarm {
         swept.outcome.cells.iter_mut().for_each(Cell::finish);
         let baseline = Baseline::committed_swarm()?;
         swept.outcome.moved = self.moved(&baseline, &swept);
-        swept.outcome.without_baseline = baseline.new_in_words();
+        swept.outcome.without_baseline = baseline.unrecorded_in_words();
         swept.outcome.judged_wrong(known);
         Ok(swept)
     }

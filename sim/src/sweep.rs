@@ -222,7 +222,7 @@ impl Sweep<'_> {
         outcome.interrupted = outcome.runs() < self.runs();
         let baseline = Baseline::committed()?;
         outcome.moved = self.moved(&baseline, &outcome.cells);
-        outcome.without_baseline = baseline.new_in_words();
+        outcome.without_baseline = baseline.unrecorded_in_words();
         outcome.judged_wrong(known);
         Ok(outcome)
     }
