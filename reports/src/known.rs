@@ -83,7 +83,7 @@ impl Known {
                 (Some(is), Some(must)) if is == must => continue,
                 (is, must) => {
                     let [is, must] = [is, must].map(|line| line.unwrap_or("nothing").trim());
-                    Some(format!("the judge must say “{must}”, and says “{is}”"))
+                    Some(format!("the judge must say “{must}”, but says “{is}”"))
                 }
             };
         }
