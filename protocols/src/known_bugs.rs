@@ -6,6 +6,11 @@ use crate::{
     fence::store,
 };
 
-/// In the order in which reports show them.
-pub const ALL: [&Bug; 3] =
-    [&redis_lease::BELIEF_FROM_ANSWER, &redis_common::FORGOTTEN_ON_RESTART, &store::FORGOTTEN_ON_RESTART];
+crate::registry! {
+    /// In the order in which reports show them.
+    pub const ALL: [&Bug] = [
+        &redis_lease::BELIEF_FROM_ANSWER,
+        &redis_common::FORGOTTEN_ON_RESTART,
+        &store::FORGOTTEN_ON_RESTART,
+    ];
+}

@@ -1,5 +1,6 @@
 //! Values of a protocol's own, and the form in which they travel where nobody knows the protocol.
 
+use crate::news::{News, Purpose};
 use std::{
     any::Any,
     fmt::{self, Debug},
@@ -13,6 +14,16 @@ pub trait Payload: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// What kind of message it is, for message counts.
     fn kind(&self) -> &'static str {
         "message"
+    }
+
+    /// What a request to a service is for.
+    fn purpose(&self) -> Purpose {
+        Purpose::default()
+    }
+
+    /// What a service's reply says of leadership.
+    fn news(&self) -> News {
+        News::default()
     }
 
     /// Without its type. A protocol that wraps others hands out what is inside, so that it comes back as theirs.
@@ -36,6 +47,8 @@ pub struct Opaque(Arc<dyn Value>);
 /// What is left of a payload without its type.
 trait Value: Send + Sync {
     fn message_kind(&self) -> &'static str;
+    fn purpose(&self) -> Purpose;
+    fn news(&self) -> News;
     fn debug(&self, f: &mut fmt::Formatter) -> fmt::Result;
     fn equals(&self, other: &dyn Value) -> bool;
     fn hash_into(&self, state: &mut dyn Hasher);
@@ -46,6 +59,14 @@ trait Value: Send + Sync {
 impl<T: Payload> Value for T {
     fn message_kind(&self) -> &'static str {
         self.kind()
+    }
+
+    fn purpose(&self) -> Purpose {
+        Payload::purpose(self)
+    }
+
+    fn news(&self) -> News {
+        Payload::news(self)
     }
 
     fn debug(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -95,6 +116,14 @@ impl Opaque {
 impl Payload for Opaque {
     fn kind(&self) -> &'static str {
         self.0.message_kind()
+    }
+
+    fn purpose(&self) -> Purpose {
+        self.0.purpose()
+    }
+
+    fn news(&self) -> News {
+        self.0.news()
     }
 
     fn erase(self) -> Opaque {

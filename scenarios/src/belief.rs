@@ -5,7 +5,7 @@
 //! named only by what it does (`leader`, `trigger`) is any candidate.
 
 use crate::{
-    fault::{Fault, Who},
+    fault::{Fault, Later, Who},
     plan::{LONGEST_MS, Plan},
     topology::Topology,
 };
@@ -72,8 +72,13 @@ fn length(for_ms: Option<f64>) -> u64 {
 }
 
 fn strike(worst: &mut Conditions, topology: &Topology, what: &Fault) {
-    let (on, _) = what.groups();
-    let [candidates, service] = [elects, serves].map(|is_meant| on.iter().any(|who| is_meant(topology, who)));
+    let parts = what.parts();
+    let [candidates, service] = [elects, serves].map(|is_meant| parts.on.iter().any(|who| is_meant(topology, who)));
+    if let Some(Later { extra_us, packets, syncs }) = parts.later {
+        let extra = extra_us.saturating_mul(MICROSECOND);
+        worst.travel = worst.travel.saturating_add(if packets { extra } else { 0 });
+        worst.unread = worst.unread.saturating_add(if syncs && candidates { SYNCS.saturating_mul(extra) } else { 0 });
+    }
     match what {
         Fault::Pause { for_ms, .. } if candidates => worst.unread = worst.unread.saturating_add(length(Some(*for_ms))),
         Fault::Kill { restart_after_ms, .. } | Fault::PowerLoss { restart_after_ms, .. } if candidates => {
@@ -82,10 +87,6 @@ fn strike(worst: &mut Conditions, topology: &Topology, what: &Fault) {
         Fault::Restart { .. } if candidates => worst.restarts = true,
         Fault::Loss { for_ms, .. } => {
             worst.travel = worst.travel.saturating_add(length(*for_ms)).saturating_add(RESENT);
-        }
-        Fault::Latency { extra_us, .. } => worst.travel = worst.travel.saturating_add(extra_us * MICROSECOND),
-        Fault::SlowDisk { extra_us, .. } if candidates => {
-            worst.unread = worst.unread.saturating_add(SYNCS * extra_us * MICROSECOND);
         }
         Fault::ClockStep { by_ms, .. } if service => {
             let ahead = u64::try_from(*by_ms).unwrap_or(0).saturating_mul(MILLISECOND);
@@ -99,7 +100,7 @@ fn strike(worst: &mut Conditions, topology: &Topology, what: &Fault) {
                 worst.service_fast_ppm = worst.service_fast_ppm.max(u64::try_from(*ppm).unwrap_or(0));
             }
         }
-        _ => match what.kind() {
+        _ => match parts.kind {
             "sync-hang" | "sync-fail" => worst.hung_disk |= candidates,
             "drop-lease" | "drop-key" => worst.drops = true,
             _ => {}

@@ -1,42 +1,20 @@
 //! What can go wrong, and when.
 
+mod clock;
+mod disk;
+mod link;
+mod operator;
+mod parts;
+mod process;
+mod service;
+mod text;
 mod who;
 mod words;
 
+pub use parts::{Later, Parts};
+pub use process::SUPERVISOR_MS;
 use serde::{Deserialize, Serialize};
-use std::slice;
 pub use who::{RESERVED, Who};
-
-/// How long until a supervisor restarts a process that ended by itself, milliseconds.
-pub const SUPERVISOR_MS: f64 = 1_000.0;
-
-/// Every kind of fault, as plans call it, with one sentence.
-pub const KINDS: &[(&str, &str)] = &[
-    ("pause", "Nothing runs on a node for a while; its sockets buffer, and due timers fire when it wakes."),
-    ("kill", "A process dies; its machine resets its connections."),
-    ("power-loss", "A machine loses power; its connections are not reset."),
-    ("restart", "A process that is down starts again."),
-    ("partition", "Nothing passes between two groups, in one direction or both."),
-    ("latency", "Packets from one group to another take longer."),
-    ("loss", "Packets from one group to another are lost with some probability."),
-    ("slow-disk", "Each sync of a node's disk takes longer."),
-    ("sync-hang", "No sync of a node's disk ends for a while."),
-    ("sync-fail", "Syncs of a node's disk fail, and the data they should have saved is lost."),
-    ("clock-step", "A node's wall clock jumps."),
-    ("clock-rate", "Both clocks of a node run faster or slower than true time."),
-    ("resign", "An operator asks a node to give leadership up."),
-    ("transfer", "An operator asks a node to hand leadership over to another."),
-    ("join", "A candidate starts, and the leader is asked to make it a member."),
-    ("leave", "The leader is asked to remove a candidate from the members."),
-    (
-        "drop-lease",
-        "The coordination service drops a candidate's lease, with all that hangs on it; nobody tells the holder.",
-    ),
-    (
-        "drop-key",
-        "The coordination service drops the key that a candidate holds, or its own counter of tokens; nobody is told.",
-    ),
-];
 
 /// A fault and what sets it off. Each strikes once.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -224,68 +202,28 @@ pub enum Fault {
     },
 }
 
-/// What every fault says of itself, whatever its kind.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Parts<'a> {
-    /// The kind, as plans and histories call it.
-    pub kind: &'static str,
-    /// Those that it strikes.
-    pub on: &'a [Who],
-    /// Those between whom and the first it strikes.
-    pub to: &'a [Who],
-    /// `None`: it is over at once. Otherwise it goes on for so many milliseconds; without a number, until the run ends.
-    pub lasts: Option<Option<f64>>,
-    /// How strong it is, for the judge: microseconds of latency, lost packets in a million; 0 when that says nothing.
-    pub strength: u64,
-}
-
-impl<'a> Parts<'a> {
-    fn of(kind: &'static str, node: &'a Who) -> Self {
-        Parts { kind, on: slice::from_ref(node), to: &[], lasts: None, strength: 0 }
-    }
-
-    fn between(kind: &'static str, (on, to): (&'a [Who], &'a [Who])) -> Self {
-        Parts { kind, on, to, lasts: None, strength: 0 }
-    }
-
-    fn for_ms(self, for_ms: Option<f64>) -> Self {
-        Parts { lasts: Some(for_ms), ..self }
-    }
-
-    fn strength(self, strength: u64) -> Self {
-        Parts { strength, ..self }
-    }
-}
-
 impl Fault {
-    /// What it says of itself, whatever its kind. The one place that knows what each kind names and how long it lasts.
+    /// What it says of itself. A line a kind; what each says stands in the file of its like.
     pub fn parts(&self) -> Parts<'_> {
         match self {
-            Fault::Pause { node, for_ms } => Parts::of("pause", node).for_ms(Some(*for_ms)),
-            // A process that is restarted has its own time in the plan.
-            Fault::Kill { node, .. } => Parts::of("kill", node),
-            Fault::PowerLoss { node, .. } => Parts::of("power-loss", node),
-            Fault::Restart { node } => Parts::of("restart", node),
-            Fault::Partition { from, to, for_ms, .. } => Parts::between("partition", (from, to)).for_ms(*for_ms),
-            Fault::Latency { from, to, extra_us, for_ms } => {
-                Parts::between("latency", (from, to)).for_ms(*for_ms).strength(*extra_us)
-            }
-            Fault::Loss { from, to, probability, for_ms } => {
-                Parts::between("loss", (from, to)).for_ms(*for_ms).strength((probability * 1e6) as u64)
-            }
-            Fault::SlowDisk { node, extra_us, for_ms } => {
-                Parts::of("slow-disk", node).for_ms(*for_ms).strength(*extra_us)
-            }
-            Fault::SyncHang { node, for_ms } => Parts::of("sync-hang", node).for_ms(*for_ms),
-            Fault::SyncFail { node, for_ms, .. } => Parts::of("sync-fail", node).for_ms(*for_ms),
-            Fault::ClockStep { node, .. } => Parts::of("clock-step", node),
-            Fault::ClockRate { node, for_ms, .. } => Parts::of("clock-rate", node).for_ms(*for_ms),
-            Fault::Resign { node } => Parts::of("resign", node),
-            Fault::Transfer { node, to } => Parts { to: slice::from_ref(to), ..Parts::of("transfer", node) },
-            Fault::Join { node } => Parts::of("join", node),
-            Fault::Leave { node } => Parts::of("leave", node),
-            Fault::DropLease { node } => Parts::of("drop-lease", node),
-            Fault::DropKey { node } => Parts::of("drop-key", node),
+            Fault::Pause { node, for_ms } => process::pause(node, *for_ms),
+            Fault::Kill { node, restart_after_ms } => process::kill(node, *restart_after_ms),
+            Fault::PowerLoss { node, restart_after_ms } => process::power_loss(node, *restart_after_ms),
+            Fault::Restart { node } => process::restart(node),
+            Fault::Partition { from, to, one_way, for_ms } => link::partition(from, to, *one_way, *for_ms),
+            Fault::Latency { from, to, extra_us, for_ms } => link::latency(from, to, *extra_us, *for_ms),
+            Fault::Loss { from, to, probability, for_ms } => link::loss(from, to, *probability, *for_ms),
+            Fault::SlowDisk { node, extra_us, for_ms } => disk::slow(node, *extra_us, *for_ms),
+            Fault::SyncHang { node, for_ms } => disk::hang(node, *for_ms),
+            Fault::SyncFail { node, silent, for_ms } => disk::fail(node, *silent, *for_ms),
+            Fault::ClockStep { node, by_ms } => clock::step(node, *by_ms),
+            Fault::ClockRate { node, ppm, for_ms } => clock::rate(node, *ppm, *for_ms),
+            Fault::Resign { node } => operator::resign(node),
+            Fault::Transfer { node, to } => operator::transfer(node, to),
+            Fault::Join { node } => operator::join(node),
+            Fault::Leave { node } => operator::leave(node),
+            Fault::DropLease { node } => service::drop_lease(node),
+            Fault::DropKey { node } => service::drop_key(node),
         }
     }
 

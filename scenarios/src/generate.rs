@@ -87,9 +87,9 @@ pub fn plans_of(protocols: Vec<&'static str>) -> impl Strategy<Value = Plan> {
     })
 }
 
-/// The kinds of faults that plans are generated from, as [`crate::fault::KINDS`] calls them.
-pub fn kinds() -> impl Iterator<Item = &'static str> {
-    kinds::ALL.iter().map(|kind| kind.name)
+/// Every kind of fault, as plans call it, with one sentence. Plans are generated from all of them.
+pub fn kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
+    kinds::ALL.iter().map(|kind| (kind.name, kind.about))
 }
 
 /// The generated plan of that seed, of any protocol; the same seed gives the same plan.

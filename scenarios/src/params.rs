@@ -50,6 +50,8 @@ pub struct Params {
     pub pause_ms: Option<u64>,
     /// Members of the coordination service.
     pub service_members: u16,
+    /// What a leader does, by name; a sequencer and a scheduler when none is named.
+    pub works: Vec<&'static str>,
     /// The known bugs that are switched on.
     pub bugs: Vec<&'static Bug>,
     /// What the store checks.
@@ -83,6 +85,7 @@ impl Default for Params {
             clients: 2,
             pause_ms: None,
             service_members: 1,
+            works: Vec::new(),
             bugs: Vec::new(),
             fencing: Fencing::On,
             read_lease: None,
@@ -232,7 +235,7 @@ impl Params {
             requires: Vec::new(),
             liveness_bound_ms: self.liveness_bound_ms(protocol),
             dual_belief_bound_ms: None,
-            works: Vec::new(),
+            works: self.works.iter().map(|name| (*name).to_owned()).collect(),
         }
     }
 }

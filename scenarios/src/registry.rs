@@ -2,6 +2,7 @@
 //! protocol or a scenario of its own adds it to one.
 
 use crate::{
+    params::Params,
     plan::{Known, Plan, json},
     scenario::{self, Scenario},
     topology::Topology,
@@ -85,6 +86,21 @@ impl Registry {
         found.map(Bugs::new)
     }
 
+    /// A scenario's plan for a protocol, refused when the parameters make no sense.
+    ///
+    /// # Errors
+    /// One sentence, as from [`Scenario::compile`]; it names this registry's protocols.
+    pub fn compile(
+        &self,
+        scenario: &Scenario,
+        params: &Params,
+        protocol: &Protocol,
+        seed: u64,
+    ) -> Result<Plan, String> {
+        scenario.needs.of(scenario.name, protocol, &self.protocols)?;
+        scenario.compile(params, protocol, seed)
+    }
+
     /// Reads a plan and validates it.
     ///
     /// # Errors
@@ -155,6 +171,9 @@ mod tests {
             (Ok("own"), Ok("bully"))
         );
         assert_eq!(both.protocols.len(), election::ALL.len() + 1);
+        let needed = scenario::find("isolate-leader").expect("it needs peers");
+        let refused = both.compile(needed, &Params::default(), &election::etcd::PROTOCOL, 1).unwrap_err();
+        assert!(refused.ends_with(", own"), "what was added would do as well: {refused}");
         assert!(Registry::default().protocol("own").is_err());
         assert_eq!(both.clone().with_protocol(&OWN).err(), Some("there are two protocols `own`".to_owned()));
         assert_eq!(both.with_scenario(&STORY).err(), Some("there are two scenarios `own-story`".to_owned()));

@@ -7,7 +7,7 @@ use crate::{
     plan::{CANDIDATES_MAX, LONGEST_MS, OFFSET_MAX_MS, PPM_MAX, RATE_MAX},
     units::{duration_text, duration_us_text},
 };
-use protocols::{election::Protocol, types::MILLISECOND};
+use protocols::{election::Protocol, types::MILLISECOND, work::Works};
 
 /// One sentence about an option that is wrong for whatever protocol; it names the option and what would be right.
 ///
@@ -38,6 +38,9 @@ pub fn options(params: &Params) -> Result<(), String> {
     lasts("request-timeout", params.request_timeout_ms)?;
     lasts("election-timeout", params.election_timeout_ms.map(|(_, max_ms)| max_ms))?;
     lasts("pause", params.pause_ms)?;
+    if !params.works.is_empty() {
+        Works::named(params.works.iter().copied()).map_err(|why| format!("--works: {why}"))?;
+    }
     match params.election_timeout_ms {
         Some((min_ms, max_ms)) if min_ms < 2 => {
             let range = format!("{}..{}", duration_text(min_ms), duration_text(max_ms));

@@ -161,6 +161,9 @@ pub struct Baseline {
     pub shares: BTreeMap<String, BTreeMap<String, u64>>,
     /// By cell: how many runs it had.
     pub runs: BTreeMap<String, u64>,
+    /// What could be seen then, whether it was or not: the coverage marks and the invariants that there were.
+    #[serde(default)]
+    pub knows: BTreeSet<String>,
 }
 
 impl Baseline {
@@ -190,7 +193,7 @@ impl Baseline {
             let ranges = seen.figures.keys().filter_map(|name| Some((name.clone(), Range::of(&seen.values(name))?)));
             ranges.collect()
         };
-        let mut baseline = Baseline { schema: 2, options, seeds, ..Baseline::default() };
+        let mut baseline = Baseline { schema: 2, options, seeds, knows: Shares::known(), ..Baseline::default() };
         for (name, seen) in cells {
             baseline.cells.insert(name.clone(), ranges(seen));
             baseline.shares.insert(name.clone(), seen.shares.0.clone());
@@ -206,7 +209,7 @@ impl Baseline {
         seeds: [u64; 2],
         cells: impl IntoIterator<Item = (String, &'a Seen)>,
     ) -> Baseline {
-        let mut baseline = Baseline { schema: 2, options, seeds, ..Baseline::default() };
+        let mut baseline = Baseline { schema: 2, options, seeds, knows: Shares::known(), ..Baseline::default() };
         for (name, seen) in cells {
             baseline.cells.insert(name.clone(), BTreeMap::new());
             baseline.shares.insert(name.clone(), seen.shares.with_limits(&seen.figures).0);
@@ -217,7 +220,7 @@ impl Baseline {
 
     /// As it is committed: a line per cell, so that a change can be read.
     pub fn to_json(&self) -> String {
-        let Baseline { schema, options, seeds, cells, shares, runs } = self;
+        let Baseline { schema, options, seeds, cells, shares, runs, knows } = self;
         let parts = [
             ("schema", text(schema)),
             ("options", text(options)),
@@ -225,9 +228,20 @@ impl Baseline {
             ("cells", lines(cells)),
             ("shares", lines(shares)),
             ("runs", lines(runs)),
+            ("knows", text(knows)),
         ];
         let parts = parts.map(|(name, part)| format!("  \"{name}\": {part}"));
         format!("{{\n{}\n}}\n", parts.join(",\n"))
+    }
+
+    /// The marks and invariants that there were not when this was recorded: nobody knows how often each is to be seen.
+    fn unrecorded(&self) -> BTreeSet<String> {
+        Shares::known().difference(&self.knows).cloned().collect()
+    }
+
+    /// The same as people read it.
+    pub fn unrecorded_in_words(&self) -> Vec<String> {
+        self.unrecorded().iter().map(|name| shares::text(name)).collect()
     }
 
     /// The figures of a cell, run with these seeds, that lie far outside what they were; none for a cell that was not
@@ -240,7 +254,10 @@ impl Baseline {
         };
         let known = self.seeds[0] <= seeds.start && seeds.end <= self.seeds[1];
         let mut moved = if ranges.is_empty() { Vec::new() } else { out_of_range(cell, ranges, seen, known) };
-        for (figure, was, is) in seen.shares.moved(seen.runs as u64, &seen.figures, (shares, *runs)) {
+        let unrecorded = self.unrecorded();
+        for (figure, was, is) in
+            seen.shares.without(&unrecorded).moved(seen.runs as u64, &seen.figures, (shares, *runs))
+        {
             let percent = |n: u64, of: u64| n as f64 * 100.0 / of.max(1) as f64;
             let (was, is) = ([percent(was, *runs); 5].into(), percent(is, seen.runs as u64));
             moved.push(Moved { cell: cell.to_owned(), figure, was, is, by: By::Share, runs: seen.runs });
@@ -346,6 +363,18 @@ mod tests {
         assert_eq!(new, [], "seeds from 100 on were not recorded");
         values[7] = 560.0;
         assert_eq!(moved(values), []);
+    }
+
+    #[test]
+    fn what_there_was_not_when_it_was_recorded_is_said_and_has_not_moved() {
+        let violated = |runs| Shares(BTreeMap::from([("violates liveness".to_owned(), runs)]));
+        let seen = |runs| Seen { runs: 20, shares: violated(runs), ..Seen::default() };
+        let mut baseline = Baseline::record(String::new(), [0, 20], [("steady raft 3".to_owned(), &seen(0))]);
+        assert_eq!(baseline.unrecorded_in_words(), Vec::<String>::new());
+        assert_eq!(baseline.moved("steady raft 3", &(0..20), &seen(20)).len(), 1);
+        baseline.knows.remove("violates liveness");
+        assert_eq!(baseline.unrecorded_in_words(), ["violates liveness"]);
+        assert_eq!(baseline.moved("steady raft 3", &(0..20), &seen(20)), []);
     }
 
     #[test]

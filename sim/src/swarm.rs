@@ -218,7 +218,9 @@ impl Swarm {
         });
         swept.outcome.interrupted = !swept.stable && swept.runs < self.runs();
         swept.outcome.cells.iter_mut().for_each(Cell::finish);
-        swept.outcome.moved = self.moved(&Baseline::committed_swarm()?, &swept);
+        let baseline = Baseline::committed_swarm()?;
+        swept.outcome.moved = self.moved(&baseline, &swept);
+        swept.outcome.without_baseline = baseline.unrecorded_in_words();
         swept.outcome.judged_wrong(known);
         Ok(swept)
     }

@@ -86,6 +86,8 @@ pub struct Outcome {
     pub inconclusive: Vec<Failure>,
     /// Figures that lie far outside the baseline.
     pub moved: Vec<Moved>,
+    /// Marks and invariants that there were not when the baseline was recorded, in words.
+    pub without_baseline: Vec<String>,
     /// It was asked to end before all was done.
     pub interrupted: bool,
 }
@@ -162,7 +164,7 @@ impl Sweep<'_> {
         let (which, first) = (self.which(), self.seeds.start);
         if let ([], Some(scenario), Some(protocol)) = (&*which, self.scenarios.first(), self.protocols.first()) {
             let fewest = self.sizes.numbers().iter().min().copied().unwrap_or(self.params.nodes);
-            scenario.compile(&self.sized(fewest), protocol, first)?;
+            self.registry.plans.compile(scenario, &self.sized(fewest), protocol, first)?;
         }
         if self.cell_runs() == 0 {
             let ((part, of), total) = (self.shard, self.total());
@@ -174,7 +176,7 @@ impl Sweep<'_> {
         for (scenario, protocol, nodes) in &which {
             let params = self.sized(*nodes);
             sense::timers(&params, protocol)?;
-            scenario.compile(&params, protocol, first)?;
+            self.registry.plans.compile(scenario, &params, protocol, first)?;
         }
         let pairs: Vec<_> = which.iter().map(|(scenario, protocol, _)| (*scenario, *protocol)).collect();
         let nodes = which.first().map_or(self.params.nodes, |(_, _, nodes)| *nodes);
@@ -218,7 +220,9 @@ impl Sweep<'_> {
             outcome.inconclusive.extend(inconclusive);
         }
         outcome.interrupted = outcome.runs() < self.runs();
-        outcome.moved = self.moved(&Baseline::committed()?, &outcome.cells);
+        let baseline = Baseline::committed()?;
+        outcome.moved = self.moved(&baseline, &outcome.cells);
+        outcome.without_baseline = baseline.unrecorded_in_words();
         outcome.judged_wrong(known);
         Ok(outcome)
     }

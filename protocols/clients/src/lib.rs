@@ -10,6 +10,7 @@
 //! assert!(clients.has("redis") && clients.has("etcd") && !clients.has("paxos"));
 //! ```
 
+pub mod client;
 pub mod env;
 pub mod etcd;
 pub mod queue;

@@ -1,6 +1,7 @@
 //! Redis over the genuine `redis` crate.
 
 use crate::{
+    client,
     env::Env,
     queue::{Backend, Boxed, Queue, Stream, within},
     site::Endpoint,
@@ -16,6 +17,14 @@ use redis::{
 };
 use std::sync::Arc;
 use tokio::sync::{Mutex, mpsc::UnboundedReceiver};
+
+/// The client as registries know it.
+pub fn client<E: Env>() -> client::Client<E> {
+    client::Client {
+        service: SERVICE.name,
+        run: |env, site, outputs, deliver| Box::pin(run(env, site.only(), outputs, move |input| deliver(input))),
+    }
+}
 
 /// Carries out the requests that come from `outputs` and hands every answer to `deliver`, until `outputs` closes.
 ///

@@ -1,14 +1,22 @@
 //! Redis servers that know nothing of each other, such as Redlock asks: a client of [`super::redis`] for each. Every server
 //! has a queue of its own, so that one that is silent keeps nobody waiting for the others.
 
-use crate::{env::Env, redis, site::Endpoint};
+use crate::{client, env::Env, redis, site::Endpoint};
 use protocols::{
     elector::{ServiceInput, ServiceOutput},
     error::Failure,
     payload::Payload,
-    service::redis_servers::Request,
+    service::redis_servers::{Request, SERVICE},
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+/// The client as registries know it.
+pub fn client<E: Env>() -> client::Client<E> {
+    client::Client {
+        service: SERVICE.name,
+        run: |env, site, outputs, deliver| Box::pin(run(env, site.service, outputs, move |input| deliver(input))),
+    }
+}
 
 /// Carries out the requests that come from `outputs`, each at its own server, and hands every answer to `deliver`, until
 /// `outputs` closes.

@@ -66,6 +66,7 @@ pub const PROTOCOL: Protocol = Protocol {
     majority: false,
     ring: false,
     persists: false,
+    forgets_to_wait: false,
     transfers: false,
     changes_members: false,
     read_lease: None,

@@ -92,6 +92,7 @@ pub const PROTOCOL: Protocol = Protocol {
     majority: true,
     ring: false,
     persists: true,
+    forgets_to_wait: false,
     transfers: false,
     changes_members: false,
     elector: |setup| boxed(Kraft::new(setup)),

@@ -48,6 +48,7 @@ pub const PROTOCOL: Protocol = Protocol {
     majority: false,
     ring: false,
     persists: false,
+    forgets_to_wait: false,
     transfers: false,
     changes_members: false,
     elector: |setup| boxed(LowestId::new(setup)),

@@ -186,6 +186,8 @@ pub struct Protocol {
     pub majority: bool,
     /// Do candidates keep something on disk that they must not forget?
     pub persists: bool,
+    /// Does a candidate that starts again forget for whom it was to wait, so that [`Protocol::read_lease`] bounds nothing?
+    pub forgets_to_wait: bool,
     /// Do the candidates pass messages along a ring in the order of their ids, so that nobody can be elected while a link of
     /// it is missing?
     pub ring: bool,
@@ -203,22 +205,24 @@ pub struct Protocol {
     pub belief_overlap: BeliefOverlap,
 }
 
-/// Every protocol there is, in the order in which reports show them.
-pub const ALL: [&Protocol; 13] = [
-    &redis_naive::PROTOCOL,
-    &redis_lease::PROTOCOL,
-    &redis_fenced::PROTOCOL,
-    &etcd::PROTOCOL,
-    &raft::PROTOCOL,
-    &kraft::PROTOCOL,
-    &zab_fle::PROTOCOL,
-    &bully::PROTOCOL,
-    &ring_lelann::PROTOCOL,
-    &ring_chang_roberts::PROTOCOL,
-    &lowest_id::PROTOCOL,
-    &swim::PROTOCOL,
-    &stonith::PROTOCOL,
-];
+crate::registry! {
+    /// Every protocol there is, in the order in which reports show them.
+    pub const ALL: [&Protocol] = [
+        &redis_naive::PROTOCOL,
+        &redis_lease::PROTOCOL,
+        &redis_fenced::PROTOCOL,
+        &etcd::PROTOCOL,
+        &raft::PROTOCOL,
+        &kraft::PROTOCOL,
+        &zab_fle::PROTOCOL,
+        &bully::PROTOCOL,
+        &ring_lelann::PROTOCOL,
+        &ring_chang_roberts::PROTOCOL,
+        &lowest_id::PROTOCOL,
+        &swim::PROTOCOL,
+        &stonith::PROTOCOL,
+    ];
+}
 
 /// The protocol of that name.
 pub fn find(name: &str) -> Option<&'static Protocol> {

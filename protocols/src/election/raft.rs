@@ -71,6 +71,7 @@ pub const PROTOCOL: Protocol = Protocol {
     majority: true,
     ring: false,
     persists: true,
+    forgets_to_wait: false,
     transfers: true,
     changes_members: true,
     elector: |setup| boxed(Raft::new(setup)),

@@ -92,6 +92,8 @@ pub const PROTOCOL: Protocol = Protocol {
     majority: true,
     ring: false,
     persists: true,
+    // Who starts again has forgotten whom it follows, and votes at once.
+    forgets_to_wait: true,
     transfers: false,
     changes_members: false,
     elector: |setup| boxed(ZabFle::new(setup)),

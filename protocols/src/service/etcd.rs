@@ -5,7 +5,10 @@
 //! request that arrives late, or twice, does nothing.
 
 use super::{Members, Service};
-use crate::payload::Payload;
+use crate::{
+    news::{Holder, News, Purpose},
+    payload::Payload,
+};
 
 /// etcd.
 pub const SERVICE: Service = Service {
@@ -189,7 +192,41 @@ pub enum Item {
     },
 }
 
-impl Payload for Request {}
-impl Payload for Reply {}
-impl Payload for StreamRequest {}
-impl Payload for Item {}
+impl Payload for Request {
+    fn purpose(&self) -> Purpose {
+        match self {
+            Request::Grant { .. } | Request::CreateKey { .. } => Purpose::Candidacy,
+            Request::First { .. } => Purpose::Holder,
+            _ => Purpose::Other,
+        }
+    }
+}
+
+impl Payload for Reply {
+    fn news(&self) -> News {
+        let holder = |found: &KeyState| {
+            let name = String::from_utf8_lossy(&found.key);
+            Holder { place: format!("the key `{name}` at the head of the queue"), value: found.value.clone() }
+        };
+        match self {
+            Reply::Found { key, .. } => News { held: false, holder: Some(key.as_ref().map(holder)) },
+            _ => News::default(),
+        }
+    }
+}
+
+impl Payload for StreamRequest {
+    fn purpose(&self) -> Purpose {
+        match self {
+            StreamRequest::Keepalive { .. } => Purpose::Renewal,
+            StreamRequest::WatchDelete { .. } | StreamRequest::WatchPrefix { .. } => Purpose::Other,
+        }
+    }
+}
+
+impl Payload for Item {
+    fn news(&self) -> News {
+        // What stood in front was there until now.
+        News { held: *self == Item::Deleted, holder: None }
+    }
+}

@@ -6,7 +6,10 @@
 //! Redis has no streams that an election here needs; opening one is refused.
 
 use super::Service;
-use crate::payload::{Nothing, Payload};
+use crate::{
+    news::{Holder, News, Purpose},
+    payload::{Nothing, Payload},
+};
 
 /// One Redis server.
 pub const SERVICE: Service = Service {
@@ -130,5 +133,27 @@ pub enum Reply {
     Token(Option<u64>),
 }
 
-impl Payload for Request {}
-impl Payload for Reply {}
+impl Payload for Request {
+    fn purpose(&self) -> Purpose {
+        match self {
+            Request::SetNxPx { .. } | Request::AcquireFenced { .. } => Purpose::Candidacy,
+            Request::Pexpire { .. } | Request::CompareAndPexpire { .. } => Purpose::Renewal,
+            Request::Get { .. } => Purpose::Holder,
+            Request::Del { .. } | Request::CompareAndDelete { .. } => Purpose::Other,
+        }
+    }
+}
+
+impl Payload for Reply {
+    fn news(&self) -> News {
+        let holder = |value: &Vec<u8>| Holder {
+            place: "the leaders' key".to_owned(),
+            value: String::from_utf8_lossy(value).into_owned(),
+        };
+        match self {
+            Reply::Value(value) => News { held: value.is_some(), holder: Some(value.as_ref().map(holder)) },
+            Reply::Done(done) => News { held: !done, holder: None },
+            Reply::Token(token) => News { held: token.is_none(), holder: None },
+        }
+    }
+}

@@ -17,8 +17,39 @@ use crate::{
 };
 use outbox::Outbox;
 
-/// Every work there is.
-pub const ALL: [&Kind; 3] = [&sequencer::WORK, &scheduler::WORK, &job_queue::WORK];
+crate::registry! {
+    /// Every work there is.
+    pub const ALL: [&Kind] = [
+        &sequencer::WORK,
+        &scheduler::WORK,
+        &job_queue::WORK,
+    ];
+}
+
+/// How many resources all of them write to.
+pub const RESOURCES: usize = {
+    let (mut count, mut place) = (0, 0);
+    while place < ALL.len() {
+        count += ALL[place].resources.len();
+        place += 1;
+    }
+    count
+};
+
+/// The names of these resources, in the order of [`ALL`].
+pub const fn resources() -> [&'static str; RESOURCES] {
+    let (mut names, mut count, mut place) = ([""; RESOURCES], 0, 0);
+    while place < ALL.len() {
+        let mut own = 0;
+        while own < ALL[place].resources.len() {
+            names[count] = ALL[place].resources[own];
+            count += 1;
+            own += 1;
+        }
+        place += 1;
+    }
+    names
+}
 
 /// What a leader does unless it is told otherwise.
 pub const USUAL: [&Kind; 2] = [&sequencer::WORK, &scheduler::WORK];

@@ -35,6 +35,7 @@ pub const ENTRY: Entry = Entry {
     name: "acts_on_belief",
     about: "Only a node that believes it leads sends writes, and a leader does all of its work.",
     class: Class::Safety,
+    only_defects: true,
     new: |header| Box::new(ActsOnBelief::new(header)),
 };
 

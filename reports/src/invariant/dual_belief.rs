@@ -21,6 +21,7 @@ pub const ENTRY: Entry = Entry {
     name: "dual_belief",
     about: "Two running nodes believe at once for no longer than the protocol promises.",
     class: Class::Safety,
+    only_defects: false,
     new: |header| Box::new(DualBelief::new(header)),
 };
 

@@ -28,6 +28,7 @@ pub const ENTRY: Entry = Entry {
     name: "elections",
     about: "A token is granted once, to one incarnation; tokens of grants, votes and elections only rise.",
     class: Class::Safety,
+    only_defects: false,
     new: |header| Box::new(Elections::new(header)),
 };
 

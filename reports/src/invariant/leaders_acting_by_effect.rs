@@ -20,6 +20,7 @@ pub const ENTRY: Entry = Entry {
     name: "leaders_acting_by_effect",
     about: "At no time do two leaders take effect on one resource.",
     class: Class::Safety,
+    only_defects: false,
     new: |_| Box::new(LeadersActing::default()),
 };
 

@@ -50,6 +50,7 @@ pub const ENTRY: Entry = Entry {
     name: "liveness",
     about: "While a candidate, the store and the service or a majority can reach each other, somebody acts within the bound.",
     class: Class::Liveness,
+    only_defects: false,
     new: |header| match header.and_then(|h| Some((h, Cluster::new(h)?))) {
         Some((header, cluster)) if header.rate > 0 => Box::new(Liveness::new(header, cluster)),
         _ => Box::new(Unknown(header.map(|h| h.rate))),

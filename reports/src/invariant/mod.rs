@@ -27,24 +27,26 @@ use protocols::{
 };
 use serde::Serialize;
 
-/// Every invariant there is, in the order in which reports show them.
-pub const ALL: [&Entry; 15] = [
-    &leaders_acting_by_effect::ENTRY,
-    &tokens_monotone::ENTRY,
-    &seq_strictly_increasing::ENTRY,
-    &no_stale_write::ENTRY,
-    &no_stale_read::ENTRY,
-    &read_version::ENTRY,
-    &one_number::ENTRY,
-    &records::ENTRY,
-    &elections::ENTRY,
-    &phantom_leader::ENTRY,
-    &dual_belief::ENTRY,
-    &acts_on_belief::ENTRY,
-    &stopped_is_silent::ENTRY,
-    &liveness::ENTRY,
-    &vacuity::ENTRY,
-];
+protocols::registry! {
+    /// Every invariant there is, in the order in which reports show them.
+    pub const ALL: [&Entry] = [
+        &leaders_acting_by_effect::ENTRY,
+        &tokens_monotone::ENTRY,
+        &seq_strictly_increasing::ENTRY,
+        &no_stale_write::ENTRY,
+        &no_stale_read::ENTRY,
+        &read_version::ENTRY,
+        &one_number::ENTRY,
+        &records::ENTRY,
+        &elections::ENTRY,
+        &phantom_leader::ENTRY,
+        &dual_belief::ENTRY,
+        &acts_on_belief::ENTRY,
+        &stopped_is_silent::ENTRY,
+        &liveness::ENTRY,
+        &vacuity::ENTRY,
+    ];
+}
 
 /// One invariant of the registry.
 #[derive(Debug)]
@@ -55,6 +57,9 @@ pub struct Entry {
     pub about: &'static str,
     /// What it means when it does not hold.
     pub class: Class,
+    /// Does nothing that a correct world may do to anybody violate it? Then no run shows that it can see, and known histories
+    /// must: a node that works without believing, a world that lets through what a stopped process says.
+    pub only_defects: bool,
     /// A new one for a run; a foreign log has no header.
     pub new: fn(Option<&Header>) -> Box<dyn Invariant>,
 }

@@ -25,6 +25,7 @@ pub const ENTRY: Entry = Entry {
     name: "no_stale_read",
     about: "No read returns a number below one that had been returned to a client before the read was sent.",
     class: Class::Safety,
+    only_defects: false,
     new: |_| Box::new(NoStaleRead::default()),
 };
 

@@ -21,6 +21,7 @@ pub const ENTRY: Entry = Entry {
     name: "no_stale_write",
     about: "No write is accepted after a newer leader has sealed the resource or written to it.",
     class: Class::Safety,
+    only_defects: false,
     new: |_| Box::new(NoStaleWrite::default()),
 };
 

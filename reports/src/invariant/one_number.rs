@@ -26,6 +26,7 @@ pub const ENTRY: Entry = Entry {
     name: "one_number",
     about: "No request is applied twice, and its client gets the number that it was applied with.",
     class: Class::Safety,
+    only_defects: false,
     new: |header| Box::new(OneNumber::new(header)),
 };
 

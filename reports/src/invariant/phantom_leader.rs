@@ -32,6 +32,7 @@ pub const ENTRY: Entry = Entry {
     name: "phantom_leader",
     about: "Nobody believes it leads without a grant from the service or the votes of a majority.",
     class: Class::Safety,
+    only_defects: false,
     new: |header| Box::new(PhantomLeader::new(header)),
 };
 

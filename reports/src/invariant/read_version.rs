@@ -24,6 +24,7 @@ pub const ENTRY: Entry = Entry {
     name: "read_version",
     about: "Each accepted write was built on the version that its predecessor left.",
     class: Class::Safety,
+    only_defects: false,
     new: |_| Box::new(ReadVersion::default()),
 };
 

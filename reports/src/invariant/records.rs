@@ -34,6 +34,7 @@ pub const ENTRY: Entry = Entry {
     name: "records",
     about: "What is recorded is what was sent, no tick or job is recorded twice, and a seal reads the latest.",
     class: Class::Safety,
+    only_defects: false,
     new: |header| Box::new(Records::new(header)),
 };
 

@@ -24,6 +24,7 @@ pub const ENTRY: Entry = Entry {
     name: "seq_strictly_increasing",
     about: "Numbers rise in apply order and in real time, and no number is returned for two requests.",
     class: Class::Safety,
+    only_defects: false,
     new: |_| Box::new(SeqStrictlyIncreasing::default()),
 };
 

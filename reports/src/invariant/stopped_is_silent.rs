@@ -18,6 +18,7 @@ pub const ENTRY: Entry = Entry {
     name: "stopped_is_silent",
     about: "A process that is paused or dead does nothing.",
     class: Class::Safety,
+    only_defects: true,
     new: |_| Box::new(StoppedIsSilent::default()),
 };
 

@@ -20,6 +20,7 @@ pub const ENTRY: Entry = Entry {
     name: "tokens_monotone",
     about: "The tokens that a resource accepts never decrease, and each belongs to one leader.",
     class: Class::Safety,
+    only_defects: false,
     new: |_| Box::new(TokensMonotone::default()),
 };
 

@@ -30,6 +30,7 @@ pub const ENTRY: Entry = Entry {
     name: "vacuity",
     about: "The situation under test arose; otherwise the run is inconclusive.",
     class: Class::Vacuity,
+    only_defects: false,
     new: |header| Box::new(Vacuity::new(header)),
 };
 

@@ -10,7 +10,7 @@
 //! 4. Connecting anew, sealing, one lost request: [`LIVENESS_SLACK_MS`], as in every scenario.
 
 use crate::{
-    fault::{Fault, SUPERVISOR_MS},
+    fault::{Fault, Later},
     params::{LIVENESS_SLACK_MS, Params},
     plan::Plan,
 };
@@ -42,20 +42,7 @@ pub(super) fn worst_ppm(plan: &Plan) -> u64 {
 
 /// For how long something may have been sent in vain, and so for how long it may yet wait to be sent again.
 fn silence_ms(plan: &Plan, trouble_ms: u64) -> u64 {
-    let silent = plan.faults.iter().filter_map(|fault| match &fault.what {
-        Fault::Partition { for_ms, .. } | Fault::Loss { for_ms, .. } | Fault::SyncHang { for_ms, .. } => {
-            Some(for_ms.unwrap_or(0.0))
-        }
-        // A machine without power answers nothing, and neither does one that stands still.
-        Fault::PowerLoss { restart_after_ms, .. } | Fault::Kill { restart_after_ms, .. } => {
-            Some(restart_after_ms.unwrap_or(0.0))
-        }
-        // Who cannot trust its disk ends, and is started again.
-        Fault::SyncFail { for_ms, .. } => Some(for_ms.unwrap_or(0.0) + SUPERVISOR_MS),
-        Fault::Pause { for_ms, .. } => Some(*for_ms),
-        _ => None,
-    });
-    let silent: Vec<f64> = silent.collect();
+    let silent: Vec<f64> = plan.faults.iter().filter_map(|fault| fault.what.parts().silent_ms).collect();
     if silent.is_empty() {
         return 0;
     }
@@ -64,10 +51,8 @@ fn silence_ms(plan: &Plan, trouble_ms: u64) -> u64 {
 
 /// How long what is under way when the last fault heals may still take because of faults on disks and links.
 fn queues_ms(plan: &Plan) -> u64 {
-    let extra_us = plan.faults.iter().map(|fault| match fault.what {
-        Fault::SlowDisk { extra_us, .. } => SYNCS * extra_us,
-        Fault::Latency { extra_us, .. } => extra_us,
-        _ => 0,
-    });
+    let later = plan.faults.iter().filter_map(|fault| fault.what.parts().later);
+    let extra_us =
+        later.map(|Later { extra_us, packets, syncs }| extra_us * (u64::from(packets) + if syncs { SYNCS } else { 0 }));
     extra_us.sum::<u64>().div_ceil(1_000)
 }

@@ -1,4 +1,4 @@
-//! The kinds of faults that plans are generated from, one entry each.
+//! The kinds of faults, one entry each: what `list` says of them, and how plans are generated from them.
 
 use super::cast::{Cast, Draft, Role};
 use crate::fault::{Fault, PlannedFault, Who};
@@ -8,6 +8,8 @@ use protocols::election::Protocol;
 pub(super) struct Kind {
     /// As [`Fault::kind`] has it.
     pub name: &'static str,
+    /// One sentence for `list`.
+    pub about: &'static str,
     /// Can it strike fleets of this protocol?
     pub applies: fn(&Protocol) -> bool,
     /// The fault that a draft means; `None` when it means nothing here.
@@ -27,15 +29,17 @@ impl Kind {
     }
 }
 
-/// Every kind. To generate another one, add it here.
+/// Every kind there is.
 pub(super) static ALL: &[Kind] = &[
     Kind {
         name: "pause",
+        about: "Nothing runs on a node for a while; its sockets buffer, and due timers fire when it wakes.",
         applies: any,
         make: |cast, draft, for_ms| Some(Fault::Pause { node: cast.process(draft), for_ms }),
     },
     Kind {
         name: "kill",
+        about: "A process dies; its machine resets its connections.",
         applies: any,
         make: |cast, draft, for_ms| {
             Some(Fault::Kill { node: cast.process(draft), restart_after_ms: cast.back_after(draft, for_ms) })
@@ -43,6 +47,7 @@ pub(super) static ALL: &[Kind] = &[
     },
     Kind {
         name: "power-loss",
+        about: "A machine loses power; its connections are not reset.",
         applies: any,
         make: |cast, draft, for_ms| {
             // All at once, or one.
@@ -51,9 +56,15 @@ pub(super) static ALL: &[Kind] = &[
             Some(Fault::PowerLoss { node, restart_after_ms: back })
         },
     },
-    Kind { name: "restart", applies: any, make: |cast, draft, _| Some(Fault::Restart { node: cast.founder(draft) }) },
+    Kind {
+        name: "restart",
+        about: "A process that is down starts again.",
+        applies: any,
+        make: |cast, draft, _| Some(Fault::Restart { node: cast.founder(draft) }),
+    },
     Kind {
         name: "partition",
+        about: "Nothing passes between two groups, in one direction or both.",
         applies: any,
         make: |cast, draft, for_ms| {
             let (from, to) = cast.link(draft);
@@ -63,6 +74,7 @@ pub(super) static ALL: &[Kind] = &[
     },
     Kind {
         name: "latency",
+        about: "Packets from one group to another take longer.",
         applies: any,
         make: |cast, draft, for_ms| {
             let (from, to) = cast.link(draft);
@@ -74,6 +86,7 @@ pub(super) static ALL: &[Kind] = &[
     },
     Kind {
         name: "loss",
+        about: "Packets from one group to another are lost with some probability.",
         applies: any,
         make: |cast, draft, for_ms| {
             let (from, to) = cast.link(draft);
@@ -84,6 +97,7 @@ pub(super) static ALL: &[Kind] = &[
     },
     Kind {
         name: "slow-disk",
+        about: "Each sync of a node's disk takes longer.",
         applies: any,
         make: |cast, draft, for_ms| {
             let extra_us = (200_000 * draft.amount / 1_000).max(1);
@@ -92,6 +106,7 @@ pub(super) static ALL: &[Kind] = &[
     },
     Kind {
         name: "clock-step",
+        about: "A node's wall clock jumps.",
         applies: any,
         make: |cast, draft, _| {
             let by_ms = (10 * draft.amount) as i64;
@@ -100,6 +115,7 @@ pub(super) static ALL: &[Kind] = &[
     },
     Kind {
         name: "clock-rate",
+        about: "Both clocks of a node run faster or slower than true time.",
         applies: any,
         make: |cast, draft, for_ms| {
             // Within what every protocol that counts on clocks bears, or far beyond.
@@ -108,9 +124,15 @@ pub(super) static ALL: &[Kind] = &[
             Some(Fault::ClockRate { node: cast.elector(draft), ppm: if draft.flag { ppm } else { -ppm }, for_ms })
         },
     },
-    Kind { name: "resign", applies: any, make: |cast, draft, _| Some(Fault::Resign { node: cast.elector(draft) }) },
+    Kind {
+        name: "resign",
+        about: "An operator asks a node to give leadership up.",
+        applies: any,
+        make: |cast, draft, _| Some(Fault::Resign { node: cast.elector(draft) }),
+    },
     Kind {
         name: "transfer",
+        about: "An operator asks a node to hand leadership over to another.",
         applies: |protocol| protocol.transfers,
         make: |cast, draft, _| {
             let to = match draft.others {
@@ -122,11 +144,13 @@ pub(super) static ALL: &[Kind] = &[
     },
     Kind {
         name: "join",
+        about: "A candidate starts, and the leader is asked to make it a member.",
         applies: |protocol| protocol.changes_members,
         make: |cast, draft, _| Some(Fault::Join { node: cast.named(cast.number(draft)) }),
     },
     Kind {
         name: "leave",
+        about: "The leader is asked to remove a candidate from the members.",
         applies: |protocol| protocol.changes_members,
         make: |cast, draft, _| {
             // Two founders stay, whoever leaves.
@@ -137,11 +161,13 @@ pub(super) static ALL: &[Kind] = &[
     },
     Kind {
         name: "sync-hang",
+        about: "No sync of a node's disk ends for a while.",
         applies: any,
         make: |cast, draft, for_ms| Some(Fault::SyncHang { node: cast.elector(draft), for_ms: Some(for_ms) }),
     },
     Kind {
         name: "sync-fail",
+        about: "Syncs of a node's disk fail, and the data they should have saved is lost.",
         applies: any,
         make: |cast, draft, for_ms| {
             Some(Fault::SyncFail { node: cast.elector(draft), silent: false, for_ms: Some(for_ms) })
@@ -149,11 +175,13 @@ pub(super) static ALL: &[Kind] = &[
     },
     Kind {
         name: "drop-lease",
+        about: "The coordination service drops a candidate's lease, with all that hangs on it; nobody tells the holder.",
         applies: |protocol| protocol.service.has_leases,
         make: |cast, draft, _| Some(Fault::DropLease { node: cast.holder(draft) }),
     },
     Kind {
         name: "drop-key",
+        about: "The coordination service drops the key that a candidate holds, or its own counter of tokens; nobody is told.",
         applies: |protocol| protocol.service.has_keys,
         make: |cast, draft, _| Some(Fault::DropKey { node: cast.holder(draft) }),
     },

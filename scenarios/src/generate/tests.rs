@@ -1,5 +1,5 @@
 use super::*;
-use crate::fault::{KINDS, Who};
+use crate::fault::Who;
 use proptest::{
     prop_assert, proptest,
     test_runner::{TestCaseError, TestError},
@@ -58,12 +58,8 @@ proptest! {
 #[test]
 fn every_kind_of_fault_protocol_profile_size_and_point_is_generated() {
     let plans: Vec<Plan> = (0..2_000).map(plan).collect();
-    for (kind, _) in KINDS.iter().copied() {
-        assert!(kinds::ALL.iter().any(|known| known.name == kind), "no kind makes {kind}");
+    for (kind, _) in super::kinds() {
         assert!(plans.iter().flat_map(|plan| &plan.faults).any(|fault| fault.what.kind() == kind), "no {kind}");
-    }
-    for kind in kinds::ALL {
-        assert!(KINDS.iter().any(|(known, _)| *known == kind.name), "there is no {}", kind.name);
     }
     for protocol in election::ALL {
         assert!(plans.iter().any(|plan| plan.protocol == protocol.name), "no {}", protocol.name);

@@ -198,7 +198,6 @@ fn network(network: &Network) -> Checked {
 
 fn fault(whole: &Whole, planned: &PlannedFault) -> Checked {
     trigger(whole, &planned.when)?;
-    let Whole { plan, protocol, .. } = whole;
     let by_passage = matches!(planned.when, Trigger::Passage { .. });
     for who in planned.what.whom() {
         whom(whole, who)?;
@@ -212,21 +211,26 @@ fn fault(whole: &Whole, planned: &PlannedFault) -> Checked {
             return Err("lasts 0 ms; give it some time, or leave it out".to_owned());
         }
     }
-    match &planned.what {
+    parameters(whole, &planned.what)?;
+    match planned.what.parts().later {
+        Some(later) => range("has an extra_us that", later.extra_us, 1, LATENCY_MAX_US),
+        None => Ok(()),
+    }
+}
+
+/// What only faults of one kind have.
+fn parameters(whole: &Whole, what: &Fault) -> Checked {
+    let Whole { plan, protocol, .. } = whole;
+    match what {
         Fault::Kill { restart_after_ms: Some(after_ms), .. }
         | Fault::PowerLoss { restart_after_ms: Some(after_ms), .. } => milliseconds("restarts after", *after_ms),
-        Fault::Partition { from, to, .. } => groups(from, to),
-        Fault::Latency { from, to, extra_us, .. } => {
-            groups(from, to)?;
-            range("has an extra_us that", *extra_us, 1, LATENCY_MAX_US)
-        }
+        Fault::Partition { from, to, .. } | Fault::Latency { from, to, .. } => groups(from, to),
         Fault::Loss { from, to, probability: lost, .. } => {
             groups(from, to)?;
             probability(*lost).map_err(|what| format!("has a probability that {what}"))
         }
         Fault::ClockStep { by_ms, .. } => signed("has a by_ms that", *by_ms, OFFSET_MAX_MS),
         Fault::ClockRate { ppm, .. } => signed("has a ppm that", *ppm, PPM_MAX),
-        Fault::SlowDisk { extra_us, .. } => range("has an extra_us that", *extra_us, 1, LATENCY_MAX_US),
         Fault::Transfer { node, to } => {
             if !protocol.transfers {
                 return Err(format!("hands leadership over, which `{}` cannot", plan.protocol));

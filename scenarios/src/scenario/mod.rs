@@ -14,6 +14,7 @@ pub mod isolate_leader;
 pub mod leadership_transfer;
 pub mod lost_lease;
 pub mod membership_churn;
+pub mod needs;
 pub mod partition;
 pub mod power_outage;
 pub mod quorum_loss;
@@ -36,98 +37,13 @@ use crate::{
     plan::{Known, Plan},
     streams,
 };
+pub use needs::Needs;
 use protocols::{
     election::{self, Bounds, Hazard, Preference, Promise, Protocol, Transport},
     fence::checks::Fencing,
     history::{Fact, Requirement},
 };
 use rand_core::RngCore;
-
-/// What a scenario needs a protocol to have.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Needs {
-    /// Nothing in particular.
-    Nothing,
-    /// A coordination service that is a process of its own.
-    Service,
-    /// Candidates that elect among themselves.
-    Peers,
-    /// A belief that ends by the leader's own clock.
-    Lease,
-    /// The same, along a ring.
-    Ring,
-    /// Candidates that draw election timeouts.
-    ElectionTimeout,
-    /// Candidates that notice a silent leader after a fixed time.
-    Detector,
-    /// A leader that can hand over to a named successor.
-    Transfer,
-    /// Candidates that can join and leave.
-    Membership,
-    /// A device that cuts the power of nodes.
-    PowerDevice,
-    /// Candidates that keep something on disk.
-    Disk,
-    /// Somebody beside the two ends of a link.
-    ThirdParty,
-}
-
-impl Needs {
-    /// Does the protocol have it?
-    pub fn met_by(self, protocol: &Protocol) -> bool {
-        match self {
-            Needs::Nothing => true,
-            Needs::Service => protocol.service.process.is_some() && !protocol.elects_among_peers(),
-            Needs::Peers => protocol.elects_among_peers(),
-            Needs::Lease => protocol.read_lease.is_some(),
-            Needs::Ring => protocol.ring,
-            Needs::ElectionTimeout => protocol.election_timeout.is_some(),
-            Needs::Detector => protocol.elects_among_peers() && protocol.election_timeout.is_none(),
-            Needs::Transfer => protocol.transfers,
-            Needs::Membership => protocol.changes_members,
-            Needs::PowerDevice => protocol.service.process == Some(POWER),
-            Needs::Disk => protocol.persists,
-            Needs::ThirdParty => true,
-        }
-    }
-
-    /// The fewest candidates that the scenario works with.
-    pub const fn candidates_min(self) -> u16 {
-        match self {
-            Needs::Nothing | Needs::Service => 1,
-            Needs::Peers | Needs::Lease | Needs::Ring | Needs::Detector | Needs::Transfer | Needs::PowerDevice => 2,
-            // The leader dies, and two stand against each other.
-            Needs::ElectionTimeout => 3,
-            // The two ends, and who reaches both.
-            Needs::ThirdParty => 3,
-            // One fails, one's disk does, and a majority is left.
-            Needs::Disk => 3,
-            // One leaves, the leader leaves, and somebody has to be left.
-            Needs::Membership => 3,
-        }
-    }
-
-    /// What it is, for people.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Needs::Nothing => "nothing in particular",
-            Needs::Service => "a coordination service",
-            Needs::Peers => "candidates that elect among themselves",
-            Needs::Lease => "a belief that ends by the leader's own clock",
-            Needs::Ring => "candidates on a ring",
-            Needs::ElectionTimeout => "drawn election timeouts",
-            Needs::Detector => "a failure detector with a fixed patience",
-            Needs::Transfer => "a leader that can hand over to a named successor",
-            Needs::Membership => "candidates that can join and leave",
-            Needs::PowerDevice => "a device that cuts power",
-            Needs::Disk => "candidates that keep something on disk",
-            Needs::ThirdParty => "somebody beside the two ends of a link",
-        }
-    }
-}
-
-/// The process of a power device.
-const POWER: &str = "power";
 
 /// One scenario of the registry.
 pub struct Scenario {
@@ -145,36 +61,38 @@ pub struct Scenario {
     pub plan: fn(&Params, &Protocol, u64) -> Plan,
 }
 
-/// Every scenario there is, in the order in which reports show them.
-pub const ALL: [&Scenario; 27] = [
-    &steady::SCENARIO,
-    &clean_kill::SCENARIO,
-    &gc_pause::SCENARIO,
-    &partition::SCENARIO,
-    &graceful_step_down::SCENARIO,
-    &isolate_leader::SCENARIO,
-    &asymmetric_partition::SCENARIO,
-    &split_vote::SCENARIO,
-    &quorum_loss::SCENARIO,
-    &ring_break::SCENARIO,
-    &slow_top_node::SCENARIO,
-    &leadership_transfer::SCENARIO,
-    &membership_churn::SCENARIO,
-    &stonith_race::SCENARIO,
-    &detector_comparison::SCENARIO,
-    &read_lease::SCENARIO,
-    &power_outage::SCENARIO,
-    &rolling_restart::SCENARIO,
-    &restart_in_isolation::SCENARIO,
-    &store_restart::SCENARIO,
-    &service_restart::SCENARIO,
-    &lost_lease::SCENARIO,
-    &disk_stall::SCENARIO,
-    &clock_step::SCENARIO,
-    &flapping::SCENARIO,
-    &clique::SCENARIO,
-    &starvation::SCENARIO,
-];
+protocols::registry! {
+    /// Every scenario there is, in the order in which reports show them.
+    pub const ALL: [&Scenario] = [
+        &steady::SCENARIO,
+        &clean_kill::SCENARIO,
+        &gc_pause::SCENARIO,
+        &partition::SCENARIO,
+        &graceful_step_down::SCENARIO,
+        &isolate_leader::SCENARIO,
+        &asymmetric_partition::SCENARIO,
+        &split_vote::SCENARIO,
+        &quorum_loss::SCENARIO,
+        &ring_break::SCENARIO,
+        &slow_top_node::SCENARIO,
+        &leadership_transfer::SCENARIO,
+        &membership_churn::SCENARIO,
+        &stonith_race::SCENARIO,
+        &detector_comparison::SCENARIO,
+        &read_lease::SCENARIO,
+        &power_outage::SCENARIO,
+        &rolling_restart::SCENARIO,
+        &restart_in_isolation::SCENARIO,
+        &store_restart::SCENARIO,
+        &service_restart::SCENARIO,
+        &lost_lease::SCENARIO,
+        &disk_stall::SCENARIO,
+        &clock_step::SCENARIO,
+        &flapping::SCENARIO,
+        &clique::SCENARIO,
+        &starvation::SCENARIO,
+    ];
+}
 
 /// The scenario of that name.
 pub fn find(name: &str) -> Option<&'static Scenario> {
@@ -268,7 +186,7 @@ fn promise_checking(scenario: &Scenario, protocol: &Protocol, fencing: Fencing) 
 /// and a service may have dropped the lease. Reads from memory rest on it.
 fn forgets_to_wait(hazard: Hazard, protocol: &Protocol) -> bool {
     let restarts = matches!(hazard, Hazard::RollingRestart | Hazard::RestartInIsolation | Hazard::DiskStall);
-    (restarts && protocol.name == "zab-fle") || hazard == Hazard::LostLease
+    (restarts && protocol.forgets_to_wait) || hazard == Hazard::LostLease
 }
 
 /// The parameters for a scenario in which somebody may not wait: reads are from memory only where all do.
@@ -294,13 +212,7 @@ impl Scenario {
     /// # Errors
     /// One sentence, as from [`Plan::validate_among`].
     pub fn compile(&self, params: &Params, protocol: &Protocol, seed: u64) -> Result<Plan, String> {
-        if !self.needs.met_by(protocol) {
-            let known = election::ALL.into_iter().filter(|p| self.needs.met_by(p)).map(|p| p.name);
-            let known = known.collect::<Vec<_>>().join(", ");
-            let (name, needs) = (self.name, self.needs.words());
-            let known = if known.is_empty() { "no protocol has".to_owned() } else { format!("these have: {known}") };
-            return Err(format!("`{name}` needs {needs}, but `{}` has none; {known}", protocol.name));
-        }
+        self.needs.of(self.name, protocol, &election::ALL)?;
         let known = Known { scenarios: vec![self.name], protocols: &[protocol], bugs: &params.bugs };
         if params.service_members != 1 && protocol.service.process.is_none() {
             return Err(format!("`{}` has no service whose members could be counted", protocol.name));

@@ -5,8 +5,8 @@
 
 use crate::run::Run;
 use protocols::coverage::{self, Mark};
-use reports::statistics::quantile;
-use std::collections::BTreeMap;
+use reports::{invariant, statistics::quantile};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is less likely than this did not happen by chance. Ten thousand shares are looked at in a sweep of everything.
 const CHANCE_MIN: f64 = 1e-5;
@@ -27,6 +27,18 @@ impl Shares {
         for name in marks.chain(broken.map(|invariant| format!("{VIOLATES}{}", invariant.name))) {
             *self.0.entry(name).or_default() += 1;
         }
+    }
+
+    /// Every mark and invariant that can be seen.
+    pub fn known() -> BTreeSet<String> {
+        let marks = coverage::ALL.iter().map(|mark| format!("{mark:?}"));
+        marks.chain(invariant::ALL.iter().map(|entry| format!("{VIOLATES}{}", entry.name))).collect()
+    }
+
+    /// All but these.
+    #[must_use]
+    pub fn without(&self, names: &BTreeSet<String>) -> Shares {
+        Shares(self.0.iter().filter(|(name, _)| !names.contains(*name)).map(|(name, n)| (name.clone(), *n)).collect())
     }
 
     /// The same, and how many runs had a figure above its own 5th, 25th, 50th, 75th and 95th percentile.
@@ -72,7 +84,7 @@ fn above(values: &[f64], limit: f64) -> u64 {
 }
 
 /// As people read it.
-fn text(name: &str) -> String {
+pub(super) fn text(name: &str) -> String {
     let mark = coverage::ALL.iter().copied().find(|mark: &Mark| format!("{mark:?}") == name);
     mark.map_or_else(|| name.to_owned(), |mark| format!("comes to \"{}\"", mark.text()))
 }

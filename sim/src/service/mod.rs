@@ -21,12 +21,14 @@ pub struct Entry {
     pub members: fn(usize, &Bugs) -> Vec<State>,
 }
 
-/// The services of our own protocols that there is a model of.
-pub const MODELS: [Entry; 3] = [
-    Entry { service: redis_service::SERVICE.name, members: redis::members },
-    Entry { service: redis_servers::SERVICE.name, members: redis::members },
-    Entry { service: etcd_service::SERVICE.name, members: |count, _| alone(count, || Arc::new(etcd::Etcd::default())) },
-];
+protocols::registry! {
+    /// The services of our own protocols that there is a model of.
+    pub const MODELS: [Entry] = [
+        Entry { service: redis_service::SERVICE.name, members: redis::members },
+        Entry { service: redis_servers::SERVICE.name, members: redis::members },
+        Entry { service: etcd_service::SERVICE.name, members: |count, _| alone(count, || Arc::new(etcd::Etcd::default())) },
+    ];
+}
 
 /// So many members, each with a state of its own.
 pub fn alone(count: usize, new: impl Fn() -> State) -> Vec<State> {

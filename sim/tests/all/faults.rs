@@ -5,8 +5,8 @@ use protocols::election;
 use reports::Verdict;
 use scenarios::{
     Params, Plan,
-    fault::{self, Fault, PlannedFault, Trigger, Who},
-    scenario,
+    fault::{Fault, PlannedFault, Trigger, Who},
+    generate, scenario,
 };
 use sim::run::Options;
 use std::collections::BTreeSet;
@@ -85,7 +85,7 @@ fn every_kind_of_fault_changes_what_happens() {
         without.faults.retain(|planned| planned.what.kind() != about.kind());
         assert_ne!(story(&struck(faults.len())), story(&without), "{} does nothing", about.kind());
     }
-    let known: BTreeSet<&str> = fault::KINDS.iter().map(|(kind, _)| *kind).collect();
+    let known: BTreeSet<&str> = generate::kinds().map(|(kind, _)| kind).collect();
     assert_eq!(seen, known);
 }
 

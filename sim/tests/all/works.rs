@@ -58,8 +58,6 @@ fn the_works_of_a_plan_are_data() {
         Plan { works, ..three.clone() }.validate().expect_err("works that do not go together")
     };
     assert_eq!(why(&["job-queue"]), "works: the first work must be one that serves clients, such as `sequencer`");
-    assert_eq!(
-        why(&["sequencer", "cron"]),
-        "works: there is no work `cron`; there are `sequencer`, `scheduler`, `job-queue`"
-    );
+    let unknown = "works: there is no work `cron`; there are `sequencer`, `scheduler`, `job-queue`";
+    assert!(why(&["sequencer", "cron"]).starts_with(unknown));
 }

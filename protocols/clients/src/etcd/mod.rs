@@ -4,6 +4,7 @@ mod calls;
 pub mod channel;
 
 use crate::{
+    client,
     env::Env,
     queue::{Backend, Boxed, Queue, Stream, within},
     site::Endpoint,
@@ -15,6 +16,14 @@ use protocols::{
     service::etcd::{Api, Reply, Request, SERVICE, StreamRequest},
 };
 use tokio::sync::mpsc::UnboundedReceiver;
+
+/// The client as registries know it.
+pub fn client<E: Env>() -> client::Client<E> {
+    client::Client {
+        service: SERVICE.name,
+        run: |env, site, outputs, deliver| Box::pin(run(env, site.only(), outputs, move |input| deliver(input))),
+    }
+}
 
 /// Runs the genuine client for one elector until `outputs` closes: carries out what comes from it and hands every answer
 /// to `deliver`. Dials when there is something to send, and again when the connection broke.

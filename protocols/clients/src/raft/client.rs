@@ -9,6 +9,7 @@ use super::{
     wire::{Answer, Change},
 };
 use crate::{
+    client,
     env::Env,
     queue::{Backend, Boxed, Queue, Stream, within},
     site::Site,
@@ -28,6 +29,14 @@ use std::{
     },
 };
 use tokio::sync::mpsc::UnboundedReceiver;
+
+/// The client as registries know it.
+pub fn client<E: Env>() -> client::Client<E> {
+    client::Client {
+        service: SERVICE.name,
+        run: |env, site, outputs, deliver| Box::pin(run(env, site, outputs, move |input| deliver(input))),
+    }
+}
 
 /// Runs openraft for one elector until `outputs` closes.
 pub async fn run<E: Env>(

@@ -6,7 +6,8 @@ use protocols::{
     election::back_off,
     error::Failure,
     message::WriteVerdict,
-    payload::Opaque,
+    news::Holder,
+    payload::{Opaque, Payload},
     service::{Service, etcd, redis},
     types::{MILLISECOND, Resource, SECOND},
 };
@@ -105,23 +106,11 @@ impl Health {
 
     /// What the leaders' key holds, as the service has answered.
     pub fn holder(&self, reply: &Opaque) {
-        let (key, holds) = if let Some(redis::Reply::Value(value)) = reply.get() {
-            ("the leaders' key".to_owned(), value.as_ref().map(|v| String::from_utf8_lossy(v).into_owned()))
-        } else if let Some(etcd::Reply::Found { key, .. }) = reply.get() {
-            match key {
-                Some(found) => {
-                    let name = String::from_utf8_lossy(&found.key).into_owned();
-                    (format!("the key `{name}` at the head of the queue"), Some(found.value.clone()))
-                }
-                None => (String::new(), None),
-            }
-        } else {
-            return;
-        };
+        let Some(holder) = reply.news().holder else { return };
         let ours = |value: &str| self.names.iter().any(|name| value == name || value.starts_with(&format!("{name}/")));
-        let foreign = holds.filter(|value| !ours(value)).map(|value| {
+        let foreign = holder.filter(|holder| !ours(&holder.value)).map(|Holder { place, value }| {
             let shown: String = value.chars().take(80).collect();
-            format!("{key} holds `{shown}`, which is nobody of this fleet; nobody can be elected before it is gone")
+            format!("{place} holds `{shown}`, which is nobody of this fleet; nobody can be elected before it is gone")
         });
         let before = self.seen(|seen| std::mem::replace(&mut seen.foreign, foreign.clone()));
         match (before, foreign) {

@@ -11,9 +11,9 @@ use protocols::{
     elector::{RequestNumber, ServiceInput, ServiceOutput, StreamNumber},
     history::Kind,
     message::{Message, Write, WriteVerdict},
+    news::Purpose,
     node::{Node, Standing},
-    payload::Opaque,
-    service::{etcd, redis},
+    payload::Payload,
     types::Resource,
 };
 use std::{
@@ -27,27 +27,6 @@ use tokio::sync::watch;
 
 /// Writes whose answers are waited for, to tell how long they took; more are not timed.
 const TIMED_MAX: usize = 4096;
-
-/// What a request to the service is for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Asked {
-    /// To keep the lease.
-    Renewal,
-    /// To see who leads.
-    Holder,
-    /// Anything else.
-    Other,
-}
-
-impl Asked {
-    fn of(request: &Opaque) -> Asked {
-        match (request.get(), request.get()) {
-            (Some(redis::Request::Pexpire { .. } | redis::Request::CompareAndPexpire { .. }), _) => Asked::Renewal,
-            (Some(redis::Request::Get { .. }), _) | (_, Some(etcd::Request::First { .. })) => Asked::Holder,
-            _ => Asked::Other,
-        }
-    }
-}
 
 /// Steps the node, and tells everybody who wants to know.
 pub struct Watched {
@@ -63,7 +42,7 @@ pub struct Watched {
     campaign_at: Option<u64>,
     /// Leadership was another's at least until then.
     held_until: u64,
-    asked: BTreeMap<RequestNumber, (Asked, u64)>,
+    asked: BTreeMap<RequestNumber, (Purpose, u64)>,
     keepalives: BTreeSet<StreamNumber>,
     /// When each write was first sent.
     written: BTreeMap<(u8, u64), u64>,
@@ -148,14 +127,14 @@ impl Watched {
                 match reply {
                     Ok(reply) => {
                         self.health.service_answers(now);
-                        if what == Some(Asked::Holder) {
+                        if what == Some(Purpose::Holder) {
                             self.health.holder(reply);
                         }
-                        if is_held(reply) {
+                        if reply.news().held {
                             self.held_until = now;
                         }
                     }
-                    Err(failure) => self.service_fails(now, failure, what == Some(Asked::Renewal)),
+                    Err(failure) => self.service_fails(now, failure, what == Some(Purpose::Renewal)),
                 }
             }
             ServiceInput::Ended { number, failure } => {
@@ -164,8 +143,7 @@ impl Watched {
             }
             ServiceInput::Item { item, .. } => {
                 self.health.service_answers(now);
-                if item.get() == Some(&etcd::Item::Deleted) {
-                    // What stood in front was there until now.
+                if item.news().held {
                     self.held_until = now;
                 }
             }
@@ -215,14 +193,14 @@ impl Watched {
         match output {
             ServiceOutput::Request { number, request, .. } => {
                 self.under_way.send_modify(|requests| *requests += 1);
-                self.asked.insert(*number, (Asked::of(request), now));
+                self.asked.insert(*number, (request.purpose(), now));
             }
             ServiceOutput::Cancel(number) => {
                 self.under_way.send_modify(|requests| *requests = requests.saturating_sub(1));
                 self.asked.remove(number);
             }
             ServiceOutput::Open { number, request } => {
-                if let Some(etcd::StreamRequest::Keepalive { .. }) = request.get() {
+                if request.purpose() == Purpose::Renewal {
                     self.keepalives.insert(*number);
                 }
             }
@@ -234,15 +212,7 @@ impl Watched {
 
 /// Would that request win leadership, or a place in its queue?
 fn is_candidacy(output: &ServiceOutput) -> bool {
-    let ServiceOutput::Request { request, .. } = output else { return false };
-    matches!(request.get(), Some(redis::Request::SetNxPx { .. } | redis::Request::AcquireFenced { .. }))
-        || matches!(request.get(), Some(etcd::Request::Grant { .. } | etcd::Request::CreateKey { .. }))
-}
-
-/// Does the service say that leadership is somebody's?
-fn is_held(reply: &Opaque) -> bool {
-    use redis::Reply::{Done, Token, Value};
-    matches!(reply.get(), Some(Token(None) | Value(Some(_)) | Done(false)))
+    matches!(output, ServiceOutput::Request { request, .. } if request.purpose() == Purpose::Candidacy)
 }
 
 fn seconds(nanoseconds: u64) -> f64 {

@@ -22,6 +22,7 @@ use crate::directory::{NAME_MAX, is_name};
 use protocols::{
     message::WriteVerdict,
     types::{Payload, Resource},
+    work,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use std::borrow::Cow;
@@ -214,8 +215,9 @@ pub enum Verdict {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Name(Resource);
 
-/// What a store has ledgers for, by [`Resource`]: whatever the works of this build write to.
-pub const RESOURCES: [&str; 3] = ["sequence", "schedule", "jobs"];
+/// What a store has ledgers for, by [`Resource`]: whatever the works of this build write to, in the order of
+/// [`work::ALL`].
+pub const RESOURCES: [&str; work::RESOURCES] = work::resources();
 
 /// Each of [`RESOURCES`].
 pub fn resources() -> impl DoubleEndedIterator<Item = Resource> {

@@ -34,7 +34,7 @@ pub enum Command {
     /// Run a scenario and judge it
     #[command(after_help = "Example:  fencepost scenario partition --protocol redis-naive --seed 7")]
     Scenario(ScenarioArgs),
-    /// List scenarios, protocols, faults, invariants, networks
+    /// List scenarios, protocols, faults, invariants, works, networks, bugs
     #[command(after_help = "Example:  fencepost list scenarios")]
     List {
         /// What to list; everything by default
@@ -225,6 +225,8 @@ pub enum Listing {
     Faults,
     /// What must hold
     Invariants,
+    /// What a leader can do
+    Works,
     /// What a run's links are like
     Networks,
     /// Known bugs that can be switched on

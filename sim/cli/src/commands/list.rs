@@ -4,9 +4,10 @@ use super::{args::Listing, output::print};
 use protocols::{
     election,
     types::{MILLISECOND, SECOND},
+    work,
 };
 use reports::invariant;
-use scenarios::{Registry, fault, params};
+use scenarios::{Registry, generate, params};
 
 /// Lists one kind of thing, or everything.
 pub fn run(registry: &Registry, what: Option<Listing>) {
@@ -15,6 +16,7 @@ pub fn run(registry: &Registry, what: Option<Listing>) {
         Listing::Protocols,
         Listing::Faults,
         Listing::Invariants,
+        Listing::Works,
         Listing::Networks,
         Listing::Bugs,
     ];
@@ -55,9 +57,10 @@ fn rows(registry: &Registry, listing: Listing) -> Vec<(String, String)> {
             };
             registry.protocols.iter().map(about).collect()
         }
-        Listing::Faults => fault::KINDS.iter().map(|(name, about)| plain(name, about)).collect(),
+        Listing::Faults => generate::kinds().map(|(name, about)| plain(name, about)).collect(),
         Listing::Invariants => invariant::ALL.iter().map(|i| plain(i.name, i.about)).collect(),
+        Listing::Works => work::ALL.iter().map(|work| plain(work.name, work.about)).collect(),
         Listing::Networks => params::PROFILES.iter().map(|p| plain(p.name, p.about)).collect(),
-        Listing::Bugs => Vec::new(),
+        Listing::Bugs => registry.bugs.iter().map(|bug| plain(bug.id, bug.what)).collect(),
     }
 }

@@ -133,7 +133,7 @@ fn determinism(
     let pairs = stories::pairs(&scenarios, &protocols, &params);
     if let ([], Some(scenario), Some(protocol)) = (&*pairs, scenarios.first(), protocols.first()) {
         // Says why there is nothing to compare.
-        scenario.compile(&params, protocol, seeds.start).map_err(Stop::usage)?;
+        registry.plans.compile(scenario, &params, protocol, seeds.start).map_err(Stop::usage)?;
     }
     for (_, protocol) in &pairs {
         sense::timers(&params, protocol).map_err(Stop::usage)?;

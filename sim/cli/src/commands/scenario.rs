@@ -59,7 +59,7 @@ fn compile(registry: &Registry, args: &ScenarioArgs, seed: u64) -> Result<(Plan,
     let protocol = args.protocol.unwrap_or(&election::etcd::PROTOCOL);
     let params = args.shared.plan.params().map_err(Stop::usage)?;
     sense::timers(&params, protocol).map_err(Stop::usage)?;
-    let plan = scenario.compile(&params, protocol, seed).map_err(Stop::usage)?;
+    let plan = registry.plans.compile(scenario, &params, protocol, seed).map_err(Stop::usage)?;
     sense::meant(&params, &[(scenario, protocol)], seed).map_err(Stop::usage)?;
     let repro = repro::of_run(&plan.scenario, &plan.protocol, &params, seed);
     Ok((plan, repro))

@@ -127,6 +127,7 @@ fn summary(swept: &Swept, swarm: &Swarm, seconds: f64) -> String {
         "known_histories": known::count(),
         "failures": swept.outcome.failures.len(),
         "moved": swept.outcome.moved,
+        "without_baseline": swept.outcome.without_baseline,
         "wall_s": rounded(seconds),
         "jobs": swarm.jobs,
         "runs_per_s_and_core": rounded(swept.runs as f64 / seconds / swarm.jobs as f64),

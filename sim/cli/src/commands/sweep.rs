@@ -80,11 +80,15 @@ pub(super) fn causes(outcome: &Outcome) -> String {
     text
 }
 
-/// The figures that lie far outside the baseline, a line each.
+/// The figures that lie far outside the baseline, a line each; and what has none.
 pub(super) fn moved(outcome: &Outcome) -> String {
     let mut text: String = outcome.moved.iter().take(GROUPS_MAX).map(|moved| format!("MOVED {moved}\n")).collect();
     if outcome.moved.len() > GROUPS_MAX {
         text += &format!("… and {} more figures, in summary.json\n", outcome.moved.len() - GROUPS_MAX);
+    }
+    if !outcome.without_baseline.is_empty() {
+        text +=
+            &format!("no baseline yet, to be recorded by --record-baseline: {}\n", outcome.without_baseline.join(", "));
     }
     text
 }
@@ -172,6 +176,7 @@ fn summary(outcome: &Outcome, sweep: &Sweep, seconds: f64) -> String {
         "runs_per_s_and_core": rounded(runs as f64 / seconds / sweep.jobs as f64),
         "cells": outcome.cells,
         "moved": outcome.moved,
+        "without_baseline": outcome.without_baseline,
         "causes": groups(&outcome.failures).into_iter().chain(groups(&outcome.inconclusive)).collect::<Vec<_>>(),
     });
     pretty(&summary)

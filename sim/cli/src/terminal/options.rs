@@ -29,6 +29,9 @@ pub struct PlanOptions {
     /// Range that election timeouts are drawn from, as 150..300ms; a single time D means D to 2 D
     #[arg(long, value_parser = parse::duration_range_ms, value_name = "A..B", allow_hyphen_values = true)]
     election_timeout: Option<(u64, u64)>,
+    /// What a leader does, as sequencer,scheduler,job-queue; the first serves clients. See `fencepost list works`
+    #[arg(long, value_parser = parse::work, value_delimiter = ',', value_name = "W,…")]
+    works: Vec<&'static str>,
     /// Switch one known bug on
     #[arg(long, value_parser = parse::bug, value_name = "ID")]
     bug: Option<&'static Bug>,
@@ -129,6 +132,7 @@ impl PlanOptions {
             clock_drift_ppm: self.clock_drift.unwrap_or(usual.clock_drift_ppm),
             rate: self.rate.unwrap_or(usual.rate),
             pause_ms: self.pause,
+            works: self.works.clone(),
             bugs: self.bug.into_iter().collect(),
             service_members: self.members.unwrap_or(usual.service_members),
             fencing: self.fencing,
@@ -154,6 +158,7 @@ impl PlanOptions {
             ("--renew-interval", self.renew_interval.is_some()),
             ("--request-timeout", self.request_timeout.is_some()),
             ("--election-timeout", self.election_timeout.is_some()),
+            ("--works", !self.works.is_empty()),
             ("--bug", self.bug.is_some()),
             ("--members", self.members.is_some()),
             ("--clock-skew", self.clock_skew.is_some()),

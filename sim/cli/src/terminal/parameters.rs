@@ -54,6 +54,9 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
         ));
     }
     rows.extend(plan.service_members.iter().map(|(service, count)| pair(service, format!("{count} members"))));
+    if !plan.works.is_empty() {
+        rows.push(pair("works", plan.works.join(", ")));
+    }
     rows.extend(plan.bugs.iter().map(|bug| pair("bug", bug.clone())));
     for fault in &plan.faults {
         rows.push(pair("fault", describe(fault)));

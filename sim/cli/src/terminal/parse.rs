@@ -1,7 +1,7 @@
 //! What words on the command line mean: durations, ranges, lists of names.
 
 use super::{names::known, suggest::unknown};
-use protocols::{bug::Bug, election::Protocol, fence::checks::Fencing};
+use protocols::{bug::Bug, election::Protocol, fence::checks::Fencing, work};
 use scenarios::{
     Scenario,
     params::{PROFILES, Profile},
@@ -127,6 +127,14 @@ pub fn fencing(text: &str) -> Result<Fencing, String> {
 /// One sentence with the nearest id.
 pub fn bug(id: &str) -> Result<&'static Bug, String> {
     find(&known().bugs, "bug", id, |bug| bug.id)
+}
+
+/// A work.
+///
+/// # Errors
+/// One sentence with the nearest name.
+pub fn work(name: &str) -> Result<&'static str, String> {
+    find(&work::ALL, "work", name, |work| work.name).map(|work| work.name)
 }
 
 /// How many members a service has; how many it can have is its own to say.

@@ -47,6 +47,7 @@ pub static PROTOCOL: Protocol = Protocol {
     preference: Preference::Any,
     majority: true,
     persists: true,
+    forgets_to_wait: false,
     ring: false,
     transfers: false,
     changes_members: false,

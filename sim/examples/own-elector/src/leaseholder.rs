@@ -39,6 +39,7 @@ pub static PROTOCOL: Protocol = Protocol {
     preference: Preference::Any,
     majority: false,
     persists: false,
+    forgets_to_wait: false,
     ring: false,
     transfers: false,
     changes_members: false,

@@ -10,16 +10,16 @@ pub(super) fn possible(fault: &Fault) -> Result<(), String> {
              the plan's candidates",
             fault.kind()
         )),
-        Fault::SlowDisk { .. }
-        | Fault::SyncHang { .. }
-        | Fault::SyncFail { .. }
-        | Fault::Join { .. }
-        | Fault::Leave { .. }
-        | Fault::DropLease { .. }
-        | Fault::DropKey { .. } => {
-            Err(format!("`{}` is for the simulation; real processes cannot be made to suffer it", fault.kind()))
-        }
-        _ => Ok(()),
+        Fault::Pause { .. }
+        | Fault::Kill { .. }
+        | Fault::PowerLoss { .. }
+        | Fault::Restart { .. }
+        | Fault::Partition { .. }
+        | Fault::Latency { .. }
+        | Fault::Loss { .. }
+        | Fault::Resign { .. }
+        | Fault::Transfer { .. } => Ok(()),
+        _ => Err(format!("`{}` is for the simulation; real processes cannot be made to suffer it", fault.kind())),
     }
 }
 

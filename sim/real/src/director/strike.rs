@@ -33,8 +33,7 @@ impl Director {
         };
         let pids = on.iter().map(|n| self.cluster.running(*n).map(|r| r.pid())).collect();
         let struck = Struck { on, to, pids };
-        let lasts =
-            matches!(what, Fault::Pause { .. } | Fault::Partition { .. } | Fault::Latency { .. } | Fault::Loss { .. });
+        let lasts = what.parts().lasts.is_some();
         self.record_fault(index, &what, &struck, if lasts { Phase::Begin } else { Phase::Once });
         if let Some(for_ms) = what.for_ms() {
             self.after(nanoseconds(for_ms), Event::Heal(index));

@@ -19,10 +19,11 @@ const MAY_IMPORT: [(&str, &[&str]); 8] = [
 ];
 
 /// Files that hold a table of what lies below them: they name their entries, and those name what an entry is.
-const REGISTRIES: [&str; 6] = [
+const REGISTRIES: [&str; 7] = [
     "protocols/src/election/mod.rs",
     "protocols/src/work/mod.rs",
     "scenarios/src/scenario/mod.rs",
+    "scenarios/src/generate/kinds.rs",
     "reports/src/invariant/mod.rs",
     "sim/src/canary.rs",
     "sim/src/service/mod.rs",

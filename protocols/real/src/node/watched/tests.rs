@@ -3,7 +3,8 @@ use protocols::{
     election::{self, Setup, Timings},
     error::Failure,
     node::Place,
-    payload::Payload,
+    payload::Opaque,
+    service::{etcd, redis},
     types::{MILLISECOND, NodeId, SECOND},
 };
 

@@ -1,0 +1,18 @@
+//! Registries: lists of what there is, of which a new entry is one line.
+
+/// A constant array whose length is counted, so that nobody has to write it anew with each entry.
+///
+/// ```
+/// protocols::registry! {
+///     /// The first primes.
+///     pub const PRIMES: [u8] = [2, 3, 5];
+/// }
+/// assert_eq!(PRIMES.len(), 3);
+/// ```
+#[macro_export]
+macro_rules! registry {
+    ($(#[$about:meta])* $vis:vis const $name:ident: [$entry:ty] = [$($value:expr),+ $(,)?];) => {
+        $(#[$about])*
+        $vis const $name: [$entry; [$(stringify!($value)),+].len()] = [$($value),+];
+    };
+}

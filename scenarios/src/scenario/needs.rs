@@ -1,0 +1,105 @@
+//! What a scenario needs a protocol to have.
+
+use protocols::election::Protocol;
+
+/// What a scenario needs a protocol to have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Needs {
+    /// Nothing in particular.
+    Nothing,
+    /// A coordination service that is a process of its own.
+    Service,
+    /// Candidates that elect among themselves.
+    Peers,
+    /// A belief that ends by the leader's own clock.
+    Lease,
+    /// The same, along a ring.
+    Ring,
+    /// Candidates that draw election timeouts.
+    ElectionTimeout,
+    /// Candidates that notice a silent leader after a fixed time.
+    Detector,
+    /// A leader that can hand over to a named successor.
+    Transfer,
+    /// Candidates that can join and leave.
+    Membership,
+    /// A device that cuts the power of nodes.
+    PowerDevice,
+    /// Candidates that keep something on disk.
+    Disk,
+    /// Somebody beside the two ends of a link.
+    ThirdParty,
+}
+
+impl Needs {
+    /// Does the protocol have it?
+    pub fn met_by(self, protocol: &Protocol) -> bool {
+        match self {
+            Needs::Nothing => true,
+            Needs::Service => protocol.service.process.is_some() && !protocol.elects_among_peers(),
+            Needs::Peers => protocol.elects_among_peers(),
+            Needs::Lease => protocol.read_lease.is_some(),
+            Needs::Ring => protocol.ring,
+            Needs::ElectionTimeout => protocol.election_timeout.is_some(),
+            Needs::Detector => protocol.elects_among_peers() && protocol.election_timeout.is_none(),
+            Needs::Transfer => protocol.transfers,
+            Needs::Membership => protocol.changes_members,
+            Needs::PowerDevice => protocol.service.process == Some(POWER),
+            Needs::Disk => protocol.persists,
+            Needs::ThirdParty => true,
+        }
+    }
+
+    /// The fewest candidates that the scenario works with.
+    pub const fn candidates_min(self) -> u16 {
+        match self {
+            Needs::Nothing | Needs::Service => 1,
+            Needs::Peers | Needs::Lease | Needs::Ring | Needs::Detector | Needs::Transfer | Needs::PowerDevice => 2,
+            // The leader dies, and two stand against each other.
+            Needs::ElectionTimeout => 3,
+            // The two ends, and who reaches both.
+            Needs::ThirdParty => 3,
+            // One fails, one's disk does, and a majority is left.
+            Needs::Disk => 3,
+            // One leaves, the leader leaves, and somebody has to be left.
+            Needs::Membership => 3,
+        }
+    }
+
+    /// Refuses a protocol that a scenario of that name cannot be told of.
+    ///
+    /// # Errors
+    /// One sentence that says which of `among` it can.
+    pub fn of(self, scenario: &str, protocol: &Protocol, among: &[&Protocol]) -> Result<(), String> {
+        if self.met_by(protocol) {
+            return Ok(());
+        }
+        let known: Vec<&str> = among.iter().filter(|p| self.met_by(p)).map(|p| p.name).collect();
+        let known = match known.is_empty() {
+            true => "no protocol has".to_owned(),
+            false => format!("these have: {}", known.join(", ")),
+        };
+        Err(format!("`{scenario}` needs {}, and `{}` has none; {known}", self.words(), protocol.name))
+    }
+
+    /// What it is, for people.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Needs::Nothing => "nothing in particular",
+            Needs::Service => "a coordination service",
+            Needs::Peers => "candidates that elect among themselves",
+            Needs::Lease => "a belief that ends by the leader's own clock",
+            Needs::Ring => "candidates on a ring",
+            Needs::ElectionTimeout => "drawn election timeouts",
+            Needs::Detector => "a failure detector with a fixed patience",
+            Needs::Transfer => "a leader that can hand over to a named successor",
+            Needs::Membership => "candidates that can join and leave",
+            Needs::PowerDevice => "a device that cuts power",
+            Needs::Disk => "candidates that keep something on disk",
+            Needs::ThirdParty => "somebody beside the two ends of a link",
+        }
+    }
+}
+
+/// The process of a power device.
+const POWER: &str = "power";
