@@ -4,6 +4,7 @@
 //! This crate imports none of Fencepost's others, and nothing in it knows whether its world is simulated. What drives its
 //! cores and carries out what they ask is in `protocols-clients`.
 
+pub mod bench;
 pub mod bug;
 pub mod clock;
 pub mod core;
@@ -19,6 +20,8 @@ pub mod message;
 pub mod node;
 pub mod payload;
 pub mod point;
+pub mod random;
 pub mod service;
+pub mod state;
 pub mod types;
 pub mod work;

@@ -57,12 +57,11 @@ use crate::{
     elector::{self, Deposed, Elector, boxed},
     payload::Nothing,
     point::Point,
+    random::Random,
     service::Service,
     types::{Leadership, MILLISECOND, NodeId, SECOND},
 };
 use durable::Durable;
-use rand_chacha::ChaCha8Rng;
-use rand_core::{RngCore, SeedableRng};
 use requests::Requests;
 use role::Role;
 use std::collections::VecDeque;
@@ -132,9 +131,10 @@ fn fetch_timeout(ttl: u64) -> u64 {
 /// Something may be due; which, the deadlines tell.
 const DUE: TimerId = 0;
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Kraft {
     setup: Setup,
-    random: ChaCha8Rng,
+    random: Random,
     state: Durable,
     /// What is on disk, or on its way there.
     written: Durable,
@@ -164,7 +164,7 @@ impl Kraft {
     fn new(setup: Setup) -> Self {
         let stored = setup.stored.as_deref().map_or_else(|| Some(Durable::default()), Durable::decode);
         let (unreadable, state) = (stored.is_none(), stored.unwrap_or_default());
-        let mut random = ChaCha8Rng::seed_from_u64(setup.nonce);
+        let mut random = Random::new(setup.nonce);
         let timings = setup.timings;
         let correlation = random.next_u32();
         let timeout = fetch_timeout(timings.lease_ttl);

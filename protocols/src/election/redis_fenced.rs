@@ -76,6 +76,7 @@ pub const PROTOCOL: Protocol = Protocol {
 };
 
 /// The lease that this node believes to hold.
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Lease {
     /// What the key holds while it is ours.
     value: String,
@@ -84,6 +85,7 @@ struct Lease {
 }
 
 /// The one request under way.
+#[derive(Clone, PartialEq, Eq, Hash)]
 enum Asked {
     Acquire { value: String, sent: u64 },
     Look,
@@ -91,6 +93,7 @@ enum Asked {
     GiveBack,
 }
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct RedisFenced {
     desk: Desk,
     lease: Option<Lease>,

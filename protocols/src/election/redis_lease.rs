@@ -84,6 +84,7 @@ pub const BELIEF_FROM_ANSWER: Bug = Bug {
 };
 
 /// The lease that this node believes to hold.
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Lease {
     /// What the key holds while it is ours.
     value: String,
@@ -92,6 +93,7 @@ struct Lease {
 }
 
 /// The one request under way.
+#[derive(Clone, PartialEq, Eq, Hash)]
 enum Asked {
     Acquire { value: String, sent: u64 },
     Look,
@@ -99,6 +101,7 @@ enum Asked {
     GiveBack,
 }
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct RedisLease {
     desk: Desk,
     lease: Option<Lease>,

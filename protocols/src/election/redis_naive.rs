@@ -62,7 +62,7 @@ pub const PROTOCOL: Protocol = Protocol {
 const BELIEF: Leadership = Leadership { token: 0, valid_until: u64::MAX };
 
 /// The one request under way whose answer matters.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Asked {
     Acquire,
     Look,
@@ -70,6 +70,7 @@ enum Asked {
     Release,
 }
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct RedisNaive {
     desk: Desk,
     leading: bool,

@@ -12,6 +12,7 @@ const RETRANSMIT: u64 = 200 * MILLISECOND;
 /// long as well, or a voter that looks for the leader would ask as fast as the network answers.
 const BACKOFF: u64 = 20 * MILLISECOND;
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Requests {
     /// By voter.
     under_way: Vec<Option<UnderWay>>,
@@ -24,6 +25,7 @@ pub(super) struct Requests {
     fetch_wait: u64,
 }
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct UnderWay {
     correlation: u32,
     message: Message,

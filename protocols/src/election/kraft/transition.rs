@@ -6,7 +6,6 @@ use super::{
     role::{Ballot, Leading, Parked, Role},
 };
 use crate::{clock::Now, elector::Deposed, point::Point, types::NodeId};
-use rand_core::RngCore;
 
 impl Kraft {
     /// The first role after a start: the one before it (`QuorumState.initialize`).

@@ -13,9 +13,7 @@ use super::{
     message::{Body, Message},
     suspicion::Suspicion,
 };
-use crate::types::NodeId;
-use rand_chacha::ChaCha8Rng;
-use rand_core::{RngCore, SeedableRng};
+use crate::{random::Random, types::NodeId};
 
 /// `IndirectChecks`.
 const INDIRECT_CHECKS: usize = 3;
@@ -26,6 +24,7 @@ const AWARENESS_MAX: u32 = 8;
 /// `PushPullInterval`, `GossipToTheDeadTime` and serf's `ReconnectInterval`, in probe intervals.
 const SELDOM: u64 = 30;
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Member {
     pub(super) incarnation: u32,
     pub(super) state: State,
@@ -34,6 +33,7 @@ pub(super) struct Member {
 }
 
 /// A probe under way.
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Probe {
     target: NodeId,
     number: u32,
@@ -44,6 +44,7 @@ struct Probe {
 }
 
 /// A probe on behalf of somebody.
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Relay {
     number: u32,
     asker: NodeId,
@@ -52,6 +53,7 @@ struct Relay {
 }
 
 /// One member's view of all.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Detector {
     pub(super) own: NodeId,
     pub(super) interval: u64,
@@ -66,7 +68,7 @@ pub struct Detector {
     overdue: bool,
     relays: Vec<Relay>,
     broadcasts: Broadcasts,
-    random: ChaCha8Rng,
+    random: Random,
     probe_at: u64,
     gossip_at: u64,
     exchange_at: u64,
@@ -90,7 +92,7 @@ impl Detector {
             overdue: false,
             relays: Vec::new(),
             broadcasts: Broadcasts::default(),
-            random: ChaCha8Rng::seed_from_u64(seed),
+            random: Random::new(seed),
             probe_at: 0,
             gossip_at: 0,
             exchange_at: 0,

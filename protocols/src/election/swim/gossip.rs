@@ -44,7 +44,7 @@ pub struct Update {
 pub type Updates = [Option<Update>; PIGGYBACK];
 
 /// Updates that are still to be told: `TransmitLimitedQueue`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Broadcasts {
     /// The newest last.
     waiting: Vec<(u32, Update)>,
