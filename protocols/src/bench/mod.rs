@@ -154,7 +154,7 @@ impl<E: Elector> Bench<E> {
     /// The process dies. Of the writes that are under way the first `done` are done all the same.
     pub fn crash(&mut self, node: NodeId, done: usize) {
         let seat = &mut self.seats[node.index()];
-        if let Some(state) = seat.writing.drain(..).take(done).last() {
+        if let Some(state) = seat.writing.drain(..).take(done).next_back() {
             seat.disk = Some(state);
         }
         seat.clear();

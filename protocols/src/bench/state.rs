@@ -4,9 +4,12 @@ use super::{Bench, event::Pending};
 use crate::elector::Elector;
 use std::hash::{Hash, Hasher};
 
+/// Something under way, and when it is due.
+type Awaited<'a, E> = (u64, &'a Pending<<E as Elector>::Peer, <E as Elector>::Service>);
+
 impl<E: Elector> Bench<E> {
     /// What is under way, without the numbers: in an order that does not depend on them, but on each link.
-    fn under_way(&self) -> Vec<(u64, &Pending<E::Peer, E::Service>)> {
+    fn under_way(&self) -> Vec<Awaited<'_, E>> {
         let mut all: Vec<_> = self.pending.iter().map(|((at, _), pending)| (*at, pending)).collect();
         all.sort_by_key(|(at, pending)| (*at, pending.place()));
         all

@@ -12,6 +12,7 @@ mod raft_transcripts;
 mod reads;
 mod redis_transcripts;
 mod ring_and_bully_rules;
+mod states;
 mod stonith;
 mod stonith_claims;
 mod swim_detector;
