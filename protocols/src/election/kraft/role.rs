@@ -92,7 +92,7 @@ pub(super) struct Leading {
 }
 
 /// A fetch that waits for something new.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Parked {
     pub(super) from: NodeId,
     pub(super) correlation: u32,
