@@ -17,7 +17,8 @@
 //!
 //! **How it ends.** A leader that a majority has not fetched from for 1.5 fetch timeouts resigns (`checkQuorumTimeoutMs`,
 //! KAFKA-15489); that is the end of the belief here, and nothing shorter. Who resigns, for that or on request, tells the
-//! others to elect (`EndQuorumEpoch`): the one with the longest log at once, each next after a pause.
+//! others to elect (`EndQuorumEpoch`): the one with the longest log at once, each next after a pause. Whoever has fetched from
+//! it grants no pre-vote before its own pause is over, so that of five or more voters the first finds no majority yet.
 //!
 //! **What it assumes about time.** Nothing, for epochs: one leader each, and what is committed stays. But the belief
 //! outlasts the fetch timeout by half, and successors do not wait for it: for up to a second (3 s against 2 s) a leader

@@ -148,13 +148,13 @@ fn who_is_accused_contradicts_and_every_accusation_of_that_life_is_void() {
     member.start(0, &mut effects);
     effects.clear();
     let accusation = Update { node: NodeId(1), incarnation: 1, rumour: Rumour::Suspect { by: NodeId(0) } };
-    let message = Message { body: Body::Ping { number: 9 }, updates: [Some(accusation), None, None] };
+    let message = Message { body: Body::Ping { number: 9 }, updates: vec![accusation] };
     member.message(SECOND, NodeId(0), message, &mut effects);
     // The very answer to the ping says it.
-    let [Effect::Send { to: NodeId(0), message: answer }] = effects[..] else { panic!("{effects:?}") };
+    let [Effect::Send { to: NodeId(0), message: answer }] = &effects[..] else { panic!("{effects:?}") };
     assert_eq!(answer.body, Body::Ack { number: 9 });
     let alive = Update { node: NodeId(1), incarnation: 2, rumour: Rumour::Alive };
-    assert_eq!(answer.updates[0], Some(alive));
+    assert_eq!(answer.updates, [alive]);
     assert_eq!(member.state(NodeId(1)), State::Alive);
 
     // The accuser believes it, and no late accusation of the first life.
@@ -162,7 +162,7 @@ fn who_is_accused_contradicts_and_every_accusation_of_that_life_is_void() {
     accuser.start(0, &mut effects);
     let says = |detector: &mut Detector, rumour, incarnation| {
         let update = Update { node: NodeId(1), incarnation, rumour };
-        let message = Message { body: Body::Gossip, updates: [Some(update), None, None] };
+        let message = Message { body: Body::Gossip, updates: vec![update] };
         detector.message(SECOND, NodeId(2), message, &mut Vec::new());
         detector.state(NodeId(1))
     };
@@ -284,26 +284,92 @@ fn who_leaves_is_gone_at_once_and_suspects_nobody_of_it() {
     assert_eq!(cluster.states(0), [State::Alive; 3]);
 }
 
-#[test]
-fn news_is_told_four_times_the_newest_first_and_one_per_member() {
-    let mut broadcasts = Broadcasts::default();
-    let about = |node, incarnation| Update { node: NodeId(node), incarnation, rumour: Rumour::Alive };
-    for node in 0..5 {
-        broadcasts.push(about(node, 1));
-    }
-    broadcasts.push(about(0, 2));
-    assert_eq!(broadcasts.take(9, None), [Some(about(0, 2)), Some(about(4, 1)), Some(about(3, 1))]);
-    // What was told least often goes first, and an accusation before everything.
-    let accusation = Update { node: NodeId(7), incarnation: 1, rumour: Rumour::Suspect { by: NodeId(8) } };
-    let next = broadcasts.take(9, Some(accusation));
-    assert_eq!(next, [Some(accusation), Some(about(2, 1)), Some(about(1, 1))]);
-    let rest: usize = std::iter::repeat_with(|| broadcasts.take(9, None)).take(50).flatten().flatten().count();
-    assert_eq!(rest, 5 * 4 - 5);
+fn about(node: u16, incarnation: u32) -> Update {
+    Update { node: NodeId(node), incarnation, rumour: Rumour::Alive }
+}
+
+fn accused(node: u16) -> Update {
+    Update { node: NodeId(node), incarnation: 1, rumour: Rumour::Suspect { by: NodeId(99) } }
+}
+
+/// How often anything is told in all, in as many packets as it takes.
+fn told(broadcasts: &mut Broadcasts, members: usize) -> usize {
+    let told = std::iter::repeat_with(|| broadcasts.take(members, Body::Gossip.leaves())).take(50).flatten().count();
     assert!(broadcasts.is_empty());
+    told
+}
+
+#[test]
+fn news_is_told_four_times_the_longest_and_newest_first_and_one_per_member() {
+    let mut broadcasts = Broadcasts::default();
+    (0..4).for_each(|node| broadcasts.push(about(node, 1)));
+    (4..6).for_each(|node| broadcasts.push(accused(node)));
+    broadcasts.push(about(0, 2));
+    let all = [about(0, 2), about(3, 1), about(2, 1), about(1, 1), accused(5), accused(4)];
+    assert_eq!(broadcasts.take(9, Body::Gossip.leaves()), all, "a fourth rumour and more travel in one packet");
+    // What was told least often goes first. Where only one fits, it is the longest that does.
+    broadcasts.push(accused(6));
+    let room = about(0, 1).bytes() + 2;
+    assert_eq!(broadcasts.take(9, room), [accused(6)]);
+    assert_eq!(broadcasts.take(9, room - 1), [accused(6)]);
+    assert_eq!(broadcasts.take(9, room), [about(0, 2)]);
+    assert_eq!(told(&mut broadcasts, 9), 7 * 4 - 6 - 3);
     // From ten members on, the logarithm of their number makes it eight.
     broadcasts.push(about(0, 3));
-    let told: usize = std::iter::repeat_with(|| broadcasts.take(10, None)).take(50).flatten().flatten().count();
-    assert_eq!(told, 8);
+    assert_eq!(told(&mut broadcasts, 10), 8);
+}
+
+#[test]
+fn a_packet_is_as_full_as_memberlists_and_no_fuller() {
+    let full = |body: Body, update: fn(u16) -> Update| {
+        let mut broadcasts = Broadcasts::default();
+        (0..90).for_each(|node| broadcasts.push(update(node)));
+        let packet = Message { body, updates: broadcasts.take(90, body.leaves()) };
+        assert!(packet.bytes() <= 1400 && packet.bytes() + update(0).bytes() + 2 > 1400, "{} bytes", packet.bytes());
+        packet.updates.len()
+    };
+    // With names of 16 bytes: 72 bytes for somebody who lives, 59 for an accusation, and two for the length of each.
+    assert_eq!(full(Body::Gossip, |node| about(node, 1)), 1398 / 74);
+    assert_eq!(full(Body::Gossip, accused), 1398 / 61);
+    assert_eq!(full(Body::Ping { number: 1 }, |node| about(node, 1)), (1398 - 93) / 74);
+    assert_eq!(full(Body::PingRequest { number: 1, target: NodeId(3) }, accused), (1398 - 119) / 61);
+    assert_eq!(full(Body::Ack { number: 1 }, accused), (1398 - 22) / 61);
+}
+
+#[test]
+fn a_fourth_rumour_travels_in_the_same_packet() {
+    // Nine join at one time, and everybody passes on what is news to it.
+    let mut cluster = Cluster::new(9, 8);
+    let mut most = 0;
+    while let Some(step) = cluster.bench.next(10 * SECOND) {
+        for output in step.outputs {
+            let Output::Send { message, .. } = output else { continue };
+            if !matches!(message.body, Body::State { .. }) {
+                most = most.max(message.updates.len());
+                assert!(message.bytes() <= 1400);
+            }
+        }
+    }
+    assert_eq!(most, 9, "all fit");
+}
+
+#[test]
+fn an_accusation_goes_with_the_probe_and_nothing_else_does() {
+    let mut cluster = Cluster::new(5, 1);
+    cluster.run_until(10 * SECOND);
+    cluster.bench.crash(NodeId(4), 0);
+    let mut accusations = 0;
+    while let Some(step) = cluster.bench.next(20 * SECOND) {
+        for output in step.outputs {
+            if let Output::Send { to: NodeId(4), message: Message { body: Body::Ping { .. }, updates } } = output
+                && let Some(Update { node: NodeId(4), rumour: Rumour::Suspect { .. }, .. }) = updates.first()
+            {
+                assert_eq!(updates.len(), 1);
+                accusations += 1;
+            }
+        }
+    }
+    assert!(accusations > 0, "a suspect is probed again before it is dead");
 }
 
 #[test]

@@ -3,8 +3,8 @@
 //! Source: hashicorp/memberlist 1b4c746, `state.go` (`probe`, `probeNode`, `gossip`, `pushPull`, `refute`, `aliveNode`,
 //! `suspectNode`, `deadNode`, `mergeState`), `net.go: handleIndirectPing`, `awareness.go`, `config.go: DefaultLANConfig`.
 //! Its constants are multiples of the probe interval here, and with 1 s they are its own. The probe over TCP that goes with
-//! the indirect ones is a second ping. Full states are exchanged in as many messages as it takes; one that is lost is made
-//! up for by the next exchange. With the failed, states are exchanged as serf does it (hashicorp/serf `serf.go:
+//! the indirect ones is a second ping. Full states are exchanged in one message each way, which may be lost here; the next
+//! exchange makes up for it. With the failed, states are exchanged as serf does it (hashicorp/serf `serf.go:
 //! reconnect`), or two halves of a cluster would never meet again.
 
 pub use super::effect::{Effect, State};
@@ -285,7 +285,7 @@ impl Detector {
     pub fn message(&mut self, now: u64, from: NodeId, message: Message, out: &mut Vec<Effect>) {
         let exchanged = matches!(message.body, Body::State { .. });
         let members = self.members.len();
-        for mut update in message.updates.into_iter().flatten().filter(|update| update.node.index() < members) {
+        for mut update in message.updates.into_iter().filter(|update| update.node.index() < members) {
             if exchanged
                 && let Rumour::Dead { by } = update.rumour
                 && by != update.node
@@ -349,7 +349,11 @@ impl Detector {
 
     fn send(&mut self, to: NodeId, body: Body, first: Option<Update>, out: &mut Vec<Effect>) {
         let known = self.members.iter().filter(|member| member.state != State::Unknown).count();
-        let updates = self.broadcasts.take(known, first);
+        // Nothing else goes with an accusation.
+        let updates = match first {
+            Some(accusation) => vec![accusation],
+            None => self.broadcasts.take(known, body.leaves()),
+        };
         out.push(Effect::Send { to, message: Message { body, updates } });
     }
 

@@ -19,7 +19,7 @@ pub enum State {
 }
 
 /// What the detector wants done, or tells.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Effect {
     /// Send a datagram.
     Send {
