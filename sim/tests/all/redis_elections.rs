@@ -100,12 +100,10 @@ impl World {
     fn output(&mut self, node: NodeId, output: Output) {
         let now = self.bench.now();
         match output {
-            Output::Service(ServiceOutput::Request { number, request, .. }) => {
-                if !self.one_in(20) {
-                    let at = now + self.latency();
-                    self.bench.alarm(at, self.requests.len() as u64);
-                    self.requests.push((node, number, Request::restore(request).expect("a request to Redis")));
-                }
+            Output::Service(ServiceOutput::Request { number, request, .. }) if !self.one_in(20) => {
+                let at = now + self.latency();
+                self.bench.alarm(at, self.requests.len() as u64);
+                self.requests.push((node, number, Request::restore(request).expect("a request to Redis")));
             }
             Output::Elected(leadership) => {
                 self.seen.elections += 1;
