@@ -56,7 +56,7 @@ pub enum Event<P: Payload> {
         /// What it says.
         message: P,
     },
-    /// What [`Bench::alarm`] asked for.
+    /// What [`super::Bench::alarm`] asked for.
     Alarm(u64),
 }
 
