@@ -7,7 +7,7 @@
 use std::{fmt, sync::Arc};
 
 /// A bug that can be switched on.
-#[derive(PartialEq, Eq, Debug)]
+#[derive(PartialEq, Eq, Hash, Debug)]
 pub struct Bug {
     /// What it is called on the command line and in plans.
     pub id: &'static str,
@@ -29,7 +29,7 @@ impl Bug {
 }
 
 /// The bugs that are switched on; usually none.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Bugs(Arc<[&'static Bug]>);
 
 impl Bugs {

@@ -10,8 +10,10 @@ use crate::{
     payload::{Opaque, Payload},
     point::Point,
     service::{Api, Erased},
+    state::State,
     types::{Leadership, NodeId, TimerId},
 };
+use std::hash::{Hash, Hasher};
 
 /// Numbers the requests of one elector, from 1, never reused within a process's life.
 pub type RequestNumber = u64;
@@ -19,7 +21,7 @@ pub type RequestNumber = u64;
 pub type StreamNumber = u64;
 
 /// What the service's client hands to the elector.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ServiceInput<S: Api = Erased> {
     /// Request `number` was answered, refused, or its outcome is unknown. Comes exactly once unless it was cancelled.
     Reply {
@@ -45,7 +47,7 @@ pub enum ServiceInput<S: Api = Erased> {
 }
 
 /// What the elector asks of the service's client.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ServiceOutput<S: Api = Erased> {
     /// Carry out a request. Requests are carried out one after the other, each after the one before was answered or timed
     /// out, unless `concurrent`.
@@ -75,7 +77,7 @@ pub enum ServiceOutput<S: Api = Erased> {
 }
 
 /// What happens to an elector.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Input<P: Payload = Opaque, S: Api = Erased> {
     /// The process started, or started again.
     Start,
@@ -106,7 +108,7 @@ pub enum Input<P: Payload = Opaque, S: Api = Erased> {
 }
 
 /// What an elector wants done, in order.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Output<P: Payload = Opaque, S: Api = Erased> {
     /// For the service's client.
     Service(ServiceOutput<S>),
@@ -165,7 +167,7 @@ pub enum Output<P: Payload = Opaque, S: Api = Erased> {
 pub const ELECTOR_TIMERS: TimerId = 16;
 
 /// Why a belief ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Deposed {
     /// The local clock passed the end of the lease.
     Expired,
@@ -189,8 +191,8 @@ impl Deposed {
     }
 }
 
-/// An election protocol.
-pub trait Elector: Send {
+/// An election protocol. Its state can be compared, hashed and copied, so that what its electors can come to can be explored.
+pub trait Elector: Clone + Eq + Hash + Send + 'static {
     /// What its candidates say to each other; [`crate::payload::Nothing`] when they do not.
     type Peer: Payload;
     /// What is said to its service and by it; [`crate::payload::Nothing`] when it has none.
@@ -206,27 +208,88 @@ pub trait Elector: Send {
 }
 
 /// An elector of any protocol, as drivers know it.
-pub type AnyElector = dyn Elector<Peer = Opaque, Service = Erased>;
+pub type AnyElector = dyn ErasedElector;
+
+/// An [`Elector`] without its types; see [`boxed`].
+pub trait ErasedElector: State {
+    /// Takes one input at `now` and appends what is to be done to `out`.
+    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>);
+
+    /// Another elector in the same state.
+    fn copy(&self) -> Box<AnyElector>;
+}
 
 /// `elector` for drivers. What other protocols' candidates say does not reach it; a reply of another type than its service's
 /// reaches it as a failure whose outcome is unknown.
-pub fn boxed<E: Elector + 'static>(elector: E) -> Box<AnyElector> {
+pub fn boxed<E: Elector>(elector: E) -> Box<AnyElector> {
     Box::new(Erasing { elector, scratch: Vec::new() })
 }
 
 struct Erasing<E: Elector> {
     elector: E,
+    /// Empty between steps.
     scratch: Vec<Output<E::Peer, E::Service>>,
 }
 
-impl<E: Elector> Elector for Erasing<E> {
-    type Peer = Opaque;
-    type Service = Erased;
+impl<E: Elector> PartialEq for Erasing<E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.elector == other.elector
+    }
+}
 
+impl<E: Elector> Eq for Erasing<E> {}
+
+impl<E: Elector> Hash for Erasing<E> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.elector.hash(state);
+    }
+}
+
+impl<E: Elector> ErasedElector for Erasing<E> {
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         let Some(input) = input.convert(|said| E::Peer::restore(said).ok(), ServiceInput::restore) else { return };
         self.elector.step(now, input, &mut self.scratch);
         out.extend(self.scratch.drain(..).map(|output| output.convert(Payload::erase, ServiceOutput::erase)));
+    }
+
+    fn copy(&self) -> Box<AnyElector> {
+        boxed(self.elector.clone())
+    }
+}
+
+impl PartialEq for AnyElector {
+    fn eq(&self, other: &Self) -> bool {
+        self.equals(other)
+    }
+}
+
+impl Eq for AnyElector {}
+
+impl Hash for AnyElector {
+    fn hash<H: Hasher>(&self, mut state: &mut H) {
+        self.hash_into(&mut state);
+    }
+}
+
+impl Clone for Box<AnyElector> {
+    fn clone(&self) -> Self {
+        (**self).copy()
+    }
+}
+
+/// What `derive(PartialEq)` asks for of a field that is such a box (rust-lang/rust issue 31740).
+impl PartialEq<&Self> for Box<AnyElector> {
+    fn eq(&self, other: &&Self) -> bool {
+        **self == ***other
+    }
+}
+
+impl Elector for Box<AnyElector> {
+    type Peer = Opaque;
+    type Service = Erased;
+
+    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        (**self).step(now, input, out);
     }
 }
 

@@ -4,7 +4,7 @@
 use std::fmt;
 
 /// Why a request brought no answer of its own kind.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Failure {
     /// The service said no, in these words; nothing was changed.
     Rejected(String),

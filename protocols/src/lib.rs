@@ -43,6 +43,7 @@
 //! | [`core`], [`message`], [`load`] | the seam to drivers, what travels, and the clients that ask |
 //! | [`history`] | what happened, event by event: all that crosses to the judge |
 
+pub mod bench;
 pub mod bug;
 pub mod clock;
 pub mod core;
@@ -59,7 +60,9 @@ pub mod news;
 pub mod node;
 pub mod payload;
 pub mod point;
+pub mod random;
 pub mod registry;
 pub mod service;
+pub mod state;
 pub mod types;
 pub mod work;

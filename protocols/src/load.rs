@@ -29,6 +29,7 @@ const SWEEP: TimerId = 1;
 const READ: TimerId = 2;
 
 /// One client.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Client {
     me: NodeId,
     candidates: u16,
@@ -45,6 +46,7 @@ pub struct Client {
 }
 
 /// When this client reads.
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Reads {
     interval: u64,
     phase: u64,
@@ -52,6 +54,7 @@ struct Reads {
     put: u64,
 }
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Waiting {
     read: bool,
     asked: NodeId,
@@ -70,7 +73,7 @@ impl Waiting {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum State {
     /// Under way; no attempt has been lost so far.
     Clean,

@@ -4,7 +4,7 @@
 use crate::types::{NodeId, Payload, RequestId, Resource};
 
 /// One protected write, with everything the ledger needs to refuse it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Write {
     /// What is written.
     pub resource: Resource,
@@ -37,7 +37,7 @@ impl Write {
 }
 
 /// What the ledger made of a write or a seal.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum WriteVerdict {
     /// Applied.
     Ok,
@@ -61,7 +61,7 @@ pub enum WriteVerdict {
 
 /// What travels between clients, nodes and the store. What candidates say to each other is of their protocol's own type, and
 /// no part of this.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
     /// Client to node: `POST /next`.
     Next {

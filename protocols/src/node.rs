@@ -37,7 +37,7 @@ const AGAIN: TimerId = ELECTOR_TIMERS + 1;
 const WORK: TimerId = ELECTOR_TIMERS + 2;
 
 /// A node's place in the world.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Place {
     /// The node.
     pub node: NodeId,
@@ -55,6 +55,7 @@ pub struct Place {
 }
 
 /// A candidate with its elector and its works.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Node {
     place: Place,
     works: Arc<Works>,
@@ -71,6 +72,7 @@ pub struct Node {
 }
 
 /// A leadership that this node believes in.
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Lead {
     incarnation: Incarnation,
     valid_until: u64,

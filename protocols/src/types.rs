@@ -48,7 +48,7 @@ impl Resource {
 pub const USUAL_RESOURCES: [&str; 2] = ["sequence", "schedule"];
 
 /// What a protected write records at its resource, beside that it happened: the which-th of its kind, and when.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Payload {
     /// Which: of ticks, of jobs … Counted from 1.
@@ -81,7 +81,7 @@ pub struct Incarnation {
 }
 
 /// The belief that one leads: never a bool, always bounded by the local monotonic clock.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Leadership {
     /// Fencing token that every protected write carries; 0 when the protocol has none.
     pub token: u64,

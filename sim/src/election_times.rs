@@ -5,10 +5,7 @@ use crate::{
     run::{self, Options, Run},
     seeds,
 };
-use protocols::{
-    election::{Protocol, silent},
-    types::NodeId,
-};
+use protocols::{bench::silent, election::Protocol, types::NodeId};
 use reports::plot::{
     election_cdf::{Curve, Spread},
     message_counts::{How, Point},

@@ -12,7 +12,7 @@ const SHORTEST: u64 = 500 * MILLISECOND;
 pub const LONGEST: u64 = 16 * SECOND;
 
 /// Counts refusals between which no leadership was ever confirmed. No draw: candidates keep the phases that they have.
-#[derive(Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct BackOff {
     refusals: u32,
 }

@@ -114,7 +114,7 @@ const WAIT: TimerId = 0;
 /// Time for a heartbeat.
 const BEAT: TimerId = 1;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Role {
     /// Has a leader, or waits for one as long as for a silent leader.
     Follows,
@@ -126,6 +126,7 @@ enum Role {
     Leads { announced_at: u64, beat_at: u64 },
 }
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Bully {
     setup: Setup,
     role: Role,

@@ -17,7 +17,8 @@
 //!
 //! **How it ends.** A leader that a majority has not fetched from for 1.5 fetch timeouts resigns (`checkQuorumTimeoutMs`,
 //! KAFKA-15489); that is the end of the belief here, and nothing shorter. Who resigns, for that or on request, tells the
-//! others to elect (`EndQuorumEpoch`): the one with the longest log at once, each next after a pause.
+//! others to elect (`EndQuorumEpoch`): the one with the longest log at once, each next after a pause. Whoever has fetched from
+//! it grants no pre-vote before its own pause is over, so that of five or more voters the first finds no majority yet.
 //!
 //! **What it assumes about time.** Nothing, for epochs: one leader each, and what is committed stays. But the belief
 //! outlasts the fetch timeout by half, and successors do not wait for it: for up to a second (3 s against 2 s) a leader
@@ -57,12 +58,11 @@ use crate::{
     elector::{self, Deposed, Elector, boxed},
     payload::Nothing,
     point::Point,
+    random::Random,
     service::Service,
     types::{Leadership, MILLISECOND, NodeId, SECOND},
 };
 use durable::Durable;
-use rand_chacha::ChaCha8Rng;
-use rand_core::{RngCore, SeedableRng};
 use requests::Requests;
 use role::Role;
 use std::collections::VecDeque;
@@ -133,9 +133,10 @@ fn fetch_timeout(ttl: u64) -> u64 {
 /// Something may be due; which, the deadlines tell.
 const DUE: TimerId = 0;
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Kraft {
     setup: Setup,
-    random: ChaCha8Rng,
+    random: Random,
     state: Durable,
     /// What is on disk, or on its way there.
     written: Durable,
@@ -165,7 +166,7 @@ impl Kraft {
     fn new(setup: Setup) -> Self {
         let stored = setup.stored.as_deref().map_or_else(|| Some(Durable::default()), Durable::decode);
         let (unreadable, state) = (stored.is_none(), stored.unwrap_or_default());
-        let mut random = ChaCha8Rng::seed_from_u64(setup.nonce);
+        let mut random = Random::new(setup.nonce);
         let timings = setup.timings;
         let correlation = random.next_u32();
         let timeout = fetch_timeout(timings.lease_ttl);

@@ -85,6 +85,7 @@ const ADVERTISE: TimerId = 0;
 /// The leader has been silent for too long.
 const MASTER_DOWN: TimerId = 1;
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct LowestId {
     setup: Setup,
     leads: bool,

@@ -14,17 +14,21 @@ pub mod redis_naive;
 pub mod ring;
 pub mod ring_chang_roberts;
 pub mod ring_lelann;
-pub mod silent;
 pub mod stonith;
 pub mod swim;
 pub mod zab_fle;
 
 pub use promise::{BeliefOverlap, Bounds, Conditions, Promise};
 
-use crate::{bug::Bugs, elector::AnyElector, service::Service, types::NodeId};
+use crate::{
+    bug::Bugs,
+    elector::AnyElector,
+    service::Service,
+    types::{NodeId, SECOND},
+};
 
 /// What a protocol needs to know about the node that it runs on.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Setup {
     /// The candidate.
     pub node: NodeId,
@@ -56,7 +60,7 @@ impl Setup {
 }
 
 /// A protocol's timers, nanoseconds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Timings {
     /// Time to live of the lease or session.
     pub lease_ttl: u64,
@@ -230,6 +234,17 @@ pub fn find(name: &str) -> Option<&'static Protocol> {
 }
 
 impl Protocol {
+    /// The timings that go with the reference implementation's own time to live.
+    pub fn default_timings(&self) -> Timings {
+        let lease_ttl = (self.granted_ttl)(self.default_lease_ttl);
+        Timings {
+            lease_ttl,
+            renew_interval: (self.renew_interval)(lease_ttl),
+            request_timeout: (lease_ttl / 3).min(SECOND),
+            election_timeout: self.election_timeout,
+        }
+    }
+
     /// Do its candidates elect among themselves, without a coordination service? They may have a fencing device.
     pub fn elects_among_peers(&self) -> bool {
         !self.service.elects

@@ -109,19 +109,20 @@ const RETRY: TimerId = 1;
 const WATCH: StreamNumber = 1;
 
 /// What was asked and is not answered yet.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Asked {
     Transfer,
     Change(Change),
 }
 
 /// A change of the members.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Change {
     Admit(NodeId),
     Expel(NodeId),
 }
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Raft {
     setup: Setup,
     belief: Option<Leadership>,

@@ -8,11 +8,10 @@ use crate::{
     elector::{self, RequestNumber, ServiceOutput},
     payload::Nothing,
     point::Point,
+    random::Random,
     service::redis::{Api, Request},
     types::{MILLISECOND, NodeId},
 };
-use rand_chacha::ChaCha8Rng;
-use rand_core::{RngCore, SeedableRng};
 
 pub(super) type Input = elector::Input<Nothing, Api>;
 pub(super) type Output = elector::Output<Nothing, Api>;
@@ -39,9 +38,10 @@ pub(super) const RENEW: TimerId = 1;
 pub(super) const EXPIRE: TimerId = 2;
 
 /// A candidate's means of asking Redis. Polls and requests are counted here; what they mean is the protocol's business.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct RedisRequests {
     pub(super) setup: Setup,
-    random: ChaCha8Rng,
+    random: Random,
     requests: RequestNumber,
     attempts: u64,
     polled: bool,
@@ -51,7 +51,7 @@ pub(super) struct RedisRequests {
 
 impl RedisRequests {
     pub(super) fn new(setup: Setup) -> Self {
-        let random = ChaCha8Rng::seed_from_u64(setup.nonce);
+        let random = Random::new(setup.nonce);
         RedisRequests { setup, random, requests: 0, attempts: 0, polled: false, observed: None }
     }
 

@@ -77,6 +77,7 @@ pub const PROTOCOL: Protocol = Protocol {
 };
 
 /// The lease that this node believes to hold.
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Lease {
     /// What the key holds while it is ours.
     value: String,
@@ -85,6 +86,7 @@ struct Lease {
 }
 
 /// The one request under way.
+#[derive(Clone, PartialEq, Eq, Hash)]
 enum Asked {
     Acquire { value: String, sent: u64 },
     Look,
@@ -92,6 +94,7 @@ enum Asked {
     GiveBack,
 }
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct RedisFenced {
     redis: RedisRequests,
     lease: Option<Lease>,

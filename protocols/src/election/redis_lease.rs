@@ -85,6 +85,7 @@ pub const BELIEF_FROM_ANSWER: Bug = Bug {
 };
 
 /// The lease that this node believes to hold.
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Lease {
     /// What the key holds while it is ours.
     value: String,
@@ -93,6 +94,7 @@ struct Lease {
 }
 
 /// The one request under way.
+#[derive(Clone, PartialEq, Eq, Hash)]
 enum Asked {
     Acquire { value: String, sent: u64 },
     Look,
@@ -100,6 +102,7 @@ enum Asked {
     GiveBack,
 }
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct RedisLease {
     redis: RedisRequests,
     lease: Option<Lease>,

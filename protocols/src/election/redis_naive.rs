@@ -63,7 +63,7 @@ pub const PROTOCOL: Protocol = Protocol {
 const BELIEF: Leadership = Leadership { token: 0, valid_until: u64::MAX };
 
 /// The one request under way whose answer matters.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Asked {
     Acquire,
     Look,
@@ -71,6 +71,7 @@ enum Asked {
     Release,
 }
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct RedisNaive {
     redis: RedisRequests,
     leading: bool,

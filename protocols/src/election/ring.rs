@@ -33,7 +33,7 @@ use crate::{
 use link::{Link, PROBE, RESEND};
 use message::Output;
 pub use message::{Body, Lap, Message};
-use std::collections::VecDeque;
+use std::{collections::VecDeque, hash::Hash};
 
 type Input = elector::Input<Message, Nothing>;
 /// What becomes of another candidate's id at a node that does not lead.
@@ -46,7 +46,7 @@ pub(super) struct Verdict {
 }
 
 /// What the elections on a ring do differently.
-pub(super) trait Rules: Send {
+pub(super) trait Rules: Clone + Eq + Hash + Send + 'static {
     /// This node stands from now on.
     fn begin(&mut self, own: NodeId);
     /// The id of another candidate comes by; has this node taken part in the election already?
@@ -62,7 +62,7 @@ const SILENCE: TimerId = 0;
 /// Time for a heartbeat.
 const BEAT: TimerId = 1;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Role {
     Follows,
     Stands,
@@ -76,6 +76,7 @@ enum Role {
 }
 
 /// A candidate on a ring.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Member<R> {
     setup: Setup,
     rules: R,

@@ -63,6 +63,7 @@ pub fn elector(setup: Setup, order: &[NodeId]) -> Box<AnyElector> {
     boxed(Member::new(setup, order, ChangRoberts))
 }
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct ChangRoberts;
 
 impl Rules for ChangRoberts {

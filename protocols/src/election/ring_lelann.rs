@@ -64,6 +64,7 @@ pub fn elector(setup: Setup, order: &[NodeId]) -> Box<AnyElector> {
     boxed(Member::new(setup, order, LeLann { best }))
 }
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct LeLann {
     /// The best of the list of those who stand; no more of the list matters.
     best: NodeId,

@@ -93,6 +93,7 @@ const DETECT: TimerId = 0;
 /// The member has joined long enough ago, or left long enough ago.
 const STAND: TimerId = 1;
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Swim {
     setup: Setup,
     detector: Detector,

@@ -121,6 +121,7 @@ fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
 /// Who gave up lets others elect for so many nanoseconds: a resent vote, two waits for better ones, and as much to spare.
 const REST_TIME: u64 = 5 * FINALIZE_WAIT;
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 enum Role {
     /// Does not take part: not started, resting, or its state cannot be read.
     Out,
@@ -130,6 +131,7 @@ enum Role {
 }
 
 /// A candidate.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ZabFle {
     own: Own,
     role: Role,

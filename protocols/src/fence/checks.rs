@@ -21,7 +21,7 @@ pub enum Fencing {
 }
 
 /// The checks, one by one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Checks {
     /// The token is the newest that was sealed, and the writer is who sealed it.
     pub token: bool,

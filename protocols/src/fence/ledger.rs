@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 pub const REMEMBERED_REQUESTS: usize = 1 << 16;
 
 /// What a ledger holds besides its requests: everything that a restart has to bring back.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct State {
     /// The highest token that was accepted; 0 before the first.
     pub highest: u64,
@@ -50,7 +50,7 @@ pub enum Recall {
 }
 
 /// One resource's ledger. With the usual memory it is bounded by clients × [`REMEMBERED_REQUESTS`].
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Ledger<M = Window> {
     checks: Checks,
     state: State,
@@ -58,14 +58,14 @@ pub struct Ledger<M = Window> {
 }
 
 /// A memory of each client's latest [`REMEMBERED_REQUESTS`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Window {
     clients: Vec<Client>,
 }
 
 /// The sequence numbers that a client's latest requests got. Requests of one client come nearly in order, so a window
 /// that slides is enough.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Client {
     client: NodeId,
     first: u64,

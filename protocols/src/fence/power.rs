@@ -31,12 +31,14 @@ pub const REBOOT_DELAY: u64 = 5 * SECOND;
 const ACTION: TimerId = 0;
 
 /// A cut that was accepted, and who wants to hear of it.
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Action {
     target: NodeId,
     asked: Vec<(NodeId, u64)>,
 }
 
 /// The fencing device.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct PowerSwitch {
     /// Machines on its outlets: the candidates.
     outlets: u16,

@@ -29,6 +29,7 @@ pub const FORGOTTEN_ON_RESTART: Bug = Bug {
 };
 
 /// The fenced store.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Store {
     ledgers: Ledgers,
 }

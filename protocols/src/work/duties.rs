@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// What does not change as long as a leadership lasts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Post {
     /// The fenced store.
     pub store: NodeId,
@@ -25,7 +25,7 @@ pub struct Post {
 }
 
 /// What a seal has read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Sealed {
     /// The last sequence number.
     pub seq: u64,
@@ -36,6 +36,7 @@ pub struct Sealed {
 }
 
 /// The works of a leadership, and what they have under way.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Duties {
     post: Post,
     works: Vec<Box<dyn Work>>,

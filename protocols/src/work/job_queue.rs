@@ -25,7 +25,7 @@ const NEXT: TimerId = 0;
 pub const JOB_TIME: u64 = 20 * MILLISECOND;
 
 /// The worker of one leadership.
-#[derive(Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Worker {
     claims: u32,
     /// Is a job being done?

@@ -13,9 +13,11 @@ use crate::{
     history::Kind as Happened,
     message::Message,
     point::Point,
+    state::State,
     types::{NodeId, Payload, RequestId, Resource},
 };
 use outbox::Outbox;
+use std::hash::{Hash, Hasher};
 
 crate::registry! {
     /// Every work there is.
@@ -76,8 +78,55 @@ pub struct Kind {
     pub new: fn() -> Box<dyn Work>,
 }
 
+/// Kinds are what their names say: there are no two of one name.
+impl PartialEq for Kind {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Kind {}
+
+impl Hash for Kind {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+/// A work's state can be compared, hashed and copied: every `Work + Clone + Eq + Hash` has this.
+pub trait WorkState: State {
+    /// Another work in the same state.
+    fn copy(&self) -> Box<dyn Work>;
+}
+
+impl<W: Work + Clone + Eq + Hash> WorkState for W {
+    fn copy(&self) -> Box<dyn Work> {
+        Box::new(self.clone())
+    }
+}
+
+impl PartialEq for dyn Work {
+    fn eq(&self, other: &Self) -> bool {
+        self.equals(other)
+    }
+}
+
+impl Eq for dyn Work {}
+
+impl Hash for dyn Work {
+    fn hash<H: Hasher>(&self, mut state: &mut H) {
+        self.hash_into(&mut state);
+    }
+}
+
+impl Clone for Box<dyn Work> {
+    fn clone(&self) -> Self {
+        (**self).copy()
+    }
+}
+
 /// One work of one leadership. It ends with that leadership: whatever is left of it is dropped.
-pub trait Work: Send {
+pub trait Work: WorkState {
     /// Everything is sealed: the work begins.
     fn start(&mut self, at: &mut Context);
 
@@ -168,14 +217,14 @@ impl Context<'_> {
 }
 
 /// The works of a leader, and the tables that follow from them: of all resources, and of all timers.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Works {
     all: Vec<Placed>,
     /// Whose each resource is, by its place in `all`.
     owners: Vec<u8>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Placed {
     kind: &'static Kind,
     first_resource: usize,

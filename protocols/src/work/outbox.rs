@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 pub const UNDER_WAY_MAX: usize = 1024;
 
 /// Writes under way to one resource in one leadership.
-#[derive(Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Outbox {
     resource: Resource,
     generation: u32,
@@ -30,7 +30,7 @@ pub struct Outbox {
     held: bool,
 }
 
-#[derive(Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Pending {
     write: Write,
     answered: bool,

@@ -18,7 +18,7 @@ const SCHEDULE: usize = 0;
 const TICK: TimerId = 0;
 
 /// The scheduler of one leadership.
-#[derive(Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Scheduler {
     ticks: u32,
 }

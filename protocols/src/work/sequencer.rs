@@ -17,7 +17,7 @@ pub const WORK: Kind = Kind {
 const SEQUENCE: usize = 0;
 
 /// The sequencer of one leadership.
-#[derive(Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Sequencer {
     /// The last number that is known to have been handed out: everything before the seal, and everything that this
     /// leadership has answered since. Fit for reads only while nobody else can have handed out another.

@@ -19,6 +19,7 @@ const CLIENT: NodeId = NodeId(4);
 const MS: u64 = MILLISECOND;
 
 /// Leads from the start, for ever.
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Leads;
 
 impl Elector for Leads {

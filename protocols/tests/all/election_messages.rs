@@ -2,10 +2,8 @@
 //! [`NodeId`]s are; on the ring, ids rise in the direction of travel unless a test says otherwise.
 
 use protocols::{
-    election::{
-        self, Protocol, Setup, bully, lowest_id, ring_chang_roberts, ring_lelann,
-        silent::{self, Election, Group},
-    },
+    bench::silent::{self, Election, Group},
+    election::{self, Protocol, Setup, bully, lowest_id, ring_chang_roberts, ring_lelann},
     elector::AnyElector,
     types::NodeId,
 };
@@ -105,7 +103,8 @@ fn chang_roberts_with_one_initiator() {
 
 fn chang_roberts_in(order: &[u16]) -> Election {
     let order = nodes(order.iter().copied());
-    let make = |setup: Setup| -> Box<AnyElector> { ring_chang_roberts::elector(setup, &order) };
+    let along = order.clone();
+    let make = move |setup: Setup| -> Box<AnyElector> { ring_chang_roberts::elector(setup, &along) };
     let group = Group { candidates: order.len() as u16, initiators: &order, down: &[] };
     let election = silent::elect(&ring_chang_roberts::PROTOCOL, make, group).unwrap();
     assert_eq!(election.leader.index(), order.len() - 1);

@@ -6,14 +6,13 @@
 mod connections;
 mod election_messages;
 mod elections_settle;
-mod etcd_transcripts;
 mod power_switch;
-mod raft_transcripts;
 mod reads;
-mod redis_transcripts;
 mod ring_and_bully_rules;
+mod states;
 mod stonith;
 mod stonith_claims;
 mod swim_detector;
+mod transcripts;
 mod typed_electors;
 mod zab_fle;

@@ -19,6 +19,7 @@ const TOKEN: u64 = 5;
 const LEASE: u64 = 1_000;
 
 /// Leads from the start until it is told to stop.
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Scripted;
 
 impl Elector for Scripted {

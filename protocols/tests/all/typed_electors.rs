@@ -11,6 +11,7 @@ use protocols::{
 };
 
 /// Says what it has taken in, as messages of its own.
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Echo;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

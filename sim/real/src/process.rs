@@ -1,6 +1,5 @@
 //! Processes of a cluster: how each is started, signalled and ended.
 
-use protocols_clients::env::tokio::free_port;
 use rustix::process::{Pid, Signal, kill_process};
 use std::{ffi::OsString, fs::OpenOptions, net::SocketAddr, path::PathBuf, process::Stdio, time::Duration};
 use tokio::{
@@ -99,7 +98,7 @@ impl Running {
 /// # Errors
 /// There is none.
 pub fn free_address() -> Result<SocketAddr, String> {
-    let port = free_port().map_err(|e| format!("no free port on loopback: {e}"))?;
+    let port = servers::free_port().map_err(|e| format!("no free port on loopback: {e}"))?;
     Ok(SocketAddr::from(([127, 0, 0, 1], port)))
 }
 

@@ -319,7 +319,7 @@ async fn the_rest<E: Env>(place: &Place<E>) {
 }
 
 fn free_port() -> u16 {
-    protocols_clients::env::tokio::free_port().expect("a port")
+    servers::free_address().port()
 }
 
 #[test]

@@ -32,7 +32,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// A port that was free a moment ago.
 fn free_port() -> u16 {
-    protocols_clients::env::tokio::free_port().expect("a port")
+    servers::free_address().port()
 }
 
 fn run(test: impl Future<Output = ()>) {

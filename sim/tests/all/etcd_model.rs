@@ -3,13 +3,16 @@
 //! `@ SECONDS` sets the member's clock, `> request` asks, `< answer` is what it said, `~ stream …` what its watches said.
 //! `<` and `~` lines are written by `FENCEPOST_UPDATE=1 cargo test -p sim etcd_model::`.
 
-use crate::texts::etcd::{
-    Names, Words, bytes, delete, operation, put, range, revision, show_delete, show_put, show_range, show_txn,
-    show_watch, txn,
+use crate::{
+    texts::etcd::{
+        Names, Words, bytes, delete, operation, put, range, revision, show_delete, show_put, show_range, show_txn,
+        show_watch, txn,
+    },
+    transcripts,
 };
 use etcd_client::proto::*;
 use sim::service::etcd::model::{Error, Model, Renewal, WatchCreate};
-use std::{fmt::Write, fs, path::Path};
+use std::{fmt::Write, path::Path};
 
 fn watch(model: &mut Model, w: &Words) -> String {
     let stream = || w.plain(2).parse().expect("a stream");
@@ -114,16 +117,5 @@ fn play(script: &str) -> String {
 #[test]
 fn transcripts() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata/etcd-model");
-    let mut paths: Vec<_> = fs::read_dir(&folder).expect("testdata").map(|f| f.expect("a file").path()).collect();
-    paths.sort();
-    assert!(paths.len() >= 2, "transcripts are missing");
-    for path in paths {
-        let script = fs::read_to_string(&path).expect("a transcript");
-        let played = play(&script);
-        if std::env::var_os("FENCEPOST_UPDATE").is_some() {
-            fs::write(&path, &played).expect("writable");
-        } else {
-            assert_eq!(played, script, "{}: regenerate with FENCEPOST_UPDATE=1 and read the diff", path.display());
-        }
-    }
+    transcripts::check(&folder, 2, play);
 }

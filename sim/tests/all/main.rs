@@ -28,4 +28,6 @@ mod redis_elections;
 mod redis_model;
 mod seeds;
 mod texts;
+#[path = "../../../protocols/tests/all/transcripts/golden.rs"]
+mod transcripts;
 mod works;

@@ -28,7 +28,7 @@ use tokio::{
 const PATIENCE: u64 = 20_000 * MILLISECOND;
 
 fn free_port() -> u16 {
-    protocols_clients::env::tokio::free_port().unwrap()
+    servers::free_address().port()
 }
 
 struct Server {

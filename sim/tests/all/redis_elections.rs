@@ -1,22 +1,21 @@
-//! The Redis elections against the model in a world of a page: three candidates, one server, late and lost messages,
-//! pauses. It is much less than the simulation, and asks one thing of it: do the *leases* of two nodes ever overlap?
+//! The Redis elections against the model: three candidates at a bench, one server, late and lost messages, pauses. It is
+//! much less than the simulation, and asks one thing of it: do the *leases* of two nodes ever overlap?
 
 use protocols::{
-    clock::Now,
-    election::{self, Setup, Timings},
+    bench::{
+        Bench,
+        event::{Event, Step},
+    },
+    election::{self, Timings},
     elector::{AnyElector, Input, Output, ServiceInput, ServiceOutput},
-    error::Failure,
     payload::Payload,
     service::redis::{ACQUIRE_FENCED, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE, Reply, Request},
     types::{MILLISECOND, NodeId, SECOND},
 };
-use rand_chacha::ChaCha8Rng;
-use rand_core::{RngCore, SeedableRng};
 use sim::service::redis::{
     model::{Model, Session},
     resp::Resp,
 };
-use std::collections::{BTreeMap, BTreeSet};
 
 const TIMINGS: Timings = Timings {
     lease_ttl: 3 * SECOND,
@@ -28,15 +27,6 @@ const TIMINGS: Timings = Timings {
 const CALM_FROM: u64 = 120 * SECOND;
 const END: u64 = 140 * SECOND;
 
-enum Event {
-    Input(usize, Input),
-    Timer(usize, u16, u64),
-    /// A request reaches the server; its answer starts back then, unless it is lost.
-    Arrive(usize, u64, Request),
-    /// The client's patience with a request ends.
-    Timeout(usize, u64),
-}
-
 #[derive(Default)]
 struct Seen {
     elections: u64,
@@ -46,16 +36,10 @@ struct Seen {
 }
 
 struct World {
-    now: u64,
-    events: BTreeMap<(u64, u64), Event>,
-    count: u64,
-    random: ChaCha8Rng,
-    electors: Vec<Box<AnyElector>>,
-    timers: BTreeMap<(usize, u16), u64>,
-    waiting: BTreeSet<(usize, u64)>,
-    /// Until when each node is stopped.
-    paused_until: Vec<u64>,
-    leases: Vec<u64>,
+    bench: Bench,
+    /// Requests that are on their way to the server, or were, by the number of their alarm.
+    requests: Vec<(NodeId, u64, Request)>,
+    leases: [u64; 3],
     model: Model,
     session: Session,
     seen: Seen,
@@ -63,139 +47,63 @@ struct World {
 
 impl World {
     fn new(protocol: &str, seed: u64) -> World {
-        let names: Vec<String> = ["a", "b", "c"].map(String::from).to_vec();
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let elector = |node: usize, nonce| {
-            let setup = Setup {
-                node: NodeId(node as u16),
-                names: names.clone(),
-                timings: TIMINGS,
-                nonce,
-                stored: None,
-                service: Vec::new(),
-                bugs: Default::default(),
-            };
-            (election::find(protocol).unwrap().elector)(setup)
-        };
-        let electors = (0..3).map(|node| elector(node, random.next_u64())).collect();
+        let elector = election::find(protocol).unwrap().elector;
         let mut model = Model::new();
         let session = model.open();
-        World {
-            now: 0,
-            events: BTreeMap::new(),
-            count: 0,
-            random,
-            electors,
-            timers: BTreeMap::new(),
-            waiting: BTreeSet::new(),
-            paused_until: vec![0; 3],
-            leases: vec![0; 3],
-            model,
-            session,
-            seen: Seen::default(),
-        }
-    }
-
-    fn at(&mut self, at: u64, event: Event) {
-        self.count += 1;
-        self.events.insert((at, self.count), event);
+        let bench = Bench::new(3, TIMINGS, seed, elector);
+        World { bench, requests: Vec::new(), leases: [0; 3], model, session, seen: Seen::default() }
     }
 
     fn one_in(&mut self, n: u64) -> bool {
-        self.now < CALM_FROM && self.random.next_u64() % n == 0
+        self.bench.now() < CALM_FROM && self.bench.draw(n) == 0
     }
 
     /// Mostly a few milliseconds, now and then longer than a lease.
     fn latency(&mut self) -> u64 {
         let most = if self.one_in(30) { 5 * SECOND } else { 5 * MILLISECOND };
-        1 + self.random.next_u64() % most
+        1 + self.bench.draw(most)
     }
 
     fn run(mut self) -> Seen {
-        for node in 0..3 {
-            self.at(0, Event::Input(node, Input::Start));
-        }
-        while let Some(((at, _), event)) = self.events.pop_first() {
-            if at > END {
-                break;
-            }
-            self.now = at;
-            let node = match event {
-                Event::Input(node, _) | Event::Timer(node, ..) | Event::Timeout(node, _) => Some(node),
-                Event::Arrive(..) => None,
-            };
-            match node.map(|node| self.paused_until[node]) {
-                Some(until) if until > at => self.at(until, event),
-                _ => self.happen(event),
-            }
+        let started = self.bench.start_all();
+        started.into_iter().for_each(|step| self.happened(step));
+        while let Some(step) = self.bench.next(END) {
+            self.happened(step);
         }
         self.seen
     }
 
-    fn happen(&mut self, event: Event) {
-        match event {
-            Event::Input(node, Input::Service(ServiceInput::Reply { number, reply })) => {
-                if self.waiting.remove(&(node, number)) {
-                    self.step(node, Input::Service(ServiceInput::Reply { number, reply }));
-                }
-            }
-            Event::Input(node, input) => self.step(node, input),
-            Event::Timer(node, id, set) => {
-                if self.timers.get(&(node, id)) == Some(&set) {
-                    self.timers.remove(&(node, id));
-                    self.step(node, Input::Timer(id));
-                }
-            }
-            Event::Timeout(node, number) => {
-                if self.waiting.remove(&(node, number)) {
-                    let reply = Err(Failure::Unknown("timed out".into()));
-                    self.step(node, Input::Service(ServiceInput::Reply { number, reply }));
-                }
-            }
-            Event::Arrive(node, number, request) => {
-                let reply = self.serve(&request);
-                if !self.one_in(20) {
-                    let at = self.now + self.latency();
-                    let reply = Ok(reply.erase());
-                    self.at(at, Event::Input(node, Input::Service(ServiceInput::Reply { number, reply })));
-                }
-            }
+    fn happened(&mut self, step: Step<Box<AnyElector>>) {
+        assert_eq!(self.bench.broken(), None);
+        if let Event::Alarm(number) = step.event {
+            self.arrived(self.requests[number as usize].clone());
         }
-    }
-
-    fn step(&mut self, node: usize, input: Input) {
-        let mut out = Vec::new();
-        self.electors[node].step(Now { mono: self.now, wall: self.now }, input, &mut out);
-        for output in out {
+        let Some(node) = step.node() else { return };
+        for output in step.outputs {
             self.output(node, output);
         }
         if self.one_in(60) {
-            self.paused_until[node] = self.now + self.random.next_u64() % (6 * SECOND);
+            let until = step.at + self.bench.draw(6 * SECOND);
+            self.bench.pause(node, until);
         }
     }
 
-    fn output(&mut self, node: usize, output: Output) {
+    /// A request reaches the server; its answer starts back then, unless it is lost.
+    fn arrived(&mut self, (node, number, request): (NodeId, u64, Request)) {
+        let reply = Ok(self.serve(&request).erase());
+        if !self.one_in(20) {
+            let at = self.bench.now() + self.latency();
+            self.bench.give_at(at, node, Input::Service(ServiceInput::Reply { number, reply }));
+        }
+    }
+
+    fn output(&mut self, node: NodeId, output: Output) {
+        let now = self.bench.now();
         match output {
-            Output::Service(ServiceOutput::Request { number, request, timeout, .. }) => {
-                self.waiting.insert((node, number));
-                self.at(self.now + timeout, Event::Timeout(node, number));
-                if !self.one_in(20) {
-                    let at = self.now + self.latency();
-                    let request = Request::restore(request).expect("a request to Redis");
-                    self.at(at, Event::Arrive(node, number, request));
-                }
-            }
-            Output::Service(ServiceOutput::Cancel(number)) => {
-                self.waiting.remove(&(node, number));
-            }
-            Output::SetTimer { id, at } => {
-                self.count += 1;
-                self.timers.insert((node, id), self.count);
-                let set = self.count;
-                self.at(at.max(self.now), Event::Timer(node, id, set));
-            }
-            Output::CancelTimer(id) => {
-                self.timers.remove(&(node, id));
+            Output::Service(ServiceOutput::Request { number, request, .. }) if !self.one_in(20) => {
+                let at = now + self.latency();
+                self.bench.alarm(at, self.requests.len() as u64);
+                self.requests.push((node, number, Request::restore(request).expect("a request to Redis")));
             }
             Output::Elected(leadership) => {
                 self.seen.elections += 1;
@@ -203,22 +111,23 @@ impl World {
                 self.lease(node, leadership.valid_until);
                 // Sometimes the resource says no, sometimes an operator does.
                 if self.one_in(10) {
-                    self.at(self.now + SECOND, Event::Input(node, Input::Fenced));
+                    self.bench.give_at(now + SECOND, node, Input::Fenced);
                 } else if self.one_in(10) {
-                    self.at(self.now + SECOND, Event::Input(node, Input::Resign));
+                    self.bench.give_at(now + SECOND, node, Input::Resign);
                 }
             }
             Output::Renewed(leadership) => self.lease(node, leadership.valid_until),
-            Output::Deposed(_) => self.leases[node] = self.leases[node].min(self.now),
+            Output::Deposed(_) => self.leases[node.index()] = self.leases[node.index()].min(now),
             _ => {}
         }
     }
 
     /// A lease is a promise about the future: no two may be open at once, whoever is paused and does not know.
-    fn lease(&mut self, node: usize, until: u64) {
-        self.leases[node] = until;
-        self.seen.led_when_calm |= self.now > CALM_FROM + 10 * SECOND;
-        let open = self.leases.iter().filter(|until| **until > self.now).count();
+    fn lease(&mut self, node: NodeId, until: u64) {
+        let now = self.bench.now();
+        self.leases[node.index()] = until;
+        self.seen.led_when_calm |= now > CALM_FROM + 10 * SECOND;
+        let open = self.leases.iter().filter(|until| **until > now).count();
         self.seen.overlaps += u64::from(open > 1);
     }
 
@@ -248,7 +157,7 @@ impl World {
             }
         };
         let args: Vec<_> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
-        let reply = self.model.apply(&mut self.session, self.now / MILLISECOND, &args);
+        let reply = self.model.apply(&mut self.session, self.bench.now() / MILLISECOND, &args);
         match (request, reply) {
             (Request::Get { .. }, Resp::Bulk(value)) => Reply::Value(Some(value)),
             (Request::Get { .. }, Resp::Nil) => Reply::Value(None),

@@ -1,14 +1,17 @@
 //! The simulated Redis: its model against transcripts, its parser against anything, and the whole of it, over real sockets,
 //! against the genuine client.
 
-use crate::texts::redis::{command as words_of, show};
+use crate::{
+    texts::redis::{command as words_of, show},
+    transcripts,
+};
 use proptest::prelude::*;
 use sim::service::redis::{
     model::Model,
     resp::{Protocol, Resp},
     wire::{Broken, Parser},
 };
-use std::{fmt::Write as _, fs, path::Path};
+use std::{fmt::Write as _, path::Path};
 
 /// The wall clock at a transcript's time 0, milliseconds since the Unix epoch.
 const EPOCH_MS: u64 = 1_800_000_000_000;
@@ -21,18 +24,7 @@ const EPOCH_MS: u64 = 1_800_000_000_000;
 #[test]
 fn transcripts() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata/redis");
-    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    assert!(!files.is_empty());
-    for file in files {
-        let expected = fs::read_to_string(&file).unwrap();
-        let actual = replay(&expected);
-        if std::env::var_os("FENCEPOST_UPDATE").is_some() {
-            fs::write(&file, actual).unwrap();
-        } else {
-            assert_eq!(actual, expected, "{:?} differs; FENCEPOST_UPDATE=1 regenerates it", file.file_name().unwrap());
-        }
-    }
+    transcripts::check(&folder, 1, replay);
 }
 
 fn replay(transcript: &str) -> String {

@@ -15,10 +15,7 @@ use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     path::PathBuf,
     pin::Pin,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU32, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
@@ -225,29 +222,4 @@ impl Env for TokioEnv {
             points.passed(point);
         }
     }
-}
-
-/// Ports that [`free_port`] gives out; connections take theirs from above (Linux: 32,768 and up), and would come between the
-/// choice of a port and its use.
-const PORTS: std::ops::Range<u32> = 10_000..32_000;
-
-/// A port of loopback that nobody listens on, for a server that is about to be started. No two calls of one process give
-/// the same one.
-///
-/// # Errors
-/// All are taken.
-pub fn free_port() -> io::Result<u16> {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    // Processes begin apart from each other.
-    let first = std::process::id().wrapping_mul(97);
-    for _ in PORTS {
-        let next = first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
-        let port = (PORTS.start + next % (PORTS.end - PORTS.start)) as u16;
-        // Asked by connecting: a listener, however short its life, is inherited by a process that is started meanwhile.
-        let refused = |e: io::Error| e.kind() == io::ErrorKind::ConnectionRefused;
-        if std::net::TcpStream::connect(("127.0.0.1", port)).is_err_and(refused) {
-            return Ok(port);
-        }
-    }
-    Err(io::ErrorKind::AddrInUse.into())
 }

@@ -9,7 +9,7 @@ use protocols::{
     types::{MILLISECOND, NodeId},
 };
 use protocols_clients::{
-    env::tokio::{EnvSettings, TokioEnv, free_port},
+    env::tokio::{EnvSettings, TokioEnv},
     raft::{self, journal},
     site::{Endpoint, Site},
 };
@@ -101,7 +101,7 @@ fn wait<T>(seen: &Receiver<(NodeId, Item)>, what: &str, mut wanted: impl FnMut(N
 fn a_leader_dies_and_comes_back_as_a_follower() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("raft-on-tokio");
     let _ = fs::remove_dir_all(&folder);
-    let ports: Vec<u16> = (0..3).map(|_| free_port().unwrap()).collect();
+    let ports: Vec<u16> = (0..3).map(|_| servers::free_address().port()).collect();
     let (see, seen) = channel();
     let start = |site: &Site| Node::start(site.clone(), folder.join(format!("n{}", site.node.0)), see.clone());
     let sites = sites(&ports);

@@ -21,7 +21,7 @@ type Input = elector::Input<Nothing, etcd::Api>;
 type Output = elector::Output<Nothing, etcd::Api>;
 
 /// The elector.
-#[derive(Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct EtcdElection {
     setup: Setup,
     numbers: Numbers,

@@ -11,7 +11,7 @@ use crate::{
 type Output = elector::Output<Nothing, Api>;
 
 /// What the observer is at.
-#[derive(Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Observer {
     request: Option<RequestNumber>,
     stream: Option<StreamNumber>,

@@ -27,7 +27,7 @@ pub(super) const fn ttl_seconds(ttl: u64) -> u64 {
 }
 
 /// Where the campaign stands; each stage but the last two has its request.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Stage {
     Granting,
     Creating,
@@ -44,7 +44,7 @@ pub(super) enum Stage {
 }
 
 /// A lease and the key on it.
-#[derive(Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Session {
     pub(super) lease: i64,
     pub(super) ttl_s: i64,
@@ -75,7 +75,7 @@ impl Session {
 }
 
 /// Numbers for requests and streams.
-#[derive(Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Numbers {
     request: RequestNumber,
     stream: StreamNumber,

@@ -43,11 +43,11 @@ impl Kraft {
                 self.meet_leader(now, epoch, Some(from));
                 Ok(Answer::BeginQuorumEpoch)
             }
-            Ask::EndQuorumEpoch { position, successors } => {
+            Ask::EndQuorumEpoch { successors } => {
                 self.meet_leader(now, epoch, Some(from));
                 if matches!(self.role, Role::Follower { .. }) && self.state.leader == Some(from) {
                     crate::mark!(KraftSuccession);
-                    self.role_until = now.mono + self.succession_backoff(position, successors);
+                    self.role_until = now.mono + self.succession_backoff(&successors);
                 }
                 Ok(Answer::EndQuorumEpoch)
             }
@@ -82,16 +82,19 @@ impl Kraft {
         }
     }
 
-    /// `strictExponentialElectionBackoffMs`: the first of the successors at once, each next twice as late as the one before,
-    /// the last after half of the longest pause and whoever is not among them after all of it.
-    fn succession_backoff(&self, position: u16, successors: u16) -> u64 {
+    /// `endEpochElectionBackoff` and `strictExponentialElectionBackoffMs`: the first of the successors at once, each next
+    /// twice as late as the one before, the last after half of the longest pause and whoever is not among them after all of
+    /// it. When there are none, everybody at once.
+    fn succession_backoff(&self, successors: &[NodeId]) -> u64 {
         let longest = self.setup.timings.lease_ttl;
-        match position {
+        let (count, me) = (successors.len(), self.me());
+        match successors.iter().position(|successor| *successor == me).unwrap_or(count) {
             0 => 0,
-            position if position >= successors => longest,
+            position if position == count => longest,
             position => {
-                let first = longest.checked_shr(u32::from(successors) - 1).unwrap_or(0);
-                first.saturating_mul(1_u64.checked_shl(u32::from(position) - 1).unwrap_or(u64::MAX)).min(longest)
+                let halvings = |n: usize| u32::try_from(n - 1).unwrap_or(u32::MAX);
+                let first = longest.checked_shr(halvings(count)).unwrap_or(0);
+                first.saturating_mul(1_u64.checked_shl(halvings(position)).unwrap_or(u64::MAX)).min(longest)
             }
         }
     }
@@ -174,15 +177,12 @@ impl Kraft {
     /// Answers the fetches whose wait is over or, when there may be something new, those that need wait no longer.
     pub(super) fn answer_parked(&mut self, now: Now, news: bool) {
         let Role::Leader(leading) = &mut self.role else { return };
-        let (high_watermark, mut answers) = (leading.high_watermark, Vec::new());
-        leading.parked.retain(|fetch| {
-            let Ask::Fetch { high_watermark: known, .. } = fetch.ask else { return false };
-            let stays = fetch.until > now.mono && !(news && known < high_watermark);
-            if !stays {
-                answers.push(*fetch);
-            }
-            stays
-        });
+        let high_watermark = leading.high_watermark;
+        let is_over = |fetch: &mut Parked| {
+            let knows_less = matches!(fetch.ask, Ask::Fetch { high_watermark: known, .. } if known < high_watermark);
+            fetch.until <= now.mono || (news && knows_less)
+        };
+        let answers: Vec<Parked> = leading.parked.extract_if(.., is_over).collect();
         if self.believes && !answers.is_empty() {
             // What followers wait for from a leader: its heartbeat.
             self.held.push(Output::Point(Point::BeforeRenew));

@@ -8,7 +8,7 @@ use super::message::{Ask, Epoch, Found, Offset};
 use crate::types::NodeId;
 
 /// The state that survives a loss of power.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Durable {
     pub(super) epoch: Epoch,
     /// For whom this voter has voted in the epoch; a candidate votes for itself.

@@ -9,7 +9,7 @@ pub type Epoch = u32;
 pub type Offset = u32;
 
 /// A request or the response to one. The sender is who stands, leads, resigns or fetches.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
     /// Asks.
     Request {
@@ -34,7 +34,7 @@ pub enum Message {
 }
 
 /// What is asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Ask {
     /// The receiver's vote.
     Vote {
@@ -47,12 +47,11 @@ pub enum Ask {
     },
     /// To follow the sender.
     BeginQuorumEpoch,
-    /// To elect another leader. The real request carries the whole list of preferred successors, best first.
+    /// To elect another leader.
     EndQuorumEpoch {
-        /// Where the receiver is in that list; its length when it is not in it.
-        position: u16,
-        /// The list's length.
-        successors: u16,
+        /// Who should lead next, best first (`PreferredCandidates`, `PreferredSuccessors` before KIP-853). Each receiver
+        /// waits the longer the further behind it stands there.
+        successors: Vec<NodeId>,
     },
     /// What comes after `offset`.
     Fetch {

@@ -12,6 +12,7 @@ const RETRANSMIT: u64 = 200 * MILLISECOND;
 /// long as well, or a voter that looks for the leader would ask as fast as the network answers.
 const BACKOFF: u64 = 20 * MILLISECOND;
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Requests {
     /// By voter.
     under_way: Vec<Option<UnderWay>>,
@@ -24,6 +25,7 @@ pub(super) struct Requests {
     fetch_wait: u64,
 }
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct UnderWay {
     correlation: u32,
     message: Message,
@@ -57,11 +59,12 @@ impl Requests {
     pub(super) fn ask(&mut self, voter: NodeId, epoch: Epoch, ask: Ask, now: u64) -> Message {
         self.last_correlation = self.last_correlation.wrapping_add(1);
         let correlation = self.last_correlation;
-        let message = Message::Request { correlation, epoch, ask };
         let lies = if matches!(ask, Ask::Fetch { .. }) { self.fetch_wait } else { 0 };
         let again_after = RETRANSMIT + lies;
+        let message = Message::Request { correlation, epoch, ask };
         if let Some(slot) = self.under_way.get_mut(voter.index()) {
             let (again_at, given_up_at) = (now + again_after, now + self.timeout);
+            let message = message.clone();
             *slot = Some(UnderWay { correlation, message, again_at, again_after, given_up_at });
         }
         message
@@ -86,7 +89,7 @@ impl Requests {
             slot.take_if(|request| request.given_up_at <= now);
             if let Some(request) = slot.as_mut().filter(|request| request.again_at <= now) {
                 request.again_at = now + request.again_after;
-                due.push((NodeId(voter as u16), request.message));
+                due.push((NodeId(voter as u16), request.message.clone()));
             }
         }
         due

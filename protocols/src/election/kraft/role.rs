@@ -4,6 +4,7 @@ use super::message::{Ask, Epoch, Offset};
 use crate::types::NodeId;
 
 /// A voter's part in its epoch.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Role {
     /// Knows no leader. Waits to hear of one, or for its election timeout.
     Unattached,
@@ -28,6 +29,7 @@ pub(super) enum Role {
 }
 
 /// Votes or pre-votes (`EpochElection.java`).
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Ballot {
     /// By voter.
     votes: Vec<Option<bool>>,
@@ -71,6 +73,7 @@ impl Ballot {
 }
 
 /// What a leader knows of the others (`LeaderState.java`).
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Leading {
     node: NodeId,
     /// The offset of its leader change.
@@ -89,7 +92,7 @@ pub(super) struct Leading {
 }
 
 /// A fetch that waits for something new.
-#[derive(Clone, Copy)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Parked {
     pub(super) from: NodeId,
     pub(super) correlation: u32,

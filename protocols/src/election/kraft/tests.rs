@@ -4,6 +4,7 @@ mod disk;
 mod fleet;
 mod leader;
 mod schedules;
+mod succession;
 mod voter;
 
 use super::*;
@@ -142,7 +143,7 @@ impl Voter {
 /// What was said to a voter.
 pub(super) fn said_to(out: &[Output], to: u16) -> Vec<Message> {
     let said = out.iter().filter_map(|output| match output {
-        Output::Send { to: receiver, message } if *receiver == NodeId(to) => Some(*message),
+        Output::Send { to: receiver, message } if *receiver == NodeId(to) => Some(message.clone()),
         _ => None,
     });
     said.collect()

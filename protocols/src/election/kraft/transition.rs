@@ -6,7 +6,6 @@ use super::{
     role::{Ballot, Leading, Parked, Role},
 };
 use crate::{clock::Now, elector::Deposed, point::Point, types::NodeId};
-use rand_core::RngCore;
 
 impl Kraft {
     /// The first role after a start: the one before it (`QuorumState.initialize`).
@@ -198,10 +197,7 @@ impl Kraft {
             }
             Role::Leader(_) => Vec::new(),
             Role::Resigned { successors, unacknowledged } => {
-                let count = successors.len() as u16;
-                let place = |voter| successors.iter().position(|s| *s == voter).map_or(count, |place| place as u16);
-                let end = |voter| (voter, Ask::EndQuorumEpoch { position: place(voter), successors: count });
-                unacknowledged.iter().copied().map(end).collect()
+                to_each(unacknowledged.iter().copied(), Ask::EndQuorumEpoch { successors: successors.clone() })
             }
         };
         for (to, ask) in asks {
@@ -218,5 +214,5 @@ impl Kraft {
 }
 
 fn to_each(voters: impl Iterator<Item = NodeId>, ask: Ask) -> Vec<(NodeId, Ask)> {
-    voters.map(|voter| (voter, ask)).collect()
+    voters.map(|voter| (voter, ask.clone())).collect()
 }

@@ -21,6 +21,7 @@ pub(super) const PROBE: TimerId = 3;
 /// `token_retransmits_before_loss_const`.
 const RESENDS: u32 = 4;
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Link {
     node: NodeId,
     /// How long a successor may be silent, nanoseconds.

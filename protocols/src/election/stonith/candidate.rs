@@ -9,11 +9,10 @@ use crate::{
     fence::power,
     payload::Payload,
     point::Point,
+    random::Random,
     service::Erased,
     types::{Leadership, MILLISECOND, NodeId, SECOND},
 };
-use rand_chacha::ChaCha8Rng;
-use rand_core::{RngCore, SeedableRng};
 use std::convert::identity;
 
 type Input = elector::Input<Said>;
@@ -33,7 +32,7 @@ const HEARTBEAT: TimerId = 8;
 const WAKE: TimerId = 9;
 
 /// What a candidate is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Role {
     /// Its elector does not want to lead.
     Follows,
@@ -44,6 +43,7 @@ enum Role {
 }
 
 /// Another candidate, as this one sees it.
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Other {
     node: NodeId,
     /// When something of it last arrived.
@@ -58,13 +58,14 @@ struct Other {
 }
 
 /// A power-off that is wanted; `ask_at` is when to ask the device, first or again.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Shot {
     request: u64,
     ask_at: u64,
     asked: bool,
 }
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Stonith {
     setup: Setup,
     inner: Box<AnyElector>,
@@ -77,7 +78,7 @@ pub(super) struct Stonith {
     stopped: u64,
     /// Who leads, as the inner elector sees it.
     leader: Option<NodeId>,
-    random: ChaCha8Rng,
+    random: Random,
     wake_at: Option<u64>,
     scratch: Vec<elector::Output>,
 }
@@ -86,7 +87,7 @@ impl Stonith {
     pub(super) fn new(setup: Setup, inner: Box<AnyElector>) -> Self {
         let other = |node| Other { node, arrived: None, heard: None, cleared: false, off: None, shot: None };
         let others = setup.others().map(other).collect();
-        let (random, seen_all) = (ChaCha8Rng::seed_from_u64(setup.nonce), setup.names.len() == 1);
+        let (random, seen_all) = (Random::new(setup.nonce), setup.names.len() == 1);
         let (role, leader, scratch) = (Role::Follows, None, Vec::new());
         Stonith { setup, inner, role, others, seen_all, started: 0, stopped: 0, leader, random, wake_at: None, scratch }
     }

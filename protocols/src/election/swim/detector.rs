@@ -3,8 +3,8 @@
 //! Source: hashicorp/memberlist 1b4c746, `state.go` (`probe`, `probeNode`, `gossip`, `pushPull`, `refute`, `aliveNode`,
 //! `suspectNode`, `deadNode`, `mergeState`), `net.go: handleIndirectPing`, `awareness.go`, `config.go: DefaultLANConfig`.
 //! Its constants are multiples of the probe interval here, and with 1 s they are its own. The probe over TCP that goes with
-//! the indirect ones is a second ping. Full states are exchanged in as many messages as it takes; one that is lost is made
-//! up for by the next exchange. With the failed, states are exchanged as serf does it (hashicorp/serf `serf.go:
+//! the indirect ones is a second ping. Full states are exchanged in one message each way, which may be lost here; the next
+//! exchange makes up for it. With the failed, states are exchanged as serf does it (hashicorp/serf `serf.go:
 //! reconnect`), or two halves of a cluster would never meet again.
 
 pub use super::effect::{Effect, State};
@@ -13,9 +13,7 @@ use super::{
     message::{Body, Message},
     suspicion::Suspicion,
 };
-use crate::types::NodeId;
-use rand_chacha::ChaCha8Rng;
-use rand_core::{RngCore, SeedableRng};
+use crate::{random::Random, types::NodeId};
 
 /// `IndirectChecks`.
 const INDIRECT_CHECKS: usize = 3;
@@ -26,6 +24,7 @@ const AWARENESS_MAX: u32 = 8;
 /// `PushPullInterval`, `GossipToTheDeadTime` and serf's `ReconnectInterval`, in probe intervals.
 const SELDOM: u64 = 30;
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Member {
     pub(super) incarnation: u32,
     pub(super) state: State,
@@ -34,6 +33,7 @@ pub(super) struct Member {
 }
 
 /// A probe under way.
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Probe {
     target: NodeId,
     number: u32,
@@ -44,6 +44,7 @@ struct Probe {
 }
 
 /// A probe on behalf of somebody.
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Relay {
     number: u32,
     asker: NodeId,
@@ -52,6 +53,7 @@ struct Relay {
 }
 
 /// One member's view of all.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Detector {
     pub(super) own: NodeId,
     pub(super) interval: u64,
@@ -66,7 +68,7 @@ pub struct Detector {
     overdue: bool,
     relays: Vec<Relay>,
     broadcasts: Broadcasts,
-    random: ChaCha8Rng,
+    random: Random,
     probe_at: u64,
     gossip_at: u64,
     exchange_at: u64,
@@ -90,7 +92,7 @@ impl Detector {
             overdue: false,
             relays: Vec::new(),
             broadcasts: Broadcasts::default(),
-            random: ChaCha8Rng::seed_from_u64(seed),
+            random: Random::new(seed),
             probe_at: 0,
             gossip_at: 0,
             exchange_at: 0,
@@ -283,7 +285,7 @@ impl Detector {
     pub fn message(&mut self, now: u64, from: NodeId, message: Message, out: &mut Vec<Effect>) {
         let exchanged = matches!(message.body, Body::State { .. });
         let members = self.members.len();
-        for mut update in message.updates.into_iter().flatten().filter(|update| update.node.index() < members) {
+        for mut update in message.updates.into_iter().filter(|update| update.node.index() < members) {
             if exchanged
                 && let Rumour::Dead { by } = update.rumour
                 && by != update.node
@@ -347,7 +349,11 @@ impl Detector {
 
     fn send(&mut self, to: NodeId, body: Body, first: Option<Update>, out: &mut Vec<Effect>) {
         let known = self.members.iter().filter(|member| member.state != State::Unknown).count();
-        let updates = self.broadcasts.take(known, first);
+        // Nothing else goes with an accusation.
+        let updates = match first {
+            Some(accusation) => vec![accusation],
+            None => self.broadcasts.take(known, body.leaves()),
+        };
         out.push(Effect::Send { to, message: Message { body, updates } });
     }
 

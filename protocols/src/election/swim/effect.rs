@@ -4,7 +4,7 @@ use super::message::Message;
 use crate::types::NodeId;
 
 /// What a member is taken for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum State {
     /// Never heard of.
     Unknown,
@@ -19,7 +19,7 @@ pub enum State {
 }
 
 /// What the detector wants done, or tells.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Effect {
     /// Send a datagram.
     Send {

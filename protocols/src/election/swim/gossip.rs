@@ -4,13 +4,19 @@
 //! retransmitLimit`.
 
 use crate::types::NodeId;
-
-/// How many updates a message carries at most. A real packet of 1400 bytes has room for dozens; here messages travel as
-/// values of a fixed size.
-pub const PIGGYBACK: usize = 3;
+use std::cmp::Reverse;
 
 /// `RetransmitMult`.
 const RETRANSMIT_MULTIPLIER: u32 = 4;
+
+/// `UDPBufferSize` of `DefaultLANConfig`: no packet is longer.
+pub const PACKET_BYTES: usize = 1400;
+/// `compoundHeaderOverhead`: what a packet of several parts begins with.
+pub const HEADER_BYTES: usize = 2;
+/// `compoundOverhead`: the length of each part.
+pub const PART_BYTES: usize = 2;
+/// The length of a member's name: assumed, since names are no part of these messages.
+pub const NAME_BYTES: usize = 16;
 
 /// What is said of a member.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -40,11 +46,19 @@ pub struct Update {
     pub rumour: Rumour,
 }
 
-/// Updates on a message.
-pub type Updates = [Option<Update>; PIGGYBACK];
+impl Update {
+    /// Its length in a packet: in MessagePack, with field names (`net.go: alive, suspect, dead`), for a member with an IPv4
+    /// address, without metadata, and for incarnations below 128.
+    pub const fn bytes(&self) -> usize {
+        match self.rumour {
+            Rumour::Alive => 56 + NAME_BYTES,
+            Rumour::Suspect { .. } | Rumour::Dead { .. } => 27 + 2 * NAME_BYTES,
+        }
+    }
+}
 
 /// Updates that are still to be told: `TransmitLimitedQueue`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Broadcasts {
     /// The newest last.
     waiting: Vec<(u32, Update)>,
@@ -62,22 +76,23 @@ impl Broadcasts {
         self.waiting.is_empty()
     }
 
-    /// What the next message carries in a cluster of `members`: what was told least often, of that the newest. Each is told
-    /// 4 · ⌈log₁₀(members + 1)⌉ times. `first` goes before all others.
-    pub fn take(&mut self, members: usize, first: Option<Update>) -> Updates {
+    /// What a packet carries that has so many bytes left, in a cluster of `members`: what was told least often first, of that
+    /// the longest, of that the newest; what does not fit is passed over. Each is told 4 · ⌈log₁₀(members + 1)⌉ times.
+    pub fn take(&mut self, members: usize, mut free: usize) -> Vec<Update> {
         let limit = RETRANSMIT_MULTIPLIER * ((members + 1) as f64).log10().ceil() as u32;
         let mut order: Vec<usize> = (0..self.waiting.len()).rev().collect();
-        order.sort_by_key(|index| self.waiting[*index].0);
-        let mut updates = [None; PIGGYBACK];
-        let mut room = updates.iter_mut();
-        if let Some(update) = first
-            && let Some(place) = room.next()
-        {
-            *place = Some(update);
-        }
-        for (place, index) in room.zip(order) {
-            *place = Some(self.waiting[index].1);
-            self.waiting[index].0 += 1;
+        order.sort_by_key(|index| {
+            let (told, update) = &self.waiting[*index];
+            (*told, Reverse(update.bytes()))
+        });
+        let mut updates = Vec::new();
+        for index in order {
+            let (told, update) = &mut self.waiting[index];
+            if let Some(rest) = free.checked_sub(PART_BYTES + update.bytes()) {
+                free = rest;
+                *told += 1;
+                updates.push(*update);
+            }
         }
         self.waiting.retain(|(told, _)| *told < limit);
         updates

@@ -4,7 +4,7 @@
 
 use super::{
     detector::{Detector, Effect, Member, State},
-    gossip::{PIGGYBACK, Rumour, Update},
+    gossip::{Rumour, Update},
     message::{Body, Message},
     suspicion::Suspicion,
 };
@@ -84,12 +84,7 @@ impl Detector {
             };
             Some(Update { node, incarnation: member.incarnation, rumour })
         };
-        let known: Vec<Update> = self.members.iter().enumerate().filter_map(update).collect();
-        let parts = known.chunks(PIGGYBACK).len();
-        for (index, part) in known.chunks(PIGGYBACK).enumerate() {
-            let updates = std::array::from_fn(|place| part.get(place).copied());
-            let body = Body::State { answer: ask && index + 1 == parts };
-            out.push(Effect::Send { to, message: Message { body, updates } });
-        }
+        let updates = self.members.iter().enumerate().filter_map(update).collect();
+        out.push(Effect::Send { to, message: Message { body: Body::State { answer: ask }, updates } });
     }
 }

@@ -19,7 +19,7 @@ pub fn shortest(members: usize, interval: u64) -> u64 {
 }
 
 /// A running suspicion.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Suspicion {
     /// Accusers besides the first that bring the timeout down to its shortest.
     wanted: usize,

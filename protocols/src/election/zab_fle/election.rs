@@ -59,6 +59,7 @@ pub struct Outcome {
 }
 
 /// An election under way.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Election {
     node: NodeId,
     /// The vote for oneself, with which every round begins.

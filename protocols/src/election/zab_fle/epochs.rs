@@ -1,7 +1,7 @@
 //! What survives a restart.
 
 /// ZooKeeper's files `acceptedEpoch` and `currentEpoch`.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Epochs {
     /// The newest epoch that somebody was promised to lead in. Nobody else is promised the same, nor an older one.
     pub accepted: u32,

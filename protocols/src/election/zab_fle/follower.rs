@@ -15,6 +15,7 @@ const CONNECT_TRIES: u32 = 5;
 const RETRANSMIT: u64 = 200 * MILLISECOND;
 
 /// A candidate that follows.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Follower {
     /// Whom.
     pub leader: NodeId,
@@ -23,7 +24,7 @@ pub struct Follower {
     refusals: u32,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Stage {
     /// Nobody listened at the other end.
     Refused,

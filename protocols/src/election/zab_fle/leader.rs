@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const DRIFT_PART: u64 = 100;
 
 /// A candidate that was elected.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Leader {
     stage: Stage,
     /// The reign's epoch, once it is chosen.
@@ -43,7 +44,7 @@ pub struct Leader {
     tick_ends: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 enum Stage {
     /// A quorum is to connect, so that the epoch is newer than any that one has accepted.
     Discovery,
@@ -58,6 +59,7 @@ enum Stage {
 }
 
 /// One follower's connection.
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Handler {
     connection: Connection,
     acked_epoch: bool,

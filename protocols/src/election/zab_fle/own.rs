@@ -24,7 +24,7 @@ pub(super) const DEADLINE: TimerId = 4;
 pub(super) const REST: TimerId = 5;
 
 /// What has become of a role after an input.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Next {
     /// Nothing new.
     Stays,
@@ -35,6 +35,7 @@ pub(super) enum Next {
 }
 
 /// What every role works with.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Own {
     pub(super) setup: Setup,
     pub(super) quorum: Quorum,

@@ -4,7 +4,7 @@ use crate::types::NodeId;
 
 /// A majority of weights: ZooKeeper's `QuorumMaj` when all are equal, its `QuorumHierarchical` with a single group otherwise.
 /// Who weighs nothing takes part and follows, but counts for nothing and is never elected.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Quorum {
     weights: Vec<u64>,
     total: u64,

@@ -6,11 +6,10 @@ mod world;
 
 use protocols::{
     election::stonith::{self, PROTOCOL, SETTLE},
-    elector::Input,
     fence::power::{ACTION_DELAY, REBOOT_DELAY},
     types::{MILLISECOND, NodeId, SECOND},
 };
-use world::{Event, TIMINGS, TRIP_MAX, World};
+use world::{TIMINGS, TRIP_MAX, World};
 
 #[test]
 fn the_lowest_id_leads_and_nobody_is_shot_while_nothing_is_wrong() {
@@ -30,7 +29,7 @@ fn a_dead_leader_is_replaced_within_the_bound_and_only_after_its_power_was_cut()
             let mut world = World::new(count, seed);
             world.run_until(10 * SECOND);
             assert_eq!(world.leaders(), [0]);
-            world.die(0);
+            world.die(NodeId(0));
             let bound = 10 * SECOND + TIMINGS.lease_ttl + (PROTOCOL.takeover_max)(&TIMINGS) + 10 * MILLISECOND;
             world.run_until(bound);
             assert_eq!(world.leaders(), [1], "{count} candidates, seed {seed}");
@@ -46,7 +45,8 @@ fn without_the_devices_answer_nobody_takes_over() {
     world.run_until(10 * SECOND);
     let device = world.device_id();
     // It carries out what it is told, and nobody hears of it.
-    world.cut.extend([(device, NodeId(1)), (device, NodeId(2))]);
+    world.cut(device.0, 1);
+    world.cut(device.0, 2);
     world.cut_apart(&[0], &[1, 2]);
     world.run_until(13 * SECOND + 100 * MILLISECOND);
     assert!(world.leaders().is_empty(), "no-quorum-policy=stop: a ttl after it last heard a majority");
@@ -56,7 +56,7 @@ fn without_the_devices_answer_nobody_takes_over() {
     assert_eq!(world.cuts.len(), 1);
     assert!(world.asked.len() > 50);
     assert_eq!((world.leaders(), world.elections.len()), (vec![], 1));
-    world.cut.retain(|(from, _)| *from != device);
+    world.bench.network.mend(|from, _| from == device);
     world.run_until(125 * SECOND);
     assert_eq!(world.leaders(), [1]);
 }
@@ -72,8 +72,8 @@ fn a_side_without_a_majority_neither_fences_nor_leads() {
             world.run_until(60 * SECOND);
             let minority = world.asked.iter().filter(|(from, _)| some.contains(&from.0)).count();
             assert_eq!(minority, 0, "{count} candidates, seed {seed}");
-            match others.len() * 2 > count {
-                true => assert_eq!(world.leaders(), [usize::from(others[0])]),
+            match others.len() * 2 > usize::from(count) {
+                true => assert_eq!(world.leaders(), [others[0]]),
                 false => assert_eq!((world.leaders(), world.asked.len()), (vec![], 0)),
             }
         }
@@ -85,8 +85,8 @@ fn a_mute_leader_stops_and_a_deaf_one_is_replaced_too() {
     for deaf in [false, true] {
         let mut world = World::new(3, 4);
         world.run_until(10 * SECOND);
-        for other in [NodeId(1), NodeId(2)] {
-            world.cut.insert(if deaf { (other, NodeId(0)) } else { (NodeId(0), other) });
+        for other in [1, 2] {
+            if deaf { world.cut(other, 0) } else { world.cut(0, other) }
         }
         // That nobody hears it, it is told a ttl later.
         world.run_until(if deaf { 13 * SECOND } else { 16 * SECOND } + 100 * MILLISECOND);
@@ -101,7 +101,7 @@ fn a_mute_leader_stops_and_a_deaf_one_is_replaced_too() {
 fn of_two_the_leader_shoots_first_and_the_other_comes_back_as_a_follower() {
     for seed in 0..200 {
         let mut world = World::new(2, seed);
-        let at = 10 * SECOND + world.draw(SECOND);
+        let at = 10 * SECOND + world.bench.draw(SECOND);
         world.run_until(at);
         world.cut_apart(&[0], &[1]);
         world.run_until(60 * SECOND);
@@ -138,7 +138,7 @@ fn of_two_that_do_not_lead_yet_the_random_delay_saves_one_unless_both_shots_come
 fn leadership_passes_by_consent_when_it_is_given_up() {
     let mut world = World::new(3, 3);
     world.run_until(10 * SECOND);
-    world.step(0, Input::Resign);
+    world.resign(NodeId(0));
     assert!(world.leaders().is_empty());
     world.run_until(11 * SECOND);
     assert_eq!(world.leaders(), [1]);
@@ -152,45 +152,42 @@ fn leadership_passes_by_consent_when_it_is_given_up() {
 fn whatever_is_lost_late_cut_off_or_stopped_no_two_lead_and_in_the_end_one_does() {
     let (mut elections, mut cuts) = (0, 0);
     for seed in 0..300 {
-        let count = 2 + (seed % 4) as usize;
+        let count = 2 + (seed % 4) as u16;
         let mut world = World::new(count, seed);
-        world.trip_max = if seed % 2 == 0 { TRIP_MAX - 1 } else { MILLISECOND };
+        world.bench.network.delay = 1..1 + if seed % 2 == 0 { TRIP_MAX - 1 } else { MILLISECOND };
         for _ in 0..40 {
-            let end = world.now + world.draw(4 * SECOND);
+            let end = world.bench.now() + world.bench.draw(4 * SECOND);
             world.run_until(end);
-            let (node, other) = (world.draw(count as u64) as usize, world.draw(count as u64 + 1) as u16);
-            match world.draw(10) {
-                0 | 1 => world.nodes[node].paused_until = world.now + world.draw(12 * SECOND),
+            let node = world.bench.draw(count.into()) as u16;
+            let other = world.bench.draw(u64::from(count) + 1) as u16;
+            match world.bench.draw(10) {
+                0 | 1 => {
+                    let until = end + world.bench.draw(12 * SECOND);
+                    world.bench.pause(NodeId(node), until);
+                }
                 2 => {
-                    world.die(node);
-                    let at = world.now + world.draw(8 * SECOND);
-                    world.push(at, Event::Boot(node));
+                    world.die(NodeId(node));
+                    let at = end + world.bench.draw(8 * SECOND);
+                    world.bench.start_at(at, NodeId(node));
                 }
-                3 => world.cut_apart(&[node as u16], &[other]),
-                4 => {
-                    world.cut.insert((NodeId(node as u16), NodeId(other)));
-                }
-                5 => {
-                    world.cut.insert((NodeId(other), NodeId(node as u16)));
-                }
-                6 => world.loss = world.draw(60),
-                7 if world.nodes[node].leads && world.nodes[node].paused_until <= world.now => {
-                    world.step(node, Input::Resign);
+                3 => world.cut_apart(&[node], &[other]),
+                4 => world.cut(node, other),
+                5 => world.cut(other, node),
+                6 => world.bench.network.loss = world.bench.draw(600) as u32,
+                7 if world.leaders().contains(&node) && world.bench.seat(NodeId(node)).paused_until() <= end => {
+                    world.resign(NodeId(node));
                 }
                 _ => {
-                    world.cut.clear();
-                    world.loss = 0;
+                    world.bench.network.mend(|_, _| true);
+                    world.bench.network.loss = 0;
                 }
             }
         }
-        world.cut.clear();
-        world.loss = 0;
-        for node in 0..count {
-            let at = world.now;
-            world.push(at, Event::Boot(node));
-        }
-        let calm = world.now + 60 * SECOND;
-        world.run_until(calm);
+        world.bench.network.mend(|_, _| true);
+        world.bench.network.loss = 0;
+        let now = world.bench.now();
+        world.bench.nodes().for_each(|node| world.bench.start_at(now, node));
+        world.run_until(now + 60 * SECOND);
         assert_eq!(world.leaders().len(), 1, "seed {seed}");
         elections += world.elections.len();
         cuts += world.cuts.len();

@@ -1,19 +1,19 @@
 //! A fleet of candidates on a network and on disks that a test can do anything to.
 
 use protocols::{
-    clock::Now,
-    core::TimerId,
+    bench::{
+        Bench,
+        event::{Event, Step},
+        seat::Clock,
+    },
     election::{
         Setup, Timings,
         zab_fle::{Message, Quorum, ZabFle},
     },
-    elector::{self, Elector},
+    elector,
     payload::Nothing,
-    types::{MICROSECOND, MILLISECOND, NodeId, SECOND},
+    types::{Leadership, MICROSECOND, MILLISECOND, NodeId, SECOND},
 };
-use rand_chacha::ChaCha8Rng;
-use rand_core::{RngCore, SeedableRng};
-use std::collections::{BTreeMap, VecDeque};
 
 type Input = elector::Input<Message, Nothing>;
 type Output = elector::Output<Message, Nothing>;
@@ -44,303 +44,135 @@ pub enum Trouble {
 /// A belief: from its beginning to its end in true time, nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reign {
-    pub node: u16,
+    pub node: NodeId,
     pub token: u64,
     pub from: u64,
     pub to: u64,
 }
 
-enum Event {
-    Deliver { from: u16, to: u16, message: Message },
-    Timer { node: u16, life: u64, id: TimerId, at: u64 },
-    Disk { node: u16, life: u64 },
-    Trouble(Trouble),
-    Up(u16),
-    Mend { from: u16, to: u8 },
-}
-
-struct Machine {
-    core: Option<ZabFle>,
-    life: u64,
-    timers: BTreeMap<TimerId, u64>,
-    durable: Option<Vec<u8>>,
-    under_way: VecDeque<Vec<u8>>,
-    rate_ppm: i64,
-    paused_until: u64,
-    /// The place of its belief in `Fleet::reigns`.
-    leads: Option<usize>,
-    observed: Option<NodeId>,
-}
-
-/// Candidates, and the world that they live in.
+/// Candidates, and what has become of them.
 pub struct Fleet {
-    pub now: u64,
+    pub bench: Bench<ZabFle>,
     pub reigns: Vec<Reign>,
-    /// How many states were given to disks.
-    pub writes: u64,
-    /// Power is lost at the machine that asks for this write, whether or not it is done.
-    pub power_fails_at: Option<(u64, bool)>,
-    /// Lost, doubled, and delayed messages, of 256 each.
-    pub loss: u8,
-    machines: Vec<Machine>,
-    cuts: Vec<[u32; 8]>,
-    queue: BTreeMap<(u64, u64), Event>,
-    numbers: u64,
-    random: ChaCha8Rng,
+    troubles: Vec<Trouble>,
+    /// The place of each candidate's belief in `reigns`.
+    leads: Vec<Option<usize>>,
 }
 
 impl Fleet {
     /// A fleet of `count` whose clocks' rates are up to `ppm` off.
     pub fn new(count: u16, ppm: u64, seed: u64) -> Self {
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let machines = (0..count).map(|_| Machine {
-            core: None,
-            life: 0,
-            timers: BTreeMap::new(),
-            durable: None,
-            under_way: VecDeque::new(),
-            rate_ppm: (random.next_u64() % (2 * ppm + 1)) as i64 - ppm as i64,
-            paused_until: 0,
-            leads: None,
-            observed: None,
-        });
-        let machines = machines.collect();
-        let mut fleet = Fleet {
-            now: 0,
-            reigns: Vec::new(),
-            writes: 0,
-            power_fails_at: None,
-            loss: 0,
-            machines,
-            cuts: vec![[0; 8]; count.into()],
-            queue: BTreeMap::new(),
-            numbers: 0,
-            random,
-        };
-        for node in 0..count {
-            let after = fleet.draw(50 * MILLISECOND);
-            fleet.push(after, Event::Up(node));
+        let equals = move |setup| ZabFle::with_quorum(setup, Quorum::of_equals(count.into()));
+        let mut bench = Bench::new(count, setup(0, 1, 0, None).timings, seed, equals);
+        bench.network.delay = 200 * MICROSECOND..500 * MICROSECOND;
+        bench.network.late_by = 400 * MILLISECOND;
+        bench.disks.delay = Some(300 * MICROSECOND..700 * MICROSECOND);
+        for node in bench.nodes() {
+            let fast_ppm = bench.draw(2 * ppm + 1) as i64 - ppm as i64;
+            // Each clock has its own zero.
+            let ahead = i128::from(node.0) * i128::from(7 * SECOND);
+            bench.seat_mut(node).clock = Clock { ahead, fast_ppm, stands: false };
+            let at = bench.draw(50 * MILLISECOND);
+            bench.start_at(at, node);
         }
-        fleet
+        Fleet { bench, reigns: Vec::new(), troubles: Vec::new(), leads: vec![None; count.into()] }
     }
 
-    fn draw(&mut self, below: u64) -> u64 {
-        self.random.next_u64() % below.max(1)
-    }
-
-    fn push(&mut self, after: u64, event: Event) {
-        self.numbers += 1;
-        self.queue.insert((self.now + after, self.numbers), event);
+    /// So many of a thousand messages are lost, doubled and late.
+    pub fn set_loss(&mut self, per_thousand: u32) {
+        let network = &mut self.bench.network;
+        (network.loss, network.duplicate, network.late) = (per_thousand, per_thousand, per_thousand);
     }
 
     /// Makes trouble so many milliseconds from now.
     pub fn plan(&mut self, after_ms: u64, trouble: Trouble) {
-        self.push(after_ms * MILLISECOND, Event::Trouble(trouble));
-    }
-
-    fn mono(&self, node: u16, at: u64) -> u64 {
-        let rate = (1_000_000 + self.machines[usize::from(node)].rate_ppm) as u128;
-        // Each clock has its own zero.
-        (u128::from(at) * rate / 1_000_000) as u64 + u64::from(node) * 7 * SECOND
-    }
-
-    /// When the node's clock will show that.
-    fn true_time(&self, node: u16, mono: u64) -> u64 {
-        let rate = (1_000_000 + self.machines[usize::from(node)].rate_ppm) as u128;
-        let since = u128::from(mono.saturating_sub(u64::from(node) * 7 * SECOND));
-        (since * 1_000_000).div_ceil(rate) as u64
+        let at = self.bench.now() + after_ms * MILLISECOND;
+        self.bench.alarm(at, self.troubles.len() as u64);
+        self.troubles.push(trouble);
     }
 
     /// Whoever believes now that it leads.
-    pub fn leaders(&self) -> Vec<u16> {
-        let current = |m: &Machine| m.leads.is_some_and(|place| self.reigns[place].to > self.now);
-        (0..).zip(&self.machines).filter(|(_, m)| current(m)).map(|(node, _)| node).collect()
+    pub fn leaders(&self) -> Vec<NodeId> {
+        let now = self.bench.now();
+        let current = |node: &NodeId| self.leads[node.index()].is_some_and(|place| self.reigns[place].to > now);
+        self.bench.nodes().filter(current).collect()
     }
 
     /// Whom each node that runs observes as the leader.
     pub fn observed(&self) -> Vec<Option<NodeId>> {
-        self.machines.iter().filter(|m| m.core.is_some()).map(|m| m.observed).collect()
+        let seats = self.bench.nodes().map(|node| self.bench.seat(node));
+        seats.filter(|seat| seat.is_up()).map(|seat| seat.observed()).collect()
     }
 
     /// Goes on for so many milliseconds.
     pub fn run(&mut self, for_ms: u64) {
-        let end = self.now + for_ms * MILLISECOND;
-        while let Some(((at, _), event)) = self.queue.pop_first() {
-            if at > end {
-                self.numbers += 1;
-                // Before everything else of that time, as it was.
-                self.queue.insert((at, 0), event);
-                break;
-            }
-            self.now = at;
-            self.happen(event);
-        }
-        self.now = end;
-    }
-
-    fn paused(&self, node: u16) -> Option<u64> {
-        let until = self.machines[usize::from(node)].paused_until;
-        (until > self.now).then(|| until - self.now)
-    }
-
-    fn happen(&mut self, event: Event) {
-        let concerns = match &event {
-            Event::Deliver { to, .. } => Some(*to),
-            Event::Timer { node, .. } | Event::Disk { node, .. } => Some(*node),
-            _ => None,
-        };
-        if let Some(wait) = concerns.and_then(|node| self.paused(node)) {
-            return self.push(wait, event);
-        }
-        match event {
-            Event::Deliver { from, to, message } => self.step(to, Input::Peer { from: NodeId(from), message }),
-            Event::Timer { node, life, id, at } => {
-                let machine = &mut self.machines[usize::from(node)];
-                if machine.life == life && machine.timers.get(&id) == Some(&at) {
-                    machine.timers.remove(&id);
-                    self.step(node, Input::Timer(id));
-                }
-            }
-            Event::Disk { node, life } => {
-                let machine = &mut self.machines[usize::from(node)];
-                if machine.life == life
-                    && let Some(state) = machine.under_way.pop_front()
-                {
-                    machine.durable = Some(state);
-                    self.step(node, Input::Persisted);
-                }
-            }
-            Event::Up(node) => {
-                if self.machines[usize::from(node)].core.is_none() {
-                    let nonce = self.random.next_u64();
-                    let (count, machine) = (self.machines.len() as u16, &mut self.machines[usize::from(node)]);
-                    machine.life += 1;
-                    machine.core = Some(ZabFle::with_quorum(
-                        setup(node, count, nonce, machine.durable.clone()),
-                        Quorum::of_equals(count.into()),
-                    ));
-                    self.step(node, Input::Start);
-                }
-            }
-            Event::Trouble(trouble) => self.trouble(trouble),
-            Event::Mend { from, to } => self.cut(from, to, |cuts| *cuts -= 1),
-        }
-    }
-
-    fn cut(&mut self, from: u16, to: u8, change: impl Fn(&mut u32)) {
-        for (bit, cuts) in self.cuts[usize::from(from)].iter_mut().enumerate() {
-            if to >> bit & 1 == 1 {
-                change(cuts);
+        let end = self.bench.now() + for_ms * MILLISECOND;
+        while let Some(step) = self.bench.next(end) {
+            self.note(&step);
+            if let Event::Alarm(number) = step.event {
+                self.trouble(self.troubles[number as usize]);
             }
         }
     }
 
     fn trouble(&mut self, trouble: Trouble) {
+        let until = |for_ms: u64| self.bench.now() + for_ms * MILLISECOND;
         match trouble {
             Trouble::Down { node, power, for_ms } => {
-                let kept = if power { self.draw(4) as usize } else { usize::MAX };
-                self.down(node, kept);
-                self.push(for_ms * MILLISECOND, Event::Up(node));
+                let back = until(for_ms);
+                let done = if power { self.bench.draw(4) as usize } else { usize::MAX };
+                self.bench.crash(NodeId(node), done);
+                self.ended(NodeId(node));
+                self.bench.start_at(back, NodeId(node));
             }
-            Trouble::Pause { node, for_ms } => {
-                let machine = &mut self.machines[usize::from(node)];
-                machine.paused_until = machine.paused_until.max(self.now + for_ms * MILLISECOND);
-            }
+            Trouble::Pause { node, for_ms } => self.bench.pause(NodeId(node), until(for_ms)),
             Trouble::Cut { from, to, for_ms } => {
-                self.cut(from, to, |cuts| *cuts += 1);
-                self.push(for_ms * MILLISECOND, Event::Mend { from, to });
+                let end = until(for_ms);
+                let others = (0..8).filter(|bit| to >> bit & 1 == 1).map(NodeId);
+                others.for_each(|other| self.bench.network.cut(NodeId(from), other, end));
             }
             Trouble::Resign => {
                 for node in self.leaders() {
-                    if self.paused(node).is_none() {
-                        self.step(node, Input::Resign);
+                    if self.bench.seat(node).paused_until() <= self.bench.now() {
+                        let step = self.bench.give(node, Input::Resign);
+                        self.note(&step);
                     }
                 }
             }
         }
     }
 
-    /// The process ends, and so many of the writes that are under way are done all the same.
-    fn down(&mut self, node: u16, kept: usize) {
-        let now = self.now;
-        let machine = &mut self.machines[usize::from(node)];
-        machine.core = None;
-        machine.timers.clear();
-        machine.observed = None;
-        if let Some(state) = machine.under_way.drain(..).take(kept).next_back() {
-            machine.durable = Some(state);
-        }
-        if let Some(place) = machine.leads.take() {
-            self.reigns[place].to = self.reigns[place].to.min(now);
+    /// The belief ends now, unless it has ended before.
+    fn ended(&mut self, node: NodeId) {
+        if let Some(place) = self.leads[node.index()].take() {
+            self.reigns[place].to = self.reigns[place].to.min(self.bench.now());
         }
     }
 
-    fn step(&mut self, node: u16, input: Input) {
-        let mono = self.mono(node, self.now);
-        let Some(core) = &mut self.machines[usize::from(node)].core else { return };
-        let mut out = Vec::new();
-        core.step(Now { mono, wall: 0 }, input, &mut out);
-        for output in out {
-            let machine = &mut self.machines[usize::from(node)];
-            let life = machine.life;
+    fn note(&mut self, step: &Step<ZabFle>) {
+        assert_eq!(self.bench.broken(), None);
+        let Some(node) = step.node() else { return };
+        let until = |l: &Leadership| self.bench.seat(node).clock.time(l.valid_until).expect("a clock that runs");
+        for output in &step.outputs {
             match output {
-                Output::Send { to, message } => self.send(node, to.0, message),
-                Output::Persist(state) => {
-                    machine.under_way.push_back(state);
-                    self.writes += 1;
-                    if let Some((write, done)) = self.power_fails_at
-                        && write == self.writes
-                    {
-                        self.down(node, if done { usize::MAX } else { 0 });
-                        return self.push(100 * MILLISECOND, Event::Up(node));
-                    }
-                    let after = 300 * MICROSECOND + self.draw(400 * MICROSECOND);
-                    self.push(after, Event::Disk { node, life });
-                }
-                Output::SetTimer { id, at } => {
-                    machine.timers.insert(id, at);
-                    let due = self.true_time(node, at).saturating_sub(self.now);
-                    self.push(due, Event::Timer { node, life, id, at });
-                }
-                Output::CancelTimer(id) => {
-                    machine.timers.remove(&id);
-                }
                 Output::Elected(l) => {
-                    assert!(machine.leads.is_none(), "elected twice without an end between");
-                    machine.leads = Some(self.reigns.len());
-                    let to = self.true_time(node, l.valid_until);
-                    self.reigns.push(Reign { node, token: l.token, from: self.now, to });
+                    self.leads[node.index()] = Some(self.reigns.len());
+                    self.reigns.push(Reign { node, token: l.token, from: step.at, to: until(l) });
                 }
                 Output::Renewed(l) => {
-                    let place = machine.leads.expect("only who leads renews");
-                    assert_eq!(self.reigns[place].token, l.token);
-                    self.reigns[place].to = self.true_time(node, l.valid_until);
+                    let place = self.leads[node.index()].expect("only who leads renews");
+                    self.reigns[place].to = until(l);
                 }
                 Output::Deposed(_) => {
-                    let place = machine.leads.take().expect("only who leads is deposed");
-                    self.reigns[place].to = self.reigns[place].to.min(self.now);
+                    let place = self.leads[node.index()].take().expect("only who leads is deposed");
+                    self.reigns[place].to = self.reigns[place].to.min(step.at);
                 }
-                Output::Observed(leader) => machine.observed = leader,
                 _ => {}
             }
         }
-    }
-
-    fn send(&mut self, from: u16, to: u16, message: Message) {
-        if self.cuts[usize::from(from)][usize::from(to)] > 0 {
-            return;
-        }
-        let [lost, doubled, astray] = [0; 3].map(|_: u8| self.draw(256) < u64::from(self.loss));
-        let mut after = 200 * MICROSECOND + self.draw(300 * MICROSECOND);
-        if astray {
-            after += self.draw(400 * MILLISECOND);
-        }
-        if doubled {
-            let later = after + self.draw(100 * MILLISECOND);
-            self.push(later, Event::Deliver { from, to, message });
-        }
-        if !lost {
-            self.push(after, Event::Deliver { from, to, message });
+        if step.crashed {
+            self.ended(node);
+            self.bench.start_at(step.at + 100 * MILLISECOND, node);
         }
     }
 }

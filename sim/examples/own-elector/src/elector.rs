@@ -106,7 +106,7 @@ const ROUND: TimerId = 1;
 const EXPIRE: TimerId = 2;
 
 /// What is on disk: the latest term that this node knows of, and its vote in it.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 struct Kept {
     term: u64,
     vote: Option<NodeId>,
@@ -126,6 +126,7 @@ impl Kept {
     }
 }
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 enum Role {
     Follower,
     /// Who has voted for this node.
@@ -134,7 +135,7 @@ enum Role {
 }
 
 /// Won the votes of a majority; leads once a majority is patient.
-#[derive(Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
 struct Reign {
     leads: bool,
     valid_until: u64,
@@ -144,6 +145,7 @@ struct Reign {
     patient: BTreeMap<NodeId, u64>,
 }
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct MajorityLease {
     setup: Setup,
     /// `None` when the disk holds something else: this node takes no part.

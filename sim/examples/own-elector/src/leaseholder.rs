@@ -62,12 +62,14 @@ const RENEW: TimerId = 1;
 const EXPIRE: TimerId = 2;
 
 /// The one request under way, and when it was sent.
+#[derive(Clone, PartialEq, Eq, Hash)]
 enum Asked {
     Take { sent: u64 },
     Keep { sent: u64 },
     Give,
 }
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct LeaseHolder {
     setup: Setup,
     lease: Option<Leadership>,

@@ -5,10 +5,7 @@
 //! created, cancelled or progressed, and every event. How events share a response is not compared: for a watch that catches
 //! up with the past it is a matter of time.
 
-use super::{
-    script::Arm,
-    servers::{Kind, Server, free_port},
-};
+use super::script::Arm;
 use crate::texts::etcd::*;
 use etcd_client::proto::*;
 use http::uri::PathAndQuery;
@@ -18,6 +15,7 @@ use protocols_clients::{
     etcd::channel::Channel,
     site::Endpoint,
 };
+use servers::{Exact, Version};
 use sim::service::etcd::Etcd as Model;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::{
@@ -34,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(6);
 const SILENCE: Duration = Duration::from_millis(100);
 
 enum Served {
-    Real(Server),
+    Real(Exact),
     Model { state: Arc<Model>, port: u16, task: <TokioEnv as Env>::Task },
 }
 
@@ -137,14 +135,14 @@ fn cancel(watch_id: i64) -> PbWatchRequestUnion {
 impl Etcd {
     /// The model, served over a socket.
     pub async fn model() -> Etcd {
-        let (env, state, port) = (TokioEnv::new(1), Arc::<Model>::default(), free_port());
+        let (env, state, port) = (TokioEnv::new(1), Arc::<Model>::default(), servers::free_address().port());
         let task = serve(&env, &state, port).await;
         Etcd::new(env, Served::Model { state, port, task })
     }
 
     /// The real server, if there is one.
-    pub fn real(kind: Kind) -> Option<Etcd> {
-        Some(Etcd::new(TokioEnv::new(1), Served::Real(Server::start(kind)?)))
+    pub fn real(version: Version) -> Option<Etcd> {
+        Some(Etcd::new(TokioEnv::new(1), Served::Real(version.start()?)))
     }
 
     fn new(env: TokioEnv, served: Served) -> Etcd {
@@ -153,7 +151,7 @@ impl Etcd {
 
     fn channel(&mut self, session: &str) -> Channel<TokioEnv> {
         let port = match &self.served {
-            Served::Real(server) => server.port(),
+            Served::Real(real) => real.server.address.port(),
             Served::Model { port, .. } => *port,
         };
         let endpoint = Endpoint { host: "127.0.0.1".into(), port };
@@ -321,7 +319,7 @@ impl Etcd {
 impl Arm for Etcd {
     fn name(&self) -> String {
         match &self.served {
-            Served::Real(server) => server.kind().name().to_owned(),
+            Served::Real(real) => real.version.name().to_owned(),
             Served::Model { .. } => "the model".into(),
         }
     }
@@ -338,8 +336,8 @@ impl Arm for Etcd {
         let (mut channel, name) = (self.channel(""), self.name());
         if self.leases(&channel).await.is_err() {
             // What was asked of it before was too much for it, and its log would have it do that again.
-            if let Served::Real(server) = &mut self.served {
-                *server = Server::start(server.kind()).expect("it started before");
+            if let Served::Real(real) = &mut self.served {
+                *real = real.version.start().expect("it started before");
             }
             self.sessions.clear();
             channel = self.channel("");
@@ -378,10 +376,10 @@ impl Arm for Etcd {
     async fn restart(&mut self) {
         self.sessions.clear();
         match &mut self.served {
-            Served::Real(server) => server.restart(),
+            Served::Real(real) => real.server.restart(),
             Served::Model { state, port, task } => {
                 // A port whose connections were closed by their server stays taken for a while.
-                *port = free_port();
+                *port = servers::free_address().port();
                 *task = serve(&self.env, state, *port).await;
             }
         }

@@ -1,9 +1,10 @@
 //! etcd: generated leases that end by themselves, all at the same time on each arm. What is compared is when: not before
 //! the time to live has passed since the last refresh, and not longer after it than a scan takes.
 
-use super::{etcd::Etcd, number, report, script::Arm, servers::Kind};
+use super::{etcd::Etcd, number, report, script::Arm};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
+use servers::Version;
 use std::{
     thread,
     time::{Duration, Instant},
@@ -80,8 +81,8 @@ fn etcd_leases_end_in_time_generated() {
     let leases = &leases();
     thread::scope(|scope| {
         let model = scope.spawn(|| super::run(async { play(Etcd::model().await, leases).await }));
-        let real = [Kind::Etcd35, Kind::Etcd34]
-            .map(|kind| scope.spawn(move || super::run(async { Some(play(Etcd::real(kind)?, leases).await) })));
+        let real = [Version::Etcd35, Version::Etcd34]
+            .map(|version| scope.spawn(move || super::run(async { Some(play(Etcd::real(version)?, leases).await) })));
         model.join().expect("every lease ends in time");
         for (arm, count) in real.into_iter().filter_map(|thread| thread.join().expect("every lease ends in time")) {
             report(&arm.name(), count, "generated, expiring");

@@ -1,9 +1,10 @@
 //! etcd: generated requests of several sessions, on the model and on one version in turn. What watches bring is compared at
 //! the end of a sequence, every event of it.
 
-use super::{etcd::Etcd, generate, report, script::Arm, servers::Kind};
+use super::{etcd::Etcd, generate, report, script::Arm};
 use crate::texts::etcd::Words;
 use proptest::{prelude::*, sample::select};
+use servers::Version;
 use std::time::Duration;
 
 /// What is done, in order: lines of a script, but that `watch KEY …` opens a stream for itself.
@@ -241,10 +242,10 @@ async fn play(sequence: &Sequence, model: &mut Etcd, real: &mut Etcd) -> Result<
     Ok(play.count)
 }
 
-fn compare_with(kind: Kind) {
+fn compare_with(version: Version) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let _context = runtime.enter();
-    let Some(mut real) = Etcd::real(kind) else { return };
+    let Some(mut real) = Etcd::real(version) else { return };
     let mut model = runtime.block_on(Etcd::model());
     let mut compared = 0;
     generate(prop::collection::vec(line(), 1..60), 400, |sequence| {
@@ -257,11 +258,11 @@ fn compare_with(kind: Kind) {
 /// The model and etcd 3.5 say the same, whatever is asked in whatever order.
 #[test]
 fn etcd_3_5_generated() {
-    compare_with(Kind::Etcd35);
+    compare_with(Version::Etcd35);
 }
 
 /// And 3.4.
 #[test]
 fn etcd_3_4_generated() {
-    compare_with(Kind::Etcd34);
+    compare_with(Version::Etcd34);
 }

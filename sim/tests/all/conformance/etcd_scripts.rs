@@ -4,8 +4,8 @@ use super::{
     etcd::Etcd,
     report,
     script::{self, Arm, Replies, Script},
-    servers::Kind,
 };
+use servers::Version;
 use std::thread;
 
 /// An arm and what it replied to every script.
@@ -32,8 +32,8 @@ fn etcd_scripts() {
     // Much of it is waiting, so they wait at the same time.
     let (model, real) = thread::scope(|scope| {
         let model = scope.spawn(|| super::run(async { play(Etcd::model().await, all).await }));
-        let real = [Kind::Etcd35, Kind::Etcd34]
-            .map(|kind| scope.spawn(move || super::run(async { Some(play(Etcd::real(kind)?, all).await) })));
+        let real = [Version::Etcd35, Version::Etcd34]
+            .map(|version| scope.spawn(move || super::run(async { Some(play(Etcd::real(version)?, all).await) })));
         let real = real.map(|thread| thread.join().expect("it was played"));
         (model.join().expect("it was played"), real.into_iter().flatten().collect::<Vec<_>>())
     });

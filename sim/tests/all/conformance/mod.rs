@@ -6,7 +6,7 @@
 //! generated has no replies written down: the two sides must agree. Ids are replaced by names and revisions are counted
 //! from where a script began; a time is within stated bounds.
 //!
-//! `FENCEPOST_SERVERS` says what to do about a server that this machine does not have (see `servers`);
+//! `FENCEPOST_SERVERS` says what to do about a server that this machine does not have (see the crate `servers`);
 //! `FENCEPOST_CONFORMANCE_CASES` asks for more generated sequences and `FENCEPOST_CONFORMANCE_SEED` for others.
 
 mod etcd;
@@ -16,7 +16,6 @@ mod etcd_scripts;
 mod redis;
 mod redis_generated;
 mod script;
-mod servers;
 
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use std::{fmt::Debug, future::Future, time::Duration};

@@ -3,10 +3,10 @@
 use super::{
     report,
     script::{self, Arm, Script},
-    servers::{Kind, Server, free_port},
 };
 use crate::texts::redis::{command, decode};
 use protocols_clients::env::{Env, tokio::TokioEnv};
+use servers::{Exact, Version};
 use sim::service::redis::{
     Redis as Model,
     resp::{Protocol, Resp},
@@ -19,7 +19,7 @@ use tokio::{
 
 /// What answers.
 enum Served {
-    Real(Server),
+    Real(Exact),
     Model { state: Arc<Model>, port: u16, task: <TokioEnv as Env>::Task },
 }
 
@@ -44,20 +44,20 @@ fn serve(state: &Arc<Model>, port: u16) -> <TokioEnv as Env>::Task {
 impl Redis {
     /// The model, served over a socket.
     pub fn model() -> Redis {
-        let (state, port) = (Arc::<Model>::default(), free_port());
+        let (state, port) = (Arc::<Model>::default(), servers::free_address().port());
         let task = serve(&state, port);
         Redis { served: Served::Model { state, port, task }, sessions: BTreeMap::new() }
     }
 
     /// The real server, if there is one.
     pub fn real() -> Option<Redis> {
-        Some(Redis { served: Served::Real(Server::start(Kind::Redis)?), sessions: BTreeMap::new() })
+        Some(Redis { served: Served::Real(Version::Redis70.start()?), sessions: BTreeMap::new() })
     }
 
     async fn session(&mut self, name: &str) -> &mut Session {
         if !self.sessions.contains_key(name) {
             let port = match &self.served {
-                Served::Real(server) => server.port(),
+                Served::Real(real) => real.server.address.port(),
                 Served::Model { port, .. } => *port,
             };
             let mut session = Session::open(port).await;
@@ -100,7 +100,7 @@ impl Session {
 impl Arm for Redis {
     fn name(&self) -> String {
         match &self.served {
-            Served::Real(server) => server.kind().name().to_owned(),
+            Served::Real(real) => real.version.name().to_owned(),
             Served::Model { .. } => "the model".into(),
         }
     }
@@ -145,10 +145,10 @@ impl Arm for Redis {
     async fn restart(&mut self) {
         self.sessions.clear();
         match &mut self.served {
-            Served::Real(server) => server.restart(),
+            Served::Real(real) => real.server.restart(),
             Served::Model { state, port, task } => {
                 // A port whose connections were closed by their server stays taken for a while.
-                *port = free_port();
+                *port = servers::free_address().port();
                 *task = serve(state, *port);
             }
         }

@@ -59,13 +59,14 @@ const EXPIRE: TimerId = 2;
 const PACE: u64 = 400 * MILLISECOND;
 
 /// What is asked of all servers at once.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Asked {
     Take,
     Renew,
     GiveBack,
 }
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Quorum {
     setup: Setup,
     requests: RequestNumber,

@@ -1,83 +1,22 @@
 //! A PostgreSQL of the tests' own, in a temporary folder on a free port.
 
-use super::Folder;
 use protocols_real::store::postgres::PostgresSettings;
-use std::{
-    fs,
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    sync::atomic::{AtomicU64, Ordering},
-    time::{Duration, Instant},
-};
+use servers::{Access, Folder, Postgres};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A running server; stopped by its process id when dropped.
+/// A running server, and where its data lies.
 pub struct Server {
-    child: Child,
-    port: u16,
+    postgres: Postgres,
     _folder: Folder,
 }
 
-/// Starts a server. `None` where PostgreSQL is not installed, which is said aloud, or with `FENCEPOST_SERVERS=require` is a
-/// failure.
+/// Starts a server that trusts everybody and knows TLS; `None`, said aloud, where PostgreSQL is not installed and need not be.
 pub fn start() -> Option<Server> {
-    let Some(binaries) = binaries() else {
-        assert!(
-            std::env::var("FENCEPOST_SERVERS").as_deref() != Ok("require"),
-            "PostgreSQL is required and not installed"
-        );
-        eprintln!("SKIPPED: PostgreSQL is not installed: nothing was tested on it");
-        return None;
-    };
     let folder = Folder::new();
-    let data = folder.path().join("data");
-    fs::create_dir(&data).unwrap();
-    // PostgreSQL refuses to run as root; a folder and processes of somebody else's it is, then.
-    let root = rustix::process::geteuid().is_root();
-    for name in ["cert.pem", "key.pem"] {
-        fs::copy(super::testdata(name), folder.path().join(name)).unwrap();
-    }
-    let key = folder.path().join("key.pem");
-    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
-    if root {
-        assert!(Command::new("chown").arg("postgres").arg(&data).arg(&key).status().unwrap().success());
-    }
-    let arguments = ["--auth=trust", "--username=store", "--no-sync", "--encoding=UTF8", "--locale=C"];
-    let mut initdb = as_nobody(root, &binaries.join("initdb"));
-    let made = initdb.arg("-D").arg(&data).args(arguments).stdout(Stdio::null()).status().unwrap();
-    assert!(made.success(), "initdb failed");
-    let port = protocols_clients::env::tokio::free_port().unwrap();
-    let mut postgres = as_nobody(root, &binaries.join("postgres"));
-    postgres.arg("-D").arg(&data).args(["-h", "127.0.0.1", "-k", "", "-p", &port.to_string()]);
-    let file = |name: &str, path: &str| format!("{name}={}", folder.path().join(path).display());
-    postgres.args(["-c", "ssl=on", "-c", &file("ssl_cert_file", "cert.pem"), "-c", &file("ssl_key_file", "key.pem")]);
-    let child = postgres.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let server = Server { child, port, _folder: folder };
-    let deadline = Instant::now() + Duration::from_secs(30);
-    let probe = || {
-        Command::new(binaries.join("pg_isready")).args(["-q", "-h", "127.0.0.1", "-p"]).arg(port.to_string()).status()
-    };
-    while !probe().unwrap().success() {
-        assert!(Instant::now() < deadline, "PostgreSQL does not start");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    Some(server)
-}
-
-fn binaries() -> Option<PathBuf> {
-    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
-    let mut found: Vec<_> = versions.map(|v| v.path().join("bin")).filter(|b| b.join("initdb").exists()).collect();
-    found.sort();
-    found.pop()
-}
-
-fn as_nobody(root: bool, program: &Path) -> Command {
-    if !root {
-        return Command::new(program);
-    }
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid=postgres", "--regid=postgres", "--init-groups", "--"]).arg(program);
-    command
+    let (certificate, key) = (super::testdata("cert.pem"), super::testdata("key.pem"));
+    let access = Access::Trust { certificate: &certificate, key: &key };
+    let postgres = servers::postgres(&folder, "the store on PostgreSQL", access)?;
+    Some(Server { postgres, _folder: folder })
 }
 
 impl Server {
@@ -94,7 +33,7 @@ impl Server {
     }
 
     pub fn url(&self, database: &str) -> String {
-        format!("postgresql://store@127.0.0.1:{}/{database}", self.port)
+        self.postgres.database(database)
     }
 
     /// What `psql` would show: the first column of every row.
@@ -107,15 +46,5 @@ impl Server {
             _ => None,
         };
         rows.into_iter().filter_map(cell).collect()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // SIGINT is PostgreSQL's fast shutdown.
-        if let Some(pid) = rustix::process::Pid::from_raw(self.child.id() as i32) {
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
-        }
-        let _ = self.child.wait();
     }
 }

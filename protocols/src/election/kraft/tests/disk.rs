@@ -99,7 +99,8 @@ fn any_message() -> impl Strategy<Value = Message> {
     let ask = prop_oneof![
         (any::<bool>(), small.clone(), small.clone()).prop_map(|(p, epoch, end)| vote(p, epoch, end)),
         Just(Ask::BeginQuorumEpoch),
-        (0_u16..4, 0_u16..4).prop_map(|(position, successors)| Ask::EndQuorumEpoch { position, successors }),
+        prop::collection::vec((0_u16..5).prop_map(NodeId), 0..5)
+            .prop_map(|successors| Ask::EndQuorumEpoch { successors }),
         (small.clone(), small.clone(), mark.clone()).prop_map(|(offset, last_fetched_epoch, high_watermark)| {
             Ask::Fetch { offset, last_fetched_epoch, high_watermark }
         }),

@@ -1,6 +1,9 @@
 //! Fleets on random schedules: the laws of [`super::fleet`] are checked at every step, and once it is quiet one leads.
 
-use super::fleet::{CALM, Fleet, Weather};
+use super::{
+    fleet::{CALM, Fleet, Weather},
+    *,
+};
 use proptest::prelude::*;
 
 const STORM: Weather = Weather { loss: 150, duplicate: 100, power: 60, crash: 2, delay_max_ms: 80 };
@@ -10,8 +13,8 @@ const STORM: Weather = Weather { loss: 150, duplicate: 100, power: 60, crash: 2,
 const QUIET_MS: u64 = 20_000;
 
 fn settles(fleet: &mut Fleet) {
-    fleet.weather = CALM;
-    fleet.cut_off = None;
+    fleet.set_weather(CALM);
+    fleet.cut_off(None);
     fleet.run(QUIET_MS);
     let believers = fleet.believers();
     assert_eq!(believers.len(), 1, "one leads when all is well");
@@ -25,9 +28,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn a_storm_of_losses_crashes_and_power_losses_breaks_no_law(seed: u64, nodes in 1_usize..=5) {
+    fn a_storm_of_losses_crashes_and_power_losses_breaks_no_law(seed: u64, nodes in 1_u16..=5) {
         let mut fleet = Fleet::new(nodes, seed);
-        fleet.weather = STORM;
+        fleet.set_weather(STORM);
         fleet.run(60_000);
         settles(&mut fleet);
     }
@@ -35,7 +38,7 @@ proptest! {
     #[test]
     fn power_is_lost_at_every_other_write(seed: u64) {
         let mut fleet = Fleet::new(3, seed);
-        fleet.weather = Weather { power: 500, ..CALM };
+        fleet.set_weather(Weather { power: 500, ..CALM });
         for _ in 0..12 {
             fleet.run(5_000);
             fleet.believers().into_iter().for_each(|leader| fleet.stop(leader));
@@ -45,15 +48,15 @@ proptest! {
     }
 
     #[test]
-    fn whoever_is_cut_off_the_rest_elects(seed: u64, nodes in 3_usize..=5) {
+    fn whoever_is_cut_off_the_rest_elects(seed: u64, nodes in 3_u16..=5) {
         let mut fleet = Fleet::new(nodes, seed);
         settles(&mut fleet);
         for _ in 0..4 {
             let leader = fleet.believers()[0];
-            fleet.cut_off = Some(leader);
+            fleet.cut_off(Some(leader));
             fleet.run(QUIET_MS);
             let now = fleet.believers();
-            prop_assert!(now.len() == 1 && now[0] != leader, "{now:?} after {leader}");
+            prop_assert!(now.len() == 1 && now[0] != leader, "{now:?} after {leader:?}");
             settles(&mut fleet);
         }
     }
@@ -64,7 +67,7 @@ proptest! {
         settles(&mut fleet);
         let leader = fleet.believers()[0];
         let leaders = fleet.leaders.len();
-        fleet.cut_off = Some((leader + 1) % 3);
+        fleet.cut_off(Some(NodeId((leader.0 + 1) % 3)));
         fleet.run(30_000);
         settles(&mut fleet);
         prop_assert_eq!((fleet.believers(), fleet.leaders.len()), (vec![leader], leaders));

@@ -195,7 +195,7 @@ fn a_cluster_and_its_chaos_say_what_is_wrong() {
 #[test]
 fn a_plan_with_clock_faults_is_for_the_simulation() {
     let folder = folder();
-    let Some(redis) = servers::redis(&folder, "a plan that real mode cannot play", false) else { return };
+    let Some(redis) = servers::redis(&folder, "a plan that real mode cannot play", servers::Tls::Off) else { return };
     let compiled = scenarios::scenario::find("steady").expect("a scenario").compile(
         &scenarios::Params::default(),
         protocols::election::find("redis-fenced").expect("a protocol"),
@@ -215,7 +215,7 @@ fn a_plan_with_clock_faults_is_for_the_simulation() {
 #[test]
 fn a_leader_that_is_asked_to_end_hands_over_first() {
     let folder = Folder::new();
-    let Some(etcd) = servers::etcd(&folder, "a graceful end", false) else { return };
+    let Some(etcd) = servers::etcd(&folder, "a graceful end", servers::Tls::Off) else { return };
     let mut fleet = Fleet::new(folder);
     fleet.start_store(&[]);
     fleet.tell_nodes(&["--lease-ttl", "60s"]);
@@ -248,7 +248,7 @@ fn a_leader_that_is_asked_to_end_hands_over_first() {
 #[test]
 fn a_store_that_was_killed_starts_again_with_what_it_had() {
     let folder = Folder::new();
-    let Some(redis) = servers::redis(&folder, "a store that is killed", false) else { return };
+    let Some(redis) = servers::redis(&folder, "a store that is killed", servers::Tls::Off) else { return };
     let mut fleet = Fleet::new(folder);
     fleet.start_store(&[]);
     fleet.start_nodes(2, "redis", redis.address);

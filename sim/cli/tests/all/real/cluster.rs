@@ -248,7 +248,7 @@ fn on_redis_with_the_store_on_postgres_too() {
     let what = "a cluster on Redis and PostgreSQL";
     let folder = Folder::new();
     if find("redis-server", "redis-server", what).is_some()
-        && let Some(postgres) = servers::postgres(&folder, what, PASSWORD)
+        && let Some(postgres) = servers::postgres(&folder, what, servers::Access::Password(PASSWORD))
     {
         holds("redis and postgres", &["--backend", "redis"], Some(&postgres));
     }

@@ -35,7 +35,7 @@ struct Target {
 impl Target {
     fn start(what: &str) -> Option<Target> {
         let folder = Folder::new();
-        let redis = servers::redis(&folder, what, false)?;
+        let redis = servers::redis(&folder, what, servers::Tls::Off)?;
         let mut fleet = Fleet::new(folder);
         fleet.start_store(&[]);
         fleet.tell_nodes(&["--lease-ttl", "60s"]);

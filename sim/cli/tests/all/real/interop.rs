@@ -55,7 +55,7 @@ fn etcdctl_and_our_node_wait_behind_each_other() {
     const WHAT: &str = "an election shared with etcdctl";
     let folder = Folder::new();
     let Some(program) = servers::find("etcdctl", "etcd-client", WHAT) else { return };
-    let Some(etcd) = servers::etcd(&folder, WHAT, false) else { return };
+    let Some(etcd) = servers::etcd(&folder, WHAT, servers::Tls::Off) else { return };
     let ctl = Etcdctl { program, etcd: etcd.address };
     let mut fleet = Fleet::new(folder);
     fleet.start_store(&[]);
@@ -136,7 +136,7 @@ fn a_redis_py_lock_and_our_node_exclude_each_other() {
     const WHAT: &str = "a lock shared with redis-py";
     let folder = Folder::new();
     let Some(mut python) = redis_py(WHAT) else { return };
-    let Some(redis) = servers::redis(&folder, WHAT, false) else { return };
+    let Some(redis) = servers::redis(&folder, WHAT, servers::Tls::Off) else { return };
     let mut fleet = Fleet::new(folder);
     fleet.start_store(&[]);
     fleet.tell_nodes(&["--lease-ttl", "2s"]);
@@ -181,8 +181,8 @@ fn psql_sees_the_ledger() {
     const WHAT: &str = "the ledger as psql sees it";
     const PASSWORD: &str = "only-in-the-environment";
     let folder = Folder::new();
-    let Some(postgres) = servers::postgres(&folder, WHAT, PASSWORD) else { return };
-    let Some(redis) = servers::redis(&folder, WHAT, false) else { return };
+    let Some(postgres) = servers::postgres(&folder, WHAT, servers::Access::Password(PASSWORD)) else { return };
+    let Some(redis) = servers::redis(&folder, WHAT, servers::Tls::Off) else { return };
     let mut fleet = Fleet::new(folder);
     fleet.environment.push(("PGPASSWORD".to_owned(), PASSWORD.to_owned()));
     fleet.start_store(&["--postgres", &postgres.url()]);

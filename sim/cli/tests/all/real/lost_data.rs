@@ -24,7 +24,7 @@ fn tell_redis(redis: SocketAddr, command: &str) {
 #[test]
 fn what_is_wrong_with_the_service_is_said_and_can_be_remedied() {
     let folder = Folder::new();
-    let Some(mut redis) = servers::redis(&folder, "a service that loses its data", false) else { return };
+    let Some(mut redis) = servers::redis(&folder, "a service that loses its data", servers::Tls::Off) else { return };
     let raise = |above: &str| {
         fencepost(["raise-token", "--backend", "redis", "--service", &redis.address.to_string(), "--above", above])
     };

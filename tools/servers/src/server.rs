@@ -1,0 +1,137 @@
+//! Running servers.
+
+use super::{call, find::find, folder::Folder, port::free_address, process::Process};
+use std::{
+    io::{self, Read, Write},
+    net::{SocketAddr, TcpStream},
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+    time::Duration,
+};
+
+/// A port that was free a moment ago may be taken the next; so often another is tried.
+const PORTS_TRIED: u32 = 5;
+/// How long one look at whether a server answers may take.
+const PROBE_WITHIN: Duration = Duration::from_secs(1);
+
+/// A running server; killed when dropped.
+pub struct Server {
+    /// Its process.
+    pub process: Process,
+    /// Where it listens.
+    pub address: SocketAddr,
+    call: Arc<dyn Fn(SocketAddr) -> Command + Send + Sync>,
+    probe: Probe,
+    log: PathBuf,
+}
+
+/// How it is known that a server answers: something that is said to it, and what its answer contains. `None`: it listens.
+pub(super) type Probe = Option<(&'static [u8], &'static str)>;
+
+/// Redis says that it is there.
+pub(super) const REDIS: Probe = Some((b"PING\r\n", "+PONG"));
+/// etcd says that it is well.
+pub(super) const ETCD: Probe = Some((b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n", r#""health":"true""#));
+
+/// With or without TLS.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tls {
+    /// Without.
+    Off,
+    /// By `cert.pem`, `key.pem` and `ca.pem` in the folder; clients need certificates.
+    On,
+}
+
+impl Server {
+    /// Starts it on a free port; what it prints goes to `<name>.log` in the folder.
+    pub(super) fn start(
+        name: &str,
+        folder: &Path,
+        probe: Probe,
+        call: impl Fn(SocketAddr) -> Command + Send + Sync + 'static,
+    ) -> Server {
+        let call: Arc<dyn Fn(SocketAddr) -> Command + Send + Sync> = Arc::new(call);
+        let log = folder.join(format!("{name}.log"));
+        for _ in 0..PORTS_TRIED {
+            let address = free_address();
+            let process = Process::start(call(address), &log);
+            let mut server = Server { process, address, call: call.clone(), probe, log: log.clone() };
+            if server.wait() {
+                return server;
+            }
+        }
+        panic!("{name} does not start; see {}", log.display());
+    }
+
+    /// Kills it and starts it again with what was on its disk, where it was.
+    ///
+    /// # Panics
+    /// It does not start again.
+    pub fn restart(&mut self) {
+        self.process.kill();
+        self.process = Process::start((self.call)(self.address), &self.log);
+        assert!(self.wait(), "it does not start again; see {}", self.log.display());
+    }
+
+    /// Waits until it answers; false when it ended instead.
+    fn wait(&mut self) -> bool {
+        let (address, probe) = (self.address, self.probe);
+        match probe {
+            None => self.process.listens(address),
+            Some((ask, wanted)) => {
+                self.process.is_ready("it answers", || answers(address, ask, wanted).unwrap_or(false))
+            }
+        }
+    }
+}
+
+/// Does a first request get that answer?
+fn answers(address: SocketAddr, ask: &[u8], wanted: &str) -> io::Result<bool> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(PROBE_WITHIN))?;
+    stream.write_all(ask)?;
+    let (mut answer, mut bytes) = (String::new(), [0; 1024]);
+    while !answer.contains(wanted) {
+        let count = stream.read(&mut bytes)?;
+        if count == 0 || answer.len() > bytes.len() {
+            return Ok(false);
+        }
+        answer += &String::from_utf8_lossy(&bytes[..count]);
+    }
+    Ok(true)
+}
+
+fn certificates(folder: &Folder) -> [String; 3] {
+    ["cert.pem", "key.pem", "ca.pem"].map(|name| folder.file(name))
+}
+
+/// An etcd with nothing in it; `None`, said aloud, when it is not installed and the test is to pass without `what`.
+pub fn etcd(folder: &Folder, what: &str, tls: Tls) -> Option<Server> {
+    let program = find("etcd", "etcd-server", what)?;
+    let (data, files) = (folder.path().join("etcd"), certificates(folder));
+    let call = move |address| {
+        let (mut command, peer) = (Command::new(&program), free_address());
+        match tls {
+            Tls::Off => command.args(call::etcd(address, peer, &data)),
+            Tls::On => command.args(call::etcd_with_tls(address, peer, &data, files.each_ref().map(String::as_str))),
+        };
+        command
+    };
+    Some(Server::start("etcd", folder.path(), ETCD.filter(|_| tls == Tls::Off), call))
+}
+
+/// A Redis with nothing in it; `None`, said aloud, when it is not installed and the test is to pass without `what`.
+pub fn redis(folder: &Folder, what: &str, tls: Tls) -> Option<Server> {
+    let program = find("redis-server", "redis-server", what)?;
+    let (data, files) = (folder.path().to_owned(), certificates(folder));
+    let call = move |address| {
+        let mut command = Command::new(&program);
+        match tls {
+            Tls::Off => command.args(call::redis(address, &data)),
+            Tls::On => command.args(call::redis_with_tls(address, &data, files.each_ref().map(String::as_str))),
+        };
+        command
+    };
+    Some(Server::start("redis", folder.path(), REDIS.filter(|_| tls == Tls::Off), call))
+}

