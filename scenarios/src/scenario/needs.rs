@@ -79,7 +79,7 @@ impl Needs {
             true => "no protocol has".to_owned(),
             false => format!("these have: {}", known.join(", ")),
         };
-        Err(format!("`{scenario}` needs {}, and `{}` has none; {known}", self.words(), protocol.name))
+        Err(format!("`{scenario}` needs {}, but `{}` has none; {known}", self.words(), protocol.name))
     }
 
     /// What it is, for people.
