@@ -12,6 +12,7 @@ pub mod election;
 pub mod elector;
 pub mod error;
 pub mod fence;
+pub mod group;
 pub mod history;
 pub mod known_bugs;
 pub mod load;

@@ -9,7 +9,7 @@
 //! Fencepost writes the header first. A store's own log may do without it, and may hold nothing but `apply` lines: names
 //! are then taken in the order in which they appear, `term`, `read`, `version` and `request` may be missing, and an epoch
 //! that is missing or 0 is a write without a token. `token` is another name of `epoch`; [`Fields`] maps other names, and says
-//! which fields do not matter. All others are refused.
+//! which fields do not matter. All others are refused. A line of another group than the first has a `group`.
 
 mod fields;
 mod line;

@@ -32,6 +32,8 @@ fn header() -> Header {
         ring: false,
         dual_belief_bound_us: Some(17_000),
         resources: usual_resources(),
+        groups: 1,
+        group: 0,
     }
 }
 
@@ -125,7 +127,7 @@ fn every_kind() -> Vec<Event> {
         Kind::Deposed { incarnation, reason: Deposed::Fenced },
         Kind::End { messages: 1234, by_kind: [("vote".to_owned(), 7)].into() },
     ];
-    kinds.into_iter().enumerate().map(|(i, kind)| Event { t_us: i as u64 / 2, kind }).collect()
+    kinds.into_iter().enumerate().map(|(i, kind)| Event { t_us: i as u64 / 2, group: 0, kind }).collect()
 }
 
 fn written(header: &Header, events: &[Event]) -> Vec<u8> {
@@ -263,10 +265,10 @@ fn a_header_lists_resources_and_nobody_else_has_any() {
     let header = Header { resources, ..header() };
     let incarnation = Incarnation { epoch: 5, node: NodeId(1), term: 2 };
     let seal = Kind::Seal { resource: Resource(1), incarnation, accepted: true, seq: 2, version: 9, payload: None };
-    let text = written(&header, &[Event { t_us: 1, kind: seal.clone() }]);
+    let text = written(&header, &[Event { t_us: 1, group: 0, kind: seal.clone() }]);
     let mut reader = Reader::new(&text[..]).unwrap();
     assert_eq!(reader.header(), Some(&header));
-    assert_eq!(reader.next(), Some(Ok(Event { t_us: 1, kind: seal })));
+    assert_eq!(reader.next(), Some(Ok(Event { t_us: 1, group: 0, kind: seal })));
     // The usual ones are not listed, so that histories of old read the same.
     assert!(!String::from_utf8(written(&super::tests::header(), &[])).unwrap().contains("resources"));
     let text = String::from_utf8(text).unwrap();
