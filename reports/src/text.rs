@@ -1,5 +1,6 @@
 //! The text report of one run: what was planned, what happened, what held, the figures, and how to see it again.
 
+mod groups;
 pub(crate) mod paint;
 
 use crate::{
@@ -65,8 +66,10 @@ pub fn render_in(run: &Run, width: usize) -> String {
         }
     };
     section("Plan", columns(run.parameters, paint.width));
-    section("Timeline", timeline::draw::draw(run.highlights, paint));
-    section("Leaders", leaders(run.highlights, paint));
+    let of = run.highlights.group.map_or(String::new(), |group| format!(" of group {group}"));
+    section(&format!("Timeline{of}"), timeline::draw::draw(run.highlights, paint));
+    section(&format!("Leaders{of}"), leaders(run.highlights, paint));
+    section("Groups", groups::lines(&run.judgement.groups, paint));
     section("Invariants", invariants(&run.judgement.invariants, paint));
     section("Figures", columns(&figures(run), paint.width));
     lines.push(String::new());
