@@ -11,7 +11,7 @@ use crate::{
     history::{Kind, NodeState},
     message::{Message, WriteVerdict},
     point::Point,
-    types::{Incarnation, Leadership, MILLISECOND, NodeId, RequestId},
+    types::{Incarnation, Leadership, MILLISECOND, NodeId, RequestId, Resource},
     work::{
         Works,
         duties::{Duties, Post, Sealed, Written},
@@ -109,6 +109,11 @@ impl Node {
         Node { works, ..self }
     }
 
+    /// How many timers one that does these works has.
+    pub fn timers(works: &Works) -> TimerId {
+        WORK + works.timers()
+    }
+
     /// What it believes now.
     pub fn standing(&self) -> Standing {
         let lead = self.lead.as_ref();
@@ -200,7 +205,7 @@ impl Node {
         match message {
             Message::Next { request } => match &mut self.lead {
                 Some(Lead { valid_until, work: Some(work), .. })
-                    if now.mono < *valid_until && !self.resigning && !work.is_full() =>
+                    if now.mono < *valid_until && !self.resigning && !work.is_full(&self.works) =>
                 {
                     out.push(Output::Point(Point::LeaseChecked));
                     work.serve(&self.works, now, request, out);
@@ -273,7 +278,8 @@ impl Node {
                     let message = Message::ReadIs { request, token, seq: work.last() };
                     out.push(Output::Send { to: request.client, message });
                 } else {
-                    out.push(Output::Send { to: store, message: Message::ReadStore { request, term, token } });
+                    let message = Message::ReadStore { resource: Resource::SEQUENCE, request, term, token };
+                    out.push(Output::Send { to: store, message });
                 }
             }
             lead => {
@@ -386,6 +392,8 @@ impl Core for Node {
             Input::Transfer(to) => self.let_go(now, Some(to), out),
             Input::Admit(node) => self.elect(now, elector::Input::Admit(node), out),
             Input::Expel(node) => self.elect(now, elector::Input::Expel(node), out),
+            // It stands in one group, and is not told which.
+            Input::OfGroup(..) => {}
         }
     }
 }

@@ -28,6 +28,9 @@ use crate::{bug::Bugs, elector::AnyElector, service::Service, types::NodeId};
 pub struct Setup {
     /// The candidate.
     pub node: NodeId,
+    /// The group whose leadership it stands for. Groups share the service: what an elector keeps there has the group in its
+    /// name. What it says to other candidates comes to those of its group alone.
+    pub group: u16,
     /// Names of all candidates by [`NodeId`]; identities in the service are made of them.
     pub names: Vec<String>,
     /// Timings, already resolved against the protocol's defaults.

@@ -26,7 +26,7 @@
 use super::{
     Hazard, Preference, Promise, Protocol, Setup, Transport,
     promise::{self, UNFENCED},
-    redis_common::{Desk, EXPIRE, Input, KEY, Output, POLL, RENEW},
+    redis_common::{Desk, EXPIRE, Input, Output, POLL, RENEW},
 };
 use crate::{
     bug::Bug,
@@ -144,18 +144,18 @@ impl RedisLease {
         }
         out.push(Output::Point(Point::BeforeCampaign));
         let value = self.desk.attempt_value();
-        let request = Request::SetNxPx { key: KEY.into(), value: value.clone(), ttl_ms: self.desk.ttl_ms() };
+        let request = Request::SetNxPx { key: self.desk.key(), value: value.clone(), ttl_ms: self.desk.ttl_ms() };
         self.ask(request, Asked::Acquire { value, sent: now.mono }, out);
     }
 
     fn look(&mut self, out: &mut Vec<Output>) {
-        self.ask(Request::Get { key: KEY.into() }, Asked::Look, out);
+        self.ask(Request::Get { key: self.desk.key() }, Asked::Look, out);
     }
 
     /// Deletes what may be ours and is not believed any more.
     fn give_back(&mut self, out: &mut Vec<Output>) {
         if let Some(value) = self.leftover.clone() {
-            self.ask(Request::CompareAndDelete { key: KEY.into(), value }, Asked::GiveBack, out);
+            self.ask(Request::CompareAndDelete { key: self.desk.key(), value }, Asked::GiveBack, out);
         }
     }
 
@@ -163,7 +163,7 @@ impl RedisLease {
         out.push(Output::SetTimer { id: RENEW, at: now.mono + self.desk.setup.timings.renew_interval });
         let Some(lease) = self.lease.as_ref().filter(|_| self.under_way.is_none()) else { return };
         let request =
-            Request::CompareAndPexpire { key: KEY.into(), value: lease.value.clone(), ttl_ms: self.desk.ttl_ms() };
+            Request::CompareAndPexpire { key: self.desk.key(), value: lease.value.clone(), ttl_ms: self.desk.ttl_ms() };
         out.push(Output::Point(Point::BeforeRenew));
         self.ask(request, Asked::Renew { sent: now.mono }, out);
     }

@@ -139,6 +139,7 @@ impl Network {
         let timings = timings(protocol);
         let node = |node: NodeId| Node {
             elector: make(Setup {
+                group: 0,
                 node,
                 names: names.clone(),
                 timings,

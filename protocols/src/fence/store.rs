@@ -13,7 +13,7 @@ use crate::{
     core::{Core, Input, Output},
     history::Kind,
     message::Message,
-    types::{Incarnation, NodeId, Resource},
+    types::{Incarnation, NodeId},
 };
 
 /// A ledger for each resource, by [`Resource`].
@@ -73,8 +73,8 @@ pub fn answer<M: Memory>(ledgers: &mut [Ledger<M>], from: NodeId, message: Messa
 /// The answer to a question for the last number; `None` when the message is none. It leaves nothing in the history: what
 /// the client is told does.
 pub fn read<M: Memory>(ledgers: &[Ledger<M>], from: NodeId, message: Message) -> Option<Message> {
-    let Message::ReadStore { request, term, token } = message else { return None };
-    let ledger = ledgers.get(Resource::SEQUENCE.index())?;
+    let Message::ReadStore { resource, request, term, token } = message else { return None };
+    let ledger = ledgers.get(resource.index())?;
     let (verdict, seq) = (ledger.read(from, term, token), ledger.seq());
     Some(Message::StoreIs { request, term, token, verdict, seq })
 }

@@ -95,6 +95,7 @@ impl World {
         let names = (1..=count).map(|n| format!("n{n}")).collect();
         let nonce = self.random.next_u64();
         (self.protocol.elector)(Setup {
+            group: 0,
             node: NodeId(index as u16),
             names,
             timings: TIMINGS,

@@ -128,6 +128,7 @@ impl Player {
             election_timeout: None,
         };
         let elector = (election::etcd::PROTOCOL.elector)(Setup {
+            group: 0,
             node,
             names,
             timings,

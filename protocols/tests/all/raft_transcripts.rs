@@ -73,6 +73,7 @@ impl Run {
             election_timeout: Some((150 * MILLISECOND, 300 * MILLISECOND)),
         };
         let setup = Setup {
+            group: 0,
             node,
             names: names.clone(),
             timings,

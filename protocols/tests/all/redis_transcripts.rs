@@ -85,6 +85,7 @@ impl Run {
         };
         let nonce = fields["nonce"].parse().unwrap();
         let setup = Setup {
+            group: 0,
             node: NodeId(node as u16),
             names,
             timings,

@@ -67,6 +67,7 @@ impl World {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let elector = |node: usize, nonce| {
             let setup = Setup {
+                group: 0,
                 node: NodeId(node as u16),
                 names: names.clone(),
                 timings: TIMINGS,

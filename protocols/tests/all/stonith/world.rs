@@ -136,7 +136,8 @@ impl World {
         }
         let names = (0..self.nodes.len()).map(|index| format!("n{index}")).collect();
         let (nonce, service, bugs) = (self.random.next_u64(), vec![self.device_id()], Default::default());
-        let setup = Setup { node: NodeId(node as u16), names, timings: TIMINGS, nonce, stored: None, service, bugs };
+        let setup =
+            Setup { group: 0, node: NodeId(node as u16), names, timings: TIMINGS, nonce, stored: None, service, bugs };
         self.nodes[node].elector = Some((PROTOCOL.elector)(setup));
         self.nodes[node].starts += 1;
         self.step(node, Input::Start);
