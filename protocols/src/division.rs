@@ -21,9 +21,6 @@ pub struct Division {
 }
 
 impl Division {
-    /// One group, to which everything belongs.
-    pub const NONE: Division = Division { groups: 1, resources: 1, first_client: NodeId(0), clients: 1 };
-
     /// Are there several groups?
     #[inline]
     pub fn is_real(self) -> bool {

@@ -267,6 +267,14 @@ mod tests {
     }
 
     #[test]
+    fn every_group_has_clients_of_its_own_behind_the_store() {
+        let topology = Topology::new(["n1".to_owned()], [], 2).with_groups(3);
+        assert_eq!(topology.names(), ["n1", "store", "c1", "c2", "c1@1", "c2@1", "c1@2", "c2@2"]);
+        assert_eq!(topology.role(NodeId(5)), Role::Client(3));
+        assert_eq!(topology.clients().len(), 6);
+    }
+
+    #[test]
     fn members_names_are_taken() {
         for name in ["etcd", "etcd-1", "etcd-12"] {
             assert!(names_member(name, "etcd"), "{name}");

@@ -7,6 +7,7 @@ mod connections;
 mod election_messages;
 mod elections_settle;
 mod etcd_transcripts;
+mod multiplexer;
 mod power_switch;
 mod raft_transcripts;
 mod reads;

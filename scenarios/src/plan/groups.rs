@@ -2,13 +2,18 @@
 
 use super::{Plan, limits::CLIENTS_MAX};
 use crate::fault::PlannedFault;
-use protocols::{group::GROUPS_MAX, types::Resource};
+use protocols::{election::Protocol, group::GROUPS_MAX, types::Resource};
 
 /// Refuses groups that there cannot be.
-pub(super) fn check(plan: &Plan) -> Result<(), String> {
+pub(super) fn check(plan: &Plan, protocol: &Protocol) -> Result<(), String> {
     let (groups, each) = (plan.groups, plan.leaders_works()?.resources().count());
     if !(1..=GROUPS_MAX).contains(&groups) {
         return Err(format!("groups is {groups}; it must be 1 to {GROUPS_MAX}"));
+    }
+    let service = protocol.service;
+    if groups > 1 && !service.is_none() && !service.has_groups {
+        let (name, service) = (&plan.protocol, service.name);
+        return Err(format!("groups is {groups}, but the service of `{name}`, `{service}`, keeps one leadership"));
     }
     if each * usize::from(groups) > Resource::MOST {
         let most = Resource::MOST;

@@ -46,7 +46,7 @@ fn plan(plan: &Plan, known: &Known) -> Checked {
     candidates(plan, known)?;
     members(plan, protocol)?;
     load(plan)?;
-    groups::check(plan)?;
+    groups::check(plan, protocol)?;
     network(&plan.network)?;
     if plan.faults.len() > FAULTS_MAX {
         return Err(format!("the plan has {} faults; {FAULTS_MAX} is the most", plan.faults.len()));

@@ -1,7 +1,10 @@
 //! Several groups in one run: each has its own leader, tokens, resources and clients, and is judged on its own.
 
 use crate::common::{run, run_with_history};
-use protocols::election;
+use protocols::{
+    election::{self, Protocol},
+    service::redis_servers,
+};
 use reports::Verdict;
 use scenarios::{
     Params, Plan,
@@ -172,6 +175,17 @@ fn what_befalls_one_leadership_befalls_one_group() {
             assert_eq!(after > before, group == 5, "{name}: group {group} had {before} elections, and {after} with it");
         }
     }
+}
+
+#[test]
+fn a_service_that_keeps_one_leadership_has_one_group() {
+    static ALONE: Protocol =
+        Protocol { name: "alone", service: &redis_servers::SERVICE, ..election::redis_fenced::PROTOCOL };
+    let registry = scenarios::Registry::default().with_protocol(&ALONE).expect("a new name");
+    let of = |groups| Plan { protocol: "alone".to_owned(), groups, ..plan("steady", "redis-fenced", 1, true) };
+    let why = "groups is 2, but the service of `alone`, `redis-servers`, keeps one leadership";
+    assert_eq!(registry.validate(&of(2)), Err(why.to_owned()));
+    assert_eq!(registry.validate(&of(1)), Ok(()));
 }
 
 fn elections(run: &Run) -> Vec<u64> {
