@@ -8,14 +8,24 @@ use protocols::{
 
 impl World {
     /// Records an event of the history, now; of the first group, unless its resource or client says otherwise.
-    #[inline]
+    #[inline(always)]
     pub fn record(&mut self, kind: Kind) {
-        let group = if self.division.is_real() { self.division.of_event(&kind).unwrap_or(0) } else { 0 };
-        self.record_in(group, kind);
+        self.enter(None, kind);
     }
 
     /// Records an event of a group.
     pub fn record_in(&mut self, group: u16, kind: Kind) {
+        self.enter(Some(group), kind);
+    }
+
+    /// The one place for both, so that all it calls becomes part of it.
+    #[inline(never)]
+    fn enter(&mut self, group: Option<u16>, kind: Kind) {
+        let group = match group {
+            Some(group) => group,
+            None if self.division.is_real() => self.division.of_event(&kind).unwrap_or(0),
+            None => 0,
+        };
         match &kind {
             Kind::Elected(incarnation) => self.believers.push((group, *incarnation)),
             Kind::Deposed { incarnation, .. } => self.believers.retain(|b| *b != (group, *incarnation)),
