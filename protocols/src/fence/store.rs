@@ -16,7 +16,7 @@ use crate::{
     types::{Incarnation, NodeId},
 };
 
-/// A ledger for each resource, by [`Resource`].
+/// A ledger for each resource, by [`crate::types::Resource`].
 pub type Ledgers<M = Window> = Vec<Ledger<M>>;
 
 /// A store that is none: it acknowledges what is in memory only.
