@@ -189,7 +189,7 @@ pub enum Outcome {
     /// It got its number.
     Ok {
         /// Fencing token under which it was handed out.
-        epoch: u64,
+        token: u64,
         /// The number.
         seq: u64,
     },

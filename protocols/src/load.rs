@@ -165,7 +165,7 @@ impl Client {
     fn answered(&mut self, from: NodeId, request: RequestId, token: u64, seq: u64, out: &mut Vec<Output>) {
         let Some(waiting) = self.find(request).filter(|w| !w.read) else { return };
         waiting.state = State::Done;
-        out.push(Output::Record(Kind::Reply { request, outcome: Outcome::Ok { epoch: token, seq } }));
+        out.push(Output::Record(Kind::Reply { request, outcome: Outcome::Ok { token, seq } }));
         self.target = from;
         self.forget_done();
     }
@@ -301,7 +301,7 @@ impl Core for Client {
                 self.answered(from, request, token, seq, out);
             }
             Input::Message { from, message: Message::ReadIs { request, token, seq } } => {
-                self.read_ended(from, request, Outcome::Ok { epoch: token, seq }, out);
+                self.read_ended(from, request, Outcome::Ok { token, seq }, out);
             }
             Input::Message { from, message: Message::NotLeader { request, leader } } => {
                 self.refused(now, from, request, leader, out);

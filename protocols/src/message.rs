@@ -9,14 +9,14 @@ pub struct Write {
     /// What is written.
     pub resource: Resource,
     /// The writer's leadership count, which tells incarnations apart when there is no token.
-    pub term: u32,
+    pub generation: u32,
     /// Fencing token; 0 when the protocol has none.
     pub token: u64,
     /// Position in the resource's sequence.
     pub seq: u64,
     /// The resource's version that the writer built this write on.
     pub read_version: u64,
-    /// Whose request this serves: see [`Write::request`]. Apart, as there is room for it beside `term`.
+    /// Whose request this serves: see [`Write::request`]. Apart, as there is room for it beside `generation`.
     pub client: NodeId,
     /// Which of that client's requests.
     pub number: u64,
@@ -105,7 +105,7 @@ pub enum Message {
         /// The client's request.
         request: RequestId,
         /// The reader's leadership count.
-        term: u32,
+        generation: u32,
         /// Fencing token; 0 when the protocol has none.
         token: u64,
     },
@@ -114,7 +114,7 @@ pub enum Message {
         /// The request that this answers.
         request: RequestId,
         /// The leadership count of the question that this answers.
-        term: u32,
+        generation: u32,
         /// The token of the question that this answers.
         token: u64,
         /// `Ok`, or `Fenced`.
@@ -127,7 +127,7 @@ pub enum Message {
         /// What to seal.
         resource: Resource,
         /// The sealer's leadership count.
-        term: u32,
+        generation: u32,
         /// Fencing token; 0 when the protocol has none.
         token: u64,
     },
@@ -136,7 +136,7 @@ pub enum Message {
         /// What was not sealed.
         resource: Resource,
         /// The leadership count of the seal that this answers.
-        term: u32,
+        generation: u32,
         /// The token of the seal that this answers.
         token: u64,
         /// The highest token that the resource has accepted.
@@ -147,7 +147,7 @@ pub enum Message {
         /// What was sealed.
         resource: Resource,
         /// The leadership count of the seal that this answers.
-        term: u32,
+        generation: u32,
         /// The token of the seal that this answers.
         token: u64,
         /// The last sequence number.
@@ -164,7 +164,7 @@ pub enum Message {
         /// What was written.
         resource: Resource,
         /// The leadership count of the write that this answers.
-        term: u32,
+        generation: u32,
         /// The sequence number of the write that this answers.
         seq: u64,
         /// The request that the write served.

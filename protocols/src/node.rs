@@ -43,7 +43,7 @@ pub struct Place {
     pub node: NodeId,
     /// The fenced store.
     pub store: NodeId,
-    /// How often this node's process has been started before; keeps its terms apart across restarts.
+    /// How often this node's process has been started before; keeps its generations apart across restarts.
     pub starts: u32,
     /// The period of works that do something again and again, nanoseconds.
     pub tick: u64,
@@ -163,8 +163,8 @@ impl Node {
 
     fn elected(&mut self, now: Now, leadership: Leadership, out: &mut Vec<Output>) {
         self.elections += 1;
-        let term = (self.place.starts << 16) + self.elections;
-        let incarnation = Incarnation { epoch: leadership.token, node: self.place.node, term };
+        let generation = (self.place.starts << 16) + self.elections;
+        let incarnation = Incarnation { token: leadership.token, node: self.place.node, generation };
         out.push(Output::Record(Kind::Elected(incarnation)));
         out.push(Output::Point(Point::AfterElected));
         let sealed = self.works.each().map(|_| None).collect();
@@ -185,7 +185,7 @@ impl Node {
         let Some(Lead { incarnation, sealed, .. }) = &self.lead else { return };
         for (resource, sealed) in self.works.each().zip(sealed) {
             if sealed.is_none() {
-                let message = Message::Seal { resource, term: incarnation.term, token: incarnation.epoch };
+                let message = Message::Seal { resource, generation: incarnation.generation, token: incarnation.token };
                 out.push(Output::Send { to: self.place.store, message });
             }
         }
@@ -216,11 +216,11 @@ impl Node {
                     out.push(Output::Send { to: request.client, message: Message::NotLeader { request, leader } });
                 }
             },
-            Message::Written { resource, term, seq, request, verdict } => {
+            Message::Written { resource, generation, seq, request, verdict } => {
                 self.broken = 0;
                 let Some(Lead { work: Some(work), valid_until, .. }) = &mut self.lead else { return };
                 let acts = now.mono < *valid_until && !self.resigning;
-                let answer = Written { resource, term, seq, request, verdict, acts };
+                let answer = Written { resource, generation, seq, request, verdict, acts };
                 if !work.written(&self.works, now, answer, out) {
                     crate::mark!(NodeFencedAtWrite);
                     self.elect(now, elector::Input::Fenced, out);
@@ -228,10 +228,10 @@ impl Node {
                     self.let_go_when_joined(now, out);
                 }
             }
-            Message::Sealed { term, token, .. } | Message::SealRefused { term, token, .. } => {
+            Message::Sealed { generation, token, .. } | Message::SealRefused { generation, token, .. } => {
                 self.broken = 0;
                 let Some(lead) = &mut self.lead else { return };
-                if lead.incarnation.term != term || lead.incarnation.epoch != token || lead.work.is_some() {
+                if lead.incarnation.generation != generation || lead.incarnation.token != token || lead.work.is_some() {
                     crate::mark!(NodeOldSeal);
                     return;
                 }
@@ -245,14 +245,18 @@ impl Node {
                 self.work_when_sealed(now, out);
             }
             Message::Read { request } => self.read(now, request, out),
-            Message::StoreIs { request, term, token, verdict, seq } => {
+            Message::StoreIs { request, generation, token, verdict, seq } => {
                 if verdict == WriteVerdict::Ok {
                     // What the store said was so between question and answer, whoever leads by now.
                     return out
                         .push(Output::Send { to: request.client, message: Message::ReadIs { request, token, seq } });
                 }
                 out.push(Output::Send { to: request.client, message: Message::NotLeader { request, leader: None } });
-                if self.lead.as_ref().is_some_and(|l| l.incarnation.term == term && l.incarnation.epoch == token) {
+                if self
+                    .lead
+                    .as_ref()
+                    .is_some_and(|l| l.incarnation.generation == generation && l.incarnation.token == token)
+                {
                     crate::mark!(NodeFencedAtRead);
                     self.elect(now, elector::Input::Fenced, out);
                 }
@@ -270,7 +274,7 @@ impl Node {
             Some(Lead { incarnation, valid_until, work: Some(work), .. })
                 if now.mono < *valid_until && !self.resigning =>
             {
-                let (term, token) = (incarnation.term, incarnation.epoch);
+                let (generation, token) = (incarnation.generation, incarnation.token);
                 if read_lease {
                     crate::mark!(NodeReadFromMemory);
                     // What a pause does here, no check of the lease can help.
@@ -278,7 +282,7 @@ impl Node {
                     let message = Message::ReadIs { request, token, seq: work.last() };
                     out.push(Output::Send { to: request.client, message });
                 } else {
-                    let message = Message::ReadStore { resource: Resource::SEQUENCE, request, term, token };
+                    let message = Message::ReadStore { resource: Resource::SEQUENCE, request, generation, token };
                     out.push(Output::Send { to: store, message });
                 }
             }

@@ -68,16 +68,16 @@ impl Payload {
 
 /// One leadership incarnation: who, and on what authority.
 ///
-/// `epoch` is the fencing token, allocated atomically with the acquisition by the coordination service (fencing rule 6).
-/// A protocol without a token has epoch 0, and then only (`node`, `term`) tells its incarnations apart.
+/// `token` is the fencing token, allocated atomically with the acquisition by the coordination service (fencing rule 6).
+/// A protocol without a token has token 0, and then only (`node`, `generation`) tells its incarnations apart.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Incarnation {
     /// Fencing token; 0 when the protocol has none.
-    pub epoch: u64,
+    pub token: u64,
     /// The node that leads.
     pub node: NodeId,
     /// How often this node has been elected before, counted from 1 by the node across its restarts.
-    pub term: u32,
+    pub generation: u32,
 }
 
 /// The belief that one leads: never a bool, always bounded by the local monotonic clock.

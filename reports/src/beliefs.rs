@@ -147,7 +147,7 @@ mod tests {
     use protocols::elector::Deposed;
 
     fn incarnation(node: u16) -> Incarnation {
-        Incarnation { epoch: u64::from(node) + 1, node: NodeId(node), term: 1 }
+        Incarnation { token: u64::from(node) + 1, node: NodeId(node), generation: 1 }
     }
 
     fn fold(events: impl IntoIterator<Item = (u64, Kind)>) -> Beliefs {

@@ -138,8 +138,8 @@ mod tests {
     use super::*;
     use protocols::types::NodeId;
 
-    fn incarnation(epoch: u64) -> Incarnation {
-        Incarnation { epoch, node: NodeId(0), term: 1 }
+    fn incarnation(token: u64) -> Incarnation {
+        Incarnation { token, node: NodeId(0), generation: 1 }
     }
 
     #[test]
@@ -154,8 +154,8 @@ mod tests {
     #[test]
     fn the_most_that_overlap_at_one_moment_count() {
         let mut effects = Effects::default();
-        for (epoch, t) in [(1, 1), (2, 2), (1, 3), (3, 4), (2, 5), (3, 6), (4, 7)] {
-            effects.acted(Resource::SCHEDULE, incarnation(epoch), t);
+        for (token, t) in [(1, 1), (2, 2), (1, 3), (3, 4), (2, 5), (3, 6), (4, 7)] {
+            effects.acted(Resource::SCHEDULE, incarnation(token), t);
         }
         let overlap = effects.overlap().unwrap();
         assert_eq!((overlap.resource, overlap.most), (Resource::SCHEDULE, 2));

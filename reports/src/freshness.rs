@@ -18,7 +18,7 @@ pub(crate) struct Freshness {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Newest {
-    epoch: u64,
+    token: u64,
     rank: u64,
     /// Whose rank was looked up last.
     cached: Option<(Incarnation, u64)>,
@@ -39,22 +39,22 @@ impl Freshness {
 
     fn is_stale(&mut self, resource: Resource, incarnation: Incarnation) -> bool {
         let newest = *self.newest.of(resource);
-        if incarnation.epoch > 0 || newest.epoch > 0 {
-            return incarnation.epoch < newest.epoch;
+        if incarnation.token > 0 || newest.token > 0 {
+            return incarnation.token < newest.token;
         }
         self.rank(resource, incarnation) < newest.rank
     }
 
     fn took_effect(&mut self, resource: Resource, incarnation: Incarnation) {
-        let rank = if incarnation.epoch > 0 { 0 } else { self.rank(resource, incarnation) };
+        let rank = if incarnation.token > 0 { 0 } else { self.rank(resource, incarnation) };
         let newest = self.newest.at(resource);
-        newest.epoch = newest.epoch.max(incarnation.epoch);
+        newest.token = newest.token.max(incarnation.token);
         newest.rank = newest.rank.max(rank);
     }
 
-    /// The highest epoch that has sealed `resource` or had a write accepted on it; 0 without tokens.
+    /// The highest token that has sealed `resource` or had a write accepted on it; 0 without tokens.
     pub(crate) fn highest(&self, resource: Resource) -> u64 {
-        self.newest.of(resource).epoch
+        self.newest.of(resource).token
     }
 
     /// Takes an elected, seal or apply event; true when it is a write from the past, whatever became of it.
@@ -70,7 +70,7 @@ impl Freshness {
                 false
             }
             Kind::Apply { node, write, verdict, .. } => {
-                let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
+                let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
                 let stale = self.is_stale(write.resource, incarnation);
                 if *verdict == WriteVerdict::Ok && !stale {
                     self.took_effect(write.resource, incarnation);

@@ -83,7 +83,7 @@ impl Known {
                 (Some(is), Some(must)) if is == must => continue,
                 (is, must) => {
                     let [is, must] = [is, must].map(|line| line.unwrap_or("nothing").trim());
-                    Some(format!("the judge must say “{must}”, and says “{is}”"))
+                    Some(format!("the judge must say “{must}”, but says “{is}”"))
                 }
             };
         }
@@ -137,7 +137,7 @@ pub static ALL: &[Known] = &known![
     "acts_on_belief-bad"
     "acts_on_belief-bad-before"
     "acts_on_belief-bad-dead"
-    "acts_on_belief-bad-former-term"
+    "acts_on_belief-bad-former-generation"
     "acts_on_belief-bad-goes-on"
     "acts_on_belief-bad-idle"
     "acts_on_belief-bad-idle-at-last"
@@ -169,7 +169,7 @@ pub static ALL: &[Known] = &known![
     "elections-bad-grant"
     "elections-bad-grant-twice"
     "elections-bad-order"
-    "elections-bad-same-term-of-another"
+    "elections-bad-same-generation-of-another"
     "elections-bad-two-owners"
     "elections-bad-vote-fell-back"
     "elections-bad-vote-fell-back-later"
@@ -177,14 +177,14 @@ pub static ALL: &[Known] = &known![
     "elections-ok"
     "elections-ok-grants"
     "elections-ok-late-news"
-    "epochs_monotone-bad"
-    "epochs_monotone-bad-lower"
-    "epochs_monotone-bad-lower-seal"
-    "epochs_monotone-bad-other-term"
-    "epochs_monotone-bad-schedule"
-    "epochs_monotone-bad-seal-of-another"
-    "epochs_monotone-ok"
-    "epochs_monotone-ok-refused"
+    "tokens_monotone-bad"
+    "tokens_monotone-bad-lower"
+    "tokens_monotone-bad-lower-seal"
+    "tokens_monotone-bad-other-generation"
+    "tokens_monotone-bad-schedule"
+    "tokens_monotone-bad-seal-of-another"
+    "tokens_monotone-ok"
+    "tokens_monotone-ok-refused"
     "figures-avoidable-failover"
     "figures-beliefs"
     "figures-cut-from-service"

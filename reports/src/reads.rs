@@ -49,8 +49,8 @@ impl Reads {
     /// Takes a reply, or the beginning or end of a read; gives a read that was answered.
     pub(crate) fn observe(&mut self, event: &Event) -> Option<Read> {
         match event.kind {
-            Kind::Reply { outcome: Outcome::Ok { epoch, seq }, .. } => {
-                self.told(epoch, seq);
+            Kind::Reply { outcome: Outcome::Ok { token, seq }, .. } => {
+                self.told(token, seq);
                 None
             }
             Kind::ReadInvoke { request } => {
@@ -59,7 +59,7 @@ impl Reads {
             }
             Kind::ReadReply { request, node, outcome } => {
                 let (top, known_token) = self.under_way.remove(request)?;
-                let Outcome::Ok { epoch: token, seq } = outcome else { return None };
+                let Outcome::Ok { token, seq } = outcome else { return None };
                 self.told(token, seq);
                 Some(Read { request, node, seq, known: top.checked_sub(1), token, known_token })
             }

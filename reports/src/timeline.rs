@@ -167,10 +167,10 @@ impl Highlights {
         self.leaders.ended(t_us, incarnation, reason.name());
         let who = self.names.node(incarnation.node);
         let text = match reason {
-            Deposed::Expired => format!("{who} stops: by its own clock its lease is over"),
-            Deposed::Lost => format!("{who} stops: it was told that it no longer leads"),
-            Deposed::Fenced => format!("{who} stops: the store refused its token"),
-            Deposed::Resigned => format!("{who} stops: it has given leadership up"),
+            Deposed::Expired => format!("{who} steps down: lease expired on its clock"),
+            Deposed::Lost => format!("{who} steps down: told that it no longer leads"),
+            Deposed::Fenced => format!("{who} steps down: the store refused its token"),
+            Deposed::Resigned => format!("{who} steps down: it gave up leadership"),
         };
         self.row(t_us, Mark::Quiet, About::Other, text);
     }
@@ -178,7 +178,7 @@ impl Highlights {
     fn seal(&mut self, t_us: u64, resource: Resource, incarnation: Incarnation, accepted: bool, seq: u64) {
         let who = self.names.incarnation(incarnation);
         if !accepted {
-            let text = format!("refused: {who} wanted to seal {}", self.names.resource(resource));
+            let text = format!("refused: {who} tried to seal {}", self.names.resource(resource));
             self.row(t_us, Mark::Refused(incarnation.node), About::Other, text);
             return;
         }
@@ -250,7 +250,7 @@ impl Highlights {
         let text = match (accepted, highest) {
             (true, _) => format!("ACCEPTED although stale: {what}"),
             (false, 0) => format!("refused: {what}"),
-            (false, highest) => format!("refused: {what}; the store is at epoch {highest}"),
+            (false, highest) => format!("refused: {what}; the store is at token {highest}"),
         };
         let mark = if accepted { Mark::Stale(incarnation.node) } else { Mark::Refused(incarnation.node) };
         let about = About::Writes { incarnation, resource, accepted, writes, first_seq, highest };
@@ -320,10 +320,10 @@ impl Highlights {
             NodeState::Down => format!("{who} is killed"),
             NodeState::Off => format!("{who} loses power"),
             NodeState::Paused => format!("{who} is paused"),
-            NodeState::Resumed if before.believes => format!("{who} runs again, and still believes that it leads"),
+            NodeState::Resumed if before.believes => format!("{who} resumes, still believing that it leads"),
             NodeState::Resumed => format!("{who} runs again"),
-            NodeState::Joined => format!("{who} is a member now"),
-            NodeState::Left => format!("{who} is no member any more"),
+            NodeState::Joined => format!("{who} joins as a member"),
+            NodeState::Left => format!("{who} is no longer a member"),
         };
         match self.last() {
             // What the node does then says more than that its fault is healed.
@@ -353,7 +353,7 @@ impl Sink for Highlights {
         let stale = self.freshness.observe(event);
         match &event.kind {
             Kind::Apply { node, write, verdict, .. } => {
-                let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
+                let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
                 match verdict {
                     WriteVerdict::Ok => self.accepted(t_us, incarnation, write, stale),
                     WriteVerdict::Fenced { highest } => self.fenced(t_us, incarnation, write, *highest),

@@ -66,17 +66,17 @@ impl Names {
         }
     }
 
-    /// An incarnation, by what tells it apart: its epoch, or without a token its term.
+    /// An incarnation, by what tells it apart: its token, or without a token its generation.
     pub fn incarnation(&self, incarnation: Incarnation) -> String {
         let name = self.node(incarnation.node);
         match incarnation {
-            Incarnation { epoch: 0, term: 0, .. } => name.into_owned(),
-            Incarnation { epoch: 0, term, .. } => match (term >> 16, term & 0xffff) {
-                (0, term) => format!("{name} (term {term})"),
-                // A node counts its terms anew at every start of its process.
-                (starts, term) => format!("{name} (restart {starts}, term {term})"),
+            Incarnation { token: 0, generation: 0, .. } => name.into_owned(),
+            Incarnation { token: 0, generation, .. } => match (generation >> 16, generation & 0xffff) {
+                (0, generation) => format!("{name} (generation {generation})"),
+                // A node counts its generations anew at every start of its process.
+                (starts, generation) => format!("{name} (restart {starts}, generation {generation})"),
             },
-            Incarnation { epoch, .. } => format!("{name} (epoch {epoch})"),
+            Incarnation { token, .. } => format!("{name} (token {token})"),
         }
     }
 
@@ -137,10 +137,10 @@ mod tests {
     #[test]
     fn terms_are_told_from_restarts() {
         let names = Names::new(&["n1".to_owned()]);
-        let of = |term| names.incarnation(Incarnation { epoch: 0, node: NodeId(0), term });
+        let of = |generation| names.incarnation(Incarnation { token: 0, node: NodeId(0), generation });
         assert_eq!(
             [of(3), of(65_537), of(2 << 16 | 4)],
-            ["n1 (term 3)", "n1 (restart 1, term 1)", "n1 (restart 2, term 4)"]
+            ["n1 (generation 3)", "n1 (restart 1, generation 1)", "n1 (restart 2, generation 4)"]
         );
     }
 
@@ -149,8 +149,11 @@ mod tests {
         assert_eq!([grouped(0), grouped(999), grouped(1000), grouped(1234567)], ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([count(1, "write"), count(2, "write"), count(0, "reply")], ["1 write", "2 writes", "0 replies"]);
         let names = Names::new(&["n1".to_owned()]);
-        let who = |epoch, term| names.incarnation(Incarnation { epoch, node: NodeId(0), term });
-        assert_eq!([who(7, 1), who(0, 2), who(0, 65537)], ["n1 (epoch 7)", "n1 (term 2)", "n1 (restart 1, term 1)"]);
+        let who = |token, generation| names.incarnation(Incarnation { token, node: NodeId(0), generation });
+        assert_eq!(
+            [who(7, 1), who(0, 2), who(0, 65537)],
+            ["n1 (token 7)", "n1 (generation 2)", "n1 (restart 1, generation 1)"]
+        );
         let spans = [312.0, 1250.0, 3_500_000.0, 120_000.0, -2_000.0].map(duration);
         assert_eq!(spans, ["312 µs", "1.25 ms", "3.5 s", "120 ms", "-2 ms"]);
     }

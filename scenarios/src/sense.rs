@@ -30,7 +30,7 @@ pub fn options(params: &Params) -> Result<(), String> {
     let of = format!(" parts per million ({CLOCK_DRIFT_DEFAULT_PPM} is a poor quartz)");
     range("clock-drift", params.clock_drift_ppm, 0, PPM_MAX, &of)?;
     if params.clock_skew_ms > OFFSET_MAX_MS {
-        return Err(format!("--clock-skew is {}; a year is the most", duration_text(params.clock_skew_ms)));
+        return Err(format!("--clock-skew is {}; at most a year", duration_text(params.clock_skew_ms)));
     }
     lasts("duration", params.duration_ms)?;
     lasts("lease-ttl", params.lease_ttl_ms)?;

@@ -19,7 +19,7 @@ pub fn duration_us(text: &str) -> Result<u64, String> {
 }
 
 fn duration(text: &str, units: &[(&str, u64)], examples: &str, finest: &str) -> Result<u64, String> {
-    let wrong = || format!("`{text}` is no duration; write it as {examples}");
+    let wrong = || format!("`{text}` is not a duration; write it as {examples}");
     let too_long = || format!("`{text}` is longer than any run can be");
     if text.starts_with('-') {
         return Err(format!("`{text}` is negative, and a duration cannot be"));
@@ -67,7 +67,7 @@ pub fn duration_us_text(us: u64) -> String {
 /// # Errors
 /// One sentence.
 pub fn percent_ppm(text: &str) -> Result<u32, String> {
-    let wrong = || format!("`{text}` is no share; write it as 1% or 0.5%, with at most four decimals");
+    let wrong = || format!("`{text}` is not a percentage; write it as 1% or 0.5%, with at most four decimals");
     let number = text.strip_suffix('%').unwrap_or(text);
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -76,7 +76,7 @@ pub fn percent_ppm(text: &str) -> Result<u32, String> {
     }
     let parts: u32 = format!("{fraction:0<4}").parse().map_err(|_| wrong())?;
     let ppm = whole.parse::<u32>().ok().and_then(|whole| whole.checked_mul(10_000)?.checked_add(parts));
-    ppm.filter(|ppm| *ppm <= 1_000_000).ok_or_else(|| format!("`{text}` is more than everything; 100% is the most"))
+    ppm.filter(|ppm| *ppm <= 1_000_000).ok_or_else(|| format!("`{text}` is too much; at most 100%"))
 }
 
 /// A share as [`percent_ppm`] reads it.

@@ -61,7 +61,7 @@ impl Above {
     fn exceeded(&self, judgement: &Judgement) -> Option<String> {
         let Above { figure, of, than } = self;
         let is = of(&judgement.metrics);
-        (is > *than).then(|| format!("{figure} must be at most {than}, and is {is:.2}"))
+        (is > *than).then(|| format!("{figure} must be at most {than}, but is {is:.2}"))
     }
 }
 
@@ -95,7 +95,7 @@ impl Canary {
         let violated = violated(judgement);
         let blind: Vec<&str> = self.breaks.iter().copied().filter(|name| !violated.contains(name)).collect();
         if !blind.is_empty() {
-            return Some(format!("must violate {}, and did not", blind.join(", ")));
+            return Some(format!("expected a violation of {}, got none", blind.join(", ")));
         }
         let more: Vec<&str> = violated.into_iter().filter(|name| !self.breaks.contains(name)).collect();
         if self.safe && !more.is_empty() {
@@ -109,10 +109,10 @@ impl Canary {
             self.within.filter(|(figure, least, most)| !(*least..=*most).contains(&is(figure)))
         {
             let (name, is) = (figure.figure, is(&figure));
-            return Some(format!("{name} must be from {least} to {most}, and is {is:.2}"));
+            return Some(format!("{name} must be from {least} to {most}, but is {is:.2}"));
         }
         let above = self.above.filter(|above| is(above) <= above.than)?;
-        Some(format!("{} must be above {}, and is {:.2}", above.figure, above.than, is(&above)))
+        Some(format!("{} must be above {}, but is {:.2}", above.figure, above.than, is(&above)))
     }
 
     /// The same, which needs a figure to lie there with the cause.

@@ -100,7 +100,7 @@ pub fn first_difference(one: &str, other: &str) -> String {
     let (one, other): (Vec<_>, Vec<_>) = (one.lines().collect(), other.lines().collect());
     let common = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
     if common == one.len() && common == other.len() {
-        return "two more runs with their traces recorded did not differ: it does not happen every time".to_owned();
+        return "two more recorded runs did not differ: it does not happen every time".to_owned();
     }
     let around = |lines: &[&str]| -> String {
         let (from, to) = (common.saturating_sub(3), (common + 4).min(lines.len()));

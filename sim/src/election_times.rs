@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn who_dies_as_it_is_elected_is_not_its_own_successor() {
         let leader = |node, elected_us, ended| Leader {
-            incarnation: Incarnation { epoch: elected_us, node: NodeId(node), term: 1 },
+            incarnation: Incarnation { token: elected_us, node: NodeId(node), generation: 1 },
             elected_us: Some(elected_us),
             first_us: None,
             last_us: None,

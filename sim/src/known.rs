@@ -193,21 +193,21 @@ mod tests {
 
     #[test]
     fn a_wrong_answer_is_a_failed_cell_with_a_line_that_repeats_it() {
-        let known = of("epochs_monotone-bad");
+        let known = of("tokens_monotone-bad");
         let mut blind = known.judge().expect("it can be read");
-        blind.invariants.iter_mut().filter(|seen| seen.name == "epochs_monotone").for_each(|seen| seen.holds = true);
+        blind.invariants.iter_mut().filter(|seen| seen.name == "tokens_monotone").for_each(|seen| seen.holds = true);
         let why = known.differs(&blind).expect("it differs");
         let mut outcome = Outcome::default();
         outcome.judged_wrong(vec![cell(known, Some(&blind), why)]);
         let out = std::env::temp_dir().join(format!("fencepost-known-{}", std::process::id()));
         keep(&mut outcome.failures, &out).expect("the folder can be written");
-        let kept = std::fs::read_to_string(out.join("known/epochs_monotone-bad.jsonl")).expect("it was written");
+        let kept = std::fs::read_to_string(out.join("known/tokens_monotone-bad.jsonl")).expect("it was written");
         std::fs::remove_dir_all(&out).expect("it can be removed");
         assert_eq!(kept, known.text);
         let failure = &outcome.failures[0];
-        assert!(failure.why.starts_with("the judge must say “✗ epochs_monotone: at 0.003 s"), "{}", failure.why);
+        assert!(failure.why.starts_with("the judge must say “✗ tokens_monotone: at 0.003 s"), "{}", failure.why);
         assert!(
-            failure.repro.contains(" check ") && failure.repro.contains("epochs_monotone-bad.jsonl"),
+            failure.repro.contains(" check ") && failure.repro.contains("tokens_monotone-bad.jsonl"),
             "{failure:?}"
         );
         assert!(summary(&outcome.failures).starts_with("1 of "));
@@ -216,10 +216,10 @@ mod tests {
     #[test]
     fn a_verdict_that_promises_take_for_another_is_told() {
         let judged = |name: &str| of(name).judge().expect("it can be read");
-        let mut blind = judged("epochs_monotone-bad");
+        let mut blind = judged("tokens_monotone-bad");
         blind.verdict = Verdict::Pass;
         assert!(misjudged(&blind).is_some());
-        for name in ["epochs_monotone-bad", "liveness-bad", "vacuity-bad", "gc-pause"] {
+        for name in ["tokens_monotone-bad", "liveness-bad", "vacuity-bad", "gc-pause"] {
             assert_eq!(misjudged(&judged(name)), None, "{name}");
         }
     }

@@ -167,9 +167,9 @@ mod tests {
     #[test]
     fn failures_of_one_cause_are_one_group() {
         let two =
-            "2 incarnations took effect on sequence at once: n1 (epoch 5) and n3 (epoch 9), from 4.1 s for 812 µs";
+            "2 incarnations took effect on sequence at once: n1 (token 5) and n3 (token 9), from 4.1 s for 812 µs";
         let other =
-            "2 incarnations took effect on sequence at once: n2 (epoch 7) and n1 (epoch 8), from 12 s for 1.5 ms";
+            "2 incarnations took effect on sequence at once: n2 (token 7) and n1 (token 8), from 12 s for 1.5 ms";
         let failures = [failure(4, "safety", "a number twice"), failure(7, "safety", two), failure(9, "safety", other)];
         let groups = groups(&failures);
         assert_eq!(

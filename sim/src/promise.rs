@@ -18,7 +18,7 @@ pub fn broken(promise: Promise, bounds: &Bounds, judgement: &Judgement) -> Optio
             let liveness = judgement.invariant("liveness").map_or("", |i| i.detail.as_str());
             Some(format!("no leader acted in time: {liveness}"))
         }
-        (Promise::Holds, Verdict::Safety) => Some(format!("promised to hold, and violates {}", violated.join(", "))),
+        (Promise::Holds, Verdict::Safety) => Some(format!("promised to hold, but violates {}", violated.join(", "))),
         _ => above(bounds, judgement),
     }
 }
@@ -87,8 +87,8 @@ fn blind(must: &[&str], violated: &[&str]) -> Option<String> {
     let missing: Vec<&str> = must.iter().copied().filter(|name| !violated.contains(name)).collect();
     let missing = if missing.is_empty() { return None } else { missing.join(", ") };
     Some(match violated {
-        [] => format!("must violate {missing}, and did not: the harness sees nothing"),
-        violated => format!("must violate {missing}, and violates only {}", violated.join(", ")),
+        [] => format!("expected a violation of {missing}, got none"),
+        violated => format!("expected violations of {missing}, got only {}", violated.join(", ")),
     })
 }
 
@@ -106,7 +106,7 @@ fn above(bounds: &Bounds, judgement: &Judgement) -> Option<String> {
         ("writes that came twice", bounds.writes_duplicate, metrics.writes_duplicate),
     ];
     let (what, most, seen) = figures.into_iter().find(|(_, most, seen)| most.is_some_and(|most| *seen > most))?;
-    Some(format!("{what}: {seen}, and {} is promised at most", most.unwrap_or_default()))
+    Some(format!("{what}: {seen}; the promise is at most {}", most.unwrap_or_default()))
 }
 
 /// How many runs of a thousand violate safety in a cell that promises neither, at the default parameters and 3 candidates.
@@ -192,7 +192,7 @@ mod tests {
     fn what_must_break_and_holds_is_told() {
         let must = ["no_stale_write", "read_version"];
         assert_eq!(blind(&must, &["read_version", "no_stale_write", "liveness"]), None);
-        let held = "must violate no_stale_write, read_version, and did not: the harness sees nothing";
+        let held = "expected a violation of no_stale_write, read_version, got none";
         assert_eq!(blind(&must, &[]).as_deref(), Some(held));
         let half = "must violate no_stale_write, and violates only read_version";
         assert_eq!(blind(&must, &["read_version"]).as_deref(), Some(half));

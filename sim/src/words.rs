@@ -39,7 +39,7 @@ fn payload(payload: Option<Payload>) -> u64 {
 }
 
 fn write(w: &Write) -> [u64; 2] {
-    let what = resource(w.resource).rotate_right(4) ^ u64::from(w.term) << 24;
+    let what = resource(w.resource).rotate_right(4) ^ u64::from(w.generation) << 24;
     [fold(w.token, w.seq) ^ what, fold(request(w.request()), w.read_version) ^ payload(w.payload)]
 }
 
@@ -50,29 +50,29 @@ pub fn of_message(message: &Message) -> [u64; 3] {
         Message::Next { request: r } => [1, request(r), 0],
         Message::NextIs { request: r, token, seq } => [2, request(r), fold(token, seq)],
         Message::NotLeader { request: r, leader } => [3, request(r), leader.map_or(u64::MAX, |l| u64::from(l.0))],
-        Message::Seal { resource: r, term, token } => [4 | resource(r) << 8, u64::from(term), token],
-        Message::Sealed { resource: r, term, token, seq, version, payload: p } => {
-            [5 | resource(r) << 8, fold(u64::from(term), token), fold(fold(seq, version), 0) ^ payload(p)]
+        Message::Seal { resource: r, generation, token } => [4 | resource(r) << 8, u64::from(generation), token],
+        Message::Sealed { resource: r, generation, token, seq, version, payload: p } => {
+            [5 | resource(r) << 8, fold(u64::from(generation), token), fold(fold(seq, version), 0) ^ payload(p)]
         }
-        Message::SealRefused { resource: r, term, token, highest } => {
-            [13 | resource(r) << 8, fold(u64::from(term), token), highest]
+        Message::SealRefused { resource: r, generation, token, highest } => {
+            [13 | resource(r) << 8, fold(u64::from(generation), token), highest]
         }
         Message::Write(w) => {
             let [a, b] = write(&w);
             [6, a, b]
         }
-        Message::Written { resource: on, term, seq, request: r, verdict: v } => {
+        Message::Written { resource: on, generation, seq, request: r, verdict: v } => {
             let (code, number) = verdict(v);
-            [7 | resource(on) << 8 | code << 16, fold(u64::from(term), seq), fold(request(r), number)]
+            [7 | resource(on) << 8 | code << 16, fold(u64::from(generation), seq), fold(request(r), number)]
         }
         Message::Read { request: r } => [9, request(r), 0],
         Message::ReadIs { request: r, token, seq } => [10, request(r), fold(token, seq)],
-        Message::ReadStore { resource: on, request: r, term, token } => {
-            [11 | resource(on) << 8, request(r), fold(u64::from(term), token)]
+        Message::ReadStore { resource: on, request: r, generation, token } => {
+            [11 | resource(on) << 8, request(r), fold(u64::from(generation), token)]
         }
-        Message::StoreIs { request: r, term, token, verdict: v, seq } => {
+        Message::StoreIs { request: r, generation, token, verdict: v, seq } => {
             let (code, number) = verdict(v);
-            [12 | code << 16, request(r), fold(fold(u64::from(term), token), fold(seq, number))]
+            [12 | code << 16, request(r), fold(fold(u64::from(generation), token), fold(seq, number))]
         }
     }
 }
@@ -85,7 +85,7 @@ pub fn of_peer(said: Option<&Opaque>) -> [u64; 3] {
 }
 
 fn incarnation(i: &Incarnation) -> [u64; 2] {
-    [i.epoch, u64::from(i.node.0) << 32 | u64::from(i.term)]
+    [i.token, u64::from(i.node.0) << 32 | u64::from(i.generation)]
 }
 
 /// A history event in three words.
@@ -117,7 +117,7 @@ pub fn of(kind: &Kind) -> [u64; 3] {
         }
         Kind::Invoke { request: r } => [0x106, request(*r), 0],
         Kind::Reply { request: r, outcome } => match outcome {
-            Outcome::Ok { epoch, seq } => [0x107, request(*r), fold(*epoch, *seq)],
+            Outcome::Ok { token, seq } => [0x107, request(*r), fold(*token, *seq)],
             Outcome::Rejected => [0x108, request(*r), 0],
             Outcome::Unknown => [0x109, request(*r), 0],
         },
@@ -125,7 +125,7 @@ pub fn of(kind: &Kind) -> [u64; 3] {
         Kind::ReadReply { request: r, node, outcome } => {
             let node = u64::from(node.0) << 16;
             match outcome {
-                Outcome::Ok { epoch, seq } => [0x10e | node, request(*r), fold(*epoch, *seq)],
+                Outcome::Ok { token, seq } => [0x10e | node, request(*r), fold(*token, *seq)],
                 Outcome::Rejected => [0x10f | node, request(*r), 0],
                 Outcome::Unknown => [0x110 | node, request(*r), 0],
             }

@@ -21,7 +21,7 @@ pub const UNFENCED: Promise =
 /// The same of a protocol with tokens that nobody checks: an old one is accepted after a new one.
 pub const UNCHECKED: Promise = Promise::Breaks(&[
     "leaders_acting_by_effect",
-    "epochs_monotone",
+    "tokens_monotone",
     "seq_strictly_increasing",
     "no_stale_write",
     "read_version",

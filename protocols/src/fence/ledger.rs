@@ -1,6 +1,6 @@
 //! The ledger: what a protected resource remembers so that it can refuse the past.
 //!
-//! It orders (epoch, seq) lexicographically and allows one owner per epoch, it is sealed before its state is read, and it
+//! It orders (token, seq) lexicographically and allows one owner per token, it is sealed before its state is read, and it
 //! answers a request that it has applied before from memory. Source: the fencing rules of the project's protocol facts,
 //! after Kleppmann, "How to do distributed locking" (2016), and Chubby's sequencers (Burrows, OSDI 2006, §2.4).
 
@@ -19,7 +19,7 @@ pub const REMEMBERED_REQUESTS: usize = 1 << 16;
 pub struct State {
     /// The highest token that was accepted; 0 before the first.
     pub highest: u64,
-    /// Whose token that is: node and term.
+    /// Whose token that is: node and generation.
     pub owner: Option<(NodeId, u32)>,
     /// The last sequence number.
     pub seq: u64,
@@ -118,22 +118,22 @@ impl<M: Memory> Ledger<M> {
 
     /// Fences off everything older than `token` (rule 2: before the state is read). True when accepted; sealing twice in
     /// the same leadership is harmless.
-    pub fn seal(&mut self, node: NodeId, term: u32, token: u64) -> bool {
+    pub fn seal(&mut self, node: NodeId, generation: u32, token: u64) -> bool {
         if self.unchecked(token) {
             return true;
         }
         if token > self.state.highest {
             self.state.highest = token;
-            self.state.owner = Some((node, term));
+            self.state.owner = Some((node, generation));
             return true;
         }
-        !self.checks.token || (token == self.state.highest && self.state.owner == Some((node, term)))
+        !self.checks.token || (token == self.state.highest && self.state.owner == Some((node, generation)))
     }
 
     /// Decides on a question for the state: it is refused where a write would be, so that what is answered is the newest
     /// leader's.
-    pub fn read(&self, node: NodeId, term: u32, token: u64) -> WriteVerdict {
-        let newest = token == self.state.highest && self.state.owner == Some((node, term));
+    pub fn read(&self, node: NodeId, generation: u32, token: u64) -> WriteVerdict {
+        let newest = token == self.state.highest && self.state.owner == Some((node, generation));
         if newest || !self.checks.token || self.unchecked(token) {
             WriteVerdict::Ok
         } else {
@@ -149,7 +149,7 @@ impl<M: Memory> Ledger<M> {
             self.record(write);
             return WriteVerdict::Ok;
         }
-        let owned = write.token == self.state.highest && self.state.owner == Some((node, write.term));
+        let owned = write.token == self.state.highest && self.state.owner == Some((node, write.generation));
         if !owned && self.checks.token {
             crate::mark!(LedgerFenced);
             return WriteVerdict::Fenced { highest: self.state.highest };

@@ -50,18 +50,18 @@ pub fn answer<M: Memory>(ledgers: &mut [Ledger<M>], from: NodeId, message: Messa
             let ledger = ledgers.get_mut(write.resource.index())?;
             let verdict = ledger.write(from, &write);
             let version = ledger.version();
-            let (resource, term, seq) = (write.resource, write.term, write.seq);
-            let message = Message::Written { resource, term, seq, request: write.request(), verdict };
+            let (resource, generation, seq) = (write.resource, write.generation, write.seq);
+            let message = Message::Written { resource, generation, seq, request: write.request(), verdict };
             Some((Kind::Apply { node: from, write, verdict, version }, message))
         }
-        Message::Seal { resource, term, token } => {
+        Message::Seal { resource, generation, token } => {
             let ledger = ledgers.get_mut(resource.index())?;
-            let accepted = ledger.seal(from, term, token);
+            let accepted = ledger.seal(from, generation, token);
             let (seq, version, payload) = (ledger.seq(), ledger.version(), ledger.payload());
-            let incarnation = Incarnation { epoch: token, node: from, term };
+            let incarnation = Incarnation { token, node: from, generation };
             let message = match accepted {
-                true => Message::Sealed { resource, term, token, seq, version, payload },
-                false => Message::SealRefused { resource, term, token, highest: ledger.highest() },
+                true => Message::Sealed { resource, generation, token, seq, version, payload },
+                false => Message::SealRefused { resource, generation, token, highest: ledger.highest() },
             };
             Some((Kind::Seal { resource, incarnation, accepted, seq, version, payload }, message))
         }
@@ -73,10 +73,10 @@ pub fn answer<M: Memory>(ledgers: &mut [Ledger<M>], from: NodeId, message: Messa
 /// The answer to a question for the last number; `None` when the message is none. It leaves nothing in the history: what
 /// the client is told does.
 pub fn read<M: Memory>(ledgers: &[Ledger<M>], from: NodeId, message: Message) -> Option<Message> {
-    let Message::ReadStore { resource, request, term, token } = message else { return None };
+    let Message::ReadStore { resource, request, generation, token } = message else { return None };
     let ledger = ledgers.get(resource.index())?;
-    let (verdict, seq) = (ledger.read(from, term, token), ledger.seq());
-    Some(Message::StoreIs { request, term, token, verdict, seq })
+    let (verdict, seq) = (ledger.read(from, generation, token), ledger.seq());
+    Some(Message::StoreIs { request, generation, token, verdict, seq })
 }
 
 impl Core for Store {

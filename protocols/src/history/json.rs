@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! {"event":"header","schema":1,"scenario":"gc-pause", …}
-//! {"t_us":12,"event":"elected","node":"n1","epoch":5,"term":1}
-//! {"t_us":90,"event":"apply","resource":"sequence","node":"n1","epoch":5,"term":1,"seq":1,"read":0,"version":1,"request":"c1:1","verdict":"ok"}
+//! {"t_us":12,"event":"elected","node":"n1","token":5,"generation":1}
+//! {"t_us":90,"event":"apply","resource":"sequence","node":"n1","token":5,"generation":1,"seq":1,"read":0,"version":1,"request":"c1:1","verdict":"ok"}
 //! ```
 //!
 //! Fencepost writes the header first. A store's own log may do without it, and may hold nothing but `apply` lines: names
-//! are then taken in the order in which they appear, `term`, `read`, `version` and `request` may be missing, and an epoch
-//! that is missing or 0 is a write without a token. `token` is another name of `epoch`; [`Fields`] maps other names, and says
+//! are then taken in the order in which they appear, `generation`, `read`, `version` and `request` may be missing, and a token
+//! that is missing or 0 is a write without a token. `token` is another name of `token`; [`Fields`] maps other names, and says
 //! which fields do not matter. All others are refused. A line of another group than the first has a `group`.
 
 mod fields;

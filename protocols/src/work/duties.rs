@@ -45,9 +45,9 @@ pub struct Duties {
 impl Duties {
     /// Begins: every resource is sealed, in the order of the table.
     pub fn start(works: &Works, post: Post, sealed: &[Sealed], now: Now, out: &mut Vec<Output>) -> Self {
-        let Incarnation { epoch, term, .. } = post.incarnation;
+        let Incarnation { token, generation, .. } = post.incarnation;
         let outbox = |(resource, sealed): (Resource, &Sealed)| {
-            Outbox::new(resource, term, epoch, sealed.seq, sealed.version).with_payload(sealed.payload)
+            Outbox::new(resource, generation, token, sealed.seq, sealed.version).with_payload(sealed.payload)
         };
         let outboxes = works.each().zip(sealed).map(outbox).collect();
         let all = works.kinds().map(|kind| (kind.new)()).collect();
@@ -72,9 +72,9 @@ impl Duties {
         let Post { store, incarnation, period, first_timer } = self.post;
         let placed = &works.all[place];
         let outboxes = &mut self.outboxes[placed.first_resource..][..placed.kind.resources.len()];
-        let Incarnation { epoch: token, node, term } = incarnation;
+        let Incarnation { token, node, generation } = incarnation;
         let first_timer = first_timer + placed.first_timer;
-        let context = Context { now, period, node, store, term, token, acts, outboxes, first_timer, out };
+        let context = Context { now, period, node, store, generation, token, acts, outboxes, first_timer, out };
         (&mut *self.works[place], context)
     }
 
@@ -98,9 +98,9 @@ impl Duties {
     /// Takes the store's answer to a write. False when this leadership is over.
     #[inline]
     pub fn written(&mut self, works: &Works, now: Now, answer: Written, out: &mut Vec<Output>) -> bool {
-        let Written { resource, term, seq, request, verdict, acts } = answer;
+        let Written { resource, generation, seq, request, verdict, acts } = answer;
         let Some(outbox) = self.outboxes.get_mut(resource.index()) else { return true };
-        match outbox.written(term, seq, verdict) {
+        match outbox.written(generation, seq, verdict) {
             Answer::Done { seq } => {
                 let place = usize::from(works.owners[resource.index()]);
                 let own = resource.index() - works.all[place].first_resource;
@@ -154,7 +154,7 @@ pub struct Written {
     /// What was written.
     pub resource: Resource,
     /// In which leadership.
-    pub term: u32,
+    pub generation: u32,
     /// The sequence number.
     pub seq: u64,
     /// The request that it served.

@@ -79,7 +79,7 @@ pub struct Context<'a> {
     pub period: u64,
     node: NodeId,
     store: NodeId,
-    term: u32,
+    generation: u32,
     token: u64,
     /// Does the belief last, and is it not being given up?
     acts: bool,
@@ -105,7 +105,7 @@ impl Context<'_> {
     /// A name for the `nth` write that the work makes of its own accord. Unique over all leaderships, or the ledger would
     /// take it for a retry.
     pub fn own_request(&self, nth: u32) -> RequestId {
-        RequestId { client: self.node, number: u64::from(self.term) << 32 | u64::from(nth) }
+        RequestId { client: self.node, number: u64::from(self.generation) << 32 | u64::from(nth) }
     }
 
     /// The writes to the `resource`-th of the work's resources.
@@ -179,7 +179,7 @@ impl Works {
             return Err("two works write to a resource of one name; each has its own".to_owned());
         }
         if all > Resource::MOST {
-            return Err(format!("the works write to {all} resources; {} are the most", Resource::MOST));
+            return Err(format!("the works write to {all} resources; at most {}", Resource::MOST));
         }
         Ok(Works::place(kinds))
     }

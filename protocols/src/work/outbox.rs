@@ -18,7 +18,7 @@ pub const UNDER_WAY_MAX: usize = 1024;
 #[derive(Debug)]
 pub struct Outbox {
     resource: Resource,
-    term: u32,
+    generation: u32,
     token: u64,
     next_seq: u64,
     version: u64,
@@ -54,11 +54,11 @@ pub enum Answer {
 
 impl Outbox {
     /// Starts from the state that the seal of `resource` read.
-    pub fn new(resource: Resource, term: u32, token: u64, seq: u64, version: u64) -> Self {
+    pub fn new(resource: Resource, generation: u32, token: u64, seq: u64, version: u64) -> Self {
         let pending = VecDeque::new();
         Outbox {
             resource,
-            term,
+            generation,
             token,
             next_seq: seq + 1,
             version,
@@ -98,9 +98,9 @@ impl Outbox {
     /// Numbers a new write for `request`, which records `payload`; the caller sends it.
     #[inline]
     pub fn issue(&mut self, request: RequestId, payload: Option<Payload>) -> Write {
-        let (resource, term, token, seq) = (self.resource, self.term, self.token, self.next_seq);
+        let (resource, generation, token, seq) = (self.resource, self.generation, self.token, self.next_seq);
         let RequestId { client, number } = request;
-        let write = Write { resource, term, token, seq, read_version: self.version, client, number, payload };
+        let write = Write { resource, generation, token, seq, read_version: self.version, client, number, payload };
         self.next_seq += 1;
         if payload.is_some() {
             self.payload = payload;
@@ -111,11 +111,11 @@ impl Outbox {
         write
     }
 
-    /// Takes the store's answer to write `seq` of leadership `term`.
+    /// Takes the store's answer to write `seq` of leadership `generation`.
     #[inline]
-    pub fn written(&mut self, term: u32, seq: u64, verdict: WriteVerdict) -> Answer {
+    pub fn written(&mut self, generation: u32, seq: u64, verdict: WriteVerdict) -> Answer {
         let Some(first) = self.pending.front().map(|p| p.write.seq) else { return Answer::Nothing };
-        if term != self.term || seq < first {
+        if generation != self.generation || seq < first {
             return Answer::Nothing;
         }
         let Some(pending) = self.pending.get_mut((seq - first) as usize) else { return Answer::Nothing };

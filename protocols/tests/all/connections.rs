@@ -63,7 +63,7 @@ impl Bench {
         };
         let mut bench = Bench::new(Node::new(place, boxed(Leads)));
         for resource in Resource::USUAL {
-            bench.hear(STORE, Message::Sealed { resource, term: 1, token: 5, seq: 0, version: 0, payload: None });
+            bench.hear(STORE, Message::Sealed { resource, generation: 1, token: 5, seq: 0, version: 0, payload: None });
         }
         bench.said.clear();
         bench
@@ -134,7 +134,10 @@ fn a_node_gives_a_silent_connection_up_once_and_then_sends_everything_unanswered
         node.hear(CLIENT, Message::Next { request: request(number) });
     }
     let verdict = WriteVerdict::Ok;
-    node.hear(STORE, Message::Written { resource: Resource::SEQUENCE, term: 1, seq: 2, request: request(2), verdict });
+    node.hear(
+        STORE,
+        Message::Written { resource: Resource::SEQUENCE, generation: 1, seq: 2, request: request(2), verdict },
+    );
     node.until(STORE_SILENCE - 1);
     assert_eq!(node.written(), [(0, 1), (0, 2), (0, 3)], "a connection needs no resending");
     node.until(2 * SECOND);
@@ -159,7 +162,7 @@ fn a_node_does_not_give_up_a_connection_on_which_answers_come() {
         node.until(number * 50 * MS);
         let (seq, verdict) = (number, WriteVerdict::Ok);
         let request = request(number);
-        node.hear(STORE, Message::Written { resource: Resource::SEQUENCE, term: 1, seq, request, verdict });
+        node.hear(STORE, Message::Written { resource: Resource::SEQUENCE, generation: 1, seq, request, verdict });
     }
     assert_eq!(node.redialed(), []);
     assert_eq!(node.written().len(), 200);
@@ -181,7 +184,10 @@ fn a_node_sends_again_after_a_broken_connection_with_pauses_that_double() {
     }
     assert_eq!(pauses, [20, 40, 80, 160, 320]);
     let verdict = WriteVerdict::Ok;
-    node.hear(STORE, Message::Written { resource: Resource::SEQUENCE, term: 1, seq: 1, request: request(1), verdict });
+    node.hear(
+        STORE,
+        Message::Written { resource: Resource::SEQUENCE, generation: 1, seq: 1, request: request(1), verdict },
+    );
     node.said.clear();
     node.hear(CLIENT, Message::Next { request: request(2) });
     let broke = node.now;

@@ -122,9 +122,9 @@ fn each_group_seals_its_own_resources_with_its_own_token() {
     assert_eq!(sent(&out).into_iter().map(seal).collect::<Vec<_>>(), [(0, 50), (1, 50), (2, 51), (3, 51)]);
     // Whose election it is, an event says that is not of the first group.
     let elected = |output: &Output| match output {
-        Output::Record(Kind::Elected(incarnation)) => Some((0, incarnation.epoch)),
+        Output::Record(Kind::Elected(incarnation)) => Some((0, incarnation.token)),
         Output::OfGroup(group, output) => match **output {
-            Output::Record(Kind::Elected(incarnation)) => Some((*group, incarnation.epoch)),
+            Output::Record(Kind::Elected(incarnation)) => Some((*group, incarnation.token)),
             _ => None,
         },
         _ => None,

@@ -56,7 +56,11 @@ impl Bench {
     fn sealed(read_lease: bool, seq: u64) -> Self {
         let mut bench = Bench::elected(read_lease);
         for resource in Resource::USUAL {
-            bench.hear(1, STORE, Message::Sealed { resource, term: 1, token: TOKEN, seq, version: seq, payload: None });
+            bench.hear(
+                1,
+                STORE,
+                Message::Sealed { resource, generation: 1, token: TOKEN, seq, version: seq, payload: None },
+            );
         }
         bench
     }
@@ -118,7 +122,7 @@ fn memory_holds_what_was_told_and_nothing_that_is_under_way() {
     assert_eq!(bench.read(3, 3), answered(3, 7), "the store has not answered");
     let written = |number: u64, seq, verdict| Message::Written {
         resource: Resource::SEQUENCE,
-        term: 1,
+        generation: 1,
         seq,
         request: request(number),
         verdict,
@@ -146,10 +150,12 @@ fn nothing_is_read_from_who_hands_over() {
 #[test]
 fn without_a_lease_for_reads_the_store_decides() {
     let mut bench = Bench::sealed(false, 7);
-    let asked =
-        [(STORE, Message::ReadStore { resource: Resource::SEQUENCE, request: request(1), term: 1, token: TOKEN })];
+    let asked = [(
+        STORE,
+        Message::ReadStore { resource: Resource::SEQUENCE, request: request(1), generation: 1, token: TOKEN },
+    )];
     assert_eq!(bench.read(2, 1), asked);
-    let store = |verdict, seq| Message::StoreIs { request: request(1), term: 1, token: TOKEN, verdict, seq };
+    let store = |verdict, seq| Message::StoreIs { request: request(1), generation: 1, token: TOKEN, verdict, seq };
     assert_eq!(sent(&bench.hear(3, STORE, store(WriteVerdict::Ok, 12))), answered(1, 12));
     let out = bench.hear(4, STORE, store(WriteVerdict::Fenced { highest: 6 }, 12));
     assert_eq!(sent(&out), refused(1));

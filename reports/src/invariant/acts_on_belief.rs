@@ -178,7 +178,7 @@ impl ActsOnBelief {
                 }
             }
             // Only the newest: an older one's last writes say nothing of its work.
-            Some(working) if incarnation < working.incarnation && incarnation.epoch > 0 => {}
+            Some(working) if incarnation < working.incarnation && incarnation.token > 0 => {}
             working => *working = Some(Working { incarnation, since_us: t_us, latest_us: t_us }),
         }
     }
@@ -225,11 +225,11 @@ impl Invariant for ActsOnBelief {
                 }
             }
             Kind::Issue { node, write } => {
-                let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
+                let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
                 self.sent(event.t_us, incarnation, write);
             }
             Kind::Apply { node, write, verdict, .. } => {
-                let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
+                let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
                 if let Some(believer) = self.believers.iter_mut().find(|b| b.incarnation == incarnation) {
                     believer.decided(write, *verdict);
                 }
@@ -244,7 +244,7 @@ impl Invariant for ActsOnBelief {
     fn finish(&mut self, ending: &Ending) -> Finding {
         let violated = self.violations.sentence(|violation| match violation {
             Violation::Unbelieving(incarnation) => {
-                format!("{} sent a write without believing to lead", ending.names.incarnation(*incarnation))
+                format!("{} sent a write without believing that it led", ending.names.incarnation(*incarnation))
             }
             Violation::Unsealed { incarnation, resource } => {
                 let (who, resource) = (ending.names.incarnation(*incarnation), ending.names.resource(*resource));
@@ -257,22 +257,22 @@ impl Invariant for ActsOnBelief {
             Violation::LetGo { incarnation, resource, under_way } => {
                 let (who, writes) = (ending.names.incarnation(*incarnation), count(*under_way, "write"));
                 let resource = ending.names.resource(*resource);
-                format!("{who} gave leadership up with {writes} to {resource} under way")
+                format!("{who} gave up leadership with {writes} to {resource} under way")
             }
             Violation::GoesOn { incarnation, for_us } => {
                 let (who, for_us) = (ending.names.incarnation(*incarnation), duration(*for_us as f64));
-                format!("{who} sent a write {for_us} after it was asked to give leadership up")
+                format!("{who} sent a write {for_us} after it was asked to give up leadership")
             }
             Violation::TooMany { incarnation, resource, under_way } => {
                 let (who, writes) = (ending.names.incarnation(*incarnation), count(*under_way, "write"));
                 let resource = ending.names.resource(*resource);
-                format!("{who} had {writes} to {resource} under way; {UNDER_WAY_MAX} is the most")
+                format!("{who} had {writes} to {resource} under way; at most {UNDER_WAY_MAX} are allowed")
             }
         });
         let holds = violated.is_none();
         let detail = violated.unwrap_or_else(|| match self.sent {
-            0 => "the history does not tell of writes being sent".to_owned(),
-            sent => format!("{} sent, each by a node that believed to lead", count(sent, "write")),
+            0 => "the history does not say when writes were sent".to_owned(),
+            sent => format!("{} sent, each by a node that believed it led", count(sent, "write")),
         });
         Finding { holds, could_fail: self.sent > 0, detail }
     }

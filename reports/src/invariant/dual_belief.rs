@@ -90,8 +90,8 @@ impl Invariant for DualBelief {
         };
         self.close(ending.t_us);
         let bound = match bound_us {
-            0 => "the protocol promises never".to_owned(),
-            us => format!("the protocol promises at most {}", duration(us as f64)),
+            0 => "the protocol allows none".to_owned(),
+            us => format!("the protocol allows at most {}", duration(us as f64)),
         };
         let violated = self.violations.sentence(|v| {
             let who: Vec<_> = v.who.iter().map(|i| ending.names.incarnation(*i)).collect();
@@ -100,8 +100,8 @@ impl Invariant for DualBelief {
         let longest = self.beliefs.longest_awake(ending.t_us);
         let elections = count(self.elections, "election");
         let seen = match longest.filter(|l| l.us > 0) {
-            Some(l) => format!("two that ran believed for at most {}; {bound}", duration(l.us as f64)),
-            None => format!("{elections}, and never two that ran believed at one time"),
+            Some(l) => format!("two running nodes believed for at most {}; {bound}", duration(l.us as f64)),
+            None => format!("{elections}; no two running nodes believed at once"),
         };
         Finding { holds: violated.is_none(), could_fail: self.elections > 1, detail: violated.unwrap_or(seen) }
     }

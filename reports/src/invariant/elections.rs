@@ -72,15 +72,15 @@ impl Elections {
     }
 
     fn elected(&mut self, t_us: u64, after: Incarnation) {
-        if after.epoch == 0 {
+        if after.token == 0 {
             return;
         }
-        let before = *self.owners.entry(after.epoch).or_insert(after);
+        let before = *self.owners.entry(after.token).or_insert(after);
         if before != after {
             self.violations.add(t_us, Violation::TwoOwners { before, after });
         }
         match self.highest_elected {
-            Some(before) if before.epoch > after.epoch => {
+            Some(before) if before.token > after.token => {
                 self.out_of_order.add(t_us, Violation::FellBack { before, after });
             }
             _ => self.highest_elected = Some(after),
@@ -146,7 +146,7 @@ impl Invariant for Elections {
             return not_applicable("the protocol has no token");
         }
         if self.owners.is_empty() && self.grants + self.voted == 0 {
-            return not_applicable("the history tells of nobody who was elected with a token");
+            return not_applicable("the history has no election with a token");
         }
         let order_is_known = self.grants + self.voted > 0;
         let out_of_order = self.out_of_order.sentence(|v| say(v, ending.names)).filter(|_| !order_is_known);
@@ -160,15 +160,15 @@ fn say(violation: &Violation, names: &Names) -> String {
     let name = |node: &NodeId| names.node(*node).into_owned();
     match violation {
         Violation::TwoOwners { before, after } if before.node == after.node => {
-            let (who, token) = (name(&after.node), after.epoch);
+            let (who, token) = (name(&after.node), after.token);
             format!(
-                "{who} is elected with token {token} for the second time (terms {} and {})",
-                before.term, after.term
+                "{who} is elected with token {token} for the second time (generations {} and {})",
+                before.generation, after.generation
             )
         }
         Violation::TwoOwners { before, after } => {
-            let (who, token, owner) = (name(&after.node), after.epoch, name(&before.node));
-            format!("{who} is elected with token {token}, with which {owner} was elected before")
+            let (who, token, owner) = (name(&after.node), after.token, name(&before.node));
+            format!("{who} is elected with token {token}, which {owner} was elected with before")
         }
         Violation::GrantFellBack { before, after } => {
             let [before_name, after_name] = [before.1, after.1].map(|node| name(&node));

@@ -35,7 +35,7 @@ impl Invariant for LeadersActing {
 
     fn observe(&mut self, event: &Event) {
         let Kind::Apply { node, write, verdict, .. } = &event.kind else { return };
-        let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
+        let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
         match verdict {
             WriteVerdict::Ok => self.effects.acted(write.resource, incarnation, event.t_us),
             _ => self.effects.tried(write.resource, incarnation),

@@ -224,7 +224,7 @@ impl Invariant for Liveness {
         match &event.kind {
             Kind::Apply { node, write, verdict, .. } => {
                 if *verdict == WriteVerdict::Ok && write.resource == Resource::SEQUENCE {
-                    let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
+                    let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
                     self.accepted(t_us, incarnation);
                 }
                 return;

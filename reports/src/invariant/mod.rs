@@ -6,7 +6,6 @@
 pub mod acts_on_belief;
 pub mod dual_belief;
 pub mod elections;
-pub mod epochs_monotone;
 pub mod leaders_acting_by_effect;
 pub mod liveness;
 pub mod no_stale_read;
@@ -17,6 +16,7 @@ pub mod read_version;
 pub mod records;
 pub mod seq_strictly_increasing;
 pub mod stopped_is_silent;
+pub mod tokens_monotone;
 pub mod vacuity;
 
 use crate::words::{Names, moment};
@@ -30,7 +30,7 @@ use serde::Serialize;
 /// Every invariant there is, in the order in which reports show them.
 pub const ALL: [&Entry; 15] = [
     &leaders_acting_by_effect::ENTRY,
-    &epochs_monotone::ENTRY,
+    &tokens_monotone::ENTRY,
     &seq_strictly_increasing::ENTRY,
     &no_stale_write::ENTRY,
     &no_stale_read::ENTRY,

@@ -1,6 +1,6 @@
 //! No stale write is accepted.
 //!
-//! **Formula.** A write is *stale* when its epoch is below the highest that has sealed its resource or had a write accepted
+//! **Formula.** A write is *stale* when its token is below the highest that has sealed its resource or had a write accepted
 //! there before it. Without tokens it is stale when an incarnation that was elected later has done so; in a log without
 //! elections, when one that the store saw first later has. No stale write is accepted.
 //!
@@ -50,7 +50,7 @@ impl Invariant for NoStaleWrite {
         let Kind::Apply { node, write, verdict, .. } = &event.kind else { return };
         self.stale += 1;
         if *verdict == WriteVerdict::Ok {
-            let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
+            let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
             let (resource, seq, highest) = (write.resource, write.seq, self.freshness.highest(write.resource));
             self.accepted.add(event.t_us, Violation { resource, incarnation, seq, highest });
         }
@@ -61,7 +61,7 @@ impl Invariant for NoStaleWrite {
         let violated = self.accepted.sentence(|v| {
             let past = match v.highest {
                 0 => "a newer leader".to_owned(),
-                epoch => format!("epoch {epoch}"),
+                token => format!("token {token}"),
             };
             let who = ending.names.incarnation(v.incarnation);
             let resource = ending.names.resource(v.resource);

@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "phantom_leader",
-    about: "Nobody believes it leads without a grant of the service or the votes of a majority.",
+    about: "Nobody believes it leads without a grant from the service or the votes of a majority.",
     class: Class::Safety,
     new: |header| Box::new(PhantomLeader::new(header)),
 };
@@ -130,17 +130,17 @@ impl PhantomLeader {
     fn elected(&mut self, t_us: u64, elected: Incarnation) {
         self.elections += 1;
         self.run_on_ends(t_us, elected.node);
-        let Incarnation { epoch, node, .. } = elected;
+        let Incarnation { token, node, .. } = elected;
         let unused = self.grants.unused.remove(&node);
-        let owner = self.grants.owners.get(&epoch).copied();
-        let granted = match epoch {
+        let owner = self.grants.owners.get(&token).copied();
+        let granted = match token {
             0 => unused || self.grants.holds.contains(&node),
             _ => owner == Some(node),
         };
         if !granted {
             self.ungranted.add(t_us, Violation::Ungranted { elected, owner });
         }
-        let voters = self.votes.voters.get(&(epoch, node));
+        let voters = self.votes.voters.get(&(token, node));
         // Who stands votes for itself.
         let votes = voters.map_or(0, |v| v.iter().filter(|voter| **voter != node).count()) + 1;
         self.votes.elections.push((t_us, elected, votes));
@@ -148,7 +148,7 @@ impl PhantomLeader {
 
     fn granted(&mut self, t_us: u64, node: NodeId, token: u64) {
         self.grants.count += 1;
-        if self.beliefs.of(node).is_some_and(|belief| belief.epoch == token) {
+        if self.beliefs.of(node).is_some_and(|belief| belief.token == token) {
             self.run_on_ends(t_us, node);
         }
         match token {
@@ -165,7 +165,7 @@ impl PhantomLeader {
 
     fn grant_ended(&mut self, t_us: u64, node: NodeId, token: u64, why: GrantEnd) {
         self.grants.holds.remove(&node);
-        let believes = self.beliefs.of(node).is_some_and(|belief| belief.epoch == token);
+        let believes = self.beliefs.of(node).is_some_and(|belief| belief.token == token);
         if believes && matches!(why, GrantEnd::Expired | GrantEnd::Released) {
             let runs = self.beliefs.awake().any(|belief| belief.node == node);
             self.grants.over.insert(node, (if runs { t_us } else { NOT_NOW }, why));
@@ -286,15 +286,15 @@ fn say(violation: &Violation, names: &Names) -> String {
     match violation {
         Violation::Ungranted { elected, owner: Some(owner) } => {
             let (who, owner) = (names.node(elected.node), names.node(*owner));
-            format!("{who} believes with token {}, which the service had granted to {owner}", elected.epoch)
+            format!("{who} believes with token {}, which the service had granted to {owner}", elected.token)
         }
         Violation::Ungranted { elected, owner: None } => {
-            format!("{} believes without ever having been granted that by the service", names.incarnation(*elected))
+            format!("{} believes it leads, but the service never granted it leadership", names.incarnation(*elected))
         }
         Violation::Outlived { node, us, why } => {
             let over = match why {
-                GrantEnd::Released => "it gave its grant up",
-                _ => "its grant was over in the service",
+                GrantEnd::Released => "it gave up its grant",
+                _ => "its grant had ended in the service",
             };
             format!("{over}, and {} went on believing for {}", names.node(*node), duration(*us as f64))
         }

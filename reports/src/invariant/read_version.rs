@@ -107,7 +107,7 @@ impl Invariant for ReadVersion {
                 };
                 self.settle(resource, left, follows);
                 if let Some(what) = wrong {
-                    let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
+                    let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
                     self.violations.add(event.t_us, Violation { resource, incarnation, seq: write.seq, what });
                 }
             }

@@ -180,7 +180,7 @@ impl Invariant for Records {
     }
 
     fn observe(&mut self, event: &Event) {
-        let of = |node, write: &Write| Incarnation { epoch: write.token, node, term: write.term };
+        let of = |node, write: &Write| Incarnation { token: write.token, node, generation: write.generation };
         match &event.kind {
             Kind::Issue { node, write } => self.sent(of(*node, write), write),
             Kind::Apply { node, write, verdict, .. } => self.came(event.t_us, of(*node, write), write, *verdict),
@@ -197,13 +197,13 @@ impl Invariant for Records {
             let of = |before: &Recorded| ending.names.incarnation(before.incarnation);
             match what {
                 What::Changed { sent, came: Some(came) } => {
-                    format!("seq {seq} of {who} came to {resource} with {}, and was sent with {}", say(came), say(sent))
+                    format!("seq {seq} of {who} reached {resource} with {}, but was sent with {}", say(came), say(sent))
                 }
                 What::Changed { sent, came: None } => {
-                    format!("seq {seq} of {who} came to {resource} with no record, and was sent with {}", say(sent))
+                    format!("seq {seq} of {who} reached {resource} with no record, but was sent with {}", say(sent))
                 }
                 What::NeverSent(payload) => {
-                    format!("seq {seq} of {who} came to {resource} with {}, which nobody had sent", say(payload))
+                    format!("seq {seq} of {who} reached {resource} with {}, which nobody had sent", say(payload))
                 }
                 What::Twice { payload, before } => {
                     let (number, last) = (grouped(payload.number.get()), grouped(before.payload.number.get()));

@@ -91,7 +91,7 @@ impl Invariant for SeqStrictlyIncreasing {
     fn observe(&mut self, event: &Event) {
         match &event.kind {
             Kind::Apply { node, write, verdict: WriteVerdict::Ok, .. } => {
-                let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
+                let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
                 self.accepted(event, incarnation, write);
             }
             Kind::Invoke { request } => {

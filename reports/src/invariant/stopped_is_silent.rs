@@ -91,7 +91,7 @@ impl Invariant for StoppedIsSilent {
         let holds = violated.is_none();
         let detail = violated.unwrap_or_else(|| match self.stops {
             0 => "nobody was stopped".to_owned(),
-            stops => format!("{}, and nothing came from whoever was stopped", count(stops, "stop")),
+            stops => format!("{}; no stopped process did anything", count(stops, "stop")),
         });
         Finding { holds, could_fail: self.stops > 0 || self.violations.count > 0, detail }
     }

@@ -237,7 +237,7 @@ impl Invariant for Vacuity {
     fn observe(&mut self, event: &Event) {
         self.stale += u64::from(self.freshness.observe(event));
         if let Kind::Apply { node, write, verdict, .. } = &event.kind {
-            let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
+            let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
             match verdict {
                 WriteVerdict::Ok => {
                     self.accepted += 1;

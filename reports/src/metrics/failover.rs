@@ -126,9 +126,9 @@ impl Failovers {
             strike.last_accepted_us = t_us;
             return;
         }
-        let newer = match (incarnation.epoch, strike.incarnation.epoch) {
+        let newer = match (incarnation.token, strike.incarnation.token) {
             (0, 0) => self.ranks.get(&incarnation) > self.ranks.get(&strike.incarnation),
-            (epoch, struck) => epoch > struck,
+            (token, struck) => token > struck,
         };
         if newer {
             strike.over = true;

@@ -163,7 +163,7 @@ impl MessageCounts {
         let totals = || self.points.iter().map(|p| p.total).filter(|total| *total > 0.0);
         let (least, most) = (totals().fold(f64::INFINITY, f64::min).min(1e9), totals().fold(1.0, f64::max));
         let mut chart = ChartBuilder::on(area)
-            .caption("All on one scale: messages in all", style(21))
+            .caption("One scale for all: total messages", style(21))
             .margin_left(10)
             .margin_top(14)
             .margin_right(MARGINS.1)
@@ -216,8 +216,8 @@ impl MessageCounts {
         let points: Vec<&Point> = self.points.iter().filter(|p| p.protocol == protocol).collect();
         let most = points.iter().map(|p| p.total_max as f64).fold(1.0, f64::max);
         let title = match points.first().map(|p| p.how) {
-            Some(How::Exact) => format!("{protocol}: exact, the mean over who begins"),
-            _ => format!("{protocol}: the mean of runs"),
+            Some(How::Exact) => format!("{protocol}: exact, mean over initiators"),
+            _ => format!("{protocol}: mean over runs"),
         };
         let x = self.candidates();
         let mut chart = ChartBuilder::on(area)
@@ -319,7 +319,7 @@ mod tests {
     fn every_kind_of_every_protocol_is_named() {
         let (text, _) = drawn(&made_up(), "message-counts");
         let words =
-            ["bully: exact", "ring: exact", "raft: the mean of runs", "coordinator 8", "election 36", "election 38"];
+            ["bully: exact", "ring: exact", "raft: mean over runs", "coordinator 8", "election 36", "election 38"];
         for words in words.into_iter().chain(["53", "55", "candidates", "Made up.", "All on one scale"]) {
             assert!(text.contains(words), "{words}");
         }

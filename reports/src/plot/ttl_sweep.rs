@@ -255,8 +255,7 @@ impl<'a> Data<'a> {
         area.draw(&Text::new(runs, (24, 84), style(18)))?;
         let pauses = format!("Pauses on the right: {}. Bars there: 95 % confidence.", self.sweep.pause_profile);
         area.draw(&Text::new(pauses, (24, 112), style(18)))?;
-        let beside =
-            "Marks of one ttl stand side by side, so that none hides another: all of them are of the ttl at the tick.";
+        let beside = "Marks for one ttl are drawn side by side; all of them belong to the ttl at the tick.";
         area.draw(&Text::new(beside, (24, 140), style(18)))
     }
 }

@@ -12,20 +12,20 @@ const N1: NodeId = NodeId(0);
 const N2: NodeId = NodeId(1);
 const N3: NodeId = NodeId(2);
 
-fn reign(node: NodeId, epoch: u64) -> Incarnation {
-    Incarnation { epoch, node, term: epoch as u32 }
+fn reign(node: NodeId, token: u64) -> Incarnation {
+    Incarnation { token, node, generation: token as u32 }
 }
 
 fn campaign(node: NodeId) -> Kind {
     Kind::Campaign { node }
 }
 
-fn elected(node: NodeId, epoch: u64) -> Kind {
-    Kind::Elected(reign(node, epoch))
+fn elected(node: NodeId, token: u64) -> Kind {
+    Kind::Elected(reign(node, token))
 }
 
-fn deposed(node: NodeId, epoch: u64, reason: Deposed) -> Kind {
-    Kind::Deposed { incarnation: reign(node, epoch), reason }
+fn deposed(node: NodeId, token: u64, reason: Deposed) -> Kind {
+    Kind::Deposed { incarnation: reign(node, token), reason }
 }
 
 fn state(node: NodeId, state: NodeState) -> Kind {
@@ -60,7 +60,7 @@ fn applied(node: NodeId, token: u64, seq: u64) -> Kind {
     let (resource, request) = (Resource::SEQUENCE, UNKNOWN_REQUEST);
     let write = Write {
         resource,
-        term: token as u32,
+        generation: token as u32,
         token,
         seq,
         read_version: seq - 1,
@@ -137,7 +137,7 @@ fn a_leader_that_is_cut_off_writes_lapses_or_is_replaced() {
 #[test]
 fn reads_count_when_they_are_put_to_a_leader_that_is_cut_off() {
     let read = |node, outcome| Kind::ReadReply { request: RequestId { client: NodeId(4), number: 1 }, node, outcome };
-    let told = Outcome::Ok { epoch: 1, seq: 7 };
+    let told = Outcome::Ok { token: 1, seq: 7 };
     let led = [elected(N1, 1), read(N1, told), cut()];
     let fact = Fact::ReadsWhileCutOff;
     let then = |fact, kinds: &[Kind]| counted(fact, &[&led, kinds].concat());

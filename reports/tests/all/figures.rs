@@ -96,7 +96,7 @@ fn writes_that_change_nothing_are_counted_by_why() {
         let (resource, request) = (Resource::SEQUENCE, UNKNOWN_REQUEST);
         let write = Write {
             resource,
-            term: 1,
+            generation: 1,
             token: 1,
             seq,
             read_version: seq - 1,
@@ -209,7 +209,7 @@ fn a_retry_that_an_earlier_leader_served_is_no_violation() {
     let story = leads().at(100, Kind::Invoke { request }).served(110, N1, 1, 1, request).elected(200, N2, 2);
     let write = Write {
         resource: Resource::SEQUENCE,
-        term: 2,
+        generation: 2,
         token: 2,
         seq: 2,
         read_version: 1,
@@ -218,7 +218,7 @@ fn a_retry_that_an_earlier_leader_served_is_no_violation() {
         payload: None,
     };
     let burnt = Kind::Apply { node: N2, write, verdict: WriteVerdict::Duplicate { seq: 1 }, version: 2 };
-    let reply = |request, seq| Kind::Reply { request, outcome: Outcome::Ok { epoch: 2, seq } };
+    let reply = |request, seq| Kind::Reply { request, outcome: Outcome::Ok { token: 2, seq } };
     let story = story.at(210, burnt).at(220, Kind::Invoke { request: other }).served(230, N2, 2, 3, other);
     let judgement = story.at(240, reply(other, 3)).at(250, reply(request, 1)).judged(1000);
     assert!(judgement.invariants.iter().all(|i| i.holds), "{:#?}", judgement.invariants);
@@ -228,7 +228,7 @@ fn a_retry_that_an_earlier_leader_served_is_no_violation() {
 #[test]
 fn two_requests_with_one_answer_are_a_violation() {
     let request = |number| RequestId { client: CLIENT, number };
-    let reply = |number| Kind::Reply { request: request(number), outcome: Outcome::Ok { epoch: 1, seq: 7 } };
+    let reply = |number| Kind::Reply { request: request(number), outcome: Outcome::Ok { token: 1, seq: 7 } };
     let story = leads().at(100, Kind::Invoke { request: request(1) }).at(101, Kind::Invoke { request: request(2) });
     let judgement = story.at(110, reply(1)).at(111, reply(2)).judged(1000);
     let seen = judgement.invariant("seq_strictly_increasing").unwrap();
@@ -237,11 +237,11 @@ fn two_requests_with_one_answer_are_a_violation() {
 
 #[test]
 fn without_tokens_elections_order_the_leaders() {
-    let tokenless = |t_ms, node, term, seq| {
+    let tokenless = |t_ms, node, generation, seq| {
         let (resource, request) = (Resource::SEQUENCE, UNKNOWN_REQUEST);
         let write = Write {
             resource,
-            term,
+            generation,
             token: 0,
             seq,
             read_version: seq - 1,
@@ -251,7 +251,7 @@ fn without_tokens_elections_order_the_leaders() {
         };
         (t_ms, Kind::Apply { node, write, verdict: WriteVerdict::Ok, version: seq })
     };
-    let elected = |t_ms, node, term| (t_ms, Kind::Elected(Incarnation { epoch: 0, node, term }));
+    let elected = |t_ms, node, generation| (t_ms, Kind::Elected(Incarnation { token: 0, node, generation }));
     let judged = |events: Vec<(u64, Kind)>| {
         events.into_iter().fold(Story::default(), |story, (t_ms, kind)| story.at(t_ms, kind)).judged(1000)
     };

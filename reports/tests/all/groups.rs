@@ -27,7 +27,7 @@ fn a_violation_is_that_of_its_own_group() {
     let regress = known("groups-bad-regress").judge();
     assert_eq!(verdicts(&regress), [Verdict::Pass, Verdict::Safety, Verdict::Pass]);
     assert!(
-        regress.invariant("epochs_monotone").is_some_and(|seen| !seen.holds && seen.detail.starts_with("group 1: "))
+        regress.invariant("tokens_monotone").is_some_and(|seen| !seen.holds && seen.detail.starts_with("group 1: "))
     );
 }
 
@@ -71,10 +71,10 @@ fn a_report_tells_each_group_and_the_story_of_the_one_that_did_wrong() {
 
 #[test]
 fn a_foreign_log_may_have_groups_that_nobody_announced() {
-    let apply = |t_us: u64, group: u16, node: &str, epoch: u64, seq: u64| {
+    let apply = |t_us: u64, group: u16, node: &str, token: u64, seq: u64| {
         let of = if group == 0 { String::new() } else { format!(",\"group\":{group}") };
         format!(
-            "{{\"t_us\":{t_us},\"event\":\"apply\",\"resource\":\"sequence\",\"node\":\"{node}\",\"epoch\":{epoch},\"seq\":{seq},\"verdict\":\"ok\"{of}}}\n"
+            "{{\"t_us\":{t_us},\"event\":\"apply\",\"resource\":\"sequence\",\"node\":\"{node}\",\"token\":{token},\"seq\":{seq},\"verdict\":\"ok\"{of}}}\n"
         )
     };
     let judged = |stale: u64| {
@@ -88,7 +88,7 @@ fn a_foreign_log_may_have_groups_that_nobody_announced() {
     let (good, bad) = (judged(10), judged(8));
     assert_eq!(verdicts(&bad), [Verdict::Pass, Verdict::Pass, Verdict::Safety], "{bad:#?}");
     assert!(
-        bad.invariant("epochs_monotone").is_some_and(|seen| seen.detail.contains("group 2: at 0.000 s sequence@2"))
+        bad.invariant("tokens_monotone").is_some_and(|seen| seen.detail.contains("group 2: at 0.000 s sequence@2"))
     );
     assert_eq!(verdicts(&good), vec![Verdict::Pass; 3]);
     assert_eq!((good.history_events, good.end_us), (4, 4));

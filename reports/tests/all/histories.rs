@@ -92,7 +92,7 @@ fn a_judge_that_says_something_else_is_told() {
     assert_eq!(known.differs(&right), None);
     let blind = Judgement { invariants: Vec::new(), ..right.clone() };
     let told = known.differs(&blind).unwrap();
-    assert!(told.starts_with("the judge must say “✗ elections: at 0.901 s n2 (epoch 4)"), "{told}");
+    assert!(told.starts_with("the judge must say “✗ elections: at 0.901 s n2 (token 4)"), "{told}");
     let other = known::Known { name: "nobody-wrote-it-down", ..*known };
     assert_eq!(other.must_say(), "");
     assert!(other.differs(&right).unwrap().starts_with("the judge must say “nothing”"));
@@ -138,7 +138,7 @@ fn without_fencing_the_same_story_is_unsafe() {
     let judgement = judge(&read("gc-pause-unfenced.jsonl"));
     assert_eq!((judgement.verdict, judgement.verdict.exit_code()), (Verdict::Safety, 1));
     assert_eq!(judgement.metrics.leaders_acting_by_effect_max, 2);
-    for name in ["leaders_acting_by_effect", "epochs_monotone", "seq_strictly_increasing", "no_stale_write"] {
+    for name in ["leaders_acting_by_effect", "tokens_monotone", "seq_strictly_increasing", "no_stale_write"] {
         assert!(!judgement.invariant(name).unwrap().holds, "{name}");
     }
     assert!(judgement.metrics.handoff_effect_gap_ms[0] < 0.0, "{:?}", judgement.metrics);
@@ -253,9 +253,9 @@ fn a_foreign_log_is_told_and_judged() {
 
 /// `names` for the nodes of a log without a header, whose names come with its events.
 fn told_as_it_is_read(names: [&str; 2], from_us: u64) -> String {
-    let apply = |t_us: u64, node: &str, epoch: u64, seq: u64| {
+    let apply = |t_us: u64, node: &str, token: u64, seq: u64| {
         let rest =
-            format!("\"resource\":\"sequence\",\"node\":\"{node}\",\"epoch\":{epoch},\"seq\":{seq},\"verdict\":\"ok\"");
+            format!("\"resource\":\"sequence\",\"node\":\"{node}\",\"token\":{token},\"seq\":{seq},\"verdict\":\"ok\"");
         format!("{{\"t_us\":{},\"event\":\"apply\",{rest}}}\n", from_us + t_us)
     };
     let [a, b] = names;

@@ -12,7 +12,7 @@ use protocols::{
 use reports::{Judge, Verdict};
 use std::{env, fs, process::Command, time::Instant};
 
-const LEADER: Incarnation = Incarnation { epoch: 5, node: NodeId(0), term: 1 };
+const LEADER: Incarnation = Incarnation { token: 5, node: NodeId(0), generation: 1 };
 /// Set where this binary was started to measure.
 const ALONE: &str = "FENCEPOST_TEST_MEMORY";
 /// Far more than what a page more or less explains, far less than a million remembered writes.
@@ -53,7 +53,7 @@ fn request(judge: &mut Judge, number: u64) {
     let request = RequestId { client: NodeId(5), number };
     let write = Write {
         resource: Resource::SEQUENCE,
-        term: 1,
+        generation: 1,
         token: 5,
         seq: number,
         read_version: number - 1,
@@ -69,7 +69,7 @@ fn request(judge: &mut Judge, number: u64) {
     if number % 7 == 0 {
         at(t_us + 25, Kind::Apply { node, write, verdict: WriteVerdict::Duplicate { seq: number }, version: number });
     }
-    at(t_us + 30, Kind::Reply { request, outcome: Outcome::Ok { epoch: 5, seq: number } });
+    at(t_us + 30, Kind::Reply { request, outcome: Outcome::Ok { token: 5, seq: number } });
     if number % 1000 == 0 {
         let phase = if number % 2000 == 0 { Phase::Begin } else { Phase::End };
         let sides = [vec![NodeId(1)], vec![NodeId(2)]];

@@ -49,7 +49,7 @@ fn plan(plan: &Plan, known: &Known) -> Checked {
     groups::check(plan, protocol)?;
     network(&plan.network)?;
     if plan.faults.len() > FAULTS_MAX {
-        return Err(format!("the plan has {} faults; {FAULTS_MAX} is the most", plan.faults.len()));
+        return Err(format!("the plan has {} faults; at most {FAULTS_MAX}", plan.faults.len()));
     }
     let whole = Whole { plan, protocol, topology: plan.topology_of(protocol) };
     for (index, planned) in plan.faults.iter().enumerate() {
@@ -60,7 +60,7 @@ fn plan(plan: &Plan, known: &Known) -> Checked {
     }
     for (index, requirement) in plan.requires.iter().enumerate() {
         if requirement.at_least == 0 {
-            return Err(format!("requires[{index}].at_least is 0, which is always so; ask for at least 1"));
+            return Err(format!("requires[{index}].at_least is 0, which always holds; ask for at least 1"));
         }
     }
     Ok(())
@@ -95,7 +95,7 @@ fn members(plan: &Plan, protocol: &Protocol) -> Checked {
         if protocol.service.process != Some(name) {
             let has = protocol.service.process.map_or("none".to_owned(), |service| format!("`{service}`"));
             return Err(format!(
-                "service_members names `{name}`, which is no service of `{}`; it has {has}",
+                "service_members names `{name}`, which is not a service of `{}`; it has {has}",
                 plan.protocol
             ));
         }
@@ -125,7 +125,7 @@ fn timings(plan: &Plan, protocol: &Protocol) -> Checked {
     }
     match (timings.election_timeout_ms, protocol.election_timeout) {
         (None, None) => Ok(()),
-        (None, Some(_)) => Err(format!("timings.election_timeout_ms is missing, and `{}` needs it", plan.protocol)),
+        (None, Some(_)) => Err(format!("timings.election_timeout_ms is missing, but `{}` needs it", plan.protocol)),
         (Some(_), None) => Err(format!("timings.election_timeout_ms is given, but `{}` has none", plan.protocol)),
         (Some((min_ms, max_ms)), Some(_)) => {
             range("timings.election_timeout_ms, its lower end,", min_ms, 2, LONGEST_MS)?;
@@ -204,7 +204,7 @@ fn fault(whole: &Whole, planned: &PlannedFault) -> Checked {
     for who in planned.what.whom() {
         whom(whole, who)?;
         if *who == Who::Trigger && !by_passage {
-            return Err("strikes `trigger`, but a time sets it off and no passage; name a process".to_owned());
+            return Err("strikes `trigger`, but it is set off by a time, not by a passage; name a process".to_owned());
         }
     }
     if let Some(for_ms) = planned.what.for_ms() {
@@ -242,31 +242,31 @@ fn fault(whole: &Whole, planned: &PlannedFault) -> Checked {
         }
         Fault::DropLease { node } => {
             if !protocol.service.has_leases {
-                return Err(format!("drops a lease of the service, and `{}` has none there", plan.protocol));
+                return Err(format!("drops a lease of the service, but `{}` has none there", plan.protocol));
             }
             elects(whole, node)
         }
         Fault::DropKey { node: Who::Service } => {
             if !(protocol.service.counts_tokens && protocol.tokened) {
-                return Err(format!("drops the counter of tokens, and `{}` has none in its service", plan.protocol));
+                return Err(format!("drops the counter of tokens, but `{}` has none in its service", plan.protocol));
             }
             Ok(())
         }
         Fault::DropKey { node } => {
             if !protocol.service.has_keys {
-                return Err(format!("drops a key of the service, and `{}` has none there", plan.protocol));
+                return Err(format!("drops a key of the service, but `{}` has none there", plan.protocol));
             }
             elects(whole, node)
         }
         Fault::Resign { node } if !may_elect(whole, node) => {
-            Err(format!("asks `{}` to resign, which is no candidate", String::from(node.clone())))
+            Err(format!("asks `{}` to resign, which is not a candidate", String::from(node.clone())))
         }
         _ => Ok(()),
     }
 }
 
 fn elects(whole: &Whole, who: &Who) -> Checked {
-    if may_elect(whole, who) { Ok(()) } else { Err(format!("names `{who}`, which is no candidate")) }
+    if may_elect(whole, who) { Ok(()) } else { Err(format!("names `{who}`, which is not a candidate")) }
 }
 
 fn sides(from: &[Who], to: &[Who]) -> Checked {
@@ -297,7 +297,7 @@ fn trigger(whole: &Whole, trigger_of: &Trigger) -> Checked {
     };
     if Point::from_name(point).is_none() {
         let known = list(Point::ALL.iter().map(|point| point.name()));
-        return Err(format!("waits for a point `{point}`, which there is not; there are {known}"));
+        return Err(format!("waits for a point `{point}`, which does not exist; there are {known}"));
     }
     whom(whole, node)?;
     if *node == Who::Trigger || !may_elect(whole, node) {
@@ -327,7 +327,7 @@ fn whom(whole: &Whole, who: &Who) -> Checked {
             Err(format!("strikes the leader of the service, but that of `{}` has none; there is {all}", plan.protocol))
         }
         Who::Named(name) if topology.resolve(who).is_none() => {
-            Err(format!("names `{name}`, which is no process; there are {}", list(topology.names())))
+            Err(format!("names `{name}`, which is not a process; there are {}", list(topology.names())))
         }
         _ => Ok(()),
     }

@@ -52,8 +52,7 @@ pub const SCENARIO: Scenario = Scenario {
     about: "The leader is stopped between checking its lease and writing, for longer than the lease lasts.",
     story: "Some renewals into its reign, in a phase drawn from the seed, the leader finds its lease valid for one request, \
             and right there everything on its node stops for a lease and half a second, as a stop-the-world collection or a \
-            live migration would do. The lease runs out, a successor is elected and seals the store. Then the sleeper wakes \
-            and goes on in the middle: it sends the write that it had checked the lease for.",
+            live migration would do. The lease runs out, a successor is elected and seals the store. Then the sleeper resumes and sends the write it had already checked its lease for.",
     hazard: Hazard::PauseBeyondLease,
     needs: Needs::Nothing,
     plan,

@@ -299,7 +299,7 @@ impl Scenario {
             let known = known.collect::<Vec<_>>().join(", ");
             let (name, needs) = (self.name, self.needs.words());
             let known = if known.is_empty() { "no protocol has".to_owned() } else { format!("these have: {known}") };
-            return Err(format!("`{name}` needs {needs}, and `{}` has none; {known}", protocol.name));
+            return Err(format!("`{name}` needs {needs}, but `{}` has none; {known}", protocol.name));
         }
         let known = Known { scenarios: vec![self.name], protocols: &[protocol], bugs: &params.bugs };
         if params.service_members != 1 && protocol.service.process.is_none() {

@@ -182,7 +182,7 @@ fn what_the_service_drops_it_must_have() {
         ),
         ("raft", lease(Who::Leader), "(drop-lease) drops a lease of the service, and `raft` has none there"),
         ("stonith", key(Who::Leader), "(drop-key) drops a key of the service, and `stonith` has none there"),
-        ("redis-lease", key(Who::Store), "(drop-key) names `store`, which is no candidate"),
+        ("redis-lease", key(Who::Store), "(drop-key) names `store`, which is not a candidate"),
         (
             "redis-lease",
             key(Who::Service),

@@ -30,7 +30,7 @@ pub(super) fn canaries() -> Vec<Canary> {
         breaks("duplicates where no request is remembered", &["one_number"], applied_twice),
         breaks("token unchecked", UNCHECKED, |seed, on| unchecked(seed, on, "redis-fenced")),
         breaks("two keep one schedule", &["records"], two_schedules),
-        breaks("epoch unchecked", UNCHECKED, |seed, on| unchecked(seed, on, "etcd-election")),
+        breaks("token unchecked", UNCHECKED, |seed, on| unchecked(seed, on, "etcd-election")),
         above("latency", SERVED, 5.0, latency),
         above("lost on a connection", SERVED, 1.0, |seed, on| lost(seed, on, "redis-fenced")),
         above("lost datagrams", ELECTIONS, 2.0, |seed, on| lost(seed, on, "bully")),

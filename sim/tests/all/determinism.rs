@@ -44,7 +44,7 @@ fn election(history: &str) -> Vec<(u64, String)> {
         let event: serde_json::Value = serde_json::from_str(line).expect("a history is JSON lines");
         let what = event["event"].as_str().unwrap_or_default();
         if ["campaign", "elected", "deposed", "fault", "node"].contains(&what) {
-            let who = ["node", "epoch", "term", "reason", "phase", "state"].map(|field| event[field].to_string());
+            let who = ["node", "token", "generation", "reason", "phase", "state"].map(|field| event[field].to_string());
             events.push((event["t_us"].as_u64().unwrap_or_default(), format!("{what} {}", who.join(" "))));
         }
     }

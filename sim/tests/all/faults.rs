@@ -127,7 +127,7 @@ fn raft_goes_on_from_its_disk_after_syncs_that_failed_and_a_loss_of_power() {
             .iter()
             .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"))
             .filter(|event| event["event"] == "elected")
-            .map(|event| event["epoch"].as_u64().expect("a term"))
+            .map(|event| event["token"].as_u64().expect("a term"))
             .collect();
         assert!(terms.len() >= 4 && terms.windows(2).all(|pair| pair[0] < pair[1]), "seed {seed}: {terms:?}");
     }

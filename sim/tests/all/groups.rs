@@ -127,7 +127,7 @@ fn both_drivers_step_groups_alike() {
         // Which of two groups' clients is the faster one, jitter and the executor decide.
         all.sort_by_key(group);
         let line =
-            |event: Value| format!("{} {} {} {}\n", group(&event), event["event"], event["node"], event["epoch"]);
+            |event: Value| format!("{} {} {} {}\n", group(&event), event["event"], event["node"], event["token"]);
         all.into_iter().map(line).collect::<String>()
     };
     let (inline, task) = (told(&inline), told(&task));

@@ -54,7 +54,7 @@ fn reigns(plan: &Plan) -> Reigns {
         let (ms, node) = (event["t_us"].as_u64().unwrap_or_default() / 1_000, text("node"));
         match (event["event"].as_str().unwrap_or_default(), text("state").as_str()) {
             ("elected", _) => {
-                let term = event["epoch"].as_u64().expect("a term");
+                let term = event["token"].as_u64().expect("a term");
                 assert_eq!(believers.insert(node.clone(), term), None, "{name}, {ms} ms: {node} is elected twice");
                 assert_eq!(believers.len(), 1, "{name}, {ms} ms: {believers:?} believe at one time");
                 if let Some((before, _)) = elected.last() {

@@ -114,7 +114,7 @@ async fn status(State(api): Shared) -> Response {
     // A belief without an end has no time left to tell.
     let bounded = leads && standing.valid_until != u64::MAX;
     let remaining_ms = bounded.then(|| (standing.valid_until - mono) / MILLISECOND);
-    let token = standing.incarnation.filter(|_| leads).map(|i| i.epoch);
+    let token = standing.incarnation.filter(|_| leads).map(|i| i.token);
     let leader = if leads { Some(api.name.clone()) } else { standing.observed.and_then(|n| api.directory.name(n)) };
     let acting = leads && standing.works && !api.health.store_is_silent(mono);
     let reason = if acting { None } else { api.health.trouble(mono).or_else(|| idle(&standing, leads)) };

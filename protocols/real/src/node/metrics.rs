@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_belief_that_has_run_out_is_no_leadership() {
-        let incarnation = Some(Incarnation { epoch: 1, node: NodeId(0), term: 1 });
+        let incarnation = Some(Incarnation { token: 1, node: NodeId(0), generation: 1 });
         let standing = Standing { incarnation, valid_until: 10, works: true, ..Standing::default() };
         let metrics = Metrics::new("n1", "sequence", "");
         let health = Health::new(Vec::new(), &redis::SERVICE, String::new());

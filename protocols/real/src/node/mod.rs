@@ -62,7 +62,7 @@ pub struct Settings {
     pub timings: Timings,
     /// From one tick of the scheduler to the next, nanoseconds.
     pub tick: u64,
-    /// Tells this process's terms from those of earlier ones.
+    /// Tells this process's generations from those of earlier ones.
     pub starts: u32,
     /// Where the coordination service is, or the other members are.
     pub site: Site,

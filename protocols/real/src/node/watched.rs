@@ -132,7 +132,7 @@ impl Watched {
         if matches!(verdict, WriteVerdict::Fenced { .. }) {
             self.metrics.fencing_rejections.inc();
         }
-        let token = self.node.standing().incarnation.map_or(0, |i| i.epoch);
+        let token = self.node.standing().incarnation.map_or(0, |i| i.token);
         self.health.store_answers(now, resource, token, verdict, sealing);
     }
 
@@ -198,13 +198,13 @@ impl Watched {
                         let since = at.max(self.held_until);
                         self.metrics.campaign_seconds.observe(seconds(now.mono.saturating_sub(since)));
                     }
-                    tracing::info!(epoch = incarnation.epoch, term = incarnation.term, "elected");
-                    self.health.elected(now.mono, incarnation.epoch);
+                    tracing::info!(token = incarnation.token, generation = incarnation.generation, "elected");
+                    self.health.elected(now.mono, incarnation.token);
                 }
                 Output::Record(Kind::Deposed { incarnation, reason }) => {
                     self.written.clear();
                     self.health.store_let_go();
-                    tracing::info!(epoch = incarnation.epoch, reason = reason.name(), "deposed");
+                    tracing::info!(token = incarnation.token, reason = reason.name(), "deposed");
                 }
                 _ => {}
             }

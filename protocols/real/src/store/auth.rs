@@ -32,7 +32,7 @@ impl Auth {
 
     pub(super) fn vouches_for(&self, request: &Request) -> bool {
         match (self, request.authority()) {
-            (Auth::Key(key), Some(by)) => key.verify(by.node, by.term, by.token, by.mac),
+            (Auth::Key(key), Some(by)) => key.verify(by.node, by.generation, by.token, by.mac),
             (Auth::Insecure, _) | (_, None) => true,
         }
     }

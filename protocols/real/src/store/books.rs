@@ -54,7 +54,7 @@ impl Default for Rules {
 pub struct Row {
     /// The highest token that was accepted; 0 before the first.
     pub max_token: u64,
-    /// Whose token that is: node and term.
+    /// Whose token that is: node and generation.
     pub owner: Option<(String, u32)>,
     /// How many writes have been applied or have burnt their number.
     pub version: u64,
@@ -156,7 +156,7 @@ impl Books {
         let mut names = Names::default();
         let restore = |(row, remembered): (Row, Remembered)| {
             let Row { max_token, owner, version, last_seq, payload } = row;
-            let owner = owner.map(|(node, term)| (names.number(&node), term));
+            let owner = owner.map(|(node, generation)| (names.number(&node), generation));
             let state = ledger::State { highest: max_token, owner, seq: last_seq, version, payload };
             let mut requests = Requests::default();
             for (client, number, seq) in remembered.applied {
@@ -190,18 +190,26 @@ impl Books {
     fn message(&mut self, request: &Request) -> Option<(NodeId, Message)> {
         match request {
             Request::State(_) => None,
-            Request::Seal(wire::Seal { resource, node, term, token, .. }) => {
-                let message = Message::Seal { resource: (*resource).into(), term: *term, token: *token };
+            Request::Seal(wire::Seal { resource, node, generation, token, .. }) => {
+                let message = Message::Seal { resource: (*resource).into(), generation: *generation, token: *token };
                 Some((self.names.number(node), message))
             }
             Request::Write(wire::Write {
-                resource, node, term, token, seq, read_version, request, payload, ..
+                resource,
+                node,
+                generation,
+                token,
+                seq,
+                read_version,
+                request,
+                payload,
+                ..
             }) => {
                 // The wire has checked its form.
                 let (client, number) = wire::request_id(request).unwrap_or((node, 0));
                 let write = message::Write {
                     resource: (*resource).into(),
-                    term: *term,
+                    generation: *generation,
                     token: *token,
                     seq: *seq,
                     read_version: *read_version,
@@ -216,22 +224,22 @@ impl Books {
 
     fn reply(&self, request: &Request, to: NodeId, message: Message) -> wire::Reply {
         match message {
-            Message::Sealed { resource, term, token, seq, version, payload } => {
+            Message::Sealed { resource, generation, token, seq, version, payload } => {
                 let asked = matches!(request, Request::Seal(wire::Seal { payload: true, .. }));
                 let (payload, verdict) = (payload.filter(|_| asked), wire::Verdict::Ok);
                 let (node, resource) = (self.names.of(to).to_owned(), resource.into());
-                wire::Reply::Sealed(wire::Sealed { resource, node, term, token, verdict, seq, version, payload })
+                wire::Reply::Sealed(wire::Sealed { resource, node, generation, token, verdict, seq, version, payload })
             }
-            Message::SealRefused { resource, term, token, highest } => {
+            Message::SealRefused { resource, generation, token, highest } => {
                 let (node, verdict) = (self.names.of(to).to_owned(), wire::Verdict::Fenced { highest });
                 let ledger::State { seq, version, .. } = self.ledger(resource);
                 let (resource, payload) = (resource.into(), None);
-                wire::Reply::Sealed(wire::Sealed { resource, node, term, token, verdict, seq, version, payload })
+                wire::Reply::Sealed(wire::Sealed { resource, node, generation, token, verdict, seq, version, payload })
             }
-            Message::Written { resource, term, seq, request, verdict } => {
+            Message::Written { resource, generation, seq, request, verdict } => {
                 let request = format!("{}:{}", self.names.of(request.client), request.number);
                 let (resource, verdict) = (resource.into(), verdict.into());
-                wire::Reply::Written(wire::Written { resource, term, seq, request, verdict })
+                wire::Reply::Written(wire::Written { resource, generation, seq, request, verdict })
             }
             _ => refused(),
         }
@@ -239,7 +247,7 @@ impl Books {
 
     fn state(&self, resource: Resource) -> wire::State {
         let ledger::State { highest, owner, seq, version, .. } = self.ledger(resource);
-        let owner = owner.map(|(node, term)| wire::Owner { node: self.names.of(node).to_owned(), term });
+        let owner = owner.map(|(node, generation)| wire::Owner { node: self.names.of(node).to_owned(), generation });
         wire::State { resource: resource.into(), highest, owner, seq, version }
     }
 
@@ -250,7 +258,7 @@ impl Books {
     /// The resource as it has to be written back.
     pub fn row(&self, resource: Resource) -> Row {
         let ledger::State { highest, owner, seq, version, payload } = self.ledger(resource);
-        let owner = owner.map(|(node, term)| (self.names.of(node).to_owned(), term));
+        let owner = owner.map(|(node, generation)| (self.names.of(node).to_owned(), generation));
         Row { max_token: highest, owner, version, last_seq: seq, payload }
     }
 

@@ -22,7 +22,7 @@ const CACHE: usize = 64 << 20;
 /// Requests that are forgotten with a batch, beyond as many as it added.
 const FORGET_MORE: usize = 64;
 
-/// By resource: highest token, owner's node ("" is nobody) and term, version, last sequence number.
+/// By resource: highest token, owner's node ("" is nobody) and generation, version, last sequence number.
 const RESOURCES: TableDefinition<&str, (u64, &str, u32, u64, u64)> = TableDefinition::new("fenced_resource");
 /// By resource: what was recorded last, which and when.
 const RECORDS: TableDefinition<&str, (u64, u64)> = TableDefinition::new("fenced_record");
@@ -276,8 +276,8 @@ impl<'t> Tables<'t> {
         let row = match self.resources.get(name)? {
             None => Row { payload, ..Row::default() },
             Some(value) => {
-                let (max_token, node, term, version, last_seq) = value.value();
-                let owner = (!node.is_empty()).then(|| (node.to_owned(), term));
+                let (max_token, node, generation, version, last_seq) = value.value();
+                let owner = (!node.is_empty()).then(|| (node.to_owned(), generation));
                 Row { max_token, owner, version, last_seq, payload }
             }
         };
@@ -296,8 +296,8 @@ impl<'t> Tables<'t> {
     fn write(&mut self, books: &Books, remembered: u64) -> Result<(), redb::Error> {
         for resource in wire::resources() {
             let Row { max_token, owner, version, last_seq, payload } = books.row(resource);
-            let (node, term) = owner.unwrap_or_default();
-            self.resources.insert(wire::name(resource), (max_token, node.as_str(), term, version, last_seq))?;
+            let (node, generation) = owner.unwrap_or_default();
+            self.resources.insert(wire::name(resource), (max_token, node.as_str(), generation, version, last_seq))?;
             if let Some(Payload { number, at_us }) = payload {
                 self.records.insert(wire::name(resource), (number.get(), at_us))?;
             }

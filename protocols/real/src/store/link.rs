@@ -292,18 +292,18 @@ async fn say(write: &mut (impl AsyncWrite + Unpin), text: &str, most: Duration) 
 /// Between messages, which have numbers, and the wire, which has names.
 struct Codec<'s> {
     settings: &'s Settings,
-    /// The MAC of the latest term and token.
+    /// The MAC of the latest generation and token.
     mac: Option<((u32, u64), String)>,
 }
 
 impl Codec<'_> {
-    fn mac(&mut self, term: u32, token: u64) -> String {
+    fn mac(&mut self, generation: u32, token: u64) -> String {
         let Some(key) = &self.settings.key else { return String::new() };
         match &self.mac {
-            Some((of, mac)) if *of == (term, token) => mac.clone(),
+            Some((of, mac)) if *of == (generation, token) => mac.clone(),
             _ => {
-                let mac = key.mac(&self.settings.node, term, token);
-                self.mac = Some(((term, token), mac.clone()));
+                let mac = key.mac(&self.settings.node, generation, token);
+                self.mac = Some(((generation, token), mac.clone()));
                 mac
             }
         }
@@ -324,22 +324,22 @@ impl Codec<'_> {
     fn request(&mut self, message: Message) -> Option<Request> {
         let node = self.settings.node.clone();
         Some(match message {
-            Message::Seal { resource, term, token } => {
-                let (resource, mac) = (resource.into(), self.mac(term, token));
-                Request::Seal(wire::Seal { resource, node, term, token, payload: true, mac })
+            Message::Seal { resource, generation, token } => {
+                let (resource, mac) = (resource.into(), self.mac(generation, token));
+                Request::Seal(wire::Seal { resource, node, generation, token, payload: true, mac })
             }
             Message::Write(write) => {
                 let client = self.settings.directory.name(write.client)?;
                 Request::Write(wire::Write {
                     resource: write.resource.into(),
                     node,
-                    term: write.term,
+                    generation: write.generation,
                     token: write.token,
                     seq: write.seq,
                     read_version: write.read_version,
                     request: format!("{client}:{}", write.number),
                     payload: write.payload,
-                    mac: self.mac(write.term, write.token),
+                    mac: self.mac(write.generation, write.token),
                 })
             }
             _ => return None,
@@ -349,20 +349,20 @@ impl Codec<'_> {
     /// `None` when it is no message: the answer to a probe.
     fn message(&self, reply: Reply) -> Option<Message> {
         match reply {
-            Reply::Sealed(wire::Sealed { resource, node, term, token, verdict, seq, version, payload }) => {
+            Reply::Sealed(wire::Sealed { resource, node, generation, token, verdict, seq, version, payload }) => {
                 let resource = resource.into();
                 let sealed = match verdict {
-                    wire::Verdict::Fenced { highest } => Message::SealRefused { resource, term, token, highest },
-                    _ => Message::Sealed { resource, term, token, seq, version, payload },
+                    wire::Verdict::Fenced { highest } => Message::SealRefused { resource, generation, token, highest },
+                    _ => Message::Sealed { resource, generation, token, seq, version, payload },
                 };
                 (node == self.settings.node).then_some(sealed)
             }
-            Reply::Written(wire::Written { resource, term, seq, request, verdict }) => {
+            Reply::Written(wire::Written { resource, generation, seq, request, verdict }) => {
                 let (client, number) = wire::request_id(&request)?;
                 let client: NodeId = self.settings.directory.number(client);
                 let request = protocols::types::RequestId { client, number };
                 let (resource, verdict) = (resource.into(), verdict.into());
-                Some(Message::Written { resource, term, seq, request, verdict })
+                Some(Message::Written { resource, generation, seq, request, verdict })
             }
             Reply::State(_) | Reply::Refused { .. } => None,
         }

@@ -40,7 +40,7 @@ struct Effects {
 #[derive(Debug)]
 struct Leader {
     node: String,
-    term: u32,
+    generation: u32,
     token: u64,
     /// Which of all accepted writes its first and its last one are.
     first: u64,
@@ -50,16 +50,16 @@ struct Leader {
 
 impl Effects {
     /// A write of that leader was accepted.
-    fn accepted(&mut self, node: &str, term: u32, token: u64, now: Instant) {
+    fn accepted(&mut self, node: &str, generation: u32, token: u64, now: Instant) {
         self.writes += 1;
         let nth = self.writes;
-        let known = self.leaders.iter_mut().find(|l| l.node == node && l.term == term && l.token == token);
+        let known = self.leaders.iter_mut().find(|l| l.node == node && l.generation == generation && l.token == token);
         match known {
             Some(leader) => (leader.last, leader.last_at) = (nth, now),
             None => {
                 self.forget(now);
                 let node = node.to_owned();
-                self.leaders.push(Leader { node, term, token, first: nth, last: nth, last_at: now });
+                self.leaders.push(Leader { node, generation, token, first: nth, last: nth, last_at: now });
             }
         }
     }
@@ -135,23 +135,23 @@ impl Metrics {
         let name = wire::name(request.resource());
         let resource = [("resource", name)];
         match (request, reply) {
-            (Request::Seal(Seal { node, term, token, .. }), Reply::Sealed(Sealed { verdict, seq, .. })) => {
+            (Request::Seal(Seal { node, generation, token, .. }), Reply::Sealed(Sealed { verdict, seq, .. })) => {
                 self.count(name, "seal", *verdict);
                 match verdict {
-                    Verdict::Fenced { highest } => self.refused(name, "seal", node, *term, *token, *highest),
+                    Verdict::Fenced { highest } => self.refused(name, "seal", node, *generation, *token, *highest),
                     _ => {
                         self.highest.get_or_create(&resource).set(*token as i64);
                         self.last_seq.get_or_create(&resource).set(*seq as i64);
                     }
                 }
             }
-            (Request::Write(Write { node, term, token, .. }), Reply::Written(Written { verdict, seq, .. })) => {
+            (Request::Write(Write { node, generation, token, .. }), Reply::Written(Written { verdict, seq, .. })) => {
                 self.count(name, "write", *verdict);
                 match verdict {
-                    Verdict::Fenced { highest } => self.refused(name, "write", node, *term, *token, *highest),
+                    Verdict::Fenced { highest } => self.refused(name, "write", node, *generation, *token, *highest),
                     Verdict::Ok => {
                         self.last_seq.get_or_create(&resource).set(*seq as i64);
-                        self.effects().accepted(node, *term, *token, Instant::now());
+                        self.effects().accepted(node, *generation, *token, Instant::now());
                     }
                     Verdict::Duplicate { .. } | Verdict::Failed { .. } => {}
                 }
@@ -169,9 +169,9 @@ impl Metrics {
         self.decisions.get_or_create(&labels).inc();
     }
 
-    fn refused(&self, resource: &'static str, what: &str, node: &str, term: u32, token: u64, highest: u64) {
+    fn refused(&self, resource: &'static str, what: &str, node: &str, generation: u32, token: u64, highest: u64) {
         self.rejections.get_or_create(&[("resource", resource)]).inc();
-        tracing::warn!(resource, node, term, token, highest, "refused a {what}: its token is from the past");
+        tracing::warn!(resource, node, generation, token, highest, "refused a {what}: its token is from the past");
     }
 
     fn effects(&self) -> std::sync::MutexGuard<'_, Effects> {
@@ -217,13 +217,20 @@ mod tests {
         let metrics = Metrics::new("abc");
         let resource = protocols::types::Resource::SEQUENCE.into();
         let seal = |token| {
-            Request::Seal(Seal { resource, node: "n1".into(), term: 1, token, payload: false, mac: String::new() })
+            Request::Seal(Seal {
+                resource,
+                node: "n1".into(),
+                generation: 1,
+                token,
+                payload: false,
+                mac: String::new(),
+            })
         };
         let sealed = |token, verdict| {
             Reply::Sealed(Sealed {
                 resource,
                 node: "n1".into(),
-                term: 1,
+                generation: 1,
                 token,
                 verdict,
                 seq: 3,

@@ -111,9 +111,9 @@ async fn decide(
     for row in rows {
         let Some(resource) = wire::find(row.get(0)) else { continue };
         let owner: Option<String> = row.get(2);
-        let term = row.get::<_, Option<i64>>(3).unwrap_or(0) as u32;
+        let generation = row.get::<_, Option<i64>>(3).unwrap_or(0) as u32;
         let (max_token, version) = (row.get::<_, i64>(1) as u64, row.get::<_, i64>(4) as u64);
-        let owner = owner.map(|node| (node, term));
+        let owner = owner.map(|node| (node, generation));
         read[resource.index()].0 = Row { max_token, owner, version, last_seq: 0, payload: None };
     }
     let asked: Vec<_> = wire::resources()
@@ -164,11 +164,13 @@ async fn keep(
         let (name, row) = (wire::name(*resource), books.row(*resource));
         let Row { max_token, owner, version, last_seq, payload } = row;
         let recorded = payload.map(|Payload { number, at_us }| (number.get() as i64, at_us as i64));
-        let (node, term) = owner.map(|(node, term)| (node, i64::from(term))).unzip();
+        let (node, generation) = owner.map(|(node, generation)| (node, i64::from(generation))).unzip();
         let (max_token, version, last_seq) = (max_token as i64, version as i64, last_seq as i64);
         let oldest = last_seq.saturating_sub_unsigned(remembered);
         tokio::try_join!(
-            async { transaction.execute(&statements.resource, &[&name, &max_token, &node, &term, &version]).await },
+            async {
+                transaction.execute(&statements.resource, &[&name, &max_token, &node, &generation, &version]).await
+            },
             async { transaction.execute(&statements.sequence, &[&name, &last_seq, &max_token]).await },
             async { transaction.execute(&statements.forget, &[&name, &oldest]).await },
             async {

@@ -170,7 +170,7 @@ async fn listen(
                 if !std::mem::replace(&mut warned, true) {
                     tracing::warn!(node = request.authority().map(|a| a.node), "a token's MAC is wrong or missing");
                 }
-                let why = "the token's mac is missing or does not vouch for node, term and token".to_owned();
+                let why = "the token's mac is missing or does not vouch for node, generation and token".to_owned();
                 place.send(Answer::Ready(Reply::Refused { why }));
             }
             Ok(request) => {

@@ -1,6 +1,6 @@
-//! Authenticated fencing tokens, as Chubby's sequencers: whoever forged a high epoch could brick a resource (fencing rule 4).
+//! Authenticated fencing tokens, as Chubby's sequencers: whoever forged a high token could brick a resource (fencing rule 4).
 //!
-//! `mac = HMAC-SHA256(key, "fencepost token 1" NUL node NUL term NUL token)` in hex, numbers in decimal, so that a shell can
+//! `mac = HMAC-SHA256(key, "fencepost token 1" NUL node NUL generation NUL token)` in hex, numbers in decimal, so that a shell can
 //! make one:
 //!
 //! ```text
@@ -55,19 +55,19 @@ impl TokenKey {
     }
 
     /// The MAC that vouches for `token`, in hex.
-    pub fn mac(&self, node: &str, term: u32, token: u64) -> String {
-        HEXLOWER_PERMISSIVE.encode(&self.start(node, term, token).finalize().into_bytes())
+    pub fn mac(&self, node: &str, generation: u32, token: u64) -> String {
+        HEXLOWER_PERMISSIVE.encode(&self.start(node, generation, token).finalize().into_bytes())
     }
 
     /// Does `mac` vouch for `token`? Takes as long whatever is wrong with its digits.
-    pub fn verify(&self, node: &str, term: u32, token: u64, mac: &str) -> bool {
+    pub fn verify(&self, node: &str, generation: u32, token: u64, mac: &str) -> bool {
         let mac = HEXLOWER_PERMISSIVE.decode(mac.as_bytes()).unwrap_or_default();
-        self.start(node, term, token).verify_slice(&mac).is_ok()
+        self.start(node, generation, token).verify_slice(&mac).is_ok()
     }
 
-    fn start(&self, node: &str, term: u32, token: u64) -> Hmac<Sha256> {
+    fn start(&self, node: &str, generation: u32, token: u64) -> Hmac<Sha256> {
         // Names contain no NUL, so no two tokens read the same.
-        self.0.clone().chain_update(format!("fencepost token 1\0{node}\0{term}\0{token}"))
+        self.0.clone().chain_update(format!("fencepost token 1\0{node}\0{generation}\0{token}"))
     }
 }
 

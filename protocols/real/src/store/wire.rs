@@ -1,13 +1,13 @@
 //! What the store speaks: one JSON object a line, both ways, over TCP or TLS. Anybody can type it:
 //!
 //! ```text
-//! → {"seal":{"resource":"sequence","node":"n1","term":1,"token":7,"mac":"…"}}
-//! ← {"sealed":{"resource":"sequence","node":"n1","term":1,"token":7,"verdict":"ok","seq":41,"version":41}}
-//! → {"write":{"resource":"sequence","node":"n1","term":1,"token":7,"seq":42,"read_version":41,"request":"shop:9","mac":"…"}}
-//! ← {"written":{"resource":"sequence","term":1,"seq":42,"request":"shop:9","verdict":"ok"}}
-//! ← {"written":{"resource":"sequence","term":1,"seq":42,"request":"shop:9","verdict":{"fenced":{"highest":8}}}}
+//! → {"seal":{"resource":"sequence","node":"n1","generation":1,"token":7,"mac":"…"}}
+//! ← {"sealed":{"resource":"sequence","node":"n1","generation":1,"token":7,"verdict":"ok","seq":41,"version":41}}
+//! → {"write":{"resource":"sequence","node":"n1","generation":1,"token":7,"seq":42,"read_version":41,"request":"shop:9","mac":"…"}}
+//! ← {"written":{"resource":"sequence","generation":1,"seq":42,"request":"shop:9","verdict":"ok"}}
+//! ← {"written":{"resource":"sequence","generation":1,"seq":42,"request":"shop:9","verdict":{"fenced":{"highest":8}}}}
 //! → {"state":{"resource":"sequence"}}
-//! ← {"state":{"resource":"sequence","highest":7,"owner":{"node":"n1","term":1},"seq":42,"version":42}}
+//! ← {"state":{"resource":"sequence","highest":7,"owner":{"node":"n1","generation":1},"seq":42,"version":42}}
 //! ← {"refused":{"why":"one sentence"}}
 //! ```
 //!
@@ -51,7 +51,7 @@ pub struct Authority<'a> {
     /// The leader's name.
     pub node: &'a str,
     /// Its leadership count.
-    pub term: u32,
+    pub generation: u32,
     /// Its fencing token.
     pub token: u64,
     /// What vouches for the three.
@@ -67,13 +67,13 @@ pub struct Seal {
     /// The sealer.
     pub node: String,
     /// Its leadership count.
-    pub term: u32,
+    pub generation: u32,
     /// Its fencing token; 0 when the protocol has none.
     pub token: u64,
     /// Is the answer to say what was recorded last?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub payload: bool,
-    /// Vouches for node, term and token; may be missing when the store does not ask for it.
+    /// Vouches for node, generation and token; may be missing when the store does not ask for it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mac: String,
 }
@@ -87,7 +87,7 @@ pub struct Write {
     /// The writer.
     pub node: String,
     /// Its leadership count.
-    pub term: u32,
+    pub generation: u32,
     /// Its fencing token; 0 when the protocol has none.
     pub token: u64,
     /// Position in the resource's sequence, from 1.
@@ -99,7 +99,7 @@ pub struct Write {
     /// What is recorded, if anything is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Payload>,
-    /// Vouches for node, term and token; may be missing when the store does not ask for it.
+    /// Vouches for node, generation and token; may be missing when the store does not ask for it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mac: String,
 }
@@ -138,7 +138,7 @@ pub struct Sealed {
     /// By whom.
     pub node: String,
     /// In which leadership.
-    pub term: u32,
+    pub generation: u32,
     /// With which token.
     pub token: u64,
     /// `ok`, or `fenced`.
@@ -159,7 +159,7 @@ pub struct Written {
     /// What was written.
     pub resource: Name,
     /// In which leadership.
-    pub term: u32,
+    pub generation: u32,
     /// The sequence number that was asked for.
     pub seq: u64,
     /// The request that the write served.
@@ -191,7 +191,7 @@ pub struct Owner {
     /// The node.
     pub node: String,
     /// Its leadership count.
-    pub term: u32,
+    pub generation: u32,
 }
 
 /// See [`WriteVerdict`].
@@ -287,9 +287,9 @@ impl Request {
     /// On whose authority; `None` when it needs none.
     pub fn authority(&self) -> Option<Authority<'_>> {
         match self {
-            Request::Seal(Seal { node, term, token, mac, .. })
-            | Request::Write(Write { node, term, token, mac, .. }) => {
-                Some(Authority { node, term: *term, token: *token, mac })
+            Request::Seal(Seal { node, generation, token, mac, .. })
+            | Request::Write(Write { node, generation, token, mac, .. }) => {
+                Some(Authority { node, generation: *generation, token: *token, mac })
             }
             Request::State(_) => None,
         }

@@ -19,18 +19,19 @@ use tokio::{
 };
 
 const SEALED_7: &str =
-    r#"{"sealed":{"resource":"sequence","node":"n1","term":1,"token":7,"verdict":"ok","seq":0,"version":0}}"#;
+    r#"{"sealed":{"resource":"sequence","node":"n1","generation":1,"token":7,"verdict":"ok","seq":0,"version":0}}"#;
 
 #[tokio::test]
 async fn a_forged_token_is_refused_and_bricks_nothing() {
     let folder = Folder::new();
     let server = Server::start(settings(Keep::Embedded(folder.store()))).await;
     let mut client = server.client().await;
-    let refused = r#"{"refused":{"why":"the token's mac is missing or does not vouch for node, term and token"}}"#;
+    let refused =
+        r#"{"refused":{"why":"the token's mac is missing or does not vouch for node, generation and token"}}"#;
     let highest = (1 << 62) - 1;
     assert_eq!(client.ask(&seal("n9", 1, highest, "")).await, refused);
     assert_eq!(client.ask(&seal("n9", 1, highest, &"0".repeat(64))).await, refused);
-    // A true MAC for another token, term or node is none for this one.
+    // A true MAC for another token, generation or node is none for this one.
     let mac = key().mac("n1", 1, 7);
     for forged in [seal("n1", 1, highest, &mac), seal("n1", 2, 7, &mac), seal("n2", 1, 7, &mac)] {
         assert_eq!(client.ask(&forged).await, refused);
@@ -39,7 +40,7 @@ async fn a_forged_token_is_refused_and_bricks_nothing() {
     let untouched = r#"{"state":{"resource":"sequence","highest":0,"owner":null,"seq":0,"version":0}}"#;
     assert_eq!(client.ask(STATE).await, untouched);
     assert_eq!(client.ask(&seal("n1", 1, 7, &mac)).await, SEALED_7);
-    let written = r#"{"written":{"resource":"sequence","term":1,"seq":1,"request":"shop:1","verdict":"ok"}}"#;
+    let written = r#"{"written":{"resource":"sequence","generation":1,"seq":1,"request":"shop:1","verdict":"ok"}}"#;
     assert_eq!(client.ask(&write("n1", 1, 7, 1, "shop:1", &mac)).await, written);
     // What was refused is not in the audit either.
     let audit = Text::default();

@@ -78,11 +78,13 @@ fn json(request: &str) -> String {
     let words: Vec<_> = request.split(' ').collect();
     let (resource, words) = if words[0] == "schedule" { ("schedule", &words[1..]) } else { ("sequence", &words[..]) };
     match words {
-        ["seal", node, term, token] => {
-            format!(r#"{{"seal":{{"resource":"{resource}","node":"{node}","term":{term},"token":{token}}}}}"#)
+        ["seal", node, generation, token] => {
+            format!(
+                r#"{{"seal":{{"resource":"{resource}","node":"{node}","generation":{generation},"token":{token}}}}}"#
+            )
         }
-        ["write", node, term, token, seq, request] => format!(
-            r#"{{"write":{{"resource":"{resource}","node":"{node}","term":{term},"token":{token},"seq":{seq},"read_version":0,"request":"{request}"}}}}"#
+        ["write", node, generation, token, seq, request] => format!(
+            r#"{{"write":{{"resource":"{resource}","node":"{node}","generation":{generation},"token":{token},"seq":{seq},"read_version":0,"request":"{request}"}}}}"#
         ),
         ["state"] => format!(r#"{{"state":{{"resource":"{resource}"}}}}"#),
         _ => panic!("cannot read the request {request:?}"),

@@ -25,14 +25,14 @@ async fn a_link_carries_messages_and_finds_the_store_again() {
         }
     };
     connected.await;
-    let (resource, term, token) = (Resource::SEQUENCE, 1, 7);
-    link.send(Message::Seal { resource, term, token });
-    let sealed = Message::Sealed { resource, term, token, seq: 0, version: 0, payload: None };
+    let (resource, generation, token) = (Resource::SEQUENCE, 1, 7);
+    link.send(Message::Seal { resource, generation, token });
+    let sealed = Message::Sealed { resource, generation, token, seq: 0, version: 0, payload: None };
     assert_eq!(answers.recv().await, Some(sealed));
     let request = RequestId { client: NodeId(0), number: 1 << 32 | 1 };
     let write = Write {
         resource,
-        term,
+        generation,
         token,
         seq: 1,
         read_version: 0,
@@ -41,7 +41,7 @@ async fn a_link_carries_messages_and_finds_the_store_again() {
         payload: None,
     };
     link.send(Message::Write(write));
-    let written = |verdict| Message::Written { resource, term, seq: 1, request, verdict };
+    let written = |verdict| Message::Written { resource, generation, seq: 1, request, verdict };
     assert_eq!(answers.recv().await, Some(written(WriteVerdict::Ok)));
     // What is not for a store goes nowhere.
     link.send(Message::Next { request });
@@ -77,7 +77,7 @@ async fn tls_keeps_out_who_does_not_speak_it_and_whom_nobody_vouches_for() {
     while !link.connected() {
         sleep(Duration::from_millis(5)).await;
     }
-    link.send(Message::Seal { resource: Resource::SCHEDULE, term: 1, token: 7 });
+    link.send(Message::Seal { resource: Resource::SCHEDULE, generation: 1, token: 7 });
     assert!(matches!(answers.recv().await, Some(Message::Sealed { .. })));
     assert_eq!(wary.connections(), 0);
     drop((link, wary));
@@ -96,7 +96,7 @@ async fn a_link_gives_up_on_silence() {
         while link.connections() < connection {
             sleep(Duration::from_millis(5)).await;
         }
-        link.send(Message::Seal { resource: Resource::SEQUENCE, term: 1, token: 7 });
+        link.send(Message::Seal { resource: Resource::SEQUENCE, generation: 1, token: 7 });
     }
     assert!(start.elapsed() >= Duration::from_millis(400), "{:?}", start.elapsed());
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());

@@ -112,14 +112,14 @@ fn medium(image: Vec<u8>, left: u64) -> Medium {
 
 fn seal() -> Request {
     let (resource, mac) = (Resource::SEQUENCE.into(), String::new());
-    Request::Seal(wire::Seal { resource, node: "n1".into(), term: 1, token: 7, payload: true, mac })
+    Request::Seal(wire::Seal { resource, node: "n1".into(), generation: 1, token: 7, payload: true, mac })
 }
 
 fn write(seq: u64, request: u64) -> Request {
     Request::Write(wire::Write {
         resource: Resource::SEQUENCE.into(),
         node: "n1".into(),
-        term: 1,
+        generation: 1,
         token: 7,
         seq,
         read_version: seq - 1,

@@ -3,9 +3,9 @@
 use super::*;
 use crate::{fence::checks::Fencing, types::Resource};
 
-fn write(token: u64, term: u32, seq: u64, number: u64) -> Write {
+fn write(token: u64, generation: u32, seq: u64, number: u64) -> Write {
     let (resource, client) = (Resource::SEQUENCE, NodeId(9));
-    Write { resource, term, token, seq, read_version: 0, client, number, payload: None }
+    Write { resource, generation, token, seq, read_version: 0, client, number, payload: None }
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn a_stale_token_is_refused_from_the_seal_on() {
 }
 
 #[test]
-fn an_epoch_has_one_owner_and_that_owner_one_term() {
+fn a_token_has_one_owner_and_that_owner_one_generation() {
     let mut ledger = Ledger::new(true);
     assert!(ledger.seal(NodeId(0), 1, 5));
     assert!(!ledger.seal(NodeId(1), 1, 5));
@@ -83,8 +83,8 @@ fn a_read_is_refused_where_a_write_would_be() {
     let mut ledger = Ledger::new(true);
     assert!(ledger.seal(NodeId(0), 1, 5));
     assert_eq!(ledger.read(NodeId(0), 1, 5), WriteVerdict::Ok);
-    for (node, term, token) in [(1, 1, 5), (0, 2, 5), (0, 1, 4), (0, 1, 6), (0, 1, 0)] {
-        assert_eq!(ledger.read(NodeId(node), term, token), WriteVerdict::Fenced { highest: 5 });
+    for (node, generation, token) in [(1, 1, 5), (0, 2, 5), (0, 1, 4), (0, 1, 6), (0, 1, 0)] {
+        assert_eq!(ledger.read(NodeId(node), generation, token), WriteVerdict::Fenced { highest: 5 });
     }
     assert!(ledger.seal(NodeId(1), 1, 6));
     assert_eq!(ledger.read(NodeId(0), 1, 5), WriteVerdict::Fenced { highest: 6 });

@@ -35,7 +35,7 @@ impl Nodes {
             return Err(format!("lists the resource {:?} twice", resources[at]));
         }
         if resources.len() > Resource::MOST {
-            return Err(format!("lists {} resources; {} are the most", resources.len(), Resource::MOST));
+            return Err(format!("lists {} resources; at most {}", resources.len(), Resource::MOST));
         }
         listed_by_group(resources, *groups)?;
         let mut nodes = Nodes { resources: Some(resources.to_owned()), groups: Some(*groups), ..Nodes::default() };
@@ -168,8 +168,8 @@ pub(super) struct Line<'a> {
     wall_offset_us: Option<i64>,
     rate_ppm: Option<i64>,
     #[serde(alias = "token")]
-    epoch: Option<u64>,
-    term: Option<u32>,
+    token: Option<u64>,
+    generation: Option<u32>,
     seq: Option<u64>,
     read: Option<u64>,
     version: Option<u64>,
@@ -229,15 +229,15 @@ impl Line<'_> {
                 Kind::ReadReply { request, node, outcome: self.outcome()? }
             }
             "fault" => Kind::Fault(Box::new(self.fault_event(nodes)?)),
-            "grant" => Kind::Grant { node: self.node(nodes)?, token: self.epoch.unwrap_or(0) },
+            "grant" => Kind::Grant { node: self.node(nodes)?, token: self.token.unwrap_or(0) },
             "grant-end" => {
-                let (node, token) = (self.node(nodes)?, self.epoch.unwrap_or(0));
+                let (node, token) = (self.node(nodes)?, self.token.unwrap_or(0));
                 Kind::GrantEnd { node, token, reason: self.grant_end()? }
             }
             "vote" => Kind::Vote {
                 voter: self.node(nodes)?,
                 candidate: nodes.id(self.text("candidate", &self.candidate)?)?,
-                token: self.need("epoch", self.epoch)?,
+                token: self.need("token", self.token)?,
             },
             "clock" => Kind::Clock {
                 node: self.node(nodes)?,
@@ -295,7 +295,11 @@ impl Line<'_> {
     }
 
     fn incarnation(&self, nodes: &mut Nodes) -> Result<Incarnation, String> {
-        Ok(Incarnation { epoch: self.epoch.unwrap_or(0), node: self.node(nodes)?, term: self.term.unwrap_or(0) })
+        Ok(Incarnation {
+            token: self.token.unwrap_or(0),
+            node: self.node(nodes)?,
+            generation: self.generation.unwrap_or(0),
+        })
     }
 
     fn resource(&self, nodes: &Nodes) -> Result<Resource, String> {
@@ -307,8 +311,8 @@ impl Line<'_> {
         let RequestId { client, number } = request;
         Ok(Write {
             resource: self.resource(nodes)?,
-            term: self.term.unwrap_or(0),
-            token: self.epoch.unwrap_or(0),
+            generation: self.generation.unwrap_or(0),
+            token: self.token.unwrap_or(0),
             seq: self.need("seq", self.seq)?,
             read_version: self.read.unwrap_or(UNKNOWN_VERSION),
             client,
@@ -329,7 +333,7 @@ impl Line<'_> {
 
     fn outcome(&self) -> Result<Outcome, String> {
         Ok(match self.text("outcome", &self.outcome)? {
-            "ok" => Outcome::Ok { epoch: self.epoch.unwrap_or(0), seq: self.need("seq", self.seq)? },
+            "ok" => Outcome::Ok { token: self.token.unwrap_or(0), seq: self.need("seq", self.seq)? },
             "rejected" => Outcome::Rejected,
             "unknown" => Outcome::Unknown,
             other => return Err(format!("outcome {other:?} is none of ok, rejected, unknown")),

@@ -38,11 +38,11 @@ fn header() -> Header {
 }
 
 fn every_kind() -> Vec<Event> {
-    let incarnation = Incarnation { epoch: 5, node: NodeId(1), term: 2 };
+    let incarnation = Incarnation { token: 5, node: NodeId(1), generation: 2 };
     let request = RequestId { client: NodeId(4), number: 17 };
     let write = Write {
         resource: Resource::SEQUENCE,
-        term: 2,
+        generation: 2,
         token: 5,
         seq: 3,
         read_version: 2,
@@ -85,11 +85,11 @@ fn every_kind() -> Vec<Event> {
         apply(write, WriteVerdict::Duplicate { seq: 3 }, 3),
         apply(write, WriteVerdict::Fenced { highest: 6 }, 3),
         apply(write, WriteVerdict::Failed { expected: 4 }, 3),
-        Kind::Reply { request, outcome: Outcome::Ok { epoch: 5, seq: 3 } },
+        Kind::Reply { request, outcome: Outcome::Ok { token: 5, seq: 3 } },
         Kind::Reply { request, outcome: Outcome::Rejected },
         Kind::Reply { request, outcome: Outcome::Unknown },
         Kind::ReadInvoke { request: RequestId { number: 18, ..request } },
-        Kind::ReadReply { request, node: NodeId(1), outcome: Outcome::Ok { epoch: 5, seq: 3 } },
+        Kind::ReadReply { request, node: NodeId(1), outcome: Outcome::Ok { token: 5, seq: 3 } },
         Kind::ReadReply { request, node: NodeId(0), outcome: Outcome::Rejected },
         Kind::ReadReply { request, node: NodeId(0), outcome: Outcome::Unknown },
         fault(Phase::Begin),
@@ -157,7 +157,7 @@ fn what_is_written_comes_back() {
 #[test]
 fn a_stores_own_log_needs_only_apply_lines() {
     let log = "\n{\"t_us\":1,\"event\":\"apply\",\"resource\":\"sequence\",\"node\":\"b\",\"seq\":1,\"verdict\":\"ok\"}\n\
-               {\"t_us\":1,\"event\":\"apply\",\"resource\":\"sequence\",\"node\":\"a\",\"epoch\":7,\"seq\":2,\"verdict\":\"fenced\",\"request\":\"x:y:3\"}";
+               {\"t_us\":1,\"event\":\"apply\",\"resource\":\"sequence\",\"node\":\"a\",\"token\":7,\"seq\":2,\"verdict\":\"fenced\",\"request\":\"x:y:3\"}";
     let mut reader = Reader::new(log.as_bytes()).unwrap();
     assert_eq!(reader.header(), None);
     let events: Vec<_> = reader.by_ref().map(Result::unwrap).collect();
@@ -189,10 +189,10 @@ fn fields_of_other_names_are_mapped_or_left_out_but_never_overlooked() {
         let Kind::Apply { write, .. } = event.kind else { panic!("{event:?}") };
         Ok::<_, ReadError>(write.token)
     };
-    for name in ["epoch", "token", "fence_token"] {
+    for name in ["token", "token", "fence_token"] {
         assert_eq!(read(line(&format!("\"{name}\":7")), &fields), Ok(7), "{name}");
     }
-    let twice = read(line("\"epoch\":7,\"fence_token\":8"), &fields).unwrap_err();
+    let twice = read(line("\"token\":7,\"fence_token\":8"), &fields).unwrap_err();
     assert!(twice.what.contains("duplicate field"), "{twice}");
     assert!(fields.map("tokn", "x").unwrap_err().starts_with("a history has no field \"tokn\"; it has event, t_us"));
     assert!(fields.map("seq", "fence_token").unwrap_err().contains("cannot be both"));
@@ -263,7 +263,7 @@ fn the_first_error_of_the_output_is_kept() {
 fn a_header_lists_resources_and_nobody_else_has_any() {
     let resources: Vec<String> = ["sequence", "jobs \"now\""].map(String::from).into();
     let header = Header { resources, ..header() };
-    let incarnation = Incarnation { epoch: 5, node: NodeId(1), term: 2 };
+    let incarnation = Incarnation { token: 5, node: NodeId(1), generation: 2 };
     let seal = Kind::Seal { resource: Resource(1), incarnation, accepted: true, seq: 2, version: 9, payload: None };
     let text = written(&header, &[Event { t_us: 1, group: 0, kind: seal.clone() }]);
     let mut reader = Reader::new(&text[..]).unwrap();

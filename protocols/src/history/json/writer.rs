@@ -176,8 +176,8 @@ fn write_event(line: &mut String, event: &Event, names: &dyn Naming) -> std::fmt
         }
         Kind::Seal { resource, incarnation, accepted, seq, version, payload } => {
             write!(line, "seal\",\"resource\":\"{}\"", ResourceName(names, *resource))?;
-            let Incarnation { epoch, node, term } = incarnation;
-            write!(line, ",\"node\":\"{}\",\"epoch\":{epoch},\"term\":{term}", Name(names, *node))?;
+            let Incarnation { token, node, generation } = incarnation;
+            write!(line, ",\"node\":\"{}\",\"token\":{token},\"generation\":{generation}", Name(names, *node))?;
             write!(line, ",\"accepted\":{accepted},\"seq\":{seq},\"version\":{version}")?;
             write_payload(line, *payload)?;
         }
@@ -210,15 +210,15 @@ fn write_event(line: &mut String, event: &Event, names: &dyn Naming) -> std::fmt
             write_outcome(line, outcome)?;
         }
         Kind::Grant { node, token } => {
-            write!(line, "grant\",\"node\":\"{}\",\"epoch\":{token}", Name(names, *node))?;
+            write!(line, "grant\",\"node\":\"{}\",\"token\":{token}", Name(names, *node))?;
         }
         Kind::GrantEnd { node, token, reason } => {
-            write!(line, "grant-end\",\"node\":\"{}\",\"epoch\":{token}", Name(names, *node))?;
+            write!(line, "grant-end\",\"node\":\"{}\",\"token\":{token}", Name(names, *node))?;
             write!(line, ",\"reason\":{}", word(reason))?;
         }
         Kind::Vote { voter, candidate, token } => {
             let (voter, candidate) = (Name(names, *voter), Name(names, *candidate));
-            write!(line, "vote\",\"node\":\"{voter}\",\"candidate\":\"{candidate}\",\"epoch\":{token}")?;
+            write!(line, "vote\",\"node\":\"{voter}\",\"candidate\":\"{candidate}\",\"token\":{token}")?;
         }
         Kind::Clock { node, wall_offset_us, rate_ppm } => {
             write!(line, "clock\",\"node\":\"{}\"", Name(names, *node))?;
@@ -248,8 +248,8 @@ fn word(value: &impl serde::Serialize) -> serde_json::Value {
 }
 
 fn write_incarnation(line: &mut String, event: &str, i: &Incarnation, names: &dyn Naming) -> std::fmt::Result {
-    let Incarnation { epoch, node, term } = i;
-    write!(line, "{event}\",\"node\":\"{}\",\"epoch\":{epoch},\"term\":{term}", Name(names, *node))
+    let Incarnation { token, node, generation } = i;
+    write!(line, "{event}\",\"node\":\"{}\",\"token\":{token},\"generation\":{generation}", Name(names, *node))
 }
 
 fn write_protected(
@@ -260,11 +260,11 @@ fn write_protected(
     version: u64,
     names: &dyn Naming,
 ) -> std::fmt::Result {
-    let Protected { resource, term, token, seq, read_version, payload, .. } = write;
+    let Protected { resource, generation, token, seq, read_version, payload, .. } = write;
     let request = &write.request();
     let resource = ResourceName(names, *resource);
-    write!(line, "{event}\",\"resource\":\"{resource}\",\"node\":\"{}\",\"epoch\":{token}", Name(names, node))?;
-    write!(line, ",\"term\":{term},\"seq\":{seq}")?;
+    write!(line, "{event}\",\"resource\":\"{resource}\",\"node\":\"{}\",\"token\":{token}", Name(names, node))?;
+    write!(line, ",\"generation\":{generation},\"seq\":{seq}")?;
     if *read_version != UNKNOWN_VERSION {
         write!(line, ",\"read\":{read_version}")?;
     }
@@ -288,7 +288,7 @@ fn write_request(line: &mut String, request: &RequestId, names: &dyn Naming) -> 
 
 fn write_outcome(line: &mut String, outcome: &Outcome) -> std::fmt::Result {
     match outcome {
-        Outcome::Ok { epoch, seq } => write!(line, ",\"outcome\":\"ok\",\"epoch\":{epoch},\"seq\":{seq}"),
+        Outcome::Ok { token, seq } => write!(line, ",\"outcome\":\"ok\",\"token\":{token},\"seq\":{seq}"),
         Outcome::Rejected => write!(line, ",\"outcome\":\"rejected\""),
         Outcome::Unknown => write!(line, ",\"outcome\":\"unknown\""),
     }

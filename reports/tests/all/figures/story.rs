@@ -23,12 +23,12 @@ impl Story {
         self
     }
 
-    pub fn elected(self, t_ms: u64, node: NodeId, epoch: u64) -> Self {
-        self.at(t_ms, Kind::Elected(Incarnation { epoch, node, term: epoch as u32 }))
+    pub fn elected(self, t_ms: u64, node: NodeId, token: u64) -> Self {
+        self.at(t_ms, Kind::Elected(Incarnation { token, node, generation: token as u32 }))
     }
 
-    pub fn deposed(self, t_ms: u64, node: NodeId, epoch: u64, reason: Deposed) -> Self {
-        self.at(t_ms, Kind::Deposed { incarnation: Incarnation { epoch, node, term: epoch as u32 }, reason })
+    pub fn deposed(self, t_ms: u64, node: NodeId, token: u64, reason: Deposed) -> Self {
+        self.at(t_ms, Kind::Deposed { incarnation: Incarnation { token, node, generation: token as u32 }, reason })
     }
 
     pub fn fault(self, t_ms: u64, fault: &str, phase: Phase, on: &[NodeId]) -> Self {
@@ -58,15 +58,15 @@ impl Story {
         self.at(t_ms, Kind::Node { node, state })
     }
 
-    pub fn write(self, t_ms: u64, node: NodeId, epoch: u64, seq: u64) -> Self {
-        self.served(t_ms, node, epoch, seq, UNKNOWN_REQUEST)
+    pub fn write(self, t_ms: u64, node: NodeId, token: u64, seq: u64) -> Self {
+        self.served(t_ms, node, token, seq, UNKNOWN_REQUEST)
     }
 
     pub fn served(self, t_ms: u64, node: NodeId, token: u64, seq: u64, request: RequestId) -> Self {
-        let (resource, term) = (Resource::SEQUENCE, token as u32);
+        let (resource, generation) = (Resource::SEQUENCE, token as u32);
         let write = Write {
             resource,
-            term,
+            generation,
             token,
             seq,
             read_version: seq - 1,
@@ -78,10 +78,10 @@ impl Story {
     }
 
     pub fn issue(self, t_ms: u64, node: NodeId, token: u64, seq: u64) -> Self {
-        let (resource, term) = (Resource::SEQUENCE, token as u32);
+        let (resource, generation) = (Resource::SEQUENCE, token as u32);
         let write = Write {
             resource,
-            term,
+            generation,
             token,
             seq,
             read_version: seq - 1,

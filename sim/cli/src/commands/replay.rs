@@ -36,9 +36,9 @@ pub fn run(
     let other_build = capsule.and_then(|c| difference(c));
     match (&other_build, strict) {
         (Some(what), true) => {
-            return Err(Stop { code: OTHER_BUILD, why: format!("the capsule is of another build: {what}") });
+            return Err(Stop { code: OTHER_BUILD, why: format!("the capsule comes from another build: {what}") });
         }
-        (Some(what), false) => show.banner(&format!("note: the capsule is of another build: {what}")),
+        (Some(what), false) => show.banner(&format!("note: the capsule comes from another build: {what}")),
         (None, true) if capsule.is_none() => {
             return Err(Stop::usage("--strict needs a capsule; a plan does not say which build it ran under"));
         }

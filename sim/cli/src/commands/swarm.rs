@@ -54,7 +54,7 @@ pub fn run(swarm: &Swarm, show: Show, out: &Path, record: Option<&Path>) -> Resu
 /// The last line.
 fn ending(swept: &Swept, swarm: &Swarm, seconds: f64, out: &Path) -> String {
     let stable = if swept.stable {
-        format!(" Stable: every mark was come to, and {QUIET_RUNS} runs in a row showed nothing new.")
+        format!(" Stable: every mark was reached, and {QUIET_RUNS} runs in a row showed nothing new.")
     } else if swarm.until_stable {
         format!(" Not stable yet: {} runs in a row showed nothing new, of {QUIET_RUNS}.", swept.coverage.quiet())
     } else {

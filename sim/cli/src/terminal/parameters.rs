@@ -51,7 +51,10 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
     }
     if plan.read_lease {
         let words = protocol.and_then(|p| read_lease::of_plan(plan, p)).map(|bound| bound.words());
-        rows.push(pair("read lease", words.unwrap_or_else(|| "ends by no clock: nothing bounds it".to_owned())));
+        rows.push(pair(
+            "read lease",
+            words.unwrap_or_else(|| "never expires on its clock: nothing bounds it".to_owned()),
+        ));
     }
     rows.extend(plan.service_members.iter().map(|(service, count)| pair(service, format!("{count} members"))));
     rows.extend(plan.bugs.iter().map(|bug| pair("bug", bug.clone())));
@@ -90,7 +93,7 @@ fn fencing(fencing: Fencing) -> &'static str {
         Fencing::Off => "off: the store accepts anything",
         Fencing::Token => "only the token is checked",
         Fencing::Order => "only the order of numbers is checked",
-        Fencing::Memory => "only requests that were applied before are known again",
+        Fencing::Memory => "only repeated requests are recognised",
     }
 }
 

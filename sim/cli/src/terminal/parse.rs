@@ -23,7 +23,7 @@ pub fn duration_range_ms(text: &str) -> Result<(u64, u64), String> {
     };
     let (from_ms, to_ms) = ends(from, to, duration_ms)?;
     if from_ms >= to_ms {
-        return Err(format!("`{text}` is no range: its lower end must be below its upper end"));
+        return Err(format!("`{text}` is not a range: its lower end must be below its upper end"));
     }
     Ok((from_ms, to_ms))
 }
@@ -36,7 +36,7 @@ pub fn latency_us(text: &str) -> Result<(u64, u64), String> {
     let (from, to) = text.split_once("..").unwrap_or((text, text));
     let (from_us, to_us) = ends(from, to, duration_us)?;
     if from_us > to_us {
-        return Err(format!("`{text}` is no range: its lower end must not be above its upper end"));
+        return Err(format!("`{text}` is not a range: its lower end must not be above its upper end"));
     }
     if to_us > 60_000_000 {
         return Err(format!("`{text}` is longer than a minute, and nothing waits that long"));
@@ -58,7 +58,7 @@ fn ends(from: &str, to: &str, parse: fn(&str) -> Result<u64, String>) -> Result<
 /// # Errors
 /// One sentence.
 pub fn whole(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("`{text}` is no whole number of at least 0"))
+    text.parse().map_err(|_| format!("`{text}` is not a whole number"))
 }
 
 /// A seed.
@@ -66,7 +66,7 @@ pub fn whole(text: &str) -> Result<u64, String> {
 /// # Errors
 /// One sentence.
 pub fn seed(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("`{text}` is no seed; a seed is a whole number from 0 to {}", u64::MAX))
+    text.parse().map_err(|_| format!("`{text}` is not a seed; a seed is a whole number from 0 to {}", u64::MAX))
 }
 
 /// Seeds `A..B`, B excluded.
@@ -74,7 +74,7 @@ pub fn seed(text: &str) -> Result<u64, String> {
 /// # Errors
 /// One sentence.
 pub fn seeds(text: &str) -> Result<Range<u64>, String> {
-    let wrong = || format!("`{text}` is no range of seeds; write it as 0..1000");
+    let wrong = || format!("`{text}` is not a range of seeds; write it as 0..1000");
     let (from, to) = text.split_once("..").ok_or_else(wrong)?;
     let range = seed(from).map_err(|_| wrong())?..seed(to).map_err(|_| wrong())?;
     if range.is_empty() { Err(format!("the range of seeds `{text}` is empty")) } else { Ok(range) }
@@ -85,7 +85,7 @@ pub fn seeds(text: &str) -> Result<Range<u64>, String> {
 /// # Errors
 /// One sentence.
 pub fn shard(text: &str) -> Result<(u64, u64), String> {
-    let wrong = || format!("`{text}` is no shard; write it as 1/4, from 1/4 to 4/4");
+    let wrong = || format!("`{text}` is not a shard; write it as 1/4, from 1/4 to 4/4");
     let (part, of) = text.split_once('/').ok_or_else(wrong)?;
     let (part, of): (u64, u64) = (part.parse().map_err(|_| wrong())?, of.parse().map_err(|_| wrong())?);
     if part == 0 || part > of { Err(wrong()) } else { Ok((part, of)) }
@@ -96,7 +96,7 @@ pub fn shard(text: &str) -> Result<(u64, u64), String> {
 /// # Errors
 /// One sentence.
 pub fn candidates(text: &str) -> Result<u16, String> {
-    let wrong = || format!("`{text}` is no number of candidates; write a whole one, from 1 to {CANDIDATES_MAX}");
+    let wrong = || format!("`{text}` is not a number of candidates; write a whole number from 1 to {CANDIDATES_MAX}");
     text.parse().ok().filter(|nodes| (1..=CANDIDATES_MAX).contains(&usize::from(*nodes))).ok_or_else(wrong)
 }
 
@@ -146,7 +146,7 @@ pub fn members(text: &str) -> Result<u16, String> {
     text.parse()
         .ok()
         .filter(|count| *count > 0)
-        .ok_or_else(|| format!("`{text}` is no number of members; give 1 or more"))
+        .ok_or_else(|| format!("`{text}` is not a number of members; give 1 or more"))
 }
 
 /// A protocol.

@@ -65,7 +65,7 @@ fn mistakes_get_one_sentence_and_64() {
         (vec!["plan", "steady", "--trace", "x"], "`plan` runs nothing"),
         (vec!["scenario", "steady", "--protocol", "etcd"], "did you mean `etcd-election`?"),
         (vec!["scenario", "steady", "--latency", "40ms..20ms"], "--latency: "),
-        (vec!["scenario", "steady", "--loss", "101%"], "100% is the most"),
+        (vec!["scenario", "steady", "--loss", "101%"], "at most 100%"),
         (
             vec!["scenario", "steady", "--protocol", "raft", "--latency", "40ms", "--election-timeout", "20..60ms"],
             "nobody can be elected: a round trip takes up to 80ms",
@@ -291,7 +291,7 @@ fn a_log_with_fields_of_its_own_is_judged_or_refused() {
         (&["check", &healthy, "--map", "tokn=fence_token"], 64, "a history has no field \"tokn\""),
         (&["check", &healthy, "--map", "fence_token"], 64, "does not say which field is which"),
         (&["check", &healthy, "--map", "token=fence_token", "--ignore", "region"], 0, "only one leader wrote;"),
-        (&["check", &stale, "--map", "token=fence_token", "--ignore", "region"], 1, "web-12 (epoch 5) after epoch 7"),
+        (&["check", &stale, "--map", "token=fence_token", "--ignore", "region"], 1, "web-12 (token 5) after token 7"),
     ];
     for (arguments, code, says) in cases {
         let output = fencepost(arguments);

@@ -94,8 +94,8 @@ impl Bench {
     fn sealed(&mut self, token: u64, verdict: WriteVerdict) {
         for resource in Resource::USUAL {
             self.stored(match verdict {
-                WriteVerdict::Fenced { highest } => Message::SealRefused { resource, term: 1, token, highest },
-                _ => Message::Sealed { resource, term: 1, token, seq: 0, version: 0, payload: None },
+                WriteVerdict::Fenced { highest } => Message::SealRefused { resource, generation: 1, token, highest },
+                _ => Message::Sealed { resource, generation: 1, token, seq: 0, version: 0, payload: None },
             });
         }
     }
@@ -183,7 +183,7 @@ fn a_leader_whose_store_is_silent_does_not_act() {
     bench.step(Input::Message { from: NodeId(1024), message: Message::Next { request } });
     bench.now += 4 * MILLISECOND;
     let written =
-        Message::Written { resource: Resource::SEQUENCE, term: 1, seq: 1, request, verdict: WriteVerdict::Ok };
+        Message::Written { resource: Resource::SEQUENCE, generation: 1, seq: 1, request, verdict: WriteVerdict::Ok };
     bench.stored(written);
     bench.assert_shows(&[
         "fencepost_node_acting 1",
@@ -239,8 +239,8 @@ fn a_service_that_lost_its_data_is_not_asked_dozens_of_times_a_second() {
             let standing = bench.watched.standing.borrow().incarnation;
             if let Some(incarnation) = standing {
                 elections += 1;
-                let (resource, term, token) = (Resource::SEQUENCE, incarnation.term, incarnation.epoch);
-                bench.stored(Message::SealRefused { resource, term, token, highest: 2001 });
+                let (resource, generation, token) = (Resource::SEQUENCE, incarnation.generation, incarnation.token);
+                bench.stored(Message::SealRefused { resource, generation, token, highest: 2001 });
             } else if let Some((_, request)) = bench.asked.last() {
                 let reply = forgetful(&request.clone(), &mut drawn);
                 bench.now += MILLISECOND;

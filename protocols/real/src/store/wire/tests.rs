@@ -15,7 +15,9 @@ fn number() -> impl Strategy<Value = u64> {
 
 fn seal() -> impl Strategy<Value = Request> {
     (resource(), name(), any::<u32>(), number(), any::<bool>(), "[0-9a-f]{0,64}").prop_map(
-        |(resource, node, term, token, payload, mac)| Request::Seal(Seal { resource, node, term, token, payload, mac }),
+        |(resource, node, generation, token, payload, mac)| {
+            Request::Seal(Seal { resource, node, generation, token, payload, mac })
+        },
     )
 }
 
@@ -29,8 +31,8 @@ fn write() -> impl Strategy<Value = Request> {
     let request = (name(), 0..=REQUEST_MAX).prop_map(|(client, number)| format!("{client}:{number}"));
     let who = (resource(), name(), any::<u32>(), number(), "[0-9a-f]{0,64}");
     (who, 1..=NUMBER_MAX, number(), request, payload()).prop_map(
-        |((resource, node, term, token, mac), seq, read_version, request, payload)| {
-            Request::Write(Write { resource, node, term, token, seq, read_version, request, payload, mac })
+        |((resource, node, generation, token, mac), seq, read_version, request, payload)| {
+            Request::Write(Write { resource, node, generation, token, seq, read_version, request, payload, mac })
         },
     )
 }
@@ -54,11 +56,11 @@ proptest! {
 
     #[test]
     fn what_is_answered_comes_across(verdict in verdict(), node in name(), seq in number(), payload in payload(), why in ".*") {
-        let (resource, term, token, version, request) = (Resource::SEQUENCE.into(), 1, 7, seq, format!("{node}:1"));
-        let owner = Some(Owner { node: node.clone(), term });
+        let (resource, generation, token, version, request) = (Resource::SEQUENCE.into(), 1, 7, seq, format!("{node}:1"));
+        let owner = Some(Owner { node: node.clone(), generation });
         let replies = [
-            Reply::Sealed(Sealed { resource, node, term, token, verdict, seq, version, payload }),
-            Reply::Written(Written { resource, term, seq, request, verdict }),
+            Reply::Sealed(Sealed { resource, node, generation, token, verdict, seq, version, payload }),
+            Reply::Written(Written { resource, generation, seq, request, verdict }),
             Reply::State(State { resource, highest: token, owner, seq, version }),
             Reply::Refused { why },
         ];
@@ -80,11 +82,11 @@ proptest! {
 #[test]
 fn limits_are_kept_in_one_sentence_each() {
     let seal = |node: &str, token: &str| {
-        format!(r#"{{"seal":{{"resource":"sequence","node":"{node}","term":1,"token":{token}}}}}"#)
+        format!(r#"{{"seal":{{"resource":"sequence","node":"{node}","generation":1,"token":{token}}}}}"#)
     };
     let write = |seq: u64, request: &str| {
         format!(
-            r#"{{"write":{{"resource":"schedule","node":"n1","term":1,"token":7,"seq":{seq},"read_version":0,"request":"{request}"}}}}"#
+            r#"{{"write":{{"resource":"schedule","node":"n1","generation":1,"token":7,"seq":{seq},"read_version":0,"request":"{request}"}}}}"#
         )
     };
     assert!(parse(&seal("n1", "4611686018427387904")).is_ok());

@@ -28,7 +28,7 @@ pub struct Leader {
     link: Link,
     answers: mpsc::UnboundedReceiver<Message>,
     client: NodeId,
-    term: u32,
+    generation: u32,
     token: u64,
     outbox: Option<Outbox>,
     began: Instant,
@@ -50,12 +50,24 @@ impl Leader {
         let (open, acknowledged) = (BTreeSet::new(), BTreeMap::new());
         let client = directory.number("shop");
         let (outbox, began) = (None, Instant::now());
-        Leader { link, answers, client, term: 1, token: 1, outbox, began, next: 0, open, acknowledged, duplicates: 0 }
+        Leader {
+            link,
+            answers,
+            client,
+            generation: 1,
+            token: 1,
+            outbox,
+            began,
+            next: 0,
+            open,
+            acknowledged,
+            duplicates: 0,
+        }
     }
 
     /// Leads anew: another token, and everything that was under way once more.
     pub fn elect(&mut self) {
-        (self.term, self.token, self.outbox) = (self.term + 1, self.token + 1, None);
+        (self.generation, self.token, self.outbox) = (self.generation + 1, self.token + 1, None);
     }
 
     /// Writes until so many more requests are acknowledged, and then for `time`.
@@ -86,8 +98,8 @@ impl Leader {
                 let (now, silence) = (self.began.elapsed().as_nanos() as u64, RETRY.as_nanos() as u64);
                 match self.outbox.as_mut().map(|outbox| outbox.is_overdue(now, silence)) {
                     None => {
-                        let (resource, term, token) = (Resource::SEQUENCE, self.term, self.token);
-                        self.link.send(Message::Seal { resource, term, token });
+                        let (resource, generation, token) = (Resource::SEQUENCE, self.generation, self.token);
+                        self.link.send(Message::Seal { resource, generation, token });
                     }
                     Some(true) => {
                         self.outbox.iter_mut().for_each(|outbox| outbox.start_over(now));
@@ -115,16 +127,18 @@ impl Leader {
 
     fn answer(&mut self, answer: Message) {
         match answer {
-            Message::Sealed { term, token, seq, version, .. } if self.outbox.is_none() && term == self.term => {
+            Message::Sealed { generation, token, seq, version, .. }
+                if self.outbox.is_none() && generation == self.generation =>
+            {
                 assert_eq!(token, self.token);
-                self.outbox = Some(Outbox::new(Resource::SEQUENCE, term, token, seq, version));
+                self.outbox = Some(Outbox::new(Resource::SEQUENCE, generation, token, seq, version));
                 for number in self.open.clone() {
                     self.issue(number);
                 }
             }
-            Message::Written { term, seq, request, verdict, .. } => {
+            Message::Written { generation, seq, request, verdict, .. } => {
                 let Some(outbox) = &mut self.outbox else { return };
-                match outbox.written(term, seq, verdict) {
+                match outbox.written(generation, seq, verdict) {
                     Answer::Done { seq } => {
                         self.duplicates += u64::from(matches!(verdict, WriteVerdict::Duplicate { .. }));
                         self.open.remove(&request.number);
@@ -132,7 +146,7 @@ impl Leader {
                         assert!(before.is_none_or(|b| b == seq), "request {} has two numbers", request.number);
                     }
                     Answer::Resend => self.resend(),
-                    Answer::Fenced => assert_ne!(term, self.term, "the only leader is fenced"),
+                    Answer::Fenced => assert_ne!(generation, self.generation, "the only leader is fenced"),
                     Answer::Nothing => {}
                 }
             }

@@ -176,14 +176,16 @@ impl Client {
     }
 }
 
-pub fn seal(node: &str, term: u32, token: u64, mac: &str) -> String {
-    format!(r#"{{"seal":{{"resource":"sequence","node":"{node}","term":{term},"token":{token},"mac":"{mac}"}}}}"#)
+pub fn seal(node: &str, generation: u32, token: u64, mac: &str) -> String {
+    format!(
+        r#"{{"seal":{{"resource":"sequence","node":"{node}","generation":{generation},"token":{token},"mac":"{mac}"}}}}"#
+    )
 }
 
-pub fn write(node: &str, term: u32, token: u64, seq: u64, request: &str, mac: &str) -> String {
+pub fn write(node: &str, generation: u32, token: u64, seq: u64, request: &str, mac: &str) -> String {
     let read = seq.saturating_sub(1);
     format!(
-        r#"{{"write":{{"resource":"sequence","node":"{node}","term":{term},"token":{token},"seq":{seq},"read_version":{read},"request":"{request}","mac":"{mac}"}}}}"#
+        r#"{{"write":{{"resource":"sequence","node":"{node}","generation":{generation},"token":{token},"seq":{seq},"read_version":{read},"request":"{request}","mac":"{mac}"}}}}"#
     )
 }
 

@@ -222,12 +222,14 @@ fn wrong_names_of_requests_are_refused() {
 fn forged_tokens_are_refused() {
     let Some(mut target) = Target::start("forged tokens") else { return };
     let before = say(target.store, r#"{"state":{"resource":"sequence"}}"#);
-    let seal = |node: &str, term: u32, token: u64, mac: &str| {
-        format!(r#"{{"seal":{{"resource":"sequence","node":"{node}","term":{term},"token":{token},"mac":"{mac}"}}}}"#)
+    let seal = |node: &str, generation: u32, token: u64, mac: &str| {
+        format!(
+            r#"{{"seal":{{"resource":"sequence","node":"{node}","generation":{generation},"token":{token},"mac":"{mac}"}}}}"#
+        )
     };
     let write = |token: u64, seq: u64, mac: &str| {
         format!(
-            r#"{{"write":{{"resource":"sequence","node":"n1","term":1,"token":{token},"seq":{seq},"read_version":1,"request":"forger:1","mac":"{mac}"}}}}"#
+            r#"{{"write":{{"resource":"sequence","node":"n1","generation":1,"token":{token},"seq":{seq},"read_version":1,"request":"forger:1","mac":"{mac}"}}}}"#
         )
     };
     let (fine, max) = (mac("n1", 1, 1_000), u64::MAX);
@@ -255,7 +257,7 @@ fn forged_tokens_are_refused() {
         seal("n1", 1, 1_000, &fine).replace("\"token\":1000", "\"token\":-1"),
         seal("n1", 1, 1_000, &fine).replace("\"token\":1000", "\"token\":99999999999999999999"),
         seal("n1", 1, 1_000, &fine).replace("sequence", "everything"),
-        seal("n1", 1, 1_000, &fine).replace("\"term\":1", "\"term\":1,\"more\":1"),
+        seal("n1", 1, 1_000, &fine).replace("\"generation\":1", "\"generation\":1,\"more\":1"),
     ];
     for line in &forged {
         let answer = say(target.store, line);

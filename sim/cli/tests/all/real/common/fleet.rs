@@ -166,6 +166,6 @@ pub fn accepted(audit: &str) -> Vec<u64> {
 }
 
 /// A MAC as whoever has the key makes it.
-pub fn mac(node: &str, term: u32, token: u64) -> String {
-    TokenKey::new(TOKEN_KEY.as_bytes()).expect("the key is long enough").mac(node, term, token)
+pub fn mac(node: &str, generation: u32, token: u64) -> String {
+    TokenKey::new(TOKEN_KEY.as_bytes()).expect("the key is long enough").mac(node, generation, token)
 }

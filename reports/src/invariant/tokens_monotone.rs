@@ -1,9 +1,9 @@
-//! Accepted epochs never decrease, and each belongs to one leader.
+//! Accepted tokens never decrease, and each belongs to one leader.
 //!
-//! **Formula.** In the apply order of a resource, the epochs of accepted writes and seals are non-decreasing, and all
-//! that carry the same epoch come from the same (node, term).
+//! **Formula.** In the apply order of a resource, the tokens of accepted writes and seals are non-decreasing, and all
+//! that carry the same token come from the same (node, generation).
 //!
-//! **Could fail** when a token was accepted on a resource and a write or seal with another epoch or owner reached it.
+//! **Could fail** when a token was accepted on a resource and a write or seal with another token or owner reached it.
 //! Writes without a token are not looked at.
 //!
 //! **Source.** The project's fencing rule 1; Burrows, "The Chubby lock service", OSDI 2006, §2.4 (sequencers).
@@ -17,16 +17,16 @@ use protocols::{
 
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
-    name: "epochs_monotone",
-    about: "The epochs that a resource accepts never decrease, and each belongs to one leader.",
+    name: "tokens_monotone",
+    about: "The tokens that a resource accepts never decrease, and each belongs to one leader.",
     class: Class::Safety,
-    new: |_| Box::new(EpochsMonotone::default()),
+    new: |_| Box::new(TokensMonotone::default()),
 };
 
 #[derive(Default)]
-struct EpochsMonotone {
+struct TokensMonotone {
     accepted: ByResource<Option<Incarnation>>,
-    epochs: ByResource<u64>,
+    tokens: ByResource<u64>,
     contested: bool,
     violations: Violations<Violation>,
 }
@@ -37,26 +37,26 @@ struct Violation {
     after: Incarnation,
 }
 
-impl EpochsMonotone {
+impl TokensMonotone {
     fn reached(&mut self, t_us: u64, resource: Resource, incarnation: Incarnation, accepted: bool) {
         let highest = *self.accepted.of(resource);
-        if highest == Some(incarnation) || incarnation.epoch == 0 {
+        if highest == Some(incarnation) || incarnation.token == 0 {
             return;
         }
         self.contested |= highest.is_some();
         if !accepted {
             return;
         }
-        if let Some(before) = highest.filter(|h| h.epoch >= incarnation.epoch) {
+        if let Some(before) = highest.filter(|h| h.token >= incarnation.token) {
             self.violations.add(t_us, Violation { resource, before, after: incarnation });
             return;
         }
-        *self.epochs.at(resource) += 1;
+        *self.tokens.at(resource) += 1;
         *self.accepted.at(resource) = Some(incarnation);
     }
 }
 
-impl Invariant for EpochsMonotone {
+impl Invariant for TokensMonotone {
     fn wants(&self) -> Kinds {
         Kinds::APPLY.and(Kinds::SEAL)
     }
@@ -64,7 +64,7 @@ impl Invariant for EpochsMonotone {
     fn observe(&mut self, event: &Event) {
         match &event.kind {
             Kind::Apply { node, write, verdict, .. } => {
-                let incarnation = Incarnation { epoch: write.token, node: *node, term: write.term };
+                let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
                 self.reached(event.t_us, write.resource, incarnation, *verdict == WriteVerdict::Ok);
             }
             Kind::Seal { resource, incarnation, accepted, .. } => {
@@ -78,14 +78,14 @@ impl Invariant for EpochsMonotone {
         let violated = self.violations.sentence(|v| {
             let [before, after] = [v.before, v.after].map(|i| ending.names.incarnation(i));
             let resource = ending.names.resource(v.resource);
-            match v.before.epoch == v.after.epoch {
-                true => format!("{resource} accepted {after} although the epoch belongs to {before}"),
+            match v.before.token == v.after.token {
+                true => format!("{resource} accepted {after} although the token belongs to {before}"),
                 false => format!("{resource} accepted {after} after {before}"),
             }
         });
-        let seen = match self.epochs.iter().map(|(_, epochs)| *epochs).max() {
+        let seen = match self.tokens.iter().map(|(_, tokens)| *tokens).max() {
             None | Some(0) => "no token was accepted".to_owned(),
-            Some(n) => format!("{} accepted, rising, each of one leader", count(n, "epoch")),
+            Some(n) => format!("{} accepted, rising, each of one leader", count(n, "token")),
         };
         Finding { holds: violated.is_none(), could_fail: self.contested, detail: violated.unwrap_or(seen) }
     }
