@@ -45,6 +45,8 @@ pub enum Input {
     Admit(NodeId),
     /// An operator asks the leader to make this candidate a member no more.
     Expel(NodeId),
+    /// The same for a group that is not the first; see [`crate::multiplexer`].
+    OfGroup(u16, Box<Input>),
 }
 
 /// What a core wants done, in order. A pause can fall between any two.
@@ -95,6 +97,15 @@ pub enum Output {
     },
     /// Something for the coordination service's client.
     Service(Box<elector::ServiceOutput>),
+    /// A point, a record, or something for a client, of a group that is not the first; see [`crate::multiplexer`].
+    OfGroup(u16, Box<Output>),
+}
+
+impl Input {
+    /// The same for a group.
+    pub fn of_group(self, group: u16) -> Input {
+        if group == 0 { self } else { Input::OfGroup(group, Box::new(self)) }
+    }
 }
 
 /// A state machine without I/O or clock.

@@ -33,6 +33,8 @@ pub const SERVICE_REQUESTS: &str = "request-to-service";
 pub struct Event {
     /// True time, microseconds since the start of the run.
     pub t_us: u64,
+    /// The group that it belongs to; 0 for what concerns all of them, see [`Kind::is_shared`].
+    pub group: u16,
     /// What happened.
     pub kind: Kind,
 }
@@ -164,6 +166,21 @@ pub enum Kind {
         /// Messages of the election that were sent, by kind. Empty when nobody counted.
         by_kind: BTreeMap<String, u64>,
     },
+}
+
+impl Kind {
+    /// Does it concern every group? So it is with processes and what strikes them, but not with what befalls one leadership.
+    pub fn is_shared(&self) -> bool {
+        match self {
+            Kind::Clock { .. } | Kind::End { .. } => true,
+            Kind::Node { state, .. } => !matches!(state, NodeState::Joined | NodeState::Left),
+            // Who joins starts, and is outside of every group at first.
+            Kind::Fault(fault) => {
+                !["resign", "transfer", "leave", "drop-lease", "drop-key"].contains(&fault.fault.as_str())
+            }
+            _ => false,
+        }
+    }
 }
 
 /// How a client's request ended.

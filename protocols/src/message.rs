@@ -100,6 +100,8 @@ pub enum Message {
     },
     /// Leader to store: what is the last number, if nobody newer leads?
     ReadStore {
+        /// What is read.
+        resource: Resource,
         /// The client's request.
         request: RequestId,
         /// The reader's leadership count.

@@ -11,7 +11,7 @@ use crate::{
     history::{Kind, NodeState},
     message::{Message, WriteVerdict},
     point::Point,
-    types::{Incarnation, Leadership, MILLISECOND, NodeId, RequestId},
+    types::{Incarnation, Leadership, MILLISECOND, NodeId, RequestId, Resource},
     work::{
         Works,
         duties::{Duties, Post, Sealed, Written},
@@ -111,6 +111,11 @@ impl Node {
         Node { works, ..self }
     }
 
+    /// How many timers one that does these works has.
+    pub fn timers(works: &Works) -> TimerId {
+        WORK + works.timers()
+    }
+
     /// What it believes now.
     pub fn standing(&self) -> Standing {
         let lead = self.lead.as_ref();
@@ -202,7 +207,7 @@ impl Node {
         match message {
             Message::Next { request } => match &mut self.lead {
                 Some(Lead { valid_until, work: Some(work), .. })
-                    if now.mono < *valid_until && !self.resigning && !work.is_full() =>
+                    if now.mono < *valid_until && !self.resigning && !work.is_full(&self.works) =>
                 {
                     out.push(Output::Point(Point::LeaseChecked));
                     work.serve(&self.works, now, request, out);
@@ -279,7 +284,8 @@ impl Node {
                     let message = Message::ReadIs { request, token, seq: work.last() };
                     out.push(Output::Send { to: request.client, message });
                 } else {
-                    out.push(Output::Send { to: store, message: Message::ReadStore { request, generation, token } });
+                    let message = Message::ReadStore { resource: Resource::SEQUENCE, request, generation, token };
+                    out.push(Output::Send { to: store, message });
                 }
             }
             lead => {
@@ -392,6 +398,8 @@ impl Core for Node {
             Input::Transfer(to) => self.let_go(now, Some(to), out),
             Input::Admit(node) => self.elect(now, elector::Input::Admit(node), out),
             Input::Expel(node) => self.elect(now, elector::Input::Expel(node), out),
+            // It stands in one group, and is not told which.
+            Input::OfGroup(..) => {}
         }
     }
 }

@@ -152,7 +152,7 @@ mod tests {
 
     fn fold(events: impl IntoIterator<Item = (u64, Kind)>) -> Beliefs {
         let mut beliefs = Beliefs::default();
-        events.into_iter().for_each(|(t_us, kind)| beliefs.observe(&Event { t_us, kind }));
+        events.into_iter().for_each(|(t_us, kind)| beliefs.observe(&Event { t_us, group: 0, kind }));
         beliefs
     }
 

@@ -4,7 +4,7 @@ use protocols::{
     history::{Event, FaultEvent, Header, Kind, NodeState, Phase},
     types::NodeId,
 };
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 /// Clocks that run further off than this, parts per million, stretch a lease by more than the bound allows for.
 const DRIFT_MAX_PPM: u64 = 100_000;
@@ -20,6 +20,7 @@ pub(crate) type Link = (NodeId, NodeId);
 #[derive(Debug)]
 pub(crate) struct Cluster {
     candidates: u16,
+    clients: Range<u16>,
     services: Vec<NodeId>,
     /// How many of them it takes.
     services_needed: usize,
@@ -76,6 +77,7 @@ impl Cluster {
         let up = |place: usize| Process { up: place >= usize::from(header.candidates), ..Process::default() };
         Some(Cluster {
             candidates: header.candidates,
+            clients: header.clients(),
             services: header.services.clone(),
             services_needed: usize::from(header.services_needed.max(1)),
             store: header.store?,
@@ -96,12 +98,12 @@ impl Cluster {
 
     /// How many clients there are.
     pub(crate) fn clients(&self) -> u64 {
-        self.all().filter(|node| self.is_client(*node)).count() as u64
+        self.clients.len() as u64
     }
 
-    /// The place of the first client among the processes. Clients are the last of them.
+    /// The place of the first client among the processes. Clients are the last of them, and those of a group stand together.
     pub(crate) fn first_client(&self) -> usize {
-        self.all().find(|node| self.is_client(*node)).map_or(self.nodes.len(), NodeId::index)
+        self.clients.start.into()
     }
 
     /// Does a client run, and reach every candidate that does?
@@ -121,14 +123,6 @@ impl Cluster {
 
     pub(crate) fn is_server(&self, node: NodeId) -> bool {
         node == self.store || self.services.contains(&node)
-    }
-
-    fn is_client(&self, node: NodeId) -> bool {
-        !self.is_candidate(node) && !self.is_server(node)
-    }
-
-    fn all(&self) -> impl Iterator<Item = NodeId> + use<> {
-        (0..self.nodes.len() as u16).map(NodeId)
     }
 
     fn electorate(&self) -> impl Iterator<Item = NodeId> + use<> {
@@ -164,8 +158,8 @@ impl Cluster {
 
     /// Whatever it is told, can it serve clients? It takes the store, and one client.
     pub(crate) fn can_act(&self, node: NodeId) -> bool {
-        let client = |client| self.is_client(client) && self.is_able(client) && self.is_good(node, client);
-        self.is_able(self.store) && self.is_good(node, self.store) && self.all().any(client)
+        let client = |client: NodeId| self.is_able(client) && self.is_good(node, client);
+        self.is_able(self.store) && self.is_good(node, self.store) && self.clients.clone().map(NodeId).any(client)
     }
 
     /// Can whoever leads already go on doing so, well or badly?

@@ -69,6 +69,29 @@ pub struct Report<'a> {
     pub invariants: &'a [InvariantResult],
     /// The figures.
     pub metrics: &'a Metrics,
+    /// What came of each group; left out when there is one. All else is of all groups together then.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<Group<'a>>,
+}
+
+/// What came of one of several groups.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Group<'a> {
+    /// Which, from 0.
+    pub group: usize,
+    /// What came of it.
+    pub verdict: Verdict,
+    /// What each invariant saw in it.
+    pub invariants: &'a [InvariantResult],
+    /// Its figures.
+    pub metrics: &'a Metrics,
+}
+
+impl<'a> Group<'a> {
+    fn new((group, judgement): (usize, &'a Judgement)) -> Self {
+        let Judgement { verdict, invariants, metrics, .. } = judgement;
+        Group { group, verdict: *verdict, invariants, metrics }
+    }
 }
 
 impl<'a> Report<'a> {
@@ -89,6 +112,7 @@ impl<'a> Report<'a> {
             verdict: judgement.verdict,
             invariants: &judgement.invariants,
             metrics: &judgement.metrics,
+            groups: judgement.groups.iter().enumerate().map(Group::new).collect(),
         }
     }
 

@@ -42,6 +42,16 @@ impl Verdict {
             Verdict::Liveness => "liveness",
         }
     }
+
+    /// The higher, the worse: what several groups together are is what the worst of them is.
+    pub(crate) const fn severity(self) -> u8 {
+        match self {
+            Verdict::Pass => 0,
+            Verdict::Vacuous => 1,
+            Verdict::Liveness => 2,
+            Verdict::Safety => 3,
+        }
+    }
 }
 
 /// What the judge found.
@@ -57,6 +67,9 @@ pub struct Judgement {
     pub history_events: u64,
     /// The time of its last event, microseconds.
     pub end_us: u64,
+    /// What came of each group; empty when there is one. Then all else is of all groups together: an invariant holds when it
+    /// does in each, and figures are sums, or those of the worst.
+    pub groups: Vec<Judgement>,
 }
 
 impl Judgement {
@@ -71,7 +84,7 @@ impl Judgement {
     }
 }
 
-/// Judges a history while it happens. Memory does not grow with the run's length.
+/// Judges a history of one group while it happens; see [`crate::Judges`]. Memory does not grow with the run's length.
 pub struct Judge {
     seats: Vec<(&'static Entry, Box<dyn Invariant>)>,
     /// Which seats want events of a kind.
@@ -112,7 +125,8 @@ impl Judge {
         };
         let invariants = findings.into_iter().map(result).collect();
         let (history_events, end_us) = (self.events, self.end_us);
-        Judgement { verdict, invariants, metrics: self.meter.finish(end_us), history_events, end_us }
+        let (metrics, groups) = (self.meter.finish(end_us), Vec::new());
+        Judgement { verdict, invariants, metrics, history_events, end_us, groups }
     }
 }
 

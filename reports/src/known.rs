@@ -2,10 +2,10 @@
 //!
 //! The histories are `testdata/*.jsonl`, and `testdata/judgements.txt` says of each what came of it: the verdict, what each
 //! invariant saw that could have failed, and the figures that are not nothing. A history named after an invariant,
-//! `<invariant>-ok…` or `<invariant>-bad…`, shows one clause of it; `run-…` are whole runs, and `figures-…` stories whose
-//! figures were counted by hand.
+//! `<invariant>-ok…` or `<invariant>-bad…`, shows one clause of it; `run-…` are whole runs, `figures-…` stories whose figures
+//! were counted by hand, and `groups-…` stories of several groups, of which one at most does wrong.
 
-use crate::{Judge, Judgement, Metrics, Names};
+use crate::{Judgement, Judges, Metrics, Names};
 use protocols::history::{Event, Header, Sink, json::Reader};
 use serde_json::Value;
 use std::fmt::Write;
@@ -46,7 +46,7 @@ impl History {
 
     /// What the judge makes of it.
     pub fn judge(&self) -> Judgement {
-        let mut judge = Judge::new(self.header.as_ref());
+        let mut judge = Judges::new(self.header.as_ref());
         self.events.iter().for_each(|event| judge.record(event));
         judge.finish_with(&self.names)
     }
@@ -120,6 +120,9 @@ pub fn say(judgement: &Judgement) -> String {
         let _ = writeln!(text, "  served_after_ms = {after:.3}");
     }
     let _ = writeln!(text, "  {} events until {} µs", judgement.history_events, judgement.end_us);
+    for (group, judged) in judgement.groups.iter().enumerate() {
+        let _ = write!(text, "group {group}: {}", say(judged));
+    }
     text
 }
 

@@ -25,14 +25,17 @@
 pub mod invariant;
 pub mod json;
 pub mod judge;
+pub mod judges;
 pub mod known;
 pub mod metrics;
 pub mod plot;
 pub mod statistics;
+pub mod stories;
 pub mod text;
 pub mod timeline;
 
 mod beliefs;
+mod by_group;
 mod by_resource;
 mod cluster;
 mod contest;
@@ -43,5 +46,6 @@ mod requests;
 mod words;
 
 pub use judge::{Judge, Judgement, Verdict};
+pub use judges::Judges;
 pub use metrics::Metrics;
 pub use words::Names;

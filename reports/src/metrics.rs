@@ -7,6 +7,7 @@ mod dark;
 mod failover;
 mod figures;
 mod losses;
+mod together;
 mod undecided;
 
 use crate::{beliefs::Beliefs, contest::Contest, effects::Effects, reads::Reads};

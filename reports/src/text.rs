@@ -1,10 +1,12 @@
 //! The text report of one run: what was planned, what happened, what held, the figures, and how to see it again.
 
+mod groups;
+mod invariants;
 pub(crate) mod paint;
 
 use crate::{
     Judgement, Verdict,
-    invariant::{ALL, Class, InvariantResult},
+    invariant::{ALL, Class},
     json::RunFacts,
     timeline::{self, Highlights, Leader},
     words::{count, duration, grouped, moment},
@@ -22,8 +24,6 @@ const TWO_COLUMNS_MIN: usize = 90;
 /// How many leaders are listed from the start, and how many from the end.
 const LEADERS_MAX: (usize, usize) = (8, 4);
 
-/// Columns that an invariant's sentence has at least.
-const DETAIL_MIN: usize = 20;
 /// Kinds of messages that are shown.
 const KINDS_MAX: usize = 6;
 
@@ -65,9 +65,11 @@ pub fn render_in(run: &Run, width: usize) -> String {
         }
     };
     section("Plan", columns(run.parameters, paint.width));
-    section("Timeline", timeline::draw::draw(run.highlights, paint));
-    section("Leaders", leaders(run.highlights, paint));
-    section("Invariants", invariants(&run.judgement.invariants, paint));
+    let of = run.highlights.group.map_or(String::new(), |group| format!(" of group {group}"));
+    section(&format!("Timeline{of}"), timeline::draw::draw(run.highlights, paint));
+    section(&format!("Leaders{of}"), leaders(run.highlights, paint));
+    section("Groups", groups::lines(&run.judgement.groups, paint));
+    section("Invariants", invariants::lines(&run.judgement.invariants, paint));
     section("Figures", columns(&figures(run), paint.width));
     lines.push(String::new());
     lines.extend(verdict(run.judgement, paint));
@@ -183,25 +185,6 @@ fn leader_cells(highlights: &Highlights, leader: &Leader) -> [String; 6] {
     };
     let elected = leader.elected_us.map_or(String::new(), moment);
     [highlights.names().incarnation(leader.incarnation), elected, effect, stale, grouped(leader.refused), until]
-}
-
-fn invariants(results: &[InvariantResult], paint: Paint) -> Vec<String> {
-    let name_width = ALL.iter().map(|e| e.name.len()).max().unwrap_or(0) + 2;
-    let mut lines = Vec::new();
-    for result in results {
-        let (mark, tone) = match (result.holds, result.could_fail) {
-            (false, _) => ("✗", Tone::Bad),
-            (true, true) => ("✓", Tone::Good),
-            (true, false) => ("–", Tone::Dim),
-        };
-        let room = paint.width.saturating_sub(4 + name_width).max(DETAIL_MIN);
-        for (place, part) in wrap(&result.detail, room).into_iter().enumerate() {
-            let (mark, name) = if place == 0 { (mark, result.name) } else { (" ", "") };
-            let plain = if result.holds { Tone::Plain } else { Tone::Bad };
-            lines.push(format!("{} {}{}", paint.paint(tone, mark), pad(name, name_width), paint.paint(plain, &part)));
-        }
-    }
-    lines
 }
 
 /// A list of times: each when they are few, otherwise how they spread.

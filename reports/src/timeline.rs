@@ -35,6 +35,8 @@ const TAIL_MAX: usize = 20;
 /// Collects the story of a run.
 #[derive(Debug)]
 pub struct Highlights {
+    /// The group that it is about, when there are several.
+    pub(crate) group: Option<u16>,
     names: Names,
     /// Nodes with a lane. Without a header a node gets one when it first acts.
     lanes: Vec<NodeId>,
@@ -56,6 +58,7 @@ impl Highlights {
     pub fn new(header: Option<&Header>, names: &Names) -> Self {
         let lanes: Vec<_> = (0..header.map_or(0, |h| h.candidates)).map(NodeId).collect();
         Highlights {
+            group: None,
             names: names.clone(),
             states: vec![LaneState::default(); lanes.len()],
             lanes,

@@ -1,6 +1,7 @@
 //! How reports say names, times and counts.
 
 use protocols::{
+    group,
     history::{Header, usual_resources},
     types::{Incarnation, NodeId, Resource},
 };
@@ -28,6 +29,20 @@ impl Names {
     /// The same, with the resources that the header lists, if there is one.
     pub fn of(names: &[String], header: Option<&Header>) -> Self {
         Names { nodes: names.to_vec(), resources: header.map_or_else(usual_resources, |h| h.resources.clone()) }
+    }
+
+    /// The same as one of so many groups has them: with its share of the resources.
+    pub(crate) fn of_group(&self, group: u16, groups: u16) -> Self {
+        let (nodes, each) = (self.nodes.clone(), self.resources.len() / usize::from(groups.max(1)));
+        let share = &self.resources[usize::from(group) * each..][..each];
+        // A foreign log says nothing of its groups.
+        let usual = || usual_resources().iter().map(|name| group::named(name, group)).collect();
+        let resources = match groups {
+            0 | 1 => self.resources.clone(),
+            _ if self.resources == usual_resources() => usual(),
+            _ => share.to_vec(),
+        };
+        Names { nodes, resources }
     }
 
     /// The same for processes of which more are known by now.

@@ -134,7 +134,7 @@ mod tests {
         let (scenario, protocol) = (scenario::find(scenario), election::find(protocol));
         let (scenario, protocol) = (scenario.expect("a scenario"), protocol.expect("a protocol"));
         let mut plan = scenario.compile(&Params::default(), protocol, 1).expect("the defaults make sense");
-        let planned = faults.into_iter().map(|what| PlannedFault { when: Trigger::At { ms: 5_000.0 }, what });
+        let planned = faults.into_iter().map(|what| PlannedFault { when: Trigger::At { ms: 5_000.0 }, what, group: 0 });
         plan.faults.extend(planned);
         plan
     }

@@ -24,6 +24,14 @@ pub struct PlannedFault {
     pub when: Trigger,
     /// What.
     pub what: Fault,
+    /// The group that it speaks of: its `leader` and `followers`, the points that set it off, and what befalls one
+    /// leadership alone, such as an order to resign. What strikes a process strikes all groups on it.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub group: u16,
+}
+
+fn is_first(group: &u16) -> bool {
+    *group == 0
 }
 
 /// What sets a fault off.

@@ -65,11 +65,13 @@ pub struct Choice {
     pub nodes: Option<u16>,
     /// What the store checks.
     pub fencing: Fencing,
+    /// How many groups; the faults speak of the first.
+    pub groups: u16,
 }
 
 impl Default for Choice {
     fn default() -> Choice {
-        Choice { protocols: election::ALL.to_vec(), net: None, nodes: None, fencing: Fencing::On }
+        Choice { protocols: election::ALL.to_vec(), net: None, nodes: None, fencing: Fencing::On, groups: 1 }
     }
 }
 
@@ -112,7 +114,8 @@ pub fn swarm(seed: u64, choice: &Choice) -> Plan {
     }
     let last = choice.protocols.len().saturating_sub(1) as u64;
     let place = streams::between(&mut streams::stream(seed, streams::SWARM), 0, last);
-    drawn.plan(choice.protocols[place as usize], seed, choice.fencing)
+    let plan = drawn.plan(choice.protocols[place as usize], seed, choice.fencing);
+    Plan { groups: choice.groups, ..plan }
 }
 
 /// What the protocol of a generated plan promises in it: what it promises about the one hazard that the plan is made of, if

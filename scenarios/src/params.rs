@@ -46,6 +46,8 @@ pub struct Params {
     pub rate: u64,
     /// Clients that they come from.
     pub clients: u16,
+    /// Contests for one leadership each, in which every candidate stands. Each has its own clients and requests.
+    pub groups: u16,
     /// How long the scenario's pause lasts, milliseconds; the scenario's own choice when it is not given.
     pub pause_ms: Option<u64>,
     /// Members of the coordination service.
@@ -83,6 +85,7 @@ impl Default for Params {
             clock_drift_ppm: CLOCK_DRIFT_DEFAULT_PPM,
             rate: 1_000,
             clients: 2,
+            groups: 1,
             pause_ms: None,
             service_members: 1,
             works: Vec::new(),
@@ -228,6 +231,7 @@ impl Params {
             duration_ms: self.duration_ms.unwrap_or(needed_ms.div_ceil(1_000).saturating_mul(1_000)),
             timings: self.timings(protocol),
             candidates: candidates.collect(),
+            groups: self.groups,
             service_members: service.map(|name| (name.to_owned(), self.service_members)).collect(),
             load: Load { clients: self.clients, rate: self.rate, tick_ms: 1_000, reads_per_s: self.reads_per_s() },
             network: self.network(),

@@ -3,6 +3,7 @@
 //! A plan is JSON. Reading is strict: an unknown field, a missing one or a negative duration is one sentence, never a
 //! guess, because a replay that silently ignored something would not be a replay.
 
+mod groups;
 pub mod json;
 mod limits;
 mod redundant;
@@ -14,12 +15,14 @@ pub use limits::{CANDIDATES_MAX, OFFSET_MAX_MS, PPM_MAX, RATE_MAX};
 use crate::{fault::PlannedFault, topology::Topology};
 use protocols::{
     bug::Bug,
+    division::Division,
     election::{self, Protocol},
     fence::checks::Fencing,
+    group,
     history::{Header, Requirement},
     load::ATTEMPT_TIMEOUT,
     node::STORE_SILENCE,
-    types::MILLISECOND,
+    types::{MILLISECOND, NodeId},
     work::Works,
 };
 use serde::{Deserialize, Serialize};
@@ -56,6 +59,10 @@ pub struct Plan {
     pub timings: Timings,
     /// The processes that elect.
     pub candidates: Vec<Candidate>,
+    /// Contests for one leadership each. Every candidate stands in all of them; each has its own clients, as many as `load`
+    /// says, and its own resources.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub groups: u16,
     /// How many members each service has, by its name; one that is not named here has one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub service_members: BTreeMap<String, u16>,
@@ -207,7 +214,21 @@ impl Plan {
         let candidates = self.candidates.iter().map(|candidate| candidate.name.clone());
         let service = protocol.service.process.map(|name| (name, protocol.service.members));
         let services = service.map(|(name, members)| (name.to_owned(), members, self.members_of(name)));
-        Topology::new(candidates, services, self.load.clients)
+        Topology::new(candidates, services, self.load.clients).with_groups(self.groups)
+    }
+
+    /// The names of all resources, by [`protocols::types::Resource`]: those of group 0, then those of the next.
+    fn resources(&self) -> Vec<String> {
+        let works = self.leaders_works().unwrap_or_default();
+        let of_group = |group| works.resources().map(move |name| group::named(name, group)).collect::<Vec<_>>();
+        (0..self.groups).flat_map(of_group).collect()
+    }
+
+    /// What belongs to which group, of these processes.
+    pub fn division(&self, topology: &Topology) -> Division {
+        let resources = self.leaders_works().unwrap_or_default().resources().count() as u8;
+        let first_client = NodeId(topology.store().0 + 1);
+        Division { groups: self.groups, resources, first_client, clients: self.load.clients }
     }
 
     /// What the judge has to know about a run of this plan with its protocol, whose processes are these.
@@ -235,13 +256,23 @@ impl Plan {
             majority: protocol.majority,
             ring: protocol.ring,
             dual_belief_bound_us: self.dual_belief_bound_ms.map(|ms| (ms * 1e3) as u64),
-            resources: self.leaders_works().unwrap_or_default().resources().map(str::to_owned).collect(),
+            resources: self.resources(),
+            groups: self.groups,
+            group: 0,
         }
     }
 }
 
 fn is_false(value: &bool) -> bool {
     !value
+}
+
+fn one() -> u16 {
+    1
+}
+
+fn is_one(value: &u16) -> bool {
+    *value == 1
 }
 
 fn is_zero(value: &u64) -> bool {

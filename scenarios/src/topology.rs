@@ -4,7 +4,7 @@
 //! process of the service's name, such as `etcd`; the members of a larger one are `etcd-1`, `etcd-2` …
 
 use crate::fault::Who;
-use protocols::{service::Members, types::NodeId};
+use protocols::{group, service::Members, types::NodeId};
 use std::ops::Range;
 
 /// The name of the fenced store's process.
@@ -46,7 +46,7 @@ pub enum Role {
     },
     /// The fenced store.
     Store,
-    /// The client of that place, from 0.
+    /// The client of that place, from 0; those of a group stand together.
     Client(usize),
 }
 
@@ -90,6 +90,13 @@ impl Topology {
         names.push(STORE.to_owned());
         names.extend((1..=clients).map(|number| format!("c{number}")));
         Topology { names, candidates, services: known, store }
+    }
+
+    /// The same with as many clients again for each group after the first: `c1@1`, `c2@1` …
+    pub fn with_groups(mut self, groups: u16) -> Topology {
+        let clients = self.names[self.store.index() + 1..].to_vec();
+        self.names.extend((1..groups).flat_map(|of| clients.iter().map(move |name| group::named(name, of))));
+        self
     }
 
     /// The names of all processes, by [`NodeId`].
@@ -257,6 +264,14 @@ mod tests {
         let leads = Moment { service_leader: Some(NodeId(3)), ..Moment::default() };
         assert_eq!(topology.resolve_at(&Who::ServiceLeader, leads), Some(vec![NodeId(3)]));
         assert_eq!(topology.resolve_at(&Who::ServiceLeader, Moment::default()), None);
+    }
+
+    #[test]
+    fn every_group_has_clients_of_its_own_behind_the_store() {
+        let topology = Topology::new(["n1".to_owned()], [], 2).with_groups(3);
+        assert_eq!(topology.names(), ["n1", "store", "c1", "c2", "c1@1", "c2@1", "c1@2", "c2@2"]);
+        assert_eq!(topology.role(NodeId(5)), Role::Client(3));
+        assert_eq!(topology.clients().len(), 6);
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub struct Triggers {
 /// How far a chain of passages has come.
 struct Passages {
     fault: u32,
+    group: u16,
     stages: Vec<Stage>,
     stage: usize,
     armed_from: u64,
@@ -79,7 +80,8 @@ impl Triggers {
         stages.reverse();
         if let Some(first) = stages.first() {
             armed_from += first.delay;
-            self.passages.push(Passages { fault: index, stages, stage: 0, armed_from, count: 0 });
+            let group = fault.group;
+            self.passages.push(Passages { fault: index, group, stages, stage: 0, armed_from, count: 0 });
         }
     }
 
@@ -104,13 +106,14 @@ impl Triggers {
         Point::ALL.into_iter().filter(waits).collect()
     }
 
-    /// A watched point was passed at `now`; `is_meant` tells whether the node that passed it is the one. Gives the faults
+    /// A watched point of a group was passed at `now`; `is_meant` tells whether the node that passed it is the one. Gives the faults
     /// that strike.
-    pub fn passage(&mut self, now: u64, point: Point, is_meant: impl Fn(&Who) -> bool) -> Vec<u32> {
+    pub fn passage(&mut self, now: u64, group: u16, point: Point, is_meant: impl Fn(&Who) -> bool) -> Vec<u32> {
         let mut ripe = Vec::new();
         for passage in &mut self.passages {
             let stage = &passage.stages[passage.stage];
-            if stage.point != point || now < passage.armed_from || !is_meant(&stage.who) {
+            let concerns = passage.group == group && stage.point == point;
+            if !concerns || now < passage.armed_from || !is_meant(&stage.who) {
                 continue;
             }
             passage.count += 1;

@@ -202,5 +202,5 @@ fn steady(protocol: &str, seed: u64, faults: Vec<(f64, Fault)>) -> Result<Plan, 
 }
 
 fn at_ms(ms: f64, what: Fault) -> PlannedFault {
-    PlannedFault { when: Trigger::At { ms }, what }
+    PlannedFault { when: Trigger::At { ms }, what, group: 0 }
 }

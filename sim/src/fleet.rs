@@ -8,7 +8,8 @@ use crate::{
 };
 use protocols::{
     bug::Bugs,
-    core::{Core, Input},
+    core::{Core, Input, TimerId},
+    division::Division,
     election::{Protocol, Setup},
     elector::ServiceOutput,
     fence::{
@@ -18,6 +19,7 @@ use protocols::{
     history::Kind,
     load::Client,
     message::Message,
+    multiplexer::{self, Multiplexer},
     node::{Node, Place},
     payload::Opaque,
     types::{MILLISECOND, NodeId, SECOND},
@@ -65,6 +67,9 @@ impl Port for SimPort {
     fn record(&mut self, kind: Kind) {
         with(|world| world.record(kind));
     }
+    fn record_in(&mut self, group: u16, kind: Kind) {
+        with(|world| world.record_in(group, kind));
+    }
     fn asks(&mut self, output: &ServiceOutput) {
         with(|world| world.count_request(output));
     }
@@ -83,7 +88,7 @@ impl Fleet {
     /// The plan's works are none, or do not go together; or the registry does not have its protocol or a bug.
     pub fn new(plan: Arc<Plan>, topology: Arc<Topology>, registry: &Registry) -> Result<Self, String> {
         let (protocol, bugs) = (registry.plans.protocol(&plan.protocol)?, registry.plans.bugs(&plan.bugs)?);
-        let works = Arc::new(plan.leaders_works()?);
+        let works = Arc::new(plan.leaders_works()?.shared_by(plan.groups));
         let nodes: Vec<NodeId> = topology.members().collect();
         let states = service::of_members(&registry.models, protocol.service, nodes.len(), &bugs);
         let members = nodes.into_iter().zip(states).collect();
@@ -97,7 +102,9 @@ impl Fleet {
             Role::Candidate(_) => Some(self.candidate(node)),
             Role::Member { .. } if self.protocol.cuts_power() => {
                 let outlets = self.topology.candidates().len() as u16;
-                with(|world| world.set_core(node, Box::new(PowerSwitch::new(outlets))));
+                let switch = |_| -> Box<dyn Core> { Box::new(PowerSwitch::new(outlets)) };
+                let division = self.plan.division(&self.topology);
+                with(|world| world.set_core(node, of_groups(division, PowerSwitch::TIMERS, Vec::new(), switch)));
                 None
             }
             Role::Member { .. } => self.member(node),
@@ -107,7 +114,8 @@ impl Fleet {
                     // Its disk has survived; so has what it is.
                     true => world.input(node, Input::Start),
                     false => {
-                        world.set_core(node, Box::new(Store::new(self.plan.fencing, self.works.resources().count())))
+                        let resources = self.works.resources().count() * usize::from(self.plan.groups);
+                        world.set_core(node, Box::new(Store::new(self.plan.fencing, resources)))
                     }
                 });
                 None
@@ -119,13 +127,15 @@ impl Fleet {
     fn member(&self, node: NodeId) -> Option<Main> {
         let (state, port) = (self.members.get(&node)?.clone(), self.protocol.service.port);
         with(|world| world.set_member_state(node, state.clone()));
-        Some(Box::new(move || Box::pin(service::serve(state.clone(), SimEnv { node }, port))))
+        Some(Box::new(move || Box::pin(service::serve(state.clone(), SimEnv::new(node), port))))
     }
 
     fn client(&self, node: NodeId, index: usize) -> Option<Main> {
         let load = self.plan.load;
         let interval = SECOND * u64::from(load.clients) / load.rate;
-        let mut random = streams::stream(self.plan.seed, &format!("workload/{index}"));
+        let (group, index) = (index / usize::from(load.clients), index % usize::from(load.clients));
+        let of_group = if group == 0 { String::new() } else { format!("{group}/") };
+        let mut random = streams::stream(self.plan.seed, &format!("workload/{of_group}{index}"));
         let phase = rand_core::RngCore::next_u64(&mut random) % interval.max(1);
         let reads = (SECOND * u64::from(load.clients)).checked_div(load.reads_per_s);
         let reads = reads.map(|interval| (interval, rand_core::RngCore::next_u64(&mut random) % interval.max(1)));
@@ -144,7 +154,7 @@ impl Fleet {
             with(|world| world.set_core(node, core));
             return None;
         }
-        Some(Box::new(move || Box::pin(drive(SimEnv { node }, core(), None))))
+        Some(Box::new(move || Box::pin(drive(SimEnv::new(node), core(), Vec::new()))))
     }
 
     fn candidate(&self, node: NodeId) -> Main {
@@ -157,10 +167,10 @@ impl Fleet {
             clients: self.clients.clone(),
         });
         Box::new(move || {
-            let (env, told) = (SimEnv { node }, told.clone());
+            let (env, told) = (SimEnv::new(node), told.clone());
             Box::pin(async move {
                 let core = candidate_core(&told, env).await;
-                run_candidate(env, core, &told, site(&told, node)).await;
+                run_candidate(env, core, &told).await;
             })
         })
     }
@@ -176,18 +186,37 @@ struct Told {
     clients: Arc<Clients<SimEnv>>,
 }
 
-/// What a candidate's client is told: in the simulation, processes are reached by their names.
-fn site(told: &Told, node: NodeId) -> Site {
+/// What a candidate's client is told: in the simulation, processes are reached by their names. What runs in the candidates'
+/// own processes is reached on another port for each group.
+fn site(told: &Told, node: NodeId, group: u16) -> Site {
     let Told { plan, protocol, topology, .. } = told;
-    let (port, joins_later) = (protocol.service.port, |n: &NodeId| plan.candidates[n.index()].joins_later);
-    let endpoint = |host: &str| Endpoint { host: host.to_owned(), port };
+    let (service, joins_later) = (protocol.service.port, |n: &NodeId| plan.candidates[n.index()].joins_later);
+    let endpoint = |host: &str, port: u16| Endpoint { host: host.to_owned(), port };
+    let port = service + group;
     Site {
-        service: topology.members().map(|member| endpoint(topology.name(member))).collect(),
+        service: topology.members().map(|member| endpoint(topology.name(member), service)).collect(),
         node,
-        peers: plan.candidates.iter().map(|c| endpoint(&c.name)).collect(),
+        peers: plan.candidates.iter().map(|c| endpoint(&c.name, port)).collect(),
         port,
         founders: topology.candidates().filter(|n| !joins_later(n)).collect(),
         timings: plan.timings.resolved(),
+    }
+}
+
+/// A core for each group, or the one that there is.
+fn of_groups(
+    division: Division,
+    timers: TimerId,
+    stored: Vec<Option<Vec<u8>>>,
+    core: impl FnMut(u16) -> Box<dyn Core>,
+) -> Box<dyn Core> {
+    let mut cores: Vec<Box<dyn Core>> = (0..division.groups).map(core).collect();
+    match cores.pop() {
+        Some(only) if cores.is_empty() => only,
+        last => {
+            cores.extend(last);
+            Box::new(Multiplexer::new(cores, division, timers, stored))
+        }
     }
 }
 
@@ -196,42 +225,59 @@ async fn candidate_core(told: &Told, env: SimEnv) -> Box<dyn Core> {
     let timings = plan.timings.resolved();
     // A simulated disk can always be read.
     let stored = env.disk().read(task_driver::STATE).await.unwrap_or_default();
-    let names = plan.candidates.iter().map(|c| c.name.clone()).collect();
-    let (service, bugs) = (topology.members().collect(), bugs.clone());
-    let setup = Setup { node: env.node, names, timings, nonce: env.random(), stored, service, bugs };
-    let elector = (protocol.elector)(setup);
+    let division = plan.division(topology);
+    let stored = if division.is_real() { multiplexer::parts(stored.as_deref(), plan.groups) } else { vec![stored] };
+    let names: Vec<String> = plan.candidates.iter().map(|c| c.name.clone()).collect();
+    let service: Vec<NodeId> = topology.members().collect();
     let starts = with(|world| world.process(env.node).starts) - 1;
     let (store, tick, read_lease) = (topology.store(), plan.load.tick_ms * MILLISECOND, plan.read_lease);
     let silence = plan.network.store_silence_ms() * MILLISECOND;
     let place = Place { node: env.node, store, starts, tick, silence, read_lease };
-    Box::new(Node::new(place, elector).with_works(works.clone()))
+    let node = |group: u16| -> Box<dyn Core> {
+        let setup = Setup {
+            node: env.node,
+            group,
+            names: names.clone(),
+            timings,
+            nonce: env.random(),
+            stored: stored[usize::from(group)].clone(),
+            service: service.clone(),
+            bugs: bugs.clone(),
+        };
+        Box::new(Node::new(place, (protocol.elector)(setup)).with_works(works.clone()))
+    };
+    of_groups(division, Node::timers(works), stored.clone(), node)
 }
 
-async fn run_candidate(env: SimEnv, core: Box<dyn Core>, told: &Told, site: Site) {
-    let (clients, service) = (told.clients.clone(), told.protocol.service);
-    let (outputs, requests) = mpsc::unbounded_channel();
+async fn run_candidate(env: SimEnv, core: Box<dyn Core>, told: &Told) {
+    let groups = told.plan.groups;
+    let (outputs, requests): (Vec<_>, Vec<_>) = (0..groups).map(|_| mpsc::unbounded_channel()).unzip();
+    let mut client = (0..groups).zip(requests).map(|(group, requests)| {
+        let (clients, service, site) = (told.clients.clone(), told.protocol.service, site(told, env.node, group));
+        let answer = move |input| Input::Service(Box::new(input)).of_group(group);
+        let deliver = move |input| with(|world| world.input(env.node, answer(input)));
+        async move { clients.run(env.of_group(group), service, site, requests, deliver).await }
+    });
+    let first = client.next();
     if with(|world| world.driver()) == Driver::Inline {
         with(|world| {
             world.set_service(env.node, outputs);
             world.set_core(env.node, core);
         });
-        let deliver = move |input| with(|world| world.input(env.node, Input::Service(Box::new(input))));
-        clients.run(env, service, site, requests, deliver).await;
+        client.for_each(|client| env.spawn_detached(client));
+        if let Some(first) = first {
+            first.await;
+        }
     } else {
-        let deliver = move |input| with(|world| world.input(env.node, Input::Service(Box::new(input))));
-        env.spawn_detached(async move { clients.run(env, service, site, requests, deliver).await });
-        drive(env, core, Some(outputs)).await;
+        first.into_iter().chain(client).for_each(|client| env.spawn_detached(client));
+        drive(env, core, outputs).await;
     }
     // A process does not end by itself.
     std::future::pending::<()>().await;
 }
 
-async fn drive(
-    env: SimEnv,
-    core: Box<dyn Core>,
-    service: Option<mpsc::UnboundedSender<protocols::elector::ServiceOutput>>,
-) {
+async fn drive(env: SimEnv, core: Box<dyn Core>, services: Vec<mpsc::UnboundedSender<ServiceOutput>>) {
     let (sender, inputs) = mpsc::unbounded_channel();
     with(|world| world.set_inputs(env.node, sender));
-    task_driver::drive(env, SimPort(env.node), core, service, inputs).await;
+    task_driver::drive(env, SimPort(env.node), core, services, inputs).await;
 }

@@ -127,7 +127,13 @@ fn misjudged(judgement: &Judgement) -> Option<String> {
         holds(&format!("a promise to violate {}", seen.name), must_break, &none, seen.holds);
     }
     if is == Verdict::Pass {
-        let Metrics { elections, false_failovers, writes_fenced, writes_duplicate, .. } = judgement.metrics;
+        // Figures are promised of each group.
+        let most = |figure: fn(&Metrics) -> u64| {
+            let groups = judgement.groups.iter().map(|group| figure(&group.metrics)).max();
+            groups.unwrap_or_else(|| figure(&judgement.metrics))
+        };
+        let (elections, false_failovers) = (most(|m| m.elections), most(|m| m.false_failovers));
+        let (writes_fenced, writes_duplicate) = (most(|m| m.writes_fenced), most(|m| m.writes_duplicate));
         let all = Bounds {
             elections: Some(elections),
             false_failovers: Some(false_failovers),

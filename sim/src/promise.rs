@@ -92,8 +92,12 @@ fn blind(must: &[&str], violated: &[&str]) -> Option<String> {
     })
 }
 
-/// A figure above what is promised.
+/// A figure above what is promised; of several groups that is promised of each.
 fn above(bounds: &Bounds, judgement: &Judgement) -> Option<String> {
+    if !judgement.groups.is_empty() {
+        let of_group = |(group, judged)| above(bounds, judged).map(|why| format!("group {group}: {why}"));
+        return judgement.groups.iter().enumerate().find_map(of_group);
+    }
     let metrics = &judgement.metrics;
     let figures = [
         ("elections", bounds.elections, metrics.elections),

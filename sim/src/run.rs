@@ -93,7 +93,8 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
     if let Some(history) = recorder.history {
         history.finish().map_err(|e| format!("cannot write the history: {e}"))?;
     }
-    let judgement = recorder.judge.finish();
+    let judgement = recorder.judges.finish();
+    let highlights = recorder.stories.map(|stories| stories.into_telling(&judgement));
     let facts = RunFacts {
         trace_hash: Some(trace_hash),
         events: Some(events),
@@ -101,5 +102,5 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
         read_lease: read_lease(&plan, protocol),
         wall_ms: Some(started.elapsed().as_millis() as u64),
     };
-    Ok(Run { plan, protocol, header, facts, judgement, highlights: recorder.highlights, marks })
+    Ok(Run { plan, protocol, header, facts, judgement, highlights, marks })
 }

@@ -259,10 +259,11 @@ pub fn arguments(plan: &Plan, choice: &Choice) -> Vec<String> {
 
 /// What was not left to be drawn, but for the protocols, as options.
 fn options(choice: &Choice) -> Vec<String> {
-    let Choice { net, nodes, fencing, .. } = choice;
+    let Choice { net, nodes, fencing, groups, .. } = choice;
     let given = [
         ("--net", net.map(|net| net.name.to_owned())),
         ("--nodes", nodes.map(|nodes| nodes.to_string())),
+        ("--groups", (*groups != 1).then(|| groups.to_string())),
         ("--fencing", (*fencing != Fencing::On).then(|| fencing.word().to_owned())),
     ];
     let given = given.into_iter().filter_map(|(option, value)| Some([option.to_owned(), value?]));

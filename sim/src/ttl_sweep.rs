@@ -136,7 +136,7 @@ fn paused_plan(registry: &Registry, params: &Params, protocol: &Protocol, seed: 
             break;
         }
         let (when, for_ms) = (Trigger::At { ms: at_ms.round() }, for_ms.round());
-        plan.faults.push(PlannedFault { when, what: Fault::Pause { node: Who::Leader, for_ms } });
+        plan.faults.push(PlannedFault { when, what: Fault::Pause { node: Who::Leader, for_ms }, group: 0 });
         // One at a time.
         at_ms += for_ms;
     }

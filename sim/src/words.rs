@@ -67,7 +67,9 @@ pub fn of_message(message: &Message) -> [u64; 3] {
         }
         Message::Read { request: r } => [9, request(r), 0],
         Message::ReadIs { request: r, token, seq } => [10, request(r), fold(token, seq)],
-        Message::ReadStore { request: r, generation, token } => [11, request(r), fold(u64::from(generation), token)],
+        Message::ReadStore { resource: on, request: r, generation, token } => {
+            [11 | resource(on) << 8, request(r), fold(u64::from(generation), token)]
+        }
         Message::StoreIs { request: r, generation, token, verdict: v, seq } => {
             let (code, number) = verdict(v);
             [12 | code << 16, request(r), fold(fold(u64::from(generation), token), fold(seq, number))]

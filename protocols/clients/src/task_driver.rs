@@ -29,6 +29,8 @@ pub trait Port: Send {
     fn redial(&mut self, _to: NodeId) {}
     /// Something that belongs into the history happened, now.
     fn record(&mut self, kind: Kind);
+    /// The same in a group that is not the first. Nothing where there is one group.
+    fn record_in(&mut self, _group: u16, _kind: Kind) {}
     /// The core asks something of its service's client.
     fn asks(&mut self, _output: &ServiceOutput) {}
     /// Cuts a machine's power and gives it back after so many nanoseconds, if at all. Only simulated fencing devices ask for
@@ -41,12 +43,12 @@ pub trait Port: Send {
 /// Steps `core` until `inputs` closes, or its state cannot be made durable: what a failed sync was to save may be lost
 /// whatever a later one says, so the process ends and begins anew from what is on disk, as etcd, Kafka and ZooKeeper do.
 /// `inputs` carries messages, the service client's answers and orders to resign;
-/// `service` takes what the elector asks of the service's client.
+/// `services` take what the electors, by group, ask of the service's client.
 pub async fn drive<E: Env>(
     env: E,
     mut port: impl Port,
     mut core: Box<dyn Core>,
-    service: Option<UnboundedSender<ServiceOutput>>,
+    services: Vec<UnboundedSender<ServiceOutput>>,
     mut inputs: UnboundedReceiver<Input>,
 ) {
     let mut timers = Timers { env: env.clone(), set: BTreeMap::new(), sleep: None };
@@ -55,23 +57,30 @@ pub async fn drive<E: Env>(
     core.step(env.now(), Input::Start, &mut outputs);
     loop {
         for output in outputs.drain(..) {
+            let (group, output) = match output {
+                Output::OfGroup(group, output) => (group, *output),
+                output => (0, output),
+            };
             match output {
                 Output::Send { to, message } => port.send(to, message),
                 Output::Tell { to, message } => port.tell(to, message),
                 Output::Redial { to } => port.redial(to),
                 Output::SetTimer { id, at } => timers.set(id, at),
                 Output::CancelTimer(id) => timers.cancel(id),
-                Output::Point(point) => env.point(point).await,
+                Output::Point(point) => env.of_group(group).point(point).await,
+                Output::Record(kind) if group > 0 => port.record_in(group, kind),
                 Output::Record(kind) => port.record(kind),
                 Output::PowerOff { node, restart_after } => port.power_off(node, restart_after),
                 Output::Persist(state) => persists.push_back(state),
                 Output::Service(output) => {
                     port.asks(&output);
-                    if let Some(service) = &service {
+                    if let Some(service) = services.get(usize::from(group)) {
                         // The client may be gone already when the process is about to end.
                         let _ = service.send(*output);
                     }
                 }
+                // One group in another there is not.
+                Output::OfGroup(..) => {}
             }
         }
         if writing.is_none() {

@@ -37,7 +37,7 @@ impl Log {
     /// Something happened, now.
     pub fn record(&self, kind: Kind) {
         if let Some(writer) = &mut *self.to.lock().unwrap_or_else(PoisonError::into_inner) {
-            writer.record(&Event { t_us: true_time_us(), kind });
+            writer.record(&Event { t_us: true_time_us(), group: 0, kind });
         }
     }
 }

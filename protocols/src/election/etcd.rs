@@ -34,7 +34,7 @@ use super::{
 use crate::{elector::boxed, service::etcd, types::SECOND};
 use candidate::EtcdElection;
 use session::DEADLINE_SCAN;
-pub use session::PREFIX;
+pub use session::{PREFIX, prefix_of};
 use timing::{granted, overlap, takeover_max};
 
 /// The registry's entry.

@@ -32,6 +32,9 @@ use crate::{
 pub struct Setup {
     /// The candidate.
     pub node: NodeId,
+    /// The group whose leadership it stands for. Groups share the service: what an elector keeps there has the group in its
+    /// name. What it says to other candidates comes to those of its group alone.
+    pub group: u16,
     /// Names of all candidates by [`NodeId`]; identities in the service are made of them.
     pub names: Vec<String>,
     /// Timings, already resolved against the protocol's defaults.

@@ -21,6 +21,20 @@ pub const KEY: &str = "leader:fencepost";
 /// The counter that fencing tokens are drawn from. It has no time to live: it must outlast every lease.
 pub const TOKEN_KEY: &str = "leader:fencepost:token";
 
+/// The key that a group's leader holds.
+pub fn key_of(group: u16) -> String {
+    of_group(KEY, group)
+}
+
+/// The counter that a group's tokens are drawn from.
+pub fn token_key_of(group: u16) -> String {
+    of_group(TOKEN_KEY, group)
+}
+
+fn of_group(key: &str, group: u16) -> String {
+    if group == 0 { key.to_owned() } else { format!("{key}-{group}") }
+}
+
 /// What a Redis server does with its default settings.
 pub const FORGOTTEN_ON_RESTART: Bug = Bug {
     id: "redis-forgotten-on-restart",
@@ -53,6 +67,11 @@ impl RedisRequests {
     pub(super) fn new(setup: Setup) -> Self {
         let random = Random::new(setup.nonce);
         RedisRequests { setup, random, requests: 0, attempts: 0, polled: false, observed: None }
+    }
+
+    /// The key that its group's leader holds.
+    pub(super) fn key(&self) -> String {
+        key_of(self.setup.group)
     }
 
     /// The time to live as Redis gets it, whole milliseconds.

@@ -26,7 +26,7 @@
 use super::{
     Hazard, Preference, Promise, Protocol, Setup, Transport,
     promise::{self, UNFENCED},
-    redis_common::{EXPIRE, Input, KEY, Output, POLL, RENEW, RedisRequests},
+    redis_common::{EXPIRE, Input, Output, POLL, RENEW, RedisRequests},
 };
 use crate::{
     bug::Bug,
@@ -148,26 +148,29 @@ impl RedisLease {
         }
         out.push(Output::Point(Point::BeforeCampaign));
         let value = self.redis.attempt_value();
-        let request = Request::SetNxPx { key: KEY.into(), value: value.clone(), ttl_ms: self.redis.ttl_ms() };
+        let request = Request::SetNxPx { key: self.redis.key(), value: value.clone(), ttl_ms: self.redis.ttl_ms() };
         self.ask(request, Asked::Acquire { value, sent: now.mono }, out);
     }
 
     fn look(&mut self, out: &mut Vec<Output>) {
-        self.ask(Request::Get { key: KEY.into() }, Asked::Look, out);
+        self.ask(Request::Get { key: self.redis.key() }, Asked::Look, out);
     }
 
     /// Deletes what may be ours and is not believed any more.
     fn give_back(&mut self, out: &mut Vec<Output>) {
         if let Some(value) = self.leftover.clone() {
-            self.ask(Request::CompareAndDelete { key: KEY.into(), value }, Asked::GiveBack, out);
+            self.ask(Request::CompareAndDelete { key: self.redis.key(), value }, Asked::GiveBack, out);
         }
     }
 
     fn renew(&mut self, now: Now, out: &mut Vec<Output>) {
         out.push(Output::SetTimer { id: RENEW, at: now.mono + self.redis.setup.timings.renew_interval });
         let Some(lease) = self.lease.as_ref().filter(|_| self.under_way.is_none()) else { return };
-        let request =
-            Request::CompareAndPexpire { key: KEY.into(), value: lease.value.clone(), ttl_ms: self.redis.ttl_ms() };
+        let request = Request::CompareAndPexpire {
+            key: self.redis.key(),
+            value: lease.value.clone(),
+            ttl_ms: self.redis.ttl_ms(),
+        };
         out.push(Output::Point(Point::BeforeRenew));
         self.ask(request, Asked::Renew { sent: now.mono }, out);
     }

@@ -16,7 +16,7 @@
 use super::{
     Hazard, Preference, Promise, Protocol, Setup, Transport,
     promise::{self, UNFENCED},
-    redis_common::{Input, KEY, Output, POLL, RENEW, RedisRequests},
+    redis_common::{Input, Output, POLL, RENEW, RedisRequests},
 };
 use crate::{
     clock::Now,
@@ -111,12 +111,12 @@ impl RedisNaive {
         }
         out.push(Output::Point(Point::BeforeCampaign));
         let request =
-            Request::SetNxPx { key: KEY.into(), value: self.redis.process_value(), ttl_ms: self.redis.ttl_ms() };
+            Request::SetNxPx { key: self.redis.key(), value: self.redis.process_value(), ttl_ms: self.redis.ttl_ms() };
         self.ask(request, Asked::Acquire, out);
     }
 
     fn look(&mut self, out: &mut Vec<Output>) {
-        self.ask(Request::Get { key: KEY.into() }, Asked::Look, out);
+        self.ask(Request::Get { key: self.redis.key() }, Asked::Look, out);
     }
 
     /// The leader's turn. Whether the last renewal was answered does not matter to it.
@@ -126,7 +126,7 @@ impl RedisNaive {
             return;
         }
         out.push(Output::Point(Point::BeforeRenew));
-        self.ask(Request::Pexpire { key: KEY.into(), ttl_ms: self.redis.ttl_ms() }, Asked::Renew, out);
+        self.ask(Request::Pexpire { key: self.redis.key(), ttl_ms: self.redis.ttl_ms() }, Asked::Renew, out);
     }
 
     fn answered(&mut self, now: Now, asked: Asked, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
@@ -185,7 +185,7 @@ impl Elector for RedisNaive {
                 out.push(Output::Point(Point::BeforeRelease));
                 self.depose(now, Deposed::Resigned, out);
                 self.held_off_until = now.mono + self.redis.ttl();
-                self.ask(Request::Del { key: KEY.into() }, Asked::Release, out);
+                self.ask(Request::Del { key: self.redis.key() }, Asked::Release, out);
             }
             Input::Fenced if self.leading => self.depose(now, Deposed::Fenced, out),
             // Timers of a role that ended meanwhile; Redis has no streams.

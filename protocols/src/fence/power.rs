@@ -51,6 +51,9 @@ pub struct PowerSwitch {
 }
 
 impl PowerSwitch {
+    /// How many timers it has.
+    pub const TIMERS: TimerId = 1;
+
     /// A device with the first `outlets` nodes of the topology on it.
     pub fn new(outlets: u16) -> Self {
         PowerSwitch { outlets, actions: VecDeque::new(), off_until: BTreeMap::new(), done: BTreeMap::new() }

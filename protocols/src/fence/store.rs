@@ -13,10 +13,10 @@ use crate::{
     core::{Core, Input, Output},
     history::Kind,
     message::Message,
-    types::{Incarnation, NodeId, Resource},
+    types::{Incarnation, NodeId},
 };
 
-/// A ledger for each resource, by [`Resource`].
+/// A ledger for each resource, by [`crate::types::Resource`].
 pub type Ledgers<M = Window> = Vec<Ledger<M>>;
 
 /// A store that is none: it acknowledges what is in memory only.
@@ -74,8 +74,8 @@ pub fn answer<M: Memory>(ledgers: &mut [Ledger<M>], from: NodeId, message: Messa
 /// The answer to a question for the last number; `None` when the message is none. It leaves nothing in the history: what
 /// the client is told does.
 pub fn read<M: Memory>(ledgers: &[Ledger<M>], from: NodeId, message: Message) -> Option<Message> {
-    let Message::ReadStore { request, generation, token } = message else { return None };
-    let ledger = ledgers.get(Resource::SEQUENCE.index())?;
+    let Message::ReadStore { resource, request, generation, token } = message else { return None };
+    let ledger = ledgers.get(resource.index())?;
     let (verdict, seq) = (ledger.read(from, generation, token), ledger.seq());
     Some(Message::StoreIs { request, generation, token, verdict, seq })
 }

@@ -5,6 +5,7 @@ use crate::{
     types::{NodeId, Resource, USUAL_RESOURCES},
 };
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// What the judge has to know about the run that it judges. The first line of a history that Fencepost wrote; a store's
 /// own log does without.
@@ -64,6 +65,12 @@ pub struct Header {
     /// The names of all resources, by [`Resource`].
     #[serde(default = "usual_resources", skip_serializing_if = "is_usual")]
     pub resources: Vec<String>,
+    /// How many groups there are. Each has its share of the resources and of the clients, in the order of the groups.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub groups: u16,
+    /// Which of them this is about: resources are those of this group alone. No part of a history; see [`Header::of_group`].
+    #[serde(skip)]
+    pub group: u16,
 }
 
 impl Header {
@@ -71,6 +78,24 @@ impl Header {
     pub fn resource(&self, name: &str) -> Option<Resource> {
         let place = self.resources.iter().position(|known| known == name)?;
         u8::try_from(place).ok().map(Resource)
+    }
+
+    /// What the judge of one group has to know.
+    pub fn of_group(&self, group: u16) -> Header {
+        let each = self.resources.len() / usize::from(self.groups.max(1));
+        let resources = self.resources.iter().skip(usize::from(group) * each).take(each).cloned().collect();
+        Header { group, resources, ..self.clone() }
+    }
+
+    /// The clients of the group that this is about, by [`NodeId`]: the last processes, in equal shares.
+    pub fn clients(&self) -> Range<u16> {
+        let servers = self.services.iter().chain(&self.store).map(|server| server.0 + 1);
+        let (first, end) = (servers.max().unwrap_or(0).max(self.candidates), self.nodes.len() as u16);
+        let each = end.saturating_sub(first) / self.groups.max(1);
+        match self.groups {
+            0 | 1 => first..end,
+            _ => first + self.group * each..first + (self.group + 1) * each,
+        }
     }
 }
 
@@ -89,6 +114,14 @@ fn is_zero(value: &u64) -> bool {
 
 fn is_zero_u16(value: &u16) -> bool {
     *value == 0
+}
+
+fn one() -> u16 {
+    1
+}
+
+fn is_one(value: &u16) -> bool {
+    *value == 1
 }
 
 fn is_false(value: &bool) -> bool {

@@ -8,8 +8,9 @@
 //!
 //! Fencepost writes the header first. A store's own log may do without it, and may hold nothing but `apply` lines: names
 //! are then taken in the order in which they appear, `generation`, `read`, `version` and `request` may be missing, and a token
-//! that is missing or 0 is a write without a token. `epoch` is read as `token`, and `term` as `generation`; [`Fields`] maps other names,
-//! and says which fields do not matter. All others are refused.
+//! that is missing or 0 is a write without a token. `epoch` is read as `token`, and `term` as `generation`; [`Fields`] maps
+//! other names, and says which fields do not matter. All others are refused. A line of another group than the first has a
+//! `group`.
 
 mod fields;
 mod line;

@@ -21,6 +21,7 @@ pub const SERVICE: Service = Service {
     has_keys: true,
     is_asked: true,
     is_watched: true,
+    has_groups: true,
     ..Service::NONE
 };
 

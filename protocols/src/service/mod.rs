@@ -73,6 +73,8 @@ pub struct Service {
     pub is_asked: bool,
     /// Do candidates wait for what it tells them unasked?
     pub is_watched: bool,
+    /// Can several groups share it, as its protocols keep what is a group's under the group's name?
+    pub has_groups: bool,
 }
 
 /// How many members a service can have, and what they are to each other.
@@ -102,6 +104,7 @@ impl Service {
         expires_by_wall_clock: false,
         is_asked: false,
         is_watched: false,
+        has_groups: false,
     };
 
     /// Is there none?

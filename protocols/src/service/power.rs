@@ -5,7 +5,8 @@ use super::Service;
 use crate::{payload::Payload, types::NodeId};
 
 /// A switch that cuts the power of candidates' machines.
-pub const SERVICE: Service = Service { name: "power", process: Some("power"), cuts_power: true, ..Service::NONE };
+pub const SERVICE: Service =
+    Service { name: "power", process: Some("power"), cuts_power: true, has_groups: true, ..Service::NONE };
 
 /// What is said to and by a fencing device.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -7,7 +7,7 @@ use super::Service;
 use crate::{payload::Payload, types::NodeId};
 
 /// A Raft node in each candidate's own process.
-pub const SERVICE: Service = Service { name: "raft", is_embedded: true, port: PORT, ..Service::NONE };
+pub const SERVICE: Service = Service { name: "raft", is_embedded: true, port: PORT, has_groups: true, ..Service::NONE };
 
 /// What is said to the Raft node and by it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -21,6 +21,7 @@ pub const SERVICE: Service = Service {
     counts_tokens: true,
     expires_by_wall_clock: true,
     is_asked: true,
+    has_groups: true,
     ..Service::NONE
 };
 

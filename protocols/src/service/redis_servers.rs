@@ -4,8 +4,12 @@ use super::{Members, Service, redis};
 use crate::payload::{Nothing, Payload};
 
 /// Independent Redis servers, of which a majority is asked.
-pub const SERVICE: Service =
-    Service { name: "redis-servers", members: Members { most: 9, led: false, majority: true }, ..redis::SERVICE };
+pub const SERVICE: Service = Service {
+    name: "redis-servers",
+    members: Members { most: 9, led: false, majority: true },
+    has_groups: false,
+    ..redis::SERVICE
+};
 
 /// What is said to the servers and by them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -80,8 +80,8 @@ impl Duties {
     }
 
     /// Has whoever serves clients no room for another request?
-    pub fn is_full(&self) -> bool {
-        self.outboxes.first().is_none_or(Outbox::is_full)
+    pub fn is_full(&self, works: &Works) -> bool {
+        self.outboxes.first().is_none_or(|outbox| outbox.len() >= works.room)
     }
 
     /// Serves a client's request; the lease has been checked.

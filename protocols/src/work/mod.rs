@@ -16,7 +16,7 @@ use crate::{
     state::State,
     types::{NodeId, Payload, RequestId, Resource},
 };
-use outbox::Outbox;
+use outbox::{Outbox, UNDER_WAY_MAX};
 use std::hash::{Hash, Hasher};
 
 crate::registry! {
@@ -222,6 +222,8 @@ pub struct Works {
     all: Vec<Placed>,
     /// Whose each resource is, by its place in `all`.
     owners: Vec<u8>,
+    /// How many writes may be under way before clients are refused.
+    room: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -273,7 +275,7 @@ impl Works {
     }
 
     fn place(kinds: &[&'static Kind]) -> Works {
-        let mut works = Works { all: Vec::new(), owners: Vec::new() };
+        let mut works = Works { all: Vec::new(), owners: Vec::new(), room: UNDER_WAY_MAX };
         let mut first_timer = 0;
         for (place, kind) in kinds.iter().enumerate() {
             works.all.push(Placed { kind, first_resource: works.owners.len(), first_timer });
@@ -281,6 +283,11 @@ impl Works {
             first_timer += kind.timers;
         }
         works
+    }
+
+    /// The same for each of so many groups that share a connection to the store.
+    pub fn shared_by(self, groups: u16) -> Works {
+        Works { room: UNDER_WAY_MAX / usize::from(groups.max(1)), ..self }
     }
 
     /// The kinds of works, in their order.

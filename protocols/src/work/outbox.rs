@@ -85,11 +85,6 @@ impl Outbox {
         self.payload
     }
 
-    /// True when no more can be sent before the store has answered some.
-    pub fn is_full(&self) -> bool {
-        self.len() >= UNDER_WAY_MAX
-    }
-
     /// How many writes are under way, or wait for an older one.
     pub fn len(&self) -> usize {
         self.pending.len()

@@ -151,7 +151,10 @@ fn nothing_is_read_from_who_hands_over() {
 #[test]
 fn without_a_lease_for_reads_the_store_decides() {
     let mut bench = Bench::sealed(false, 7);
-    let asked = [(STORE, Message::ReadStore { request: request(1), generation: 1, token: TOKEN })];
+    let asked = [(
+        STORE,
+        Message::ReadStore { resource: Resource::SEQUENCE, request: request(1), generation: 1, token: TOKEN },
+    )];
     assert_eq!(bench.read(2, 1), asked);
     let store = |verdict, seq| Message::StoreIs { request: request(1), generation: 1, token: TOKEN, verdict, seq };
     assert_eq!(sent(&bench.hear(3, STORE, store(WriteVerdict::Ok, 12))), answered(1, 12));

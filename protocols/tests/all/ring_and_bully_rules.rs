@@ -24,6 +24,7 @@ impl One {
     fn new(make: fn(Setup) -> Box<AnyElector>, node: u16, count: usize) -> One {
         let names = (0..count).map(|n| format!("n{n}")).collect();
         let setup = Setup {
+            group: 0,
             node: NodeId(node),
             names,
             timings: TIMINGS,

@@ -31,6 +31,7 @@ impl Claimant {
     fn new() -> Claimant {
         let names = ["n0", "n1", "n2"].map(String::from).to_vec();
         let setup = Setup {
+            group: 0,
             node: NodeId(1),
             names,
             timings: TIMINGS,

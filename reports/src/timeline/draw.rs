@@ -221,7 +221,7 @@ mod tests {
         let states = [NodeState::Up, NodeState::Down, NodeState::Paused, NodeState::Resumed];
         for (place, state) in states.into_iter().enumerate() {
             let kind = Kind::Node { node: NodeId(0), state };
-            highlights.record(&Event { t_us: place as u64 * 1_000_000, kind });
+            highlights.record(&Event { t_us: place as u64 * 1_000_000, group: 0, kind });
         }
         let text = draw(&highlights, Paint { colour: false, width: 100 }).join("\n");
         assert!(text.contains("n1 is killed") && text.contains('×'), "{text}");

@@ -97,10 +97,12 @@ fn counted(fact: Fact, kinds: &[Kind]) -> u64 {
             tick_ms: 0,
             dual_belief_bound_us: None,
             resources: protocols::history::usual_resources(),
+            groups: 1,
+            group: 0,
         };
         let mut judge = Judge::new(Some(&header));
         for (place, kind) in kinds.iter().enumerate() {
-            judge.record(&Event { t_us: place as u64 * 1000, kind: kind.clone() });
+            judge.record(&Event { t_us: place as u64 * 1000, group: 0, kind: kind.clone() });
         }
         judge.finish().invariant("vacuity").unwrap().holds
     };

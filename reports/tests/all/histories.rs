@@ -6,7 +6,7 @@ use protocols::history::{
     json::{Reader, Writer},
 };
 use reports::{
-    Judge, Judgement, Names, Verdict, invariant, json,
+    Judgement, Judges, Names, Verdict, invariant, json,
     known::{self, History},
     text,
     timeline::Highlights,
@@ -261,7 +261,7 @@ fn told_as_it_is_read(names: [&str; 2], from_us: u64) -> String {
     let [a, b] = names;
     let log = [apply(1, a, 5, 1), apply(2, b, 7, 2), apply(3, a, 5, 3), apply(4, b, 7, 4), apply(5, a, 5, 5)].concat();
     let mut reader = Reader::new(log.as_bytes()).unwrap();
-    let (mut judge, mut highlights) = (Judge::new(None), Highlights::new(None, &Names::new(reader.names())));
+    let (mut judge, mut highlights) = (Judges::new(None), Highlights::new(None, &Names::new(reader.names())));
     while let Some(event) = reader.next() {
         let event = event.unwrap();
         highlights.learn(reader.names());

@@ -2,5 +2,6 @@
 
 mod facts;
 mod figures;
+mod groups;
 mod histories;
 mod memory;

@@ -42,6 +42,8 @@ fn header() -> Header {
         ring: false,
         dual_belief_bound_us: Some(0),
         resources: protocols::history::usual_resources(),
+        groups: 1,
+        group: 0,
     }
 }
 
@@ -60,7 +62,7 @@ fn request(judge: &mut Judge, number: u64) {
         payload: None,
     };
     let node = LEADER.node;
-    let mut at = |t_us, kind| judge.record(&Event { t_us, kind });
+    let mut at = |t_us, kind| judge.record(&Event { t_us, group: 0, kind });
     at(t_us, Kind::Invoke { request });
     at(t_us + 10, Kind::Issue { node, write });
     at(t_us + 20, Kind::Apply { node, write, verdict: WriteVerdict::Ok, version: number });
@@ -108,9 +110,9 @@ fn memory_does_not_grow_with_writes() {
     }
     let mut judge = Judge::new(Some(&header()));
     let started = |node| Kind::Node { node: NodeId(node), state: NodeState::Up };
-    (0..3).for_each(|node| judge.record(&Event { t_us: 0, kind: started(node) }));
-    judge.record(&Event { t_us: 500, kind: Kind::Grant { node: NodeId(0), token: 5 } });
-    judge.record(&Event { t_us: 900, kind: Kind::Elected(LEADER) });
+    (0..3).for_each(|node| judge.record(&Event { t_us: 0, group: 0, kind: started(node) }));
+    judge.record(&Event { t_us: 500, group: 0, kind: Kind::Grant { node: NodeId(0), token: 5 } });
+    judge.record(&Event { t_us: 900, group: 0, kind: Kind::Elected(LEADER) });
     let (warm, all) = (200_000, 1_700_000);
     (1..=warm).for_each(|number| request(&mut judge, number));
     let (before, start) = (resident(), Instant::now());

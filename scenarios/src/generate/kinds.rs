@@ -25,7 +25,7 @@ impl Kind {
     pub fn fault(&self, cast: &mut Cast, draft: &Draft) -> Option<PlannedFault> {
         let (when, room_ms) = cast.when(draft);
         let for_ms = (room_ms * draft.length / 1_000).max(1) as f64;
-        (self.make)(cast, draft, for_ms).map(|what| PlannedFault { what, when })
+        (self.make)(cast, draft, for_ms).map(|what| PlannedFault { what, when, group: 0 })
     }
 }
 

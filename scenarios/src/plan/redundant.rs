@@ -133,7 +133,7 @@ mod tests {
     use protocols::election;
 
     fn at(ms: f64, what: Fault) -> PlannedFault {
-        PlannedFault { when: Trigger::At { ms }, what }
+        PlannedFault { when: Trigger::At { ms }, what, group: 0 }
     }
 
     fn named(name: &str) -> Who {

@@ -1,7 +1,7 @@
 //! What no plan may say. Every error is one sentence that names what is wrong and what would be right.
 
 use super::{
-    Known, LONGEST_MS, Network, Plan, SCHEMA, STORE, SWARM,
+    Known, LONGEST_MS, Network, Plan, SCHEMA, STORE, SWARM, groups,
     limits::{
         BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, CLIENTS_MAX, FAULTS_MAX, LATENCY_MAX_US, NAME_MAX, OFFSET_MAX_MS, PPM_MAX,
         RATE_MAX,
@@ -45,8 +45,8 @@ fn plan(plan: &Plan, known: &Known) -> Checked {
     range("liveness_bound_ms", plan.liveness_bound_ms, 1, LONGEST_MS)?;
     candidates(plan, known)?;
     members(plan, protocol)?;
-    plan.leaders_works()?;
     load(plan)?;
+    groups::check(plan, protocol)?;
     network(&plan.network)?;
     if plan.faults.len() > FAULTS_MAX {
         return Err(format!("the plan has {} faults; at most {FAULTS_MAX}", plan.faults.len()));
@@ -197,6 +197,7 @@ fn network(network: &Network) -> Checked {
 }
 
 fn fault(whole: &Whole, planned: &PlannedFault) -> Checked {
+    groups::check_fault(whole.plan, planned)?;
     trigger(whole, &planned.when)?;
     let by_passage = matches!(planned.when, Trigger::Passage { .. });
     for who in planned.what.whom() {
@@ -224,9 +225,9 @@ fn parameters(whole: &Whole, what: &Fault) -> Checked {
     match what {
         Fault::Kill { restart_after_ms: Some(after_ms), .. }
         | Fault::PowerLoss { restart_after_ms: Some(after_ms), .. } => milliseconds("restarts after", *after_ms),
-        Fault::Partition { from, to, .. } | Fault::Latency { from, to, .. } => groups(from, to),
+        Fault::Partition { from, to, .. } | Fault::Latency { from, to, .. } => sides(from, to),
         Fault::Loss { from, to, probability: lost, .. } => {
-            groups(from, to)?;
+            sides(from, to)?;
             probability(*lost).map_err(|what| format!("has a probability that {what}"))
         }
         Fault::ClockStep { by_ms, .. } => signed("has a by_ms that", *by_ms, OFFSET_MAX_MS),
@@ -272,7 +273,7 @@ fn elects(whole: &Whole, who: &Who) -> Checked {
     if may_elect(whole, who) { Ok(()) } else { Err(format!("names `{who}`, which is not a candidate")) }
 }
 
-fn groups(from: &[Who], to: &[Who]) -> Checked {
+fn sides(from: &[Who], to: &[Who]) -> Checked {
     if from.is_empty() || to.is_empty() {
         let field = if from.is_empty() { "from" } else { "to" };
         return Err(format!("has nobody in `{field}`; name at least one process"));

@@ -100,12 +100,12 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let unreached_ms = pause_ms.saturating_add(BEYOND_PAUSE_MS + 2 * trip_ms);
     let drawn = streams::between(&mut random, 1, UNREACHED) == 1;
     let pause = Fault::Pause { node: Who::Trigger, for_ms: pause_ms as f64 };
-    plan.faults = vec![PlannedFault { when: lease_checked.clone(), what: pause }];
+    plan.faults = vec![PlannedFault { when: lease_checked.clone(), what: pause, group: 0 }];
     if only_the_token_tells(params, protocol, drawn) {
         let (from, to) = (vec![Who::Clients], vec![Who::Followers]);
         let cut = Fault::Partition { from, to, one_way: false, for_ms: Some(unreached_ms as f64) };
         // First, since whoever is paused at the point runs nothing any more.
-        plan.faults.insert(0, PlannedFault { when: lease_checked, what: cut });
+        plan.faults.insert(0, PlannedFault { when: lease_checked, what: cut, group: 0 });
     }
     plan.requires = if protocol.cuts_power() {
         // The sleeper does not wake up: its power is cut before there is a successor.

@@ -299,7 +299,7 @@ pub fn drawn_ms(random: &mut impl RngCore, low_ms: f64, high_ms: f64) -> f64 {
 /// A fault that strikes at a time, milliseconds.
 pub fn at(ms: f64, what: Fault) -> PlannedFault {
     // Sums of milliseconds are not quite whole microseconds.
-    PlannedFault { when: Trigger::At { ms: (ms * 1e3).round() / 1e3 }, what }
+    PlannedFault { when: Trigger::At { ms: (ms * 1e3).round() / 1e3 }, what, group: 0 }
 }
 
 /// A run must show each of these at least so often; otherwise it is inconclusive.

@@ -61,7 +61,8 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     faults.extend(others.iter().map(|node| rate(node.clone(), drift_ppm)));
     let to = others.into_iter().chain([Who::Store]).collect();
     faults.push(Fault::Partition { from: vec![Who::Trigger], to, one_way: false, for_ms });
-    plan.faults = faults.into_iter().map(|what| PlannedFault { when: renewed_after(strike_ms), what }).collect();
+    plan.faults =
+        faults.into_iter().map(|what| PlannedFault { when: renewed_after(strike_ms), what, group: 0 }).collect();
     let asked = [(Fact::ElectedWhileCutOff, 1), (Fact::LeadersTookEffect, 2), (Fact::ReadsOfReplacedLeader, 1)];
     plan.requires = require(asked);
     if from_memory {

@@ -110,7 +110,7 @@ fn numbers_that_json_cannot_say_are_refused_too() {
         assert_eq!(plan.validate().unwrap_err(), format!("network.loss is {word}; a probability is 0 to 1"));
         let mut plan = by_hand.clone();
         let what = Fault::Pause { node: Who::Leader, for_ms: number };
-        plan.faults = vec![PlannedFault { when: Trigger::At { ms: 1.0 }, what }];
+        plan.faults = vec![PlannedFault { when: Trigger::At { ms: 1.0 }, what, group: 0 }];
         let expected = format!("faults[0] (pause) lasts {word} ms; it must be 0 to 86400000");
         assert_eq!(plan.validate().unwrap_err(), expected);
     }

@@ -165,7 +165,7 @@ fn what_the_service_drops_it_must_have() {
     let service = |protocol: &str, what: Fault| {
         let protocol = election::find(protocol).unwrap();
         let mut plan = scenario::find("steady").unwrap().compile(&Params::default(), protocol, 1).unwrap();
-        plan.faults = vec![PlannedFault { when: Trigger::At { ms: 5_000.0 }, what }];
+        plan.faults = vec![PlannedFault { when: Trigger::At { ms: 5_000.0 }, what, group: 0 }];
         plan.validate()
     };
     let lease = |node| Fault::DropLease { node };

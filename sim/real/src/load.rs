@@ -137,7 +137,7 @@ impl Load {
         let tally = Arc::new(Tally::default());
         let port = HttpPort { name: name.clone(), nodes, http, log, directory, inputs, tally: tally.clone() };
         let env = TokioEnv::new(u64::from(me.0));
-        let task = tokio::spawn(task_driver::drive(env, port, Box::new(core), None, to_core)).abort_handle();
+        let task = tokio::spawn(task_driver::drive(env, port, Box::new(core), Vec::new(), to_core)).abort_handle();
         Asking { name, tally, task }
     }
 }

@@ -37,7 +37,7 @@ fn held(name: &'static str, plan: super::MakePlan) -> Canary {
 }
 
 fn at(ms: f64, what: Fault) -> PlannedFault {
-    PlannedFault { when: Trigger::At { ms }, what }
+    PlannedFault { when: Trigger::At { ms }, what, group: 0 }
 }
 
 /// When the leader passes `point` for the first time after so many milliseconds.
@@ -48,7 +48,7 @@ fn passes(point: Point, after_ms: f64) -> Trigger {
 
 /// The leader sleeps from its first renewal after so many milliseconds on.
 fn sleeps(after_ms: f64, for_ms: f64) -> PlannedFault {
-    PlannedFault { when: passes(Point::Renewed, after_ms), what: Fault::Pause { node: Who::Leader, for_ms } }
+    PlannedFault { when: passes(Point::Renewed, after_ms), what: Fault::Pause { node: Who::Leader, for_ms }, group: 0 }
 }
 
 fn slow(from: Who, to: Who, extra_ms: u64, for_ms: f64) -> Fault {
@@ -99,11 +99,15 @@ fn asleep_unconnected(seed: u64, on: bool) -> Result<Plan, String> {
     let mut plan = steady("redis-fenced", seed, Vec::new())?;
     plan.load.rate = 500;
     let (when, restart_after_ms) = (passes(Point::Renewed, 5_000.0), Some(50.0));
-    plan.faults.push(PlannedFault { when: when.clone(), what: Fault::Kill { node: Who::Store, restart_after_ms } });
+    plan.faults.push(PlannedFault {
+        when: when.clone(),
+        what: Fault::Kill { node: Who::Store, restart_after_ms },
+        group: 0,
+    });
     if on {
         let (point, after) = (Point::LeaseChecked.name().to_owned(), Some(Box::new(when)));
         let when = Trigger::Passage { point, node: Who::Leader, nth: 4, after, delay_ms: 0.0 };
-        plan.faults.push(PlannedFault { when, what: Fault::Pause { node: Who::Leader, for_ms: 4_600.0 } });
+        plan.faults.push(PlannedFault { when, what: Fault::Pause { node: Who::Leader, for_ms: 4_600.0 }, group: 0 });
     }
     Ok(plan)
 }
@@ -119,12 +123,12 @@ fn former_term(seed: u64, on: bool) -> Result<Plan, String> {
     let renewed = passes(Point::Renewed, 5_000.0);
     // Until right after the next renewal, by which it hears of its loss; a detour takes three times as long.
     let late = slow(Who::Leader, Who::Store, 1_000, 1_020.0);
-    plan.faults.push(PlannedFault { when: renewed.clone(), what: late });
+    plan.faults.push(PlannedFault { when: renewed.clone(), what: late, group: 0 });
     let (point, after) = (Point::AfterSeal.name().to_owned(), Some(Box::new(renewed.clone())));
     let sealed = Trigger::Passage { point, node: Who::Leader, nth: 1, after, delay_ms: 0.0 };
-    plan.faults.push(PlannedFault { when: sealed, what: slow(Who::Leader, Who::Store, 700, 1_500.0) });
+    plan.faults.push(PlannedFault { when: sealed, what: slow(Who::Leader, Who::Store, 700, 1_500.0), group: 0 });
     if on {
-        plan.faults.push(PlannedFault { when: renewed, what: Fault::DropKey { node: Who::Leader } });
+        plan.faults.push(PlannedFault { when: renewed, what: Fault::DropKey { node: Who::Leader }, group: 0 });
     }
     Ok(plan)
 }
@@ -139,10 +143,10 @@ fn former_seal(seed: u64, on: bool) -> Result<Plan, String> {
     let seals = || passes(Point::BeforeSeal, 5_000.0);
     plan.faults = vec![
         at(5_000.0, Fault::DropKey { node: Who::Leader }),
-        PlannedFault { when: seals(), what: slow(Who::Leader, Who::Store, 1_000, 1_400.0) },
+        PlannedFault { when: seals(), what: slow(Who::Leader, Who::Store, 1_000, 1_400.0), group: 0 },
     ];
     if on {
-        plan.faults.push(PlannedFault { when: seals(), what: Fault::DropKey { node: Who::Leader } });
+        plan.faults.push(PlannedFault { when: seals(), what: Fault::DropKey { node: Who::Leader }, group: 0 });
     }
     Ok(plan)
 }
@@ -159,8 +163,8 @@ fn replaced_and_read(seed: u64, on: bool) -> Result<Plan, String> {
         let deaf = Fault::Partition { from, to, one_way: true, for_ms: Some(3_000.0) };
         let renewed = || passes(Point::Renewed, 5_000.0);
         plan.faults = vec![
-            PlannedFault { when: renewed(), what: Fault::DropKey { node: Who::Leader } },
-            PlannedFault { when: renewed(), what: deaf },
+            PlannedFault { when: renewed(), what: Fault::DropKey { node: Who::Leader }, group: 0 },
+            PlannedFault { when: renewed(), what: deaf, group: 0 },
         ];
     }
     Ok(plan)

@@ -79,13 +79,17 @@ fn with(protocol: &str, seed: u64, params: &Params, faults: Vec<PlannedFault>) -
 }
 
 fn at(ms: f64, what: Fault) -> PlannedFault {
-    PlannedFault { when: Trigger::At { ms }, what }
+    PlannedFault { when: Trigger::At { ms }, what, group: 0 }
 }
 
 /// At the nth passage after a time.
 fn passing(point: Point, node: Who, nth: u64, after_ms: f64, what: Fault) -> PlannedFault {
     let after = Some(Box::new(Trigger::At { ms: after_ms }));
-    PlannedFault { when: Trigger::Passage { point: point.name().to_owned(), node, nth, after, delay_ms: 0.0 }, what }
+    PlannedFault {
+        when: Trigger::Passage { point: point.name().to_owned(), node, nth, after, delay_ms: 0.0 },
+        what,
+        group: 0,
+    }
 }
 
 /// Answers of the service to a node are lost, and what it asks is not.

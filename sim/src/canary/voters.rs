@@ -81,7 +81,7 @@ fn cut(ms: f64, (from, to): (Vec<Who>, Vec<Who>), one_way: bool, for_ms: f64) ->
 fn at_point(point: Point, node: Who, from_ms: f64, what: Fault) -> PlannedFault {
     let point = point.name().to_owned();
     let after = Some(Box::new(Trigger::At { ms: from_ms }));
-    PlannedFault { when: Trigger::Passage { point, node, nth: 1, after, delay_ms: 0.0 }, what }
+    PlannedFault { when: Trigger::Passage { point, node, nth: 1, after, delay_ms: 0.0 }, what, group: 0 }
 }
 
 /// Everybody loses power, or crashes, on disks that saved nothing and said that they had. A crash takes nothing.

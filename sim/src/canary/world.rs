@@ -93,6 +93,7 @@ fn stepped(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
             delay_ms: 0.0,
         },
         what: Fault::ClockStep { node: Who::Service, by_ms: 60_000 },
+        group: 0,
     };
     if on {
         plan.faults = (1..=4).map(ahead).collect();

@@ -6,8 +6,18 @@ use protocols::history::GrantEnd;
 
 pub use crate::world::Holder;
 
-/// Tells the world, if there is one, who holds leadership now; `why` says how anybody else's came to its end. A holder who
-/// is no candidate holds nothing.
+/// Tells the world, if there is one, who holds leadership now, where there is one group; `why` says how anybody else's came
+/// to its end. A holder who is no candidate holds nothing.
 pub fn tell(holder: Option<Holder>, why: GrantEnd) {
-    world::try_with(|world| world.granted_to(holder, why));
+    tell_of(0, holder, why);
+}
+
+/// The same of a group's leadership.
+pub fn tell_of(group: u16, holder: Option<Holder>, why: GrantEnd) {
+    world::try_with(|world| world.granted_to(group, holder, why));
+}
+
+/// How many groups the world has; one where there is no world.
+pub fn groups() -> u16 {
+    world::try_with(|world| world.groups()).unwrap_or(1)
 }

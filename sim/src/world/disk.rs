@@ -12,6 +12,7 @@
 use super::{World, queue::Event};
 use protocols::{
     core::Input,
+    group::named,
     types::{MICROSECOND, NodeId},
 };
 use protocols_clients::env::Disk;
@@ -320,19 +321,22 @@ impl World {
     }
 }
 
-/// A process's disk, as its tasks see it.
+/// A process's disk, as the tasks see it that it runs for a group. The files of the first have their plain names.
 #[derive(Clone, Copy, Debug)]
-pub struct SimDisk(pub(super) NodeId);
+pub struct SimDisk {
+    pub(super) node: NodeId,
+    pub(super) group: u16,
+}
 
 impl SimDisk {
     fn begin(self, file: &str, what: impl FnOnce(&Folder) -> What) -> impl Future<Output = io::Result<()>> + Send {
         let number = super::with(|world| {
-            let what = what(&world.process(self.0).disk);
-            world.begin_on_disk(self.0, file, what, false)
+            let what = what(&world.process(self.node).disk);
+            world.begin_on_disk(self.node, file, what, false)
         });
         poll_fn(move |context| {
             super::with(|world| {
-                let process = world.process(self.0);
+                let process = world.process(self.node);
                 let (up, disk) = (process.up, &mut process.disk);
                 // Whoever has died is told nothing any more.
                 if disk.done >= number && up {
@@ -350,20 +354,21 @@ impl SimDisk {
 
 impl Disk for SimDisk {
     async fn read(&self, file: &str) -> io::Result<Option<Vec<u8>>> {
-        Ok(super::with(|world| world.process(self.0).disk.read(file)))
+        Ok(super::with(|world| world.process(self.node).disk.read(&named(file, self.group))))
     }
 
     async fn append(&self, file: &str, bytes: Vec<u8>) -> io::Result<()> {
-        super::with(|world| world.process(self.0).disk.append(file, &bytes));
+        super::with(|world| world.process(self.node).disk.append(&named(file, self.group), &bytes));
         Ok(())
     }
 
     async fn sync(&self, file: &str) -> io::Result<()> {
-        self.begin(file, |disk| What::Sync(disk.files.get(file).map_or(0, |f| f.content.len()))).await
+        let file = named(file, self.group);
+        self.begin(&file, |disk| What::Sync(disk.files.get(&file).map_or(0, |f| f.content.len()))).await
     }
 
     async fn replace(&self, file: &str, bytes: Vec<u8>) -> io::Result<()> {
-        self.begin(file, |_| What::Replace(bytes)).await
+        self.begin(&named(file, self.group), |_| What::Replace(bytes)).await
     }
 }
 

@@ -33,8 +33,8 @@ pub(super) struct Driven {
     timers: Vec<Timer>,
     /// Where inputs go under the task driver.
     inputs: Option<UnboundedSender<Input>>,
-    /// Where requests to the coordination service go.
-    service: Option<UnboundedSender<ServiceOutput>>,
+    /// Where requests to the coordination service go, by group.
+    service: Vec<UnboundedSender<ServiceOutput>>,
     /// A task that stands at a point at which its process was paused.
     pub(super) at_point: Option<Waker>,
 }
@@ -184,7 +184,7 @@ impl World {
             Output::Tell { to, message } => self.tell(node, to, message),
             Output::Redial { to } => self.redial(node, to),
             Output::Record(kind) => self.record(kind),
-            Output::Point(point) => return self.point(node, point),
+            Output::Point(point) => return self.point(node, 0, point),
             Output::SetTimer { id, at } => self.set_timer(node, id, at),
             Output::CancelTimer(id) => {
                 if let Some(timer) = self.processes[node.index()].driven.timers.get_mut(id as usize) {
@@ -194,16 +194,31 @@ impl World {
             }
             Output::Persist(state) => self.persist(node, state),
             Output::PowerOff { node, restart_after } => self.power_off(node, restart_after),
-            Output::Service(output) => {
-                self.count_request(&output);
-                if let Some(service) = &self.processes[node.index()].driven.service
-                    && service.send(*output).is_ok()
-                {
-                    self.woke = true;
-                }
-            }
+            Output::Service(output) => self.ask_service(node, 0, *output),
+            Output::OfGroup(group, output) => return self.carry_out_of_group(node, group, *output),
         }
         false
+    }
+
+    /// The same for a group that is not the first.
+    #[inline(never)]
+    fn carry_out_of_group(&mut self, node: NodeId, group: u16, output: Output) -> bool {
+        match output {
+            Output::Record(kind) => self.record_in(group, kind),
+            Output::Point(point) => return self.point(node, group, point),
+            Output::Service(output) => self.ask_service(node, group, *output),
+            // Nothing else tells its group so.
+            _ => {}
+        }
+        false
+    }
+
+    fn ask_service(&mut self, node: NodeId, group: u16, output: ServiceOutput) {
+        self.count_request(&output);
+        let service = self.processes[node.index()].driven.service.get(usize::from(group));
+        if service.is_some_and(|service| service.send(output).is_ok()) {
+            self.woke = true;
+        }
     }
 
     #[inline]
@@ -250,12 +265,12 @@ impl World {
 
     /// Passes a named point; true when the process does not go on from here.
     #[inline]
-    pub fn point(&mut self, node: NodeId, point: Point) -> bool {
+    pub fn point(&mut self, node: NodeId, group: u16, point: Point) -> bool {
         if !self.faults.watches(point) {
             return false;
         }
         let starts = self.processes[node.index()].starts;
-        self.passage(node, point);
+        self.passage(node, group, point);
         let process = &self.processes[node.index()];
         process.paused || !process.up || process.starts != starts
     }
@@ -292,9 +307,9 @@ impl World {
         }
     }
 
-    /// Where a process's requests to the coordination service go.
-    pub fn set_service(&mut self, node: NodeId, service: UnboundedSender<ServiceOutput>) {
-        self.processes[node.index()].driven.service = Some(service);
+    /// Where a process's requests to the coordination service go, by group.
+    pub fn set_service(&mut self, node: NodeId, service: Vec<UnboundedSender<ServiceOutput>>) {
+        self.processes[node.index()].driven.service = service;
     }
 
     /// Puts a process under the task driver: its inputs go there.

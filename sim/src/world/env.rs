@@ -21,6 +21,15 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 pub struct SimEnv {
     /// The process.
     pub node: NodeId,
+    /// The group for which it is asked: points and votes are that group's, and so are files.
+    pub group: u16,
+}
+
+impl SimEnv {
+    /// A process's view of the world.
+    pub fn new(node: NodeId) -> SimEnv {
+        SimEnv { node, group: 0 }
+    }
 }
 
 impl Env for SimEnv {
@@ -47,7 +56,7 @@ impl Env for SimEnv {
     }
 
     fn disk(&self) -> SimDisk {
-        SimDisk(self.node)
+        SimDisk { node: self.node, group: self.group }
     }
 
     fn count(&self, kind: &'static str) {
@@ -55,11 +64,11 @@ impl Env for SimEnv {
     }
 
     fn voted(&self, candidate: NodeId, term: u64) {
-        let voter = self.node;
+        let SimEnv { node: voter, group } = *self;
         with(|world| {
             // What a task of a process still does in the instant in which it dies never leaves its machine.
             if world.process(voter).up {
-                world.record(Kind::Vote { voter, candidate, token: term });
+                world.record_in(group, Kind::Vote { voter, candidate, token: term });
             }
         });
     }
@@ -86,12 +95,16 @@ impl Env for SimEnv {
         }
     }
 
+    fn of_group(&self, group: u16) -> SimEnv {
+        SimEnv { node: self.node, group }
+    }
+
     fn random(&self) -> u64 {
         with(|world| world.process(self.node).random.next_u64())
     }
 
     async fn point(&self, point: Point) {
-        let stops = with(|world| world.point(self.node, point));
+        let stops = with(|world| world.point(self.node, self.group, point));
         if stops {
             // A process that was killed here is never woken: its tasks are about to be dropped.
             poll_fn(|context| match with(|world| world.poll_past_point(self.node, context.waker())) {

@@ -13,7 +13,7 @@ use protocols::{
     types::{MICROSECOND, MILLISECOND, NodeId},
 };
 use scenarios::{
-    fault::{Fault, SUPERVISOR_MS, Who},
+    fault::{Fault, PlannedFault, SUPERVISOR_MS, Who},
     plan::Plan,
     topology::Moment,
     triggers::{self, Triggers, nanoseconds},
@@ -34,6 +34,8 @@ pub(super) struct Faults {
 struct Struck {
     on: Vec<NodeId>,
     to: Vec<NodeId>,
+    /// The group that the fault speaks of.
+    group: u16,
     /// How often each of `on` had been started: a resume is for that incarnation only.
     starts: Vec<u32>,
     rate_before: Vec<i64>,
@@ -60,34 +62,31 @@ impl Faults {
 }
 
 impl World {
-    /// Whoever was elected last and still believes.
-    fn leader(&self) -> Option<NodeId> {
-        self.believers.last().map(|b| b.node)
-    }
-
     /// The member that leads the service.
     fn service_leader(&self) -> Option<NodeId> {
         let leads = |(node, state): &(&NodeId, &State)| self.processes[node.index()].up && state.leads();
         self.members.iter().find(leads).map(|(node, _)| *node)
     }
 
-    fn moment(&self, passed_by: Option<NodeId>) -> Moment {
-        Moment { leader: self.leader(), service_leader: self.service_leader(), passed_by }
+    fn moment(&self, group: u16, passed_by: Option<NodeId>) -> Moment {
+        Moment { leader: self.leader(group), service_leader: self.service_leader(), passed_by }
     }
 
     /// A watched point was passed.
     #[cold]
-    pub(super) fn passage(&mut self, node: NodeId, point: Point) {
-        let (topology, moment) = (self.topology.clone(), self.moment(Some(node)));
+    pub(super) fn passage(&mut self, node: NodeId, group: u16, point: Point) {
+        let (topology, moment) = (self.topology.clone(), self.moment(group, Some(node)));
         let is_meant = |who: &Who| topology.resolve_at(who, moment).is_some_and(|nodes| nodes.contains(&node));
-        for fault in self.faults.triggers.passage(self.now, point, is_meant) {
+        for fault in self.faults.triggers.passage(self.now, group, point, is_meant) {
             self.strike(fault, Some((point, node)));
         }
     }
 
     /// Faults that found nobody leading strike now.
-    pub(super) fn leader_appeared(&mut self) {
-        for fault in std::mem::take(&mut self.faults.waiting) {
+    pub(super) fn leader_appeared(&mut self, group: u16) {
+        let plan = self.faults.plan.clone();
+        let speaks_of_it = |index: &mut u32| plan.faults[*index as usize].group == group;
+        for fault in self.faults.waiting.extract_if(.., speaks_of_it).collect::<Vec<_>>() {
             // As an event of its own: whoever was just elected first finishes what it does.
             self.queue.push(self.now, Event::Strike { fault });
         }
@@ -95,8 +94,9 @@ impl World {
 
     /// A fault strikes.
     pub(super) fn strike(&mut self, index: u32, point: Option<(Point, NodeId)>) {
-        let (moment, plan) = (self.moment(point.map(|(_, node)| node)), self.faults.plan.clone());
-        let what = &plan.faults[index as usize].what;
+        let plan = self.faults.plan.clone();
+        let PlannedFault { what, group, .. } = &plan.faults[index as usize];
+        let (group, moment) = (*group, self.moment(*group, point.map(|(_, node)| node)));
         // Only a leader changes the members.
         let needs_leader = matches!(what, Fault::Join { .. } | Fault::Leave { .. });
         let groups =
@@ -108,7 +108,7 @@ impl World {
         };
         let starts = on.iter().map(|n| self.processes[n.index()].starts).collect();
         let rate_before = on.iter().map(|n| self.processes[n.index()].clocks.rate()).collect();
-        let struck = Struck { on, to, starts, rate_before, point };
+        let struck = Struck { on, to, group, starts, rate_before, point };
         self.apply(index, what, struck);
     }
 
@@ -141,7 +141,8 @@ impl World {
 
     /// What a fault does to the world when it strikes; and, not `on` any more, when it is over, if it lasts.
     fn carry_out_fault(&mut self, what: &Fault, struck: &Struck, on: bool) {
-        let nodes = &struck.on;
+        let Struck { on: nodes, group, .. } = struck;
+        let group = *group;
         match what {
             Fault::Pause { .. } if on => nodes.iter().for_each(|n| self.pause(*n)),
             Fault::Pause { .. } => self.resume_all(struck),
@@ -170,19 +171,19 @@ impl World {
             Fault::SyncFail { silent, .. } => {
                 nodes.iter().for_each(|n| self.processes[n.index()].disk.fail_syncs(*silent, on));
             }
-            Fault::DropLease { .. } => nodes.iter().for_each(|n| self.drop_leadership(*n, Dropped::Lease)),
+            Fault::DropLease { .. } => nodes.iter().for_each(|n| self.drop_leadership(*n, group, Dropped::Lease)),
             Fault::DropKey { node: Who::Service } => {
-                nodes.iter().for_each(|n| self.drop_from(*n, *n, Dropped::Counter));
+                nodes.iter().for_each(|n| self.drop_from(*n, *n, group, Dropped::Counter));
             }
-            Fault::DropKey { .. } => nodes.iter().for_each(|n| self.drop_leadership(*n, Dropped::Key)),
+            Fault::DropKey { .. } => nodes.iter().for_each(|n| self.drop_leadership(*n, group, Dropped::Key)),
             Fault::Transfer { .. } => {
                 if let Some(heir) = struck.to.first().copied() {
-                    nodes.iter().for_each(|n| self.input(*n, Input::Transfer(heir)));
+                    nodes.iter().for_each(|n| self.input(*n, Input::Transfer(heir).of_group(group)));
                 }
             }
-            Fault::Join { .. } => self.ask_leader(nodes, true),
-            Fault::Leave { .. } => self.ask_leader(nodes, false),
-            Fault::Resign { .. } => nodes.iter().for_each(|n| self.input(*n, Input::Resign)),
+            Fault::Join { .. } => self.ask_leader(nodes, group, true),
+            Fault::Leave { .. } => self.ask_leader(nodes, group, false),
+            Fault::Resign { .. } => nodes.iter().for_each(|n| self.input(*n, Input::Resign.of_group(group))),
         }
     }
 
@@ -222,13 +223,14 @@ impl World {
     }
 
     /// Candidates are to become members, or to be none any more. Who is to join starts first.
-    fn ask_leader(&mut self, nodes: &[NodeId], join: bool) {
+    fn ask_leader(&mut self, nodes: &[NodeId], group: u16, join: bool) {
         for node in nodes {
             if join {
                 self.boot(*node);
             }
-            if let Some(leader) = self.leader() {
-                self.input(leader, if join { Input::Admit(*node) } else { Input::Expel(*node) });
+            if let Some(leader) = self.leader(group) {
+                let order = if join { Input::Admit(*node) } else { Input::Expel(*node) };
+                self.input(leader, order.of_group(group));
             }
         }
     }
@@ -251,17 +253,17 @@ impl World {
 
     /// Somebody takes from every member of the coordination service what makes a candidate leader. A member that is down
     /// keeps it.
-    fn drop_leadership(&mut self, node: NodeId, what: Dropped) {
+    fn drop_leadership(&mut self, node: NodeId, group: u16, what: Dropped) {
         let up: Vec<NodeId> = self.members.keys().copied().filter(|n| self.processes[n.index()].up).collect();
-        up.into_iter().for_each(|server| self.drop_from(server, node, what));
+        up.into_iter().for_each(|server| self.drop_from(server, node, group, what));
     }
 
     /// The same of one member.
-    fn drop_from(&mut self, server: NodeId, node: NodeId, what: Dropped) {
+    fn drop_from(&mut self, server: NodeId, node: NodeId, group: u16, what: Dropped) {
         let wall_ms = self.clocks(server).wall / MILLISECOND;
         let Some(service) = self.members.get(&server).filter(|_| self.processes[server.index()].up) else { return };
-        let holder = service.drop_leadership(&self.processes[node.index()].name, what, wall_ms);
-        self.granted_to(holder, GrantEnd::Lost);
+        let holder = service.drop_leadership(&self.processes[node.index()].name, group, what, wall_ms);
+        self.granted_to(group, holder, GrantEnd::Lost);
         // Those who watch it are told.
         self.woke = true;
     }
@@ -325,7 +327,7 @@ impl World {
             process.powered = crash;
             process.paused = false;
             process.pauses = 0;
-            self.believers.retain(|b| b.node != node);
+            self.believers.retain(|(_, b)| b.node != node);
             self.forget(node, node == self.topology.store());
             let disk = &mut self.processes[node.index()].disk;
             if crash {
@@ -349,6 +351,9 @@ impl World {
         };
         let mut event = what.event(index, phase, (&struck.on, &struck.to), names);
         event.point = struck.point.map(|(point, node)| (point.name().to_owned(), node));
-        self.record(Kind::Fault(Box::new(event)));
+        let kind = Kind::Fault(Box::new(event));
+        // What strikes a process belongs to no group.
+        let group = if kind.is_shared() { 0 } else { struck.group };
+        self.record_in(group, kind);
     }
 }

@@ -34,7 +34,7 @@ pub(super) struct Grant {
     until: Option<u64>,
 }
 
-/// The grant that there is.
+/// The grant that there is in a group.
 #[derive(Default)]
 pub(super) struct Granted {
     grant: Option<Grant>,
@@ -43,35 +43,36 @@ pub(super) struct Granted {
 }
 
 impl World {
-    /// The service's state has changed, or may have: it has granted leadership to this holder now. What was granted before,
+    /// The service's state has changed, or may have: it has granted a group's leadership to this holder now. What was granted before,
     /// if that is something else, is over, for the reason given; if its time was up, for that. A holder who is no candidate
     /// holds nothing.
-    pub fn granted_to(&mut self, holder: Option<Holder>, why: GrantEnd) {
+    pub fn granted_to(&mut self, group: u16, holder: Option<Holder>, why: GrantEnd) {
         let grant = holder.and_then(|Holder { name, token, until }| {
             let node = self.find(&name)?;
             Some(Grant { node, token, until })
         });
-        self.granted(grant, why);
+        self.granted(group, grant, why);
     }
 
-    fn granted(&mut self, grant: Option<Grant>, why: GrantEnd) {
+    fn granted(&mut self, group: u16, grant: Option<Grant>, why: GrantEnd) {
         let Some(service) = self.topology.only_member() else { return };
-        let before = self.granted.grant;
+        let place = usize::from(group);
+        let before = self.granted[place].grant;
         let same = |a: Grant, b: Grant| (a.node, a.token) == (b.node, b.token);
         let goes_on = before.zip(grant).is_some_and(|(before, now)| same(before, now));
         let is_up = before.is_some_and(|before| self.is_up(service, before));
         if !goes_on {
             if let Some(Grant { node, token, .. }) = before {
                 let reason = if is_up { GrantEnd::Expired } else { why };
-                self.record(Kind::GrantEnd { node, token, reason });
+                self.record_in(group, Kind::GrantEnd { node, token, reason });
             }
             if let Some(Grant { node, token, .. }) = grant {
-                self.record(Kind::Grant { node, token });
+                self.record_in(group, Kind::Grant { node, token });
             }
         }
-        self.granted.grant = grant;
+        self.granted[place].grant = grant;
         if before.and_then(|before| before.until) != grant.and_then(|now| now.until) {
-            self.schedule_grant_end(service);
+            self.schedule_grant_end(group, service);
         }
     }
 
@@ -79,25 +80,28 @@ impl World {
         grant.until.is_some_and(|until| until <= self.clocks(service).wall)
     }
 
-    fn schedule_grant_end(&mut self, service: NodeId) {
-        self.granted.generation += 1;
-        let Some(until) = self.granted.grant.and_then(|grant| grant.until) else { return };
+    fn schedule_grant_end(&mut self, group: u16, service: NodeId) {
+        let granted = &mut self.granted[usize::from(group)];
+        granted.generation += 1;
+        let (generation, grant) = (granted.generation, granted.grant);
+        let Some(until) = grant.and_then(|grant| grant.until) else { return };
         let at = self.processes[service.index()].clocks.true_time_of_wall(until).max(self.now);
-        self.queue.push(at, Event::GrantEnds { generation: self.granted.generation });
+        self.queue.push(at, Event::GrantEnds { group, generation });
     }
 
     /// The end of a grant, unless it was put off meanwhile.
-    pub(super) fn grant_ends(&mut self, generation: u32) {
+    pub(super) fn grant_ends(&mut self, group: u16, generation: u32) {
         let Some(service) = self.topology.only_member() else { return };
-        if self.granted.generation == generation && self.granted.grant.is_some_and(|grant| self.is_up(service, grant)) {
-            self.granted(None, GrantEnd::Expired);
+        let granted = &self.granted[usize::from(group)];
+        if granted.generation == generation && granted.grant.is_some_and(|grant| self.is_up(service, grant)) {
+            self.granted(group, None, GrantEnd::Expired);
         }
     }
 
     /// A process's clocks were changed: what ends by them ends at another true time.
     pub(super) fn reschedule_grant(&mut self, node: NodeId) {
         if self.topology.only_member() == Some(node) {
-            self.schedule_grant_end(node);
+            (0..self.groups()).for_each(|group| self.schedule_grant_end(group, node));
         }
     }
 }

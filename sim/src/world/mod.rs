@@ -20,6 +20,7 @@ pub mod model;
 mod network;
 mod packet;
 mod queue;
+mod record;
 mod retransmit;
 mod sleep;
 mod stream;
@@ -40,10 +41,11 @@ use packet::Said;
 use protocols::{
     clock::Now,
     core::Core,
+    division::Division,
     election::Protocol,
     elector::ServiceOutput,
-    history::{self, Kind, SERVICE_REQUESTS},
-    types::{Incarnation, MICROSECOND, MILLISECOND, NodeId},
+    history::{Kind, SERVICE_REQUESTS},
+    types::{Incarnation, MILLISECOND, NodeId},
 };
 use queue::{Event, Queue};
 use rand_chacha::ChaCha8Rng;
@@ -105,10 +107,13 @@ pub struct World {
     sleeps: Vec<Sleep>,
     free_sleeps: Vec<u32>,
     faults: Faults,
-    granted: Granted,
+    /// By group.
+    granted: Vec<Granted>,
     /// What candidates have said and is on its way.
     said: Said,
-    believers: Vec<Incarnation>,
+    /// With their groups, in the order of their elections.
+    believers: Vec<(u16, Incarnation)>,
+    division: Division,
     topology: Arc<Topology>,
     /// The states of the services' members, which an operator can reach.
     members: BTreeMap<NodeId, model::State>,
@@ -195,9 +200,10 @@ impl World {
             sleeps: Vec::new(),
             free_sleeps: Vec::new(),
             faults: Faults::new(plan.clone()),
-            granted: Granted::default(),
+            granted: (0..plan.groups).map(|_| Granted::default()).collect(),
             said: Said::default(),
             believers: Vec::new(),
+            division: plan.division(&topology),
             members: BTreeMap::new(),
             trace: Trace::new(text, names.to_vec()),
             recorder,
@@ -336,7 +342,7 @@ impl World {
             Event::Stream(segment) => self.segment_arrives(segment),
             Event::Strike { fault } => self.strike(fault, None),
             Event::Heal { fault } => self.heal(fault),
-            Event::GrantEnds { generation } => self.grant_ends(generation),
+            Event::GrantEnds { group, generation } => self.grant_ends(group, generation),
             Event::Boot { node } => self.boot(node),
             Event::End => self.end(),
         }
@@ -359,22 +365,6 @@ impl World {
             process.driven.at_point = Some(waker.clone());
         }
         goes_on
-    }
-
-    /// Records an event of the history, now.
-    pub fn record(&mut self, kind: Kind) {
-        match &kind {
-            Kind::Elected(incarnation) => self.believers.push(*incarnation),
-            Kind::Deposed { incarnation, .. } => self.believers.retain(|b| b != incarnation),
-            _ => {}
-        }
-        let waiting_for_leader = matches!(kind, Kind::Elected(_));
-        let words = crate::words::of(&kind);
-        self.trace.note(self.now, words, || format!("history {kind:?}"));
-        self.recorder.record(&history::Event { t_us: self.now / MICROSECOND, kind });
-        if waiting_for_leader {
-            self.leader_appeared();
-        }
     }
 
     /// Gives a process its core; it is stepped with `Start` at once.

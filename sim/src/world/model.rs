@@ -26,10 +26,10 @@ pub trait Model: Send + Sync {
         false
     }
 
-    /// Drops what makes the candidate of that name leader, or next in the queue. Who watches it is told, as after any
+    /// Drops what makes the candidate of that name leader of a group, or next in the queue. Who watches it is told, as after any
     /// deletion; the candidate itself is not.
     /// Gives back who holds leadership then, when the server's wall clock shows so many milliseconds.
-    fn drop_leadership(&self, candidate: &str, what: Dropped, wall_ms: u64) -> Option<Holder>;
+    fn drop_leadership(&self, candidate: &str, group: u16, what: Dropped, wall_ms: u64) -> Option<Holder>;
 
     /// A process of the service starts, and serves this.
     fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving;

@@ -38,7 +38,7 @@ pub enum Event {
     /// A planned fault is over.
     Heal { fault: u32 },
     /// The time of what the service has granted is up.
-    GrantEnds { generation: u32 },
+    GrantEnds { group: u16, generation: u32 },
     /// A process starts.
     Boot { node: NodeId },
     /// The run is over.

@@ -56,8 +56,8 @@ fn a_lease_that_is_counted_from_the_answer_outlasts_the_key() {
         let after = Some(Box::new(Trigger::At { ms: 5_000.0 }));
         let renewed = Trigger::Passage { point, node, nth: 2, after, delay_ms: 0.0 };
         plan.faults = vec![
-            PlannedFault { when: Trigger::At { ms: 5_000.0 }, what: slow },
-            PlannedFault { when: renewed, what: cut },
+            PlannedFault { when: Trigger::At { ms: 5_000.0 }, what: slow, group: 0 },
+            PlannedFault { when: renewed, what: cut, group: 0 },
         ];
         plan.dual_belief_bound_ms = belief::bound_ms(&plan, &election::redis_lease::PROTOCOL);
         plan.validate().expect("the plan makes sense");

@@ -352,7 +352,7 @@ fn in_the_simulated_world() {
     let ends = ended.clone();
     let start = move |node: NodeId| -> Option<sim::host::Main> {
         let (name, ends) = (name.clone(), ends.clone());
-        let (client, server) = (SimEnv { node: NodeId(0) }, SimEnv { node: NodeId(1) });
+        let (client, server) = (SimEnv::new(NodeId(0)), SimEnv::new(NodeId(1)));
         let main: sim::host::Main = Box::new(move || {
             let (name, ends) = (name.clone(), ends.clone());
             Box::pin(async move {

@@ -282,6 +282,7 @@ impl Candidate {
             Timings { lease_ttl, renew_interval: lease_ttl / 3, request_timeout: SECOND, election_timeout: None };
         let names = vec!["n0".into(), "n1".into()];
         let setup = Setup {
+            group: 0,
             node: NodeId(node),
             names,
             timings,

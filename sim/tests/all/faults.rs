@@ -18,7 +18,8 @@ fn plan(protocol: &str, seed: u64, faults: Vec<(f64, Fault)>) -> Plan {
     let protocol = election::find(protocol).expect("a protocol");
     let mut plan = steady.compile(&params, protocol, seed).expect("the parameters make sense");
     plan.requires = Vec::new();
-    plan.faults = faults.into_iter().map(|(ms, what)| PlannedFault { when: Trigger::At { ms }, what }).collect();
+    plan.faults =
+        faults.into_iter().map(|(ms, what)| PlannedFault { when: Trigger::At { ms }, what, group: 0 }).collect();
     plan.validate().expect("the plan makes sense");
     plan
 }

@@ -99,6 +99,7 @@ fn a_pause_of_a_process_that_has_not_started_stops_nobody_later() {
     let pause = |ms: f64, for_ms: f64| PlannedFault {
         when: Trigger::At { ms },
         what: Fault::Pause { node: Who::Named("n2".to_owned()), for_ms },
+        group: 0,
     };
     plan.faults = vec![pause(0.0, 300.0), pause(2_000.0, 500.0)];
     assert_eq!(plan.validate(), Ok(()));

@@ -17,6 +17,7 @@ mod etcd_model;
 mod faults;
 mod generated;
 mod golden;
+mod groups;
 mod house_rules;
 mod members;
 mod promises;

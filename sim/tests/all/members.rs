@@ -35,7 +35,7 @@ fn named(name: &str) -> Who {
 }
 
 fn during(what: impl Fn(f64) -> Fault) -> PlannedFault {
-    PlannedFault { when: Trigger::At { ms: TROUBLE.0 }, what: what(TROUBLE.1 - TROUBLE.0) }
+    PlannedFault { when: Trigger::At { ms: TROUBLE.0 }, what: what(TROUBLE.1 - TROUBLE.0), group: 0 }
 }
 
 /// Nothing passes between candidates and these members.
@@ -98,7 +98,11 @@ fn four_answer_and_the_fifth_that_was_cut_off_comes_back_with_what_it_knows() {
         after: None,
         delay_ms: 0.0,
     };
-    faults.extend((1..15).map(|nth| PlannedFault { when: renewed(nth), what: Fault::Resign { node: Who::Leader } }));
+    faults.extend((1..15).map(|nth| PlannedFault {
+        when: renewed(nth),
+        what: Fault::Resign { node: Who::Leader },
+        group: 0,
+    }));
     let mut plan = plan("cut-off-1", 1, faults);
     plan.timings.lease_ttl_ms = 1_000;
     plan.timings.renew_interval_ms = 400;
@@ -160,7 +164,7 @@ fn a_majority_of_the_members_is_enough_and_less_is_not() {
 fn every_member_has_a_clock_of_its_own() {
     let jump = |name: &str| {
         let what = Fault::ClockStep { node: named(name), by_ms: 10_000 };
-        PlannedFault { when: Trigger::At { ms: TROUBLE.0 }, what }
+        PlannedFault { when: Trigger::At { ms: TROUBLE.0 }, what, group: 0 }
     };
     let jumps = |first: &str, names: &[&str]| {
         let mut plan = plan(first, 3, names.iter().map(|name| jump(name)).collect());
@@ -213,7 +217,7 @@ fn the_member_that_leads_is_struck_when_there_is_one() {
     let etcd = &election::etcd::PROTOCOL;
     let steady = scenario::find("steady").expect("a scenario");
     let mut plan = steady.compile(&Params { rate: 50, ..Params::default() }, etcd, 1).expect("a plan");
-    let at = |ms: f64, what| PlannedFault { when: Trigger::At { ms }, what };
+    let at = |ms: f64, what| PlannedFault { when: Trigger::At { ms }, what, group: 0 };
     // While it is down, nobody leads: the pause waits until it is back.
     plan.faults = vec![
         at(10_000.0, Fault::Kill { node: Who::Service, restart_after_ms: Some(2_000.0) }),

@@ -17,7 +17,8 @@ fn plan(nodes: u16, seed: u64, faults: Vec<(f64, Fault)>) -> Plan {
     let params = Params { nodes, rate: 100, duration_ms: Some(last_ms + 3_000), ..Params::default() };
     let steady = scenario::find("steady").expect("a scenario");
     let mut plan = steady.compile(&params, &election::raft::PROTOCOL, seed).expect("the parameters make sense");
-    plan.faults = faults.into_iter().map(|(ms, what)| PlannedFault { when: Trigger::At { ms }, what }).collect();
+    plan.faults =
+        faults.into_iter().map(|(ms, what)| PlannedFault { when: Trigger::At { ms }, what, group: 0 }).collect();
     plan
 }
 
@@ -122,7 +123,7 @@ fn a_follower_that_restarts_does_not_break_the_promise_it_gave_the_leader() {
         let leader = run_leader(&plan);
         let others: Vec<String> = plan.candidates.iter().map(|c| c.name.clone()).filter(|n| *n != leader).collect();
         let (lonely, forgetful) = (named(&others[0]), named(&others[1]));
-        let at = |ms, what| PlannedFault { when: Trigger::At { ms }, what };
+        let at = |ms, what| PlannedFault { when: Trigger::At { ms }, what, group: 0 };
         plan.faults = vec![
             // One follower waits for the leader until its patience is over, and stands again and again ...
             at(1_500.0, cut(vec![lonely.clone()], vec![named(&leader)], false, 1_500.0)),

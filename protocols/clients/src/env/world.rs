@@ -48,6 +48,11 @@ pub trait Env: Clone + Send + Sync + 'static {
     /// The process's own folder on disk.
     fn disk(&self) -> Self::Disk;
 
+    /// The same process, seen by what it does for a group; whoever has one group need not tell them apart.
+    fn of_group(&self, _group: u16) -> Self {
+        self.clone()
+    }
+
     /// Counts a message of the election by its kind, for reports.
     fn count(&self, _kind: &'static str) {}
 

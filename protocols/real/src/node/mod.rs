@@ -131,7 +131,7 @@ pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Se
     let health = Arc::new(Health::new(names.clone(), protocol.service, service_at));
     let service = (addresses.len() as u16..store.0).map(NodeId).collect();
     let (nonce, bugs) = (env.random(), Default::default());
-    let elector = (protocol.elector)(Setup { node, names, timings, nonce, stored: None, service, bugs });
+    let elector = (protocol.elector)(Setup { group: 0, node, names, timings, nonce, stored: None, service, bugs });
     let core = Node::new(Place { node, store, starts, tick, silence: STORE_SILENCE, read_lease: false }, elector);
     let ending = Arc::new(AtomicBool::new(false));
     let core = Watched::new(
@@ -149,7 +149,7 @@ pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Se
     let client_env = if protocol.service.process.is_some() { service_env } else { env.clone() };
     let (requests, client) = client_of(protocol, site, client_env, inputs.clone());
     let port = RealPort { store, link, waiting: waiting.clone(), log };
-    let driver = tokio::spawn(task_driver::drive(env.clone(), port, Box::new(core), Some(requests), to_core));
+    let driver = tokio::spawn(task_driver::drive(env.clone(), port, Box::new(core), vec![requests], to_core));
 
     let api = Arc::new(Api {
         name: name.clone(),

@@ -179,7 +179,7 @@ impl LoadedLedgers {
                 // Both messages that come from the wire are for a store.
                 let Some((kind, reply)) = answer(&mut self.ledgers, from, message) else { return refused() };
                 let mut line = String::with_capacity(192);
-                append_line(&mut line, &Event { t_us, kind }, &self.names);
+                append_line(&mut line, &Event { t_us, group: 0, kind }, &self.names);
                 self.lines.push(line);
                 self.reply(request, from, reply)
             }

@@ -2,7 +2,7 @@
 
 use super::{
     observer::{Observer, who},
-    session::{self, DEADLINE_SCAN, Numbers, PREFIX, RETRY, Session, Stage, tick_after},
+    session::{self, DEADLINE_SCAN, Numbers, RETRY, Session, Stage, prefix_of, tick_after},
     timing::{AGAIN, DEADLINE, KEEPALIVE, OBSERVE, REOPEN},
 };
 use crate::{
@@ -144,7 +144,7 @@ impl EtcdElection {
 
     fn granted(&mut self, now: u64, lease: i64, ttl_s: i64, out: &mut Vec<Output>) {
         self.scan_from.get_or_insert(now);
-        self.session = Some(Session::new(lease, ttl_s, now));
+        self.session = Some(Session::new(self.setup.group, lease, ttl_s, now));
         self.set_deadline(out);
         self.open_keepalive(now, out);
         self.go(Stage::Creating, out);
@@ -326,7 +326,7 @@ impl EtcdElection {
 
     /// Asks who leads.
     fn observe(&mut self, out: &mut Vec<Output>) {
-        let number = self.request(Request::First { prefix: PREFIX.into() }, true, out);
+        let number = self.request(Request::First { prefix: prefix_of(self.setup.group) }, true, out);
         self.observer.asked(number);
     }
 
@@ -357,7 +357,7 @@ impl EtcdElection {
         out.push(Output::Point(Point::BeforeWatch));
         out.push(match key {
             Some(KeyState { key, .. }) => open(stream, StreamRequest::WatchDelete { key, start_revision }),
-            None => open(stream, StreamRequest::WatchPrefix { prefix: PREFIX.into(), start_revision }),
+            None => open(stream, StreamRequest::WatchPrefix { prefix: prefix_of(self.setup.group), start_revision }),
         });
     }
 }

@@ -9,6 +9,11 @@ use crate::{
 /// What every candidate's key starts with.
 pub const PREFIX: &str = "fencepost/leader/";
 
+/// The same for a group's candidates.
+pub fn prefix_of(group: u16) -> String {
+    if group == 0 { PREFIX.to_owned() } else { format!("{}-{group}/", PREFIX.trim_end_matches('/')) }
+}
+
 /// `sendKeepAliveLoop` looks this often for keepalives that are due; `recvKeepAliveLoop` and our own retries wait as long.
 pub(super) const RETRY: u64 = 500 * MILLISECOND;
 /// `deadlineLoop` looks this often for leases that were not kept alive.
@@ -48,6 +53,8 @@ pub(super) enum Stage {
 pub(super) struct Session {
     pub(super) lease: i64,
     pub(super) ttl_s: i64,
+    /// Under which the keys of its group's candidates are.
+    pub(super) prefix: String,
     pub(super) key: String,
     /// Of the own key; 0 while it is not known.
     pub(super) create_revision: i64,
@@ -60,11 +67,13 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(lease: i64, ttl_s: i64, now: u64) -> Self {
+    pub(super) fn new(group: u16, lease: i64, ttl_s: i64, now: u64) -> Self {
+        let prefix = prefix_of(group);
         Session {
             lease,
             ttl_s,
-            key: format!("{PREFIX}{lease:x}"),
+            key: format!("{prefix}{lease:x}"),
+            prefix,
             create_revision: 0,
             stream: None,
             opened: now,
@@ -98,14 +107,14 @@ pub(super) fn request(stage: &Stage, session: Option<&Session>, value: String, t
     if *stage == Stage::Granting {
         return Some(Request::Grant { ttl_s: i64::try_from(ttl_seconds(ttl)).unwrap_or(i64::MAX) });
     }
-    let Session { key, lease, create_revision, .. } = session?;
+    let Session { prefix, key, lease, create_revision, .. } = session?;
     let (key, lease, create_revision) = (key.clone(), *lease, *create_revision);
     match stage {
         Stage::Granting | Stage::Waiting(_) | Stage::Leading => None,
         Stage::Creating => Some(Request::CreateKey { key, value, lease }),
         Stage::Proclaiming => Some(Request::Proclaim { key, value, lease, create_revision }),
         Stage::Looking => {
-            Some(Request::Predecessor { prefix: PREFIX.into(), max_create_revision: create_revision - 1 })
+            Some(Request::Predecessor { prefix: prefix.clone(), max_create_revision: create_revision - 1 })
         }
         Stage::Rechecking => Some(Request::GetKey { key }),
         Stage::Resigning => Some(Request::DeleteKey { key, create_revision }),

@@ -29,7 +29,7 @@ pub(super) fn setup(node: u16, count: u16, nonce: u64, stored: Option<Vec<u8>>) 
         election_timeout: PROTOCOL.election_timeout,
     };
     let names = (1..=count).map(|number| format!("n{number}")).collect();
-    Setup { node: NodeId(node), names, timings, nonce, stored, service: Vec::new(), bugs: Default::default() }
+    Setup { group: 0, node: NodeId(node), names, timings, nonce, stored, service: Vec::new(), bugs: Default::default() }
 }
 
 /// A state with this log, in this epoch.

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The fields that a line may have; which of them it must have, its event says.
-const KNOWN: [&str; 38] = [
+const KNOWN: [&str; 39] = [
     "event",
     "t_us",
+    "group",
     "node",
     "resource",
     "request",

@@ -1,8 +1,9 @@
 //! One line of a history, and what it says.
 
-use super::super::{FaultEvent, GrantEnd, Kind, NodeState, Outcome, Phase, UNKNOWN_REQUEST, UNKNOWN_VERSION};
+use super::super::{FaultEvent, GrantEnd, Header, Kind, NodeState, Outcome, Phase, UNKNOWN_REQUEST, UNKNOWN_VERSION};
 use crate::{
     elector::Deposed,
+    group::{self, GROUPS_MAX},
     message::{Write, WriteVerdict},
     types::{Incarnation, NodeId, Payload, RequestId, Resource, USUAL_RESOURCES},
 };
@@ -23,11 +24,14 @@ pub(super) struct Nodes {
     closed: bool,
     /// The names of the resources, if they are not the usual ones.
     resources: Option<Vec<String>>,
+    /// How many groups there are, if a header says so.
+    groups: Option<u16>,
 }
 
 impl Nodes {
     /// Those that a header lists, and its resources.
-    pub(super) fn closed(names: &[String], resources: &[String]) -> Result<Nodes, String> {
+    pub(super) fn closed(header: &Header) -> Result<Nodes, String> {
+        let Header { nodes: names, resources, groups, .. } = header;
         let twice = (1..resources.len()).find(|at| resources[..*at].contains(&resources[*at]));
         if let Some(at) = twice {
             return Err(format!("lists the resource {:?} twice", resources[at]));
@@ -35,7 +39,8 @@ impl Nodes {
         if resources.len() > Resource::MOST {
             return Err(format!("lists {} resources; at most {}", resources.len(), Resource::MOST));
         }
-        let mut nodes = Nodes { resources: Some(resources.to_owned()), ..Nodes::default() };
+        listed_by_group(resources, *groups)?;
+        let mut nodes = Nodes { resources: Some(resources.to_owned()), groups: Some(*groups), ..Nodes::default() };
         for name in names {
             if nodes.ids.contains_key(name) {
                 return Err(format!("lists the node {name:?} twice"));
@@ -61,12 +66,35 @@ impl Nodes {
         Ok(id)
     }
 
-    fn resource(&self, name: &str) -> Result<Resource, String> {
-        let place = match &self.resources {
-            Some(names) => names.iter().position(|known| known == name),
-            None => USUAL_RESOURCES.iter().position(|known| *known == name),
+    /// A group that there is.
+    fn group(&self, group: u16) -> Result<u16, String> {
+        let most = self.groups.unwrap_or(GROUPS_MAX);
+        if group < most {
+            return Ok(group);
+        }
+        Err(match self.groups {
+            None => format!("group {group} is too high; {} is the highest", GROUPS_MAX - 1),
+            Some(1) => format!("belongs to group {group}, and the header says nothing of groups"),
+            Some(most) => format!("belongs to group {group}, and the header has groups 0 to {}", most - 1),
+        })
+    }
+
+    /// The resource of that name, and its group; in a line of a group its plain name will do.
+    fn resource(&self, name: &str, of: Option<u16>) -> Result<(Resource, u16), String> {
+        let (plain, named) = match (group::split(name), of) {
+            ((_, 0), Some(of)) => (name, self.group(of)?),
+            ((plain, named), _) => (plain, self.group(named)?),
         };
-        place.and_then(|place| u8::try_from(place).ok()).map(Resource).ok_or_else(|| match &self.resources {
+        if of.is_some_and(|of| of != named) {
+            return Err(format!("resource {name:?} is of group {named}, and the line of another"));
+        }
+        let groups = usize::from(self.groups.unwrap_or(1));
+        let (each, place) = match &self.resources {
+            Some(names) => (names.len() / groups, names.iter().take(names.len() / groups).position(|n| n == plain)),
+            None => (USUAL_RESOURCES.len(), USUAL_RESOURCES.iter().position(|known| *known == plain)),
+        };
+        let place = place.and_then(|place| u8::try_from(usize::from(named) * each + place).ok());
+        place.map(|place| (Resource(place), named)).ok_or_else(|| match &self.resources {
             None => format!("resource {name:?} is neither \"sequence\" nor \"schedule\""),
             Some(names) => format!("the header does not list a resource {name:?}; it has {}", names.join(", ")),
         })
@@ -80,6 +108,27 @@ impl Nodes {
     }
 }
 
+/// Every group must have the resources of the first, under their names there.
+fn listed_by_group(resources: &[String], groups: u16) -> Result<(), String> {
+    if !(1..=GROUPS_MAX).contains(&groups) {
+        return Err(format!("has {groups} groups; it must be 1 to {GROUPS_MAX}"));
+    }
+    let each = resources.len() / usize::from(groups);
+    if each * usize::from(groups) != resources.len() {
+        return Err(format!("lists {} resources, which {groups} groups cannot share", resources.len()));
+    }
+    if groups == 1 {
+        return Ok(());
+    }
+    for (place, name) in resources.iter().enumerate() {
+        let must = group::named(&resources[place % each], (place / each) as u16);
+        if *name != must {
+            return Err(format!("lists the resource {name:?} where {must:?} belongs"));
+        }
+    }
+    Ok(())
+}
+
 /// Any line. A field that is not listed is refused: it may be one that matters, under another name.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -87,6 +136,7 @@ pub(super) struct Line<'a> {
     #[serde(borrow)]
     pub(super) event: Cow<'a, str>,
     pub(super) t_us: Option<u64>,
+    group: Option<u16>,
     #[serde(borrow)]
     node: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -145,7 +195,17 @@ pub(super) struct Line<'a> {
 }
 
 impl Line<'_> {
-    pub(super) fn kind(&self, nodes: &mut Nodes) -> Result<Kind, String> {
+    /// The event's group, and what happened.
+    pub(super) fn read(&self, nodes: &mut Nodes) -> Result<(u16, Kind), String> {
+        let kind = self.kind(nodes)?;
+        let group = match &self.resource {
+            Some(name) if !kind.is_shared() => nodes.resource(name, self.group)?.1,
+            _ => nodes.group(self.group.unwrap_or(0))?,
+        };
+        Ok((group, kind))
+    }
+
+    fn kind(&self, nodes: &mut Nodes) -> Result<Kind, String> {
         Ok(match &*self.event {
             "campaign" => Kind::Campaign { node: self.node(nodes)? },
             "elected" => Kind::Elected(self.incarnation(nodes)?),
@@ -247,7 +307,7 @@ impl Line<'_> {
     }
 
     fn resource(&self, nodes: &Nodes) -> Result<Resource, String> {
-        nodes.resource(self.text("resource", &self.resource)?)
+        Ok(nodes.resource(self.text("resource", &self.resource)?, self.group)?.0)
     }
 
     fn write(&self, nodes: &mut Nodes) -> Result<Write, String> {

@@ -115,7 +115,7 @@ impl<R: BufRead> Reader<R> {
     fn parse(&mut self, text: &[u8]) -> Result<Option<Event>, ReadError> {
         if self.line == 1 && is_header(text) {
             let header = parse_header(text).map_err(|what| self.fail(what))?;
-            self.nodes = Nodes::closed(&header.nodes, &header.resources).map_err(|what| self.fail(what))?;
+            self.nodes = Nodes::closed(&header).map_err(|what| self.fail(what))?;
             self.header = Some(header);
             return Ok(None);
         }
@@ -135,9 +135,9 @@ impl<R: BufRead> Reader<R> {
         if t_us < self.last_us {
             return Err(self.fail(format!("t_us goes back from {} to {t_us}", self.last_us)));
         }
-        let kind = line.kind(&mut self.nodes).map_err(|what| self.fail(what))?;
+        let (group, kind) = line.read(&mut self.nodes).map_err(|what| self.fail(what))?;
         self.last_us = t_us;
-        Ok(Some(Event { t_us, kind }))
+        Ok(Some(Event { t_us, group, kind }))
     }
 }
 

@@ -32,6 +32,8 @@ fn header() -> Header {
         ring: false,
         dual_belief_bound_us: Some(17_000),
         resources: usual_resources(),
+        groups: 1,
+        group: 0,
     }
 }
 
@@ -125,7 +127,7 @@ fn every_kind() -> Vec<Event> {
         Kind::Deposed { incarnation, reason: Deposed::Fenced },
         Kind::End { messages: 1234, by_kind: [("vote".to_owned(), 7)].into() },
     ];
-    kinds.into_iter().enumerate().map(|(i, kind)| Event { t_us: i as u64 / 2, kind }).collect()
+    kinds.into_iter().enumerate().map(|(i, kind)| Event { t_us: i as u64 / 2, group: 0, kind }).collect()
 }
 
 fn written(header: &Header, events: &[Event]) -> Vec<u8> {
@@ -263,10 +265,10 @@ fn a_header_lists_resources_and_nobody_else_has_any() {
     let header = Header { resources, ..header() };
     let incarnation = Incarnation { token: 5, node: NodeId(1), generation: 2 };
     let seal = Kind::Seal { resource: Resource(1), incarnation, accepted: true, seq: 2, version: 9, payload: None };
-    let text = written(&header, &[Event { t_us: 1, kind: seal.clone() }]);
+    let text = written(&header, &[Event { t_us: 1, group: 0, kind: seal.clone() }]);
     let mut reader = Reader::new(&text[..]).unwrap();
     assert_eq!(reader.header(), Some(&header));
-    assert_eq!(reader.next(), Some(Ok(Event { t_us: 1, kind: seal })));
+    assert_eq!(reader.next(), Some(Ok(Event { t_us: 1, group: 0, kind: seal })));
     // The usual ones are not listed, so that histories of old read the same.
     assert!(!String::from_utf8(written(&super::tests::header(), &[])).unwrap().contains("resources"));
     let text = String::from_utf8(text).unwrap();
@@ -290,4 +292,66 @@ fn histories_of_schema_1_are_read() {
     assert_eq!(events, every_kind());
     let both = old.replacen("\"epoch\":5", "\"epoch\":5,\"token\":6", 1);
     assert!(error(&both).contains("duplicate field"), "{}", error(&both));
+}
+
+/// What becomes of these lines after the header of two groups, if there is one.
+fn grouped(header: Option<Header>, line: &str) -> Result<(u16, Resource), String> {
+    let mut text = header.map_or(Vec::new(), |header| written(&header, &[]));
+    text.extend(line.bytes());
+    let event = Reader::new(text.as_slice()).and_then(|mut reader| reader.next().unwrap()).map_err(|e| e.what)?;
+    let Kind::Apply { write, .. } = event.kind else { return Err(format!("{event:?}")) };
+    Ok((event.group, write.resource))
+}
+
+#[test]
+fn a_line_says_its_group_by_its_resource_or_on_its_own() {
+    let resources = ["sequence", "schedule", "sequence@1", "schedule@1"].map(String::from);
+    let two = Some(Header { groups: 2, resources: resources.into(), ..header() });
+    let line = |resource: &str, group: &str| {
+        format!(
+            "{{\"t_us\":1,\"event\":\"apply\",\"resource\":\"{resource}\",\"node\":\"n1\",\"seq\":1,\"verdict\":\"ok\"{group}}}"
+        )
+    };
+    for header in [two.clone(), None] {
+        for (resource, group, meant) in [
+            ("sequence", "", (0, 0)),
+            ("schedule", ",\"group\":0", (0, 1)),
+            ("schedule@1", ",\"group\":1", (1, 3)),
+            ("sequence@1", "", (1, 2)),
+            ("schedule", ",\"group\":1", (1, 3)),
+        ] {
+            let seen = grouped(header.clone(), &line(resource, group));
+            assert_eq!(seen, Ok((meant.0, Resource(meant.1))), "{resource}{group}");
+        }
+    }
+    for (resource, group, why) in [
+        ("sequence@1", ",\"group\":0", "resource \"sequence@1\" is of group 1, and the line of another"),
+        ("sequence@2", "", "belongs to group 2, and the header has groups 0 to 1"),
+        ("sequence@0", "", "the header does not list a resource \"sequence@0\""),
+        ("jobs", ",\"group\":1", "the header does not list a resource \"jobs\""),
+    ] {
+        let refused = grouped(two.clone(), &line(resource, group)).unwrap_err();
+        assert!(refused.starts_with(why), "{refused}");
+    }
+    let one = grouped(Some(header()), &line("sequence", ",\"group\":1")).unwrap_err();
+    assert_eq!(one, "belongs to group 1, and the header says nothing of groups");
+    assert_eq!(grouped(None, &line("sequence@64", "")).unwrap_err(), "group 64 is too high; 63 is the highest");
+}
+
+#[test]
+fn a_header_of_groups_lists_the_same_resources_for_each() {
+    let resources = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    for (groups, names, why) in [
+        (2, &["a", "b", "a@1"][..], "lists 3 resources, which 2 groups cannot share"),
+        (2, &["a", "b", "b@1", "a@1"], "lists the resource \"b@1\" where \"a@1\" belongs"),
+        (0, &["a"], "has 0 groups; it must be 1 to 64"),
+        (65, &["a"], "has 65 groups; it must be 1 to 64"),
+    ] {
+        let text = written(&Header { groups, resources: resources(names), ..header() }, &[]);
+        assert_eq!(Reader::new(text.as_slice()).err().map(|e| e.what), Some(why.to_owned()));
+    }
+    let header = Header { groups: 2, resources: resources(&["a", "a@1"]), ..header() };
+    let text = written(&header, &[Event { t_us: 1, group: 1, kind: Kind::Campaign { node: NodeId(0) } }]);
+    assert!(text.ends_with(b"\"event\":\"campaign\",\"node\":\"n1\",\"group\":1}\n"));
+    assert_eq!((header.of_group(1).resources, header.of_group(1).clients()), (resources(&["a@1"]), 4..4));
 }

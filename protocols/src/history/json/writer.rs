@@ -235,6 +235,9 @@ fn write_event(line: &mut String, event: &Event, names: &dyn Naming) -> std::fmt
             }
         }
     }
+    if event.group > 0 {
+        write!(line, ",\"group\":{}", event.group)?;
+    }
     line.push('}');
     Ok(())
 }

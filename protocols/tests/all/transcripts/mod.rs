@@ -96,6 +96,7 @@ impl<'a> Run<'a> {
                 .map(|(shortest, longest)| (parse_ms(shortest), parse_ms(longest))),
         };
         let setup = Setup {
+            group: 0,
             node: names.node(fields["node"]),
             names: names.0.clone(),
             timings,

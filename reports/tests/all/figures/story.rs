@@ -19,7 +19,7 @@ pub struct Story(pub Vec<Event>);
 
 impl Story {
     pub fn at(mut self, t_ms: u64, kind: Kind) -> Self {
-        self.0.push(Event { t_us: t_ms * 1000, kind });
+        self.0.push(Event { t_us: t_ms * 1000, group: 0, kind });
         self
     }
 
@@ -116,6 +116,8 @@ impl Story {
             tick_ms: 0,
             dual_belief_bound_us: None,
             resources: protocols::history::usual_resources(),
+            groups: 1,
+            group: 0,
         };
         let mut judge = Judge::new(Some(&header));
         let story = self.at(end_ms, Kind::End { messages: 0, by_kind: Default::default() });

@@ -98,6 +98,9 @@ pub fn spec(world: &WorldArgs, plan: Plan, folder: PathBuf) -> Result<Spec, Stop
     if !plan.service_members.is_empty() {
         return Err(Stop::usage("services have one member each here; leave `service_members` out".to_owned()));
     }
+    if plan.groups > 1 {
+        return Err(Stop::usage("real processes stand in one group; leave `groups` out".to_owned()));
+    }
     if !plan.bugs.is_empty() {
         return Err(Stop::usage("bugs are switched on in the simulation only; leave `bugs` out".to_owned()));
     }

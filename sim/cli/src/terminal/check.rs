@@ -11,8 +11,9 @@ use protocols::history::{
     json::{Fields, Reader},
 };
 use reports::{
-    Judge, Judgement, Names,
+    Judgement, Judges, Names,
     json::{Report, RunFacts},
+    stories::Stories,
     text,
     timeline::Highlights,
 };
@@ -132,21 +133,21 @@ fn read_with(file: &Path, fields: Fields) -> Result<Judged, Stop> {
     let wrong = |e| Stop::usage(format!("{}: {e}", file.display()));
     let mut reader = Reader::with_fields(input, fields).map_err(|e| not_a_plan(file).unwrap_or_else(|| wrong(e)))?;
     let header = reader.header().cloned();
-    let mut judge = Judge::new(header.as_ref());
-    let mut highlights = Highlights::new(header.as_ref(), &Names::of(reader.names(), header.as_ref()));
+    let (mut judges, mut stories) = (Judges::new(header.as_ref()), Stories::new(header.as_ref()));
     let mut begins_us = None;
     while let Some(event) = reader.next() {
-        let Event { t_us, kind } = event.map_err(wrong)?;
-        let begins_us = *begins_us.get_or_insert(if t_us > OWN_TIME_MAX_US { t_us } else { 0 });
-        let event = Event { t_us: t_us - begins_us, kind };
+        let mut event: Event = event.map_err(wrong)?;
+        let t_us = event.t_us;
+        event.t_us -= *begins_us.get_or_insert(if t_us > OWN_TIME_MAX_US { t_us } else { 0 });
         // Without a header, names come with the events.
-        highlights.learn(reader.names());
-        judge.record(&event);
-        highlights.record(&event);
+        stories.learn(reader.names());
+        judges.record(&event);
+        stories.record(&event);
     }
-    let judgement = judge.finish_with(&Names::of(reader.names(), reader.header()));
+    let judgement = judges.finish_with(&Names::of(reader.names(), reader.header()));
     if judgement.history_events == 0 {
         return Err(Stop::usage(format!("{} holds no events", file.display())));
     }
+    let highlights = stories.into_telling(&judgement);
     Ok(Judged { header, judgement, highlights, begins_us: begins_us.unwrap_or(0) })
 }

@@ -38,6 +38,9 @@ pub struct PlanOptions {
     /// Members of the coordination service, for protocols whose service can have several; 1 by default
     #[arg(long, value_parser = parse::members, value_name = "N", allow_hyphen_values = true)]
     members: Option<u16>,
+    /// Contests for one leadership each, in which every candidate stands, and which have clients of their own; 1 by default
+    #[arg(long, value_parser = parse::groups, value_name = "N", allow_hyphen_values = true)]
+    groups: Option<u16>,
     /// How far wall clocks may be off, either way; 200 ms by default
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     clock_skew: Option<u64>,
@@ -135,6 +138,7 @@ impl PlanOptions {
             works: self.works.clone(),
             bugs: self.bug.into_iter().collect(),
             service_members: self.members.unwrap_or(usual.service_members),
+            groups: self.groups.unwrap_or(usual.groups),
             fencing: self.fencing,
             read_lease: self.read_lease,
             reads_per_s: self.reads,
@@ -172,7 +176,7 @@ impl PlanOptions {
         ];
         if let Some((name, _)) = drawn.iter().find(|(_, given)| *given) {
             return Err(format!(
-                "{name} means nothing here: `swarm` draws it; it takes --protocol, --net, --nodes and --fencing"
+                "{name} means nothing here: `swarm` draws it; it takes --protocol, --net, --nodes, --groups and --fencing"
             ));
         }
         let nodes = match *self.nodes() {
@@ -184,7 +188,7 @@ impl PlanOptions {
                 );
             }
         };
-        Ok(Choice { protocols, net: self.net, nodes, fencing: self.fencing })
+        Ok(Choice { protocols, net: self.net, nodes, fencing: self.fencing, groups: self.groups.unwrap_or(1) })
     }
 }
 

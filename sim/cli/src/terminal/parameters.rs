@@ -42,6 +42,9 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
         ),
         pair("duration", format!("{} s{time}", plan.duration_ms as f64 / 1e3)),
     ];
+    if plan.groups > 1 {
+        rows.push(pair("groups", format!("{}, each with that load and its own clients", plan.groups)));
+    }
     if plan.load.reads_per_s > 0 {
         let how = if plan.read_lease { "answered from the leader's memory" } else { "answered through the store" };
         rows.push(pair("reads", format!("{} a second, {how}", plan.load.reads_per_s)));
@@ -111,7 +114,8 @@ fn describe(fault: &PlannedFault) -> String {
         };
         group.iter().map(name).collect::<Vec<_>>().join(", ")
     };
-    let what = fault.what.describe(&names(from), &names(to));
+    let of_group = if fault.group > 0 { format!(" (of group {})", fault.group) } else { String::new() };
+    let what = fault.what.describe(&names(from), &names(to)) + &of_group;
     match &fault.when {
         Trigger::At { ms } => format!("{what}, at {:.3} s", ms / 1e3),
         Trigger::Passage { point, nth, after: None, .. } => format!("{what}, at passage {nth} of `{point}`"),

@@ -1,7 +1,7 @@
 //! What words on the command line mean: durations, ranges, lists of names.
 
 use super::{names::known, suggest::unknown};
-use protocols::{bug::Bug, election::Protocol, fence::checks::Fencing, work};
+use protocols::{bug::Bug, election::Protocol, fence::checks::Fencing, group::GROUPS_MAX, work};
 use scenarios::{
     Scenario,
     params::{PROFILES, Profile},
@@ -98,6 +98,15 @@ pub fn shard(text: &str) -> Result<(u64, u64), String> {
 pub fn candidates(text: &str) -> Result<u16, String> {
     let wrong = || format!("`{text}` is not a number of candidates; write a whole number from 1 to {CANDIDATES_MAX}");
     text.parse().ok().filter(|nodes| (1..=CANDIDATES_MAX).contains(&usize::from(*nodes))).ok_or_else(wrong)
+}
+
+/// A number of groups.
+///
+/// # Errors
+/// One sentence.
+pub fn groups(text: &str) -> Result<u16, String> {
+    let wrong = || format!("`{text}` is no number of groups; write a whole one, from 1 to {GROUPS_MAX}");
+    text.parse().ok().filter(|groups| (1..=GROUPS_MAX).contains(groups)).ok_or_else(wrong)
 }
 
 /// `on` or `off`.

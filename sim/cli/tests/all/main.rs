@@ -7,6 +7,8 @@
 mod commands;
 #[cfg(madsim)]
 mod determinism;
+#[cfg(madsim)]
+mod groups;
 #[cfg(real_mode)]
 mod real;
 #[cfg(madsim)]

@@ -243,7 +243,7 @@ fn lock(leases: &Mutex<Leases>) -> MutexGuard<'_, Leases> {
 }
 
 impl Model for Server {
-    fn drop_leadership(&self, candidate: &str, what: Dropped, wall_ms: u64) -> Option<Holder> {
+    fn drop_leadership(&self, candidate: &str, _group: u16, what: Dropped, wall_ms: u64) -> Option<Holder> {
         let mut leases = lock(&self.0);
         if what == Dropped::Key {
             leases.held.take_if(|held| held.name == candidate);

@@ -227,7 +227,7 @@ impl Director {
         }
         let index = self.faults.len() as u32;
         let Some(point) = at else {
-            self.faults.push(PlannedFault { when: Trigger::At { ms: 0.0 }, what: fault });
+            self.faults.push(PlannedFault { when: Trigger::At { ms: 0.0 }, what: fault, group: 0 });
             self.strike(index, None)?;
             let struck = self.struck.get(&index);
             let names = |nodes: Option<&Vec<NodeId>>| self.names(nodes.map_or(&[], Vec::as_slice));
@@ -236,7 +236,7 @@ impl Director {
         };
         let when =
             Trigger::Passage { point: point.name().to_owned(), node: Who::Leader, nth: 1, after: None, delay_ms: 0.0 };
-        let planned = PlannedFault { when, what: fault };
+        let planned = PlannedFault { when, what: fault, group: 0 };
         let told =
             format!("{}, when the leader next passes `{}`", planned.what.describe("the leader", ""), point.name());
         self.triggers.add(index, &planned);
@@ -363,7 +363,7 @@ impl Director {
         let (topology, moment) = (self.topology.clone(), self.moment(Some(node)));
         let is_meant = |who: &Who| topology.resolve_at(who, moment).is_some_and(|nodes| nodes.contains(&node));
         let paused_before = self.pauses.get(&node).copied().unwrap_or(0);
-        for fault in self.triggers.passage(self.now(), point, is_meant) {
+        for fault in self.triggers.passage(self.now(), 0, point, is_meant) {
             self.strike(fault, Some(node))?;
         }
         Ok(self.pauses.get(&node).copied().unwrap_or(0) > paused_before)

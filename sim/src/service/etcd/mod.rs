@@ -40,11 +40,11 @@ impl Model for Etcd {
         true
     }
 
-    fn drop_leadership(&self, candidate: &str, what: Dropped, _wall_ms: u64) -> Option<Holder> {
+    fn drop_leadership(&self, candidate: &str, group: u16, what: Dropped, _wall_ms: u64) -> Option<Holder> {
         let mut model = self.model.lock().unwrap_or_else(PoisonError::into_inner);
-        model.drop_leadership_of(candidate, what);
+        model.drop_leadership_of(candidate, group, what);
         self.changed.notify_one();
-        model.holder()
+        model.holder(group)
     }
 
     fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving {

@@ -118,7 +118,7 @@ impl<E: Env> EtcdServer<E> {
         let revision = model.revision();
         let answer = action(&mut model, now);
         if model.revision() != revision {
-            grants::tell(model.holder(), why);
+            (0..grants::groups()).for_each(|group| grants::tell_of(group, model.holder(group), why));
         }
         let watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
         for (stream, response) in model.take_watch_responses() {

@@ -46,7 +46,7 @@ impl Model {
         }
         self.keys.retain(|_, entry| entry.expires_at_ms.is_none_or(|at| now_ms <= at));
         let answer = execute(self, session, now_ms, args);
-        self.note_grant();
+        self.note_grants();
         answer
     }
 }

@@ -50,13 +50,13 @@ pub(super) fn members(count: usize, bugs: &Bugs) -> Vec<State> {
 }
 
 impl Model for Redis {
-    fn drop_leadership(&self, candidate: &str, what: Dropped, wall_ms: u64) -> Option<Holder> {
+    fn drop_leadership(&self, candidate: &str, group: u16, what: Dropped, wall_ms: u64) -> Option<Holder> {
         let mut model = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match what {
-            Dropped::Counter => model.drop_counter(),
-            Dropped::Lease | Dropped::Key => model.drop_key_of(candidate),
+            Dropped::Counter => model.drop_counter(group),
+            Dropped::Lease | Dropped::Key => model.drop_key_of(candidate, group),
         }
-        model.holder(wall_ms)
+        model.holder(group, wall_ms)
     }
 
     fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving {

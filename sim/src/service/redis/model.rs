@@ -9,7 +9,7 @@
 use super::{resp::Protocol, script::Known};
 use crate::service::grants::Holder;
 use protocols::{
-    election::redis_common::{KEY, TOKEN_KEY},
+    election::redis_common::{KEY, key_of, token_key_of},
     types::MILLISECOND,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,8 +22,8 @@ pub struct Model {
     /// It keeps nothing on disk.
     pub(crate) forgets: bool,
     sessions: i64,
-    /// What the leader's key held last, and what the counter showed when it came to hold that.
-    granted: Option<(Vec<u8>, u64)>,
+    /// By group: what the leader's key held last, and what the counter showed when it came to hold that.
+    granted: BTreeMap<u16, (Vec<u8>, u64)>,
 }
 
 /// A key's value and when it is gone.
@@ -69,14 +69,14 @@ impl Model {
         Session { id: self.sessions, database: 0, name: Vec::new(), protocol: Protocol::Resp2, peer: None }
     }
 
-    /// Who holds the leader's key when the server's wall clock shows `now_wall_ms`; its value is `<name>/…`. The token is
+    /// Who holds the key of a group's leader when the server's wall clock shows `now_wall_ms`; its value is `<name>/…`. The token is
     /// what the counter showed when the key was taken: it is drawn together with the key.
-    pub fn holder(&self, now_wall_ms: u64) -> Option<Holder> {
+    pub fn holder(&self, group: u16, now_wall_ms: u64) -> Option<Holder> {
         let now_ms = i64::try_from(now_wall_ms).unwrap_or(i64::MAX);
         let entry = |key: &str| self.keys.get(&(0, key.as_bytes().to_vec()));
-        let held = entry(KEY).filter(|held| held.expires_at_ms.is_none_or(|at| now_ms <= at))?;
+        let held = entry(&key_of(group)).filter(|held| held.expires_at_ms.is_none_or(|at| now_ms <= at))?;
         let name = name_in(&held.value)?.to_owned();
-        let granted = self.granted.as_ref().filter(|(value, _)| *value == held.value);
+        let granted = self.granted.get(&group).filter(|(value, _)| *value == held.value);
         let token = granted.map_or(0, |(_, token)| *token);
         // Gone once the clock shows more whole milliseconds than its time.
         let until =
@@ -95,16 +95,18 @@ impl Model {
         }
     }
 
-    /// If the leader's key has come to hold something else: the counter was drawn from with it, or never is.
-    pub(super) fn note_grant(&mut self) {
-        let entry = |key: &str| self.keys.get(&(0, key.as_bytes().to_vec()));
-        let Some(held) = entry(KEY) else {
-            self.granted = None;
-            return;
-        };
-        if self.granted.as_ref().is_none_or(|(value, _)| *value != held.value) {
-            let token = entry(TOKEN_KEY).and_then(|entry| std::str::from_utf8(&entry.value).ok()?.parse().ok());
-            self.granted = Some((held.value.clone(), token.unwrap_or(0)));
+    /// If a leader's key has come to hold something else: the counter was drawn from with it, or never is.
+    pub(super) fn note_grants(&mut self) {
+        let Model { keys, granted, .. } = self;
+        let held = |group: u16| keys.get(&(0, key_of(group).into_bytes()));
+        granted.retain(|group, (value, _)| held(*group).is_some_and(|held| held.value == *value));
+        let leaders = keys.range((0, KEY.as_bytes().to_vec())..).take_while(|((_, key), _)| is_leaders(key));
+        for (group, held) in leaders.filter_map(|((database, key), held)| Some((group_of(*database, key)?, held))) {
+            granted.entry(group).or_insert_with(|| {
+                let counter = keys.get(&(0, token_key_of(group).into_bytes()));
+                let token = counter.and_then(|entry| std::str::from_utf8(&entry.value).ok()?.parse().ok());
+                (held.value.clone(), token.unwrap_or(0))
+            });
         }
     }
 
@@ -128,20 +130,37 @@ impl Model {
         visible
     }
 
-    /// Drops every key whose value names a candidate, `<name>/…`: somebody else deleted it, or memory was short.
-    pub fn drop_key_of(&mut self, candidate: &str) {
+    /// Drops every key of a group whose value names a candidate, `<name>/…`: somebody else deleted it, or memory was short.
+    /// A key that is of no group counts as one of the first.
+    pub fn drop_key_of(&mut self, candidate: &str, group: u16) {
         let is_its = |value: &[u8]| value.strip_prefix(candidate.as_bytes()).is_some_and(|rest| rest.starts_with(b"/"));
-        self.keys.retain(|_, entry| !is_its(&entry.value));
+        self.keys
+            .retain(|(database, key), entry| group_of(*database, key).unwrap_or(0) != group || !is_its(&entry.value));
     }
 
-    /// Drops the counter that tokens are drawn from, with the next one to be 1: a lost disk, a replica promoted too early.
-    pub fn drop_counter(&mut self) {
-        self.keys.remove(&(0, TOKEN_KEY.as_bytes().to_vec()));
+    /// Drops the counter that a group's tokens are drawn from, with the next one to be 1: a lost disk, a replica promoted too early.
+    pub fn drop_counter(&mut self, group: u16) {
+        self.keys.remove(&(0, token_key_of(group).into_bytes()));
     }
 
     pub(super) fn clear(&mut self) {
         self.keys.clear();
     }
+}
+
+/// Does the key begin as the leaders' do?
+fn is_leaders(key: &[u8]) -> bool {
+    key.starts_with(KEY.as_bytes())
+}
+
+/// The group whose leader holds that key; `None` for any other key.
+fn group_of(database: u8, key: &[u8]) -> Option<u16> {
+    let rest = key.strip_prefix(KEY.as_bytes()).filter(|_| database == 0)?;
+    let group = match rest {
+        [] => 0,
+        rest => std::str::from_utf8(rest.strip_prefix(b"-")?).ok()?.parse().ok()?,
+    };
+    (key_of(group).as_bytes() == key).then_some(group)
 }
 
 /// The candidate that a value of the leader's key names.
@@ -152,7 +171,7 @@ pub(super) fn name_in(value: &[u8]) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use protocols::service::redis::ACQUIRE_FENCED;
+    use protocols::{election::redis_common::TOKEN_KEY, service::redis::ACQUIRE_FENCED};
 
     #[test]
     fn a_grant_keeps_its_token_when_the_counter_is_lost_and_the_next_is_given_it_again() {
@@ -162,10 +181,10 @@ mod tests {
             let words = ["EVAL", ACQUIRE_FENCED, "2", KEY, TOKEN_KEY, value, "1000"];
             let words: Vec<Vec<u8>> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
             model.apply(&mut session, now_ms, &words);
-            model.holder(now_ms).map(|holder| (holder.name, holder.token))
+            model.holder(0, now_ms).map(|holder| (holder.name, holder.token))
         };
         assert_eq!(acquire(&mut model, 0, "n1/a/1"), Some(("n1".to_owned(), 1)));
-        model.drop_counter();
+        model.drop_counter(0);
         assert_eq!(acquire(&mut model, 500, "n2/b/1"), Some(("n1".to_owned(), 1)));
         assert_eq!(acquire(&mut model, 2_000, "n2/b/2"), Some(("n2".to_owned(), 1)));
     }

@@ -301,21 +301,24 @@ impl<E: Env> Connection<E> {
         }
     }
 
-    /// Applies a command, and tells who holds leadership then.
+    /// Applies a command, and tells who holds leadership then, in every group.
     fn apply(&self, session: &mut Session, now_ms: u64, args: &[Vec<u8>]) -> super::resp::Resp {
         let mut model = self.lock();
-        let before = model.holder(now_ms);
+        let holders =
+            |model: &Model| (0..grants::groups()).map(|group| model.holder(group, now_ms)).collect::<Vec<_>>();
+        let before = holders(&model);
         let reply = model.apply(session, now_ms, args);
-        let after = model.holder(now_ms);
         let flushed = args.first().is_some_and(|name| name.eq_ignore_ascii_case(b"flushall"));
-        // Whoever has ever named itself on this connection is its other end.
-        let taken = before.zip(session.peer()).is_some_and(|(holder, peer)| holder.name != peer);
-        let why = match (flushed, taken) {
-            (true, _) => GrantEnd::Lost,
-            (false, true) => GrantEnd::Taken,
-            (false, false) => GrantEnd::Released,
-        };
-        grants::tell(after, why);
+        for (group, (before, after)) in (0..).zip(before.into_iter().zip(holders(&model))) {
+            // Whoever has ever named itself on this connection is its other end.
+            let taken = before.zip(session.peer()).is_some_and(|(holder, peer)| holder.name != peer);
+            let why = match (flushed, taken) {
+                (true, _) => GrantEnd::Lost,
+                (false, true) => GrantEnd::Taken,
+                (false, false) => GrantEnd::Released,
+            };
+            grants::tell_of(group, after, why);
+        }
         reply
     }
 

@@ -70,7 +70,7 @@ impl Place {
         plan.candidates.iter_mut().for_each(|c| c.starts_at_ms = 0);
         plan.faults = faults
             .iter()
-            .map(|(ms, what)| PlannedFault { when: Trigger::At { ms: *ms }, what: what.clone() })
+            .map(|(ms, what)| PlannedFault { when: Trigger::At { ms: *ms }, what: what.clone(), group: 0 })
             .collect();
         let topology = plan.topology_of(protocol);
         let recorder = Recorder::new(&plan.header_of(protocol, &topology), false, None);

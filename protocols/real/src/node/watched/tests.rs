@@ -33,6 +33,7 @@ impl Bench {
             election_timeout: protocol.election_timeout,
         };
         let setup = Setup {
+            group: 0,
             node: NodeId(0),
             names: names.clone(),
             timings,

@@ -109,7 +109,7 @@ fn a_plan_of_ones_own_is_played() {
     let protocol = election::find("redis-fenced").expect("a known protocol");
     let steady = scenario::find("steady").expect("a known scenario");
     let mut plan = steady.compile(&params, protocol, 1).expect("the parameters make sense");
-    let at = |ms: f64, what: Fault| PlannedFault { when: Trigger::At { ms }, what };
+    let at = |ms: f64, what: Fault| PlannedFault { when: Trigger::At { ms }, what, group: 0 };
     let kill = |node: Who| Fault::Kill { node, restart_after_ms: Some(500.0) };
     let slow =
         |from: Who, to: Who| Fault::Latency { from: vec![from], to: vec![to], extra_us: 20_000, for_ms: Some(2_000.0) };
@@ -148,7 +148,7 @@ fn all_raft_nodes_die_and_come_back() {
     let steady = scenario::find("steady").expect("a known scenario");
     let mut plan = steady.compile(&params, protocol, 1).expect("the parameters make sense");
     let kill = || Fault::Kill { node: Who::Candidates, restart_after_ms: Some(300.0) };
-    plan.faults = [5_000.0, 9_000.0].map(|ms| PlannedFault { when: Trigger::At { ms }, what: kill() }).into();
+    plan.faults = [5_000.0, 9_000.0].map(|ms| PlannedFault { when: Trigger::At { ms }, what: kill(), group: 0 }).into();
     plan.requires.retain(|r| r.fact == Fact::WritesAccepted);
     let folder = Folder::new();
     let file = folder.write("plan.json", plan.to_json_pretty());

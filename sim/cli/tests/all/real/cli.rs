@@ -211,6 +211,12 @@ fn a_plan_with_clock_faults_is_for_the_simulation() {
     assert!(text(&output.stderr).contains("for the simulation"), "{}", text(&output.stderr));
 }
 
+#[test]
+fn real_processes_stand_in_one_group() {
+    let cases = [("--groups 2", 64, "real processes stand in one group; leave `groups` out")];
+    all_refused(&folder(), "chaos run steady --backend raft --dir %r", &cases);
+}
+
 /// The lease would last a minute: only a leader that hands over is succeeded soon.
 #[test]
 fn a_leader_that_is_asked_to_end_hands_over_first() {

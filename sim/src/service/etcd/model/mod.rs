@@ -23,7 +23,7 @@ use etcd_client::proto::{
     PbDeleteRequest, PbEvent, PbKeyValue, PbLeaseRevokeRequest, PbResponseHeader, PbWatchResponse,
 };
 use lease::Lease;
-use protocols::election::etcd::PREFIX;
+use protocols::election::etcd::prefix_of;
 use std::collections::BTreeMap;
 use tonic::{Code, Status};
 
@@ -137,10 +137,12 @@ impl Model {
         self.revision
     }
 
-    /// Who holds leadership: whoever's key is the oldest under the election's prefix. Its create revision is the token.
-    pub fn holder(&self) -> Option<Holder> {
-        let queue = self.keys.range(PREFIX.as_bytes().to_vec()..);
-        let queue = queue.take_while(|(key, _)| key.starts_with(PREFIX.as_bytes()));
+    /// Who holds a group's leadership: whoever's key is the oldest under its election's prefix. Its create revision is the
+    /// token.
+    pub fn holder(&self, group: u16) -> Option<Holder> {
+        let prefix = prefix_of(group).into_bytes();
+        let queue = self.keys.range(prefix.clone()..);
+        let queue = queue.take_while(|(key, _)| key.starts_with(&prefix));
         let (_, first) = queue.min_by_key(|(_, kv)| kv.create_revision)?;
         let name = String::from_utf8(first.value.clone()).ok()?;
         Some(Holder { name, token: u64::try_from(first.create_revision).ok()?, until: None })
@@ -155,10 +157,11 @@ impl Model {
         self.extend_leases(now);
     }
 
-    /// Drops the key that a candidate holds, or its lease, as when somebody else deletes or revokes it. The key's value is
-    /// the candidate's name.
-    pub fn drop_leadership_of(&mut self, candidate: &str, what: Dropped) {
-        let held = self.keys.values().filter(|kv| kv.value == candidate.as_bytes());
+    /// Drops the key that a candidate holds in a group, or its lease, as when somebody else deletes or revokes it. The key's
+    /// value is the candidate's name.
+    pub fn drop_leadership_of(&mut self, candidate: &str, group: u16, what: Dropped) {
+        let prefix = prefix_of(group).into_bytes();
+        let held = self.keys.values().filter(|kv| kv.value == candidate.as_bytes() && kv.key.starts_with(&prefix));
         let held: Vec<(Vec<u8>, i64)> = held.map(|kv| (kv.key.clone(), kv.lease)).collect();
         for (key, id) in held {
             // Both are there: they were read a moment ago.

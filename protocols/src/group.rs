@@ -1,0 +1,40 @@
+//! Groups: each is a contest for one leadership, with tokens, resources and clients of its own. Every node stands in all of
+//! them. What belongs to group 0 has its plain name; what belongs to another is called `<name>@<group>`.
+
+/// Most groups of a run.
+pub const GROUPS_MAX: u16 = 64;
+
+/// Stands between a name and its group.
+const MARK: char = '@';
+
+/// What `name` is called in `group`: `sequence`, `sequence@1` …
+pub fn named(name: &str, group: u16) -> String {
+    if group == 0 { name.to_owned() } else { format!("{name}{MARK}{group}") }
+}
+
+/// The plain name and the group of what is called so; a name without a group is one of group 0.
+pub fn split(name: &str) -> (&str, u16) {
+    let parted = name.rsplit_once(MARK).and_then(|(plain, group)| Some((plain, group.parse().ok()?)));
+    // Only one way of writing it: neither `@0` nor `@01`.
+    parted.filter(|(plain, group)| *group > 0 && named(plain, *group) == name).unwrap_or((name, 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_their_group() {
+        assert_eq!([named("sequence", 0), named("sequence", 12)], ["sequence", "sequence@12"]);
+        for (name, parts) in [
+            ("sequence", ("sequence", 0)),
+            ("sequence@12", ("sequence", 12)),
+            ("a@b@3", ("a@b", 3)),
+            ("sequence@0", ("sequence@0", 0)),
+            ("sequence@03", ("sequence@03", 0)),
+            ("sequence@x", ("sequence@x", 0)),
+        ] {
+            assert_eq!(split(name), parts);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! A listener for each group of a history: it hears what happened in its group, and what concerns all.
+
+use protocols::{
+    history::{Event, Header, Kind, Sink},
+    types::{Resource, USUAL_RESOURCES},
+};
+
+/// One listener a group.
+pub(crate) struct ByGroup<S> {
+    each: Vec<S>,
+    /// How many resources each group has.
+    resources: u8,
+    /// Makes one for a group that is met later, and what it has to hear first: only a foreign log has such.
+    met: Option<Met<S>>,
+}
+
+struct Met<S> {
+    make: fn() -> S,
+    shared: Vec<Event>,
+}
+
+impl<S: Sink> ByGroup<S> {
+    /// Listeners to a history with this header. Without one, groups are met with their events, and `unheralded` makes a
+    /// listener for each.
+    pub(crate) fn new(header: Option<&Header>, make: impl Fn(&Header) -> S, unheralded: fn() -> S) -> Self {
+        let (each, resources, met) = match header {
+            None => (vec![unheralded()], USUAL_RESOURCES.len(), Some(Met { make: unheralded, shared: Vec::new() })),
+            Some(h) if h.groups > 1 => {
+                let each = (0..h.groups).map(|group| make(&h.of_group(group))).collect();
+                (each, h.resources.len() / usize::from(h.groups), None)
+            }
+            Some(h) => (vec![make(h)], h.resources.len(), None),
+        };
+        ByGroup { each, resources: resources as u8, met }
+    }
+
+    /// The listeners, by group.
+    pub(crate) fn each(&mut self) -> &mut [S] {
+        &mut self.each
+    }
+
+    pub(crate) fn into_each(self) -> Vec<S> {
+        self.each
+    }
+
+    /// A foreign log has come to another group, or to what concerns all that will ever come.
+    #[cold]
+    fn meet(&mut self, event: &Event) {
+        let Some(Met { make, shared }) = &mut self.met else { return };
+        while self.each.len() <= usize::from(event.group) {
+            let mut new = make();
+            shared.iter().for_each(|event| new.record(event));
+            self.each.push(new);
+        }
+        if event.kind.is_shared() {
+            shared.push(event.clone());
+        }
+    }
+
+    /// The event with the resource's place in its own group's table.
+    fn localized(&self, event: &Event) -> Event {
+        let own = |resource: Resource| Resource(resource.0 % self.resources.max(1));
+        let mut event = event.clone();
+        if let Kind::Seal { resource, .. } = &mut event.kind {
+            *resource = own(*resource);
+        } else if let Kind::Issue { write, .. } | Kind::Apply { write, .. } = &mut event.kind {
+            write.resource = own(write.resource);
+        }
+        event
+    }
+}
+
+impl<S: Sink> Sink for ByGroup<S> {
+    #[inline]
+    fn record(&mut self, event: &Event) {
+        if self.met.is_some() {
+            self.meet(event);
+        }
+        if let [only] = self.each.as_mut_slice() {
+            return only.record(event);
+        }
+        if event.kind.is_shared() {
+            return self.each.iter_mut().for_each(|listener| listener.record(event));
+        }
+        if event.group == 0 {
+            return self.each[0].record(event);
+        }
+        let own = self.localized(event);
+        if let Some(listener) = self.each.get_mut(usize::from(event.group)) {
+            listener.record(&own);
+        }
+    }
+}

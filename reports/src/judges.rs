@@ -1,0 +1,105 @@
+//! A judge for every group of a history, and what came of all together.
+
+use crate::{
+    Judge, Judgement, Names, Verdict,
+    by_group::ByGroup,
+    invariant::{InvariantResult, vacuity},
+    words::count,
+};
+use protocols::history::{Event, Header, Sink};
+
+/// Judges a history while it happens, each of its groups on its own.
+pub struct Judges {
+    judges: ByGroup<Judge>,
+    names: Names,
+    events: u64,
+}
+
+impl Judges {
+    /// Judges for a history with this header; without one, groups are met with their events.
+    pub fn new(header: Option<&Header>) -> Self {
+        let judges = ByGroup::new(header, |header| Judge::new(Some(header)), || Judge::new(None));
+        Judges { judges, names: header.map(|h| Names::of(&h.nodes, header)).unwrap_or_default(), events: 0 }
+    }
+
+    /// Says what came of a history whose names the header gave.
+    pub fn finish(mut self) -> Judgement {
+        let names = std::mem::take(&mut self.names);
+        self.finish_with(&names)
+    }
+
+    /// Says what came of a history whose names its reader met.
+    pub fn finish_with(self, names: &Names) -> Judgement {
+        let judges = self.judges.into_each();
+        let groups = judges.len();
+        let named = |(group, judge): (usize, Judge)| judge.finish_with(&names.of_group(group as u16, groups as u16));
+        let mut all: Vec<Judgement> = judges.into_iter().enumerate().map(named).collect();
+        match all.pop() {
+            Some(only) if all.is_empty() => only,
+            last => {
+                all.extend(last);
+                together(all, self.events)
+            }
+        }
+    }
+}
+
+impl Sink for Judges {
+    #[inline]
+    fn record(&mut self, event: &Event) {
+        self.events += 1;
+        self.judges.record(event);
+    }
+}
+
+/// The judgement of several groups: as bad as that of the worst.
+fn together(mut groups: Vec<Judgement>, events: u64) -> Judgement {
+    arises_once(&mut groups);
+    let verdict = groups.iter().map(|group| group.verdict).max_by_key(|verdict| verdict.severity());
+    let invariants = (0..groups[0].invariants.len()).map(|place| worst(&groups, place)).collect();
+    let metrics = groups.iter().skip(1).fold(groups[0].metrics.clone(), |sum, group| sum.and(&group.metrics));
+    Judgement {
+        verdict: verdict.unwrap_or(Verdict::Pass),
+        invariants,
+        metrics,
+        history_events: events,
+        end_us: groups.iter().map(|group| group.end_us).max().unwrap_or(0),
+        groups,
+    }
+}
+
+/// The situation under test need arise in one group only: then it is not missing in the others.
+fn arises_once(groups: &mut [Judgement]) {
+    let name = vacuity::ENTRY.name;
+    let arose = |group: &Judgement| group.invariant(name).is_some_and(|vacuity| vacuity.holds);
+    let Some(first) = groups.iter().position(arose) else { return };
+    for group in groups.iter_mut() {
+        for vacuity in group.invariants.iter_mut().filter(|i| i.name == name && !i.holds) {
+            (vacuity.holds, vacuity.could_fail) = (true, false);
+            vacuity.detail = format!("it arose in group {first}, and need not in every one");
+        }
+        if group.verdict == Verdict::Vacuous {
+            group.verdict = Verdict::Pass;
+        }
+    }
+}
+
+/// What the invariant of that place saw in all groups, told of the first in which it was violated or could have been.
+fn worst(groups: &[Judgement], place: usize) -> InvariantResult {
+    let seen = |group: &Judgement| (!group.invariants[place].holds, group.invariants[place].could_fail);
+    let told = (0..groups.len()).rev().max_by_key(|group| seen(&groups[*group])).unwrap_or(0);
+    let told_of = groups[told].invariants[place].clone();
+    let alike = groups.iter().filter(|group| seen(group) == seen(&groups[told])).count() as u64;
+    let also = match alike {
+        1 => String::new(),
+        alike if told_of.holds => format!("; and so in {}", count(alike - 1, "other group")),
+        alike => format!("; and violated in {}", count(alike - 1, "other group")),
+    };
+    let detail = if told_of.could_fail || !told_of.holds {
+        format!("group {told}: {}{also}", told_of.detail)
+    } else {
+        told_of.detail.clone()
+    };
+    let could_fail = groups.iter().any(|group| group.invariants[place].could_fail);
+    InvariantResult { detail, could_fail, ..told_of }
+}

@@ -1,0 +1,51 @@
+//! The figures of several groups together.
+
+use super::Metrics;
+
+impl Metrics {
+    /// These and another group's: counts are added up, what is a span or a share is that of the worse one. What was counted
+    /// for the whole run stays as it is.
+    pub(crate) fn and(mut self, other: &Metrics) -> Metrics {
+        let counts: [(&mut u64, u64); 15] = [
+            (&mut self.writes_accepted, other.writes_accepted),
+            (&mut self.writes_fenced, other.writes_fenced),
+            (&mut self.writes_duplicate, other.writes_duplicate),
+            (&mut self.writes_failed, other.writes_failed),
+            (&mut self.writes_unknown, other.writes_unknown),
+            (&mut self.seq_gaps, other.seq_gaps),
+            (&mut self.reads_answered, other.reads_answered),
+            (&mut self.reads_stale, other.reads_stale),
+            (&mut self.elections, other.elections),
+            (&mut self.contested_elections, other.contested_elections),
+            (&mut self.false_failovers, other.false_failovers),
+            (&mut self.avoidable_failovers, other.avoidable_failovers),
+            (&mut self.failover_censored, other.failover_censored),
+            (&mut self.requests_invoked, other.requests_invoked),
+            (&mut self.requests_answered, other.requests_answered),
+        ];
+        counts.into_iter().for_each(|(sum, more)| *sum += more);
+        let lists: [(&mut Vec<f64>, &Vec<f64>); 6] = [
+            (&mut self.failover_ms, &other.failover_ms),
+            (&mut self.election_time_ms, &other.election_time_ms),
+            (&mut self.election_latency_ms, &other.election_latency_ms),
+            (&mut self.handoff_effect_gap_ms, &other.handoff_effect_gap_ms),
+            (&mut self.handoff_intent_gap_ms, &other.handoff_intent_gap_ms),
+            (&mut self.stop_after_loss_ms, &other.stop_after_loss_ms),
+        ];
+        lists.into_iter().for_each(|(all, more)| all.extend(more));
+        self.leaders_acting_by_effect_max = self.leaders_acting_by_effect_max.max(other.leaders_acting_by_effect_max);
+        self.leaders_believing_max = self.leaders_believing_max.max(other.leaders_believing_max);
+        self.dual_belief_ms = self.dual_belief_ms.max(other.dual_belief_ms);
+        self.dual_belief_awake_ms = self.dual_belief_awake_ms.max(other.dual_belief_awake_ms);
+        self.dual_belief_longest_ms = self.dual_belief_longest_ms.max(other.dual_belief_longest_ms);
+        self.dark_ms = either(self.dark_ms, other.dark_ms, f64::max);
+        self.startup_dark_ms = either(self.startup_dark_ms, other.startup_dark_ms, f64::max);
+        self.availability = either(self.availability, other.availability, f64::min);
+        self.served_after_ms = either(self.served_after_ms, other.served_after_ms, f64::max);
+        self
+    }
+}
+
+fn either(a: Option<f64>, b: Option<f64>, of: fn(f64, f64) -> f64) -> Option<f64> {
+    a.zip(b).map(|(a, b)| of(a, b)).or(a).or(b)
+}

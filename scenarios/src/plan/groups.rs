@@ -1,0 +1,41 @@
+//! What a plan may say of groups.
+
+use super::{Plan, limits::CLIENTS_MAX};
+use crate::fault::PlannedFault;
+use protocols::{election::Protocol, group::GROUPS_MAX, types::Resource};
+
+/// Refuses groups that there cannot be.
+pub(super) fn check(plan: &Plan, protocol: &Protocol) -> Result<(), String> {
+    let (groups, each) = (plan.groups, plan.leaders_works()?.resources().count());
+    if !(1..=GROUPS_MAX).contains(&groups) {
+        return Err(format!("groups is {groups}; it must be 1 to {GROUPS_MAX}"));
+    }
+    let service = protocol.service;
+    if groups > 1 && !service.is_none() && !service.has_groups {
+        let (name, service) = (&plan.protocol, service.name);
+        return Err(format!("groups is {groups}, but the service of `{name}`, `{service}`, keeps one leadership"));
+    }
+    if each * usize::from(groups) > Resource::MOST {
+        let most = Resource::MOST;
+        return Err(format!(
+            "groups is {groups}, each of which writes to {each} resources; {most} are the most in all"
+        ));
+    }
+    let clients = plan.load.clients;
+    if groups > 1 && u32::from(clients) * u32::from(groups) > u32::from(CLIENTS_MAX) {
+        return Err(format!(
+            "groups is {groups}, each of which has {clients} clients; {CLIENTS_MAX} are the most in all"
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses a fault that speaks of a group which there is not.
+pub(super) fn check_fault(plan: &Plan, planned: &PlannedFault) -> Result<(), String> {
+    let (group, groups) = (planned.group, plan.groups);
+    if group < groups {
+        return Ok(());
+    }
+    let all = if groups == 1 { "there is only group 0".to_owned() } else { format!("they are 0 to {}", groups - 1) };
+    Err(format!("speaks of group {group}, which there is not; {all}"))
+}

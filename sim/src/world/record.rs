@@ -1,0 +1,56 @@
+//! What goes into the history, and who believes by it.
+
+use super::World;
+use protocols::{
+    history::{Event, Kind},
+    types::{MICROSECOND, NodeId},
+};
+
+impl World {
+    /// Records an event of the history, now; of the first group, unless its resource or client says otherwise.
+    #[inline(always)]
+    pub fn record(&mut self, kind: Kind) {
+        self.enter(None, kind);
+    }
+
+    /// Records an event of a group.
+    pub fn record_in(&mut self, group: u16, kind: Kind) {
+        self.enter(Some(group), kind);
+    }
+
+    /// The one place for both, so that all it calls becomes part of it.
+    #[inline(never)]
+    fn enter(&mut self, group: Option<u16>, kind: Kind) {
+        let group = match group {
+            Some(group) => group,
+            None if self.division.is_real() => self.division.of_event(&kind).unwrap_or(0),
+            None => 0,
+        };
+        match &kind {
+            Kind::Elected(incarnation) => self.believers.push((group, *incarnation)),
+            Kind::Deposed { incarnation, .. } => self.believers.retain(|b| *b != (group, *incarnation)),
+            _ => {}
+        }
+        let waiting_for_leader = matches!(kind, Kind::Elected(_));
+        let mut words = crate::words::of(&kind);
+        words[0] ^= u64::from(group) << 56;
+        self.trace.note(self.now, words, || match group {
+            0 => format!("history {kind:?}"),
+            group => format!("history of group {group} {kind:?}"),
+        });
+        self.recorder.record(&Event { t_us: self.now / MICROSECOND, group, kind });
+        if waiting_for_leader {
+            self.leader_appeared(group);
+        }
+    }
+
+    /// Whoever was elected last in a group and still believes.
+    pub(super) fn leader(&self, group: u16) -> Option<NodeId> {
+        self.believers.iter().rev().find(|(of, _)| *of == group).map(|(_, believer)| believer.node)
+    }
+
+    /// How many groups there are.
+    pub fn groups(&self) -> u16 {
+        self.division.groups
+    }
+}
