@@ -4,6 +4,10 @@
 //! stops within the same step. Asked to resign: take no new work, join what is under way, and only then let go, so that the
 //! old leader has stopped before a successor can start.
 
+mod standing;
+
+pub use standing::Standing;
+
 use crate::{
     clock::Now,
     core::{Core, Input, Output, TimerId},
@@ -81,21 +85,6 @@ struct Lead {
     /// When seals were asked for last.
     asked_at: u64,
     work: Option<Duties>,
-}
-
-/// What a node believes of itself and of others, for those who watch it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Standing {
-    /// The leadership that it believes in.
-    pub incarnation: Option<Incarnation>,
-    /// When that belief ends unless it is renewed, nanoseconds of its monotonic clock.
-    pub valid_until: u64,
-    /// Has it sealed every resource, so that it serves requests?
-    pub works: bool,
-    /// Is it about to give leadership up?
-    pub resigning: bool,
-    /// Whom it takes for the leader, as far as it follows.
-    pub observed: Option<NodeId>,
 }
 
 impl Node {

@@ -123,8 +123,7 @@ pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Se
     let (inputs, to_core) = mpsc::unbounded_channel();
     let (standing_sender, standing) = watch::channel(Standing::default());
     let (requests_sender, under_way) = watch::channel(0);
-    let (waiting, metrics) =
-        (Arc::new(WaitingClients::default()), Arc::new(Metrics::new(&name, protocol.name, commit)));
+    let (waiting, metrics) = (Arc::<WaitingClients>::default(), Arc::new(Metrics::new(&name, protocol.name, commit)));
 
     let names = directory.fleet()[..addresses.len()].to_vec();
     let service_at = site.service.iter().map(|at| format!("{}:{}", at.host, at.port)).collect::<Vec<_>>().join(",");

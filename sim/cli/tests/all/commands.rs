@@ -45,7 +45,7 @@ fn mistakes_get_one_sentence_and_64() {
     let path = |path: &PathBuf| path.display().to_string();
     let cases: Vec<(Vec<String>, &str)> = [
         (vec!["scenario", "gc-paus"], "did you mean `gc-pause`?"),
-        (vec!["scenario", "gc-pause", "--seed", "x"], "no seed"),
+        (vec!["scenario", "gc-pause", "--seed", "x"], "not a seed"),
         (vec!["scenario", "gc-pause", "--seed", "-1"], "seed"),
         (vec!["scenario", "gc-pause", "--lease-ttl", "-3s"], "negative"),
         (vec!["scenario", "gc-pause", "--lease-ttl", "3"], "3s"),
@@ -96,7 +96,7 @@ fn mistakes_get_one_sentence_and_64() {
         (vec!["bisect", "read-leas"], "did you mean `read-lease`?"),
         (vec!["bisect", "read-lease", "--clock-drift", "5"], "is what bisect looks for"),
         (vec!["bisect", "read-lease", "--protocol", "redis-naive"], "ends by the leader's own clock"),
-        (vec!["bisect", "read-lease", "--seeds", "3"], "no range of seeds"),
+        (vec!["bisect", "read-lease", "--seeds", "3"], "not a range of seeds"),
         (vec!["plot", "election-cfd"], "election-cdf"),
         (vec!["plot", "election-cdf", "--runs", "0"], "0 is not in 1.."),
         (vec!["plot", "election-cdf", "--election-timeout", "300..150ms"], "lower end must be below"),
