@@ -42,9 +42,9 @@ pub enum Input {
     /// An operator asks the node to hand leadership over to this candidate, work first.
     Transfer(NodeId),
     /// An operator asks the leader to make this candidate a member.
-    Admit(NodeId),
+    AddVoter(NodeId),
     /// An operator asks the leader to make this candidate a member no more.
-    Expel(NodeId),
+    RemoveVoter(NodeId),
     /// The same for a group that is not the first; see [`crate::multiplexer`].
     OfGroup(u16, Box<Input>),
 }

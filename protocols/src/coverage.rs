@@ -152,7 +152,7 @@ marks! {
     WorldFaultWaits [] "world: a fault waits for a leader",
     WorldLost [] "world: a message is lost",
     WorldTwice [] "world: a message arrives twice",
-    WorldAstray [] "world: a message overtakes others, or is overtaken",
+    WorldAstray [] "world: a message is reordered",
 }
 
 impl Mark {

@@ -100,9 +100,9 @@ pub enum Input<P: Payload = Opaque, S: Api = Erased> {
     /// does a protocol that cannot.
     Transfer(NodeId),
     /// Make this candidate a member; a follower ignores it.
-    Admit(NodeId),
+    AddVoter(NodeId),
     /// Make this candidate a member no more; a follower ignores it.
-    Expel(NodeId),
+    RemoveVoter(NodeId),
     /// The resource refused our token: somebody newer leads. Stop believing, campaign afresh.
     Fenced,
 }
@@ -308,8 +308,8 @@ impl<P: Payload, S: Api> Input<P, S> {
             Input::Persisted => Input::Persisted,
             Input::Resign => Input::Resign,
             Input::Transfer(to) => Input::Transfer(to),
-            Input::Admit(node) => Input::Admit(node),
-            Input::Expel(node) => Input::Expel(node),
+            Input::AddVoter(node) => Input::AddVoter(node),
+            Input::RemoveVoter(node) => Input::RemoveVoter(node),
             Input::Fenced => Input::Fenced,
         })
     }

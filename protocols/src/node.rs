@@ -385,8 +385,8 @@ impl Core for Node {
             Input::Start => self.elect(now, elector::Input::Start, out),
             Input::Resign => self.let_go(now, None, out),
             Input::Transfer(to) => self.let_go(now, Some(to), out),
-            Input::Admit(node) => self.elect(now, elector::Input::Admit(node), out),
-            Input::Expel(node) => self.elect(now, elector::Input::Expel(node), out),
+            Input::AddVoter(node) => self.elect(now, elector::Input::AddVoter(node), out),
+            Input::RemoveVoter(node) => self.elect(now, elector::Input::RemoveVoter(node), out),
             // It stands in one group, and is not told which.
             Input::OfGroup(..) => {}
         }

@@ -118,8 +118,8 @@ enum Asked {
 /// A change of the members.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Change {
-    Admit(NodeId),
-    Expel(NodeId),
+    AddVoter(NodeId),
+    RemoveVoter(NodeId),
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -243,7 +243,7 @@ impl Raft {
         out.push(Output::Deposed(why));
         out.push(Output::CancelTimer(EXPIRE));
         // Who leads no more admits nobody; only whoever is to leave itself still has something to ask for.
-        let own = Change::Expel(self.setup.node);
+        let own = Change::RemoveVoter(self.setup.node);
         self.changes.retain(|change| *change == own);
     }
 
@@ -265,10 +265,10 @@ impl Raft {
             self.changes.push(change);
         }
         // A leader does not take itself out: the next one does.
-        if change == Change::Expel(self.setup.node) {
+        if change == Change::RemoveVoter(self.setup.node) {
             crate::mark!(RaftLeaderLeaves);
         }
-        match change == Change::Expel(self.setup.node) {
+        match change == Change::RemoveVoter(self.setup.node) {
             true => self.give_up(Deposed::Resigned, None, out),
             false => self.next_change(out),
         }
@@ -276,13 +276,13 @@ impl Raft {
 
     fn next_change(&mut self, out: &mut Vec<Output>) {
         let Some(change) = self.changes.first().copied().filter(|_| self.under_way.is_none()) else { return };
-        if change == Change::Expel(self.setup.node) && self.belief.is_some() {
+        if change == Change::RemoveVoter(self.setup.node) && self.belief.is_some() {
             // Elected once more before the successor could take it out.
             return self.give_up(Deposed::Resigned, None, out);
         }
         let request = match change {
-            Change::Admit(node) => Request::AddVoter { node },
-            Change::Expel(node) => Request::RemoveVoter { node },
+            Change::AddVoter(node) => Request::AddVoter { node },
+            Change::RemoveVoter(node) => Request::RemoveVoter { node },
         };
         self.ask(request, Asked::Change(change), out);
     }
@@ -292,8 +292,8 @@ impl Raft {
         if let (Asked::Change(change), true) = (asked, done) {
             self.changes.retain(|waiting| *waiting != change);
             out.push(match change {
-                Change::Admit(node) => Output::Membership(node, true),
-                Change::Expel(node) => Output::Membership(node, false),
+                Change::AddVoter(node) => Output::Membership(node, true),
+                Change::RemoveVoter(node) => Output::Membership(node, false),
             });
         }
         if !self.changes.is_empty() {
@@ -328,8 +328,8 @@ impl Elector for Raft {
             Input::Resign => self.give_up(Deposed::Resigned, None, out),
             Input::Transfer(to) => self.give_up(Deposed::Resigned, Some(to), out),
             Input::Fenced => self.give_up(Deposed::Fenced, None, out),
-            Input::Admit(node) => self.change(Change::Admit(node), out),
-            Input::Expel(node) => self.change(Change::Expel(node), out),
+            Input::AddVoter(node) => self.change(Change::AddVoter(node), out),
+            Input::RemoveVoter(node) => self.change(Change::RemoveVoter(node), out),
             // The timer of a belief that was renewed or has ended; openraft talks to its peers, keeps its state and its
             // watch by itself.
             Input::Timer(_) | Input::Service(_) | Input::Peer { .. } | Input::Persisted => {}

@@ -3,7 +3,7 @@
 //! **Where it comes from.** Das, Gupta, Motivala, "SWIM: Scalable Weakly-consistent Infection-style Process Group Membership
 //! Protocol" (DSN 2002), with Lifeguard's suspicion, as in hashicorp/memberlist (`state.go`, `suspicion.go`, `awareness.go`,
 //! `config.go: DefaultLANConfig`): a probe per second and member, of one member at a time in a random order; after 500 ms
-//! without an answer three others are asked to try; then the member is suspect, and has 4 s and more to contradict by a higher
+//! without an answer three others are asked to try; then the member is suspect, and has 4 s and more to refute it by a higher
 //! incarnation number. News travels on the probes, and every 200 ms to three others. The detector knows nothing of leaders
 //! ([`detector`]); taking the lowest id for one is what people build on such a list, and what its authors warn of.
 //!
@@ -12,7 +12,7 @@
 //! one failed probe and the shortest suspicion, five intervals.
 //!
 //! **What it assumes about time.** That a member that lives answers one of its probers in time, or hears the accusation and
-//! contradicts in time. A belief has no end of its own.
+//! refutes in time. A belief has no end of its own.
 //!
 //! **What breaks it.** A pause, a cut: there is no quorum and no token, and each side declares the other dead and leads. It
 //! is a detector, and never a source of tokens. What it does better than plain heartbeats (`lowest-id`): one bad link or a
@@ -24,8 +24,8 @@ pub mod detector;
 mod effect;
 pub mod gossip;
 mod message;
-mod rumours;
 pub mod suspicion;
+mod updates;
 
 use super::{
     Hazard, Preference, Promise, Protocol, Setup, Transport,

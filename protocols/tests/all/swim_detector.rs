@@ -9,7 +9,7 @@ use protocols::{
         swim::{
             self, Body, Message,
             detector::{Detector, Effect, State},
-            gossip::{Broadcasts, Rumour, Update},
+            gossip::{Broadcasts, Status, Update},
             suspicion::{self, Suspicion},
         },
     },
@@ -57,7 +57,7 @@ impl Elector for Member {
             Input::Start => detector.start(now, effects),
             Input::Peer { from, message } => detector.message(now, from, message, effects),
             Input::Resign => detector.leave(now, effects),
-            Input::Admit(_) => detector.join(now, effects),
+            Input::AddVoter(_) => detector.join(now, effects),
             _ => detector.poll(now, effects),
         });
     }
@@ -147,35 +147,35 @@ fn who_is_accused_contradicts_and_every_accusation_of_that_life_is_void() {
     let mut effects = Vec::new();
     member.start(0, &mut effects);
     effects.clear();
-    let accusation = Update { node: NodeId(1), incarnation: 1, rumour: Rumour::Suspect { by: NodeId(0) } };
+    let accusation = Update { node: NodeId(1), incarnation: 1, status: Status::Suspect { by: NodeId(0) } };
     let message = Message { body: Body::Ping { number: 9 }, updates: vec![accusation] };
     member.message(SECOND, NodeId(0), message, &mut effects);
     // The very answer to the ping says it.
     let [Effect::Send { to: NodeId(0), message: answer }] = &effects[..] else { panic!("{effects:?}") };
     assert_eq!(answer.body, Body::Ack { number: 9 });
-    let alive = Update { node: NodeId(1), incarnation: 2, rumour: Rumour::Alive };
+    let alive = Update { node: NodeId(1), incarnation: 2, status: Status::Alive };
     assert_eq!(answer.updates, [alive]);
     assert_eq!(member.state(NodeId(1)), State::Alive);
 
     // The accuser believes it, and no late accusation of the first life.
     let mut accuser = Detector::new(NodeId(0), 3, SECOND, 8);
     accuser.start(0, &mut effects);
-    let says = |detector: &mut Detector, rumour, incarnation| {
-        let update = Update { node: NodeId(1), incarnation, rumour };
+    let says = |detector: &mut Detector, status, incarnation| {
+        let update = Update { node: NodeId(1), incarnation, status };
         let message = Message { body: Body::Gossip, updates: vec![update] };
         detector.message(SECOND, NodeId(2), message, &mut Vec::new());
         detector.state(NodeId(1))
     };
-    assert_eq!(says(&mut accuser, Rumour::Alive, 1), State::Alive);
-    assert_eq!(says(&mut accuser, Rumour::Suspect { by: NodeId(2) }, 1), State::Suspect);
-    assert_eq!(says(&mut accuser, Rumour::Alive, 1), State::Suspect);
-    assert_eq!(says(&mut accuser, Rumour::Alive, 2), State::Alive);
-    assert_eq!(says(&mut accuser, Rumour::Suspect { by: NodeId(2) }, 1), State::Alive);
-    assert_eq!(says(&mut accuser, Rumour::Dead { by: NodeId(2) }, 1), State::Alive);
-    assert_eq!(says(&mut accuser, Rumour::Dead { by: NodeId(2) }, 2), State::Dead);
-    assert_eq!(says(&mut accuser, Rumour::Alive, 2), State::Dead);
-    assert_eq!(says(&mut accuser, Rumour::Alive, 3), State::Alive);
-    assert_eq!(says(&mut accuser, Rumour::Dead { by: NodeId(1) }, 3), State::Left);
+    assert_eq!(says(&mut accuser, Status::Alive, 1), State::Alive);
+    assert_eq!(says(&mut accuser, Status::Suspect { by: NodeId(2) }, 1), State::Suspect);
+    assert_eq!(says(&mut accuser, Status::Alive, 1), State::Suspect);
+    assert_eq!(says(&mut accuser, Status::Alive, 2), State::Alive);
+    assert_eq!(says(&mut accuser, Status::Suspect { by: NodeId(2) }, 1), State::Alive);
+    assert_eq!(says(&mut accuser, Status::Dead { by: NodeId(2) }, 1), State::Alive);
+    assert_eq!(says(&mut accuser, Status::Dead { by: NodeId(2) }, 2), State::Dead);
+    assert_eq!(says(&mut accuser, Status::Alive, 2), State::Dead);
+    assert_eq!(says(&mut accuser, Status::Alive, 3), State::Alive);
+    assert_eq!(says(&mut accuser, Status::Dead { by: NodeId(1) }, 3), State::Left);
 }
 
 #[test]
@@ -279,17 +279,17 @@ fn who_leaves_is_gone_at_once_and_suspects_nobody_of_it() {
     assert_eq!(cluster.states(0), [State::Left; 3]);
     cluster.run_until(40 * SECOND);
     assert_eq!(cluster.count(State::Suspect, 0) + cluster.count(State::Dead, 0), 0);
-    cluster.bench.give(NodeId(0), Input::Admit(NodeId(0)));
+    cluster.bench.give(NodeId(0), Input::AddVoter(NodeId(0)));
     cluster.run_until(41 * SECOND);
     assert_eq!(cluster.states(0), [State::Alive; 3]);
 }
 
 fn about(node: u16, incarnation: u32) -> Update {
-    Update { node: NodeId(node), incarnation, rumour: Rumour::Alive }
+    Update { node: NodeId(node), incarnation, status: Status::Alive }
 }
 
 fn accused(node: u16) -> Update {
-    Update { node: NodeId(node), incarnation: 1, rumour: Rumour::Suspect { by: NodeId(99) } }
+    Update { node: NodeId(node), incarnation: 1, status: Status::Suspect { by: NodeId(99) } }
 }
 
 /// How often anything is told in all, in as many packets as it takes.
@@ -306,7 +306,7 @@ fn news_is_told_four_times_the_longest_and_newest_first_and_one_per_member() {
     (4..6).for_each(|node| broadcasts.push(accused(node)));
     broadcasts.push(about(0, 2));
     let all = [about(0, 2), about(3, 1), about(2, 1), about(1, 1), accused(5), accused(4)];
-    assert_eq!(broadcasts.take(9, Body::Gossip.leaves()), all, "a fourth rumour and more travel in one packet");
+    assert_eq!(broadcasts.take(9, Body::Gossip.leaves()), all, "a fourth status and more travel in one packet");
     // What was told least often goes first. Where only one fits, it is the longest that does.
     broadcasts.push(accused(6));
     let room = about(0, 1).bytes() + 2;
@@ -337,7 +337,7 @@ fn a_packet_is_as_full_as_memberlists_and_no_fuller() {
 }
 
 #[test]
-fn a_fourth_rumour_travels_in_the_same_packet() {
+fn a_fourth_update_travels_in_the_same_packet() {
     // Nine join at one time, and everybody passes on what is news to it.
     let mut cluster = Cluster::new(9, 8);
     let mut most = 0;
@@ -362,7 +362,7 @@ fn an_accusation_goes_with_the_probe_and_nothing_else_does() {
     while let Some(step) = cluster.bench.next(20 * SECOND) {
         for output in step.outputs {
             if let Output::Send { to: NodeId(4), message: Message { body: Body::Ping { .. }, updates } } = output
-                && let Some(Update { node: NodeId(4), rumour: Rumour::Suspect { .. }, .. }) = updates.first()
+                && let Some(Update { node: NodeId(4), status: Status::Suspect { .. }, .. }) = updates.first()
             {
                 assert_eq!(updates.len(), 1);
                 accusations += 1;

@@ -1,5 +1,5 @@
-//! Stories on real processes: clusters on loopback, proxies between their members, the director that makes go wrong what a
-//! plan says, and the load on them. Empty but in the build of `cargo real`: its feature `real` has the dependencies.
+//! Stories on real processes: clusters on loopback, proxies between their members, the director that injects a plan's
+//! faults, and the load on them. Empty but in the build of `cargo real`: its feature `real` has the dependencies.
 
 #![cfg(feature = "real")]
 

@@ -229,7 +229,7 @@ impl World {
                 self.boot(*node);
             }
             if let Some(leader) = self.leader(group) {
-                let order = if join { Input::Admit(*node) } else { Input::Expel(*node) };
+                let order = if join { Input::AddVoter(*node) } else { Input::RemoveVoter(*node) };
                 self.input(leader, order.of_group(group));
             }
         }

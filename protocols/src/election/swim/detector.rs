@@ -9,7 +9,7 @@
 
 pub use super::effect::{Effect, State};
 use super::{
-    gossip::{Broadcasts, Rumour, Update},
+    gossip::{Broadcasts, Status, Update},
     message::{Body, Message},
     suspicion::Suspicion,
 };
@@ -114,7 +114,7 @@ impl Detector {
     pub fn join(&mut self, now: u64, out: &mut Vec<Effect>) {
         self.left = false;
         let incarnation = self.members[self.own.index()].incarnation + 1;
-        self.tell(Update { node: self.own, incarnation, rumour: Rumour::Alive });
+        self.tell(Update { node: self.own, incarnation, status: Status::Alive });
         self.members[self.own.index()].incarnation = incarnation;
         self.turn(now, self.own, State::Alive, out);
         for to in self.others(|_| true) {
@@ -126,7 +126,7 @@ impl Detector {
     pub fn leave(&mut self, now: u64, out: &mut Vec<Effect>) {
         self.left = true;
         let incarnation = self.members[self.own.index()].incarnation;
-        self.apply(now, Update { node: self.own, incarnation, rumour: Rumour::Dead { by: self.own } }, out);
+        self.apply(now, Update { node: self.own, incarnation, status: Status::Dead { by: self.own } }, out);
         self.gossip(now, out);
     }
 
@@ -161,8 +161,8 @@ impl Detector {
             let member = &self.members[index];
             if member.suspicion.as_ref().is_some_and(|suspicion| suspicion.due() <= now) {
                 crate::mark!(SwimSuspectDies);
-                let (node, rumour) = (NodeId(index as u16), Rumour::Dead { by: self.own });
-                self.apply(now, Update { node, incarnation: member.incarnation, rumour }, out);
+                let (node, status) = (NodeId(index as u16), Status::Dead { by: self.own });
+                self.apply(now, Update { node, incarnation: member.incarnation, status }, out);
             }
         }
         let due: Vec<Relay> = self.relays.extract_if(.., |relay| relay.nack_at <= now).collect();
@@ -218,10 +218,10 @@ impl Detector {
                 let (number, timeout_at) = (self.number, Some(now + self.interval / 2));
                 let deadline = now + self.interval * u64::from(self.awareness + 1);
                 self.probe = Some(Probe { target, number, timeout_at, deadline, nacks_missing: 0 });
-                // A suspect hears of it, so that it can contradict.
-                let (Member { incarnation, state, .. }, rumour) =
-                    (&self.members[target.index()], Rumour::Suspect { by: self.own });
-                let accusation = Update { node: target, incarnation: *incarnation, rumour };
+                // A suspect hears of it, so that it can refute it.
+                let (Member { incarnation, state, .. }, status) =
+                    (&self.members[target.index()], Status::Suspect { by: self.own });
+                let accusation = Update { node: target, incarnation: *incarnation, status };
                 let accusation = (*state == State::Suspect).then_some(accusation);
                 return self.send(target, Body::Ping { number }, accusation, out);
             }
@@ -255,8 +255,8 @@ impl Detector {
         let worse = if alone { 1 } else { probe.nacks_missing };
         self.doubt(worse);
         let incarnation = self.members[probe.target.index()].incarnation;
-        let rumour = Rumour::Suspect { by: self.own };
-        self.apply(now, Update { node: probe.target, incarnation, rumour }, out);
+        let status = Status::Suspect { by: self.own };
+        self.apply(now, Update { node: probe.target, incarnation, status }, out);
         self.probe_overdue(now, out);
     }
 
@@ -287,11 +287,11 @@ impl Detector {
         let members = self.members.len();
         for mut update in message.updates.into_iter().filter(|update| update.node.index() < members) {
             if exchanged
-                && let Rumour::Dead { by } = update.rumour
+                && let Status::Dead { by } = update.status
                 && by != update.node
             {
-                // Who holds somebody to be dead may have missed that he contradicted.
-                update.rumour = Rumour::Suspect { by: self.own };
+                // Who holds somebody to be dead may have missed that it refuted.
+                update.status = Status::Suspect { by: self.own };
             }
             self.apply(now, update, out);
         }

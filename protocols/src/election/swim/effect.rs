@@ -10,9 +10,9 @@ pub enum State {
     Unknown,
     /// Alive.
     Alive,
-    /// It has not answered, and may still contradict. It counts as alive.
+    /// It has not answered, and may still refute that. It counts as alive.
     Suspect,
-    /// It has not contradicted in time.
+    /// It has not refuted in time.
     Dead,
     /// It said that it leaves.
     Left,

@@ -20,7 +20,7 @@ pub const NAME_BYTES: usize = 16;
 
 /// What is said of a member.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Rumour {
+pub enum Status {
     /// It lives.
     Alive,
     /// It did not answer.
@@ -38,21 +38,21 @@ pub enum Rumour {
 /// What is said of which life of which member.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Update {
-    /// Counts how often the member has had to contradict; what is said of an earlier count is void.
+    /// Counts how often the member has had to refute what was said of it; what is said of an earlier count is void.
     pub incarnation: u32,
     /// The member.
     pub node: NodeId,
     /// What.
-    pub rumour: Rumour,
+    pub status: Status,
 }
 
 impl Update {
     /// Its length in a packet: in MessagePack, with field names (`net.go: alive, suspect, dead`), for a member with an IPv4
     /// address, without metadata, and for incarnations below 128.
     pub const fn bytes(&self) -> usize {
-        match self.rumour {
-            Rumour::Alive => 56 + NAME_BYTES,
-            Rumour::Suspect { .. } | Rumour::Dead { .. } => 27 + 2 * NAME_BYTES,
+        match self.status {
+            Status::Alive => 56 + NAME_BYTES,
+            Status::Suspect { .. } | Status::Dead { .. } => 27 + 2 * NAME_BYTES,
         }
     }
 }

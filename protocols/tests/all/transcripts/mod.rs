@@ -151,8 +151,8 @@ impl<'a> Run<'a> {
             ["resign"] => Input::Resign,
             ["fenced"] => Input::Fenced,
             ["transfer", to] => Input::Transfer(names.node(to)),
-            ["admit", node] => Input::Admit(names.node(node)),
-            ["expel", node] => Input::Expel(names.node(node)),
+            ["add-voter", node] => Input::AddVoter(names.node(node)),
+            ["remove-voter", node] => Input::RemoveVoter(names.node(node)),
             ["timer", name] => Input::Timer(self.language.timers.iter().position(|t| *t == name).unwrap() as u16),
             ["reply", request, ref reply @ ..] => {
                 let reply = match reply {

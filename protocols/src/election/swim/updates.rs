@@ -1,10 +1,10 @@
-//! What the detector makes of what is said of members: who is told, who is believed, and who contradicts.
+//! What the detector makes of what is said of members: who is told, who is believed, and who refutes it.
 //!
 //! Source: hashicorp/memberlist 1b4c746, `state.go: aliveNode, suspectNode, deadNode, refute, pushPullNode`.
 
 use super::{
     detector::{Detector, Effect, Member, State},
-    gossip::{Rumour, Update},
+    gossip::{Status, Update},
     message::{Body, Message},
     suspicion::Suspicion,
 };
@@ -13,16 +13,16 @@ use crate::types::NodeId;
 impl Detector {
     /// Takes what is said of a member.
     pub(super) fn apply(&mut self, now: u64, update: Update, out: &mut Vec<Effect>) {
-        let Update { node, incarnation, rumour } = update;
+        let Update { node, incarnation, status } = update;
         let (own, member) = (node == self.own, &mut self.members[node.index()]);
-        match rumour {
-            Rumour::Alive if own => {
+        match status {
+            Status::Alive if own => {
                 // Of a life before this one.
                 if !self.left && incarnation > member.incarnation {
-                    self.contradict(incarnation);
+                    self.refute(incarnation);
                 }
             }
-            Rumour::Alive => {
+            Status::Alive => {
                 if incarnation > member.incarnation {
                     member.incarnation = incarnation;
                     member.suspicion = None;
@@ -31,13 +31,13 @@ impl Detector {
                 }
             }
             _ if incarnation < member.incarnation || member.state == State::Unknown => {}
-            Rumour::Suspect { by } => {
+            Status::Suspect { by } => {
                 if let Some(suspicion) = &mut member.suspicion {
                     if suspicion.confirm(by) {
                         self.tell(update);
                     }
                 } else if member.state == State::Alive && own {
-                    self.contradict(incarnation);
+                    self.refute(incarnation);
                 } else if member.state == State::Alive {
                     member.incarnation = incarnation;
                     let known = self.members.iter().filter(|m| m.state != State::Unknown).count();
@@ -47,13 +47,13 @@ impl Detector {
                     self.turn(now, node, State::Suspect, out);
                 }
             }
-            Rumour::Dead { by } => {
+            Status::Dead { by } => {
                 member.suspicion = None;
                 if matches!(member.state, State::Dead | State::Left) {
                     return;
                 }
                 if own && !self.left {
-                    return self.contradict(incarnation);
+                    return self.refute(incarnation);
                 }
                 member.incarnation = incarnation;
                 self.tell(update);
@@ -63,26 +63,26 @@ impl Detector {
     }
 
     /// `refute`: this member lives, whatever was said of its incarnation up to `accused`.
-    fn contradict(&mut self, accused: u32) {
+    fn refute(&mut self, accused: u32) {
         let own = &mut self.members[self.own.index()];
         own.incarnation = own.incarnation.max(accused).saturating_add(1);
         let incarnation = own.incarnation;
         self.doubt(1);
-        self.tell(Update { node: self.own, incarnation, rumour: Rumour::Alive });
+        self.tell(Update { node: self.own, incarnation, status: Status::Alive });
     }
 
     /// Sends everything that this member knows, and perhaps asks for the same.
     pub(super) fn exchange(&self, to: NodeId, ask: bool, out: &mut Vec<Effect>) {
         let update = |(index, member): (usize, &Member)| {
             let node = NodeId(index as u16);
-            let rumour = match member.state {
+            let status = match member.state {
                 State::Unknown => return None,
-                State::Alive => Rumour::Alive,
-                State::Suspect => Rumour::Suspect { by: self.own },
-                State::Dead => Rumour::Dead { by: self.own },
-                State::Left => Rumour::Dead { by: node },
+                State::Alive => Status::Alive,
+                State::Suspect => Status::Suspect { by: self.own },
+                State::Dead => Status::Dead { by: self.own },
+                State::Left => Status::Dead { by: node },
             };
-            Some(Update { node, incarnation: member.incarnation, rumour })
+            Some(Update { node, incarnation: member.incarnation, status })
         };
         let updates = self.members.iter().enumerate().filter_map(update).collect();
         out.push(Effect::Send { to, message: Message { body: Body::State { answer: ask }, updates } });
