@@ -15,16 +15,24 @@ pub(crate) struct ByGroup<S> {
 }
 
 struct Met<S> {
-    make: fn() -> S,
+    make: Box<dyn Fn() -> S + Send>,
     shared: Vec<Event>,
 }
 
 impl<S: Sink> ByGroup<S> {
     /// Listeners to a history with this header. Without one, groups are met with their events, and `unheralded` makes a
     /// listener for each.
-    pub(crate) fn new(header: Option<&Header>, make: impl Fn(&Header) -> S, unheralded: fn() -> S) -> Self {
+    pub(crate) fn new(
+        header: Option<&Header>,
+        make: impl Fn(&Header) -> S,
+        unheralded: impl Fn() -> S + Send + 'static,
+    ) -> Self {
         let (each, resources, met) = match header {
-            None => (vec![unheralded()], USUAL_RESOURCES.len(), Some(Met { make: unheralded, shared: Vec::new() })),
+            None => (
+                vec![unheralded()],
+                USUAL_RESOURCES.len(),
+                Some(Met { make: Box::new(unheralded), shared: Vec::new() }),
+            ),
             Some(h) if h.groups > 1 => {
                 let each = (0..h.groups).map(|group| make(&h.of_group(group))).collect();
                 (each, h.resources.len() / usize::from(h.groups), None)

@@ -3,7 +3,7 @@
 use crate::{
     Judge, Judgement, Names, Verdict,
     by_group::ByGroup,
-    invariant::{InvariantResult, vacuity},
+    invariant::{self, Entry, InvariantResult, vacuity},
     words::count,
 };
 use protocols::history::{Event, Header, Sink};
@@ -18,7 +18,14 @@ pub struct Judges {
 impl Judges {
     /// Judges for a history with this header; without one, groups are met with their events.
     pub fn new(header: Option<&Header>) -> Self {
-        let judges = ByGroup::new(header, |header| Judge::new(Some(header)), || Judge::new(None));
+        Judges::by(&invariant::ALL, header)
+    }
+
+    /// Judges that go by these invariants.
+    pub fn by(invariants: &[&'static Entry], header: Option<&Header>) -> Self {
+        let later = invariants.to_vec();
+        let judges =
+            ByGroup::new(header, |header| Judge::by(invariants, Some(header)), move || Judge::by(&later, None));
         Judges { judges, names: header.map(|h| Names::of(&h.nodes, header)).unwrap_or_default(), events: 0 }
     }
 

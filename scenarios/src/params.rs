@@ -6,7 +6,7 @@ use crate::{
     read_lease,
     streams::{self, CLOCKS, READS},
 };
-use protocols::{bug::Bug, election::Protocol, fence::checks::Fencing, types::MILLISECOND};
+use protocols::{bug::Bug, election::Protocol, fence::checks::Fencing, types::MILLISECOND, work::Kind};
 
 /// What the liveness bound allows on top of lease and takeover, milliseconds: connecting again, sealing, one lost request.
 pub const LIVENESS_SLACK_MS: u64 = 2_000;
@@ -53,7 +53,7 @@ pub struct Params {
     /// Members of the coordination service.
     pub service_members: u16,
     /// What a leader does, by name; a sequencer and a scheduler when none is named.
-    pub works: Vec<&'static str>,
+    pub works: Vec<&'static Kind>,
     /// The known bugs that are switched on.
     pub bugs: Vec<&'static Bug>,
     /// What the store checks.
@@ -239,7 +239,7 @@ impl Params {
             requires: Vec::new(),
             liveness_bound_ms: self.liveness_bound_ms(protocol),
             dual_belief_bound_ms: None,
-            works: self.works.iter().map(|name| (*name).to_owned()).collect(),
+            works: self.works.iter().map(|work| work.name.to_owned()).collect(),
         }
     }
 }

@@ -23,7 +23,7 @@ use protocols::{
     load::ATTEMPT_TIMEOUT,
     node::STORE_SILENCE,
     types::{MILLISECOND, NodeId},
-    work::Works,
+    work::{Kind, Works},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -172,6 +172,8 @@ pub struct Known<'a> {
     pub protocols: &'a [&'a Protocol],
     /// Every bug that can be switched on.
     pub bugs: &'a [&'a Bug],
+    /// Every work that a leader may do.
+    pub works: &'a [&'static Kind],
 }
 
 impl<'a> Known<'a> {
@@ -198,18 +200,18 @@ impl Plan {
         self.service_members.get(service).copied().unwrap_or(1)
     }
 
-    /// What a leader does.
+    /// What a leader does, of the works that there are.
     ///
     /// # Errors
     /// There is no such work, or these do not go together: one sentence.
-    pub fn leaders_works(&self) -> Result<Works, String> {
+    pub fn leaders_works(&self, known: &[&'static Kind]) -> Result<Works, String> {
         match self.works.as_slice() {
             [] => Ok(Works::default()),
-            names => Works::named(names.iter().map(String::as_str)).map_err(|why| format!("works: {why}")),
+            names => Works::named(known, names.iter().map(String::as_str)).map_err(|why| format!("works: {why}")),
         }
     }
 
-    /// Who is who when this plan is run with its protocol.
+    /// Who is who when this plan is run with its protocol, by leaders that do the usual works.
     pub fn topology_of(&self, protocol: &Protocol) -> Topology {
         let candidates = self.candidates.iter().map(|candidate| candidate.name.clone());
         let service = protocol.service.process.map(|name| (name, protocol.service.members));
@@ -218,15 +220,14 @@ impl Plan {
     }
 
     /// The names of all resources, by [`protocols::types::Resource`]: those of group 0, then those of the next.
-    fn resources(&self) -> Vec<String> {
-        let works = self.leaders_works().unwrap_or_default();
+    fn resources(&self, works: &Works) -> Vec<String> {
         let of_group = |group| works.resources().map(move |name| group::named(name, group)).collect::<Vec<_>>();
         (0..self.groups).flat_map(of_group).collect()
     }
 
     /// What belongs to which group, of these processes.
     pub fn division(&self, topology: &Topology) -> Division {
-        let resources = self.leaders_works().unwrap_or_default().resources().count() as u8;
+        let resources = topology.works().resources().count() as u8;
         let first_client = NodeId(topology.store().0 + 1);
         Division { groups: self.groups, resources, first_client, clients: self.load.clients }
     }
@@ -256,7 +257,7 @@ impl Plan {
             majority: protocol.majority,
             ring: protocol.ring,
             dual_belief_bound_us: self.dual_belief_bound_ms.map(|ms| (ms * 1e3) as u64),
-            resources: self.resources(),
+            resources: self.resources(topology.works()),
             groups: self.groups,
             group: 0,
         }

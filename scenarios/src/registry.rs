@@ -12,6 +12,7 @@ use protocols::{
     election::{self, Protocol},
     history::Header,
     known_bugs,
+    work::{self, Kind},
 };
 
 /// Protocols, scenarios and bugs, in the order in which reports show them.
@@ -23,13 +24,15 @@ pub struct Registry {
     pub scenarios: Vec<&'static Scenario>,
     /// The known bugs that can be switched on.
     pub bugs: Vec<&'static Bug>,
+    /// What leaders can do.
+    pub works: Vec<&'static Kind>,
 }
 
 impl Default for Registry {
     /// Fencepost's own.
     fn default() -> Registry {
         let (protocols, scenarios) = (election::ALL.to_vec(), scenario::ALL.to_vec());
-        Registry { protocols, scenarios, bugs: known_bugs::ALL.to_vec() }
+        Registry { protocols, scenarios, bugs: known_bugs::ALL.to_vec(), works: work::ALL.to_vec() }
     }
 }
 
@@ -58,9 +61,21 @@ impl Registry {
         Ok(self)
     }
 
+    /// With another work, which a plan can name.
+    ///
+    /// # Errors
+    /// One sentence: there is one of that name.
+    pub fn with_work(mut self, work: &'static Kind) -> Result<Registry, String> {
+        if self.works.iter().any(|known| known.name == work.name) {
+            return Err(format!("there are two works `{}`", work.name));
+        }
+        self.works.push(work);
+        Ok(self)
+    }
+
     fn known(&self) -> Known<'_> {
         let scenarios = self.scenarios.iter().map(|scenario| scenario.name).collect();
-        Known { scenarios, protocols: &self.protocols, bugs: &self.bugs }
+        Known { scenarios, protocols: &self.protocols, bugs: &self.bugs, works: &self.works }
     }
 
     /// The protocol of that name.
@@ -73,6 +88,14 @@ impl Registry {
             .copied()
             .find(|protocol| protocol.name == name)
             .ok_or_else(|| format!("there is no protocol `{name}`"))
+    }
+
+    /// Who is who when `plan` is run with its protocol, and what its leaders do.
+    ///
+    /// # Errors
+    /// One sentence: its works are none of these, or do not go together.
+    pub fn topology(&self, plan: &Plan, protocol: &Protocol) -> Result<Topology, String> {
+        Ok(plan.topology_of(protocol).with_works(plan.leaders_works(&self.works)?))
     }
 
     /// The bugs of these ids.
@@ -143,15 +166,14 @@ impl Plan {
         election::find(&self.protocol)
     }
 
-    /// Who is who in a run; `None` when Fencepost has no such protocol.
+    /// Who is who in a run; `None` when Fencepost has no such protocol or works.
     pub fn topology(&self) -> Option<Topology> {
-        self.election().map(|protocol| self.topology_of(protocol))
+        self.election().and_then(|protocol| Registry::default().topology(self, protocol).ok())
     }
 
-    /// What the judge has to know about a run; `None` when Fencepost has no such protocol.
+    /// What the judge has to know about a run; `None` when Fencepost has no such protocol or works.
     pub fn header(&self) -> Option<Header> {
-        let protocol = self.election()?;
-        Some(self.header_of(protocol, &self.topology_of(protocol)))
+        Some(self.header_of(self.election()?, &self.topology()?))
     }
 }
 

@@ -39,7 +39,7 @@ pub fn options(params: &Params) -> Result<(), String> {
     lasts("election-timeout", params.election_timeout_ms.map(|(_, max_ms)| max_ms))?;
     lasts("pause", params.pause_ms)?;
     if !params.works.is_empty() {
-        Works::named(params.works.iter().copied()).map_err(|why| format!("--works: {why}"))?;
+        Works::new(&params.works).map_err(|why| format!("--works: {why}"))?;
     }
     match params.election_timeout_ms {
         Some((min_ms, max_ms)) if min_ms < 2 => {

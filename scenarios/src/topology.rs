@@ -4,7 +4,7 @@
 //! process of the service's name, such as `etcd`; the members of a larger one are `etcd-1`, `etcd-2` …
 
 use crate::fault::Who;
-use protocols::{group, service::Members, types::NodeId};
+use protocols::{group, service::Members, types::NodeId, work::Works};
 use std::ops::Range;
 
 /// The name of the fenced store's process.
@@ -68,6 +68,7 @@ pub struct Topology {
     candidates: u16,
     services: Vec<Service>,
     store: NodeId,
+    works: Works,
 }
 
 impl Topology {
@@ -89,7 +90,7 @@ impl Topology {
         let store = NodeId(names.len() as u16);
         names.push(STORE.to_owned());
         names.extend((1..=clients).map(|number| format!("c{number}")));
-        Topology { names, candidates, services: known, store }
+        Topology { names, candidates, services: known, store, works: Works::default() }
     }
 
     /// The same with as many clients again for each group after the first: `c1@1`, `c2@1` …
@@ -97,6 +98,16 @@ impl Topology {
         let clients = self.names[self.store.index() + 1..].to_vec();
         self.names.extend((1..groups).flat_map(|of| clients.iter().map(move |name| group::named(name, of))));
         self
+    }
+
+    /// The same with leaders that do these works.
+    pub fn with_works(self, works: Works) -> Topology {
+        Topology { works, ..self }
+    }
+
+    /// What a leader does.
+    pub fn works(&self) -> &Works {
+        &self.works
     }
 
     /// The names of all processes, by [`NodeId`].

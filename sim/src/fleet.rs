@@ -85,10 +85,10 @@ impl Fleet {
     /// The fleet of `plan`, whose processes these are, of what the registry has.
     ///
     /// # Errors
-    /// The plan's works are none, or do not go together; or the registry does not have its protocol or a bug.
+    /// The registry does not have the plan's protocol or a bug.
     pub fn new(plan: Arc<Plan>, topology: Arc<Topology>, registry: &Registry) -> Result<Self, String> {
         let (protocol, bugs) = (registry.plans.protocol(&plan.protocol)?, registry.plans.bugs(&plan.bugs)?);
-        let works = Arc::new(plan.leaders_works()?.shared_by(plan.groups));
+        let works = Arc::new(topology.works().clone().shared_by(plan.groups));
         let nodes: Vec<NodeId> = topology.members().collect();
         let states = service::of_members(&registry.models, protocol.service, nodes.len(), &bugs);
         let members = nodes.into_iter().zip(states).collect();

@@ -2,10 +2,7 @@
 
 use crate::outcome::Ended;
 use protocols::election::{self, Bounds, Promise};
-use reports::{
-    Judgement, Verdict,
-    invariant::{self, Class},
-};
+use reports::{Judgement, Verdict, invariant::Class};
 
 pub use crate::canary::{Canary, canaries};
 
@@ -65,21 +62,16 @@ pub(crate) fn not_kept(
     promise: Promise,
     excused: impl Fn(&str) -> bool,
 ) -> Option<(&'static str, String)> {
-    let held = |name: &str| match class(name) {
-        Some(Class::Safety) => promise == Promise::Holds && !excused(name),
-        Some(Class::Liveness) => true,
+    let held = |name: &str, class: Class| match class {
+        Class::Safety => promise == Promise::Holds && !excused(name),
+        Class::Liveness => true,
         // Nothing in particular has to happen in a generated plan.
-        Some(Class::Vacuity) | None => false,
+        Class::Vacuity => false,
     };
-    let broken: Vec<_> = judgement.invariants.iter().filter(|i| !i.holds && held(i.name)).collect();
-    let unsafe_ = broken.iter().any(|i| class(i.name) == Some(Class::Safety));
+    let broken: Vec<_> = judgement.invariants.iter().filter(|i| !i.holds && held(i.name, i.class)).collect();
+    let unsafe_ = broken.iter().any(|i| i.class == Class::Safety);
     let why: Vec<String> = broken.iter().map(|i| format!("{}: {}", i.name, i.detail)).collect();
     (!why.is_empty()).then(|| (if unsafe_ { "safety" } else { "liveness" }, why.join("; ")))
-}
-
-/// The class of an invariant, by name.
-fn class(invariant: &str) -> Option<Class> {
-    invariant::ALL.iter().find(|entry| entry.name == invariant).map(|entry| entry.class)
 }
 
 /// The invariants that must be violated and are not.

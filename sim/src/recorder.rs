@@ -1,7 +1,7 @@
 //! What listens to a run's history: the judges always; the timeline and a file on request.
 
 use protocols::history::{Event, Header, Sink, json::Writer};
-use reports::{Judges, stories::Stories};
+use reports::{Judges, invariant::Entry, stories::Stories};
 use std::io::Write;
 
 /// Hands the history to everyone who wants it.
@@ -16,9 +16,14 @@ pub struct Recorder {
 
 impl Recorder {
     /// Listens to the run that `header` describes.
-    pub fn new(header: &Header, timeline: bool, history: Option<Box<dyn Write + Send>>) -> Self {
+    pub fn new(
+        header: &Header,
+        invariants: &[&'static Entry],
+        timeline: bool,
+        history: Option<Box<dyn Write + Send>>,
+    ) -> Self {
         Recorder {
-            judges: Judges::new(Some(header)),
+            judges: Judges::by(invariants, Some(header)),
             stories: timeline.then(|| Stories::new(Some(header))),
             history: history.map(|to| Writer::new(to, header)),
         }

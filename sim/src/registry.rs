@@ -5,11 +5,12 @@ use crate::{
     service::{self, Entry},
     world::env::SimEnv,
 };
-use protocols::election::Protocol;
+use protocols::{election::Protocol, work::Kind};
 use protocols_clients::registry::{Client, Clients};
+use reports::invariant::{self, Entry as Invariant};
 use scenarios::Scenario;
 
-/// Protocols, scenarios and bugs, and the clients and models of services.
+/// Protocols, scenarios, works and bugs, the clients and models of services, and what judges runs.
 #[derive(Clone)]
 pub struct Registry {
     /// What plans are read and checked against.
@@ -18,6 +19,8 @@ pub struct Registry {
     pub clients: Clients<SimEnv>,
     /// The models that answer them.
     pub models: Vec<Entry>,
+    /// What runs are judged by.
+    pub invariants: Vec<&'static Invariant>,
 }
 
 impl Default for Registry {
@@ -30,7 +33,12 @@ impl Default for Registry {
 impl From<scenarios::Registry> for Registry {
     /// These plans, with Fencepost's own clients and models.
     fn from(plans: scenarios::Registry) -> Registry {
-        Registry { plans, clients: Clients::ours(), models: service::MODELS.to_vec() }
+        Registry {
+            plans,
+            clients: Clients::ours(),
+            models: service::MODELS.to_vec(),
+            invariants: invariant::ALL.to_vec(),
+        }
     }
 }
 
@@ -49,6 +57,26 @@ impl Registry {
     /// One sentence: there is one of that name.
     pub fn with_scenario(self, scenario: &'static Scenario) -> Result<Registry, String> {
         Ok(Registry { plans: self.plans.with_scenario(scenario)?, ..self })
+    }
+
+    /// With another work, which plans can name.
+    ///
+    /// # Errors
+    /// One sentence: there is one of that name.
+    pub fn with_work(self, work: &'static Kind) -> Result<Registry, String> {
+        Ok(Registry { plans: self.plans.with_work(work)?, ..self })
+    }
+
+    /// With another invariant, which every run is judged by, and reports show last.
+    ///
+    /// # Errors
+    /// One sentence: there is one of that name.
+    pub fn with_invariant(mut self, invariant: &'static Invariant) -> Result<Registry, String> {
+        if self.invariants.iter().any(|known| known.name == invariant.name) {
+            return Err(format!("there are two invariants `{}`", invariant.name));
+        }
+        self.invariants.push(invariant);
+        Ok(self)
     }
 
     /// With another service: its model, and the client that candidates ask it by.

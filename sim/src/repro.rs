@@ -43,7 +43,10 @@ pub fn options(params: &Params) -> Vec<String> {
     add("rate", number(params.rate, usual.rate));
     add("pause", params.pause_ms.map(duration_text));
     add("members", number(params.service_members.into(), usual.service_members.into()));
-    add("works", (!params.works.is_empty()).then(|| params.works.join(",")));
+    add(
+        "works",
+        (!params.works.is_empty()).then(|| params.works.iter().map(|work| work.name).collect::<Vec<_>>().join(",")),
+    );
     add("groups", number(params.groups.into(), usual.groups.into()));
     add("bug", params.bugs.first().map(|bug| bug.id.to_owned()));
     add("fencing", (params.fencing != Fencing::On).then(|| params.fencing.word().to_owned()));

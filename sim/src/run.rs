@@ -75,13 +75,13 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
     let started = Instant::now();
     let (plan, registry) = (Arc::new(plan.clone()), &options.registry);
     let protocol = registry.plans.protocol(&plan.protocol)?;
-    let topology = Arc::new(plan.topology_of(protocol));
+    let topology = Arc::new(registry.plans.topology(&plan, protocol)?);
     let header = plan.header_of(protocol, &topology);
     let fleet = Fleet::new(plan.clone(), topology.clone(), registry)?;
     let make_world = {
-        let (plan, header) = (plan.clone(), header.clone());
+        let (plan, header, invariants) = (plan.clone(), header.clone(), registry.invariants.clone());
         move || {
-            let recorder = Recorder::new(&header, options.timeline, options.history);
+            let recorder = Recorder::new(&header, &invariants, options.timeline, options.history);
             World::new(plan, protocol, topology, options.driver, recorder, options.trace)
         }
     };

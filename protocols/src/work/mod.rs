@@ -264,12 +264,13 @@ impl Works {
         Ok(Works::place(kinds))
     }
 
-    /// The works of these names.
+    /// The works of these names, of those that there are.
     ///
     /// # Errors
     /// There is no work of a name, or they do not go together: one sentence.
-    pub fn named<'n>(names: impl IntoIterator<Item = &'n str>) -> Result<Works, String> {
-        let known = || ALL.map(|kind| format!("`{}`", kind.name)).join(", ");
+    pub fn named<'n>(all: &[&'static Kind], names: impl IntoIterator<Item = &'n str>) -> Result<Works, String> {
+        let known = || all.iter().map(|kind| format!("`{}`", kind.name)).collect::<Vec<_>>().join(", ");
+        let find = |name| all.iter().copied().find(|kind| kind.name == name);
         let find = |name| find(name).ok_or_else(|| format!("there is no work `{name}`; there are {}", known()));
         Works::new(&names.into_iter().map(find).collect::<Result<Vec<_>, _>>()?)
     }
@@ -324,14 +325,14 @@ mod tests {
             (vec!["sequencer", "scheduler", "scheduler"], "two works write to a resource of one name"),
             (vec!["sequencer", "cron"], "there is no work `cron`; there are `sequencer`, `scheduler`, `job-queue`"),
         ] {
-            let refused = Works::named(names.iter().copied()).err().unwrap_or_default();
+            let refused = Works::named(&ALL, names.iter().copied()).err().unwrap_or_default();
             assert!(refused.starts_with(why), "{names:?}: {refused}");
         }
     }
 
     #[test]
     fn resources_are_numbered_in_the_order_of_the_works() {
-        let works = Works::named(["sequencer", "job-queue", "scheduler"]).unwrap();
+        let works = Works::named(&ALL, ["sequencer", "job-queue", "scheduler"]).unwrap();
         assert_eq!(works.resources().collect::<Vec<_>>(), ["sequence", "jobs", "schedule"]);
         assert_eq!(Works::default().resources().collect::<Vec<_>>(), crate::types::USUAL_RESOURCES);
         assert_eq!(works.each().last(), Some(Resource(2)));

@@ -112,6 +112,9 @@ pub struct Finding {
 pub struct InvariantResult {
     /// The invariant.
     pub name: &'static str,
+    /// What it means when it does not hold.
+    #[serde(skip)]
+    pub class: Class,
     /// False when it was violated.
     pub holds: bool,
     /// Did the run give it an opportunity to fail?

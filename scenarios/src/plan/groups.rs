@@ -2,11 +2,11 @@
 
 use super::{Plan, limits::CLIENTS_MAX};
 use crate::fault::PlannedFault;
-use protocols::{election::Protocol, group::GROUPS_MAX, types::Resource};
+use protocols::{election::Protocol, group::GROUPS_MAX, types::Resource, work::Kind};
 
 /// Refuses groups that there cannot be.
-pub(super) fn check(plan: &Plan, protocol: &Protocol) -> Result<(), String> {
-    let (groups, each) = (plan.groups, plan.leaders_works()?.resources().count());
+pub(super) fn check(plan: &Plan, protocol: &Protocol, works: &[&'static Kind]) -> Result<(), String> {
+    let (groups, each) = (plan.groups, plan.leaders_works(works)?.resources().count());
     if !(1..=GROUPS_MAX).contains(&groups) {
         return Err(format!("groups is {groups}; it must be 1 to {GROUPS_MAX}"));
     }

@@ -46,7 +46,7 @@ fn plan(plan: &Plan, known: &Known) -> Checked {
     candidates(plan, known)?;
     members(plan, protocol)?;
     load(plan)?;
-    groups::check(plan, protocol)?;
+    groups::check(plan, protocol, known.works)?;
     network(&plan.network)?;
     if plan.faults.len() > FAULTS_MAX {
         return Err(format!("the plan has {} faults; at most {FAULTS_MAX}", plan.faults.len()));

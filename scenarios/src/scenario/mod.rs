@@ -213,7 +213,8 @@ impl Scenario {
     /// One sentence, as from [`Plan::validate_among`].
     pub fn compile(&self, params: &Params, protocol: &Protocol, seed: u64) -> Result<Plan, String> {
         self.needs.of(self.name, protocol, &election::ALL)?;
-        let known = Known { scenarios: vec![self.name], protocols: &[protocol], bugs: &params.bugs };
+        let known =
+            Known { scenarios: vec![self.name], protocols: &[protocol], bugs: &params.bugs, works: &params.works };
         if params.service_members != 1 && protocol.service.process.is_none() {
             return Err(format!("`{}` has no service whose members could be counted", protocol.name));
         }

@@ -27,6 +27,7 @@ mod read_lease;
 mod redis_client;
 mod redis_elections;
 mod redis_model;
+mod registered;
 mod seeds;
 mod texts;
 #[path = "../../../protocols/tests/all/transcripts/golden.rs"]

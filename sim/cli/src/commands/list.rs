@@ -4,10 +4,9 @@ use super::{args::Listing, output::print};
 use protocols::{
     election,
     types::{MILLISECOND, SECOND},
-    work,
 };
-use reports::invariant;
-use scenarios::{Registry, generate, params};
+use scenarios::{generate, params};
+use sim::registry::Registry;
 
 /// Lists one kind of thing, or everything.
 pub fn run(registry: &Registry, what: Option<Listing>) {
@@ -42,7 +41,7 @@ pub fn run(registry: &Registry, what: Option<Listing>) {
 fn rows(registry: &Registry, listing: Listing) -> Vec<(String, String)> {
     let plain = |name: &str, about: &str| (name.to_owned(), about.to_owned());
     match listing {
-        Listing::Scenarios => registry.scenarios.iter().map(|s| plain(s.name, s.about)).collect(),
+        Listing::Scenarios => registry.plans.scenarios.iter().map(|s| plain(s.name, s.about)).collect(),
         Listing::Protocols => {
             let about = |p: &&election::Protocol| {
                 let token = if p.tokened { "token" } else { "no token" };
@@ -55,12 +54,12 @@ fn rows(registry: &Registry, listing: Listing) -> Vec<(String, String)> {
                 };
                 (p.name.to_owned(), format!("{} ({token}; {timers})", p.about))
             };
-            registry.protocols.iter().map(about).collect()
+            registry.plans.protocols.iter().map(about).collect()
         }
         Listing::Faults => generate::kinds().map(|(name, about)| plain(name, about)).collect(),
-        Listing::Invariants => invariant::ALL.iter().map(|i| plain(i.name, i.about)).collect(),
-        Listing::Works => work::ALL.iter().map(|work| plain(work.name, work.about)).collect(),
+        Listing::Invariants => registry.invariants.iter().map(|i| plain(i.name, i.about)).collect(),
+        Listing::Works => registry.plans.works.iter().map(|work| plain(work.name, work.about)).collect(),
         Listing::Networks => params::PROFILES.iter().map(|p| plain(p.name, p.about)).collect(),
-        Listing::Bugs => registry.bugs.iter().map(|bug| plain(bug.id, bug.what)).collect(),
+        Listing::Bugs => registry.plans.bugs.iter().map(|bug| plain(bug.id, bug.what)).collect(),
     }
 }

@@ -45,7 +45,7 @@ fn dispatch(registry: &Registry, command: Command) -> Result<u8, Stop> {
         Command::Scenario(args) => scenario::run(registry, &args),
         Command::Plan(args) => scenario::print_plan(registry, &args),
         Command::List { what } => {
-            list::run(&registry.plans, what);
+            list::run(registry, what);
             Ok(0)
         }
         Command::Replay { file, strict, no_artifacts, output } => {

@@ -10,7 +10,7 @@ use protocols_real::{
     store::postgres,
     tls::{Files, Tls},
 };
-use scenarios::{Params, plan::Plan};
+use scenarios::{Params, Registry, plan::Plan};
 use sim_real::{
     certificates::AUTHORITY,
     control::{self, Card},
@@ -114,7 +114,7 @@ pub fn spec(world: &WorldArgs, plan: Plan, folder: PathBuf) -> Result<Spec, Stop
         return Err(Stop::usage(format!("--service is given, but `{}` asks no service", plan.protocol)));
     }
     let service = world.service.as_deref().map(resolve_address).transpose().map_err(Stop::usage)?;
-    let topology = Arc::new(plan.topology_of(protocol));
+    let topology = Arc::new(Registry::default().topology(&plan, protocol).map_err(Stop::usage)?);
     Ok(Spec {
         program,
         folder,

@@ -4,7 +4,7 @@
 
 use super::{output::Show, parse};
 use clap::Args as ClapArgs;
-use protocols::{bug::Bug, election::Protocol, fence::checks::Fencing};
+use protocols::{bug::Bug, election::Protocol, fence::checks::Fencing, work::Kind};
 use scenarios::{Params, generate::Choice, params::Profile, sense};
 
 /// What a scenario's plan is made of.
@@ -31,7 +31,7 @@ pub struct PlanOptions {
     election_timeout: Option<(u64, u64)>,
     /// What a leader does, as sequencer,scheduler,job-queue; the first serves clients. See `fencepost list works`
     #[arg(long, value_parser = parse::work, value_delimiter = ',', value_name = "W,…")]
-    works: Vec<&'static str>,
+    works: Vec<&'static Kind>,
     /// Switch one known bug on
     #[arg(long, value_parser = parse::bug, value_name = "ID")]
     bug: Option<&'static Bug>,

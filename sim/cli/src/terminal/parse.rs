@@ -1,7 +1,7 @@
 //! What words on the command line mean: durations, ranges, lists of names.
 
 use super::{names::known, suggest::unknown};
-use protocols::{bug::Bug, election::Protocol, fence::checks::Fencing, group::GROUPS_MAX, work};
+use protocols::{bug::Bug, election::Protocol, fence::checks::Fencing, group::GROUPS_MAX, work::Kind};
 use scenarios::{
     Scenario,
     params::{PROFILES, Profile},
@@ -142,8 +142,8 @@ pub fn bug(id: &str) -> Result<&'static Bug, String> {
 ///
 /// # Errors
 /// One sentence with the nearest name.
-pub fn work(name: &str) -> Result<&'static str, String> {
-    find(&work::ALL, "work", name, |work| work.name).map(|work| work.name)
+pub fn work(name: &str) -> Result<&'static Kind, String> {
+    find(&known().works, "work", name, |work| work.name)
 }
 
 /// How many members a service has; how many it can have is its own to say.
