@@ -1,7 +1,7 @@
 //! What clients, nodes and the fenced store say to each other. In the simulation these travel as values; real mode has
 //! a codec for them.
 
-use crate::types::{NodeId, Payload, RequestId, Resource};
+use crate::types::{Incarnation, NodeId, Payload, RequestId, Resource};
 
 /// One protected write, with everything the ledger needs to refuse it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -28,6 +28,11 @@ impl Write {
     /// The request that this serves; the same on every retry.
     pub const fn request(&self) -> RequestId {
         RequestId { client: self.client, number: self.number }
+    }
+
+    /// The leadership of `node` that this is a write of.
+    pub const fn incarnation(&self, node: NodeId) -> Incarnation {
+        Incarnation { token: self.token, node, generation: self.generation }
     }
 
     /// The same write for another request.

@@ -70,7 +70,7 @@ impl Freshness {
                 false
             }
             Kind::Apply { node, write, verdict, .. } => {
-                let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
+                let incarnation = write.incarnation(*node);
                 let stale = self.is_stale(write.resource, incarnation);
                 if *verdict == WriteVerdict::Ok && !stale {
                     self.took_effect(write.resource, incarnation);

@@ -67,12 +67,12 @@ impl Meter {
                 }
             }
             Kind::Issue { node, write } => {
-                let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
+                let incarnation = write.incarnation(*node);
                 self.issues.acted(write.resource, incarnation, event.t_us);
                 self.undecided.issued(event.t_us, incarnation, write);
             }
             Kind::Apply { node, write, verdict, .. } => {
-                let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
+                let incarnation = write.incarnation(*node);
                 self.undecided.decided(incarnation, write);
                 match verdict {
                     WriteVerdict::Ok => self.accepted(event.t_us, incarnation, write),

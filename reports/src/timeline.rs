@@ -353,7 +353,7 @@ impl Sink for Highlights {
         let stale = self.freshness.observe(event);
         match &event.kind {
             Kind::Apply { node, write, verdict, .. } => {
-                let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
+                let incarnation = write.incarnation(*node);
                 match verdict {
                     WriteVerdict::Ok => self.accepted(t_us, incarnation, write, stale),
                     WriteVerdict::Fenced { highest } => self.fenced(t_us, incarnation, write, *highest),

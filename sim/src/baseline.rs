@@ -9,12 +9,12 @@ mod figure;
 mod shares;
 
 use crate::run::Run;
-use reports::{Metrics, statistics::quantile};
+use reports::{Metrics, invariant::Entry, statistics::quantile};
 use serde::{Deserialize, Serialize};
-use shares::Shares;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use figure::{FIGURES, Figure};
+pub use shares::Shares;
 
 /// The baseline of this build's default sweep.
 const COMMITTED: &str = include_str!("../../seeds/baseline/scenarios.json");
@@ -187,13 +187,14 @@ impl Baseline {
     pub fn record<'a>(
         options: String,
         seeds: [u64; 2],
+        knows: BTreeSet<String>,
         cells: impl IntoIterator<Item = (String, &'a Seen)>,
     ) -> Baseline {
         let ranges = |seen: &Seen| {
             let ranges = seen.figures.keys().filter_map(|name| Some((name.clone(), Range::of(&seen.values(name))?)));
             ranges.collect()
         };
-        let mut baseline = Baseline { schema: 2, options, seeds, knows: Shares::known(), ..Baseline::default() };
+        let mut baseline = Baseline { schema: 2, options, seeds, knows, ..Baseline::default() };
         for (name, seen) in cells {
             baseline.cells.insert(name.clone(), ranges(seen));
             baseline.shares.insert(name.clone(), seen.shares.0.clone());
@@ -207,9 +208,10 @@ impl Baseline {
     pub fn record_swarm<'a>(
         options: String,
         seeds: [u64; 2],
+        knows: BTreeSet<String>,
         cells: impl IntoIterator<Item = (String, &'a Seen)>,
     ) -> Baseline {
-        let mut baseline = Baseline { schema: 2, options, seeds, knows: Shares::known(), ..Baseline::default() };
+        let mut baseline = Baseline { schema: 2, options, seeds, knows, ..Baseline::default() };
         for (name, seen) in cells {
             baseline.cells.insert(name.clone(), BTreeMap::new());
             baseline.shares.insert(name.clone(), seen.shares.with_limits(&seen.figures).0);
@@ -234,14 +236,10 @@ impl Baseline {
         format!("{{\n{}\n}}\n", parts.join(",\n"))
     }
 
-    /// The marks and invariants that there were not when this was recorded: nobody knows how often each is to be seen.
-    fn unrecorded(&self) -> BTreeSet<String> {
-        Shares::known().difference(&self.knows).cloned().collect()
-    }
-
-    /// The same as people read it.
-    pub fn unrecorded_in_words(&self) -> Vec<String> {
-        self.unrecorded().iter().map(|name| shares::text(name)).collect()
+    /// The marks, and those of these invariants, that there were not when this was recorded, in words: nobody knows how
+    /// often each is to be seen.
+    pub fn unrecorded(&self, invariants: &[&'static Entry]) -> Vec<String> {
+        Shares::known(invariants).difference(&self.knows).map(|name| shares::text(name)).collect()
     }
 
     /// The figures of a cell, run with these seeds, that lie far outside what they were; none for a cell that was not
@@ -254,10 +252,7 @@ impl Baseline {
         };
         let known = self.seeds[0] <= seeds.start && seeds.end <= self.seeds[1];
         let mut moved = if ranges.is_empty() { Vec::new() } else { out_of_range(cell, ranges, seen, known) };
-        let unrecorded = self.unrecorded();
-        for (figure, was, is) in
-            seen.shares.without(&unrecorded).moved(seen.runs as u64, &seen.figures, (shares, *runs))
-        {
+        for (figure, was, is) in seen.shares.of(&self.knows).moved(seen.runs as u64, &seen.figures, (shares, *runs)) {
             let percent = |n: u64, of: u64| n as f64 * 100.0 / of.max(1) as f64;
             let (was, is) = ([percent(was, *runs); 5].into(), percent(is, seen.runs as u64));
             moved.push(Moved { cell: cell.to_owned(), figure, was, is, by: By::Share, runs: seen.runs });
@@ -323,6 +318,7 @@ fn text(value: &impl Serialize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use reports::invariant;
 
     fn seen(values: impl IntoIterator<Item = f64>) -> Seen {
         let values: Vec<f64> = values.into_iter().collect();
@@ -332,7 +328,12 @@ mod tests {
 
     fn baseline() -> Baseline {
         let runs = seen((0..100).map(|n| 400.0 + f64::from(n)));
-        Baseline::record("--rate 200".into(), [0, 100], [("steady raft 3".to_owned(), &runs)])
+        Baseline::record(
+            "--rate 200".into(),
+            [0, 100],
+            Shares::known(&invariant::ALL),
+            [("steady raft 3".to_owned(), &runs)],
+        )
     }
 
     fn moved(values: impl IntoIterator<Item = f64>) -> Vec<Moved> {
@@ -369,11 +370,16 @@ mod tests {
     fn what_there_was_not_when_it_was_recorded_is_said_and_has_not_moved() {
         let violated = |runs| Shares(BTreeMap::from([("violates liveness".to_owned(), runs)]));
         let seen = |runs| Seen { runs: 20, shares: violated(runs), ..Seen::default() };
-        let mut baseline = Baseline::record(String::new(), [0, 20], [("steady raft 3".to_owned(), &seen(0))]);
-        assert_eq!(baseline.unrecorded_in_words(), Vec::<String>::new());
+        let mut baseline = Baseline::record(
+            String::new(),
+            [0, 20],
+            Shares::known(&invariant::ALL),
+            [("steady raft 3".to_owned(), &seen(0))],
+        );
+        assert_eq!(baseline.unrecorded(&invariant::ALL), Vec::<String>::new());
         assert_eq!(baseline.moved("steady raft 3", &(0..20), &seen(20)).len(), 1);
         baseline.knows.remove("violates liveness");
-        assert_eq!(baseline.unrecorded_in_words(), ["violates liveness"]);
+        assert_eq!(baseline.unrecorded(&invariant::ALL), ["violates liveness"]);
         assert_eq!(baseline.moved("steady raft 3", &(0..20), &seen(20)), []);
     }
 

@@ -4,13 +4,14 @@
 //! A sweep of everything runs them as cells of their own. Faults that nothing in a scenario depends on would otherwise be
 //! free to do nothing.
 
+mod groups;
 mod node;
 mod services;
 mod voters;
 mod world;
 
 use crate::run::{self, Options, Run};
-use protocols::election;
+use protocols::election::{self, Promise, promise};
 use reports::{Judgement, Metrics};
 use scenarios::{
     Params, Plan,
@@ -155,7 +156,8 @@ fn violated(judgement: &Judgement) -> Vec<&'static str> {
 
 /// Every canary there is.
 pub fn canaries() -> Vec<Canary> {
-    [world::canaries(), services::canaries(), voters::canaries(), node::canaries()].into_iter().flatten().collect()
+    let all = [world::canaries(), services::canaries(), voters::canaries(), node::canaries(), groups::canaries()];
+    all.into_iter().flatten().collect()
 }
 
 const SERVED: Above = figure("served_after_ms", |m| m.served_after_ms.unwrap_or_default());
@@ -167,6 +169,12 @@ const DARK: Above = figure("dark_ms", |m| m.dark_ms.unwrap_or_default());
 const fn figure(figure: &'static str, of: fn(&Metrics) -> f64) -> Above {
     Above { figure, of, than: 0.0 }
 }
+
+/// What must break where tokens are not checked.
+const UNCHECKED: &[&str] = match promise::UNCHECKED {
+    Promise::Breaks(names) => names,
+    _ => &[],
+};
 
 type MakePlan = fn(u64, bool) -> Result<Plan, String>;
 

@@ -2,7 +2,7 @@
 //! they came to.
 
 use crate::{
-    baseline::{Baseline, Moved},
+    baseline::{Baseline, Moved, Shares},
     interrupt, known,
     outcome::{Ended, Failure},
     pool,
@@ -159,7 +159,12 @@ impl Swarm {
     /// What this swarm saw, as the baseline of later ones.
     pub fn baseline(&self, swept: &Swept) -> Baseline {
         let cells = swept.outcome.cells.iter().map(|cell| (cell.protocol.clone(), &cell.seen));
-        Baseline::record_swarm(self.figure_options(), [self.seeds.start, self.seeds.end], cells)
+        Baseline::record_swarm(
+            self.figure_options(),
+            [self.seeds.start, self.seeds.end],
+            Shares::known(&self.registry.invariants),
+            cells,
+        )
     }
 
     /// What has moved away from `baseline`; nothing where it was recorded with other options.
@@ -220,7 +225,7 @@ impl Swarm {
         swept.outcome.cells.iter_mut().for_each(Cell::finish);
         let baseline = Baseline::committed_swarm()?;
         swept.outcome.moved = self.moved(&baseline, &swept);
-        swept.outcome.without_baseline = baseline.unrecorded_in_words();
+        swept.outcome.without_baseline = baseline.unrecorded(&self.registry.invariants);
         swept.outcome.judged_wrong(known);
         Ok(swept)
     }

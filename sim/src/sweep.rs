@@ -5,7 +5,7 @@ mod cell;
 pub use cell::Cell;
 
 use crate::{
-    baseline::{Baseline, By, Moved},
+    baseline::{Baseline, By, Moved, Shares},
     canary::{self, Canary, Looked},
     interrupt, known,
     outcome::{Ended, Failure},
@@ -222,7 +222,7 @@ impl Sweep<'_> {
         outcome.interrupted = outcome.runs() < self.runs();
         let baseline = Baseline::committed()?;
         outcome.moved = self.moved(&baseline, &outcome.cells);
-        outcome.without_baseline = baseline.unrecorded_in_words();
+        outcome.without_baseline = baseline.unrecorded(&self.registry.invariants);
         outcome.judged_wrong(known);
         Ok(outcome)
     }
@@ -318,7 +318,12 @@ impl Sweep<'_> {
             .iter()
             .filter(|cell| !cell.scenario.starts_with(canary::PREFIX) && !cell.scenario.starts_with(known::PREFIX));
         let cells = cells.map(|cell| (cell.name(), &cell.seen));
-        Baseline::record(self.figure_options(), [self.seeds.start, self.seeds.end], cells)
+        Baseline::record(
+            self.figure_options(),
+            [self.seeds.start, self.seeds.end],
+            Shares::known(&self.registry.invariants),
+            cells,
+        )
     }
 
     fn cell(&self, (scenario, protocol, nodes): Which) -> (Cell, Vec<Failure>) {

@@ -20,7 +20,7 @@ const MS: u64 = MILLISECOND;
 
 /// Leads from the start, for ever.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Leads;
+pub struct Leads;
 
 impl Elector for Leads {
     type Peer = Nothing;

@@ -1,18 +1,19 @@
 //! States of electors, nodes and ledgers: equal when the same has happened to them, hashed alike then, and otherwise not.
 //! And what that is good for: exploring everything that can happen.
 
+use crate::connections::Leads;
 use protocols::{
     bench::{Bench, choice::Choice},
     clock::Now,
     core::{Core, Input, Output},
     election::{self, Protocol, bully, kraft, lowest_id},
-    elector::{self, AnyElector, Elector, ServiceInput, boxed},
+    elector::{self, AnyElector, ServiceInput, boxed},
     fence::ledger::Ledger,
     message::{Message, Write},
     node::{Node, Place, STORE_SILENCE},
-    payload::{Nothing, Payload},
+    payload::Payload,
     service::raft::Item,
-    types::{Leadership, NodeId, RequestId, Resource, SECOND},
+    types::{NodeId, RequestId, Resource, SECOND},
 };
 use std::{
     collections::{HashSet, VecDeque},
@@ -108,26 +109,6 @@ fn electors_of_two_protocols_are_never_the_same() {
         .collect();
     for (place, one) in electors.iter().enumerate() {
         assert_eq!(electors.iter().position(|other| other == one), Some(place));
-    }
-}
-
-/// Leads from the start, for ever.
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct Leads;
-
-impl Elector for Leads {
-    type Peer = Nothing;
-    type Service = Nothing;
-
-    fn step(
-        &mut self,
-        _: Now,
-        input: elector::Input<Nothing, Nothing>,
-        out: &mut Vec<elector::Output<Nothing, Nothing>>,
-    ) {
-        if matches!(input, elector::Input::Start) {
-            out.push(elector::Output::Elected(Leadership { token: 5, valid_until: u64::MAX }));
-        }
     }
 }
 

@@ -226,11 +226,11 @@ impl Invariant for ActsOnBelief {
                 }
             }
             Kind::Issue { node, write } => {
-                let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
+                let incarnation = write.incarnation(*node);
                 self.sent(event.t_us, incarnation, write);
             }
             Kind::Apply { node, write, verdict, .. } => {
-                let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
+                let incarnation = write.incarnation(*node);
                 if let Some(believer) = self.believers.iter_mut().find(|b| b.incarnation == incarnation) {
                     believer.decided(write, *verdict);
                 }

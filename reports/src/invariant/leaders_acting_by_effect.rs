@@ -13,7 +13,7 @@ use crate::{
     effects::{Effects, Overlap},
     words::{count, duration, moment},
 };
-use protocols::{message::WriteVerdict, types::Incarnation};
+use protocols::message::WriteVerdict;
 
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
@@ -36,7 +36,7 @@ impl Invariant for LeadersActing {
 
     fn observe(&mut self, event: &Event) {
         let Kind::Apply { node, write, verdict, .. } = &event.kind else { return };
-        let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
+        let incarnation = write.incarnation(*node);
         match verdict {
             WriteVerdict::Ok => self.effects.acted(write.resource, incarnation, event.t_us),
             _ => self.effects.tried(write.resource, incarnation),

@@ -225,7 +225,7 @@ impl Invariant for Liveness {
         match &event.kind {
             Kind::Apply { node, write, verdict, .. } => {
                 if *verdict == WriteVerdict::Ok && write.resource == Resource::SEQUENCE {
-                    let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
+                    let incarnation = write.incarnation(*node);
                     self.accepted(t_us, incarnation);
                 }
                 return;

@@ -51,7 +51,7 @@ impl Invariant for NoStaleWrite {
         let Kind::Apply { node, write, verdict, .. } = &event.kind else { return };
         self.stale += 1;
         if *verdict == WriteVerdict::Ok {
-            let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
+            let incarnation = write.incarnation(*node);
             let (resource, seq, highest) = (write.resource, write.seq, self.freshness.highest(write.resource));
             self.accepted.add(event.t_us, Violation { resource, incarnation, seq, highest });
         }

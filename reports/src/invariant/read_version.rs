@@ -108,7 +108,7 @@ impl Invariant for ReadVersion {
                 };
                 self.settle(resource, left, follows);
                 if let Some(what) = wrong {
-                    let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
+                    let incarnation = write.incarnation(*node);
                     self.violations.add(event.t_us, Violation { resource, incarnation, seq: write.seq, what });
                 }
             }

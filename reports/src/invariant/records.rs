@@ -181,7 +181,7 @@ impl Invariant for Records {
     }
 
     fn observe(&mut self, event: &Event) {
-        let of = |node, write: &Write| Incarnation { token: write.token, node, generation: write.generation };
+        let of = |node, write: &Write| write.incarnation(node);
         match &event.kind {
             Kind::Issue { node, write } => self.sent(of(*node, write), write),
             Kind::Apply { node, write, verdict, .. } => self.came(event.t_us, of(*node, write), write, *verdict),

@@ -92,7 +92,7 @@ impl Invariant for SeqStrictlyIncreasing {
     fn observe(&mut self, event: &Event) {
         match &event.kind {
             Kind::Apply { node, write, verdict: WriteVerdict::Ok, .. } => {
-                let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
+                let incarnation = write.incarnation(*node);
                 self.accepted(event, incarnation, write);
             }
             Kind::Invoke { request } => {

@@ -65,7 +65,7 @@ impl Invariant for TokensMonotone {
     fn observe(&mut self, event: &Event) {
         match &event.kind {
             Kind::Apply { node, write, verdict, .. } => {
-                let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
+                let incarnation = write.incarnation(*node);
                 self.reached(event.t_us, write.resource, incarnation, *verdict == WriteVerdict::Ok);
             }
             Kind::Seal { resource, incarnation, accepted, .. } => {

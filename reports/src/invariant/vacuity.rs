@@ -21,7 +21,7 @@ use protocols::{
     elector::Deposed,
     history::{Fact, FaultEvent, Header, NodeState, Outcome, Phase, Requirement},
     message::WriteVerdict,
-    types::{Incarnation, NodeId},
+    types::NodeId,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -238,7 +238,7 @@ impl Invariant for Vacuity {
     fn observe(&mut self, event: &Event) {
         self.stale += u64::from(self.freshness.observe(event));
         if let Kind::Apply { node, write, verdict, .. } = &event.kind {
-            let incarnation = Incarnation { token: write.token, node: *node, generation: write.generation };
+            let incarnation = write.incarnation(*node);
             match verdict {
                 WriteVerdict::Ok => {
                     self.accepted += 1;

@@ -17,25 +17,21 @@ pub(super) fn check(plan: &Plan, protocol: &Protocol, works: &[&'static Kind]) -
     }
     if each * usize::from(groups) > Resource::MOST {
         let most = Resource::MOST;
-        return Err(format!(
-            "groups is {groups}, each of which writes to {each} resources; {most} are the most in all"
-        ));
+        return Err(format!("groups is {groups}, each of which writes to {each} resources; at most {most} in all"));
     }
     let clients = plan.load.clients;
     if groups > 1 && u32::from(clients) * u32::from(groups) > u32::from(CLIENTS_MAX) {
-        return Err(format!(
-            "groups is {groups}, each of which has {clients} clients; {CLIENTS_MAX} are the most in all"
-        ));
+        return Err(format!("groups is {groups}, each of which has {clients} clients; at most {CLIENTS_MAX} in all"));
     }
     Ok(())
 }
 
-/// Refuses a fault that speaks of a group which there is not.
+/// Refuses a fault that speaks of a group that does not exist.
 pub(super) fn check_fault(plan: &Plan, planned: &PlannedFault) -> Result<(), String> {
     let (group, groups) = (planned.group, plan.groups);
     if group < groups {
         return Ok(());
     }
     let all = if groups == 1 { "there is only group 0".to_owned() } else { format!("they are 0 to {}", groups - 1) };
-    Err(format!("speaks of group {group}, which there is not; {all}"))
+    Err(format!("speaks of group {group}, which does not exist; {all}"))
 }

@@ -5,7 +5,7 @@
 
 use crate::run::Run;
 use protocols::coverage::{self, Mark};
-use reports::{invariant, statistics::quantile};
+use reports::{invariant::Entry, statistics::quantile};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is less likely than this did not happen by chance. Ten thousand shares are looked at in a sweep of everything.
@@ -29,16 +29,16 @@ impl Shares {
         }
     }
 
-    /// Every mark and invariant that can be seen.
-    pub fn known() -> BTreeSet<String> {
+    /// Every mark, and every one of these invariants: what can be seen.
+    pub fn known(invariants: &[&'static Entry]) -> BTreeSet<String> {
         let marks = coverage::ALL.iter().map(|mark| format!("{mark:?}"));
-        marks.chain(invariant::ALL.iter().map(|entry| format!("{VIOLATES}{}", entry.name))).collect()
+        marks.chain(invariants.iter().map(|entry| format!("{VIOLATES}{}", entry.name))).collect()
     }
 
-    /// All but these.
+    /// Those of these names.
     #[must_use]
-    pub fn without(&self, names: &BTreeSet<String>) -> Shares {
-        Shares(self.0.iter().filter(|(name, _)| !names.contains(*name)).map(|(name, n)| (name.clone(), *n)).collect())
+    pub fn of(&self, names: &BTreeSet<String>) -> Shares {
+        Shares(self.0.iter().filter(|(name, _)| names.contains(*name)).map(|(name, n)| (name.clone(), *n)).collect())
     }
 
     /// The same, and how many runs had a figure above its own 5th, 25th, 50th, 75th and 95th percentile.

@@ -1,14 +1,10 @@
 //! Canaries of the world and of the judge: what each fault, clock and network does, and what each invariant sees.
 
 use super::{
-    AVAILABILITY, Above, Canary, DARK, ELECTIONS, REQUESTS, SERVED, above, at_ms, breaks, compiled, light, steady,
-    survives,
+    AVAILABILITY, Above, Canary, DARK, ELECTIONS, REQUESTS, SERVED, UNCHECKED, above, at_ms, breaks, compiled, light,
+    steady, survives,
 };
-use protocols::{
-    election::{Promise, promise},
-    fence::checks::Fencing,
-    point::Point,
-};
+use protocols::{fence::checks::Fencing, point::Point};
 use scenarios::{
     Params, Plan,
     fault::{Fault, PlannedFault, Trigger, Who},
@@ -56,12 +52,6 @@ pub(super) fn canaries() -> Vec<Canary> {
         survives("power lost before a sync: zab", DARK, 4_000.0, |seed, on| nothing_synced(seed, on, "zab-fle")),
     ]
 }
-
-/// What must break where tokens are not checked.
-const UNCHECKED: &[&str] = match promise::UNCHECKED {
-    Promise::Breaks(names) => names,
-    _ => &[],
-};
 
 /// Datagrams to the store, lost, duplicated and out of order.
 const HOSTILE: &str = "hostile";

@@ -10,7 +10,7 @@ use crate::{
 use serde::Deserialize;
 use std::{borrow::Cow, collections::BTreeMap};
 
-/// Version of the line format; what [`super::super::Header::schema`] must be.
+/// Version of the line format that is written: see [`super::super::Header::schema`].
 pub const SCHEMA: u32 = 2;
 /// The oldest version that is still read: it calls the token `epoch`, and the generation `term`.
 pub const OLDEST_SCHEMA: u32 = 1;

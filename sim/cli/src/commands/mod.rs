@@ -51,7 +51,7 @@ fn dispatch(registry: &Registry, command: Command) -> Result<u8, Stop> {
         Command::Replay { file, strict, no_artifacts, output } => {
             replay::run(registry, &file, strict, no_artifacts, &output)
         }
-        Command::Check { history, fields, show } => check::run(&history, &fields, (&show).into()),
+        Command::Check { history, fields, show } => check::run(&history, &fields, &registry.invariants, (&show).into()),
         Command::Determinism { names, seeds, protocol, shared } => {
             determinism(registry, &names, seeds, &protocol, &shared)
         }

@@ -12,6 +12,7 @@ use protocols::history::{
 };
 use reports::{
     Judgement, Judges, Names,
+    invariant::{self, Entry},
     json::{Report, RunFacts},
     stories::Stories,
     text,
@@ -53,9 +54,9 @@ impl FieldArgs {
     }
 }
 
-/// Judges the JSON lines in `file`, whose fields may have other names.
-pub fn run(file: &Path, fields: &FieldArgs, show: Show) -> Result<u8, Stop> {
-    Ok(report(read_with(file, fields.fields().map_err(Stop::usage)?)?, file, None, show))
+/// Judges the JSON lines in `file`, whose fields may have other names, by these invariants.
+pub fn run(file: &Path, fields: &FieldArgs, invariants: &[&'static Entry], show: Show) -> Result<u8, Stop> {
+    Ok(report(read_with(file, fields.fields().map_err(Stop::usage)?, invariants)?, file, None, show))
 }
 
 /// Judges the JSON lines in `file`, which a run of `plan` has left, if that is known, and reports it.
@@ -120,10 +121,10 @@ pub struct Judged {
 /// # Errors
 /// It cannot be read, is no history, or holds no events.
 pub fn read(file: &Path) -> Result<Judged, Stop> {
-    read_with(file, Fields::default())
+    read_with(file, Fields::default(), &invariant::ALL)
 }
 
-fn read_with(file: &Path, fields: Fields) -> Result<Judged, Stop> {
+fn read_with(file: &Path, fields: Fields, invariants: &[&'static Entry]) -> Result<Judged, Stop> {
     let input: Box<dyn BufRead> = if file == Path::new("-") {
         Box::new(BufReader::new(io::stdin()))
     } else {
@@ -133,7 +134,7 @@ fn read_with(file: &Path, fields: Fields) -> Result<Judged, Stop> {
     let wrong = |e| Stop::usage(format!("{}: {e}", file.display()));
     let mut reader = Reader::with_fields(input, fields).map_err(|e| not_a_plan(file).unwrap_or_else(|| wrong(e)))?;
     let header = reader.header().cloned();
-    let (mut judges, mut stories) = (Judges::new(header.as_ref()), Stories::new(header.as_ref()));
+    let (mut judges, mut stories) = (Judges::by(invariants, header.as_ref()), Stories::new(header.as_ref()));
     let mut begins_us = None;
     while let Some(event) = reader.next() {
         let mut event: Event = event.map_err(wrong)?;

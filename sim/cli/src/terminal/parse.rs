@@ -105,7 +105,7 @@ pub fn candidates(text: &str) -> Result<u16, String> {
 /// # Errors
 /// One sentence.
 pub fn groups(text: &str) -> Result<u16, String> {
-    let wrong = || format!("`{text}` is no number of groups; write a whole one, from 1 to {GROUPS_MAX}");
+    let wrong = || format!("`{text}` is not a number of groups; write a whole number from 1 to {GROUPS_MAX}");
     text.parse().ok().filter(|groups| (1..=GROUPS_MAX).contains(groups)).ok_or_else(wrong)
 }
 

@@ -44,14 +44,14 @@ fn what_there_cannot_be_gets_one_sentence_and_64() {
         plan["faults"][0]["group"] = 1.into();
     });
     let cases: [(&[&str], &str); 8] = [
-        (&["scenario", "steady", "--groups", "0"], "`0` is no number of groups; write a whole one, from 1 to 64"),
-        (&["scenario", "steady", "--groups", "65"], "`65` is no number of groups"),
-        (&["scenario", "steady", "--groups", "-1"], "`-1` is no number of groups"),
-        (&["sweep", "steady", "--groups", "x", "--seeds", "0..2"], "`x` is no number of groups"),
+        (&["scenario", "steady", "--groups", "0"], "`0` is not a number of groups; write a whole number from 1 to 64"),
+        (&["scenario", "steady", "--groups", "65"], "`65` is not a number of groups"),
+        (&["scenario", "steady", "--groups", "-1"], "`-1` is not a number of groups"),
+        (&["sweep", "steady", "--groups", "x", "--seeds", "0..2"], "`x` is not a number of groups"),
         (&["replay", &many], "groups is 100; it must be 1 to 64"),
-        (&["replay", &clients], "groups is 8, each of which has 126 clients; 1000 are the most in all"),
-        (&["replay", &nobody], "faults[0] (pause) speaks of group 8, which there is not; they are 0 to 7"),
-        (&["replay", &one], "faults[0] (pause) speaks of group 1, which there is not; there is only group 0"),
+        (&["replay", &clients], "groups is 8, each of which has 126 clients; at most 1000 in all"),
+        (&["replay", &nobody], "faults[0] (pause) speaks of group 8, which does not exist; they are 0 to 7"),
+        (&["replay", &one], "faults[0] (pause) speaks of group 1, which does not exist; there is only group 0"),
     ];
     for (arguments, why) in cases {
         let output = fencepost(arguments);

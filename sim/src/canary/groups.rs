@@ -1,0 +1,50 @@
+//! Canaries of groups and of works: what befalls one of several leaderships, and what a leader does beside the usual.
+
+use super::{Canary, ELECTIONS, MakePlan, UNCHECKED, breaks, compiled, light, survives};
+use scenarios::{Params, Plan};
+
+const GROUPS: u16 = 3;
+
+/// All of them.
+pub(super) fn canaries() -> Vec<Canary> {
+    let over = |name, plan: MakePlan| survives(name, ELECTIONS, GROUPS.into(), plan);
+    vec![
+        breaks("token unchecked in one of three groups", UNCHECKED, |seed, on| asleep(seed, on, "redis-fenced")),
+        breaks("token unchecked in one of three groups", UNCHECKED, |seed, on| asleep(seed, on, "etcd-election")),
+        over("one of three groups hands over: raft", |seed, on| hands_over(seed, on, "raft")),
+        over("one of three groups hands over: zab", |seed, on| hands_over(seed, on, "zab-fle")),
+        breaks("two claim one job", &["records"], two_claim),
+    ]
+}
+
+/// A story of three groups that befalls the last of them.
+fn of_the_last(scenario: &str, protocol: &str, seed: u64, params: Params) -> Result<Plan, String> {
+    let mut plan = compiled(scenario, protocol, seed, &Params { groups: GROUPS, ..params })?;
+    plan.faults.iter_mut().for_each(|fault| fault.group = GROUPS - 1);
+    Ok(plan)
+}
+
+fn asleep(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+    of_the_last("gc-pause", protocol, seed, Params { fencing: (!on).into(), ..light() })
+}
+
+/// The leader of one group resigns; those of the others stay.
+fn hands_over(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+    let mut plan = of_the_last("graceful-step-down", protocol, seed, light())?;
+    if !on {
+        plan.faults.clear();
+        plan.requires.clear();
+    }
+    Ok(plan)
+}
+
+/// A leader that believes for ever claims jobs beside its successor.
+fn two_claim(seed: u64, on: bool) -> Result<Plan, String> {
+    let mut plan = compiled("partition", "redis-naive", seed, &light())?;
+    plan.works = ["sequencer", "job-queue"].map(str::to_owned).into();
+    plan.requires.clear();
+    if !on {
+        plan.faults.clear();
+    }
+    Ok(plan)
+}
