@@ -20,3 +20,4 @@ pub mod redis_servers;
 pub mod registry;
 pub mod site;
 pub mod task_driver;
+pub mod zookeeper;

@@ -17,6 +17,8 @@ pub mod ring_lelann;
 pub mod stonith;
 pub mod swim;
 pub mod zab_fle;
+pub mod zk_election;
+pub mod zookeeper;
 
 pub use promise::{BeliefOverlap, Bounds, Conditions, Promise};
 
@@ -219,6 +221,7 @@ crate::registry! {
         &redis_lease::PROTOCOL,
         &redis_fenced::PROTOCOL,
         &etcd::PROTOCOL,
+        &zk_election::PROTOCOL,
         &raft::PROTOCOL,
         &kraft::PROTOCOL,
         &zab_fle::PROTOCOL,

@@ -8,6 +8,7 @@ pub mod power;
 pub mod raft;
 pub mod redis;
 pub mod redis_servers;
+pub mod zookeeper;
 
 use crate::payload::{Nothing, Opaque, Payload};
 use std::{fmt::Debug, hash::Hash};

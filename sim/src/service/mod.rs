@@ -3,12 +3,13 @@
 pub mod etcd;
 pub mod grants;
 pub mod redis;
+pub mod zookeeper;
 
 use crate::world::env::SimEnv;
 pub use crate::world::model::{Dropped, Model, Serving, State};
 use protocols::{
     bug::Bugs,
-    service::{Service, etcd as etcd_service, redis as redis_service, redis_servers},
+    service::{Service, etcd as etcd_service, redis as redis_service, redis_servers, zookeeper as zookeeper_service},
 };
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ protocols::registry! {
         Entry { service: redis_service::SERVICE.name, members: redis::members },
         Entry { service: redis_servers::SERVICE.name, members: redis::members },
         Entry { service: etcd_service::SERVICE.name, members: |count, _| alone(count, || Arc::new(etcd::Etcd::default())) },
+        Entry { service: zookeeper_service::SERVICE.name, members: |count, _| zookeeper::members(count) },
     ];
 }
 
