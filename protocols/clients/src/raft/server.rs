@@ -156,6 +156,16 @@ pub fn best_successor(metrics: &RaftMetrics<super::types::Types>) -> Option<u64>
 }
 
 async fn change_members(raft: &Raft, change: Change) -> Answer {
+    // Its predecessor had begun to remove it when it was elected. Another change would bridge to voters without it while it
+    // goes on leading them, which openraft's assertions do not allow. It hands over first, as leaders that leave do.
+    let leader = *raft.node_id();
+    let leaves = |metrics: &RaftMetrics<super::types::Types>| {
+        let voters = metrics.membership_config.membership().get_joint_config();
+        voters.last().is_some_and(|voters| !voters.contains(&leader))
+    };
+    if leaves(&raft.metrics().borrow_watched()) {
+        return Answer::Refused("this leader is being removed itself".to_owned());
+    }
     let changed = match change {
         Change::Add(id) => match raft.add_learner(id, EmptyNode {}, true).await {
             Ok(_) => raft.change_membership(ChangeMembers::AddVoterIds([id].into()), true).await,
