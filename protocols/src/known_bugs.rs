@@ -2,7 +2,7 @@
 
 use crate::{
     bug::Bug,
-    election::{redis_common, redis_lease, zk_election},
+    election::{redis_common, redis_lease, zookeeper},
     fence::store,
 };
 
@@ -11,7 +11,7 @@ crate::registry! {
     pub const ALL: [&Bug] = [
         &redis_lease::BELIEF_FROM_ANSWER,
         &redis_common::FORGOTTEN_ON_RESTART,
-        &zk_election::REGAINS,
+        &zookeeper::REGAINS,
         &store::FORGOTTEN_ON_RESTART,
     ];
 }

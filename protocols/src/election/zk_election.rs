@@ -22,19 +22,17 @@
 //! **Not as the library.** Since 5.4 (CURATOR-644) a latch that comes back within its session looks at the queue, finds its
 //! node still in front, and leads again *by the same node*: the same `czxid` for a second leadership. A token must not come
 //! twice, or what the first leadership has under way passes for the second's. So a node that has led once is given up when
-//! the connection comes back, as the library did before; [`REGAINS`] is what it does now. Followers keep their places.
+//! the connection comes back, as the library did before; [`REGAINS`](super::zookeeper::REGAINS) is what it does now. Followers keep their places.
 //! Whoever waits reads who is in front of everybody, and reads again when that node goes: what applications do by
 //! `getLeader()`, when they want to know.
 
 mod latch;
-mod queue;
 
 use super::{
     Conditions, Hazard, Preference, Promise, Protocol, Timings, Transport,
     promise::{self, UNCHECKED},
 };
 use crate::{
-    bug::Bug,
     elector::boxed,
     service::zookeeper::{self, TICK, granted},
     types::{MILLISECOND, SECOND},
@@ -72,15 +70,6 @@ pub const PROTOCOL: Protocol = Protocol {
     },
     bounds: promise::settled,
     belief_overlap: overlap,
-};
-
-/// What LeaderLatch does since 5.4.
-pub const REGAINS: Bug = Bug {
-    id: "zk-latch-regains",
-    protocols: &["zk-election"],
-    what: "A leader whose connection comes back within its session leads again by the same node, and so with the same token.",
-    source: "CURATOR-644, in 5.4.0: `RECONNECTED` looks at the queue where it used to create a new node",
-    violation: "elections",
 };
 
 /// Sessions end with the tick after their time, and the successor takes three questions to be sure; with slack for messages.

@@ -63,7 +63,7 @@ impl Stat {
 /// What stands before every answer and notification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReplyHeader {
-    /// The request's number, [`PING`] or [`NOTIFICATION`].
+    /// The request's number, [`PING`](super::wire::PING) or [`NOTIFICATION`].
     pub xid: i32,
     /// The latest transaction; −1 before a notification.
     pub zxid: i64,

@@ -1,6 +1,10 @@
 //! Requests of the cores, translated to ZooKeeper's and back.
 
-use super::wire::{self, Acl, Answer, Call, op};
+use super::{
+    answer::{self, Answer},
+    call::{Acl, Call},
+    wire::op,
+};
 use protocols::service::zookeeper::{Change, Code, Mode, Op, Reply, Request, Stat};
 
 /// The request as it is sent.
@@ -70,8 +74,8 @@ fn written(op: &Op, answer: Answer) -> Option<Reply> {
     }
 }
 
-fn stat(stat: wire::Stat) -> Stat {
-    let wire::Stat { czxid, mzxid, version, owner, .. } = stat;
+fn stat(stat: answer::Stat) -> Stat {
+    let answer::Stat { czxid, mzxid, version, owner, .. } = stat;
     Stat { czxid, mzxid, version, owner }
 }
 

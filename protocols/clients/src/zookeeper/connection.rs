@@ -12,9 +12,11 @@
 //! packet's length first, and looks at the clock before it reads the rest.
 
 use super::{
+    answer::{Answer, Notification, ReplyHeader},
+    call::{Call, Watches},
     calls,
     jute::{Malformed, Packets},
-    wire::{Answer, Call, ConnectRequest, ConnectResponse, NOTIFICATION, Notification, PING, ReplyHeader, Watches},
+    wire::{ConnectRequest, ConnectResponse, NOTIFICATION, PING},
 };
 use crate::{env::Env, site::Endpoint};
 use protocols::{

@@ -1,8 +1,8 @@
 //! ZooKeeper over a thin client of ours, which behaves as ZooKeeper's own does. (The crate `zookeeper-client` opens sockets and
 //! sets timers by itself, which no simulation could hold.)
 //!
-//! [`jute`] and [`wire`] are the protocol, [`connection`] is the session with its connections. Requests are sent in the order
-//! in which they are made, and answered in it.
+//! [`jute`], [`wire`], [`call`] and [`answer`] are the protocol, `connection.rs` has the session with its connections. Requests
+//! are sent in the order in which they are made, and answered in it.
 
 pub mod answer;
 pub mod call;

@@ -1,12 +1,8 @@
-//! ZooKeeper's wire protocol: what is said when a connection is made, requests and answers, as values and as bytes.
+//! ZooKeeper's wire protocol: what is said when a connection is made, and what requests are called. `call.rs` has requests and
+//! `answer.rs` answers, as values and as bytes.
 //!
 //! Reference: apache/zookeeper 3.8, `zookeeper-jute/src/main/resources/zookeeper.jute`, `ZooDefs.java: OpCode`,
 //! `MultiOperationRecord.java`, `MultiResponse.java`, `ClientCnxn.java` for the numbers of pings and notifications.
-
-pub use super::{
-    answer::{Answer, Notification, ReplyHeader, Stat},
-    call::{Acl, Body, Call, Watches},
-};
 
 use super::jute::{Malformed, Reader, Writer};
 

@@ -1,6 +1,19 @@
 //! What the elections on ZooKeeper share: where their nodes are, and [`curator`], the behaviour of Apache Curator's client.
 
 pub mod curator;
+pub mod place;
+pub mod queue;
+
+use crate::bug::Bug;
+
+/// What LeaderLatch does since 5.4.
+pub const REGAINS: Bug = Bug {
+    id: "zk-latch-regains",
+    protocols: &["zk-election"],
+    what: "A leader whose connection comes back within its session leads again by the same node, and so with the same token.",
+    source: "CURATOR-644, in 5.4.0: `RECONNECTED` looks at the queue where it used to create a new node",
+    violation: "elections",
+};
 
 /// A recipe whose candidates queue up as the children of one node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

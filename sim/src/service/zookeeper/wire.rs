@@ -9,10 +9,7 @@ use protocols::{
 };
 use protocols_clients::{
     env::{Env, Listener},
-    zookeeper::{
-        jute::Packets,
-        wire::{Call, ConnectRequest, ReplyHeader},
-    },
+    zookeeper::{answer::ReplyHeader, call::Call, jute::Packets, wire::ConnectRequest},
 };
 use std::{
     collections::BTreeMap,

@@ -2,12 +2,16 @@
 //! `FinalRequestProcessor.java: processRequest`).
 
 use super::{
-    ConnectionId, Model, Out, code,
     path::{is_special, is_valid, parent_of},
+    state::Model,
     tree::{CONTAINER, Node},
-    watch::Event,
+    words::{ConnectionId, Event, Out, code},
 };
-use protocols_clients::zookeeper::wire::{Acl, Answer, Body, Call, PING, op};
+use protocols_clients::zookeeper::{
+    answer::Answer,
+    call::{Acl, Body, Call},
+    wire::{PING, op},
+};
 
 /// When a request comes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,7 +35,7 @@ impl Model {
                 // Answered before the connection is closed.
                 let place = self.outbox.len();
                 self.end_session(session);
-                let zxid = self.zxid;
+                let zxid = self.zxid();
                 let closed = Out::Reply { xid, zxid, answer: Ok(Answer::Nothing) };
                 let close = self.outbox[place..].iter().position(|(to, out)| *to == connection && *out == Out::Close);
                 self.outbox.insert(close.map_or(self.outbox.len(), |after| place + after), (connection, closed));
@@ -39,7 +43,7 @@ impl Model {
             }
             Ok(call) => (xid, self.carry_out(connection, session, at.wall_ms, call)),
         };
-        let zxid = self.zxid;
+        let zxid = self.zxid();
         self.outbox.push((connection, Out::Reply { xid, zxid, answer }));
     }
 

@@ -1,44 +1,11 @@
-//! Sessions: their beginning, their connections, and their end (`ZooKeeperServer.java`, `SessionTrackerImpl.java`,
-//! `ExpiryQueue.java`). Times are milliseconds since some moment before the server started.
-//!
-//! A session's time is up at the first whole tick that comes more than its timeout after its last sign of life: between one
-//! timeout, and one timeout and a tick, later.
+//! The beginning and the end of sessions (`ZooKeeperServer.java: processConnectRequest, reopenSession, finishSessionInit`).
 
-use super::{ConnectionId, Model, Out};
-use protocols::{service::zookeeper::TICK, types::MILLISECOND};
+use super::{
+    sessions::{Session, TICK_MS, bucket_after, password},
+    state::Model,
+    words::{ConnectionId, Out},
+};
 use protocols_clients::zookeeper::wire::{ConnectRequest, ConnectResponse};
-use std::collections::BTreeMap;
-
-const TICK_MS: u64 = TICK / MILLISECOND;
-
-/// The first whole tick after that time.
-pub fn bucket_after(ms: u64) -> u64 {
-    (ms / TICK_MS + 1) * TICK_MS
-}
-
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Session {
-    timeout_ms: u64,
-    expires_ms: u64,
-    connection: Option<ConnectionId>,
-}
-
-/// The sessions that there are.
-#[derive(Debug, Default)]
-pub(super) struct Sessions {
-    sessions: BTreeMap<i64, Session>,
-    next: i64,
-    of_connection: BTreeMap<ConnectionId, i64>,
-}
-
-impl Sessions {
-    pub(super) fn disconnect(&mut self, connection: ConnectionId) {
-        let session = self.of_connection.remove(&connection).and_then(|id| self.sessions.get_mut(&id));
-        if let Some(session) = session.filter(|session| session.connection == Some(connection)) {
-            session.connection = None;
-        }
-    }
-}
 
 /// What became of a session request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,7 +34,7 @@ impl Model {
 
     /// A client asks for a session, new or known, on a connection.
     pub fn connect(&mut self, connection: ConnectionId, now_ms: u64, request: &ConnectRequest) -> Connected {
-        if request.last_zxid > self.zxid {
+        if request.last_zxid > self.zxid() {
             self.outbox.push((connection, Out::Close));
             return Connected::Ahead;
         }
@@ -135,18 +102,4 @@ impl Model {
             self.outbox.push((connection, Out::Close));
         }
     }
-}
-
-/// A session's password: 16 bytes of Java's generator (`ZooKeeperServer.java: generatePasswd`).
-fn password(session: i64) -> [u8; 16] {
-    const SECRET: i64 = 0xb341_5c00;
-    const MULTIPLIER: i64 = 0x5_deec_e66d;
-    const MASK: i64 = (1 << 48) - 1;
-    let mut state = (session ^ SECRET ^ MULTIPLIER) & MASK;
-    let mut bytes = [0; 16];
-    for four in bytes.chunks_exact_mut(4) {
-        state = state.wrapping_mul(MULTIPLIER).wrapping_add(0xb) & MASK;
-        four.copy_from_slice(&((state >> 16) as i32).to_le_bytes());
-    }
-    bytes
 }

@@ -1,7 +1,7 @@
 //! Nodes (`DataTree.java`, `DataNode.java`).
 
-use super::{path::parent_of, watch::Event};
-use protocols_clients::zookeeper::wire::Stat;
+use super::{path::parent_of, words::Event};
+use protocols_clients::zookeeper::answer::Stat;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// In place of a session: the node is a container.
