@@ -216,7 +216,6 @@ impl Redlock {
     /// Asks the server whose turn it is; when all have had theirs, goes on.
     fn ask(&mut self, now: Now, out: &mut Vec<Output>) {
         let (key, ttl_ms, servers) = (self.redis.key(), self.redis.ttl_ms(), self.servers());
-        let number = self.redis.next_number();
         let Some(call) = &mut self.call else { return };
         if call.member >= servers {
             return self.all_asked(now, out);
@@ -228,6 +227,7 @@ impl Redlock {
             Step::Look { .. } => Request::Get { key },
             Step::Wait => return,
         };
+        let number = self.redis.next_number();
         call.number = number;
         let request = redis_servers::Request { member: call.member, request };
         let timeout = SERVER_TIMEOUT.min(self.redis.setup.timings.request_timeout);
@@ -340,9 +340,7 @@ impl Redlock {
     fn depose(&mut self, now: Now, why: Deposed, out: &mut Vec<Output>) {
         let Some(lease) = self.lease.take() else { return };
         out.push(Output::Deposed(why));
-        for timer in [RENEW, EXPIRE, RETRY] {
-            out.push(Output::CancelTimer(timer));
-        }
+        out.extend([RENEW, EXPIRE, RETRY].map(Output::CancelTimer));
         if let Some(call) = self.call.take() {
             out.push(Output::Service(ServiceOutput::Cancel(call.number)));
         }
@@ -384,10 +382,10 @@ impl Elector for Redlock {
             Input::Timer(POLL) if self.lease.is_none() => self.poll(now, out),
             Input::Timer(RENEW) if self.lease.is_some() => self.extend(now, out),
             Input::Timer(RETRY) => self.retry(now, out),
-            Input::Service(ServiceInput::Reply { number, reply }) => {
-                if self.call.as_ref().is_some_and(|call| call.number == number) {
-                    self.answered(now, reply, out);
-                }
+            Input::Service(ServiceInput::Reply { number, reply })
+                if self.call.as_ref().is_some_and(|call| call.number == number) =>
+            {
+                self.answered(now, reply, out);
             }
             Input::Resign if self.lease.is_some() => {
                 out.push(Output::Point(Point::BeforeRelease));
