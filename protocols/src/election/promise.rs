@@ -144,11 +144,16 @@ pub fn without_bound(_: &Timings, _: &Conditions) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::Timers, *};
     use crate::types::{MILLISECOND, SECOND};
 
-    const TIMINGS: Timings =
-        Timings { lease_ttl: 3 * SECOND, renew_interval: SECOND, request_timeout: SECOND, election_timeout: None };
+    const TIMINGS: Timings = Timings {
+        lease_ttl: 3 * SECOND,
+        renew_interval: SECOND,
+        request_timeout: SECOND,
+        election_timeout: None,
+        own: Timers::NONE,
+    };
 
     #[test]
     fn counted_from_sending_only_clocks_make_two_believe() {

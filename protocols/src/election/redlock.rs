@@ -26,9 +26,9 @@
 //! can observe who leads: they look at one server after the other until a majority says the same.
 
 use super::{
-    Conditions, Hazard, Preference, Promise, Protocol, Setup, Timings, Transport,
+    Conditions, Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Timings, Transport,
     promise::{self, UNFENCED},
-    redis_common::{EXPIRE, POLL, RENEW, RedisRequests},
+    redis_common::{EXPIRE, POLL, RENEW, RETRIED, RedisRequests},
 };
 use crate::{
     clock::Now,
@@ -60,7 +60,7 @@ pub const PROTOCOL: Protocol = Protocol {
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
     // The keys may run out while a follower waits after its last try, and another one be in its way at the next.
-    takeover_max: |timings| timings.renew_interval + 2 * RETRY_DELAY,
+    takeover_max: |timings| timings.retry_period() + 2 * RETRY_DELAY,
     read_lease: Some(|timings| (longest_belief(timings), timings.lease_ttl)),
     preference: Preference::Any,
     majority: false,
@@ -69,6 +69,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    timers: OwnTimers::of(&[RETRIED]),
     elector: |setup| boxed(Redlock::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::PauseBeyondLease => UNFENCED,

@@ -6,7 +6,7 @@ use protocols::{
         Bench,
         event::{Event, Step},
     },
-    election::{self, Timings},
+    election::{self, Timers, Timings},
     elector::{AnyElector, Input, Output, ServiceInput, ServiceOutput},
     payload::Payload,
     service::redis::{ACQUIRE_FENCED, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE, Reply, Request},
@@ -22,6 +22,7 @@ const TIMINGS: Timings = Timings {
     renew_interval: SECOND,
     request_timeout: 500 * MILLISECOND,
     election_timeout: None,
+    own: Timers::NONE,
 };
 /// Until then messages are lost and late and nodes pause.
 const CALM_FROM: u64 = 120 * SECOND;
