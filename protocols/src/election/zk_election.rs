@@ -29,7 +29,7 @@
 mod latch;
 
 use super::{
-    Conditions, Hazard, Preference, Promise, Protocol, Timings, Transport,
+    Conditions, Hazard, OwnTimers, Preference, Promise, Protocol, Timings, Transport,
     promise::{self, UNCHECKED},
 };
 use crate::{
@@ -59,6 +59,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    timers: OwnTimers::NONE,
     elector: |setup| boxed(Latch::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,
