@@ -3,6 +3,7 @@
 pub mod back_off;
 pub mod bully;
 pub mod etcd;
+pub mod etcd_key;
 pub mod kraft;
 pub mod lowest_id;
 pub mod promise;
@@ -233,6 +234,7 @@ crate::registry! {
         &redis_lease::PROTOCOL,
         &redis_fenced::PROTOCOL,
         &etcd::PROTOCOL,
+        &etcd_key::PROTOCOL,
         &raft::PROTOCOL,
         &kraft::PROTOCOL,
         &zab_fle::PROTOCOL,
