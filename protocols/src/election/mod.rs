@@ -3,6 +3,7 @@
 pub mod back_off;
 pub mod bully;
 pub mod etcd;
+pub mod etcd_key;
 pub mod kraft;
 pub mod lowest_id;
 pub mod promise;
@@ -238,6 +239,7 @@ crate::registry! {
         &redlock::PROTOCOL,
         &etcd::PROTOCOL,
         &zk_election::PROTOCOL,
+        &etcd_key::PROTOCOL,
         &raft::PROTOCOL,
         &kraft::PROTOCOL,
         &zab_fle::PROTOCOL,
