@@ -3,6 +3,7 @@
 //!
 //! One file a service; its types are shared by the service's protocols.
 
+pub mod consul;
 pub mod etcd;
 pub mod power;
 pub mod raft;

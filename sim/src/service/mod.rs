@@ -1,14 +1,16 @@
 //! Coordination services for the simulation: pure models, each served over its real wire protocol.
 
+pub mod consul;
 pub mod etcd;
 pub mod grants;
+pub mod http;
 pub mod redis;
 
 use crate::world::env::SimEnv;
 pub use crate::world::model::{Dropped, Model, Serving, State};
 use protocols::{
     bug::Bugs,
-    service::{Service, etcd as etcd_service, redis as redis_service, redis_servers},
+    service::{Service, consul as consul_service, etcd as etcd_service, redis as redis_service, redis_servers},
 };
 use std::sync::Arc;
 
@@ -27,6 +29,7 @@ protocols::registry! {
         Entry { service: redis_service::SERVICE.name, members: redis::members },
         Entry { service: redis_servers::SERVICE.name, members: redis::members },
         Entry { service: etcd_service::SERVICE.name, members: |count, _| alone(count, || Arc::new(etcd::Etcd::default())) },
+        Entry { service: consul_service::SERVICE.name, members: |count, _| alone(count, || Arc::new(consul::Consul::default())) },
     ];
 }
 
