@@ -2,7 +2,7 @@
 
 use crate::{
     bug::Bug,
-    election::{redis_common, redis_lease},
+    election::{consul, redis_common, redis_lease},
     fence::store,
 };
 
@@ -12,5 +12,6 @@ crate::registry! {
         &redis_lease::BELIEF_FROM_ANSWER,
         &redis_common::FORGOTTEN_ON_RESTART,
         &store::FORGOTTEN_ON_RESTART,
+        &consul::LOCK_INDEX,
     ];
 }

@@ -15,8 +15,7 @@ use hyper::Method;
 use protocols::{
     elector::{ServiceInput, ServiceOutput},
     error::Failure,
-    payload::Nothing,
-    service::consul::{Api, LOCK_FLAGS, Pair, Reply, Request, SERVICE},
+    service::consul::{Api, Item, LOCK_FLAGS, Pair, Reply, Request, SERVICE, Watch},
     types::SECOND,
 };
 use serde::Deserialize;
@@ -64,15 +63,47 @@ impl<E: Env> Backend for Consul<E> {
         })
     }
 
-    fn stream(&self, request: Nothing, _: Stream<Api>) -> Option<Boxed<Failure>> {
-        match request {}
+    fn stream(&self, watch: Watch, stream: Stream<Api>) -> Option<Boxed<Failure>> {
+        let (env, http) = (self.env.clone(), self.http.clone());
+        let (_pushes, give) = stream.split();
+        Some(Box::pin(async move {
+            let mut index = 0;
+            loop {
+                let attempt = async { found(&http.ask(wait(&watch, index)).await?) };
+                match within(&env, watch.timeout, attempt).await {
+                    Ok((pair, now)) => {
+                        // An index that goes back is of a server that was set back: what was known of it is worth nothing.
+                        index = if now < index { 0 } else { now };
+                        give(Item(pair));
+                    }
+                    Err(failure) => return failure,
+                }
+            }
+        }))
     }
+}
+
+fn kv(key: &str, query: &[String]) -> String {
+    let query = query.join("&");
+    format!("/v1/kv/{}{}{query}", encoded(key), if query.is_empty() { "" } else { "?" })
+}
+
+/// One request of a watch.
+fn wait(watch: &Watch, index: u64) -> Ask {
+    let mut query = Vec::new();
+    if watch.consistent {
+        query.push("consistent=".to_owned());
+    }
+    if index > 0 {
+        query.push(format!("index={index}"));
+    }
+    query.extend(watch.wait_ms.map(|ms| format!("wait={ms}ms")));
+    Ask::new(Method::GET, kv(&watch.key, &query))
 }
 
 /// A request of the election as one of HTTP.
 fn ask(request: &Request) -> Ask {
     let put = |target: String| Ask::new(Method::PUT, target);
-    let kv = |key: &str, query: &str| format!("/v1/kv/{}?{query}", encoded(key));
     match request {
         Request::CreateSession { name, ttl_ms, lock_delay_ms } => {
             let mut body = json!({ "Name": name, "TTL": format!("{ttl_ms}ms") });
@@ -84,22 +115,14 @@ fn ask(request: &Request) -> Ask {
         Request::RenewSession { session } => put(format!("/v1/session/renew/{}", encoded(session))),
         Request::DestroySession { session } => put(format!("/v1/session/destroy/{}", encoded(session))),
         Request::Acquire { key, value, session } => {
-            put(kv(key, &format!("acquire={}&flags={LOCK_FLAGS}", encoded(session)))).sending(value.clone())
+            put(kv(key, &[format!("acquire={}", encoded(session)), format!("flags={LOCK_FLAGS}")]))
+                .sending(value.clone())
         }
         Request::Release { key, value, session } => {
-            put(kv(key, &format!("flags={LOCK_FLAGS}&release={}", encoded(session)))).sending(value.clone())
+            put(kv(key, &[format!("flags={LOCK_FLAGS}"), format!("release={}", encoded(session))]))
+                .sending(value.clone())
         }
-        Request::Get { key, consistent, index, wait_ms } => {
-            let mut query = Vec::new();
-            if *consistent {
-                query.push("consistent=".to_owned());
-            }
-            if *index > 0 {
-                query.push(format!("index={index}"));
-            }
-            query.extend(wait_ms.map(|ms| format!("wait={ms}ms")));
-            Ask::new(Method::GET, kv(key, &query.join("&")))
-        }
+        Request::Get { key } => Ask::new(Method::GET, kv(key, &[])),
     }
 }
 
@@ -118,7 +141,7 @@ struct Entry {
     #[serde(default)]
     session: Option<String>,
     lock_index: u64,
-    create_index: u64,
+    modify_index: u64,
 }
 
 /// An answer that does not fit its request says nothing about what happened.
@@ -130,18 +153,24 @@ fn understand(request: &Request, answer: &Answer) -> Result<Reply, Failure> {
         (Request::DestroySession { .. } | Request::Acquire { .. } | Request::Release { .. }, 200) => {
             Ok(Reply::Done(answer.json()?))
         }
-        (Request::Get { .. }, 200 | 404) => {
-            let index = answer.header("x-consul-index").and_then(|index| index.parse().ok());
-            let index = index.ok_or_else(|| Failure::Unknown("an answer without X-Consul-Index".into()))?;
-            let pair = if answer.status == 200 { first(answer)? } else { None };
-            Ok(Reply::Found { pair, index })
-        }
+        (Request::Get { .. }, 200 | 404) => Ok(Reply::Found(found(answer)?.0)),
         // Consul answers 500 to whatever its store refuses; the words tell it from a server without a leader.
         (Request::Acquire { .. }, 500) if answer.text().starts_with("invalid session") => {
             Err(Failure::Rejected(answer.text()))
         }
         _ => Err(answer.refusal()),
     }
+}
+
+/// A key, if there is one, and the index of that answer.
+fn found(answer: &Answer) -> Result<(Option<Pair>, u64), Failure> {
+    let pair = match answer.status {
+        200 => first(answer)?,
+        404 => None,
+        _ => return Err(answer.refusal()),
+    };
+    let index = answer.header("x-consul-index").and_then(|index| index.parse().ok());
+    Ok((pair, index.ok_or_else(|| Failure::Unknown("an answer without X-Consul-Index".into()))?))
 }
 
 fn first(answer: &Answer) -> Result<Option<Pair>, Failure> {
@@ -153,6 +182,6 @@ fn first(answer: &Answer) -> Result<Option<Pair>, Failure> {
         flags: entry.flags,
         session: entry.session.filter(|session| !session.is_empty()),
         lock_index: entry.lock_index,
-        create_index: entry.create_index,
+        modify_index: entry.modify_index,
     }))
 }

@@ -2,6 +2,7 @@
 
 pub mod back_off;
 pub mod bully;
+pub mod consul;
 pub mod etcd;
 pub mod kraft;
 pub mod lowest_id;
@@ -219,6 +220,7 @@ crate::registry! {
         &redis_lease::PROTOCOL,
         &redis_fenced::PROTOCOL,
         &etcd::PROTOCOL,
+        &consul::PROTOCOL,
         &raft::PROTOCOL,
         &kraft::PROTOCOL,
         &zab_fle::PROTOCOL,

@@ -6,7 +6,7 @@
 use super::{Members, Service};
 use crate::{
     news::{Holder, News, Purpose},
-    payload::{Nothing, Payload},
+    payload::Payload,
 };
 
 /// Consul: one server, which is its own agent.
@@ -31,8 +31,8 @@ pub enum Api {}
 impl super::Api for Api {
     type Request = Request;
     type Reply = Reply;
-    type StreamRequest = Nothing;
-    type Item = Nothing;
+    type StreamRequest = Watch;
+    type Item = Item;
 }
 
 /// What the lock's own keys are marked with (`api/lock.go: LockFlagValue`), so that nobody takes another key for a lock.
@@ -80,16 +80,10 @@ pub enum Request {
         /// The session that has it.
         session: String,
     },
-    /// `GET /v1/kv/…`: at once, or as soon as the key's index is above `index`; answered by [`Reply::Found`].
+    /// `GET /v1/kv/…`; answered by [`Reply::Found`].
     Get {
         /// The key.
         key: String,
-        /// `?consistent`: the leader asks a quorum first whether it still leads.
-        consistent: bool,
-        /// What was read last; 0: answer at once.
-        index: u64,
-        /// Answer after so long at the latest, and up to a sixteenth later, milliseconds; `None`: the server's five minutes.
-        wait_ms: Option<u64>,
     },
 }
 
@@ -109,13 +103,27 @@ pub enum Reply {
     /// Was it done?
     Done(bool),
     /// A key, or that there is none.
-    Found {
-        /// The key.
-        pair: Option<Pair>,
-        /// `X-Consul-Index`, for the next request that waits.
-        index: u64,
-    },
+    Found(Option<Pair>),
 }
+
+/// A stream to open: `GET /v1/kv/…?index=…&wait=…`, again and again, each with the index that the answer before had, which the
+/// server answers when there is news, or after its time. Brings [`Item`].
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Watch {
+    /// The key.
+    pub key: String,
+    /// `?consistent`: the server asks its followers first whether it still leads.
+    pub consistent: bool,
+    /// `?wait=`: after so long the server answers without news, and up to a sixteenth later, milliseconds; `None`: after its
+    /// own five minutes.
+    pub wait_ms: Option<u64>,
+    /// How long one of these requests may take before the connection is given up, nanoseconds.
+    pub timeout: u64,
+}
+
+/// What a watch brings: the key, or that there is none, news or not.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Item(pub Option<Pair>);
 
 /// A key as Consul has it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -128,8 +136,8 @@ pub struct Pair {
     pub session: Option<String>,
     /// How often it was acquired since it was created.
     pub lock_index: u64,
-    /// The Raft index at which it was created.
-    pub create_index: u64,
+    /// The Raft index at which it was changed last.
+    pub modify_index: u64,
 }
 
 impl Payload for Request {
@@ -145,16 +153,24 @@ impl Payload for Request {
 
 impl Payload for Reply {
     fn news(&self) -> News {
-        let holder = |pair: &Pair| {
-            pair.session.as_ref().map(|_| Holder { place: "the lock's key".to_owned(), value: pair.value.clone() })
-        };
         match self {
-            Reply::Found { pair, .. } => {
-                let holder = pair.as_ref().and_then(holder);
-                News { held: holder.is_some(), holder: Some(holder) }
-            }
+            Reply::Found(pair) => found(pair.as_ref()),
             Reply::Done(done) => News { held: !done, holder: None },
             _ => News::default(),
         }
     }
+}
+
+impl Payload for Watch {}
+
+impl Payload for Item {
+    fn news(&self) -> News {
+        found(self.0.as_ref())
+    }
+}
+
+fn found(pair: Option<&Pair>) -> News {
+    let held = pair.filter(|pair| pair.session.is_some());
+    let holder = held.map(|pair| Holder { place: "the lock's key".to_owned(), value: pair.value.clone() });
+    News { held: holder.is_some(), holder: Some(holder) }
 }

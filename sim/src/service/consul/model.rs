@@ -15,10 +15,7 @@
 use super::pieces::{Text, duration_text};
 use crate::service::grants::Holder;
 use crate::world::model::Dropped;
-use protocols::{
-    election::consul::key_of,
-    types::SECOND,
-};
+use protocols::{election::consul::key_of, types::SECOND};
 use std::collections::BTreeMap;
 
 /// The shortest time to live of a session, nanoseconds (`session_ttl_min`).
@@ -72,7 +69,8 @@ pub struct Session {
 impl Session {
     /// Its time to live starts anew.
     fn renew(&mut self, now: u64) {
-        let ttl = super::pieces::duration(&self.ttl).ok().and_then(|ttl| u64::try_from(ttl).ok()).filter(|ttl| *ttl > 0);
+        let ttl =
+            super::pieces::duration(&self.ttl).ok().and_then(|ttl| u64::try_from(ttl).ok()).filter(|ttl| *ttl > 0);
         self.ends_at = ttl.map(|ttl| now.saturating_add(ttl.saturating_mul(TTL_MULTIPLIER)));
     }
 }
@@ -171,7 +169,8 @@ impl Model {
         is_id(id)?;
         let Some(session) = self.sessions.remove(id) else { return Ok(()) };
         self.sessions_index = index;
-        let held: Vec<Text> = self.keys.iter().filter(|(_, pair)| pair.is_held_by(id)).map(|(key, _)| key.clone()).collect();
+        let held: Vec<Text> =
+            self.keys.iter().filter(|(_, pair)| pair.is_held_by(id)).map(|(key, _)| key.clone()).collect();
         for key in held {
             match session.behavior {
                 Behavior::Release => {
@@ -277,7 +276,14 @@ impl Model {
     ///
     /// # Errors
     /// There is no such session.
-    pub fn acquire(&mut self, now: u64, key: &[u8], value: Vec<u8>, flags: u64, session: &str) -> Result<bool, Refusal> {
+    pub fn acquire(
+        &mut self,
+        now: u64,
+        key: &[u8],
+        value: Vec<u8>,
+        flags: u64,
+        session: &str,
+    ) -> Result<bool, Refusal> {
         if self.delays.get(key).is_some_and(|until| *until > now) {
             // Before it reaches Raft: no index.
             protocols::mark!(ConsulServerLockDelay);

@@ -80,9 +80,12 @@ mod tests {
 
     #[test]
     fn durations_are_read_and_shown_as_go_does() {
-        for (text, nanoseconds) in
-            [("10s", 10 * SECOND), ("1.5s", 1_500 * MILLISECOND), ("1h2m3ms", 3_720 * SECOND + 3 * MILLISECOND), ("0", 0)]
-        {
+        for (text, nanoseconds) in [
+            ("10s", 10 * SECOND),
+            ("1.5s", 1_500 * MILLISECOND),
+            ("1h2m3ms", 3_720 * SECOND + 3 * MILLISECOND),
+            ("0", 0),
+        ] {
             assert_eq!(duration(text), Ok(i128::from(nanoseconds)), "{text}");
         }
         assert_eq!(duration("-1us"), Ok(-1_000));

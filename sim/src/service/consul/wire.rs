@@ -363,10 +363,11 @@ impl Wanted {
         if body.is_empty() {
             return Ok(wanted);
         }
-        let fields: serde_json::Map<String, Value> = serde_json::from_slice(body).map_err(|why| match why.is_eof() {
-            true => "unexpected EOF".to_owned(),
-            false => why.to_string(),
-        })?;
+        let fields: serde_json::Map<String, Value> =
+            serde_json::from_slice(body).map_err(|why| match why.is_eof() {
+                true => "unexpected EOF".to_owned(),
+                false => why.to_string(),
+            })?;
         for (name, value) in fields {
             match name.to_ascii_lowercase().as_str() {
                 "name" => wanted.name = field(".Name", value)?,
