@@ -174,30 +174,35 @@ impl Mark {
 
 /// A set of marks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Marks(u128);
+pub struct Marks([u128; 2]);
 
-const _: () = assert!(ALL.len() <= u128::BITS as usize, "there are more marks than bits");
+/// Marks in one word.
+const WORD: usize = u128::BITS as usize;
+
+const _: () = assert!(ALL.len() <= 2 * WORD, "there are more marks than bits");
 
 impl Marks {
     /// The set with only this mark.
     pub const fn of(mark: Mark) -> Marks {
-        Marks(1 << mark as u8)
+        let mut words = [0; 2];
+        words[mark as usize / WORD] = 1 << (mark as usize % WORD);
+        Marks(words)
     }
 
     /// Is it in the set?
     pub const fn has(self, mark: Mark) -> bool {
-        self.0 >> mark as u8 & 1 == 1
+        self.0[mark as usize / WORD] >> (mark as usize % WORD) & 1 == 1
     }
 
     /// Both sets.
     #[must_use]
     pub const fn and(self, other: Marks) -> Marks {
-        Marks(self.0 | other.0)
+        Marks([self.0[0] | other.0[0], self.0[1] | other.0[1]])
     }
 
     /// Are all of the other's marks in this one?
     pub const fn contains(self, other: Marks) -> bool {
-        other.0 & !self.0 == 0
+        other.0[0] & !self.0[0] == 0 && other.0[1] & !self.0[1] == 0
     }
 
     /// Its marks, in their order.
@@ -207,17 +212,17 @@ impl Marks {
 
     /// How many there are.
     pub const fn len(self) -> usize {
-        self.0.count_ones() as usize
+        (self.0[0].count_ones() + self.0[1].count_ones()) as usize
     }
 
     /// Is there none?
     pub const fn is_empty(self) -> bool {
-        self.0 == 0
+        self.0[0] == 0 && self.0[1] == 0
     }
 }
 
 thread_local! {
-    static MARKED: Cell<Marks> = const { Cell::new(Marks(0)) };
+    static MARKED: Cell<Marks> = const { Cell::new(Marks([0; 2])) };
 }
 
 /// This thread has come to a mark; see [`mark!`](crate::mark).
