@@ -152,6 +152,8 @@ marks! {
     WorldResent ["redis-naive", "redis-lease", "redis-fenced", "etcd-election", "consul-session", "raft"] "world: a held segment is sent again",
     WorldRefused ["redis-naive", "redis-lease", "redis-fenced", "etcd-election", "consul-session", "raft"] "world: a connect is refused",
     WorldReset ["redis-naive", "redis-lease", "redis-fenced", "etcd-election", "consul-session", "raft"] "world: a connection is reset",
+    WorldKeepaliveReset ["consul-session"] "world: a keepalive probe finds that the server has started again",
+    WorldKeepaliveSilence ["consul-session"] "world: so many keepalive probes find silence that the connection is given up",
     WorldPausedAtPoint [] "world: a process is stopped at a point, in the middle of a step",
     WorldResumedAtPoint [] "world: a process goes on in the middle of a step",
     WorldInbox [] "world: what came during a pause is taken up",

@@ -1,7 +1,7 @@
 //! Consul over its HTTP API.
 //!
 //! Its Go client (hashicorp/consul, `api/api.go: DefaultConfig, NewHttpClient`, with hashicorp/go-cleanhttp,
-//! `cleanhttp.go: DefaultPooledTransport`) sets no timeout on requests, and 30 s on dialling.
+//! `cleanhttp.go: DefaultPooledTransport`) sets no timeout on requests.
 
 use crate::{
     client,
@@ -16,14 +16,10 @@ use protocols::{
     elector::{ServiceInput, ServiceOutput},
     error::Failure,
     service::consul::{Api, Item, LOCK_FLAGS, Pair, Reply, Request, SERVICE, Watch},
-    types::SECOND,
 };
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::mpsc::UnboundedReceiver;
-
-/// How long a dial may take, nanoseconds (`cleanhttp.DefaultPooledTransport`).
-const CONNECT_TIMEOUT: u64 = 30 * SECOND;
 
 /// The client as registries know it.
 pub fn client<E: Env>() -> client::Client<E> {
@@ -40,7 +36,7 @@ pub async fn run<E: Env>(
     outputs: UnboundedReceiver<ServiceOutput>,
     deliver: impl Fn(ServiceInput) + Send + Sync + 'static,
 ) {
-    let backend = Consul { env: env.clone(), http: Http::new(env.clone(), endpoint, CONNECT_TIMEOUT) };
+    let backend = Consul { env: env.clone(), http: Http::new(env.clone(), endpoint) };
     Queue::new(env, &SERVICE, deliver).run(backend, outputs).await;
 }
 
@@ -64,13 +60,13 @@ impl<E: Env> Backend for Consul<E> {
     }
 
     fn stream(&self, watch: Watch, stream: Stream<Api>) -> Option<Boxed<Failure>> {
-        let (env, http) = (self.env.clone(), self.http.clone());
+        let http = self.http.clone();
         let (_pushes, give) = stream.split();
         Some(Box::pin(async move {
             let mut index = 0;
             loop {
                 let attempt = async { found(&http.ask(wait(&watch, index)).await?) };
-                match within(&env, watch.timeout, attempt).await {
+                match attempt.await {
                     Ok((pair, now)) => {
                         // An index that goes back is of a server that was set back: what was known of it is worth nothing.
                         index = if now < index { 0 } else { now };

@@ -3,7 +3,8 @@
 //!
 //! A request takes an idle connection, the one used last, or dials. A connection that its server closed while it was idle is
 //! noticed when it is used next: a request of which nothing was sent goes out again on another. Whoever gives a request up
-//! closes its connection. Nothing is compressed, no redirect is followed, and no timer is set here but that of dialling.
+//! closes its connection. Dialling and TCP's keepalive have Go's times (30 s each: `net/http`'s default dialer, which Consul's
+//! client and client-go have as well). Nothing is compressed, no redirect is followed, and no other timer is set here.
 
 use crate::{env::Env, site::Endpoint};
 use http_body_util::{BodyExt, Full, Limited};
@@ -14,12 +15,16 @@ use hyper::{
     header::{CONTENT_TYPE, HOST},
 };
 use hyper_util::rt::TokioIo;
-use protocols::{error::Failure, types::MILLISECOND};
+use protocols::{error::Failure, types::SECOND};
 use std::{
     fmt::Display,
     sync::{Arc, Mutex, PoisonError},
 };
 
+/// How long a dial may take, nanoseconds.
+const CONNECT_TIMEOUT: u64 = 30 * SECOND;
+/// How often TCP asks on a silent connection whether the server's machine knows of it still, nanoseconds.
+const KEEPALIVE: u64 = 30 * SECOND;
 /// No answer of a service here is longer; bytes.
 const ANSWER_MAX: usize = 4 << 20;
 
@@ -133,8 +138,6 @@ impl<E: Env> Clone for Http<E> {
 struct Shared<E: Env> {
     env: E,
     endpoint: Endpoint,
-    /// How long a dial may take, nanoseconds.
-    connect_timeout: u64,
     /// The one used last comes last.
     idle: Mutex<Vec<Connection<E>>>,
 }
@@ -146,9 +149,9 @@ struct Connection<E: Env> {
 }
 
 impl<E: Env> Http<E> {
-    /// Nothing is dialled yet. A dial takes at most `connect_timeout` nanoseconds.
-    pub fn new(env: E, endpoint: Endpoint, connect_timeout: u64) -> Self {
-        Http { shared: Arc::new(Shared { env, endpoint, connect_timeout, idle: Mutex::default() }) }
+    /// Nothing is dialled yet.
+    pub fn new(env: E, endpoint: Endpoint) -> Self {
+        Http { shared: Arc::new(Shared { env, endpoint, idle: Mutex::default() }) }
     }
 
     /// Asks, and waits for the whole answer for as long as it takes.
@@ -201,8 +204,9 @@ impl<E: Env> Shared<E> {
     }
 
     async fn dial(&self) -> Result<Connection<E>, Failure> {
-        let stream = self.env.timeout(self.connect_timeout, self.env.connect(&self.endpoint)).await;
-        let stream = stream.ok_or_else(|| unknown("no connection within", self.connect_timeout / MILLISECOND))?;
+        let dial = self.env.connect_kept_alive(&self.endpoint, KEEPALIVE);
+        let stream = self.env.timeout(CONNECT_TIMEOUT, dial).await;
+        let stream = stream.ok_or_else(|| Failure::Unknown("no connection within 30 s".to_owned()))?;
         let stream = stream.map_err(|why| unknown("no connection", why))?;
         let made = http1::handshake(TokioIo::new(stream)).await;
         let (sender, driver) = made.map_err(|why| unknown("no connection", why))?;

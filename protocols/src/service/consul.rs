@@ -117,8 +117,6 @@ pub struct Watch {
     /// `?wait=`: after so long the server answers without news, and up to a sixteenth later, milliseconds; `None`: after its
     /// own five minutes.
     pub wait_ms: Option<u64>,
-    /// How long one of these requests may take before the connection is given up, nanoseconds.
-    pub timeout: u64,
 }
 
 /// What a watch brings: the key, or that there is none, news or not.

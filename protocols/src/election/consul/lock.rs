@@ -23,13 +23,9 @@ const AGAIN: TimerId = 1;
 
 /// How long a waiting candidate's request asks to wait (`api.DefaultLockWaitTime`), milliseconds.
 const WAIT_MS: u64 = 15_000;
-/// How long a request waits that says nothing (`default_query_time` of the server), milliseconds.
-const SERVER_WAIT_MS: u64 = 300_000;
-/// How long a request without an answer hangs until TCP gives its connection up: nine probes, 30 s apart, after 30 s of
-/// silence (Go's `net.Dialer.KeepAlive` and Linux' `tcp_keepalive_probes`).
-const SILENCE: u64 = 300 * SECOND;
-/// A server that was started again resets a connection of before at the first probe.
-const PROBE: u64 = 30 * SECOND;
+/// How long a request without an answer hangs until TCP gives up sending it again (Linux' `tcp_retries2`, 15 times). The
+/// client has no timeout of its own.
+const SILENCE: u64 = 924 * SECOND;
 /// A renewal that failed is tried again after this (`RenewPeriodic`).
 const RENEW_RETRY: u64 = SECOND;
 /// After an error of `Lock` the program asks again; the client's own pause where it has one (`DefaultMonitorRetryTime`).
@@ -131,9 +127,7 @@ impl Lock {
 
     fn open(&mut self, consistent: bool, wait_ms: Option<u64>, out: &mut Vec<Output>) -> StreamNumber {
         self.streams += 1;
-        let longest_ms = wait_ms.unwrap_or(SERVER_WAIT_MS);
-        let timeout = (longest_ms + longest_ms / 16) * MILLISECOND + PROBE;
-        let request = Watch { key: self.key(), consistent, wait_ms, timeout };
+        let request = Watch { key: self.key(), consistent, wait_ms };
         out.push(Output::Service(ServiceOutput::Open { number: self.streams, request }));
         self.streams
     }
