@@ -15,6 +15,7 @@ pub mod consul;
 pub mod env;
 pub mod etcd;
 pub mod http;
+pub mod kubernetes;
 pub mod queue;
 pub mod raft;
 pub mod redis;

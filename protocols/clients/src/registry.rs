@@ -1,7 +1,7 @@
 //! Which client carries out what is asked of which service.
 
 pub use crate::client::{Client, Deliver, Running};
-use crate::{consul, env::Env, etcd, raft, redis, redis_servers, site::Site};
+use crate::{consul, env::Env, etcd, kubernetes, raft, redis, redis_servers, site::Site};
 use protocols::{
     elector::{ServiceInput, ServiceOutput},
     service::Service,
@@ -28,6 +28,7 @@ impl<E: Env> Clients<E> {
             redis_servers::client(),
             etcd::client(),
             consul::client(),
+            kubernetes::client(),
             raft::client::client(),
         ])
     }

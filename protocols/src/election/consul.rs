@@ -28,7 +28,7 @@
 mod lock;
 
 use super::{
-    Hazard, Preference, Promise, Protocol, Timings, Transport,
+    Hazard, OwnTimer, OwnTimers, Preference, Promise, Protocol, Timer, Timings, Transport,
     promise::{self, UNCHECKED},
 };
 use crate::{
@@ -63,6 +63,10 @@ const TTL_MIN: u64 = 10 * SECOND;
 const TTL_MAX: u64 = 24 * 3_600 * SECOND;
 /// The server ends a session after so many times its time to live (`structs.SessionTTLMultiplier`).
 const TTL_MULTIPLIER: u64 = 2;
+/// The lock-delay of a session that names none.
+const LOCK_DELAY: u64 = 15 * SECOND;
+/// The longest (`structs.MaxLockDelay`).
+const LOCK_DELAY_MAX: u64 = 60 * SECOND;
 /// `api.DefaultLockRetryTime`.
 const RETRY: u64 = 5 * SECOND;
 
@@ -72,8 +76,19 @@ fn session_ttl(ttl: u64) -> u64 {
 }
 
 /// How long a key stays nobody's after its holder's session ended: the server's default.
-fn lock_delay(_: &Timings) -> u64 {
-    15 * SECOND
+fn lock_delay(timings: &Timings) -> u64 {
+    timings.own.lock_delay.unwrap_or(LOCK_DELAY)
+}
+
+/// Who was refused because of a lock-delay tries again after this.
+fn retry(timings: &Timings) -> u64 {
+    timings.own.retry_period.unwrap_or(RETRY)
+}
+
+/// The server takes no longer one, and cuts it to this without a word.
+fn refuses(timings: &Timings) -> Option<String> {
+    let long = lock_delay(timings) > LOCK_DELAY_MAX;
+    long.then(|| "the lock delay is above 60s, and Consul makes 60s of that".to_owned())
 }
 
 /// The registry's entry.
@@ -89,7 +104,7 @@ pub const PROTOCOL: Protocol = Protocol {
     granted_ttl: |ttl| TTL_MULTIPLIER * session_ttl(ttl),
     renew_interval: |granted| granted / (2 * TTL_MULTIPLIER),
     // Who was refused because of the lock-delay tries again every 5 s.
-    takeover_max: |timings| lock_delay(timings) + RETRY + 400 * MILLISECOND,
+    takeover_max: |timings| lock_delay(timings) + retry(timings) + 400 * MILLISECOND,
     read_lease: None,
     preference: Preference::Any,
     majority: false,
@@ -98,11 +113,20 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    timers: OwnTimers {
+        list: &[
+            OwnTimer { timer: Timer::RetryPeriod, default: Some(|_| RETRY) },
+            OwnTimer { timer: Timer::LockDelay, default: Some(|_| LOCK_DELAY) },
+        ],
+        renews_at_retry: false,
+        refuses,
+    },
     elector: |setup| boxed(Lock::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
-        Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
+        Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart => Promise::Holds,
+        Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
         Hazard::PauseBeyondLease | Hazard::CutOffFromService => UNCHECKED,
         _ => Promise::May,
     },

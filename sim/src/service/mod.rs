@@ -4,13 +4,17 @@ pub mod consul;
 pub mod etcd;
 pub mod grants;
 pub mod http;
+pub mod kubernetes;
 pub mod redis;
 
 use crate::world::env::SimEnv;
 pub use crate::world::model::{Dropped, Model, Serving, State};
 use protocols::{
     bug::Bugs,
-    service::{Service, consul as consul_service, etcd as etcd_service, redis as redis_service, redis_servers},
+    service::{
+        Service, consul as consul_service, etcd as etcd_service, kubernetes as kubernetes_service,
+        redis as redis_service, redis_servers,
+    },
 };
 use std::sync::Arc;
 
@@ -30,6 +34,10 @@ protocols::registry! {
         Entry { service: redis_servers::SERVICE.name, members: redis::members },
         Entry { service: etcd_service::SERVICE.name, members: |count, _| alone(count, || Arc::new(etcd::Etcd::default())) },
         Entry { service: consul_service::SERVICE.name, members: |count, _| alone(count, || Arc::new(consul::Consul::default())) },
+        Entry {
+            service: kubernetes_service::SERVICE.name,
+            members: |count, _| alone(count, || Arc::new(kubernetes::Kubernetes::default())),
+        },
     ];
 }
 

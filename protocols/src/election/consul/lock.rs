@@ -1,6 +1,6 @@
 //! A candidate: its session, the lock, and the watch that tells it that the lock is lost.
 
-use super::{LOCK_INDEX, RETRY, key_of, lock_delay, session_ttl};
+use super::{LOCK_INDEX, key_of, lock_delay, retry, session_ttl};
 use crate::{
     clock::Now,
     core::TimerId,
@@ -267,7 +267,7 @@ impl Lock {
                 }
                 crate::mark!(ConsulDelayed);
                 self.stage = Stage::Delayed;
-                out.push(Output::SetTimer { id: AGAIN, at: now + RETRY });
+                out.push(Output::SetTimer { id: AGAIN, at: now + retry(&self.setup.timings) });
             }
             (Stage::Reading, Ok(Reply::Found(Some(pair)))) if self.is_mine(Some(&pair)) && pair.flags == LOCK_FLAGS => {
                 self.win(&pair, out);
@@ -350,7 +350,7 @@ impl Elector for Lock {
             Input::Resign if matches!(self.stage, Stage::Leading { .. }) => {
                 out.push(Output::Point(Point::BeforeRelease));
                 // Others go first.
-                self.held_off = now + RETRY;
+                self.held_off = now + retry(&self.setup.timings);
                 self.depose(Deposed::Resigned, out);
             }
             Input::Fenced if matches!(self.stage, Stage::Leading { .. }) => self.fenced(now, out),

@@ -13,7 +13,7 @@
 
 pub mod model;
 mod pieces;
-mod target;
+pub(super) mod target;
 pub mod wire;
 
 use super::{Dropped, Model, Serving, grants::Holder};

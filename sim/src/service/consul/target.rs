@@ -1,11 +1,11 @@
 //! Paths and queries of requests, as Go reads them (golang/go, `src/net/url/url.go: parseQuery, unescape`).
 
 /// What comes after `?`, decoded, in order.
-pub(super) struct Query(Vec<(String, String)>);
+pub(in crate::service) struct Query(Vec<(String, String)>);
 
 impl Query {
     /// Reads it; what is not encoded right is left out.
-    pub(super) fn of(query: Option<&str>) -> Query {
+    pub(in crate::service) fn of(query: Option<&str>) -> Query {
         let parts = query.unwrap_or_default().split('&').filter(|part| !part.is_empty());
         let pairs = parts.filter_map(|part| {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
@@ -16,17 +16,17 @@ impl Query {
     }
 
     /// The first value of that name.
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
+    pub(in crate::service) fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
     /// Is it there, with a value or without?
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(in crate::service) fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
 
     /// Written anew, by name (`url.Values.Encode`).
-    pub(super) fn encode(&self) -> String {
+    pub(in crate::service) fn encode(&self) -> String {
         let escaped = |text: &str| {
             let mut out = String::new();
             for byte in text.bytes() {
@@ -46,7 +46,7 @@ impl Query {
 }
 
 /// The bytes of a part of a path; `None` when it is not encoded right.
-pub(super) fn decoded(text: &str) -> Option<Vec<u8>> {
+pub(in crate::service) fn decoded(text: &str) -> Option<Vec<u8>> {
     let (mut out, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
     while let Some((byte, after)) = rest.split_first() {
         rest = after;

@@ -247,7 +247,8 @@ pub fn spec(value: Option<&Value>) -> Result<Spec, String> {
     let mut spec = Spec::deserialize(value).map_err(|why| why.to_string())?;
     for (name, time) in [("AcquireTime", &mut spec.acquire_time), ("RenewTime", &mut spec.renew_time)] {
         if let Some(text) = time {
-            let six = text.split_once('.').is_some_and(|(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count() == 6);
+            let six =
+                text.split_once('.').is_some_and(|(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count() == 6);
             let us = micro_time::read(text).filter(|_| six);
             let us = us.ok_or_else(|| format!("v1.LeaseSpec.{name}: {text:?} is no MicroTime"))?;
             *text = micro_time::written(us);

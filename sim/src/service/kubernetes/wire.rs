@@ -169,7 +169,9 @@ impl<E: Env> Server<E> {
     fn watch(&self, namespace: String, query: &Query) -> Result<Answer, Status> {
         let number = |name: &str| match query.get(name) {
             None | Some("") => Ok(None),
-            Some(text) => text.parse::<u64>().map(Some).map_err(|_| Status::bad_request(format!("{name}: {text:?} is no number"))),
+            Some(text) => {
+                text.parse::<u64>().map(Some).map_err(|_| Status::bad_request(format!("{name}: {text:?} is no number")))
+            }
         };
         let only = match query.get("fieldSelector") {
             None => None,
@@ -255,17 +257,14 @@ fn bare(mut object: Value) -> Value {
 }
 
 /// Reads a body; the path's namespace and name are its own where it names none.
-fn wanted(
-    request: &Request<Bytes>,
-    namespace: &str,
-    name: Option<&str>,
-) -> Result<(Meta, super::model::Spec), Status> {
+fn wanted(request: &Request<Bytes>, namespace: &str, name: Option<&str>) -> Result<(Meta, super::model::Spec), Status> {
     let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     if kind.split(';').next().map(str::trim) != Some("application/json") {
         return Err(Status::media_type());
     }
-    let value: Value = serde_json::from_slice(request.body())
-        .map_err(|why| Status::bad_request(format!("the object provided is unrecognized (must be of type Lease): {why}")))?;
+    let value: Value = serde_json::from_slice(request.body()).map_err(|why| {
+        Status::bad_request(format!("the object provided is unrecognized (must be of type Lease): {why}"))
+    })?;
     let wanted = Wanted::deserialize(&value)
         .map_err(|why| Status::bad_request(format!("Lease in version \"v1\" cannot be handled as a Lease: {why}")))?;
     let is = |text: &str, wanted: &str| text.is_empty() || text == wanted;
