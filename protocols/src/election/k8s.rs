@@ -129,6 +129,8 @@ pub const PROTOCOL: Protocol = Protocol {
     },
     elector: |setup| boxed(Candidate::new(setup)),
     promise: |hazard, fencing| match hazard {
+        // leaseTransitions begins again with a new object, and tokens are given twice.
+        Hazard::LostLease => Promise::Breaks(&["elections"]),
         _ if fencing => Promise::Holds,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,

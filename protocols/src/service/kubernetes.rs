@@ -19,6 +19,7 @@ pub const SERVICE: Service = Service {
     port: 6443,
     elects: true,
     has_keys: true,
+    tokens_end_with_key: true,
     is_asked: true,
     has_groups: true,
     ..Service::NONE
