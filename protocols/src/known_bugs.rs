@@ -2,7 +2,7 @@
 
 use crate::{
     bug::Bug,
-    election::{redis_common, redis_lease, zookeeper},
+    election::{consul, redis_common, redis_lease, zookeeper},
     fence::store,
 };
 
@@ -13,5 +13,6 @@ crate::registry! {
         &redis_common::FORGOTTEN_ON_RESTART,
         &zookeeper::REGAINS,
         &store::FORGOTTEN_ON_RESTART,
+        &consul::LOCK_INDEX,
     ];
 }

@@ -11,8 +11,11 @@
 //! ```
 
 pub mod client;
+pub mod consul;
 pub mod env;
 pub mod etcd;
+pub mod http;
+pub mod kubernetes;
 pub mod queue;
 pub mod raft;
 pub mod redis;

@@ -2,8 +2,10 @@
 
 pub mod back_off;
 pub mod bully;
+pub mod consul;
 pub mod etcd;
 pub mod etcd_key;
+pub mod k8s;
 pub mod kraft;
 pub mod lowest_id;
 pub mod promise;
@@ -240,6 +242,8 @@ crate::registry! {
         &etcd::PROTOCOL,
         &zk_election::PROTOCOL,
         &etcd_key::PROTOCOL,
+        &consul::PROTOCOL,
+        &k8s::PROTOCOL,
         &raft::PROTOCOL,
         &kraft::PROTOCOL,
         &zab_fle::PROTOCOL,

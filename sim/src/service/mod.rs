@@ -1,7 +1,10 @@
 //! Coordination services for the simulation: pure models, each served over its real wire protocol.
 
+pub mod consul;
 pub mod etcd;
 pub mod grants;
+pub mod http;
+pub mod kubernetes;
 pub mod redis;
 pub mod zookeeper;
 
@@ -9,7 +12,10 @@ use crate::world::env::SimEnv;
 pub use crate::world::model::{Dropped, Model, Serving, State};
 use protocols::{
     bug::Bugs,
-    service::{Service, etcd as etcd_service, redis as redis_service, redis_servers, zookeeper as zookeeper_service},
+    service::{
+        Service, consul as consul_service, etcd as etcd_service, kubernetes as kubernetes_service,
+        redis as redis_service, redis_servers, zookeeper as zookeeper_service,
+    },
 };
 use std::sync::Arc;
 
@@ -29,6 +35,11 @@ protocols::registry! {
         Entry { service: redis_servers::SERVICE.name, members: redis::members },
         Entry { service: etcd_service::SERVICE.name, members: |count, _| alone(count, || Arc::new(etcd::Etcd::default())) },
         Entry { service: zookeeper_service::SERVICE.name, members: |count, _| zookeeper::members(count) },
+        Entry { service: consul_service::SERVICE.name, members: |count, _| alone(count, || Arc::new(consul::Consul::default())) },
+        Entry {
+            service: kubernetes_service::SERVICE.name,
+            members: |count, _| alone(count, || Arc::new(kubernetes::Kubernetes::default())),
+        },
     ];
 }
 
