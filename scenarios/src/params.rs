@@ -3,10 +3,17 @@
 
 use crate::{
     plan::{Candidate, LONGEST_MS, Load, Network, Plan, SCHEMA, Timings},
+    preset::Preset,
     read_lease,
     streams::{self, CLOCKS, READS},
 };
-use protocols::{bug::Bug, election::Protocol, fence::checks::Fencing, types::MILLISECOND, work::Kind};
+use protocols::{
+    bug::Bug,
+    election::{Protocol, rules::Rules},
+    fence::checks::Fencing,
+    types::MILLISECOND,
+    work::Kind,
+};
 
 /// What the liveness bound allows on top of lease and takeover, milliseconds: connecting again, sealing, one lost request.
 pub const LIVENESS_SLACK_MS: u64 = 2_000;
@@ -54,6 +61,14 @@ pub struct Params {
     pub service_members: u16,
     /// What a leader does, by name; a sequencer and a scheduler when none is named.
     pub works: Vec<&'static Kind>,
+    /// Whose timers, for protocols that have presets; those that are given take their place.
+    pub preset: Option<&'static Preset>,
+    /// Does who wants to stand ask first? As all rules, it is on unless it is said.
+    pub pre_vote: Option<bool>,
+    /// Does a leader without a majority step down, and keep who hears from a leader its vote?
+    pub check_quorum: Option<bool>,
+    /// Does a leader act only as long as its last acknowledged heartbeat is worth?
+    pub leader_lease: Option<bool>,
     /// The known bugs that are switched on.
     pub bugs: Vec<&'static Bug>,
     /// What the store checks.
@@ -89,6 +104,10 @@ impl Default for Params {
             pause_ms: None,
             service_members: 1,
             works: Vec::new(),
+            preset: None,
+            pre_vote: None,
+            check_quorum: None,
+            leader_lease: None,
             bugs: Vec::new(),
             fencing: Fencing::On,
             read_lease: None,
@@ -109,10 +128,31 @@ impl Params {
         let lasts_ms = if protocol.elects_among_peers() { ttl_ms } else { self.granted_ttl_ms(protocol) };
         Timings {
             lease_ttl_ms: ttl_ms,
-            renew_interval_ms: self.renew_interval_ms.unwrap_or_else(|| self.bearable_ms(protocol, renew_ms.max(1))),
+            renew_interval_ms: self
+                .renew_interval_ms
+                .or(self.preset_of(protocol).map(|preset| preset.renew_interval_ms))
+                .unwrap_or_else(|| self.bearable_ms(protocol, renew_ms.max(1))),
             request_timeout_ms: self.request_timeout_ms.unwrap_or((lasts_ms / 3).clamp(1, 1_000)),
             election_timeout_ms: self.election_timeout(protocol),
+            rules: self.rules(protocol),
         }
+    }
+
+    /// The rules of voting and leading that a protocol is run with; the usual ones where it has none to switch off.
+    pub fn rules(&self, protocol: &Protocol) -> Rules {
+        if !Rules::concern(protocol.name) {
+            return Rules::USUAL;
+        }
+        Rules {
+            pre_vote: self.pre_vote.unwrap_or(true),
+            check_quorum: self.check_quorum.unwrap_or(true),
+            leader_lease: self.leader_lease.unwrap_or(true),
+            manner: self.preset.map(|preset| preset.manner).unwrap_or_default(),
+        }
+    }
+
+    fn preset_of(&self, protocol: &Protocol) -> Option<&'static Preset> {
+        self.preset.filter(|_| Rules::concern(protocol.name))
     }
 
     /// How the network behaves when nothing is wrong: the profile, but for what was asked for beside it.
@@ -141,7 +181,8 @@ impl Params {
     /// The lease's time to live that is asked for, milliseconds.
     pub fn asked_ttl_ms(&self, protocol: &Protocol) -> u64 {
         let shortest = self.election_timeout(protocol).map(|(min_ms, _)| min_ms);
-        self.lease_ttl_ms.or(shortest).unwrap_or(LEASE_TTL_MS)
+        let preset = self.preset_of(protocol).map(|preset| preset.lease_ttl_ms);
+        self.lease_ttl_ms.or(preset).or(shortest).unwrap_or(LEASE_TTL_MS)
     }
 
     fn election_timeout(&self, protocol: &Protocol) -> Option<(u64, u64)> {
@@ -152,7 +193,8 @@ impl Params {
         let trips_ms = (20 * self.network().one_way_max_us()).div_ceil(1_000);
         let stretch = trips_ms.div_ceil((min / MILLISECOND).max(1)).max(1);
         let own = (min / MILLISECOND * stretch, max / MILLISECOND * stretch);
-        self.election_timeout_ms.or(of_lease).or(Some(own))
+        let preset = self.preset_of(protocol).map(|preset| preset.election_timeout_ms);
+        self.election_timeout_ms.or(preset).or(of_lease).or(Some(own))
     }
 
     /// The lease's time to live that the protocol's service grants, milliseconds.

@@ -16,7 +16,7 @@ use crate::{fault::PlannedFault, topology::Topology};
 use protocols::{
     bug::Bug,
     division::Division,
-    election::{self, Protocol},
+    election::{self, Protocol, rules::Rules},
     fence::checks::Fencing,
     group,
     history::{Header, Requirement},
@@ -98,6 +98,9 @@ pub struct Timings {
     /// Where election timeouts are drawn from, for protocols that draw them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub election_timeout_ms: Option<(u64, u64)>,
+    /// The rules of voting and leading, for protocols that have them on or off.
+    #[serde(default, skip_serializing_if = "Rules::are_usual")]
+    pub rules: Rules,
 }
 
 /// One candidate and its clocks.
@@ -290,6 +293,7 @@ impl Timings {
             election_timeout: self
                 .election_timeout_ms
                 .map(|(min_ms, max_ms)| (min_ms.saturating_mul(MILLISECOND), max_ms.saturating_mul(MILLISECOND))),
+            rules: self.rules,
         }
     }
 }

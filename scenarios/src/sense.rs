@@ -102,7 +102,11 @@ fn shortest_ms(params: &Params, protocol: &Protocol) -> u64 {
 /// An option that may mean nothing to a scenario or a protocol, and another value than the one that was given.
 type Given = (&'static str, fn(&Params) -> Option<Params>);
 
-const GIVEN: [Given; 2] = [
+const GIVEN: [Given; 6] = [
+    ("--preset", |p| p.preset.map(|_| Params { preset: None, ..p.clone() })),
+    ("--pre-vote", |p| p.pre_vote.map(|on| Params { pre_vote: Some(!on), ..p.clone() })),
+    ("--check-quorum", |p| p.check_quorum.map(|on| Params { check_quorum: Some(!on), ..p.clone() })),
+    ("--leader-lease", |p| p.leader_lease.map(|on| Params { leader_lease: Some(!on), ..p.clone() })),
     ("--election-timeout", |p| {
         let (min_ms, max_ms) = p.election_timeout_ms?;
         Some(Params { election_timeout_ms: Some((min_ms + 1, max_ms + 2)), ..p.clone() })

@@ -7,6 +7,7 @@ pub mod kraft;
 pub mod lowest_id;
 pub mod promise;
 pub mod raft;
+pub mod raft_core;
 pub mod redis_common;
 pub mod redis_fenced;
 pub mod redis_lease;
@@ -14,6 +15,7 @@ pub mod redis_naive;
 pub mod ring;
 pub mod ring_chang_roberts;
 pub mod ring_lelann;
+pub mod rules;
 pub mod stonith;
 pub mod swim;
 pub mod zab_fle;
@@ -62,7 +64,7 @@ impl Setup {
     }
 }
 
-/// A protocol's timers, nanoseconds.
+/// A protocol's timers, nanoseconds, and the rules that go with them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Timings {
     /// Time to live of the lease or session.
@@ -73,6 +75,8 @@ pub struct Timings {
     pub request_timeout: u64,
     /// Where election timeouts are drawn from, for protocols that draw them.
     pub election_timeout: Option<(u64, u64)>,
+    /// The rules of voting and leading, for protocols that have them on or off.
+    pub rules: rules::Rules,
 }
 
 /// What may go wrong in a scenario, as far as protocols promise anything about it.
@@ -128,6 +132,8 @@ pub enum Hazard {
     Flapping,
     /// Two of them cannot reach each other while everybody else reaches both.
     MissingLink,
+    /// A candidate that was cut off from the others comes back.
+    Rejoin,
     /// Everybody stalls again and again for less than the lease.
     Starvation,
     /// The coordination service drops the lease or the key of the leader.
@@ -220,6 +226,7 @@ crate::registry! {
         &redis_fenced::PROTOCOL,
         &etcd::PROTOCOL,
         &raft::PROTOCOL,
+        &raft_core::PROTOCOL,
         &kraft::PROTOCOL,
         &zab_fle::PROTOCOL,
         &bully::PROTOCOL,
@@ -245,6 +252,7 @@ impl Protocol {
             renew_interval: (self.renew_interval)(lease_ttl),
             request_timeout: (lease_ttl / 3).min(SECOND),
             election_timeout: self.election_timeout,
+            rules: rules::Rules::default(),
         }
     }
 

@@ -143,8 +143,13 @@ mod tests {
     use super::*;
     use crate::types::{MILLISECOND, SECOND};
 
-    const TIMINGS: Timings =
-        Timings { lease_ttl: 3 * SECOND, renew_interval: SECOND, request_timeout: SECOND, election_timeout: None };
+    const TIMINGS: Timings = Timings {
+        lease_ttl: 3 * SECOND,
+        renew_interval: SECOND,
+        request_timeout: SECOND,
+        election_timeout: None,
+        rules: crate::election::rules::Rules::USUAL,
+    };
 
     #[test]
     fn counted_from_sending_only_clocks_make_two_believe() {

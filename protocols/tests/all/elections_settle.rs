@@ -13,8 +13,13 @@ use protocols::{
 };
 use std::collections::BTreeMap;
 
-const TIMINGS: Timings =
-    Timings { lease_ttl: 3 * SECOND, renew_interval: SECOND, request_timeout: SECOND, election_timeout: None };
+const TIMINGS: Timings = Timings {
+    lease_ttl: 3 * SECOND,
+    renew_interval: SECOND,
+    request_timeout: SECOND,
+    election_timeout: None,
+    rules: protocols::election::rules::Rules::USUAL,
+};
 /// From when on it is quiet.
 const TROUBLE: u64 = 30 * SECOND;
 /// So long after that everybody must agree: a dead leader is missed, as many successors as there may be are skipped and

@@ -9,8 +9,13 @@ use protocols::{
 };
 
 /// With the defaults of a 3 s lease.
-const TIMINGS: Timings =
-    Timings { lease_ttl: 3 * SECOND, renew_interval: SECOND, request_timeout: SECOND, election_timeout: None };
+const TIMINGS: Timings = Timings {
+    lease_ttl: 3 * SECOND,
+    renew_interval: SECOND,
+    request_timeout: SECOND,
+    election_timeout: None,
+    rules: protocols::election::rules::Rules::USUAL,
+};
 const NONCE: u64 = 100;
 
 /// One elector. Nodes are counted from 0.

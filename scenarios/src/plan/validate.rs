@@ -12,7 +12,11 @@ use crate::{
     suggest,
     topology::{self, Topology},
 };
-use protocols::{election::Protocol, point::Point, types::MILLISECOND};
+use protocols::{
+    election::{Protocol, rules::Rules},
+    point::Point,
+    types::MILLISECOND,
+};
 use std::collections::BTreeSet;
 
 type Checked = Result<(), String>;
@@ -123,13 +127,18 @@ fn timings(plan: &Plan, protocol: &Protocol) -> Checked {
             "timings.renew_interval_ms is {renew_ms}, but the lease lasts {granted_ms} ms: renew before it ends"
         ));
     }
+    if !timings.rules.are_usual() && !Rules::concern(protocol.name) {
+        return Err(format!("timings.rules is given, but `{}` has no rules to switch off", plan.protocol));
+    }
     match (timings.election_timeout_ms, protocol.election_timeout) {
         (None, None) => Ok(()),
         (None, Some(_)) => Err(format!("timings.election_timeout_ms is missing, but `{}` needs it", plan.protocol)),
         (Some(_), None) => Err(format!("timings.election_timeout_ms is given, but `{}` has none", plan.protocol)),
         (Some((min_ms, max_ms)), Some(_)) => {
             range("timings.election_timeout_ms, its lower end,", min_ms, 2, LONGEST_MS)?;
-            range("timings.election_timeout_ms, its upper end,", max_ms, min_ms + 1, LONGEST_MS)
+            // openraft draws from a range that must not be empty.
+            let least_ms = if protocol.service.is_none() { min_ms } else { min_ms + 1 };
+            range("timings.election_timeout_ms, its upper end,", max_ms, least_ms, LONGEST_MS)
         }
     }
 }

@@ -21,6 +21,7 @@ pub const TIMINGS: Timings = Timings {
     renew_interval: 714 * MILLISECOND,
     request_timeout: SECOND,
     election_timeout: None,
+    rules: protocols::election::rules::Rules::USUAL,
 };
 /// No packet travels longer: the protocol's assumption.
 pub const TRIP_MAX: u64 = SETTLE;

@@ -94,6 +94,7 @@ impl<'a> Run<'a> {
                 .get("election")
                 .and_then(|range| range.split_once(".."))
                 .map(|(shortest, longest)| (parse_ms(shortest), parse_ms(longest))),
+            rules: Default::default(),
         };
         let setup = Setup {
             group: 0,

@@ -5,7 +5,7 @@
 use super::{output::Show, parse};
 use clap::Args as ClapArgs;
 use protocols::{bug::Bug, election::Protocol, fence::checks::Fencing, work::Kind};
-use scenarios::{Params, generate::Choice, params::Profile, sense};
+use scenarios::{Params, generate::Choice, params::Profile, preset::Preset, sense};
 
 /// What a scenario's plan is made of.
 #[derive(ClapArgs, Clone, Debug)]
@@ -32,6 +32,19 @@ pub struct PlanOptions {
     /// What a leader does, as sequencer,scheduler,job-queue; the first serves clients. See `fencepost list works`
     #[arg(long, value_parser = parse::work, value_delimiter = ',', value_name = "W,…")]
     works: Vec<&'static Kind>,
+    /// Whose timers: those of an implementation, as hashicorp (hashicorp/raft's defaults), for raft-core
+    #[arg(long, value_parser = parse::preset, value_name = "NAME")]
+    preset: Option<&'static Preset>,
+    /// Whether who wants to stand asks first if it could win, for raft-core; on by default
+    #[arg(long, value_parser = parse::on_off, value_name = "on|off")]
+    pre_vote: Option<bool>,
+    /// Whether a leader without a majority steps down, and who hears from a leader keeps its vote, for raft-core; on by
+    /// default
+    #[arg(long, value_parser = parse::on_off, value_name = "on|off")]
+    check_quorum: Option<bool>,
+    /// Whether a leader acts only as long as its last acknowledged heartbeat is worth, for raft-core; on by default
+    #[arg(long, value_parser = parse::on_off, value_name = "on|off")]
+    leader_lease: Option<bool>,
     /// Switch one known bug on
     #[arg(long, value_parser = parse::bug, value_name = "ID")]
     bug: Option<&'static Bug>,
@@ -136,6 +149,10 @@ impl PlanOptions {
             rate: self.rate.unwrap_or(usual.rate),
             pause_ms: self.pause,
             works: self.works.clone(),
+            preset: self.preset,
+            pre_vote: self.pre_vote,
+            check_quorum: self.check_quorum,
+            leader_lease: self.leader_lease,
             bugs: self.bug.into_iter().collect(),
             service_members: self.members.unwrap_or(usual.service_members),
             groups: self.groups.unwrap_or(usual.groups),
@@ -163,6 +180,10 @@ impl PlanOptions {
             ("--request-timeout", self.request_timeout.is_some()),
             ("--election-timeout", self.election_timeout.is_some()),
             ("--works", !self.works.is_empty()),
+            ("--preset", self.preset.is_some()),
+            ("--pre-vote", self.pre_vote.is_some()),
+            ("--check-quorum", self.check_quorum.is_some()),
+            ("--leader-lease", self.leader_lease.is_some()),
             ("--bug", self.bug.is_some()),
             ("--members", self.members.is_some()),
             ("--clock-skew", self.clock_skew.is_some()),

@@ -1,6 +1,13 @@
 //! A plan's parameters, for the head of a report.
 
-use protocols::{election::Protocol, fence::checks::Fencing, types::MILLISECOND};
+use protocols::{
+    election::{
+        Protocol,
+        rules::{Manner, Rules},
+    },
+    fence::checks::Fencing,
+    types::MILLISECOND,
+};
 use scenarios::{
     fault::{PlannedFault, Trigger, Who},
     plan::Plan,
@@ -42,6 +49,9 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
         ),
         pair("duration", format!("{} s{time}", plan.duration_ms as f64 / 1e3)),
     ];
+    if !plan.timings.rules.are_usual() {
+        rows.push(pair("rules", rules(plan.timings.rules)));
+    }
     if plan.groups > 1 {
         rows.push(pair("groups", format!("{}, each with that load and its own clients", plan.groups)));
     }
@@ -87,6 +97,17 @@ fn lease(plan: &Plan, protocol: Option<&Protocol>) -> (String, String) {
             ("lease".to_owned(), format!("{granted_ms} ms{asked}, renewed every {renewed} ms"))
         }
     }
+}
+
+/// The rules that are not the usual ones.
+fn rules(rules: Rules) -> String {
+    let off = [
+        ("pre-vote off", !rules.pre_vote),
+        ("check-quorum off", !rules.check_quorum),
+        ("leader-lease off", !rules.leader_lease),
+        ("timers as in hashicorp/raft", rules.manner == Manner::Hashicorp),
+    ];
+    off.into_iter().filter(|(_, is)| *is).map(|(words, _)| words).collect::<Vec<_>>().join(", ")
 }
 
 /// What the store checks.
