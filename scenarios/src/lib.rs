@@ -22,6 +22,7 @@ pub mod generate;
 pub mod params;
 pub mod plan;
 pub mod preset;
+pub mod profile;
 pub mod read_lease;
 pub mod registry;
 pub mod scenario;

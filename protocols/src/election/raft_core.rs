@@ -38,6 +38,7 @@
 //! `plot election-cdf`, which measures what the paper's figure 16 shows.
 
 mod append;
+mod arithmetic;
 mod durable;
 mod lead;
 mod message;
@@ -49,7 +50,7 @@ mod vote;
 pub use message::{Index, Message, Term};
 
 use super::{
-    Conditions, Hazard, Promise, Protocol, Setup, Timings, Transport,
+    Hazard, Promise, Protocol, Setup, Transport,
     promise::{self, UNCHECKED},
     rules::{Manner, Rules},
 };
@@ -63,6 +64,7 @@ use crate::{
     service::Service,
     types::{Leadership, MILLISECOND, NodeId},
 };
+use arithmetic::{ELECTION_TIMEOUT, belief, longest, overlap, shortest};
 use durable::Durable;
 use role::Role;
 use std::collections::VecDeque;
@@ -111,46 +113,6 @@ pub const PROTOCOL: Protocol = Protocol {
     },
     belief_overlap: overlap,
 };
-
-/// The paper's range, nanoseconds.
-const ELECTION_TIMEOUT: (u64, u64) = (150 * MILLISECOND, 300 * MILLISECOND);
-
-/// For how long others wait at least, nanoseconds: the shortest election timeout.
-fn shortest(timings: &Timings) -> u64 {
-    timings.election_timeout.map_or(timings.lease_ttl, |(min, _)| min)
-}
-
-fn longest(timings: &Timings) -> u64 {
-    timings.election_timeout.map_or(2 * timings.lease_ttl, |(_, max)| max)
-}
-
-/// For how long a leader believes since it counts; `None`: until it hears of a higher term.
-fn belief(timings: &Timings) -> Option<u64> {
-    match timings.rules {
-        Rules { manner: Manner::Hashicorp, .. } => Some(timings.lease_ttl),
-        Rules { leader_lease: true, .. } => Some(timings.lease_ttl.min(shortest(timings) / 10 * 9)),
-        Rules { check_quorum: true, .. } => Some(shortest(timings)),
-        _ => None,
-    }
-}
-
-/// A lease counts from sending, the others' promise from when that arrived; who starts again waits it out first. Where one
-/// of that does not hold, what is left of the belief.
-fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
-    let belief = c.slow(belief(timings)?);
-    let promised = c.fast(shortest(timings));
-    match timings.rules {
-        // From answers, which a leader that is stopped may read late; and who starts again promises nothing.
-        Rules { manner: Manner::Hashicorp, .. } => {
-            let late = c.travel.saturating_add(c.unread);
-            let promised = if c.restarts { 0 } else { promised };
-            Some(belief.saturating_add(late).saturating_sub(promised))
-        }
-        Rules { leader_lease: true, check_quorum: true, .. } => Some(belief.saturating_sub(promised)),
-        // A leader that nobody has heard yet may be outvoted at once.
-        _ => Some(belief),
-    }
-}
 
 /// Something may be due; which, the deadlines tell.
 const DUE: TimerId = 0;

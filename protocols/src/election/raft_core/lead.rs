@@ -110,8 +110,10 @@ impl RaftCore {
     fn believes_until(&self, leading: &Leading) -> Option<u64> {
         let rules = self.rules();
         let bound = match belief(&self.setup.timings) {
-            Some(bound) if self.servers() > 1 => bound,
-            _ => return Some(u64::MAX),
+            // Its own vote has to be on disk; others ask for theirs only when it is.
+            _ if self.servers() == 1 => return (self.commit >= leading.first).then_some(u64::MAX),
+            Some(bound) => bound,
+            None => return Some(u64::MAX),
         };
         let from = match rules.leader_lease && !self.is_hashicorp() {
             true if self.commit < leading.first => return None,

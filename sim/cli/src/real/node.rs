@@ -268,5 +268,5 @@ fn timings(protocol: &Protocol, args: &NodeArgs) -> Result<Timings, Stop> {
     }
     let timeout_ms = args.request_timeout.unwrap_or((lease_ttl / MILLISECOND / 3).clamp(1, 1_000));
     let request_timeout = bounded("--request-timeout", timeout_ms)?;
-    Ok(Timings { lease_ttl, renew_interval, request_timeout, election_timeout })
+    Ok(Timings { lease_ttl, renew_interval, request_timeout, election_timeout, rules: Default::default() })
 }
