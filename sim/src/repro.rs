@@ -1,7 +1,7 @@
 //! The command that repeats a run, made of what the run was made of, so that no option that mattered can be forgotten. It
 //! works from any folder.
 
-use protocols::fence::checks::Fencing;
+use protocols::{election::Timer, fence::checks::Fencing};
 use scenarios::{
     Params,
     units::{duration_text, duration_us_text, percent_text},
@@ -36,6 +36,9 @@ pub fn options(params: &Params) -> Vec<String> {
     add("duration", params.duration_ms.map(duration_text));
     add("lease-ttl", params.lease_ttl_ms.map(duration_text));
     add("renew-interval", params.renew_interval_ms.map(duration_text));
+    for timer in Timer::ALL {
+        add(timer.option().trim_start_matches('-'), params.own_ms.get(timer).map(duration_text));
+    }
     add("request-timeout", params.request_timeout_ms.map(duration_text));
     add("election-timeout", params.election_timeout_ms.map(|r| range(r, duration_text)));
     add("clock-skew", (params.clock_skew_ms != usual.clock_skew_ms).then(|| duration_text(params.clock_skew_ms)));

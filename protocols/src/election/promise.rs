@@ -140,7 +140,7 @@ pub fn without_bound(_: &Timings, _: &Conditions) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::Timers, *};
     use crate::types::{MILLISECOND, SECOND};
 
     const TIMINGS: Timings = Timings {
@@ -149,6 +149,7 @@ mod tests {
         request_timeout: SECOND,
         election_timeout: None,
         rules: crate::election::rules::Rules::USUAL,
+        own: Timers::NONE,
     };
 
     #[test]

@@ -50,7 +50,7 @@ mod vote;
 pub use message::{Index, Message, Term};
 
 use super::{
-    Hazard, Promise, Protocol, Setup, Transport,
+    Hazard, OwnTimers, Promise, Protocol, Setup, Transport,
     promise::{self, UNCHECKED},
     rules::{Manner, Rules},
 };
@@ -95,6 +95,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: true,
     changes_members: false,
+    timers: OwnTimers::NONE,
     elector: |setup| boxed(RaftCore::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,

@@ -1,7 +1,7 @@
 //! What the Redis elections share and what is not election: the keys, whose value is whose, numbering requests, the pace
 //! of polling, and telling others who leads. What any of it is used for stands in the protocols' own files.
 
-use super::Setup;
+use super::{OwnTimer, Setup, Timer};
 use crate::{
     bug::Bug,
     core::TimerId,
@@ -34,6 +34,9 @@ pub fn token_key_of(group: u16) -> String {
 fn of_group(key: &str, group: u16) -> String {
     if group == 0 { key.to_owned() } else { format!("{key}-{group}") }
 }
+
+/// From one attempt of a candidate to the next; it is the interval of renewals unless it is given.
+pub(super) const RETRIED: OwnTimer = OwnTimer { timer: Timer::RetryPeriod, default: None };
 
 /// What a Redis server does with its default settings.
 pub const FORGOTTEN_ON_RESTART: Bug = Bug {
@@ -111,9 +114,9 @@ impl RedisRequests {
 
     /// Nanoseconds until a follower's next poll. The first wait is anything up to an interval, so that candidates that
     /// start together do not stay in step; later ones are ¾ to 19/20 of it. The rest is for the round trip: from one
-    /// poll's arrival at the server to the next one's takes no longer than the renewal interval.
+    /// poll's arrival at the server to the next one's takes no longer than the interval.
     pub(super) fn poll_wait(&mut self) -> u64 {
-        let interval = self.setup.timings.renew_interval;
+        let interval = self.setup.timings.retry_period();
         let longest = interval / 20 * 19;
         let shortest = if self.polled { interval / 4 * 3 } else { 1 };
         self.polled = true;

@@ -6,7 +6,7 @@ use protocols::{
         Bench,
         event::{Event, Step},
     },
-    election::{Protocol, Timings, bully, ring_chang_roberts, ring_lelann},
+    election::{Protocol, Timers, Timings, bully, ring_chang_roberts, ring_lelann},
     elector::{AnyElector, Input, Output},
     payload::Payload,
     types::{MILLISECOND, NodeId, SECOND},
@@ -19,6 +19,7 @@ const TIMINGS: Timings = Timings {
     request_timeout: SECOND,
     election_timeout: None,
     rules: protocols::election::rules::Rules::USUAL,
+    own: Timers::NONE,
 };
 /// From when on it is quiet.
 const TROUBLE: u64 = 30 * SECOND;

@@ -2,7 +2,9 @@
 
 use protocols::{
     clock::Now,
-    election::{Setup, Timings, bully, ring::Body, ring::Lap, ring::Message as Ring, ring_chang_roberts, ring_lelann},
+    election::{
+        Setup, Timers, Timings, bully, ring::Body, ring::Lap, ring::Message as Ring, ring_chang_roberts, ring_lelann,
+    },
     elector::{AnyElector, Input, Output},
     payload::{Opaque, Payload},
     types::{MILLISECOND, NodeId, SECOND},
@@ -15,6 +17,7 @@ const TIMINGS: Timings = Timings {
     request_timeout: SECOND,
     election_timeout: None,
     rules: protocols::election::rules::Rules::USUAL,
+    own: Timers::NONE,
 };
 const NONCE: u64 = 100;
 

@@ -3,7 +3,7 @@
 use protocols::{
     clock::Now,
     election::{
-        Setup, Timings,
+        Setup, Timers, Timings,
         stonith::{self, PROTOCOL, SETTLE},
     },
     elector::{AnyElector, Input, Output},
@@ -19,6 +19,7 @@ const TIMINGS: Timings = Timings {
     request_timeout: SECOND,
     election_timeout: None,
     rules: protocols::election::rules::Rules::USUAL,
+    own: Timers::NONE,
 };
 
 /// Candidate 1 of three, which has heard candidate 2 all along and candidate 0 at first, and has begun a claim.

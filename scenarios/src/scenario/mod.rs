@@ -40,7 +40,7 @@ use crate::{
 };
 pub use needs::Needs;
 use protocols::{
-    election::{self, Bounds, Hazard, Preference, Promise, Protocol, Transport},
+    election::{self, Bounds, Hazard, Preference, Promise, Protocol, Timers, Transport},
     fence::checks::Fencing,
     history::{Fact, Requirement},
 };
@@ -205,7 +205,8 @@ fn without_waiting(params: &Params, hazard: Hazard, protocol: &Protocol) -> Para
 pub fn bounds(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Bounds {
     let own_timers = params.renew_interval_ms.is_none() && params.request_timeout_ms.is_none();
     let own_timers = own_timers && params.lease_ttl_ms.is_none() && params.election_timeout_ms.is_none();
-    if params.network().loss > 0.0 || !own_timers || !params.rules(protocol).are_usual() {
+    let own_timers = own_timers && params.own_ms == Timers::NONE && params.rules(protocol).are_usual();
+    if params.network().loss > 0.0 || !own_timers {
         return Bounds::default();
     }
     (protocol.bounds)(scenario.hazard)

@@ -284,6 +284,7 @@ impl Candidate {
             request_timeout: SECOND,
             election_timeout: None,
             rules: Default::default(),
+            own: Default::default(),
         };
         let names = vec!["n0".into(), "n1".into()];
         let setup = Setup {

@@ -6,7 +6,7 @@ use protocols::{
         Bench,
         event::{Event, Step},
     },
-    election::{self, Timings},
+    election::{self, Timers, Timings},
     elector::{AnyElector, Input, Output, ServiceInput, ServiceOutput},
     payload::Payload,
     service::redis::{ACQUIRE_FENCED, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE, Reply, Request},
@@ -23,6 +23,7 @@ const TIMINGS: Timings = Timings {
     request_timeout: 500 * MILLISECOND,
     election_timeout: None,
     rules: protocols::election::rules::Rules::USUAL,
+    own: Timers::NONE,
 };
 /// Until then messages are lost and late and nodes pause.
 const CALM_FROM: u64 = 120 * SECOND;

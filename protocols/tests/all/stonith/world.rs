@@ -8,7 +8,7 @@ use protocols::{
     clock::Now,
     core::{self, Core},
     election::{
-        Setup, Timings,
+        Setup, Timers, Timings,
         stonith::{PROTOCOL, SETTLE},
     },
     elector::{AnyElector, Input, Output},
@@ -22,6 +22,7 @@ pub const TIMINGS: Timings = Timings {
     request_timeout: SECOND,
     election_timeout: None,
     rules: protocols::election::rules::Rules::USUAL,
+    own: Timers::NONE,
 };
 /// No packet travels longer: the protocol's assumption.
 pub const TRIP_MAX: u64 = SETTLE;

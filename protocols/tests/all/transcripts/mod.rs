@@ -12,7 +12,7 @@ mod redis;
 
 use protocols::{
     clock::Now,
-    election::{self, Protocol, Setup, Timings},
+    election::{self, Protocol, Setup, Timer, Timers, Timings},
     elector::{AnyElector, Input, Output, ServiceInput, ServiceOutput},
     error::Failure,
     payload::Opaque,
@@ -82,12 +82,16 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// `setup node=NAME of=NAME,… ttl=MS renew=MS timeout=MS nonce=N`, and `election=MS..MS` where it is drawn.
+    /// `setup node=NAME of=NAME,… ttl=MS renew=MS timeout=MS nonce=N`, `election=MS..MS` where it is drawn, and
+    /// `retry-period=MS` and its like where a protocol's own are not as they are by default.
     fn new(protocol: &Protocol, language: &'a Language, line: &str) -> Self {
         let fields: BTreeMap<&str, &str> = line.split(' ').filter_map(|field| field.split_once('=')).collect();
         let names = Names(fields["of"].split(',').map(String::from).collect());
+        let lease_ttl = parse_ms(fields["ttl"]);
+        let usual = protocol.timers.defaults((protocol.granted_ttl)(lease_ttl));
+        let given = |timer: Timer| fields.get(timer.option().trim_start_matches('-')).map(|ms| parse_ms(ms));
         let timings = Timings {
-            lease_ttl: parse_ms(fields["ttl"]),
+            lease_ttl,
             renew_interval: parse_ms(fields["renew"]),
             request_timeout: parse_ms(fields["timeout"]),
             election_timeout: fields
@@ -95,6 +99,7 @@ impl<'a> Run<'a> {
                 .and_then(|range| range.split_once(".."))
                 .map(|(shortest, longest)| (parse_ms(shortest), parse_ms(longest))),
             rules: Default::default(),
+            own: Timers::from(|timer| given(timer).or(usual.get(timer))),
         };
         let setup = Setup {
             group: 0,

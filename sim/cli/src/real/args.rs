@@ -7,7 +7,7 @@ use super::words::{
 };
 use crate::terminal::{
     check::FieldArgs,
-    options::{PlanOptions, ShowArgs},
+    options::{OwnTimerOptions, PlanOptions, ShowArgs},
     parse,
 };
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, builder::ArgPredicate};
@@ -114,6 +114,8 @@ pub struct NodeArgs {
     /// Time from one renewal to the next; by default a part of the lease, for most protocols a third
     #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
     pub renew_interval: Option<u64>,
+    #[command(flatten)]
+    pub own: OwnTimerOptions,
     /// How long one request to the service may take; by default a third of the lease, at most 1 s
     #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
     pub request_timeout: Option<u64>,
@@ -268,6 +270,8 @@ pub struct ClusterArgs {
     /// Time from one renewal to the next; by default a part of the lease, for most protocols a third
     #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
     pub renew_interval: Option<u64>,
+    #[command(flatten)]
+    pub own: OwnTimerOptions,
     /// Range that election timeouts are drawn from, if the backend draws them; its own by default
     #[arg(long, value_parser = parse::duration_range_ms, value_name = "A..B")]
     pub election_timeout: Option<(u64, u64)>,

@@ -2,7 +2,7 @@
 
 use protocols::{
     election::{
-        Protocol,
+        Protocol, Timer,
         rules::{Manner, Rules},
     },
     fence::checks::Fencing,
@@ -32,6 +32,14 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
         pair("seed", plan.seed.to_string()),
         pair("nodes", format!("{}, clocks off by {skew} ms and {drift} ppm", plan.candidates.len())),
         lease(plan, protocol),
+    ];
+    let own_ms = plan.timings.own_ms();
+    let set = Timer::ALL.into_iter().filter_map(|timer| Some(format!("{} {} ms", timer.words(), own_ms.get(timer)?)));
+    let set: Vec<String> = set.collect();
+    if !set.is_empty() {
+        rows.push(pair("timers", set.join(", ")));
+    }
+    rows.extend([
         pair("load", format!("{} requests/s from {} clients", plan.load.rate, plan.load.clients)),
         pair(
             "network",
@@ -48,7 +56,7 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
             ),
         ),
         pair("duration", format!("{} s{time}", plan.duration_ms as f64 / 1e3)),
-    ];
+    ]);
     if !plan.timings.rules.are_usual() {
         rows.push(pair("rules", rules(plan.timings.rules)));
     }

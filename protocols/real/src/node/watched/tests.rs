@@ -32,6 +32,7 @@ impl Bench {
             request_timeout: SECOND,
             election_timeout: protocol.election_timeout,
             rules: Default::default(),
+            own: Default::default(),
         };
         let setup = Setup {
             group: 0,
