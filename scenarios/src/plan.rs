@@ -7,6 +7,7 @@ mod groups;
 pub mod json;
 mod limits;
 mod redundant;
+mod timers;
 mod validate;
 
 pub use crate::topology::STORE;

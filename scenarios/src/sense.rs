@@ -92,6 +92,15 @@ pub fn timers(params: &Params, protocol: &Protocol) -> Result<(), String> {
     if let Some(why) = (protocol.timers.refuses)(&params.timings(protocol).resolved()) {
         return Err(format!("`{name}` refuses these timers: {why}"));
     }
+    if let Some((min_ms, max_ms)) = params.timings(protocol).election_timeout_ms
+        && min_ms == max_ms
+        && !protocol.service.is_none()
+    {
+        let only = duration_text(min_ms);
+        return Err(format!(
+            "--election-timeout is {only}..{only}, but `{name}` draws from a range: its upper end must be above"
+        ));
+    }
     let trip_us = 2 * params.network().one_way_max_us();
     match params.timings(protocol).election_timeout_ms {
         Some((min_ms, max_ms)) if trip_us > max_ms * 1_000 => Err(format!(

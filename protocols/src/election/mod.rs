@@ -5,6 +5,8 @@ pub mod bully;
 pub mod etcd;
 pub mod kraft;
 pub mod lowest_id;
+pub mod lowest_id_phi;
+pub mod phi;
 pub mod promise;
 pub mod raft;
 pub mod raft_core;
@@ -247,6 +249,7 @@ crate::registry! {
         &ring_lelann::PROTOCOL,
         &ring_chang_roberts::PROTOCOL,
         &lowest_id::PROTOCOL,
+        &lowest_id_phi::PROTOCOL,
         &swim::PROTOCOL,
         &stonith::PROTOCOL,
     ];
