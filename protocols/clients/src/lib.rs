@@ -13,6 +13,7 @@
 pub mod client;
 pub mod env;
 pub mod etcd;
+pub mod postgres;
 pub mod queue;
 pub mod raft;
 pub mod redis;

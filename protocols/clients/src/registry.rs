@@ -1,7 +1,7 @@
 //! Which client carries out what is asked of which service.
 
 pub use crate::client::{Client, Deliver, Running};
-use crate::{env::Env, etcd, raft, redis, redis_servers, site::Site};
+use crate::{env::Env, etcd, postgres, raft, redis, redis_servers, site::Site};
 use protocols::{
     elector::{ServiceInput, ServiceOutput},
     service::Service,
@@ -28,6 +28,10 @@ impl<E: Env> Clients<E> {
             redis_servers::client(),
             etcd::client(),
             raft::client::client(),
+            postgres::rows(),
+            postgres::check_ins(),
+            postgres::sessions(),
+            postgres::pooled(),
         ])
     }
 

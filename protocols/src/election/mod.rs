@@ -2,9 +2,13 @@
 
 pub mod back_off;
 pub mod bully;
+pub mod db_row;
+pub mod db_row_node_clock;
 pub mod etcd;
 pub mod kraft;
 pub mod lowest_id;
+pub mod pg_advisory;
+pub mod postgres_common;
 pub mod promise;
 pub mod raft;
 pub mod redis_common;
@@ -219,6 +223,10 @@ crate::registry! {
         &redis_lease::PROTOCOL,
         &redis_fenced::PROTOCOL,
         &etcd::PROTOCOL,
+        &db_row::PROTOCOL,
+        &db_row_node_clock::PROTOCOL,
+        &pg_advisory::PROTOCOL,
+        &pg_advisory::POOLED,
         &raft::PROTOCOL,
         &kraft::PROTOCOL,
         &zab_fle::PROTOCOL,

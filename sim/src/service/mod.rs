@@ -2,13 +2,15 @@
 
 pub mod etcd;
 pub mod grants;
+pub mod postgres;
 pub mod redis;
 
 use crate::world::env::SimEnv;
 pub use crate::world::model::{Dropped, Model, Serving, State};
+use postgres::model::Watched;
 use protocols::{
     bug::Bugs,
-    service::{Service, etcd as etcd_service, redis as redis_service, redis_servers},
+    service::{Service, etcd as etcd_service, postgres as postgres_service, redis as redis_service, redis_servers},
 };
 use std::sync::Arc;
 
@@ -26,6 +28,9 @@ protocols::registry! {
     pub const MODELS: [Entry] = [
         Entry { service: redis_service::SERVICE.name, members: redis::members },
         Entry { service: redis_servers::SERVICE.name, members: redis::members },
+        Entry { service: postgres_service::SERVICE.name, members: |count, _| postgres::members(count, Watched::Lock) },
+        Entry { service: postgres_service::CHECK_INS.name, members: |count, _| postgres::members(count, Watched::CheckIn) },
+        Entry { service: postgres_service::SESSIONS.name, members: |count, _| postgres::members(count, Watched::Session) },
         Entry { service: etcd_service::SERVICE.name, members: |count, _| alone(count, || Arc::new(etcd::Etcd::default())) },
     ];
 }
