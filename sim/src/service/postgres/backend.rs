@@ -10,6 +10,7 @@ use super::{
     keepalive::Keepalive,
     messages::{Bind, Message, Reader, Writer, format_of},
     model::{Pid, Step},
+    settings::Settings,
     sql::Statement,
     value::{Type, Value},
     wire::Server,
@@ -38,6 +39,24 @@ struct Portal {
     results: Vec<bool>,
 }
 
+/// What a client is told when it is let in.
+pub(super) fn welcome(out: &mut Writer, settings: &Settings, pid: Pid) {
+    out.authenticated();
+    let told = [
+        ("application_name", settings.application_name()),
+        ("client_encoding", "UTF8"),
+        ("DateStyle", "ISO, MDY"),
+        ("integer_datetimes", "on"),
+        ("server_encoding", "UTF8"),
+        ("server_version", "15.14"),
+        ("standard_conforming_strings", "on"),
+        ("TimeZone", "Etc/UTC"),
+    ];
+    told.into_iter().for_each(|(name, value)| out.parameter(name, value));
+    out.key(pid);
+    out.ready(b'I');
+}
+
 /// A session's process.
 pub struct Backend<E> {
     env: E,
@@ -50,18 +69,32 @@ pub struct Backend<E> {
     portals: BTreeMap<String, Portal>,
     /// After an error: until `Sync` nothing is heard.
     skipping: bool,
+    /// More messages belong to the last one.
+    asks: bool,
 }
 
 impl<E: Env> Backend<E> {
     /// A new session's.
     pub fn new(env: E, server: Arc<Server>, pid: Pid, signal: Arc<Notify>, reader: Reader) -> Self {
         let (statements, portals) = (BTreeMap::new(), BTreeMap::new());
-        Backend { env, server, pid, signal, reader, out: Writer::default(), statements, portals, skipping: false }
+        Backend {
+            env,
+            server,
+            pid,
+            signal,
+            reader,
+            out: Writer::default(),
+            statements,
+            portals,
+            skipping: false,
+            asks: false,
+        }
     }
 
     /// Serves until the session ends.
     pub async fn run(&mut self, stream: &mut E::Stream) -> End {
-        self.welcome();
+        let settings = self.server.model().settings(self.pid);
+        welcome(&mut self.out, &settings, self.pid);
         loop {
             if !self.out.0.is_empty() {
                 let bytes = std::mem::take(&mut self.out.0);
@@ -92,23 +125,42 @@ impl<E: Env> Backend<E> {
         }
     }
 
-    fn welcome(&mut self) {
-        let settings = self.server.model().settings(self.pid);
-        self.out.authenticated();
-        let name = settings.application_name();
-        let told = [
-            ("application_name", name),
-            ("client_encoding", "UTF8"),
-            ("DateStyle", "ISO, MDY"),
-            ("integer_datetimes", "on"),
-            ("server_encoding", "UTF8"),
-            ("server_version", "15.14"),
-            ("standard_conforming_strings", "on"),
-            ("TimeZone", "Etc/UTC"),
-        ];
-        told.into_iter().for_each(|(name, value)| self.out.parameter(name, value));
-        self.out.key(self.pid);
-        self.out.ready(b'I');
+    /// Answers one message that a pool passes on; `false`: the session is over.
+    pub(super) async fn answer(&mut self, message: Message) -> (Vec<u8>, bool) {
+        self.asks = !matches!(message, Message::Query(_) | Message::Sync);
+        let handled = if self.is_terminated() { Err(Error::terminated()) } else { self.handle(message).await };
+        let goes_on = match handled {
+            Err(error) if error.fatal => {
+                self.out.error(&error);
+                false
+            }
+            Err(error) => {
+                self.failed(&error);
+                true
+            }
+            Ok(()) => true,
+        };
+        (std::mem::take(&mut self.out.0), goes_on)
+    }
+
+    /// May the next message be another client's?
+    pub(super) fn is_between_transactions(&self) -> bool {
+        !self.asks && self.server.model().status(self.pid) == b'I'
+    }
+
+    pub(super) fn is_terminated(&self) -> bool {
+        self.server.model().is_terminated(self.pid)
+    }
+
+    /// The session is called that from now on.
+    pub(super) fn be_named(&self, name: &str) {
+        let (pid, now) = (self.pid, self.env.now());
+        self.server.apply(now, Some(pid), |model| model.be_named(pid, name));
+    }
+
+    /// Ends the session.
+    pub(super) fn close(self) {
+        self.server.close(self.env.now(), self.pid);
     }
 
     fn told(&mut self, error: &Error) -> End {

@@ -13,6 +13,7 @@ mod functions;
 mod keepalive;
 mod messages;
 pub mod model;
+mod pool;
 mod settings;
 mod sql;
 mod value;
@@ -27,17 +28,22 @@ use std::{io, sync::Arc};
 use wire::Server;
 
 /// PostgreSQL, every commit on disk.
-pub struct Postgres(Arc<Server>);
+pub struct Postgres {
+    server: Arc<Server>,
+    /// Is it reached through a pool in transaction mode alone?
+    pooled: bool,
+}
 
 impl Postgres {
     /// A server with the tables of elections, in which this is leadership.
     pub fn new(watched: Watched) -> Postgres {
-        Postgres(Arc::new(Server::new(model::Model::with_schema(watched))))
+        let server = Arc::new(Server::new(model::Model::with_schema(watched)));
+        Postgres { server, pooled: watched == Watched::Pool }
     }
 
     /// A server without tables.
     pub fn empty() -> Postgres {
-        Postgres(Arc::new(Server::new(model::Model::default())))
+        Postgres { server: Arc::new(Server::new(model::Model::default())), pooled: false }
     }
 
     /// Serves on any [`Env`] until the process ends.
@@ -45,7 +51,10 @@ impl Postgres {
     /// # Errors
     /// The port is taken, or the socket is gone.
     pub async fn serve_on<E: Env>(&self, env: E, port: u16) -> io::Result<()> {
-        wire::serve(env, port, self.0.clone()).await
+        if self.pooled {
+            return pool::serve(env, port, self.server.clone()).await;
+        }
+        wire::serve(env, port, self.server.clone()).await
     }
 }
 
@@ -56,11 +65,11 @@ pub(super) fn members(count: usize, watched: Watched) -> Vec<State> {
 
 impl Model for Postgres {
     fn drop_leadership(&self, candidate: &str, group: u16, what: Dropped, wall_ms: u64) -> Option<Holder> {
-        let mut model = self.0.model();
+        let mut model = self.server.model();
         model.drop_leadership(candidate, group, what, wall_ms);
         let (woken, holder) = (model.take_woken(), model.holder(group, wall_ms * MILLISECOND));
         drop(model);
-        self.0.wake(&woken);
+        self.server.wake(&woken);
         holder
     }
 

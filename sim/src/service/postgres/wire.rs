@@ -76,6 +76,12 @@ impl Server {
         self.signals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The process starts: sessions of the one before are gone.
+    pub(super) fn restart(&self, now: Now) {
+        self.apply(now, None, Model::restart);
+        self.signals().clear();
+    }
+
     /// Opens a session.
     pub(super) fn open(&self, now: Now, settings: Settings) -> (Pid, Arc<Notify>) {
         let pid = self.apply(now, None, |model| model.open(settings));
@@ -96,8 +102,7 @@ impl Server {
 /// # Errors
 /// The port is taken, or the socket is gone.
 pub async fn serve<E: Env>(env: E, port: u16, server: Arc<Server>) -> io::Result<()> {
-    server.apply(env.now(), None, Model::restart);
-    server.signals().clear();
+    server.restart(env.now());
     let mut listener = env.listen(port).await?;
     let mut connections: Vec<(Weak<()>, E::Task)> = Vec::new();
     loop {

@@ -59,6 +59,14 @@ impl Model {
         self.sessions.get(&pid).map(|session| session.settings.clone()).unwrap_or_default()
     }
 
+    /// A session is called that from now on.
+    pub fn be_named(&mut self, pid: Pid, name: &str) {
+        if let Some(session) = self.sessions.get_mut(&pid) {
+            // Any text will do.
+            let _ = session.settings.set("application_name", Some(name));
+        }
+    }
+
     /// Where a session is: idle, in a transaction, or in one that has failed.
     pub fn status(&self, pid: Pid) -> u8 {
         match self.transaction(pid) {
