@@ -3,6 +3,8 @@
 pub mod back_off;
 pub mod bully;
 pub mod consul;
+pub mod db_row;
+pub mod db_row_node_clock;
 pub mod etcd;
 pub mod etcd_key;
 pub mod k8s;
@@ -10,6 +12,8 @@ pub mod kraft;
 pub mod lowest_id;
 pub mod lowest_id_phi;
 pub mod phi;
+pub mod pg_advisory;
+pub mod postgres_common;
 pub mod promise;
 pub mod raft;
 pub mod raft_core;
@@ -252,6 +256,10 @@ crate::registry! {
         &etcd_key::PROTOCOL,
         &consul::PROTOCOL,
         &k8s::PROTOCOL,
+        &db_row::PROTOCOL,
+        &db_row_node_clock::PROTOCOL,
+        &pg_advisory::PROTOCOL,
+        &pg_advisory::POOLED,
         &raft::PROTOCOL,
         &raft_core::PROTOCOL,
         &kraft::PROTOCOL,
