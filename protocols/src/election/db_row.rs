@@ -29,7 +29,7 @@
 //! mostly are, and the ledger compares.
 
 use super::{
-    Hazard, Preference, Promise, Protocol, Setup, Transport,
+    Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
     back_off::BackOff,
     postgres_common::{EXPIRE, Input, Output, POLL, PostgresRequests, RENEW},
     promise::{self, UNCHECKED},
@@ -65,6 +65,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    timers: OwnTimers::NONE,
     elector: |setup| boxed(DbRow::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,

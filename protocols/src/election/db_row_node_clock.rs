@@ -23,7 +23,7 @@
 //! committed, the next look at the row says so: a value of this node's in it is not believed, but ended.
 
 use super::{
-    Hazard, Preference, Promise, Protocol, Setup, Transport,
+    Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
     back_off::BackOff,
     postgres_common::{EXPIRE, Input, Output, POLL, PostgresRequests, RENEW},
     promise::{self, UNCHECKED},
@@ -59,6 +59,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    timers: OwnTimers::NONE,
     elector: |setup| boxed(DbRowNodeClock::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,

@@ -25,7 +25,7 @@
 //! start.
 
 use super::{
-    Hazard, Preference, Promise, Protocol, Setup, Transport,
+    Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
     postgres_common::{Input, Output, POLL, PostgresRequests, RENEW},
     promise::{self, UNFENCED},
 };
@@ -59,6 +59,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    timers: OwnTimers::NONE,
     elector: |setup| boxed(PgAdvisory::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::PauseBeyondLease | Hazard::CutOffFromService => UNFENCED,
