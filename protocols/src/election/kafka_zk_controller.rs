@@ -17,7 +17,10 @@
 //! epoch, as the resource does here. `partition` and `gc-pause` show it with fencing off.
 //!
 //! **Not as Kafka.** A controller that resigns stands again at once, in the race with all others; here it lets them go first
-//! for a third of the session timeout. One that the resource refuses gives the node up, as Kafka's does after an error.
+//! for a third of the session timeout. One that the resource refuses gives the node up, as Kafka's does after an error. And
+//! whoever hears of a new controller, and finds that there is none, stands: Kafka's brokers do nothing then. A watch tells
+//! once, so a controller that comes and goes before the others have looked leaves a Kafka cluster without one until
+//! something else happens to `/controller`. A drawn plan that dropped the node right after it was made found that.
 
 mod client;
 mod controller;
@@ -60,7 +63,7 @@ pub const PROTOCOL: Protocol = Protocol {
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart => Promise::Holds,
         Hazard::ClockSteps | Hazard::Starvation | Hazard::ClockDrift => Promise::Holds,
-        Hazard::PauseBeyondLease => UNCHECKED,
+        Hazard::PauseBeyondLease | Hazard::CutOffFromService => UNCHECKED,
         _ => Promise::May,
     },
     bounds: promise::settled,

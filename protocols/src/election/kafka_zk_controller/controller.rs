@@ -8,7 +8,7 @@ use crate::{
     elector::{self, Deposed, Elector},
     payload::Nothing,
     point::Point,
-    service::zookeeper::{Api, Asking, Change, Code, Mode, Op, Reply, Request},
+    service::zookeeper::{Api, Asking, Code, Mode, Op, Reply, Request},
     types::{Leadership, MILLISECOND, NodeId},
 };
 use std::collections::VecDeque;
@@ -217,8 +217,11 @@ impl Controller {
         self.go_on(out);
     }
 
-    /// Somebody else was faster.
+    /// Somebody else was faster, and may be gone again.
     fn moved(&mut self) {
+        if !self.aside {
+            self.next(Step::Elect);
+        }
         self.next(Step::Resolve);
         self.next(Step::Watch);
     }
@@ -265,9 +268,8 @@ impl Controller {
                 self.steps.clear();
                 self.depose(Deposed::Lost, out);
             }
-            // Nobody is the controller: all try.
-            Event::Watched(_, Change::Deleted) => self.reelect(out),
-            Event::Watched(..) => self.take(&[Step::Watch, Step::Resolve], out),
+            // Created, deleted or written: whoever is the controller now, and if it is nobody, all try.
+            Event::Watched(..) => self.reelect(out),
             Event::Answered(reply) => self.answered(now.mono, reply, out),
         }
     }
