@@ -177,7 +177,10 @@ impl Answer {
                     match op {
                         _ if done => break Answer::Multi(parts),
                         op::ERROR => parts.push((op, Err(reader.int()?))),
-                        op if IN_MULTI.contains(&op) => parts.push((op, Ok(Answer::read(op, reader)?))),
+                        // A container's creation is answered as the creation of a node with its state.
+                        op if op == op::CREATE2 || IN_MULTI.contains(&op) => {
+                            parts.push((op, Ok(Answer::read(op, reader)?)))
+                        }
                         _ => return Err(Malformed),
                     }
                 }

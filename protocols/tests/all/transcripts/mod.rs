@@ -9,6 +9,7 @@ mod etcd;
 mod golden;
 mod raft;
 mod redis;
+mod zookeeper;
 
 use protocols::{
     clock::Now,

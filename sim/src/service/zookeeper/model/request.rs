@@ -108,7 +108,9 @@ impl Model {
         for call in calls {
             match self.write(session, zxid, wall_ms, call) {
                 Ok((answer, told)) => {
-                    done.push((call.op(), Ok(answer)));
+                    // `CreateResult` is one of `create2` if it has a state.
+                    let op = if call.op() == op::CREATE_CONTAINER { op::CREATE2 } else { call.op() };
+                    done.push((op, Ok(answer)));
                     events.extend(told);
                 }
                 Err(why) => {
