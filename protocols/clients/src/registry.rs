@@ -1,7 +1,7 @@
 //! Which client carries out what is asked of which service.
 
 pub use crate::client::{Client, Deliver, Running};
-use crate::{env::Env, etcd, raft, redis, redis_servers, site::Site};
+use crate::{env::Env, etcd, raft, redis, redis_sentinel, redis_servers, site::Site};
 use protocols::{
     elector::{ServiceInput, ServiceOutput},
     service::Service,
@@ -26,6 +26,7 @@ impl<E: Env> Clients<E> {
             // A line a service.
             redis::client(),
             redis_servers::client(),
+            redis_sentinel::client(),
             etcd::client(),
             raft::client::client(),
         ])

@@ -11,6 +11,7 @@ pub mod redis_common;
 pub mod redis_fenced;
 pub mod redis_lease;
 pub mod redis_naive;
+pub mod redis_sentinel;
 pub mod redlock;
 pub mod ring;
 pub mod ring_chang_roberts;
@@ -234,6 +235,7 @@ crate::registry! {
         &redis_lease::PROTOCOL,
         &redis_fenced::PROTOCOL,
         &redlock::PROTOCOL,
+        &redis_sentinel::PROTOCOL,
         &etcd::PROTOCOL,
         &raft::PROTOCOL,
         &kraft::PROTOCOL,

@@ -3,12 +3,15 @@
 pub mod etcd;
 pub mod grants;
 pub mod redis;
+pub mod redis_sentinel;
 
 use crate::world::env::SimEnv;
 pub use crate::world::model::{Dropped, Model, Serving, State};
 use protocols::{
     bug::Bugs,
-    service::{Service, etcd as etcd_service, redis as redis_service, redis_servers},
+    service::{
+        Service, etcd as etcd_service, redis as redis_service, redis_sentinel as sentinel_service, redis_servers,
+    },
 };
 use std::sync::Arc;
 
@@ -26,6 +29,8 @@ protocols::registry! {
     pub const MODELS: [Entry] = [
         Entry { service: redis_service::SERVICE.name, members: redis::members },
         Entry { service: redis_servers::SERVICE.name, members: redis::members },
+        Entry { service: sentinel_service::REPLICATED.name, members: redis_sentinel::servers },
+        Entry { service: sentinel_service::SERVICE.name, members: |count, _| redis_sentinel::sentinels(count) },
         Entry { service: etcd_service::SERVICE.name, members: |count, _| alone(count, || Arc::new(etcd::Etcd::default())) },
     ];
 }
