@@ -19,7 +19,7 @@
 //! **What shows it.** `sim/tests/all/sentinel.rs`: the primary is cut off with its leader; what both sides acknowledge, and
 //! what is left afterwards. Fencing off: `gc-pause`.
 
-use super::{Protocol, redis_fenced};
+use super::{Hazard, Promise, Protocol, redis_fenced};
 use crate::service::redis_sentinel;
 
 /// The protocol as the registry knows it.
@@ -27,5 +27,10 @@ pub const PROTOCOL: Protocol = Protocol {
     name: "redis-sentinel",
     about: "redis-fenced on a primary with asynchronous replicas, which Redis Sentinel replaces when it is missed",
     service: &redis_sentinel::SERVICE,
+    promise: |hazard, fencing| match hazard {
+        // Whatever may befall the primary: a token that comes again is refused, but was granted twice all the same.
+        Hazard::Any => Promise::May,
+        hazard => (redis_fenced::PROTOCOL.promise)(hazard, fencing),
+    },
     ..redis_fenced::PROTOCOL
 };

@@ -30,6 +30,7 @@ mod redis_model;
 mod redlock;
 mod registered;
 mod seeds;
+mod sentinel;
 mod texts;
 #[path = "../../../protocols/tests/all/transcripts/golden.rs"]
 mod transcripts;

@@ -16,6 +16,8 @@ mod etcd_scripts;
 mod redis;
 mod redis_generated;
 mod script;
+mod sentinel;
+mod sentinel_failover;
 
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use std::{fmt::Debug, future::Future, time::Duration};
