@@ -64,6 +64,8 @@ pub struct EnvSettings {
     pub points: Option<Arc<dyn Points>>,
     /// The address that listeners are bound to; loopback when it is not given.
     pub listen_on: Option<IpAddr>,
+    /// Where to connect to instead of to an address.
+    pub routes: Vec<(Endpoint, Endpoint)>,
     /// Where the process keeps its files; without it nothing can be kept.
     pub folder: Option<PathBuf>,
 }
@@ -200,6 +202,8 @@ impl Env for TokioEnv {
     }
 
     async fn connect(&self, to: &Endpoint) -> io::Result<Stream> {
+        let routes = &self.shared.settings.routes;
+        let to = routes.iter().find(|(address, _)| address == to).map_or(to, |(_, instead)| instead);
         let stream = TcpStream::connect((to.host.as_str(), to.port)).await?;
         stream.set_nodelay(true)?;
         match &self.shared.settings.wrap {
