@@ -95,8 +95,7 @@ pub struct NodeArgs {
     /// Address of the coordination service, if the backend has one; of several servers all, with commas between them
     #[arg(long, value_name = "HOST:PORT,…")]
     pub service: Option<String>,
-    /// Where to connect to instead of to an address that the service names
-    #[arg(long, value_delimiter = ',', value_name = "HOST:PORT=HOST:PORT,…")]
+    #[arg(long, value_delimiter = ',', hide = true)]
     pub routes: Vec<String>,
     /// Where this node answers the other members, if they elect among themselves; neither encrypted nor authenticated, so
     /// keep it on a network that you trust

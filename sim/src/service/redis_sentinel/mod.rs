@@ -67,7 +67,12 @@ impl Model for Replicated {
     }
 
     fn drop_leadership(&self, candidate: &str, group: u16, what: Dropped, wall_ms: u64) -> Option<Holder> {
-        self.0.drop_leadership(candidate, group, what, wall_ms)
+        let model = &mut self.0.lock().model;
+        match what {
+            Dropped::Counter => model.drop_counter(group),
+            Dropped::Lease | Dropped::Key => model.drop_key_of(candidate, group),
+        }
+        model.holder(group, wall_ms)
     }
 
     fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving {

@@ -8,11 +8,7 @@ use super::{
     replica::{Primary, file},
     server::{ClientId, Server},
 };
-use crate::service::{
-    Dropped,
-    grants::Holder,
-    redis::wire::{Broken, Parser},
-};
+use crate::service::redis::wire::{Broken, Parser};
 use protocols::types::{MILLISECOND, SECOND};
 use protocols_clients::{
     env::{Env, Listener},
@@ -64,16 +60,6 @@ impl Shared {
             self.follows.notify_waiters();
         }
         done
-    }
-
-    /// Drops what makes a candidate leader, at this server.
-    pub(super) fn drop_leadership(&self, candidate: &str, group: u16, what: Dropped, wall_ms: u64) -> Option<Holder> {
-        let model = &mut self.lock().model;
-        match what {
-            Dropped::Counter => model.drop_counter(group),
-            Dropped::Lease | Dropped::Key => model.drop_key_of(candidate, group),
-        }
-        model.holder(group, wall_ms)
     }
 
     /// Serves until dropped, which drops every connection.

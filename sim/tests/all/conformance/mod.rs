@@ -14,6 +14,7 @@ mod etcd_expiry;
 mod etcd_generated;
 mod etcd_scripts;
 mod redis;
+mod redis_cli;
 mod redis_generated;
 mod script;
 mod sentinel;
