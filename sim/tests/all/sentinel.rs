@@ -14,6 +14,10 @@ use scenarios::{
 use sim::{
     determinism::Shared,
     run::{self, Options, Run},
+    service::redis_sentinel::{
+        Address,
+        server::{ClientId, MinReplicas, Server},
+    },
 };
 
 const SEEDS: u64 = 6;
@@ -115,4 +119,31 @@ fn a_minority_of_sentinels_promotes_nobody() {
         let (run, elected) = play(&plan(seed, Fencing::On, vec![far, apart]));
         assert_eq!((violated(&run), elected.len()), (Vec::new(), 1), "seed {seed}");
     }
+}
+
+fn say(server: &mut Server, client: ClientId, now_ms: i64, command: &str) -> String {
+    let words: Vec<Vec<u8>> = command.split(' ').map(|word| word.as_bytes().to_vec()).collect();
+    server.command(client, now_ms, &words);
+    String::from_utf8_lossy(&server.take(client).0).into_owned()
+}
+
+#[test]
+fn min_replicas_to_write_refuses_what_no_replica_acknowledges_lately() {
+    let address = Address { host: "redis-1".to_owned(), port: 6379 };
+    let min_replicas = MinReplicas { to_write: 1, max_lag_ms: 10_000 };
+    let mut server = Server::new(address, None, 1).with_min_replicas(min_replicas);
+    let (client, replica) = (server.open(), server.open());
+    let refused = "-NOREPLICAS Not enough good replicas to write.\r\n";
+    assert_eq!(say(&mut server, client, 1_000, "SET a 1"), refused);
+    assert_eq!(say(&mut server, replica, 1_000, "REPLCONF listening-port 6379"), "+OK\r\n");
+    say(&mut server, replica, 1_000, "PSYNC ? -1");
+    // It is not told anything yet.
+    assert_eq!(say(&mut server, client, 2_000, "SET a 1"), refused);
+    server.tick(6_000);
+    assert!(String::from_utf8_lossy(&server.take(replica).0).starts_with("+FULLRESYNC "));
+    assert_eq!(say(&mut server, client, 6_500, "SET a 1"), "+OK\r\n");
+    assert_eq!(say(&mut server, client, 11_500, "SET a 2"), refused);
+    assert_eq!(say(&mut server, client, 11_500, "GET a"), "$1\r\n1\r\n");
+    say(&mut server, replica, 11_500, "REPLCONF ACK 50");
+    assert_eq!(say(&mut server, client, 11_600, "SET a 2"), "+OK\r\n");
 }

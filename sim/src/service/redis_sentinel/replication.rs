@@ -64,7 +64,10 @@ impl Server {
                     return None;
                 }
                 b"capa" => {}
-                _ => return Some(Resp::Error(format!("ERR Unrecognized REPLCONF option: {value}"))),
+                _ => {
+                    let option = String::from_utf8_lossy(&pair[0]);
+                    return Some(Resp::Error(format!("ERR Unrecognized REPLCONF option: {option}")));
+                }
             }
         }
         Some(Resp::Status("OK"))

@@ -6,7 +6,7 @@ use crate::texts::redis::decode;
 use protocols_clients::{env::tokio::TokioEnv, resp};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
-use servers::{Folder, Server};
+use servers::Folder;
 use sim::service::redis_sentinel::{
     Address,
     sentinel::{Config, Sentinel},
@@ -208,40 +208,6 @@ pub(super) fn serve(port: u16, primary: Option<u16>) -> <TokioEnv as protocols_c
     let shared = Shared::new(server::Server::new(to(port), primary.map(to), u64::from(port)));
     let env = TokioEnv::new(u64::from(port));
     env.clone().spawn(async move { shared.serve(env, port).await.expect("the port is free") })
-}
-
-/// A real server's keys at a model of a replica, and a model's at a real replica: both read the other's file and stream.
-#[test]
-fn each_replicates_the_other() {
-    super::run(async {
-        let folder = Folder::new();
-        let Some(real) = servers::redis(&folder, "a replica of redis 7.0", servers::Tls::Off) else { return };
-        let (of_real, of_model, model) = (port(), real.address.port(), port());
-        let _replica = serve(of_real, Some(of_model));
-        let _model = serve(model, None);
-        let other = Folder::new();
-        let second = redis_of(&other, model);
-        for (primary, replica) in [(real.address.port(), of_real), (model, second.address.port())] {
-            let (mut primary, mut replica) = (Talk::to(primary).await, Talk::to(replica).await);
-            let long = "long".repeat(100);
-            for words in [["SET", "before", "1"], ["SET", "long", &long], ["PEXPIRE", "long", "600000"]] {
-                primary.ask(&words).await;
-            }
-            until(&mut replica, &["GET", "long"], &format!("{long:?}")).await;
-            primary.ask(&["INCR", "before"]).await;
-            until(&mut replica, &["GET", "before"], "\"2\"").await;
-            assert_eq!(replica.ask(&["SET", "x", "y"]).await, "-READONLY You can't write against a read only replica.");
-            assert!(primary.ask(&["ROLE"]).await.starts_with("[\"master\""));
-        }
-    });
-}
-
-fn port() -> u16 {
-    servers::free_address().port()
-}
-
-fn redis_of(folder: &Folder, primary: u16) -> Server {
-    servers::replica(folder, "a replica", primary).expect("there is a redis-server")
 }
 
 /// Asks until that is answered.
