@@ -62,8 +62,8 @@ pub struct Params {
     pub groups: u16,
     /// How long the scenario's pause lasts, milliseconds; the scenario's own choice when it is not given.
     pub pause_ms: Option<u64>,
-    /// Members of the coordination service.
-    pub service_members: u16,
+    /// Members of the coordination service; as many as it usually has when it is not given.
+    pub service_members: Option<u16>,
     /// What a leader does, by name; a sequencer and a scheduler when none is named.
     pub works: Vec<&'static Kind>,
     /// Whose timers, for protocols that have presets; those that are given take their place.
@@ -108,7 +108,7 @@ impl Default for Params {
             clients: 2,
             groups: 1,
             pause_ms: None,
-            service_members: 1,
+            service_members: None,
             works: Vec::new(),
             preset: None,
             pre_vote: None,
@@ -289,7 +289,8 @@ impl Params {
             starts_at_ms: streams::between(&mut clocks, 0, STARTS_WITHIN_MS),
             joins_later: false,
         });
-        let service = protocol.service.process.into_iter().filter(|_| self.service_members != 1);
+        let members = self.service_members.unwrap_or(protocol.service.usual_members);
+        let service = protocol.service.process.into_iter().filter(|_| members != 1);
         Plan {
             schema: SCHEMA,
             scenario: scenario.to_owned(),
@@ -302,7 +303,7 @@ impl Params {
             timings: self.timings(protocol),
             candidates: candidates.collect(),
             groups: self.groups,
-            service_members: service.map(|name| (name.to_owned(), self.service_members)).collect(),
+            service_members: service.map(|name| (name.to_owned(), members)).collect(),
             load: Load { clients: self.clients, rate: self.rate, tick_ms: 1_000, reads_per_s: self.reads_per_s() },
             network: self.network(),
             faults: Vec::new(),

@@ -45,7 +45,7 @@ pub fn options(params: &Params) -> Vec<String> {
     add("clock-drift", number(params.clock_drift_ppm, usual.clock_drift_ppm));
     add("rate", number(params.rate, usual.rate));
     add("pause", params.pause_ms.map(duration_text));
-    add("members", number(params.service_members.into(), usual.service_members.into()));
+    add("members", params.service_members.map(|members| members.to_string()));
     add(
         "works",
         (!params.works.is_empty()).then(|| params.works.iter().map(|work| work.name).collect::<Vec<_>>().join(",")),

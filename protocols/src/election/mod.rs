@@ -14,6 +14,7 @@ pub mod redis_common;
 pub mod redis_fenced;
 pub mod redis_lease;
 pub mod redis_naive;
+pub mod redlock;
 pub mod ring;
 pub mod ring_chang_roberts;
 pub mod ring_lelann;
@@ -240,6 +241,7 @@ crate::registry! {
         &redis_naive::PROTOCOL,
         &redis_lease::PROTOCOL,
         &redis_fenced::PROTOCOL,
+        &redlock::PROTOCOL,
         &etcd::PROTOCOL,
         &raft::PROTOCOL,
         &raft_core::PROTOCOL,

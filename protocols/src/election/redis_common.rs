@@ -41,7 +41,7 @@ pub(super) const RETRIED: OwnTimer = OwnTimer { timer: Timer::RetryPeriod, defau
 /// What a Redis server does with its default settings.
 pub const FORGOTTEN_ON_RESTART: Bug = Bug {
     id: "redis-forgotten-on-restart",
-    protocols: &["redis-lease", "redis-fenced"],
+    protocols: &["redis-lease", "redis-fenced", "redlock"],
     what: "The server keeps nothing on disk: when it comes back, keys and the counter of tokens are gone.",
     source: "redis.conf of Redis 7.0: `appendonly no` is the default",
     violation: "dual_belief",
@@ -101,7 +101,7 @@ impl RedisRequests {
 
     /// Sends a request and says its number.
     pub(super) fn ask(&mut self, request: Request, out: &mut Vec<Output>) -> RequestNumber {
-        self.requests += 1;
+        self.next_number();
         out.push(Output::Point(Point::BeforeAsk));
         out.push(Output::Service(ServiceOutput::Request {
             number: self.requests,
@@ -110,6 +110,17 @@ impl RedisRequests {
             concurrent: false,
         }));
         self.requests
+    }
+
+    /// The number of the next request.
+    pub(super) fn next_number(&mut self) -> RequestNumber {
+        self.requests += 1;
+        self.requests
+    }
+
+    /// Nanoseconds below this bound.
+    pub(super) fn draw(&mut self, bound: u64) -> u64 {
+        self.random.next_u64() % bound
     }
 
     /// Nanoseconds until a follower's next poll. The first wait is anything up to an interval, so that candidates that
@@ -126,11 +137,16 @@ impl RedisRequests {
     /// Says who leads, given what the key holds, if that is news. A value of this very node means nobody: it is not
     /// asking about itself while it leads.
     pub(super) fn observe(&mut self, value: Option<&[u8]>, out: &mut Vec<Output>) {
+        out.extend(self.news(value).map(Output::Observed));
+    }
+
+    /// Who leads, as [`Self::observe`] would say it.
+    pub(super) fn news(&mut self, value: Option<&[u8]>) -> Option<Option<NodeId>> {
         let leader = value.and_then(|value| self.named(value)).filter(|leader| *leader != self.setup.node);
-        if self.observed != Some(leader) {
+        (self.observed != Some(leader)).then(|| {
             self.observed = Some(leader);
-            out.push(Output::Observed(leader));
-        }
+            leader
+        })
     }
 
     /// What was last observed may be wrong from now on.

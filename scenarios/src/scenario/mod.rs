@@ -221,7 +221,7 @@ impl Scenario {
         self.needs.of(self.name, protocol, &election::ALL)?;
         let known =
             Known { scenarios: vec![self.name], protocols: &[protocol], bugs: &params.bugs, works: &params.works };
-        if params.service_members != 1 && protocol.service.process.is_none() {
+        if params.service_members.is_some_and(|count| count != 1) && protocol.service.process.is_none() {
             return Err(format!("`{}` has no service whose members could be counted", protocol.name));
         }
         // Checked first, so that no scenario computes with lengths that no plan may have.

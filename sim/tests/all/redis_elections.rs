@@ -153,6 +153,7 @@ impl World {
             Request::CompareAndDelete { key, value } => {
                 vec!["EVAL", COMPARE_AND_DELETE, "1", key, value]
             }
+            Request::Lock { .. } | Request::HandOver { .. } => panic!("none of these elections asks {request:?}"),
             Request::AcquireFenced { key: lock, token_key, value, ttl_ms } => {
                 (key, ttl) = (lock, ttl_ms.to_string());
                 vec!["EVAL", ACQUIRE_FENCED, "2", key, token_key, value, &ttl]

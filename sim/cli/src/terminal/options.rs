@@ -204,7 +204,7 @@ impl PlanOptions {
             pause_ms: self.pause,
             works: self.works.clone(),
             bugs: self.bug.into_iter().collect(),
-            service_members: self.members.unwrap_or(usual.service_members),
+            service_members: self.members,
             groups: self.groups.unwrap_or(usual.groups),
             fencing: self.fencing,
             read_lease: self.read_lease,
