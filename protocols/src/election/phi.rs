@@ -172,6 +172,6 @@ mod tests {
                 }
             }
         }
-        assert!(by_phi * 3 < by_fixed, "{by_phi} and {by_fixed}, patience {fixed}");
+        assert!(by_phi * 2 < by_fixed, "{by_phi} and {by_fixed}, patience {fixed}");
     }
 }
