@@ -4,6 +4,7 @@ pub mod back_off;
 pub mod bully;
 pub mod consul;
 pub mod etcd;
+pub mod etcd_key;
 pub mod k8s;
 pub mod kraft;
 pub mod lowest_id;
@@ -239,6 +240,7 @@ crate::registry! {
         &etcd::PROTOCOL,
         &consul::PROTOCOL,
         &k8s::PROTOCOL,
+        &etcd_key::PROTOCOL,
         &raft::PROTOCOL,
         &kraft::PROTOCOL,
         &zab_fle::PROTOCOL,
