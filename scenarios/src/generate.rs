@@ -61,6 +61,10 @@ pub struct Choice {
     pub protocols: Vec<&'static Protocol>,
     /// The network; drawn when it is not given.
     pub net: Option<&'static Profile>,
+    /// Shortest and longest one-way latency, microseconds; the network's when it is not given.
+    pub latency_us: Option<(u64, u64)>,
+    /// How many of a million packets are lost; the network's share when it is not given.
+    pub loss_ppm: Option<u32>,
     /// How many candidates; drawn when it is not given.
     pub nodes: Option<u16>,
     /// What the store checks.
@@ -71,7 +75,15 @@ pub struct Choice {
 
 impl Default for Choice {
     fn default() -> Choice {
-        Choice { protocols: election::ALL.to_vec(), net: None, nodes: None, fencing: Fencing::On, groups: 1 }
+        Choice {
+            protocols: election::ALL.to_vec(),
+            net: None,
+            latency_us: None,
+            loss_ppm: None,
+            nodes: None,
+            fencing: Fencing::On,
+            groups: 1,
+        }
     }
 }
 
@@ -109,6 +121,7 @@ pub fn swarm(seed: u64, choice: &Choice) -> Plan {
     let tree = drawn().new_tree(&mut runner).expect("the strategy filters nothing out");
     let mut drawn = tree.current();
     drawn.net = choice.net.unwrap_or(drawn.net);
+    (drawn.latency_us, drawn.loss_ppm) = (choice.latency_us, choice.loss_ppm);
     if let Some(nodes) = choice.nodes {
         drawn.count = usize::from(nodes);
     }
@@ -183,6 +196,9 @@ struct Drawn {
     rate: u64,
     clients: u16,
     net: &'static Profile,
+    /// Never drawn: chosen, or the network's.
+    latency_us: Option<(u64, u64)>,
+    loss_ppm: Option<u32>,
     reads_per_s: u64,
     read_lease: bool,
     /// Faults that a time sets off all strike about here, per mille of the time of trouble.
@@ -219,6 +235,8 @@ fn drawn() -> impl Strategy<Value = Drawn> {
                 rate,
                 clients,
                 net,
+                latency_us: None,
+                loss_ppm: None,
                 reads_per_s,
                 read_lease,
                 burst,
@@ -275,6 +293,7 @@ impl Drawn {
     fn compile(&self, protocol: &'static Protocol, seed: u64, fencing: Fencing) -> Plan {
         let reads = self.reads_per_s;
         let mut params = Params { rate: self.rate, clients: self.clients, net: self.net, fencing, ..Params::default() };
+        (params.latency_us, params.loss_ppm) = (self.latency_us, self.loss_ppm);
         params.lease_ttl_ms = Some(self.lease_ttl_ms);
         params.reads_per_s = Some(reads);
         params.read_lease = Some(reads > 0 && self.read_lease && protocol.read_lease.is_some());

@@ -1,7 +1,7 @@
 //! Which client carries out what is asked of which service.
 
 pub use crate::client::{Client, Deliver, Running};
-use crate::{consul, env::Env, etcd, kubernetes, raft, redis, redis_servers, site::Site};
+use crate::{consul, env::Env, etcd, kubernetes, postgres, raft, redis, redis_servers, site::Site, zookeeper};
 use protocols::{
     elector::{ServiceInput, ServiceOutput},
     service::Service,
@@ -30,6 +30,11 @@ impl<E: Env> Clients<E> {
             consul::client(),
             kubernetes::client(),
             raft::client::client(),
+            zookeeper::client(),
+            postgres::rows(),
+            postgres::check_ins(),
+            postgres::sessions(),
+            postgres::pooled(),
         ])
     }
 

@@ -6,10 +6,12 @@
 pub mod consul;
 pub mod etcd;
 pub mod kubernetes;
+pub mod postgres;
 pub mod power;
 pub mod raft;
 pub mod redis;
 pub mod redis_servers;
+pub mod zookeeper;
 
 use crate::payload::{Nothing, Opaque, Payload};
 use std::{fmt::Debug, hash::Hash};
@@ -79,6 +81,9 @@ pub struct Service {
     pub is_asked: bool,
     /// Do candidates wait for what it tells them unasked?
     pub is_watched: bool,
+    /// Does a holder keep what it holds for as long as its machine answers, however long its process is stopped? Then only
+    /// somebody who ends its session takes it away.
+    pub outlasts_pauses: bool,
     /// Can several groups share it, as its protocols keep what is a group's under the group's name?
     pub has_groups: bool,
 }
@@ -112,6 +117,7 @@ impl Service {
         expires_by_wall_clock: false,
         is_asked: false,
         is_watched: false,
+        outlasts_pauses: false,
         has_groups: false,
     };
 

@@ -4,7 +4,7 @@ use super::{disk::SimDisk, try_with, with};
 use crate::host::task::{self, Task};
 use protocols::{clock::Now, history::Kind, point::Point, types::NodeId};
 use protocols_clients::{
-    env::{Env, Listener},
+    env::{Env, Listener, Peer},
     site::Endpoint,
 };
 use rand_core::RngCore;
@@ -99,6 +99,10 @@ impl Env for SimEnv {
             Some(starts) => Ok(SimListener { node: self.node, port, starts }),
             None => Err(io::ErrorKind::AddrInUse.into()),
         }
+    }
+
+    fn peer(&self, stream: &SimStream) -> Peer {
+        with(|world| world.peer(stream.conn, stream.end))
     }
 
     fn of_group(&self, group: u16) -> SimEnv {
