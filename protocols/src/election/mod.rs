@@ -2,11 +2,18 @@
 
 pub mod back_off;
 pub mod bully;
+pub mod consul;
+pub mod db_row;
+pub mod db_row_node_clock;
 pub mod etcd;
+pub mod etcd_key;
+pub mod k8s;
 pub mod kraft;
 pub mod lowest_id;
 pub mod lowest_id_phi;
+pub mod pg_advisory;
 pub mod phi;
+pub mod postgres_common;
 pub mod promise;
 pub mod raft;
 pub mod raft_core;
@@ -23,6 +30,8 @@ pub mod stonith;
 pub mod swim;
 pub mod timers;
 pub mod zab_fle;
+pub mod zk_election;
+pub mod zookeeper;
 
 pub use promise::{BeliefOverlap, Bounds, Conditions, Promise};
 pub use timers::{OwnTimer, OwnTimers, Timer, Timers};
@@ -243,6 +252,14 @@ crate::registry! {
         &redis_fenced::PROTOCOL,
         &redlock::PROTOCOL,
         &etcd::PROTOCOL,
+        &zk_election::PROTOCOL,
+        &etcd_key::PROTOCOL,
+        &consul::PROTOCOL,
+        &k8s::PROTOCOL,
+        &db_row::PROTOCOL,
+        &db_row_node_clock::PROTOCOL,
+        &pg_advisory::PROTOCOL,
+        &pg_advisory::POOLED,
         &raft::PROTOCOL,
         &raft_core::PROTOCOL,
         &kraft::PROTOCOL,
