@@ -29,6 +29,7 @@ mod redis_elections;
 mod redis_model;
 mod redlock;
 mod registered;
+mod repeated_kills;
 mod seeds;
 mod texts;
 #[path = "../../../protocols/tests/all/transcripts/golden.rs"]

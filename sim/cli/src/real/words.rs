@@ -90,6 +90,12 @@ pub fn nodes(text: &str) -> Result<u16, String> {
     number.ok_or_else(|| format!("`{text}` must be a number of nodes, 1 to 64"))
 }
 
+/// A share, above 0 and at most 1.
+pub fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| *share > 0.0 && *share <= 1.0);
+    share.ok_or_else(|| format!("`{text}` must be a number above 0, at most 1"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
