@@ -8,6 +8,7 @@ pub mod db_row_node_clock;
 pub mod etcd;
 pub mod etcd_key;
 pub mod k8s;
+pub mod kafka_zk_controller;
 pub mod kraft;
 pub mod lowest_id;
 pub mod lowest_id_phi;
@@ -31,6 +32,7 @@ pub mod swim;
 pub mod timers;
 pub mod zab_fle;
 pub mod zk_election;
+pub mod zk_selector;
 pub mod zookeeper;
 
 pub use promise::{BeliefOverlap, Bounds, Conditions, Promise};
@@ -253,6 +255,8 @@ crate::registry! {
         &redlock::PROTOCOL,
         &etcd::PROTOCOL,
         &zk_election::PROTOCOL,
+        &zk_selector::PROTOCOL,
+        &kafka_zk_controller::PROTOCOL,
         &etcd_key::PROTOCOL,
         &consul::PROTOCOL,
         &k8s::PROTOCOL,

@@ -15,6 +15,7 @@ pub fn recipe(service: &Service, spec: &Spec) -> Result<(Recipe, SocketAddr), St
     let (program, install, name) = match service.name {
         "redis" => ("redis-server", "redis-server", "redis"),
         "etcd" => ("etcd", "etcd-server", "etcd"),
+        "zookeeper" => ("java", "zookeeper default-jre-headless", "zookeeper"),
         _ => return Err("there is no service to start".to_owned()),
     };
     let program = servers::look(program).ok_or_else(|| {
@@ -29,6 +30,10 @@ pub fn recipe(service: &Service, spec: &Spec) -> Result<(Recipe, SocketAddr), St
     let arguments = match service.name {
         "redis" => servers::call::redis(address, &data),
         "etcd" => servers::call::etcd(address, free_address()?, &data),
+        "zookeeper" => {
+            let jar = servers::zookeeper_jar().ok_or("ZooKeeper is not installed: `apt-get install zookeeper`")?;
+            servers::call::zookeeper(address, &data, &jar).map_err(|e| format!("cannot write its settings: {e}"))?
+        }
         _ => Vec::new(),
     };
     let output = spec.folder.join(format!("{name}.log"));

@@ -1,6 +1,6 @@
 //! How servers are called: their arguments.
 
-use std::{net::SocketAddr, path::Path};
+use std::{fs, io, net::SocketAddr, path::Path};
 
 fn strings<const N: usize>(arguments: [&str; N]) -> Vec<String> {
     arguments.map(str::to_owned).into()
@@ -54,6 +54,24 @@ fn etcd_at(client: &str, peer: SocketAddr, data: &Path) -> Vec<String> {
     arguments.extend(strings(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer]));
     arguments.extend(strings(["--initial-cluster", &format!("fencepost={peer}")]));
     arguments
+}
+
+/// What `java` is called with to be a ZooKeeper of one member, from the library in `jar`, that keeps its settings and its
+/// data below `data`. Every write is on disk before it is acknowledged, which is its default.
+///
+/// # Errors
+/// The settings cannot be written.
+pub fn zookeeper(address: SocketAddr, data: &Path, jar: &Path) -> io::Result<Vec<String>> {
+    let settings = data.join("zoo.cfg");
+    let (ip, port) = (address.ip(), address.port());
+    // Without the last two it would listen for administrators on a port of its own, and take 60 clients of one address.
+    let text = format!(
+        "tickTime=2000\ndataDir={}\nclientPortAddress={ip}\nclientPort={port}\nadmin.enableServer=false\nmaxClientCnxns=0\n",
+        data.display()
+    );
+    fs::write(&settings, text)?;
+    let (jar, settings) = (jar.display().to_string(), settings.display().to_string());
+    Ok(strings(["-Xmx256m", "-cp", &jar, "org.apache.zookeeper.server.ZooKeeperServerMain", &settings]))
 }
 
 /// A `postgres` on the data that `initdb` has made. It listens on loopback only, and on no socket.
