@@ -15,6 +15,7 @@ pub fn recipe(service: &Service, spec: &Spec) -> Result<(Recipe, SocketAddr), St
     let (program, install, name) = match service.name {
         "redis" => ("redis-server", "redis-server", "redis"),
         "etcd" => ("etcd", "etcd-server", "etcd"),
+        "consul" => ("consul", "consul", "consul"),
         _ => return Err("there is no service to start".to_owned()),
     };
     let program = servers::look(program).ok_or_else(|| {
@@ -29,6 +30,7 @@ pub fn recipe(service: &Service, spec: &Spec) -> Result<(Recipe, SocketAddr), St
     let arguments = match service.name {
         "redis" => servers::call::redis(address, &data),
         "etcd" => servers::call::etcd(address, free_address()?, &data),
+        "consul" => servers::call::consul(address, [free_address()?, free_address()?], &data),
         _ => Vec::new(),
     };
     let output = spec.folder.join(format!("{name}.log"));

@@ -1,6 +1,12 @@
 //! Running servers.
 
-use super::{call, find::find, folder::Folder, port::free_address, process::Process};
+use super::{
+    call,
+    find::{self, find},
+    folder::Folder,
+    port::free_address,
+    process::Process,
+};
 use std::{
     io::{self, Read, Write},
     net::{SocketAddr, TcpStream},
@@ -33,6 +39,10 @@ pub(super) type Probe = Option<(&'static [u8], &'static str)>;
 pub(super) const REDIS: Probe = Some((b"PING\r\n", "+PONG"));
 /// etcd says that it is well.
 pub(super) const ETCD: Probe = Some((b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n", r#""health":"true""#));
+
+/// Consul can write: it has elected itself.
+const CONSUL: Probe =
+    Some((b"PUT /v1/kv/fencepost/ready HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", "\r\n\r\ntrue"));
 
 /// With or without TLS.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,6 +129,18 @@ pub fn etcd(folder: &Folder, what: &str, tls: Tls) -> Option<Server> {
         command
     };
     Some(Server::start("etcd", folder.path(), ETCD.filter(|_| tls == Tls::Off), call))
+}
+
+/// A Consul with one key in it, `fencepost/ready`; `None`, said aloud, when it is not installed and the test is to pass
+/// without `what`.
+pub fn consul(folder: &Folder, what: &str) -> Option<Server> {
+    let (program, data) = (find::consul(what)?, folder.path().join("consul"));
+    let call = move |address| {
+        let mut command = Command::new(&program);
+        command.args(call::consul(address, [free_address(), free_address()], &data));
+        command
+    };
+    Some(Server::start("consul", folder.path(), CONSUL, call))
 }
 
 /// A Redis with nothing in it; `None`, said aloud, when it is not installed and the test is to pass without `what`.

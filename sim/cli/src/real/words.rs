@@ -14,6 +14,8 @@ pub fn backend(text: &str) -> Result<&'static Protocol, String> {
     parse::protocol(match text {
         "etcd" => "etcd-election",
         "redis" => "redis-fenced",
+        "consul" => "consul-session",
+        "k8s" | "kubernetes" => "k8s-lease",
         name => name,
     })
 }
