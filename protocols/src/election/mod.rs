@@ -12,6 +12,7 @@ pub mod kafka_zk_controller;
 pub mod kraft;
 pub mod lowest_id;
 pub mod lowest_id_phi;
+pub mod object_lease;
 pub mod pg_advisory;
 pub mod phi;
 pub mod postgres_common;
@@ -260,6 +261,7 @@ crate::registry! {
         &etcd_key::PROTOCOL,
         &consul::PROTOCOL,
         &k8s::PROTOCOL,
+        &object_lease::PROTOCOL,
         &db_row::PROTOCOL,
         &db_row_node_clock::PROTOCOL,
         &pg_advisory::PROTOCOL,

@@ -16,6 +16,7 @@ pub fn recipe(service: &Service, spec: &Spec) -> Result<(Recipe, SocketAddr), St
         "redis" => ("redis-server", "redis-server", "redis"),
         "etcd" => ("etcd", "etcd-server", "etcd"),
         "zookeeper" => ("java", "zookeeper default-jre-headless", "zookeeper"),
+        "consul" => ("consul", "consul", "consul"),
         _ => return Err("there is no service to start".to_owned()),
     };
     let program = servers::look(program).ok_or_else(|| {
@@ -34,6 +35,7 @@ pub fn recipe(service: &Service, spec: &Spec) -> Result<(Recipe, SocketAddr), St
             let jar = servers::zookeeper_jar().ok_or("ZooKeeper is not installed: `apt-get install zookeeper`")?;
             servers::call::zookeeper(address, &data, &jar).map_err(|e| format!("cannot write its settings: {e}"))?
         }
+        "consul" => servers::call::consul(address, [free_address()?, free_address()?], &data),
         _ => Vec::new(),
     };
     let output = spec.folder.join(format!("{name}.log"));

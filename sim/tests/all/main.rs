@@ -7,6 +7,7 @@
 #![cfg(madsim)]
 
 mod bugs;
+mod client_timers;
 mod common;
 mod conformance;
 mod defects;

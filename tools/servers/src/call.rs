@@ -74,6 +74,20 @@ pub fn zookeeper(address: SocketAddr, data: &Path, jar: &Path) -> io::Result<Vec
     Ok(strings(["-Xmx256m", "-cp", &jar, "org.apache.zookeeper.server.ZooKeeperServerMain", &settings]))
 }
 
+/// A `consul` of one server that is its own agent and keeps its data below `data`. Its own traffic goes through `others`. It
+/// elects itself within a second or two, and says nothing of where machines are, which would take indexes.
+pub fn consul(address: SocketAddr, others: [SocketAddr; 2], data: &Path) -> Vec<String> {
+    let [gossip, server] = others.map(|address| address.port().to_string());
+    let mut arguments = strings(["agent", "-server", "-bootstrap", "-node", "consul", "-log-level", "err"]);
+    arguments.extend(strings(["-bind", "127.0.0.1", "-client", "127.0.0.1", "-data-dir", &data.display().to_string()]));
+    arguments.extend(strings(["-http-port", &address.port().to_string(), "-serf-lan-port", &gossip]));
+    arguments.extend(strings(["-server-port", &server, "-serf-wan-port", "-1", "-dns-port", "-1"]));
+    for line in ["disable_update_check = true", "disable_coordinates = true", "performance { raft_multiplier = 1 }"] {
+        arguments.extend(strings(["-hcl", line]));
+    }
+    arguments
+}
+
 /// A `postgres` on the data that `initdb` has made. It listens on loopback only, and on no socket.
 pub fn postgres(address: SocketAddr, data: &Path) -> Vec<String> {
     let (data, port) = (data.display().to_string(), address.port().to_string());

@@ -2,7 +2,7 @@
 
 use super::{
     call,
-    find::{find, find_zookeeper},
+    find::{self, find, find_zookeeper},
     folder::Folder,
     port::free_address,
     process::Process,
@@ -43,6 +43,10 @@ pub(super) const ETCD: Probe = Some((b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n",
 
 /// ZooKeeper says how it is, and that it is one that elects nobody.
 pub(super) const ZOOKEEPER: Probe = Some((b"srvr", "Mode: standalone"));
+
+/// Consul can write: it has elected itself.
+const CONSUL: Probe =
+    Some((b"PUT /v1/kv/fencepost/ready HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", "\r\n\r\ntrue"));
 
 /// With or without TLS.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -129,6 +133,18 @@ pub fn etcd(folder: &Folder, what: &str, tls: Tls) -> Option<Server> {
         command
     };
     Some(Server::start("etcd", folder.path(), ETCD.filter(|_| tls == Tls::Off), call))
+}
+
+/// A Consul with one key in it, `fencepost/ready`; `None`, said aloud, when it is not installed and the test is to pass
+/// without `what`.
+pub fn consul(folder: &Folder, what: &str) -> Option<Server> {
+    let (program, data) = (find::consul(what)?, folder.path().join("consul"));
+    let call = move |address| {
+        let mut command = Command::new(&program);
+        command.args(call::consul(address, [free_address(), free_address()], &data));
+        command
+    };
+    Some(Server::start("consul", folder.path(), CONSUL, call))
 }
 
 /// A Redis with nothing in it; `None`, said aloud, when it is not installed and the test is to pass without `what`.

@@ -15,6 +15,8 @@ pub fn backend(text: &str) -> Result<&'static Protocol, String> {
         "etcd" => "etcd-election",
         "redis" => "redis-fenced",
         "zookeeper" => "zk-election",
+        "consul" => "consul-session",
+        "k8s" | "kubernetes" => "k8s-lease",
         name => name,
     })
 }
