@@ -23,6 +23,7 @@ pub mod redis_common;
 pub mod redis_fenced;
 pub mod redis_lease;
 pub mod redis_naive;
+pub mod redis_sentinel;
 pub mod redlock;
 pub mod ring;
 pub mod ring_chang_roberts;
@@ -254,6 +255,7 @@ crate::registry! {
         &redis_lease::PROTOCOL,
         &redis_fenced::PROTOCOL,
         &redlock::PROTOCOL,
+        &redis_sentinel::PROTOCOL,
         &etcd::PROTOCOL,
         &zk_election::PROTOCOL,
         &zk_selector::PROTOCOL,

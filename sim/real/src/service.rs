@@ -7,13 +7,19 @@ use super::{
 use protocols::service::Service;
 use std::net::SocketAddr;
 
-/// How to start a service of its own for a cluster, with its data below the cluster's folder, and where it will listen.
+/// How to start a member of that name of a service of its own for a cluster, with its data below the cluster's folder, and
+/// where it will listen. It follows, or watches, the server at `first`, where there is one.
 ///
 /// # Errors
 /// It is not installed: one sentence that says what to do.
-pub fn recipe(service: &Service, spec: &Spec) -> Result<(Recipe, SocketAddr), String> {
+pub fn recipe(
+    service: &Service,
+    member: &str,
+    first: Option<SocketAddr>,
+    spec: &Spec,
+) -> Result<(Recipe, SocketAddr), String> {
     let (program, install, name) = match service.name {
-        "redis" => ("redis-server", "redis-server", "redis"),
+        "redis" | "redis-servers" | "redis-replicated" | "redis-sentinel" => ("redis-server", "redis-server", member),
         "etcd" => ("etcd", "etcd-server", "etcd"),
         "zookeeper" => ("java", "zookeeper default-jre-headless", "zookeeper"),
         "consul" => ("consul", "consul", "consul"),
@@ -29,7 +35,16 @@ pub fn recipe(service: &Service, spec: &Spec) -> Result<(Recipe, SocketAddr), St
     let address = free_address()?;
     // Every write is on disk before it is acknowledged, as the simulated one's.
     let arguments = match service.name {
-        "redis" => servers::call::redis(address, &data),
+        "redis" | "redis-servers" => servers::call::redis(address, &data),
+        "redis-replicated" => servers::call::redis_replica(address, &data, first),
+        "redis-sentinel" => {
+            let Some(primary) = first else { return Err("there is no primary to watch".to_owned()) };
+            let ttl_ms = spec.plan.timings.lease_ttl_ms;
+            let timing = servers::call::Watching::of_lease(ttl_ms);
+            let file = servers::call::sentinel_file(address, &data, primary, timing)
+                .map_err(|e| format!("cannot write in {}: {e}", data.display()))?;
+            servers::call::sentinel(&file)
+        }
         "etcd" => servers::call::etcd(address, free_address()?, &data),
         "zookeeper" => {
             let jar = servers::zookeeper_jar().ok_or("ZooKeeper is not installed: `apt-get install zookeeper`")?;

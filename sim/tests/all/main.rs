@@ -32,6 +32,7 @@ mod redlock;
 mod registered;
 mod repeated_kills;
 mod seeds;
+mod sentinel;
 mod texts;
 #[path = "../../../protocols/tests/all/transcripts/golden.rs"]
 mod transcripts;

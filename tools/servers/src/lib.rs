@@ -25,6 +25,6 @@ pub use folder::Folder;
 pub use port::{free_address, free_port};
 pub use postgres::{Access, Postgres, postgres};
 pub use process::{Process, SOON, eventually, run, text};
-pub use server::{Server, Tls, consul, etcd, redis, zookeeper};
+pub use server::{Server, Tls, consul, etcd, redis, replica, sentinel, zookeeper};
 pub use version::{Exact, Version};
 pub use wish::{say, skip, wish};

@@ -174,3 +174,36 @@ pub fn zookeeper(folder: &Folder, what: &str) -> Option<Server> {
     };
     Some(Server::start("zookeeper", folder.path(), ZOOKEEPER, call))
 }
+
+/// A replica of the server on that port of loopback; otherwise as [`redis`].
+pub fn replica(folder: &Folder, what: &str, of: u16) -> Option<Server> {
+    let program = find("redis-server", "redis-server", what)?;
+    let data = folder.path().to_owned();
+    let call = move |address| {
+        let mut command = Command::new(&program);
+        command.args(call::redis(address, &data)).args(["--replicaof", "127.0.0.1", &of.to_string()]);
+        command
+    };
+    Some(Server::start("redis", folder.path(), REDIS, call))
+}
+
+/// A Redis Sentinel with these lines of configuration; otherwise as [`redis`].
+///
+/// # Panics
+/// Its configuration cannot be written.
+pub fn sentinel(folder: &Folder, what: &str, lines: &str) -> Option<Server> {
+    let program = find("redis-server", "redis-server", what)?;
+    let (data, lines) = (folder.path().to_owned(), lines.to_owned());
+    let call = move |address: SocketAddr| {
+        // It writes down what it finds out.
+        let file = data.join(format!("sentinel-{}.conf", address.port()));
+        let head = format!("bind 127.0.0.1\nport {}\ndir {}\n", address.port(), data.display());
+        if !file.exists() {
+            std::fs::write(&file, head + &lines).expect("the configuration can be written");
+        }
+        let mut command = Command::new(&program);
+        command.arg(file).arg("--sentinel");
+        command
+    };
+    Some(Server::start("sentinel", folder.path(), REDIS, call))
+}

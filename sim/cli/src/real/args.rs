@@ -95,9 +95,11 @@ pub struct NodeArgs {
     /// Every member with its HTTP address, this node too, in the same order everywhere
     #[arg(long, value_delimiter = ',', required = true, value_name = "NAME=HOST:PORT,…")]
     pub peers: Vec<String>,
-    /// Address of the coordination service, if the backend has one
-    #[arg(long, value_name = "HOST:PORT")]
+    /// Address of the coordination service, if the backend has one; of several servers all, with commas between them
+    #[arg(long, value_name = "HOST:PORT,…")]
     pub service: Option<String>,
+    #[arg(long, value_delimiter = ',', hide = true)]
+    pub routes: Vec<String>,
     /// Where this node answers the other members, if they elect among themselves; neither encrypted nor authenticated, so
     /// keep it on a network that you trust
     #[arg(long, value_parser = socket, value_name = "HOST:PORT")]

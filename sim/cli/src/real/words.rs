@@ -17,6 +17,7 @@ pub fn backend(text: &str) -> Result<&'static Protocol, String> {
         "zookeeper" => "zk-election",
         "consul" => "consul-session",
         "k8s" | "kubernetes" => "k8s-lease",
+        "sentinel" => "redis-sentinel",
         name => name,
     })
 }

@@ -15,8 +15,11 @@ mod etcd_expiry;
 mod etcd_generated;
 mod etcd_scripts;
 mod redis;
+mod redis_cli;
 mod redis_generated;
 mod script;
+mod sentinel;
+mod sentinel_failover;
 
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use std::{fmt::Debug, future::Future, time::Duration};

@@ -7,4 +7,5 @@ mod common;
 mod hostile;
 mod interop;
 mod lost_data;
+mod redis_servers;
 mod tls;
