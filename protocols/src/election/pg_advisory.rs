@@ -74,7 +74,7 @@ pub const POOLED: Protocol = Protocol {
     name: "pg-advisory-pooled",
     about: "The same lock through a connection pool in transaction mode: the pool has it, and everybody is told yes",
     service: &postgres::POOLED,
-    promise: |_, _| Promise::May,
+    promise: |_, _| UNFENCED,
     bounds: |_| promise::Bounds::default(),
     ..PROTOCOL
 };

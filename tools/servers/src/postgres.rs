@@ -27,6 +27,8 @@ pub struct Postgres {
 pub enum Access<'a> {
     /// The user, by this password.
     Password(&'a str),
+    /// Anybody, by whatever name that is a role's; commits are not synced.
+    Anybody,
     /// Anybody; and with TLS, by these files with a certificate and its key, who wants that.
     Trust {
         /// The certificate.
@@ -65,6 +67,11 @@ pub fn postgres(folder: &Folder, what: &str, access: Access<'_>) -> Option<Postg
             init.args(["--auth=scram-sha-256", "--pwfile", &secret]);
             owned.push(secret.into());
         }
+        Access::Anybody => {
+            init.arg("--auth=trust");
+            let set = ["fsync=off", "autovacuum=off"];
+            options.extend(set.iter().flat_map(|set| ["-c".to_owned(), (*set).to_owned()]));
+        }
         Access::Trust { certificate, key } => {
             init.arg("--auth=trust");
             let copy = |file: &Path, name: &str| {
@@ -94,7 +101,7 @@ pub fn postgres(folder: &Folder, what: &str, access: Access<'_>) -> Option<Postg
     });
     let password = match access {
         Access::Password(password) => Some(password.to_owned()),
-        Access::Trust { .. } => None,
+        Access::Anybody | Access::Trust { .. } => None,
     };
     let postgres = Postgres { server, initdb, password };
     eventually("PostgreSQL answers", SOON, || postgres.psql("select 1").ok());
