@@ -45,7 +45,7 @@ marks! {
     NodeFencedAtWrite ["redis-fenced", "etcd-election", "db-row", "db-row-node-clock", "raft", "kraft", "zab-fle"] "node: fenced at a write",
     NodeFencedAtRead ["redis-fenced", "etcd-election", "db-row", "db-row-node-clock", "raft", "kraft", "zab-fle"] "node: fenced at a read",
     NodeOldSeal [] "node: a seal is answered that nobody waits for any more",
-    NodeReadFromMemory ["redis-lease", "redis-fenced", "etcd-election", "db-row", "raft", "kraft", "zab-fle"] "node: a read is answered from memory",
+    NodeReadFromMemory ["redis-lease", "redis-fenced", "redlock", "etcd-election", "db-row", "raft", "kraft", "zab-fle"] "node: a read is answered from memory",
     OutboxGap [] "outbox: a write before this one was lost, so all are sent again",
     OutboxOverdue [] "outbox: everything unanswered is sent again over a new connection",
     LedgerFenced ["redis-fenced", "etcd-election", "db-row", "db-row-node-clock", "raft", "kraft", "zab-fle"] "ledger: a write of an older leader is refused",
@@ -103,9 +103,11 @@ marks! {
     RedisLeftover ["redis-lease", "redis-fenced"] "redis: an acquisition without an answer may have left a key",
     RedisTooLate ["redis-lease", "redis-fenced"] "redis: acquired so late that nothing is left to believe",
     RedisRenewalRefused ["redis-lease", "redis-fenced"] "redis: a renewal finds another's key, or none",
-    RedisExpired ["redis-lease", "redis-fenced"] "redis: the belief ends by the clock",
-    RedisHeldOff ["redis-lease", "redis-fenced"] "redis: lets others go first",
+    RedisExpired ["redis-lease", "redis-fenced", "redlock"] "redis: the belief ends by the clock",
+    RedisHeldOff ["redis-lease", "redis-fenced", "redlock"] "redis: lets others go first",
     RedisCleansUp ["redis-lease", "redis-fenced"] "redis: cleans up before it tries again",
+    RedlockNoQuorum ["redlock"] "redlock: a try gets no majority, and unlocks all",
+    RedlockExtensionFails ["redlock"] "redlock: an extension fails, and the lock is given up",
     BullyNobodyHigher ["bully"] "bully: nobody higher is left to ask",
     BullyOverslept ["bully"] "bully: a leader wakes up after its silence was noticed",
     BullyBullied ["bully"] "bully: a leader hears of a higher one",
@@ -146,17 +148,17 @@ marks! {
     AdvisoryHalfOpen ["pg-advisory", "pg-advisory-pooled"] "pg-advisory: a ping is not answered, and the leader goes on",
     PostgresSilence ["db-row", "db-row-node-clock", "pg-advisory"] "postgres server: gives a silent connection up",
     PostgresLockWaits ["db-row", "db-row-node-clock", "pg-advisory"] "postgres server: a statement waits for a lock",
-    RedisServerRestarts ["redis-naive", "redis-lease", "redis-fenced"] "redis server: starts again with what it had on disk",
-    RedisKeyGone ["redis-naive", "redis-lease", "redis-fenced"] "redis server: a key is deleted",
+    RedisServerRestarts ["redis-naive", "redis-lease", "redis-fenced", "redlock"] "redis server: starts again with what it had on disk",
+    RedisKeyGone ["redis-naive", "redis-lease", "redis-fenced", "redlock"] "redis server: a key is deleted",
     EtcdServerLeaseExpired ["etcd-election"] "etcd server: a lease expires",
     EtcdServerLateKeepalive ["etcd-election"] "etcd server: a keepalive for a lease that there is not",
     EtcdServerTxnFailed ["etcd-election"] "etcd server: a transaction takes its other branch",
     EtcdServerWatchCancelled ["etcd-election"] "etcd server: a watch is cancelled",
     EtcdServerWatchLate ["etcd-election"] "etcd server: a watch starts in the past",
-    WorldHeld ["redis-naive", "redis-lease", "redis-fenced", "etcd-election", "raft"] "world: a segment meets silence",
-    WorldResent ["redis-naive", "redis-lease", "redis-fenced", "etcd-election", "raft"] "world: a held segment is sent again",
-    WorldRefused ["redis-naive", "redis-lease", "redis-fenced", "etcd-election", "raft"] "world: a connect is refused",
-    WorldReset ["redis-naive", "redis-lease", "redis-fenced", "etcd-election", "raft"] "world: a connection is reset",
+    WorldHeld ["redis-naive", "redis-lease", "redis-fenced", "redlock", "etcd-election", "raft"] "world: a segment meets silence",
+    WorldResent ["redis-naive", "redis-lease", "redis-fenced", "redlock", "etcd-election", "raft"] "world: a held segment is sent again",
+    WorldRefused ["redis-naive", "redis-lease", "redis-fenced", "redlock", "etcd-election", "raft"] "world: a connect is refused",
+    WorldReset ["redis-naive", "redis-lease", "redis-fenced", "redlock", "etcd-election", "raft"] "world: a connection is reset",
     WorldPausedAtPoint [] "world: a process is stopped at a point, in the middle of a step",
     WorldResumedAtPoint [] "world: a process goes on in the middle of a step",
     WorldInbox [] "world: what came during a pause is taken up",
@@ -179,30 +181,35 @@ impl Mark {
 
 /// A set of marks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Marks(u128);
+pub struct Marks([u128; 2]);
 
-const _: () = assert!(ALL.len() <= u128::BITS as usize, "there are more marks than bits");
+/// Marks in one word.
+const WORD: usize = u128::BITS as usize;
+
+const _: () = assert!(ALL.len() <= 2 * WORD, "there are more marks than bits");
 
 impl Marks {
     /// The set with only this mark.
     pub const fn of(mark: Mark) -> Marks {
-        Marks(1 << mark as u8)
+        let mut words = [0; 2];
+        words[mark as usize / WORD] = 1 << (mark as usize % WORD);
+        Marks(words)
     }
 
     /// Is it in the set?
     pub const fn has(self, mark: Mark) -> bool {
-        self.0 >> mark as u8 & 1 == 1
+        self.0[mark as usize / WORD] >> (mark as usize % WORD) & 1 == 1
     }
 
     /// Both sets.
     #[must_use]
     pub const fn and(self, other: Marks) -> Marks {
-        Marks(self.0 | other.0)
+        Marks([self.0[0] | other.0[0], self.0[1] | other.0[1]])
     }
 
     /// Are all of the other's marks in this one?
     pub const fn contains(self, other: Marks) -> bool {
-        other.0 & !self.0 == 0
+        other.0[0] & !self.0[0] == 0 && other.0[1] & !self.0[1] == 0
     }
 
     /// Its marks, in their order.
@@ -212,17 +219,17 @@ impl Marks {
 
     /// How many there are.
     pub const fn len(self) -> usize {
-        self.0.count_ones() as usize
+        (self.0[0].count_ones() + self.0[1].count_ones()) as usize
     }
 
     /// Is there none?
     pub const fn is_empty(self) -> bool {
-        self.0 == 0
+        self.0[0] == 0 && self.0[1] == 0
     }
 }
 
 thread_local! {
-    static MARKED: Cell<Marks> = const { Cell::new(Marks(0)) };
+    static MARKED: Cell<Marks> = const { Cell::new(Marks([0; 2])) };
 }
 
 /// This thread has come to a mark; see [`mark!`](crate::mark).

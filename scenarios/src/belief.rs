@@ -39,6 +39,7 @@ pub fn conditions(plan: &Plan, protocol: &Protocol) -> Conditions {
         candidates: plan.candidates.len(),
         travel: network.one_way_max_us() * MICROSECOND + resent,
         unread: WRITE,
+        silent: network.loss > 0.0,
         ..Conditions::default()
     };
     plan.candidates.iter().for_each(|candidate| rate(&mut worst, candidate.rate_ppm));
@@ -74,6 +75,8 @@ fn length(for_ms: Option<f64>) -> u64 {
 fn strike(worst: &mut Conditions, topology: &Topology, what: &Fault) {
     let parts = what.parts();
     let [candidates, service] = [elects, serves].map(|is_meant| parts.on.iter().any(|who| is_meant(topology, who)));
+    let concerns_service = service || parts.to.iter().any(|who| serves(topology, who));
+    worst.silent |= concerns_service && (parts.silent_ms.is_some() || parts.later.is_some_and(|later| later.packets));
     if let Some(Later { extra_us, packets, syncs }) = parts.later {
         let extra = extra_us.saturating_mul(MICROSECOND);
         worst.travel = worst.travel.saturating_add(if packets { extra } else { 0 });
@@ -87,6 +90,10 @@ fn strike(worst: &mut Conditions, topology: &Topology, what: &Fault) {
         Fault::Restart { .. } if candidates => worst.restarts = true,
         Fault::Loss { for_ms, .. } => {
             worst.travel = worst.travel.saturating_add(length(*for_ms)).saturating_add(RESENT);
+        }
+        Fault::ClockStep { by_ms, .. } if candidates && *by_ms < 0 => {
+            worst.candidate_back =
+                worst.candidate_back.saturating_add(by_ms.unsigned_abs().saturating_mul(MILLISECOND));
         }
         Fault::ClockStep { by_ms, .. } if service => {
             let ahead = u64::try_from(*by_ms).unwrap_or(0).saturating_mul(MILLISECOND);

@@ -251,7 +251,7 @@ impl Drawn {
         params.lease_ttl_ms = Some(self.lease_ttl_ms);
         params.reads_per_s = Some(reads);
         params.read_lease = Some(reads > 0 && self.read_lease && protocol.read_lease.is_some());
-        params.service_members = members(protocol, seed);
+        params.service_members = Some(members(protocol, seed));
         params.renew_interval_ms = Some((params.granted_ttl_ms(protocol) / self.share).max(1));
         let mut plan = params.plan(SWARM, protocol, seed, self.trouble_ms);
         plan.candidates = self.candidates.iter().cycle().take(self.count).cloned().collect();

@@ -6,7 +6,13 @@ use crate::{
     read_lease,
     streams::{self, CLOCKS, READS},
 };
-use protocols::{bug::Bug, election::Protocol, fence::checks::Fencing, types::MILLISECOND, work::Kind};
+use protocols::{
+    bug::Bug,
+    election::{Protocol, Timer, Timers},
+    fence::checks::Fencing,
+    types::MILLISECOND,
+    work::Kind,
+};
 
 /// What the liveness bound allows on top of lease and takeover, milliseconds: connecting again, sealing, one lost request.
 pub const LIVENESS_SLACK_MS: u64 = 2_000;
@@ -35,6 +41,10 @@ pub struct Params {
     pub election_timeout_ms: Option<(u64, u64)>,
     /// From one renewal to the next, milliseconds; the protocol's share of the granted lease when it is not given.
     pub renew_interval_ms: Option<u64>,
+    /// How long a leader goes on trying to renew, how long a candidate waits between two attempts, and for how long the service
+    /// keeps a lost lock from everybody, milliseconds; the protocol's own where they are not given. Without meaning for a
+    /// protocol that has no such timer.
+    pub own_ms: Timers,
     /// How long one request to the service may take, milliseconds; a third of the lease, at most 1 s, when it is not given.
     pub request_timeout_ms: Option<u64>,
     /// Each candidate's wall clock is up to so many milliseconds off, either way.
@@ -50,8 +60,8 @@ pub struct Params {
     pub groups: u16,
     /// How long the scenario's pause lasts, milliseconds; the scenario's own choice when it is not given.
     pub pause_ms: Option<u64>,
-    /// Members of the coordination service.
-    pub service_members: u16,
+    /// Members of the coordination service; as many as it usually has when it is not given.
+    pub service_members: Option<u16>,
     /// What a leader does, by name; a sequencer and a scheduler when none is named.
     pub works: Vec<&'static Kind>,
     /// The known bugs that are switched on.
@@ -80,6 +90,7 @@ impl Default for Params {
             lease_ttl_ms: None,
             election_timeout_ms: None,
             renew_interval_ms: None,
+            own_ms: Timers::NONE,
             request_timeout_ms: None,
             clock_skew_ms: 200,
             clock_drift_ppm: CLOCK_DRIFT_DEFAULT_PPM,
@@ -87,7 +98,7 @@ impl Default for Params {
             clients: 2,
             groups: 1,
             pause_ms: None,
-            service_members: 1,
+            service_members: None,
             works: Vec::new(),
             bugs: Vec::new(),
             fencing: Fencing::On,
@@ -104,15 +115,35 @@ impl Params {
     /// The timers for a protocol. Lengths that make no sense come out as asked for; [`Plan::validate_among`] refuses them.
     pub fn timings(&self, protocol: &Protocol) -> Timings {
         let ttl_ms = self.asked_ttl_ms(protocol);
-        let renew_ms = (protocol.renew_interval)(self.granted_ttl_ms(protocol) * MILLISECOND) / MILLISECOND;
+        let granted = self.granted_ttl_ms(protocol) * MILLISECOND;
+        let own_ms = self.own_timers_ms(protocol, granted);
+        let renew_ms = (protocol.renew_interval)(granted) / MILLISECOND;
+        let renews_at = own_ms.retry_period.filter(|_| protocol.timers.renews_at_retry).or(self.renew_interval_ms);
         // A service that grants more than was asked for may also take longer to answer.
         let lasts_ms = if protocol.elects_among_peers() { ttl_ms } else { self.granted_ttl_ms(protocol) };
         Timings {
             lease_ttl_ms: ttl_ms,
-            renew_interval_ms: self.renew_interval_ms.unwrap_or_else(|| self.bearable_ms(protocol, renew_ms.max(1))),
+            renew_interval_ms: renews_at.unwrap_or_else(|| self.bearable_ms(protocol, renew_ms.max(1))),
             request_timeout_ms: self.request_timeout_ms.unwrap_or((lasts_ms / 3).clamp(1, 1_000)),
             election_timeout_ms: self.election_timeout(protocol),
+            renew_deadline_ms: own_ms.renew_deadline,
+            retry_period_ms: own_ms.retry_period,
+            lock_delay_ms: own_ms.lock_delay,
         }
+    }
+
+    /// The protocol's own timers, milliseconds, for a lease of so many nanoseconds.
+    fn own_timers_ms(&self, protocol: &Protocol, granted: u64) -> Timers {
+        let usual = protocol.timers.defaults(granted);
+        let asked_ms = |timer| match timer {
+            // One timer with two names.
+            Timer::RetryPeriod if protocol.timers.renews_at_retry => self.own_ms.get(timer).or(self.renew_interval_ms),
+            timer => self.own_ms.get(timer),
+        };
+        Timers::from(|timer| {
+            protocol.timers.find(timer)?;
+            asked_ms(timer).or(usual.get(timer).map(|own| own / MILLISECOND))
+        })
     }
 
     /// How the network behaves when nothing is wrong: the profile, but for what was asked for beside it.
@@ -172,6 +203,9 @@ impl Params {
         timings.lease_ttl_ms = timings.lease_ttl_ms.min(LONGEST_MS);
         timings.renew_interval_ms = timings.renew_interval_ms.min(LONGEST_MS);
         timings.request_timeout_ms = timings.request_timeout_ms.min(LONGEST_MS);
+        timings.renew_deadline_ms = timings.renew_deadline_ms.map(|ms| ms.min(LONGEST_MS));
+        timings.retry_period_ms = timings.retry_period_ms.map(|ms| ms.min(LONGEST_MS));
+        timings.lock_delay_ms = timings.lock_delay_ms.map(|ms| ms.min(LONGEST_MS));
         let range = timings.election_timeout_ms;
         timings.election_timeout_ms = range.map(|(min_ms, max_ms)| (min_ms.min(LONGEST_MS), max_ms.min(LONGEST_MS)));
         timings
@@ -219,7 +253,8 @@ impl Params {
             starts_at_ms: streams::between(&mut clocks, 0, STARTS_WITHIN_MS),
             joins_later: false,
         });
-        let service = protocol.service.process.into_iter().filter(|_| self.service_members != 1);
+        let members = self.service_members.unwrap_or(protocol.service.usual_members);
+        let service = protocol.service.process.into_iter().filter(|_| members != 1);
         Plan {
             schema: SCHEMA,
             scenario: scenario.to_owned(),
@@ -232,7 +267,7 @@ impl Params {
             timings: self.timings(protocol),
             candidates: candidates.collect(),
             groups: self.groups,
-            service_members: service.map(|name| (name.to_owned(), self.service_members)).collect(),
+            service_members: service.map(|name| (name.to_owned(), members)).collect(),
             load: Load { clients: self.clients, rate: self.rate, tick_ms: 1_000, reads_per_s: self.reads_per_s() },
             network: self.network(),
             faults: Vec::new(),

@@ -16,7 +16,7 @@ use crate::{fault::PlannedFault, topology::Topology};
 use protocols::{
     bug::Bug,
     division::Division,
-    election::{self, Protocol},
+    election::{self, Protocol, Timers},
     fence::checks::Fencing,
     group,
     history::{Header, Requirement},
@@ -98,6 +98,15 @@ pub struct Timings {
     /// Where election timeouts are drawn from, for protocols that draw them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub election_timeout_ms: Option<(u64, u64)>,
+    /// How long a leader goes on trying to renew, for protocols that have a renew deadline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renew_deadline_ms: Option<u64>,
+    /// From one attempt to acquire to the next, for protocols that have a retry period.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_period_ms: Option<u64>,
+    /// For how long the service keeps a lost lock from everybody, for protocols that have a lock delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock_delay_ms: Option<u64>,
 }
 
 /// One candidate and its clocks.
@@ -281,6 +290,15 @@ fn is_zero(value: &u64) -> bool {
 }
 
 impl Timings {
+    /// Those that some protocols have and others do not, milliseconds.
+    pub fn own_ms(&self) -> Timers {
+        Timers {
+            renew_deadline: self.renew_deadline_ms,
+            retry_period: self.retry_period_ms,
+            lock_delay: self.lock_delay_ms,
+        }
+    }
+
     /// The same in nanoseconds, as protocols take them.
     pub fn resolved(&self) -> election::Timings {
         election::Timings {
@@ -290,6 +308,7 @@ impl Timings {
             election_timeout: self
                 .election_timeout_ms
                 .map(|(min_ms, max_ms)| (min_ms.saturating_mul(MILLISECOND), max_ms.saturating_mul(MILLISECOND))),
+            own: self.own_ms().map(|ms| ms.saturating_mul(MILLISECOND)),
         }
     }
 }

@@ -7,7 +7,11 @@ use crate::{
     plan::{CANDIDATES_MAX, LONGEST_MS, OFFSET_MAX_MS, PPM_MAX, RATE_MAX},
     units::{duration_text, duration_us_text},
 };
-use protocols::{election::Protocol, types::MILLISECOND, work::Works};
+use protocols::{
+    election::{Protocol, Timer, Timers},
+    types::MILLISECOND,
+    work::Works,
+};
 
 /// One sentence about an option that is wrong for whatever protocol; it names the option and what would be right.
 ///
@@ -35,6 +39,10 @@ pub fn options(params: &Params) -> Result<(), String> {
     lasts("duration", params.duration_ms)?;
     lasts("lease-ttl", params.lease_ttl_ms)?;
     lasts("renew-interval", params.renew_interval_ms)?;
+    for timer in Timer::ALL {
+        let zero = timer.may_be_zero() && params.own_ms.get(timer) == Some(0);
+        lasts(timer.option().trim_start_matches('-'), params.own_ms.get(timer).filter(|_| !zero))?;
+    }
     lasts("request-timeout", params.request_timeout_ms)?;
     lasts("election-timeout", params.election_timeout_ms.map(|(_, max_ms)| max_ms))?;
     lasts("pause", params.pause_ms)?;
@@ -75,6 +83,15 @@ pub fn timers(params: &Params, protocol: &Protocol) -> Result<(), String> {
             ),
         });
     }
+    if let (true, Some(renew_ms), Some(retry_ms)) =
+        (protocol.timers.renews_at_retry, params.renew_interval_ms, params.own_ms.retry_period)
+        && renew_ms != retry_ms
+    {
+        return Err(format!("`{name}` renews once in every --retry-period; leave --renew-interval out"));
+    }
+    if let Some(why) = (protocol.timers.refuses)(&params.timings(protocol).resolved()) {
+        return Err(format!("`{name}` refuses these timers: {why}"));
+    }
     let trip_us = 2 * params.network().one_way_max_us();
     match params.timings(protocol).election_timeout_ms {
         Some((min_ms, max_ms)) if trip_us > max_ms * 1_000 => Err(format!(
@@ -102,11 +119,33 @@ fn shortest_ms(params: &Params, protocol: &Protocol) -> u64 {
 /// An option that may mean nothing to a scenario or a protocol, and another value than the one that was given.
 type Given = (&'static str, fn(&Params) -> Option<Params>);
 
-const GIVEN: [Given; 2] = [
+/// One of the timers that only some protocols have.
+fn another(params: &Params, timer: Timer) -> Option<Params> {
+    let given_ms = params.own_ms.get(timer)?;
+    let own_ms =
+        Timers::from(|other| params.own_ms.get(other).map(|ms| if other == timer { given_ms + 1 } else { ms }));
+    Some(Params { own_ms, ..params.clone() })
+}
+
+/// The first option that the protocol has no such timer for.
+///
+/// # Errors
+/// One sentence about it.
+pub fn own_timers(own: &Timers, protocol: &Protocol) -> Result<(), String> {
+    match Timer::ALL.into_iter().find(|timer| own.get(*timer).is_some() && protocol.timers.find(*timer).is_none()) {
+        Some(timer) => Err(format!("`{}` has no {}; leave {} out", protocol.name, timer.words(), timer.option())),
+        None => Ok(()),
+    }
+}
+
+const GIVEN: [Given; 5] = [
     ("--election-timeout", |p| {
         let (min_ms, max_ms) = p.election_timeout_ms?;
         Some(Params { election_timeout_ms: Some((min_ms + 1, max_ms + 2)), ..p.clone() })
     }),
+    (Timer::RenewDeadline.option(), |p| another(p, Timer::RenewDeadline)),
+    (Timer::RetryPeriod.option(), |p| another(p, Timer::RetryPeriod)),
+    (Timer::LockDelay.option(), |p| another(p, Timer::LockDelay)),
     ("--pause", |p| Some(Params { pause_ms: Some(p.pause_ms? + 1), ..p.clone() })),
 ];
 

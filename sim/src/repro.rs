@@ -1,7 +1,7 @@
 //! The command that repeats a run, made of what the run was made of, so that no option that mattered can be forgotten. It
 //! works from any folder.
 
-use protocols::fence::checks::Fencing;
+use protocols::{election::Timer, fence::checks::Fencing};
 use scenarios::{
     Params,
     units::{duration_text, duration_us_text, percent_text},
@@ -36,13 +36,16 @@ pub fn options(params: &Params) -> Vec<String> {
     add("duration", params.duration_ms.map(duration_text));
     add("lease-ttl", params.lease_ttl_ms.map(duration_text));
     add("renew-interval", params.renew_interval_ms.map(duration_text));
+    for timer in Timer::ALL {
+        add(timer.option().trim_start_matches('-'), params.own_ms.get(timer).map(duration_text));
+    }
     add("request-timeout", params.request_timeout_ms.map(duration_text));
     add("election-timeout", params.election_timeout_ms.map(|r| range(r, duration_text)));
     add("clock-skew", (params.clock_skew_ms != usual.clock_skew_ms).then(|| duration_text(params.clock_skew_ms)));
     add("clock-drift", number(params.clock_drift_ppm, usual.clock_drift_ppm));
     add("rate", number(params.rate, usual.rate));
     add("pause", params.pause_ms.map(duration_text));
-    add("members", number(params.service_members.into(), usual.service_members.into()));
+    add("members", params.service_members.map(|members| members.to_string()));
     add(
         "works",
         (!params.works.is_empty()).then(|| params.works.iter().map(|work| work.name).collect::<Vec<_>>().join(",")),

@@ -10,7 +10,9 @@ use protocols::{
     elector::{ServiceInput, ServiceOutput},
     error::Failure,
     payload::Nothing,
-    service::redis::{ACQUIRE_FENCED, Api, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE, Reply, Request, SERVICE},
+    service::redis::{
+        ACQUIRE_FENCED, Api, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE, HAND_OVER, LOCK, Reply, Request, SERVICE,
+    },
 };
 use redis::{
     AsyncConnectionConfig, ErrorKind, RedisConnectionInfo, RedisError, Script, Value, aio::MultiplexedConnection,
@@ -37,7 +39,19 @@ pub async fn run<E: Env>(
     outputs: UnboundedReceiver<ServiceOutput>,
     deliver: impl Fn(ServiceInput) + Send + Sync + 'static,
 ) {
-    let backend = Redis(Arc::new(Connector::new(env.clone(), endpoint)));
+    let backend = Redis(Arc::new(Connector::new(env.clone(), endpoint, false)));
+    Queue::new(env, &SERVICE, deliver).run(backend, outputs).await;
+}
+
+/// The same, with a timeout for connecting and another for asking, as clients have that give every step its own (redis-rb's
+/// `connect_timeout`, `read_timeout`, `write_timeout`, all of them what `timeout` says).
+pub(crate) async fn run_by_steps<E: Env>(
+    env: E,
+    endpoint: Endpoint,
+    outputs: UnboundedReceiver<ServiceOutput>,
+    deliver: impl Fn(ServiceInput) + Send + Sync + 'static,
+) {
+    let backend = Redis(Arc::new(Connector::new(env.clone(), endpoint, true)));
     Queue::new(env, &SERVICE, deliver).run(backend, outputs).await;
 }
 
@@ -60,6 +74,8 @@ impl<E: Env> Backend for Redis<E> {
 struct Connector<E: Env> {
     env: E,
     endpoint: Endpoint,
+    /// Is connecting given a timeout of its own?
+    connects_apart: bool,
     slot: Mutex<Slot<E>>,
     scripts: Scripts,
 }
@@ -71,13 +87,17 @@ struct Slot<E: Env> {
 }
 
 impl<E: Env> Connector<E> {
-    fn new(env: E, endpoint: Endpoint) -> Self {
+    fn new(env: E, endpoint: Endpoint, connects_apart: bool) -> Self {
         let slot = Mutex::new(Slot { generation: 0, live: None });
-        Connector { env, endpoint, slot, scripts: Scripts::new() }
+        Connector { env, endpoint, connects_apart, slot, scripts: Scripts::new() }
     }
 
-    /// Carries out one request within its timeout, connecting first if need be.
+    /// Carries out one request within its timeout, connecting first if need be. Connecting may take as long again, if it is
+    /// timed apart.
     async fn carry_out(&self, request: Request, timeout: u64) -> Result<Reply, Failure> {
+        if self.connects_apart {
+            within(&self.env, timeout, self.connection()).await?;
+        }
         let mut used = None;
         let attempt = async {
             let (generation, mut connection) = self.connection().await?;
@@ -121,6 +141,8 @@ struct Scripts {
     compare_and_pexpire: Script,
     compare_and_delete: Script,
     acquire_fenced: Script,
+    lock: Script,
+    hand_over: Script,
 }
 
 impl Scripts {
@@ -129,6 +151,8 @@ impl Scripts {
             compare_and_pexpire: Script::new(COMPARE_AND_PEXPIRE),
             compare_and_delete: Script::new(COMPARE_AND_DELETE),
             acquire_fenced: Script::new(ACQUIRE_FENCED),
+            lock: Script::new(LOCK),
+            hand_over: Script::new(HAND_OVER),
         }
     }
 
@@ -150,6 +174,11 @@ impl Scripts {
             Request::AcquireFenced { key, token_key, value, ttl_ms } => {
                 self.acquire_fenced.key(key).key(token_key).arg(value).arg(*ttl_ms).invoke_async(to).await
             }
+            Request::Lock { key, value, ttl_ms } => self.lock.key(key).arg(value).arg(*ttl_ms).invoke_async(to).await,
+            Request::HandOver { key, token_key, value, to: successor, ttl_ms } => {
+                let mut call = self.hand_over.prepare_invoke();
+                call.key(key).key(token_key).arg(value).arg(successor).arg(*ttl_ms).invoke_async(to).await
+            }
         };
         understand(request, answer.map_err(failure)?)
     }
@@ -158,8 +187,8 @@ impl Scripts {
 /// A reply that does not fit its request says nothing about what happened.
 fn understand(request: &Request, answer: Value) -> Result<Reply, Failure> {
     match (request, answer) {
-        (Request::SetNxPx { .. }, Value::Okay) => Ok(Reply::Done(true)),
-        (Request::SetNxPx { .. }, Value::Nil) => Ok(Reply::Done(false)),
+        (Request::SetNxPx { .. } | Request::Lock { .. }, Value::Okay) => Ok(Reply::Done(true)),
+        (Request::SetNxPx { .. } | Request::Lock { .. }, Value::Nil) => Ok(Reply::Done(false)),
         (Request::Get { .. }, Value::Nil) => Ok(Reply::Value(None)),
         (Request::Get { .. }, Value::BulkString(bytes)) => Ok(Reply::Value(Some(bytes))),
         (
@@ -169,8 +198,10 @@ fn understand(request: &Request, answer: Value) -> Result<Reply, Failure> {
             | Request::CompareAndDelete { .. },
             Value::Int(count),
         ) => Ok(Reply::Done(count > 0)),
-        (Request::AcquireFenced { .. }, Value::Nil) => Ok(Reply::Token(None)),
-        (Request::AcquireFenced { .. }, Value::Int(token)) if token > 0 => Ok(Reply::Token(Some(token.unsigned_abs()))),
+        (Request::AcquireFenced { .. } | Request::HandOver { .. }, Value::Nil) => Ok(Reply::Token(None)),
+        (Request::AcquireFenced { .. } | Request::HandOver { .. }, Value::Int(token)) if token > 0 => {
+            Ok(Reply::Token(Some(token.unsigned_abs())))
+        }
         (_, answer) => Err(Failure::Unknown(format!("an answer that does not fit the request: {answer:?}"))),
     }
 }

@@ -28,7 +28,7 @@ pub async fn run<E: Env>(
 ) {
     let member = |endpoint: Endpoint| {
         let (sender, receiver) = unbounded_channel();
-        (sender, env.spawn(redis::run(env.clone(), endpoint, receiver, deliver.clone())))
+        (sender, env.spawn(redis::run_by_steps(env.clone(), endpoint, receiver, deliver.clone())))
     };
     // Dropping a task stops it.
     let members: Vec<(UnboundedSender<ServiceOutput>, E::Task)> = endpoints.into_iter().map(member).collect();

@@ -33,7 +33,7 @@
 //! lost, bullies a leader that is in the middle of a write.
 
 use super::{
-    Hazard, Promise, Protocol, Setup, Timings, Transport,
+    Hazard, OwnTimers, Promise, Protocol, Setup, Timings, Transport,
     promise::{self, UNFENCED},
 };
 use crate::{
@@ -69,6 +69,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    timers: OwnTimers::NONE,
     read_lease: None,
     elector: |setup| boxed(Bully::new(setup)),
     promise: |hazard, _| match hazard {

@@ -28,7 +28,7 @@ mod session;
 mod timing;
 
 use super::{
-    Hazard, Preference, Promise, Protocol, Transport,
+    Hazard, OwnTimers, Preference, Promise, Protocol, Transport,
     promise::{self, UNCHECKED},
 };
 use crate::{elector::boxed, service::etcd, types::SECOND};
@@ -58,6 +58,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    timers: OwnTimers::NONE,
     elector: |setup| boxed(EtcdElection::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,

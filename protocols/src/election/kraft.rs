@@ -49,7 +49,7 @@ mod transition;
 pub use message::{Answer, Ask, Epoch, Found, Message, Offset, Refusal};
 
 use super::{
-    Conditions, Hazard, Promise, Protocol, Setup, Timings, Transport,
+    Conditions, Hazard, OwnTimers, Promise, Protocol, Setup, Timings, Transport,
     promise::{self, UNCHECKED},
 };
 use crate::{
@@ -95,6 +95,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    timers: OwnTimers::NONE,
     elector: |setup| boxed(Kraft::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,

@@ -15,7 +15,7 @@
 //! **What shows it.** `asymmetric-partition` (acassen/keepalived issue 1528), `isolate-leader`, `gc-pause`.
 
 use super::{
-    Hazard, Promise, Protocol, Setup, Timings, Transport,
+    Hazard, OwnTimers, Promise, Protocol, Setup, Timings, Transport,
     promise::{self, UNFENCED},
 };
 use crate::{
@@ -51,6 +51,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    timers: OwnTimers::NONE,
     elector: |setup| boxed(LowestId::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => UNFENCED,

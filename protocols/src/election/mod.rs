@@ -15,14 +15,17 @@ pub mod redis_common;
 pub mod redis_fenced;
 pub mod redis_lease;
 pub mod redis_naive;
+pub mod redlock;
 pub mod ring;
 pub mod ring_chang_roberts;
 pub mod ring_lelann;
 pub mod stonith;
 pub mod swim;
+pub mod timers;
 pub mod zab_fle;
 
 pub use promise::{BeliefOverlap, Bounds, Conditions, Promise};
+pub use timers::{OwnTimer, OwnTimers, Timer, Timers};
 
 use crate::{
     bug::Bugs,
@@ -71,12 +74,22 @@ impl Setup {
 pub struct Timings {
     /// Time to live of the lease or session.
     pub lease_ttl: u64,
-    /// From one renewal to the next; a waiting candidate of a protocol without a queue asks at the same pace.
+    /// From one renewal to the next; a waiting candidate of a protocol without a queue asks at the same pace, unless it has
+    /// a retry period.
     pub renew_interval: u64,
     /// How long one request may take before its outcome is unknown.
     pub request_timeout: u64,
     /// Where election timeouts are drawn from, for protocols that draw them.
     pub election_timeout: Option<(u64, u64)>,
+    /// Those that some protocols have and others do not: [`Protocol::timers`].
+    pub own: Timers,
+}
+
+impl Timings {
+    /// From one attempt to acquire to the next, for protocols that make attempts.
+    pub fn retry_period(&self) -> u64 {
+        self.own.retry_period.unwrap_or(self.renew_interval)
+    }
 }
 
 /// What may go wrong in a scenario, as far as protocols promise anything about it.
@@ -206,6 +219,8 @@ pub struct Protocol {
     pub transfers: bool,
     /// Can candidates join and leave while it runs?
     pub changes_members: bool,
+    /// The timing options that it has beside those that all have.
+    pub timers: OwnTimers,
     /// A new elector; see [`crate::elector::boxed`].
     pub elector: fn(Setup) -> Box<AnyElector>,
     /// What it promises under a hazard with fencing on or off.
@@ -222,6 +237,7 @@ crate::registry! {
         &redis_naive::PROTOCOL,
         &redis_lease::PROTOCOL,
         &redis_fenced::PROTOCOL,
+        &redlock::PROTOCOL,
         &etcd::PROTOCOL,
         &db_row::PROTOCOL,
         &db_row_node_clock::PROTOCOL,
@@ -253,6 +269,7 @@ impl Protocol {
             renew_interval: (self.renew_interval)(lease_ttl),
             request_timeout: (lease_ttl / 3).min(SECOND),
             election_timeout: self.election_timeout,
+            own: self.timers.defaults(lease_ttl),
         }
     }
 

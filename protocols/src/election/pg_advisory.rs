@@ -25,8 +25,8 @@
 //! start.
 
 use super::{
-    Hazard, Preference, Promise, Protocol, Setup, Transport,
-    postgres_common::{Input, Output, POLL, PostgresRequests, RENEW},
+    Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
+    postgres_common::{Input, Output, POLL, PostgresRequests, RENEW, RETRIED},
     promise::{self, UNFENCED},
 };
 use crate::{
@@ -50,7 +50,7 @@ pub const PROTOCOL: Protocol = Protocol {
     election_timeout: None,
     granted_ttl: |ttl| Keepalive::within(ttl).length(),
     renew_interval: |ttl| ttl / 3,
-    takeover_max: |timings| timings.renew_interval,
+    takeover_max: |timings| timings.retry_period(),
     read_lease: None,
     preference: Preference::Any,
     majority: false,
@@ -59,6 +59,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    timers: OwnTimers::of(&[RETRIED]),
     elector: |setup| boxed(PgAdvisory::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::PauseBeyondLease | Hazard::CutOffFromService => UNFENCED,

@@ -83,6 +83,10 @@ pub struct Conditions {
     pub service_fast_ppm: u64,
     /// How far the service's wall clock jumps ahead, all jumps together.
     pub service_ahead: u64,
+    /// How far a candidate's wall clock jumps back, all jumps together.
+    pub candidate_back: u64,
+    /// Can a candidate fail to hear from members of the service, as they are cut off, stopped or down, or messages are lost?
+    pub silent: bool,
     /// How long a message travels, resending included.
     pub travel: u64,
     /// How long a message that has arrived may lie there because its receiver is stopped or waits for its disk.
@@ -140,11 +144,16 @@ pub fn without_bound(_: &Timings, _: &Conditions) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::Timers, *};
     use crate::types::{MILLISECOND, SECOND};
 
-    const TIMINGS: Timings =
-        Timings { lease_ttl: 3 * SECOND, renew_interval: SECOND, request_timeout: SECOND, election_timeout: None };
+    const TIMINGS: Timings = Timings {
+        lease_ttl: 3 * SECOND,
+        renew_interval: SECOND,
+        request_timeout: SECOND,
+        election_timeout: None,
+        own: Timers::NONE,
+    };
 
     #[test]
     fn counted_from_sending_only_clocks_make_two_believe() {

@@ -29,7 +29,7 @@
 //! transfer; hashicorp/raft issue 487: so do writes).
 
 use super::{
-    Conditions, Hazard, Preference, Promise, Protocol, Setup, Timings, Transport,
+    Conditions, Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Timings, Transport,
     promise::{self, UNCHECKED},
 };
 use crate::{
@@ -74,6 +74,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: true,
     changes_members: true,
+    timers: OwnTimers::NONE,
     elector: |setup| boxed(Raft::new(setup)),
     promise: |hazard, fencing| match (hazard, fencing) {
         (_, true) => Promise::Holds,

@@ -1,7 +1,7 @@
 //! What the Redis elections share and what is not election: the keys, whose value is whose, numbering requests, the pace
 //! of polling, and telling others who leads. What any of it is used for stands in the protocols' own files.
 
-use super::Setup;
+use super::{OwnTimer, Setup, Timer};
 use crate::{
     bug::Bug,
     core::TimerId,
@@ -35,10 +35,13 @@ fn of_group(key: &str, group: u16) -> String {
     if group == 0 { key.to_owned() } else { format!("{key}-{group}") }
 }
 
+/// From one attempt of a candidate to the next; it is the interval of renewals unless it is given.
+pub(super) const RETRIED: OwnTimer = OwnTimer { timer: Timer::RetryPeriod, default: None };
+
 /// What a Redis server does with its default settings.
 pub const FORGOTTEN_ON_RESTART: Bug = Bug {
     id: "redis-forgotten-on-restart",
-    protocols: &["redis-lease", "redis-fenced"],
+    protocols: &["redis-lease", "redis-fenced", "redlock"],
     what: "The server keeps nothing on disk: when it comes back, keys and the counter of tokens are gone.",
     source: "redis.conf of Redis 7.0: `appendonly no` is the default",
     violation: "dual_belief",
@@ -98,7 +101,7 @@ impl RedisRequests {
 
     /// Sends a request and says its number.
     pub(super) fn ask(&mut self, request: Request, out: &mut Vec<Output>) -> RequestNumber {
-        self.requests += 1;
+        self.next_number();
         out.push(Output::Point(Point::BeforeAsk));
         out.push(Output::Service(ServiceOutput::Request {
             number: self.requests,
@@ -109,11 +112,22 @@ impl RedisRequests {
         self.requests
     }
 
+    /// The number of the next request.
+    pub(super) fn next_number(&mut self) -> RequestNumber {
+        self.requests += 1;
+        self.requests
+    }
+
+    /// Nanoseconds below this bound.
+    pub(super) fn draw(&mut self, bound: u64) -> u64 {
+        self.random.next_u64() % bound
+    }
+
     /// Nanoseconds until a follower's next poll. The first wait is anything up to an interval, so that candidates that
     /// start together do not stay in step; later ones are ¾ to 19/20 of it. The rest is for the round trip: from one
-    /// poll's arrival at the server to the next one's takes no longer than the renewal interval.
+    /// poll's arrival at the server to the next one's takes no longer than the interval.
     pub(super) fn poll_wait(&mut self) -> u64 {
-        let interval = self.setup.timings.renew_interval;
+        let interval = self.setup.timings.retry_period();
         let longest = interval / 20 * 19;
         let shortest = if self.polled { interval / 4 * 3 } else { 1 };
         self.polled = true;
@@ -123,11 +137,16 @@ impl RedisRequests {
     /// Says who leads, given what the key holds, if that is news. A value of this very node means nobody: it is not
     /// asking about itself while it leads.
     pub(super) fn observe(&mut self, value: Option<&[u8]>, out: &mut Vec<Output>) {
+        out.extend(self.news(value).map(Output::Observed));
+    }
+
+    /// Who leads, as [`Self::observe`] would say it.
+    pub(super) fn news(&mut self, value: Option<&[u8]>) -> Option<Option<NodeId>> {
         let leader = value.and_then(|value| self.named(value)).filter(|leader| *leader != self.setup.node);
-        if self.observed != Some(leader) {
+        (self.observed != Some(leader)).then(|| {
             self.observed = Some(leader);
-            out.push(Output::Observed(leader));
-        }
+            leader
+        })
     }
 
     /// What was last observed may be wrong from now on.

@@ -24,10 +24,10 @@
 //! `redis_lease.rs` is this file without the token; `diff` shows what that takes.
 
 use super::{
-    Hazard, Preference, Promise, Protocol, Setup, Transport,
+    Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
     back_off::BackOff,
     promise::{self, UNCHECKED},
-    redis_common::{EXPIRE, Input, Output, POLL, RENEW, RedisRequests, token_key_of},
+    redis_common::{EXPIRE, Input, Output, POLL, RENEW, RETRIED, RedisRequests, token_key_of},
 };
 use crate::{
     clock::Now,
@@ -52,7 +52,7 @@ pub const PROTOCOL: Protocol = Protocol {
     election_timeout: None,
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
-    takeover_max: |timings| timings.renew_interval,
+    takeover_max: |timings| timings.retry_period(),
     // The key lasts from when the request arrived, the belief from when it was sent.
     read_lease: Some(|timings| (timings.lease_ttl, timings.lease_ttl)),
     preference: Preference::Any,
@@ -62,6 +62,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    timers: OwnTimers::of(&[RETRIED]),
     elector: |setup| boxed(RedisFenced::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,

@@ -24,9 +24,9 @@
 //! `redis_fenced.rs` is this file plus the token; `diff` shows what that takes.
 
 use super::{
-    Hazard, Preference, Promise, Protocol, Setup, Transport,
+    Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
     promise::{self, UNFENCED},
-    redis_common::{EXPIRE, Input, Output, POLL, RENEW, RedisRequests},
+    redis_common::{EXPIRE, Input, Output, POLL, RENEW, RETRIED, RedisRequests},
 };
 use crate::{
     bug::Bug,
@@ -50,7 +50,7 @@ pub const PROTOCOL: Protocol = Protocol {
     election_timeout: None,
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
-    takeover_max: |timings| timings.renew_interval,
+    takeover_max: |timings| timings.retry_period(),
     // The key lasts from when the request arrived, the belief from when it was sent.
     read_lease: Some(|timings| (timings.lease_ttl, timings.lease_ttl)),
     preference: Preference::Any,
@@ -60,6 +60,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    timers: OwnTimers::of(&[RETRIED]),
     elector: |setup| boxed(RedisLease::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::PauseBeyondLease => UNFENCED,

@@ -14,9 +14,9 @@
 //! **What shows it.** `gc-pause`, `partition`.
 
 use super::{
-    Hazard, Preference, Promise, Protocol, Setup, Transport,
+    Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
     promise::{self, UNFENCED},
-    redis_common::{Input, Output, POLL, RENEW, RedisRequests},
+    redis_common::{Input, Output, POLL, RENEW, RETRIED, RedisRequests},
 };
 use crate::{
     clock::Now,
@@ -39,7 +39,7 @@ pub const PROTOCOL: Protocol = Protocol {
     election_timeout: None,
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
-    takeover_max: |timings| timings.renew_interval,
+    takeover_max: |timings| timings.retry_period(),
     read_lease: None,
     preference: Preference::Any,
     majority: false,
@@ -48,6 +48,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    timers: OwnTimers::of(&[RETRIED]),
     elector: |setup| boxed(RedisNaive::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::PauseBeyondLease | Hazard::CutOffFromService => UNFENCED,

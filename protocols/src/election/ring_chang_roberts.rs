@@ -20,7 +20,7 @@
 //! `protocols/tests/election_messages.rs`.
 
 use super::{
-    Preference, Protocol, Setup, Transport, promise,
+    OwnTimers, Preference, Protocol, Setup, Transport, promise,
     ring::{self, Member, Rules, Verdict},
 };
 use crate::{
@@ -48,6 +48,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    timers: OwnTimers::NONE,
     read_lease: None,
     elector: |setup| {
         let order = ring::ascending(&setup);

@@ -39,7 +39,7 @@
 mod candidate;
 mod message;
 
-use super::{Hazard, Preference, Promise, Protocol, Transport, lowest_id, promise};
+use super::{Hazard, OwnTimers, Preference, Promise, Protocol, Transport, lowest_id, promise};
 use crate::{elector::boxed, fence::power, service::power as device, types::SECOND};
 use candidate::Stonith;
 pub use candidate::{DELAY_BASE, DELAY_RANDOM, SETTLE};
@@ -64,6 +64,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    timers: OwnTimers::NONE,
     read_lease: None,
     elector: |setup| {
         let inner = (lowest_id::PROTOCOL.elector)(setup.clone());

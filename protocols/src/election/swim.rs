@@ -28,7 +28,7 @@ pub mod suspicion;
 mod updates;
 
 use super::{
-    Hazard, Preference, Promise, Protocol, Setup, Transport,
+    Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
     promise::{self, UNFENCED},
 };
 use crate::{
@@ -66,6 +66,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    timers: OwnTimers::NONE,
     read_lease: None,
     elector: |setup| boxed(Swim::new(setup)),
     promise: |hazard, _| match hazard {

@@ -58,7 +58,7 @@ use self::{
     own::{DEADLINE, Next, Output, Own, PING, POLL, READ, REST, RETRY, notification},
 };
 use super::{
-    Conditions, Hazard, Preference, Promise, Protocol, Setup, Timings, Transport,
+    Conditions, Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Timings, Transport,
     promise::{self, UNCHECKED},
 };
 use crate::{
@@ -96,6 +96,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: true,
     transfers: false,
     changes_members: false,
+    timers: OwnTimers::NONE,
     elector: |setup| boxed(ZabFle::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,

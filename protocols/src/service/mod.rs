@@ -54,6 +54,8 @@ pub struct Service {
     pub process: Option<&'static str>,
     /// How many members it can have, and what they are to each other.
     pub members: Members,
+    /// How many it has unless somebody asks for another number.
+    pub usual_members: u16,
     /// Is it part of each candidate's process, and talks to its peers by itself?
     pub is_embedded: bool,
     /// The port that it, or each candidate's part of it, listens on by convention; 0 when it does not.
@@ -84,7 +86,7 @@ pub struct Service {
 /// How many members a service can have, and what they are to each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Members {
-    /// The most that it can have. It has one unless a plan says otherwise.
+    /// The most that it can have.
     pub most: u16,
     /// Does one of them lead the others?
     pub led: bool,
@@ -98,6 +100,7 @@ impl Service {
         name: "none",
         process: None,
         members: Members { most: 1, led: false, majority: false },
+        usual_members: 1,
         is_embedded: false,
         port: 0,
         elects: false,

@@ -65,6 +65,31 @@ else
 end
 ";
 
+/// Takes `KEYS[1]` with value `ARGV[1]` for `ARGV[2]` milliseconds if nobody has it, or extends it if that value holds it;
+/// nil when another holds it. What Redlock asks of each server, to lock and to extend (leandromoreira/redlock-rb 0.1.7,
+/// `lib/redlock/client.rb: RedisInstance#lock`).
+pub const LOCK: &str = "\
+local held = redis.call('get', KEYS[1])
+if held == false or held == ARGV[1] then
+  return redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2])
+else
+  return nil
+end
+";
+
+/// Hands `KEYS[1]` over if it still holds `ARGV[1]`: draws the next token from the counter `KEYS[2]`, and gives the key the
+/// value `ARGV[2]` and that token for `ARGV[3]` milliseconds; the token, or nil. Nobody can come between the old holder, the
+/// new one, and its token.
+pub const HAND_OVER: &str = "\
+if redis.call('get', KEYS[1]) == ARGV[1] then
+  local token = redis.call('incr', KEYS[2])
+  redis.call('set', KEYS[1], ARGV[2] .. string.format('%.0f', token), 'PX', ARGV[3])
+  return token
+else
+  return nil
+end
+";
+
 /// A request to Redis. Times to live are milliseconds.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Request {
@@ -121,6 +146,28 @@ pub enum Request {
         /// Time to live, milliseconds.
         ttl_ms: u64,
     },
+    /// [`LOCK`]. Answered by [`Reply::Done`].
+    Lock {
+        /// The key.
+        key: String,
+        /// Who takes it, or extends it.
+        value: String,
+        /// Time to live from now, milliseconds.
+        ttl_ms: u64,
+    },
+    /// [`HAND_OVER`]. Answered by [`Reply::Token`].
+    HandOver {
+        /// The key.
+        key: String,
+        /// The counter that tokens are drawn from.
+        token_key: String,
+        /// What it must hold.
+        value: String,
+        /// What it is to hold, before the token.
+        to: String,
+        /// Time to live from now, milliseconds.
+        ttl_ms: u64,
+    },
 }
 
 /// The answer to a [`Request`].
@@ -137,10 +184,10 @@ pub enum Reply {
 impl Payload for Request {
     fn purpose(&self) -> Purpose {
         match self {
-            Request::SetNxPx { .. } | Request::AcquireFenced { .. } => Purpose::Candidacy,
+            Request::SetNxPx { .. } | Request::AcquireFenced { .. } | Request::Lock { .. } => Purpose::Candidacy,
             Request::Pexpire { .. } | Request::CompareAndPexpire { .. } => Purpose::Renewal,
             Request::Get { .. } => Purpose::Holder,
-            Request::Del { .. } | Request::CompareAndDelete { .. } => Purpose::Other,
+            Request::Del { .. } | Request::CompareAndDelete { .. } | Request::HandOver { .. } => Purpose::Other,
         }
     }
 }

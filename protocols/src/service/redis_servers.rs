@@ -1,12 +1,17 @@
 //! Redis servers that know nothing of each other, such as Redlock asks.
 
 use super::{Members, Service, redis};
-use crate::payload::{Nothing, Payload};
+use crate::{
+    news::Purpose,
+    payload::{Nothing, Payload},
+};
 
 /// Independent Redis servers, of which a majority is asked.
 pub const SERVICE: Service = Service {
     name: "redis-servers",
     members: Members { most: 9, led: false, majority: true },
+    // As Redlock's inventor recommends.
+    usual_members: 5,
     has_groups: false,
     ..redis::SERVICE
 };
@@ -31,4 +36,8 @@ pub struct Request {
     pub request: redis::Request,
 }
 
-impl Payload for Request {}
+impl Payload for Request {
+    fn purpose(&self) -> Purpose {
+        self.request.purpose()
+    }
+}

@@ -6,15 +6,20 @@ use protocols::{
         Bench,
         event::{Event, Step},
     },
-    election::{Protocol, Timings, bully, ring_chang_roberts, ring_lelann},
+    election::{Protocol, Timers, Timings, bully, ring_chang_roberts, ring_lelann},
     elector::{AnyElector, Input, Output},
     payload::Payload,
     types::{MILLISECOND, NodeId, SECOND},
 };
 use std::collections::BTreeMap;
 
-const TIMINGS: Timings =
-    Timings { lease_ttl: 3 * SECOND, renew_interval: SECOND, request_timeout: SECOND, election_timeout: None };
+const TIMINGS: Timings = Timings {
+    lease_ttl: 3 * SECOND,
+    renew_interval: SECOND,
+    request_timeout: SECOND,
+    election_timeout: None,
+    own: Timers::NONE,
+};
 /// From when on it is quiet.
 const TROUBLE: u64 = 30 * SECOND;
 /// So long after that everybody must agree: a dead leader is missed, as many successors as there may be are skipped and

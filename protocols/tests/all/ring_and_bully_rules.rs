@@ -2,15 +2,22 @@
 
 use protocols::{
     clock::Now,
-    election::{Setup, Timings, bully, ring::Body, ring::Lap, ring::Message as Ring, ring_chang_roberts, ring_lelann},
+    election::{
+        Setup, Timers, Timings, bully, ring::Body, ring::Lap, ring::Message as Ring, ring_chang_roberts, ring_lelann,
+    },
     elector::{AnyElector, Input, Output},
     payload::{Opaque, Payload},
     types::{MILLISECOND, NodeId, SECOND},
 };
 
 /// With the defaults of a 3 s lease.
-const TIMINGS: Timings =
-    Timings { lease_ttl: 3 * SECOND, renew_interval: SECOND, request_timeout: SECOND, election_timeout: None };
+const TIMINGS: Timings = Timings {
+    lease_ttl: 3 * SECOND,
+    renew_interval: SECOND,
+    request_timeout: SECOND,
+    election_timeout: None,
+    own: Timers::NONE,
+};
 const NONCE: u64 = 100;
 
 /// One elector. Nodes are counted from 0.

@@ -3,7 +3,7 @@
 use protocols::{
     clock::Now,
     election::{
-        Setup, Timings,
+        Setup, Timers, Timings,
         stonith::{self, PROTOCOL, SETTLE},
     },
     elector::{AnyElector, Input, Output},
@@ -18,6 +18,7 @@ const TIMINGS: Timings = Timings {
     renew_interval: 714 * MILLISECOND,
     request_timeout: SECOND,
     election_timeout: None,
+    own: Timers::NONE,
 };
 
 /// Candidate 1 of three, which has heard candidate 2 all along and candidate 0 at first, and has begun a claim.

@@ -12,7 +12,11 @@ use crate::{
     suggest,
     topology::{self, Topology},
 };
-use protocols::{election::Protocol, point::Point, types::MILLISECOND};
+use protocols::{
+    election::{OwnTimer, Protocol, Timer},
+    point::Point,
+    types::MILLISECOND,
+};
 use std::collections::BTreeSet;
 
 type Checked = Result<(), String>;
@@ -123,6 +127,7 @@ fn timings(plan: &Plan, protocol: &Protocol) -> Checked {
             "timings.renew_interval_ms is {renew_ms}, but the lease lasts {granted_ms} ms: renew before it ends"
         ));
     }
+    own_timers(plan, protocol)?;
     match (timings.election_timeout_ms, protocol.election_timeout) {
         (None, None) => Ok(()),
         (None, Some(_)) => Err(format!("timings.election_timeout_ms is missing, but `{}` needs it", plan.protocol)),
@@ -131,6 +136,30 @@ fn timings(plan: &Plan, protocol: &Protocol) -> Checked {
             range("timings.election_timeout_ms, its lower end,", min_ms, 2, LONGEST_MS)?;
             range("timings.election_timeout_ms, its upper end,", max_ms, min_ms + 1, LONGEST_MS)
         }
+    }
+}
+
+/// The timing options that some protocols have and others do not.
+fn own_timers(plan: &Plan, protocol: &Protocol) -> Checked {
+    for timer in Timer::ALL {
+        let field = format!("timings.{}", timer.field());
+        match (plan.timings.own_ms().get(timer), protocol.timers.find(timer)) {
+            (None, None) | (None, Some(OwnTimer { default: None, .. })) => {}
+            (None, Some(_)) => return Err(format!("{field} is missing, but `{}` needs it", plan.protocol)),
+            (Some(_), None) => return Err(format!("{field} is given, but `{}` has none", plan.protocol)),
+            (Some(ms), Some(_)) => range(&field, ms, if timer.may_be_zero() { 0 } else { 1 }, LONGEST_MS)?,
+        }
+    }
+    let renew_ms = plan.timings.renew_interval_ms;
+    if protocol.timers.renews_at_retry && plan.timings.retry_period_ms != Some(renew_ms) {
+        return Err(format!(
+            "timings.renew_interval_ms is {renew_ms}, but `{}` renews once in every retry_period_ms: make them the same",
+            plan.protocol
+        ));
+    }
+    match (protocol.timers.refuses)(&plan.timings.resolved()) {
+        Some(why) => Err(format!("timings: {why}")),
+        None => Ok(()),
     }
 }
 

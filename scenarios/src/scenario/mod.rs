@@ -39,7 +39,7 @@ use crate::{
 };
 pub use needs::Needs;
 use protocols::{
-    election::{self, Bounds, Hazard, Preference, Promise, Protocol, Transport},
+    election::{self, Bounds, Hazard, Preference, Promise, Protocol, Timers, Transport},
     fence::checks::Fencing,
     history::{Fact, Requirement},
 };
@@ -200,6 +200,7 @@ fn without_waiting(params: &Params, hazard: Hazard, protocol: &Protocol) -> Para
 pub fn bounds(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Bounds {
     let own_timers = params.renew_interval_ms.is_none() && params.request_timeout_ms.is_none();
     let own_timers = own_timers && params.lease_ttl_ms.is_none() && params.election_timeout_ms.is_none();
+    let own_timers = own_timers && params.own_ms == Timers::NONE;
     if params.network().loss > 0.0 || !own_timers {
         return Bounds::default();
     }
@@ -215,7 +216,7 @@ impl Scenario {
         self.needs.of(self.name, protocol, &election::ALL)?;
         let known =
             Known { scenarios: vec![self.name], protocols: &[protocol], bugs: &params.bugs, works: &params.works };
-        if params.service_members != 1 && protocol.service.process.is_none() {
+        if params.service_members.is_some_and(|count| count != 1) && protocol.service.process.is_none() {
             return Err(format!("`{}` has no service whose members could be counted", protocol.name));
         }
         // Checked first, so that no scenario computes with lengths that no plan may have.

@@ -2,5 +2,6 @@
 
 mod elections;
 mod errors;
+mod own_timers;
 mod plans;
 mod trouble;

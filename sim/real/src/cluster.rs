@@ -6,7 +6,10 @@ use super::{
     secret, service,
     spec::{Spec, history_file},
 };
-use protocols::{election::Protocol, types::NodeId};
+use protocols::{
+    election::{Protocol, Timer},
+    types::NodeId,
+};
 use std::{collections::BTreeMap, ffi::OsString, fs, net::SocketAddr, path::PathBuf, time::Duration};
 
 /// How long a node is given to join its work and resign when the cluster ends.
@@ -214,7 +217,9 @@ impl Cluster {
         ];
         let mut arguments = vec![OsString::from("node")];
         let service = topology.only_member().map(|service| ("--service", through(service)));
-        for (name, value) in options.into_iter().chain(service).chain(self.electing(node)) {
+        let own_ms = plan.timings.own_ms();
+        let own = Timer::ALL.into_iter().filter_map(|timer| Some((timer.option(), ms(own_ms.get(timer)?))));
+        for (name, value) in options.into_iter().chain(own).chain(service).chain(self.electing(node)) {
             arguments.push(format!("{name}={value}").into());
         }
         arguments.extend(["--token-key".into(), self.spec.token_key().into_os_string()]);

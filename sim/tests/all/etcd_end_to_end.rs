@@ -278,8 +278,13 @@ impl Candidate {
         let answers = inputs.clone();
         let deliver = move |input: ServiceInput| drop(answers.send(Input::Service(input)));
         let client = protocols_clients::etcd::run(env.clone(), endpoint.clone(), service, deliver);
-        let timings =
-            Timings { lease_ttl, renew_interval: lease_ttl / 3, request_timeout: SECOND, election_timeout: None };
+        let timings = Timings {
+            lease_ttl,
+            renew_interval: lease_ttl / 3,
+            request_timeout: SECOND,
+            election_timeout: None,
+            own: Default::default(),
+        };
         let names = vec!["n0".into(), "n1".into()];
         let setup = Setup {
             group: 0,

@@ -27,6 +27,7 @@ mod read_lease;
 mod redis_client;
 mod redis_elections;
 mod redis_model;
+mod redlock;
 mod registered;
 mod seeds;
 mod texts;

@@ -46,7 +46,7 @@ fn cut_off(members: &[&str]) -> PlannedFault {
 
 /// Half a minute of a fleet with five Redis servers and these faults; the first candidate is called `first`.
 fn plan(first: &str, nodes: u16, faults: Vec<PlannedFault>) -> Plan {
-    let params = Params { nodes, service_members: MEMBERS, rate: 50, ..Params::default() };
+    let params = Params { nodes, service_members: Some(MEMBERS), rate: 50, ..Params::default() };
     let steady = scenario::find("steady").expect("a scenario");
     let mut plan = steady.compile(&params, &QUORUM, 1).expect("the plan makes sense");
     first.clone_into(&mut plan.candidates[0].name);
@@ -187,9 +187,9 @@ fn runs_with_members_replay() {
 #[test]
 fn what_no_service_has_is_refused() {
     let steady = scenario::find("steady").expect("a scenario");
-    let with = |protocol: &str, service_members| {
+    let with = |protocol: &str, members| {
         let protocol = registry().protocol(protocol).expect("a protocol");
-        steady.compile(&Params { service_members, ..Params::default() }, protocol, 1)
+        steady.compile(&Params { service_members: Some(members), ..Params::default() }, protocol, 1)
     };
     let refused = [
         ("redis-fenced", 5, "service_members.redis is 5, but the service of `redis-fenced` has one member"),

@@ -6,7 +6,7 @@ use protocols::{
         Bench,
         event::{Event, Step},
     },
-    election::{self, Timings},
+    election::{self, Timers, Timings},
     elector::{AnyElector, Input, Output, ServiceInput, ServiceOutput},
     payload::Payload,
     service::redis::{ACQUIRE_FENCED, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE, Reply, Request},
@@ -22,6 +22,7 @@ const TIMINGS: Timings = Timings {
     renew_interval: SECOND,
     request_timeout: 500 * MILLISECOND,
     election_timeout: None,
+    own: Timers::NONE,
 };
 /// Until then messages are lost and late and nodes pause.
 const CALM_FROM: u64 = 120 * SECOND;
@@ -151,6 +152,7 @@ impl World {
             Request::CompareAndDelete { key, value } => {
                 vec!["EVAL", COMPARE_AND_DELETE, "1", key, value]
             }
+            Request::Lock { .. } | Request::HandOver { .. } => panic!("none of these elections asks {request:?}"),
             Request::AcquireFenced { key: lock, token_key, value, ttl_ms } => {
                 (key, ttl) = (lock, ttl_ms.to_string());
                 vec!["EVAL", ACQUIRE_FENCED, "2", key, token_key, value, &ttl]

@@ -21,7 +21,7 @@ mod wish;
 pub use find::{find, look};
 pub use folder::Folder;
 pub use port::{free_address, free_port};
-pub use postgres::{Access, Postgres, postgres};
+pub use postgres::{Access, Postgres, own_postgres, postgres};
 pub use process::{Process, SOON, eventually, run, text};
 pub use server::{Server, Tls, etcd, redis};
 pub use version::{Exact, Version};

@@ -9,6 +9,7 @@ use super::{
 };
 use std::{
     fs,
+    net::SocketAddr,
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     process::Command,
@@ -46,6 +47,36 @@ fn as_nobody(root: bool, program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--reuid=postgres", "--regid=postgres", "--init-groups", "--"]).arg(program);
     command
+}
+
+/// How to start a PostgreSQL of one's own that lets anybody in who calls himself `user`, with its data, made if need be, in that
+/// folder: the program and its arguments.
+///
+/// # Errors
+/// It is not installed, or there is no making its data; one sentence.
+pub fn own_postgres(address: SocketAddr, data: &Path, user: &str) -> Result<(PathBuf, Vec<String>), String> {
+    let none = "`postgres` is not installed: `apt-get install postgresql`, or give --service HOST:PORT of a running one";
+    let initdb = super::find::look("initdb").ok_or(none)?;
+    let unseen = |e: std::io::Error| format!("cannot look into {}: {e}", data.display());
+    let root = data.parent().unwrap_or(data).metadata().map_err(unseen)?.uid() == 0;
+    if !data.join("PG_VERSION").exists() {
+        if root {
+            let given = Command::new("chown").arg("postgres").arg(data).status();
+            if !given.is_ok_and(|s| s.success()) {
+                return Err("there is no user `postgres`, and this is run as root".to_owned());
+            }
+        }
+        let mut init = as_nobody(root, &initdb);
+        init.arg("-D").arg(data).args(["-U", user, "--no-sync", "--encoding=UTF8", "--locale=C", "--auth=trust"]);
+        let made = init.output().map_err(|e| format!("cannot run {}: {e}", initdb.display()))?;
+        if !made.status.success() {
+            return Err(format!("initdb says: {}", text(&made.stderr).trim()));
+        }
+    }
+    let command = as_nobody(root, &initdb.with_file_name("postgres"));
+    let program = PathBuf::from(command.get_program());
+    let before = command.get_args().map(|argument| argument.to_string_lossy().into_owned());
+    Ok((program, before.chain(call::postgres(address, data)).collect()))
 }
 
 /// Starts one with nothing in it; `None`, said aloud, when it is not installed and the test is to pass without `what`.

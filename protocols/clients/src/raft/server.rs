@@ -23,7 +23,10 @@ use openraft::{
 };
 use protocols::types::MILLISECOND;
 use std::{collections::BTreeSet, io, sync::Arc};
-use tokio::{io::AsyncWriteExt, sync::mpsc};
+use tokio::{
+    io::AsyncWriteExt,
+    sync::{mpsc, watch},
+};
 
 /// A snapshot is taken, and the log before it forgotten, every so many entries. An election makes one.
 const SNAPSHOT_ENTRIES: u64 = 100;
@@ -156,6 +159,16 @@ pub fn best_successor(metrics: &RaftMetrics<super::types::Types>) -> Option<u64>
 }
 
 async fn change_members(raft: &Raft, change: Change) -> Answer {
+    // Its predecessor had begun to remove it when it was elected. Another change would bridge to voters without it while it
+    // goes on leading them, which openraft's assertions do not allow. It hands over first, as leaders that leave do.
+    let leader = *raft.node_id();
+    let leaves = |metrics: &RaftMetrics<super::types::Types>| {
+        let voters = metrics.membership_config.membership().get_joint_config();
+        voters.last().is_some_and(|voters| !voters.contains(&leader))
+    };
+    if leaves(&raft.metrics().borrow_watched()) {
+        return Answer::Refused("this leader is being removed itself".to_owned());
+    }
     let changed = match change {
         Change::Add(id) => match raft.add_learner(id, EmptyNode {}, true).await {
             Ok(_) => raft.change_membership(ChangeMembers::AddVoterIds([id].into()), true).await,
@@ -173,21 +186,31 @@ async fn change_members(raft: &Raft, change: Change) -> Answer {
 }
 
 async fn answer_all<E: Env>(env: E, scope: Scope, mut listener: E::Listener, raft: Raft) {
+    // Its end is the end of every connection: whoever asks goes on asking on the one it has, and would be refused by a node
+    // that has failed for as long as its successor runs in the same process.
+    let (_open, closed) = watch::channel(());
     while let Ok(stream) = listener.accept().await {
-        let connection = converse(env.clone(), scope.clone(), stream, raft.clone());
+        let connection = converse(env.clone(), scope.clone(), stream, raft.clone(), closed.clone());
         env.spawn_detached(scope.run(async move { drop(connection.await) }));
     }
 }
 
-/// Answers on one connection until it ends. Requests are worked on side by side: a heartbeat does not wait for the disk
+/// Answers on one connection until it ends, or nobody answers any more. Requests are worked on side by side: a heartbeat does not wait for the disk
 /// behind entries that came before it.
-async fn converse<E: Env>(env: E, scope: Scope, stream: E::Stream, raft: Raft) -> io::Result<()> {
+async fn converse<E: Env>(
+    env: E,
+    scope: Scope,
+    stream: E::Stream,
+    raft: Raft,
+    mut closed: watch::Receiver<()>,
+) -> io::Result<()> {
     let (reader, mut writer) = tokio::io::split(stream);
     let mut frames = Frames::new(reader);
     let (answered, mut answers) = mpsc::unbounded_channel::<Numbered<Answer>>();
     loop {
         tokio::select! {
             biased;
+            _ = closed.changed() => return Ok(()),
             Some(answer) = answers.recv() => {
                 writer.write_all(&frame(&answer)?).await?;
                 writer.flush().await?;

@@ -8,7 +8,7 @@ use protocols::{
     clock::Now,
     core::{self, Core},
     election::{
-        Setup, Timings,
+        Setup, Timers, Timings,
         stonith::{PROTOCOL, SETTLE},
     },
     elector::{AnyElector, Input, Output},
@@ -21,6 +21,7 @@ pub const TIMINGS: Timings = Timings {
     renew_interval: 714 * MILLISECOND,
     request_timeout: SECOND,
     election_timeout: None,
+    own: Timers::NONE,
 };
 /// No packet travels longer: the protocol's assumption.
 pub const TRIP_MAX: u64 = SETTLE;

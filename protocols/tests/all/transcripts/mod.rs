@@ -2,17 +2,18 @@
 //!
 //! A transcript lies in `testdata/<protocol>/`. Its first line that is no comment sets the candidate up; `> TIME INPUT` is one
 //! step at that time of the node's clocks, in milliseconds; `+2` is 2 ms after the step before, `@` is when the timer named is
-//! due. A timer that fires later than it is due is a pause. The `<` lines below a step are what came out;
+//! due. A timer that fires later than it is due is a pause. `wall MS` sets the wall clock so far ahead of where it began. The `<` lines below a step are what came out;
 //! `FENCEPOST_UPDATE=1` writes them anew.
 
 mod etcd;
 mod golden;
+mod postgres;
 mod raft;
 mod redis;
 
 use protocols::{
     clock::Now,
-    election::{self, Protocol, Setup, Timings},
+    election::{self, Protocol, Setup, Timer, Timers, Timings},
     elector::{AnyElector, Input, Output, ServiceInput, ServiceOutput},
     error::Failure,
     payload::Opaque,
@@ -61,6 +62,7 @@ fn replay(protocol: &'static Protocol, language: &Language, transcript: &str) ->
         writeln!(text, "{line}").unwrap();
         match (line.strip_prefix("> "), &mut run) {
             (Some(input), Some(run)) => run.step(input, &mut text),
+            (None, Some(run)) if line.starts_with("wall ") => run.wall_ms = line[5..].parse().unwrap(),
             (None, None) if line.starts_with("setup ") => run = Some(Run::new(protocol, language, line)),
             _ => assert!(line.is_empty() || line.starts_with('#'), "cannot read the line {line:?}"),
         }
@@ -79,21 +81,28 @@ struct Run<'a> {
     belief: Option<u64>,
     last_token: u64,
     now: u64,
+    /// How far the wall clock is ahead of where it began.
+    wall_ms: i64,
 }
 
 impl<'a> Run<'a> {
-    /// `setup node=NAME of=NAME,… ttl=MS renew=MS timeout=MS nonce=N`, and `election=MS..MS` where it is drawn.
+    /// `setup node=NAME of=NAME,… ttl=MS renew=MS timeout=MS nonce=N`, `members=N` of its service, `election=MS..MS` where it is drawn,
+    /// and `retry-period=MS` and its like where a protocol's own are not as they are by default.
     fn new(protocol: &Protocol, language: &'a Language, line: &str) -> Self {
         let fields: BTreeMap<&str, &str> = line.split(' ').filter_map(|field| field.split_once('=')).collect();
         let names = Names(fields["of"].split(',').map(String::from).collect());
+        let lease_ttl = parse_ms(fields["ttl"]);
+        let usual = protocol.timers.defaults((protocol.granted_ttl)(lease_ttl));
+        let given = |timer: Timer| fields.get(timer.option().trim_start_matches('-')).map(|ms| parse_ms(ms));
         let timings = Timings {
-            lease_ttl: parse_ms(fields["ttl"]),
+            lease_ttl,
             renew_interval: parse_ms(fields["renew"]),
             request_timeout: parse_ms(fields["timeout"]),
             election_timeout: fields
                 .get("election")
                 .and_then(|range| range.split_once(".."))
                 .map(|(shortest, longest)| (parse_ms(shortest), parse_ms(longest))),
+            own: Timers::from(|timer| given(timer).or(usual.get(timer))),
         };
         let setup = Setup {
             group: 0,
@@ -102,12 +111,12 @@ impl<'a> Run<'a> {
             timings,
             nonce: fields["nonce"].parse().unwrap(),
             stored: None,
-            service: Vec::new(),
+            service: (100..100 + fields.get("members").map_or(0, |count| count.parse().unwrap())).map(NodeId).collect(),
             bugs: Default::default(),
         };
         let (elector, timers) = ((protocol.elector)(setup), BTreeMap::new());
         let (tokened, belief, last_token, now) = (protocol.tokened, None, 0, 0);
-        Run { language, tokened, names, elector, timers, belief, last_token, now }
+        Run { language, tokened, names, elector, timers, belief, last_token, now, wall_ms: 0 }
     }
 
     fn step(&mut self, line: &str, text: &mut String) {
@@ -127,7 +136,8 @@ impl<'a> Run<'a> {
             assert!(at <= self.now, "timer {id} fires early: {line}");
         }
         let mut out = Vec::new();
-        self.elector.step(Now { mono: now, wall: 1_000_000 * SECOND + now }, input, &mut out);
+        let wall = (1_000_000 * SECOND + now).checked_add_signed(self.wall_ms * MILLISECOND as i64).unwrap();
+        self.elector.step(Now { mono: now, wall }, input, &mut out);
         for output in &out {
             // To cancel what is not set is of no interest.
             let idle = matches!(output, Output::CancelTimer(id) if !self.timers.contains_key(id));

@@ -3,7 +3,10 @@
 use super::{Language, Names};
 use protocols::{
     payload::{Opaque, Payload},
-    service::redis::{Reply, Request},
+    service::{
+        redis::{Reply, Request},
+        redis_servers,
+    },
 };
 
 const LANGUAGE: Language = Language {
@@ -13,6 +16,21 @@ const LANGUAGE: Language = Language {
     request,
     stream: |request| format!("{request:?}"),
 };
+
+/// The same of several servers.
+const SERVERS: Language = Language {
+    timers: &["poll", "renew", "expire", "retry"],
+    request: |names, request| {
+        let redis_servers::Request { member, request } = request.get().expect("a request for one of several Redis");
+        format!("of {member}: {}", self::request(names, &request.clone().erase()))
+    },
+    ..LANGUAGE
+};
+
+#[test]
+fn redlock() {
+    super::check("redlock", &SERVERS, 5);
+}
 
 #[test]
 fn redis_naive() {
@@ -51,6 +69,10 @@ fn request(_: &Names, request: &Opaque) -> String {
         Request::CompareAndDelete { key, value } => format!("compare-and-delete {key} {value}"),
         Request::AcquireFenced { key, token_key, value, ttl_ms } => {
             format!("acquire-fenced {key} {token_key} {value} {ttl_ms}")
+        }
+        Request::Lock { key, value, ttl_ms } => format!("lock {key} {value} {ttl_ms}"),
+        Request::HandOver { key, token_key, value, to, ttl_ms } => {
+            format!("hand-over {key} {token_key} {value} {to} {ttl_ms}")
         }
     }
 }

@@ -23,7 +23,13 @@ pub const TTL: u64 = SECOND;
 
 /// What a fleet's elector knows at its start.
 pub fn setup(node: u16, count: u16, nonce: u64, stored: Option<Vec<u8>>) -> Setup {
-    let timings = Timings { lease_ttl: TTL, renew_interval: TTL / 10, request_timeout: SECOND, election_timeout: None };
+    let timings = Timings {
+        lease_ttl: TTL,
+        renew_interval: TTL / 10,
+        request_timeout: SECOND,
+        election_timeout: None,
+        own: Default::default(),
+    };
     let names = (1..=count).map(|n| format!("n{n}")).collect();
     Setup { group: 0, node: NodeId(node), names, timings, nonce, stored, service: Vec::new(), bugs: Default::default() }
 }

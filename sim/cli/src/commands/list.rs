@@ -5,7 +5,7 @@ use protocols::{
     election,
     types::{MILLISECOND, SECOND},
 };
-use scenarios::{generate, params};
+use scenarios::{generate, params, units::duration_text};
 use sim::registry::Registry;
 
 /// Lists one kind of thing, or everything.
@@ -52,7 +52,11 @@ fn rows(registry: &Registry, listing: Listing) -> Vec<(String, String)> {
                     (None, true) => format!("silence {} s", p.default_lease_ttl / SECOND),
                     (None, false) => format!("lease {} s", p.default_lease_ttl / SECOND),
                 };
-                (p.name.to_owned(), format!("{} ({token}; {timers})", p.about))
+                let usual = p.default_timings().own;
+                let own = election::Timer::ALL.into_iter().filter_map(|timer| {
+                    Some(format!(", {} {}", timer.words(), duration_text(usual.get(timer)? / MILLISECOND)))
+                });
+                (p.name.to_owned(), format!("{} ({token}; {timers}{})", p.about, own.collect::<String>()))
             };
             registry.plans.protocols.iter().map(about).collect()
         }

@@ -7,7 +7,7 @@ use super::words::{
 };
 use crate::terminal::{
     check::FieldArgs,
-    options::{PlanOptions, ShowArgs},
+    options::{OwnTimerOptions, PlanOptions, ShowArgs},
     parse,
 };
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, builder::ArgPredicate};
@@ -83,7 +83,7 @@ pub struct NodeArgs {
     /// This node's name, one of the peers'
     #[arg(long, value_name = "NAME")]
     pub id: String,
-    /// How leaders are elected: raft, among the nodes themselves; etcd or redis; or a protocol's name (see `cargo run -- list protocols`)
+    /// How leaders are elected: raft, among the nodes themselves; etcd, redis or postgres; or a protocol's name (see `cargo run -- list protocols`)
     #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, default_value_if("service", ArgPredicate::IsPresent, "etcd"), value_name = "B")]
     pub backend: &'static Protocol,
     /// Where this node answers over HTTP
@@ -114,6 +114,8 @@ pub struct NodeArgs {
     /// Time from one renewal to the next; by default a part of the lease, for most protocols a third
     #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
     pub renew_interval: Option<u64>,
+    #[command(flatten)]
+    pub own: OwnTimerOptions,
     /// How long one request to the service may take; by default a third of the lease, at most 1 s
     #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
     pub request_timeout: Option<u64>,
@@ -256,7 +258,7 @@ pub enum LogFormat {
 /// A cluster on this machine.
 #[derive(ClapArgs, Debug)]
 pub struct ClusterArgs {
-    /// How leaders are elected: raft, among the nodes themselves; etcd or redis; or a protocol's name
+    /// How leaders are elected: raft, among the nodes themselves; etcd, redis or postgres; or a protocol's name
     #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, value_name = "B")]
     pub backend: &'static Protocol,
     /// Number of nodes
@@ -268,6 +270,8 @@ pub struct ClusterArgs {
     /// Time from one renewal to the next; by default a part of the lease, for most protocols a third
     #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
     pub renew_interval: Option<u64>,
+    #[command(flatten)]
+    pub own: OwnTimerOptions,
     /// Range that election timeouts are drawn from, if the backend draws them; its own by default
     #[arg(long, value_parser = parse::duration_range_ms, value_name = "A..B")]
     pub election_timeout: Option<(u64, u64)>,
@@ -376,7 +380,7 @@ pub enum CutOff {
 pub struct RunArgs {
     /// A scenario's name, or a plan in a file (`*.json`)
     pub what: String,
-    /// How leaders are elected: raft, among the nodes themselves; etcd or redis; or a protocol's name
+    /// How leaders are elected: raft, among the nodes themselves; etcd, redis or postgres; or a protocol's name
     #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, default_value_if("service", ArgPredicate::IsPresent, "etcd"), value_name = "B")]
     pub backend: &'static Protocol,
     /// Decides everything that the options leave open

@@ -22,6 +22,7 @@ use reports::{
 use scenarios::{
     fault::{Fault, Who},
     plan::Plan,
+    sense,
 };
 use sim_real::{
     control,
@@ -267,5 +268,7 @@ fn plan(args: &RunArgs, seed: u64) -> Result<Plan, Stop> {
     if !matches!(params.fencing, Fencing::On | Fencing::Off) {
         return Err(Stop::usage("a real store checks everything or nothing: --fencing is on or off here"));
     }
+    sense::own_timers(&params.own_ms, args.backend).map_err(Stop::usage)?;
+    sense::timers(&params, args.backend).map_err(Stop::usage)?;
     scenario.compile(&params, args.backend, seed).map_err(Stop::usage)
 }

@@ -10,7 +10,7 @@ use protocols_real::{
     store::postgres,
     tls::{Files, Tls},
 };
-use scenarios::{Params, Registry, plan::Plan};
+use scenarios::{Params, Registry, plan::Plan, sense};
 use sim_real::{
     certificates::AUTHORITY,
     control::{self, Card},
@@ -32,6 +32,7 @@ pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
         election_timeout_ms: args.election_timeout,
         fencing: args.fencing.into(),
         renew_interval_ms: args.renew_interval,
+        own_ms: args.own.given_ms(),
         clock_skew_ms: args.clock_skew,
         clock_drift_ppm: 0,
         clients: 1,
@@ -39,6 +40,9 @@ pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
         reads_per_s: Some(0),
         ..Params::default()
     };
+    sense::options(&params).map_err(Stop::usage)?;
+    sense::own_timers(&params.own_ms, args.backend).map_err(Stop::usage)?;
+    sense::timers(&params, args.backend).map_err(Stop::usage)?;
     // An operator's faults take the place of a plan's.
     let mut plan = parse::scenario("steady").and_then(|s| s.compile(&params, args.backend, 0)).map_err(Stop::usage)?;
     plan.candidates.iter_mut().for_each(|c| c.starts_at_ms = 0);

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::terminal::exit::Stop;
 use protocols::{
-    election::{Protocol, Timings},
+    election::{Protocol, Timer, Timers, Timings},
     types::{MILLISECOND, NodeId},
 };
 use protocols_clients::{
@@ -24,7 +24,7 @@ use protocols_real::{
     tls::{Secure, Tls},
 };
 use rustls_pki_types::ServerName;
-use scenarios::plan::LONGEST_MS;
+use scenarios::{plan::LONGEST_MS, sense};
 use sim::identity::identity;
 use std::{
     collections::hash_map::RandomState,
@@ -258,8 +258,10 @@ fn timings(protocol: &Protocol, args: &NodeArgs) -> Result<Timings, Stop> {
     let shortest = election_timeout.map(|(min, _)| min);
     let lease_ttl = lease_ttl.or(shortest).unwrap_or(protocol.default_lease_ttl);
     let granted = (protocol.granted_ttl)(lease_ttl);
-    let renew_interval =
-        args.renew_interval.map_or_else(|| (protocol.renew_interval)(granted), |ms| ms.saturating_mul(MILLISECOND));
+    let own = own_timers(protocol, args, granted)?;
+    let renews_at = own.retry_period.filter(|_| protocol.timers.renews_at_retry);
+    let renews_at = renews_at.or(args.renew_interval.map(|ms| ms.saturating_mul(MILLISECOND)));
+    let renew_interval = renews_at.unwrap_or_else(|| (protocol.renew_interval)(granted));
     if renew_interval == 0 || renew_interval >= granted {
         return Err(Stop::usage(format!(
             "--renew-interval must be above 0 and below the lease, which is {} ms",
@@ -268,5 +270,27 @@ fn timings(protocol: &Protocol, args: &NodeArgs) -> Result<Timings, Stop> {
     }
     let timeout_ms = args.request_timeout.unwrap_or((lease_ttl / MILLISECOND / 3).clamp(1, 1_000));
     let request_timeout = bounded("--request-timeout", timeout_ms)?;
-    Ok(Timings { lease_ttl, renew_interval, request_timeout, election_timeout })
+    let timings = Timings { lease_ttl, renew_interval, request_timeout, election_timeout, own };
+    match (protocol.timers.refuses)(&timings) {
+        Some(why) => Err(Stop::usage(format!("`{}` refuses these timers: {why}", protocol.name))),
+        None => Ok(timings),
+    }
+}
+
+/// The timers that only some protocols have: as given, or the protocol's own, nanoseconds.
+fn own_timers(protocol: &Protocol, args: &NodeArgs, granted: u64) -> Result<Timers, Stop> {
+    let mut given = args.own.given_ms();
+    sense::own_timers(&given, protocol).map_err(Stop::usage)?;
+    for timer in Timer::ALL {
+        match given.get(timer) {
+            None => {}
+            Some(0) if timer.may_be_zero() => {}
+            Some(ms) => drop(bounded(timer.option(), ms)?),
+        }
+    }
+    if protocol.timers.renews_at_retry {
+        given.retry_period = given.retry_period.or(args.renew_interval);
+    }
+    let (given, usual) = (given.map(|ms| ms.saturating_mul(MILLISECOND)), protocol.timers.defaults(granted));
+    Ok(Timers::from(|timer| given.get(timer).or(usual.get(timer))))
 }

@@ -14,6 +14,7 @@ pub fn backend(text: &str) -> Result<&'static Protocol, String> {
     parse::protocol(match text {
         "etcd" => "etcd-election",
         "redis" => "redis-fenced",
+        "postgres" => "db-row",
         name => name,
     })
 }

@@ -4,7 +4,12 @@
 
 use super::{output::Show, parse};
 use clap::Args as ClapArgs;
-use protocols::{bug::Bug, election::Protocol, fence::checks::Fencing, work::Kind};
+use protocols::{
+    bug::Bug,
+    election::{Protocol, Timers},
+    fence::checks::Fencing,
+    work::Kind,
+};
 use scenarios::{Params, generate::Choice, params::Profile, sense};
 
 /// What a scenario's plan is made of.
@@ -23,6 +28,8 @@ pub struct PlanOptions {
     /// Time from one renewal to the next; by default a part of the lease, for most protocols a third
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     renew_interval: Option<u64>,
+    #[command(flatten)]
+    own: OwnTimerOptions,
     /// How long one request to the coordination service may take; by default a third of the lease, at most 1 s
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     request_timeout: Option<u64>,
@@ -74,6 +81,28 @@ pub struct PlanOptions {
     /// Share of packets lost, as 0.5%, instead of the network's
     #[arg(long, value_parser = parse::percent_ppm, value_name = "PCT", allow_hyphen_values = true)]
     loss: Option<u32>,
+}
+
+/// The timers that only some protocols have; see `fencepost list protocols`.
+#[derive(ClapArgs, Clone, Debug)]
+pub struct OwnTimerOptions {
+    /// How long a leader goes on trying to renew before it gives up, for protocols with a renew deadline
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    renew_deadline: Option<u64>,
+    /// From one attempt to acquire to the next, for protocols with a retry period; where candidates poll, it is the renew
+    /// interval by default
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    retry_period: Option<u64>,
+    /// For how long the service keeps a lock from everybody whose holder's session has ended; 0s for not at all
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    lock_delay: Option<u64>,
+}
+
+impl OwnTimerOptions {
+    /// Those that were given, milliseconds.
+    pub fn given_ms(&self) -> Timers {
+        Timers { renew_deadline: self.renew_deadline, retry_period: self.retry_period, lock_delay: self.lock_delay }
+    }
 }
 
 /// Requests a second of each run of a sweep.
@@ -130,6 +159,7 @@ impl PlanOptions {
             lease_ttl_ms: self.lease_ttl,
             election_timeout_ms: self.election_timeout,
             renew_interval_ms: self.renew_interval,
+            own_ms: self.own.given_ms(),
             request_timeout_ms: self.request_timeout,
             clock_skew_ms: self.clock_skew.unwrap_or(usual.clock_skew_ms),
             clock_drift_ppm: self.clock_drift.unwrap_or(usual.clock_drift_ppm),
@@ -137,7 +167,7 @@ impl PlanOptions {
             pause_ms: self.pause,
             works: self.works.clone(),
             bugs: self.bug.into_iter().collect(),
-            service_members: self.members.unwrap_or(usual.service_members),
+            service_members: self.members,
             groups: self.groups.unwrap_or(usual.groups),
             fencing: self.fencing,
             read_lease: self.read_lease,
@@ -160,6 +190,9 @@ impl PlanOptions {
             ("--duration", self.duration.is_some()),
             ("--lease-ttl", self.lease_ttl.is_some()),
             ("--renew-interval", self.renew_interval.is_some()),
+            ("--renew-deadline", self.own.renew_deadline.is_some()),
+            ("--retry-period", self.own.retry_period.is_some()),
+            ("--lock-delay", self.own.lock_delay.is_some()),
             ("--request-timeout", self.request_timeout.is_some()),
             ("--election-timeout", self.election_timeout.is_some()),
             ("--works", !self.works.is_empty()),

@@ -1,6 +1,10 @@
 //! A plan's parameters, for the head of a report.
 
-use protocols::{election::Protocol, fence::checks::Fencing, types::MILLISECOND};
+use protocols::{
+    election::{Protocol, Timer},
+    fence::checks::Fencing,
+    types::MILLISECOND,
+};
 use scenarios::{
     fault::{PlannedFault, Trigger, Who},
     plan::Plan,
@@ -25,6 +29,14 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
         pair("seed", plan.seed.to_string()),
         pair("nodes", format!("{}, clocks off by {skew} ms and {drift} ppm", plan.candidates.len())),
         lease(plan, protocol),
+    ];
+    let own_ms = plan.timings.own_ms();
+    let set = Timer::ALL.into_iter().filter_map(|timer| Some(format!("{} {} ms", timer.words(), own_ms.get(timer)?)));
+    let set: Vec<String> = set.collect();
+    if !set.is_empty() {
+        rows.push(pair("timers", set.join(", ")));
+    }
+    rows.extend([
         pair("load", format!("{} requests/s from {} clients", plan.load.rate, plan.load.clients)),
         pair(
             "network",
@@ -41,7 +53,7 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
             ),
         ),
         pair("duration", format!("{} s{time}", plan.duration_ms as f64 / 1e3)),
-    ];
+    ]);
     if plan.groups > 1 {
         rows.push(pair("groups", format!("{}, each with that load and its own clients", plan.groups)));
     }

@@ -3,7 +3,7 @@
 
 use clap::Parser;
 use protocols::{
-    election::{self, Protocol},
+    election::{self, Protocol, Timer},
     fence::checks::Fencing,
 };
 use rand_chacha::ChaCha8Rng;
@@ -73,6 +73,11 @@ fn drawn(random: &mut ChaCha8Rng) -> (&'static Protocol, Params) {
         params.election_timeout_ms = maybe(400).map(|ms| (ms, ms + 321));
     }
     params.renew_interval_ms = maybe(0).map(|n| 101 + n % 200);
+    // Short, so that no client refuses them; each protocol has its own idea of which goes with which.
+    params.own_ms.retry_period = protocol.timers.find(Timer::RetryPeriod).and_then(|_| maybe(0)).map(|n| 102 + n % 97);
+    if protocol.timers.renews_at_retry {
+        params.renew_interval_ms = None;
+    }
     (protocol, params)
 }
 

@@ -16,7 +16,7 @@
 use protocols::{
     clock::Now,
     election::{
-        Conditions, Hazard, Preference, Promise, Protocol, Setup, Timings, Transport,
+        Conditions, Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Timings, Transport,
         promise::{self, UNCHECKED},
     },
     elector::{self, Deposed, Elector, boxed},
@@ -51,6 +51,7 @@ pub static PROTOCOL: Protocol = Protocol {
     ring: false,
     transfers: false,
     changes_members: false,
+    timers: OwnTimers::NONE,
     elector: |setup| boxed(MajorityLease::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,

@@ -10,7 +10,7 @@ use crate::service::{self, Reply, Request};
 use protocols::{
     clock::Now,
     election::{
-        Hazard, Preference, Promise, Protocol, Setup, Transport,
+        Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
         promise::{self, UNCHECKED},
     },
     elector::{self, Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput, boxed},
@@ -43,6 +43,7 @@ pub static PROTOCOL: Protocol = Protocol {
     ring: false,
     transfers: false,
     changes_members: false,
+    timers: OwnTimers::NONE,
     elector: |setup| boxed(LeaseHolder::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,

@@ -29,6 +29,23 @@ impl Known {
                     _ => lua.call(2, &[Some(b"incr"), word(keys.get(1))]),
                 }
             }
+            Known::Lock => match lua.call(1, &[Some(b"get"), word(key)])? {
+                held if held == Resp::Nil || Some(&held) == value.map(Resp::bulk).as_ref() => {
+                    lua.call(3, &[Some(b"set"), word(key), word(value), Some(b"PX"), word(ttl)])
+                }
+                _ => Ok(Resp::Nil),
+            },
+            Known::HandOver => {
+                if Some(lua.call(1, &[Some(b"get"), word(key)])?) != value.map(Resp::bulk) {
+                    return Ok(Resp::Nil);
+                }
+                let token = lua.call(2, &[Some(b"incr"), word(keys.get(1))])?;
+                let number = if let Resp::Integer(token) = token { token } else { 0 };
+                let mut to = argv.get(1).cloned().unwrap_or_default();
+                to.extend_from_slice(number.to_string().as_bytes());
+                lua.call(3, &[Some(b"set"), word(key), Some(&to), Some(b"PX"), word(argv.get(2))])?;
+                Ok(token)
+            }
         }
     }
 }

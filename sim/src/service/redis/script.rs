@@ -1,6 +1,6 @@
 //! The scripts that this server can run: those of [`protocols::service::redis`], recognised by their text.
 
-use protocols::service::redis::{ACQUIRE_FENCED, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE};
+use protocols::service::redis::{ACQUIRE_FENCED, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE, HAND_OVER, LOCK};
 
 /// A script that this server knows how to run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -8,16 +8,21 @@ pub(super) enum Known {
     CompareAndPexpire,
     CompareAndDelete,
     AcquireFenced,
+    Lock,
+    HandOver,
 }
 
 impl Known {
-    const ALL: [Known; 3] = [Known::CompareAndPexpire, Known::CompareAndDelete, Known::AcquireFenced];
+    const ALL: [Known; 5] =
+        [Known::CompareAndPexpire, Known::CompareAndDelete, Known::AcquireFenced, Known::Lock, Known::HandOver];
 
     const fn text(self) -> &'static str {
         match self {
             Known::CompareAndPexpire => COMPARE_AND_PEXPIRE,
             Known::CompareAndDelete => COMPARE_AND_DELETE,
             Known::AcquireFenced => ACQUIRE_FENCED,
+            Known::Lock => LOCK,
+            Known::HandOver => HAND_OVER,
         }
     }
 

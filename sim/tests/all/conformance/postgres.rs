@@ -189,7 +189,7 @@ impl Postgres {
 
     /// The real server, if there is one.
     pub fn real() -> Option<Postgres> {
-        let folder = Folder::new("postgres");
+        let folder = Folder::new();
         let real = servers::postgres(&folder, "the comparison with PostgreSQL", Access::Anybody)?;
         Some(Postgres { served: Served::Real(Box::new(real), folder), control: None, sessions: BTreeMap::new() })
     }

@@ -68,15 +68,15 @@ fn row() -> impl Strategy<Value = String> {
         " ON CONFLICT (name) DO UPDATE SET note = 'again' WHERE t.note IS NULL RETURNING value, note",
     ]);
     let fixed = word(&["0", "1", "7", "12", "NULL", "3000000000"]);
-    let returning = word(&["", " RETURNING value", " RETURNING *"]);
+    let returning = || word(&["", " RETURNING value", " RETURNING *"]);
     prop_oneof![
         4 => (word(&["value", "*", "name, note", "value + 1 AS more"]), condition(), locking)
             .prop_map(|(what, condition, locking)| format!("SELECT {what} FROM t {condition}{locking}")),
         5 => (name(), fixed, conflict)
             .prop_map(|(name, value, conflict)| format!("INSERT INTO t (name, value) VALUES ('{name}', {value}){conflict}")),
-        5 => (value(), condition(), returning.clone())
+        5 => (value(), condition(), returning())
             .prop_map(|(value, condition, returning)| format!("UPDATE t SET value = {value} {condition}{returning}")),
-        2 => (condition(), returning).prop_map(|(condition, returning)| format!("DELETE FROM t {condition}{returning}")),
+        2 => (condition(), returning()).prop_map(|(condition, returning)| format!("DELETE FROM t {condition}{returning}")),
         1 => name().prop_map(|name| format!("UPDATE t SET note = '{name}', value = value WHERE name = '{name}'")),
     ]
 }

@@ -7,4 +7,5 @@ mod common;
 mod hostile;
 mod interop;
 mod lost_data;
+mod postgres;
 mod tls;

@@ -1,0 +1,400 @@
+//! `redlock`: the lock of a majority of independent Redis servers.
+//!
+//! **Where it comes from.** leandromoreira/redlock-rb 0.1.7, `lib/redlock/client.rb: Client#try_lock_instances,
+//! #lock_instances, #drift, #timed, #unlock, RedisInstance#lock`, at its defaults: every server is asked in turn, 0.1 s for
+//! each, and once more when it is silent or its connection breaks (redis/redis-rb 4.0.1, `lib/redis/client.rb:
+//! Client#ensure_connected`, `reconnect_attempts`); a lock that a majority gave is worth `ttl − elapsed − (0.01·ttl + 2 ms)`; otherwise everybody is told to unlock, and
+//! after a random wait below 200 ms it is tried again, three times in all. Later releases differ: 0.1.8 tries four times and
+//! extends once only, 0.2.0 waits 200 ms and up to 50 more, 1.0.0 reads the monotonic clock. On top of the library there is
+//! what an election needs: the holder extends every ttl/3 by `lock(…, extend: info)`, and stops by its own clock.
+//!
+//! **What it assumes about time.** That every server's *wall* clock, by which keys end, and the holder's run at rates less
+//! than one part in a hundred apart, and that nobody sets them; that no process is stopped after it looked at the validity;
+//! that a server which restarts without its data stays away for a ttl ("delayed restarts"). `elapsed` is read from the wall
+//! clock: set back during a lock, it makes the lock worth more than the keys live; set forward, nothing.
+//!
+//! **What breaks it.** A pause past the validity: there is **no token**, and none can be had from five servers that do not
+//! know each other, so the resource cannot tell the sleeper from its successor (Kleppmann 2016). A majority whose clocks are
+//! set forward. A server of the majority that comes back empty and votes again. And the library itself: an extension that
+//! fails *unlocks every server first* and returns afterwards, or tries again with the same value; meanwhile its caller
+//! believes in the validity it was told, and another may have the lock. So a short loss of three servers makes two leaders.
+//!
+//! **What shows it.** `gc-pause`; `clock-step`, where the servers' clocks are set; `flapping`; `--bug
+//! redis-forgotten-on-restart` with one member of the majority killed (`sim/tests/all/redlock.rs`).
+//!
+//! The library has a random value for each lock; here it also names the holder, `<name>/<nonce>/<attempt>`, so that others
+//! can observe who leads: they look at one server after the other until a majority says the same.
+
+use super::{
+    Conditions, Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Timings, Transport,
+    promise::{self, UNFENCED},
+    redis_common::{EXPIRE, POLL, RENEW, RETRIED, RedisRequests},
+};
+use crate::{
+    clock::Now,
+    core::TimerId,
+    elector::{self, Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput, boxed},
+    error::Failure,
+    payload::Nothing,
+    point::Point,
+    service::{
+        redis::{Reply, Request},
+        redis_servers::{self, Api},
+    },
+    types::{Leadership, MILLISECOND, SECOND},
+};
+use std::collections::BTreeMap;
+
+type Input = elector::Input<Nothing, Api>;
+type Output = elector::Output<Nothing, Api>;
+
+/// The protocol as the registry knows it.
+pub const PROTOCOL: Protocol = Protocol {
+    name: "redlock",
+    about: "The lock of a majority of five independent Redis, as redlock-rb takes it; no token",
+    service: &redis_servers::SERVICE,
+    tokened: false,
+    transport: Transport::Datagram,
+    default_lease_ttl: 15 * SECOND,
+    election_timeout: None,
+    granted_ttl: |ttl| ttl,
+    renew_interval: |ttl| ttl / 3,
+    // The keys may run out while a follower waits after its last try, and another one be in its way at the next.
+    takeover_max: |timings| timings.retry_period() + 2 * RETRY_DELAY,
+    read_lease: Some(|timings| (longest_belief(timings), timings.lease_ttl)),
+    preference: Preference::Any,
+    majority: false,
+    ring: false,
+    persists: false,
+    forgets_to_wait: false,
+    transfers: false,
+    changes_members: false,
+    timers: OwnTimers::of(&[RETRIED]),
+    elector: |setup| boxed(Redlock::new(setup)),
+    promise: |hazard, _| match hazard {
+        Hazard::PauseBeyondLease => UNFENCED,
+        Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
+        Hazard::PowerOutage | Hazard::RollingRestart | Hazard::Starvation | Hazard::CutOffFromService => Promise::Holds,
+        // What is short enough for an extension to fail, and to be told to the servers, makes two leaders.
+        _ => Promise::May,
+    },
+    bounds: promise::settled,
+    belief_overlap,
+};
+
+/// How often a lock is tried.
+const TRIES: u32 = 3;
+/// Between two tries, and after the last, up to so long; nanoseconds.
+const RETRY_DELAY: u64 = 200 * MILLISECOND;
+/// How long one server is waited for at most, nanoseconds.
+const SERVER_TIMEOUT: u64 = 100 * MILLISECOND;
+/// The wait after a try that failed is over.
+const RETRY: TimerId = 3;
+
+/// What a ttl is shortened by for clocks that differ, milliseconds.
+const fn drift_ms(ttl_ms: u64) -> u64 {
+    ttl_ms / 100 + 2
+}
+
+/// How long a belief lasts from when the first server was asked, nanoseconds: the two readings of a clock in whole
+/// milliseconds may make one too few of what has passed.
+fn longest_belief(timings: &Timings) -> u64 {
+    let ttl_ms = (timings.lease_ttl / MILLISECOND).max(1);
+    (ttl_ms + 1).saturating_sub(drift_ms(ttl_ms)) * MILLISECOND
+}
+
+/// A wall clock that is set back during a lock makes it worth as much more. A failed extension is unlocked while its holder
+/// still believes, and so may be whatever makes one fail: silence, or a server without its key.
+fn belief_overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
+    let belief = c.slow(longest_belief(timings).saturating_add(c.candidate_back));
+    Some(belief.saturating_sub(if c.silent { 0 } else { c.service(timings.lease_ttl) }))
+}
+
+/// The lock that this node believes to hold.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Lease {
+    value: String,
+    leadership: Leadership,
+}
+
+/// What is going on at the servers, one after the other.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Step {
+    /// They are asked for the lock; so many have given it.
+    Lock { granted: usize, began: Now },
+    /// They are told to unlock.
+    Unlock { then: Then },
+    /// They are asked what the key holds.
+    Look { seen: BTreeMap<Vec<u8>, usize> },
+    /// Nothing, until [`RETRY`].
+    Wait,
+}
+
+/// What comes when everybody was told to unlock.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Then {
+    /// The next try.
+    Retry,
+    /// The next poll.
+    Poll,
+}
+
+/// A call into the library that has not returned.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Call {
+    value: String,
+    /// Does it extend the lock that is held?
+    extends: bool,
+    tries_left: u32,
+    step: Step,
+    /// Who is asked, and by which request.
+    member: usize,
+    number: RequestNumber,
+    /// Is it asked for the second time, over a new connection?
+    again: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Redlock {
+    redis: RedisRequests,
+    lease: Option<Lease>,
+    call: Option<Call>,
+    /// Until then others go first.
+    held_off_until: u64,
+    /// `Campaign` is still to be said.
+    campaign_due: bool,
+}
+
+impl Redlock {
+    fn new(setup: Setup) -> Self {
+        let redis = RedisRequests::new(setup);
+        Redlock { redis, lease: None, call: None, held_off_until: 0, campaign_due: true }
+    }
+
+    fn servers(&self) -> usize {
+        self.redis.setup.service.len()
+    }
+
+    fn quorum(&self) -> usize {
+        self.servers() / 2 + 1
+    }
+
+    /// Begins a call with this step.
+    fn call(&mut self, now: Now, value: String, extends: bool, step: Step, out: &mut Vec<Output>) {
+        self.call = Some(Call { value, extends, tries_left: TRIES, step, member: 0, number: 0, again: false });
+        self.ask(now, out);
+    }
+
+    /// A follower's turn: tries to lock, or only looks while others go first.
+    fn poll(&mut self, now: Now, out: &mut Vec<Output>) {
+        if self.call.is_some() {
+            return;
+        }
+        if now.mono < self.held_off_until {
+            crate::mark!(RedisHeldOff);
+            return self.look(now, out);
+        }
+        if std::mem::take(&mut self.campaign_due) {
+            out.push(Output::Campaign);
+        }
+        out.push(Output::Point(Point::BeforeCampaign));
+        let value = self.redis.attempt_value();
+        self.call(now, value, false, Step::Lock { granted: 0, began: now }, out);
+    }
+
+    fn look(&mut self, now: Now, out: &mut Vec<Output>) {
+        self.call(now, String::new(), false, Step::Look { seen: BTreeMap::new() }, out);
+    }
+
+    fn extend(&mut self, now: Now, out: &mut Vec<Output>) {
+        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.redis.setup.timings.renew_interval });
+        let Some(lease) = self.lease.as_ref().filter(|_| self.call.is_none()) else { return };
+        let value = lease.value.clone();
+        out.push(Output::Point(Point::BeforeRenew));
+        self.call(now, value, true, Step::Lock { granted: 0, began: now }, out);
+    }
+
+    /// Asks the server whose turn it is; when all have had theirs, goes on.
+    fn ask(&mut self, now: Now, out: &mut Vec<Output>) {
+        let (key, ttl_ms, servers) = (self.redis.key(), self.redis.ttl_ms(), self.servers());
+        let Some(call) = &mut self.call else { return };
+        if call.member >= servers {
+            return self.all_asked(now, out);
+        }
+        let value = call.value.clone();
+        let request = match &call.step {
+            Step::Lock { .. } => Request::Lock { key, value, ttl_ms },
+            Step::Unlock { .. } => Request::CompareAndDelete { key, value },
+            Step::Look { .. } => Request::Get { key },
+            Step::Wait => return,
+        };
+        let number = self.redis.next_number();
+        call.number = number;
+        let request = redis_servers::Request { member: call.member, request };
+        let timeout = SERVER_TIMEOUT.min(self.redis.setup.timings.request_timeout);
+        out.push(Output::Point(Point::BeforeAsk));
+        out.push(Output::Service(ServiceOutput::Request { number, request, timeout, concurrent: false }));
+    }
+
+    /// The server whose turn it was has answered, refused, or said nothing: for a lock the latter two are a no.
+    fn answered(&mut self, now: Now, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
+        let quorum = self.quorum();
+        let Some(call) = &mut self.call else { return };
+        match (&mut call.step, reply) {
+            (Step::Lock { granted, .. }, Ok(Reply::Done(true))) => *granted += 1,
+            (Step::Look { seen }, Ok(Reply::Value(Some(value)))) => {
+                let count = seen.entry(value.clone()).or_default();
+                *count += 1;
+                if *count >= quorum {
+                    return self.looked(now, Some(&value), out);
+                }
+            }
+            // redis-rb disconnects, and asks once more over a new connection.
+            (_, Err(Failure::Unknown(_))) if !call.again => {
+                call.again = true;
+                return self.ask(now, out);
+            }
+            _ => {}
+        }
+        (call.member, call.again) = (call.member + 1, false);
+        self.ask(now, out);
+    }
+
+    fn all_asked(&mut self, now: Now, out: &mut Vec<Output>) {
+        let quorum = self.quorum();
+        let Some(call) = self.call.take() else { return };
+        match call.step {
+            Step::Lock { granted, began } => {
+                let elapsed_ms = wall_ms(now) - wall_ms(began);
+                let ttl_ms = self.redis.ttl_ms();
+                let left_ms = ttl_ms as i64 - elapsed_ms - drift_ms(ttl_ms) as i64;
+                match u64::try_from(left_ms) {
+                    Ok(validity_ms) if granted >= quorum => {
+                        self.locked(now, call, began, validity_ms.saturating_mul(MILLISECOND), out);
+                    }
+                    _ => {
+                        crate::mark!(RedlockNoQuorum);
+                        let step = Step::Unlock { then: Then::Retry };
+                        self.call = Some(Call { step, member: 0, ..call });
+                        self.ask(now, out);
+                    }
+                }
+            }
+            Step::Unlock { then: Then::Retry } => {
+                let wait = self.redis.draw(RETRY_DELAY);
+                out.push(Output::SetTimer { id: RETRY, at: now.mono + wait });
+                self.call = Some(Call { step: Step::Wait, tries_left: call.tries_left - 1, ..call });
+            }
+            Step::Unlock { then: Then::Poll } => self.poll_later(now, out),
+            Step::Look { .. } => self.looked(now, None, out),
+            Step::Wait => self.call = Some(call),
+        }
+    }
+
+    /// The wait after a try is over: the next one, or the call returns with nothing.
+    fn retry(&mut self, now: Now, out: &mut Vec<Output>) {
+        let Some(call) = self.call.take_if(|call| call.step == Step::Wait) else { return };
+        if call.tries_left > 0 {
+            let value = if call.extends { call.value } else { self.redis.attempt_value() };
+            let step = Step::Lock { granted: 0, began: now };
+            self.call = Some(Call { value, step, member: 0, ..call });
+            self.ask(now, out);
+        } else if call.extends {
+            crate::mark!(RedlockExtensionFails);
+            self.depose(now, Deposed::Lost, out);
+        } else {
+            self.look(now, out);
+        }
+    }
+
+    fn locked(&mut self, now: Now, call: Call, began: Now, validity: u64, out: &mut Vec<Output>) {
+        let leadership = Leadership { token: 0, valid_until: now.mono.saturating_add(validity) };
+        if let Some(lease) = &mut self.lease {
+            lease.leadership = leadership;
+            out.push(Output::Point(Point::Renewed));
+            out.push(Output::SetTimer { id: EXPIRE, at: leadership.valid_until });
+            return out.push(Output::Renewed(leadership));
+        }
+        if validity == 0 {
+            let step = Step::Unlock { then: Then::Poll };
+            return self.call(now, call.value, false, step, out);
+        }
+        self.lease = Some(Lease { value: call.value, leadership });
+        self.redis.forget_observed();
+        out.push(Output::CancelTimer(POLL));
+        out.push(Output::SetTimer { id: RENEW, at: began.mono + self.redis.setup.timings.renew_interval });
+        out.push(Output::SetTimer { id: EXPIRE, at: leadership.valid_until });
+        out.push(Output::Elected(leadership));
+    }
+
+    fn looked(&mut self, now: Now, value: Option<&[u8]>, out: &mut Vec<Output>) {
+        out.extend(self.redis.news(value).map(Output::Observed));
+        self.poll_later(now, out);
+    }
+
+    fn poll_later(&mut self, now: Now, out: &mut Vec<Output>) {
+        self.call = None;
+        out.push(Output::SetTimer { id: POLL, at: now.mono + self.redis.poll_wait() });
+    }
+
+    /// Ends the belief, first of all. An extension under way has become pointless.
+    fn depose(&mut self, now: Now, why: Deposed, out: &mut Vec<Output>) {
+        let Some(lease) = self.lease.take() else { return };
+        out.push(Output::Deposed(why));
+        out.extend([RENEW, EXPIRE, RETRY].map(Output::CancelTimer));
+        if let Some(call) = self.call.take() {
+            out.push(Output::Service(ServiceOutput::Cancel(call.number)));
+        }
+        let wait = match why {
+            Deposed::Expired | Deposed::Lost => 0,
+            Deposed::Fenced => self.redis.poll_wait(),
+            Deposed::Resigned => self.redis.ttl(),
+        };
+        self.held_off_until = now.mono + wait;
+        self.campaign_due = why == Deposed::Resigned;
+        if !self.campaign_due {
+            out.push(Output::Campaign);
+        }
+        match why {
+            // The extension that failed has unlocked everybody.
+            Deposed::Lost => self.look(now, out),
+            _ => self.call(now, lease.value, false, Step::Unlock { then: Then::Poll }, out),
+        }
+    }
+}
+
+/// As `Time.now` is read: whole milliseconds of the wall clock.
+fn wall_ms(now: Now) -> i64 {
+    i64::try_from(now.wall / MILLISECOND).unwrap_or(i64::MAX)
+}
+
+impl Elector for Redlock {
+    type Peer = Nothing;
+    type Service = Api;
+
+    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        // Before anything else: after a pause, answers and timers come in any order.
+        if self.lease.as_ref().is_some_and(|lease| lease.leadership.valid_until <= now.mono) {
+            crate::mark!(RedisExpired);
+            self.depose(now, Deposed::Expired, out);
+        }
+        match input {
+            Input::Start => self.poll(now, out),
+            Input::Timer(POLL) if self.lease.is_none() => self.poll(now, out),
+            Input::Timer(RENEW) if self.lease.is_some() => self.extend(now, out),
+            Input::Timer(RETRY) => self.retry(now, out),
+            Input::Service(ServiceInput::Reply { number, reply })
+                if self.call.as_ref().is_some_and(|call| call.number == number) =>
+            {
+                self.answered(now, reply, out);
+            }
+            Input::Resign if self.lease.is_some() => {
+                out.push(Output::Point(Point::BeforeRelease));
+                self.depose(now, Deposed::Resigned, out);
+            }
+            Input::Fenced => self.depose(now, Deposed::Fenced, out),
+            // Timers of a role that ended meanwhile, a follower's resignation; Redis has no streams.
+            _ => {}
+        }
+    }
+}
