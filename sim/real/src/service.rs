@@ -43,7 +43,9 @@ pub fn recipe(service: &Service, spec: &Spec) -> Result<(Recipe, SocketAddr), St
 /// A PostgreSQL of the cluster's own. Its superuser is the role that candidates log in as.
 fn database(service: &Service, spec: &Spec) -> Result<(Recipe, SocketAddr), String> {
     if service.name == postgres::POOLED.name {
-        return Err("a PgBouncer in transaction mode is not started here; give --service HOST:PORT of a running one".into());
+        return Err(
+            "a PgBouncer in transaction mode is not started here; give --service HOST:PORT of a running one".into()
+        );
     }
     let (data, address) = (spec.folder.join("postgres"), free_address()?);
     std::fs::create_dir_all(&data).map_err(|e| format!("cannot make {}: {e}", data.display()))?;

@@ -55,7 +55,8 @@ fn as_nobody(root: bool, program: &Path) -> Command {
 /// # Errors
 /// It is not installed, or there is no making its data; one sentence.
 pub fn own_postgres(address: SocketAddr, data: &Path, user: &str) -> Result<(PathBuf, Vec<String>), String> {
-    let none = "`postgres` is not installed: `apt-get install postgresql`, or give --service HOST:PORT of a running one";
+    let none =
+        "`postgres` is not installed: `apt-get install postgresql`, or give --service HOST:PORT of a running one";
     let initdb = super::find::look("initdb").ok_or(none)?;
     let unseen = |e: std::io::Error| format!("cannot look into {}: {e}", data.display());
     let root = data.parent().unwrap_or(data).metadata().map_err(unseen)?.uid() == 0;

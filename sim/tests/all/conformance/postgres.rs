@@ -45,7 +45,7 @@ const DEADLOCK: (&str, Duration) = ("SET deadlock_timeout = '20ms'", Duration::f
 
 /// What answers.
 enum Served {
-    Real(Box<servers::Postgres>, Folder),
+    Real { real: Box<servers::Postgres>, _folder: Folder },
     Model(Arc<Model>, u16, <TokioEnv as Env>::Task),
 }
 
@@ -191,12 +191,16 @@ impl Postgres {
     pub fn real() -> Option<Postgres> {
         let folder = Folder::new();
         let real = servers::postgres(&folder, "the comparison with PostgreSQL", Access::Anybody)?;
-        Some(Postgres { served: Served::Real(Box::new(real), folder), control: None, sessions: BTreeMap::new() })
+        Some(Postgres {
+            served: Served::Real { real: Box::new(real), _folder: folder },
+            control: None,
+            sessions: BTreeMap::new(),
+        })
     }
 
     fn port(&self) -> u16 {
         match &self.served {
-            Served::Real(real, _) => real.server.address.port(),
+            Served::Real { real, .. } => real.server.address.port(),
             Served::Model(_, port, _) => *port,
         }
     }
@@ -221,7 +225,7 @@ impl Postgres {
     async fn is_waiting(&mut self, pid: i32) -> bool {
         match &self.served {
             Served::Model(model, ..) => model.is_waiting(pid),
-            Served::Real(..) => {
+            Served::Real { .. } => {
                 self.count("SELECT count(*) FROM pg_locks WHERE pid = $1 AND NOT granted", pid).await > 0
             }
         }
@@ -230,7 +234,7 @@ impl Postgres {
     async fn is_there(&mut self, pid: i32) -> bool {
         match &self.served {
             Served::Model(model, ..) => model.has_session(pid),
-            Served::Real(..) => self.count("SELECT count(*) FROM pg_stat_activity WHERE pid = $1", pid).await > 0,
+            Served::Real { .. } => self.count("SELECT count(*) FROM pg_stat_activity WHERE pid = $1", pid).await > 0,
         }
     }
 
@@ -280,6 +284,11 @@ impl Postgres {
         self.sessions.iter().fold(text.to_owned(), put)
     }
 
+    /// Does a session wait for a lock? Whose turn it is to insert what another may have inserted is left to chance.
+    pub fn somebody_waits(&self) -> bool {
+        self.sessions.values().any(|session| session.under_way.is_some())
+    }
+
     /// The sessions whose processes a statement may end.
     fn ended_by(&self, text: &str) -> Vec<i32> {
         let is_named = |name: &String| text.contains("terminate") && text.contains(&format!("{{{name}}}"));
@@ -290,7 +299,7 @@ impl Postgres {
 impl Arm for Postgres {
     fn name(&self) -> String {
         match &self.served {
-            Served::Real(..) => "PostgreSQL 15".to_owned(),
+            Served::Real { .. } => "PostgreSQL 15".to_owned(),
             Served::Model(..) => "the model".to_owned(),
         }
     }
@@ -370,7 +379,7 @@ impl Arm for Postgres {
         self.sessions.clear();
         self.control = None;
         match &mut self.served {
-            Served::Real(real, _) => real.server.restart(),
+            Served::Real { real, .. } => real.server.restart(),
             Served::Model(model, port, task) => {
                 *port = servers::free_address().port();
                 *task = serve(model, *port);

@@ -64,9 +64,8 @@ fn a_psql_session_and_our_node_share_the_row() {
 
     // psql gets the row when ours resigns, with the next token, and excludes ours.
     assert_eq!(http::ask(n1, "POST", "/resign").map(|a| a.status), Some(202));
-    let taken = eventually("psql takes the row", SOON, || {
-        postgres.psql(TAKE).ok().filter(|told| !told.trim().is_empty())
-    });
+    let taken =
+        eventually("psql takes the row", SOON, || postgres.psql(TAKE).ok().filter(|told| !told.trim().is_empty()));
     assert_eq!(taken.trim(), "2");
     for _ in 0..30 {
         assert!(!http::leads(n1));
