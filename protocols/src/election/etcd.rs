@@ -18,14 +18,20 @@
 //! **What breaks it.** A pause or a cut longer than the lease: the old leader acts on its belief while the next one was
 //! elected. Only the resource can refuse it, by the token. `gc-pause` shows it.
 //!
+//! **A named successor** is not the library's, but fits its queue: one transaction, guarded by the create revisions of all
+//! keys that it names, deletes the leader's key and those between it and the successor's. From that revision on the
+//! successor's key is the oldest one, and its create revision the new token, above the leader's. Who was passed over finds
+//! its key gone and queues again; so does the old leader. If anything has changed since the leader read the queue, or the
+//! successor is not in it, the leader resigns.
+//!
 //! Beyond the library, as its users should do: the own key is read again before it counts if anything has changed in the
 //! store since it was created (the lease may have ended meanwhile), and every session that is given up is revoked, which
 //! deletes its key with it.
 
-mod candidate;
+pub(super) mod candidate;
 mod observer;
-mod session;
-mod timing;
+pub(super) mod session;
+pub(super) mod timing;
 
 use super::{
     Hazard, OwnTimers, Preference, Promise, Protocol, Transport,
@@ -34,7 +40,7 @@ use super::{
 use crate::{elector::boxed, service::etcd, types::SECOND};
 use candidate::EtcdElection;
 use session::DEADLINE_SCAN;
-pub use session::{PREFIX, prefix_of};
+pub use session::{PREFIX, Recipe, SOLE_PREFIX, prefix_of};
 use timing::{granted, overlap, takeover_max};
 
 /// The registry's entry.
@@ -56,10 +62,10 @@ pub const PROTOCOL: Protocol = Protocol {
     ring: false,
     persists: false,
     forgets_to_wait: false,
-    transfers: false,
+    transfers: true,
     changes_members: false,
     timers: OwnTimers::NONE,
-    elector: |setup| boxed(EtcdElection::new(setup)),
+    elector: |setup| boxed(EtcdElection::new(setup, Recipe::Queue)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,

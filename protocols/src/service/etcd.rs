@@ -1,8 +1,8 @@
-//! etcd: what `etcd-election` asks of it, and what it answers.
+//! etcd: what `etcd-election` and `etcd-key` ask of it, and what it answers.
 //!
 //! The transactions are those of etcd's own client library (etcd-io/etcd, `client/v3/concurrency/election.go` and
 //! `key.go`: `Campaign`, `Proclaim`, `Resign`, `Leader`, `waitDeletes`). Everything is guarded by a create revision, so a
-//! request that arrives late, or twice, does nothing.
+//! request that arrives late, or twice, does nothing. `HandOver` is ours; the library knows no successors.
 
 use super::{Members, Service};
 use crate::{
@@ -90,6 +90,23 @@ pub enum Request {
         /// Prefix of the queue's keys.
         prefix: String,
     },
+    /// All keys, by create revision; answered by [`Reply::Queue`].
+    Queue {
+        /// Prefix of the queue's keys.
+        prefix: String,
+    },
+    /// Deletes the own key and those between it and the successor's, all in one revision, if every one of them and the
+    /// successor's has the create revision given; answered by [`Reply::HandedOver`].
+    HandOver {
+        /// The own key.
+        key: String,
+        /// Its guard.
+        create_revision: i64,
+        /// The successor's key, which stays, and its guard.
+        heir: (Vec<u8>, i64),
+        /// The keys between, with their guards.
+        passed_over: Vec<(Vec<u8>, i64)>,
+    },
     /// One key; answered by [`Reply::Found`].
     GetKey {
         /// The key.
@@ -117,6 +134,10 @@ pub enum Reply {
         create_revision: i64,
         /// Its value.
         value: String,
+        /// The lease that it lives on.
+        lease: i64,
+        /// The store's revision at which this was so.
+        revision: i64,
     },
     /// The value was changed, unless the guard failed.
     Proclaimed {
@@ -127,6 +148,16 @@ pub enum Reply {
     Deleted {
         /// Did the guard hold?
         done: bool,
+    },
+    /// The successor is first, unless a guard failed.
+    HandedOver {
+        /// Did all guards hold?
+        done: bool,
+    },
+    /// The keys of a queue, the oldest first.
+    Queue {
+        /// The keys.
+        keys: Vec<KeyState>,
     },
     /// What was looked for, or that there is none.
     Found {

@@ -6,6 +6,7 @@
 mod connections;
 mod election_messages;
 mod elections_settle;
+mod etcd_herd;
 mod multiplexer;
 mod power_switch;
 mod reads;

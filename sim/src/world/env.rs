@@ -88,6 +88,12 @@ impl Env for SimEnv {
         Ok(stream)
     }
 
+    async fn connect_kept_alive(&self, to: &Endpoint, every: u64) -> io::Result<SimStream> {
+        let stream = self.connect(to).await?;
+        with(|world| world.keep_alive(stream.conn, every));
+        Ok(stream)
+    }
+
     async fn listen(&self, port: u16) -> io::Result<SimListener> {
         match with(|world| world.listen(self.node, port)) {
             Some(starts) => Ok(SimListener { node: self.node, port, starts }),

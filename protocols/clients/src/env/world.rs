@@ -50,6 +50,13 @@ pub trait Env: Clone + Send + Sync + 'static {
     /// Refused, or unknown host.
     fn connect(&self, to: &Endpoint) -> impl Future<Output = io::Result<Self::Stream>> + Send;
 
+    /// The same, and has TCP probe the connection after every so many nanoseconds of silence, in whole seconds where the
+    /// system counts in them; after nine probes without an answer it is reset.
+    ///
+    /// # Errors
+    /// As for [`Env::connect`].
+    fn connect_kept_alive(&self, to: &Endpoint, every: u64) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+
     /// Listens on a port of this process.
     ///
     /// # Errors

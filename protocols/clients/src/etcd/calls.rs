@@ -36,6 +36,21 @@ pub(super) async fn request(mut client: Client, request: Request) -> Result<Repl
             found(client.get(prefix, Some(options)).await)
         }
         Request::First { prefix } => found(client.get(prefix, Some(top(SortOrder::Ascend))).await),
+        Request::Queue { prefix } => {
+            let options = GetOptions::new().with_prefix().with_sort(SortTarget::Create, SortOrder::Ascend);
+            let answer = client.get(prefix, Some(options)).await.map_err(failure)?;
+            Ok(Reply::Queue { keys: answer.kvs().iter().map(key_state).collect() })
+        }
+        Request::HandOver { key, create_revision, heir, passed_over } => {
+            let mut gone = passed_over;
+            gone.push((key.into_bytes(), create_revision));
+            let guard =
+                |(key, revision): &(Vec<u8>, i64)| Compare::create_revision(key.clone(), CompareOp::Equal, *revision);
+            let guards: Vec<Compare> = gone.iter().chain([&heir]).map(guard).collect();
+            let deletions: Vec<TxnOp> = gone.into_iter().map(|(key, _)| TxnOp::delete(key, None)).collect();
+            let answer = client.txn(Txn::new().when(guards).and_then(deletions)).await.map_err(failure)?;
+            Ok(Reply::HandedOver { done: answer.succeeded() })
+        }
         Request::GetKey { key } => found(client.get(key, None).await),
     }
 }
@@ -50,14 +65,15 @@ async fn create(mut client: Client, key: String, value: String, lease: i64) -> R
     let put = TxnOp::put(key.clone(), value.clone(), Some(PutOptions::new().with_lease(lease)));
     let txn = Txn::new().when([absent]).and_then([put]).or_else([TxnOp::get(key, None)]);
     let answer = client.txn(txn).await.map_err(failure)?;
+    let revision = answer.header().map(|h| h.revision()).ok_or_else(|| odd("no header"))?;
     if answer.succeeded() {
-        let create_revision = answer.header().map(|h| h.revision()).ok_or_else(|| odd("no header"))?;
-        return Ok(Reply::Created { created: true, create_revision, value });
+        return Ok(Reply::Created { created: true, create_revision: revision, value, lease, revision });
     }
     match answer.op_responses().first() {
         Some(TxnOpResponse::Get(read)) => {
             let key = read.kvs().first().map(key_state).ok_or_else(|| odd("the key is neither absent nor there"))?;
-            Ok(Reply::Created { created: false, create_revision: key.create_revision, value: key.value })
+            let KeyState { create_revision, value, lease, .. } = key;
+            Ok(Reply::Created { created: false, create_revision, value, lease, revision })
         }
         _ => Err(odd("no read in the answer")),
     }

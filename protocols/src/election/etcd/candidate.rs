@@ -1,8 +1,12 @@
-//! A candidate: its campaign, its lease and keepalives, and what it sees of who leads.
+//! A candidate: its campaign, stage by stage.
+
+mod handover;
+mod keeping;
+mod observing;
 
 use super::{
-    observer::{Observer, who},
-    session::{self, DEADLINE_SCAN, Numbers, RETRY, Session, Stage, prefix_of, tick_after},
+    observer::Observer,
+    session::{self, Numbers, RETRY, Recipe, Session, Stage},
     timing::{AGAIN, DEADLINE, KEEPALIVE, OBSERVE, REOPEN},
 };
 use crate::{
@@ -13,8 +17,8 @@ use crate::{
     error::Failure,
     payload::Nothing,
     point::Point,
-    service::etcd::{self, Item, KeyState, Reply, Request, StreamRequest},
-    types::{Leadership, SECOND},
+    service::etcd::{self, Item, Reply, Request, StreamRequest},
+    types::Leadership,
 };
 
 type Input = elector::Input<Nothing, etcd::Api>;
@@ -22,8 +26,9 @@ type Output = elector::Output<Nothing, etcd::Api>;
 
 /// The elector.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct EtcdElection {
+pub(in crate::election) struct EtcdElection {
     setup: Setup,
+    recipe: Recipe,
     numbers: Numbers,
     stage: Stage,
     /// The request of this stage that is under way.
@@ -42,9 +47,10 @@ fn open(number: StreamNumber, request: StreamRequest) -> Output {
 }
 
 impl EtcdElection {
-    pub(super) fn new(setup: Setup) -> Self {
+    pub(in crate::election) fn new(setup: Setup, recipe: Recipe) -> Self {
         EtcdElection {
             setup,
+            recipe,
             numbers: Numbers::default(),
             stage: Stage::Granting,
             pending: None,
@@ -142,34 +148,6 @@ impl EtcdElection {
         }
     }
 
-    fn granted(&mut self, now: u64, lease: i64, ttl_s: i64, out: &mut Vec<Output>) {
-        self.scan_from.get_or_insert(now);
-        self.session = Some(Session::new(self.setup.group, lease, ttl_s, now));
-        self.set_deadline(out);
-        self.open_keepalive(now, out);
-        self.go(Stage::Creating, out);
-    }
-
-    fn open_keepalive(&mut self, now: u64, out: &mut Vec<Output>) {
-        let Some(session) = &mut self.session else { return };
-        let number = self.numbers.stream();
-        session.stream = Some(number);
-        session.opened = now;
-        out.push(Output::Point(Point::BeforeRenew));
-        out.push(open(number, StreamRequest::Keepalive { lease: session.lease, ttl_s: session.ttl_s }));
-        out.push(Output::SetTimer { id: KEEPALIVE, at: now + RETRY });
-    }
-
-    /// When the belief ends, on the node's monotonic clock.
-    fn valid_until(&self) -> u64 {
-        let (Some(session), Some(from)) = (&self.session, self.scan_from) else { return 0 };
-        tick_after(from, DEADLINE_SCAN, session.deadline)
-    }
-
-    fn set_deadline(&mut self, out: &mut Vec<Output>) {
-        out.push(Output::SetTimer { id: DEADLINE, at: self.valid_until() });
-    }
-
     fn leadership(&self) -> Leadership {
         let token = self.session.as_ref().map_or(0, |s| s.create_revision.max(0) as u64);
         Leadership { token, valid_until: self.valid_until() }
@@ -186,24 +164,6 @@ impl EtcdElection {
         self.observer.see(Some(self.setup.node), out);
     }
 
-    fn kept_alive(&mut self, now: u64, ttl_s: i64, out: &mut Vec<Output>) {
-        let Some(session) = &mut self.session else { return };
-        if ttl_s <= 0 {
-            crate::mark!(EtcdLeaseGone);
-            return self.fresh_session(Deposed::Lost, out);
-        }
-        session.deadline = now.saturating_add((ttl_s as u64).saturating_mul(SECOND));
-        session.keepalive_due = now + self.setup.timings.renew_interval;
-        out.push(Output::Point(Point::Renewed));
-        let at = tick_after(session.opened, RETRY, session.keepalive_due);
-        out.push(Output::SetTimer { id: KEEPALIVE, at });
-        self.set_deadline(out);
-        if self.stage == Stage::Leading {
-            self.back_off.confirmed();
-            out.push(Output::Renewed(self.leadership()));
-        }
-    }
-
     fn timer(&mut self, now: u64, id: TimerId, out: &mut Vec<Output>) {
         match (id, &self.session) {
             (OBSERVE, _) => self.observe(out),
@@ -214,16 +174,7 @@ impl EtcdElection {
             (REOPEN, Some(Session { stream: None, .. })) => self.open_keepalive(now, out),
             (DEADLINE, Some(session)) if now > session.deadline => self.fresh_session(Deposed::Expired, out),
             (DEADLINE, Some(_)) => self.set_deadline(out),
-            (KEEPALIVE, Some(Session { stream: Some(stream), keepalive_due, opened, .. })) => {
-                // Unanswered keepalives are sent again at every tick.
-                let (stream, at) = (*stream, tick_after(*opened, RETRY, now));
-                if *keepalive_due < now {
-                    crate::mark!(EtcdKeepaliveAgain);
-                    out.push(Output::Point(Point::BeforeRenew));
-                    out.push(Output::Service(ServiceOutput::Push(stream)));
-                }
-                out.push(Output::SetTimer { id: KEEPALIVE, at });
-            }
+            (KEEPALIVE, Some(_)) => self.keepalive_tick(now, out),
             _ => {}
         }
     }
@@ -241,7 +192,18 @@ impl EtcdElection {
         };
         match (self.stage.clone(), reply, &mut self.session) {
             (Stage::Granting, Reply::Granted { lease, ttl_s }, _) => self.granted(now, lease, ttl_s, out),
+            (Stage::Creating, Reply::Created { lease, create_revision, revision, .. }, Some(session))
+                if self.recipe == Recipe::OneKey && lease != session.lease =>
+            {
+                self.taken(create_revision, revision, out);
+            }
             // An empty store is at revision 1, so no key is older than 2.
+            (Stage::Creating, Reply::Created { create_revision: create_revision @ 2.., .. }, Some(session))
+                if self.recipe == Recipe::OneKey =>
+            {
+                session.create_revision = create_revision;
+                self.win(now, out);
+            }
             (Stage::Creating, Reply::Created { create_revision: create_revision @ 2.., value, .. }, Some(session)) => {
                 session.create_revision = create_revision;
                 let next = if value == self.name() { Stage::Looking } else { Stage::Proclaiming };
@@ -263,6 +225,12 @@ impl EtcdElection {
                 out.push(Output::Point(Point::BeforeWait));
                 out.push(open(watch, StreamRequest::WatchDelete { key: front.key, start_revision: revision }));
             }
+            (Stage::Choosing(heir), Reply::Queue { keys }, Some(_)) => self.choose(heir, &keys, out),
+            (Stage::HandingOver { .. }, Reply::HandedOver { done: true }, Some(session)) => {
+                session.create_revision = 0;
+                self.queue_again(out);
+            }
+            (Stage::HandingOver { .. }, Reply::HandedOver { done: false }, _) => self.heir_is_gone(out),
             (Stage::Rechecking, Reply::Found { key: Some(own), .. }, Some(session))
                 if own.create_revision == session.create_revision =>
             {
@@ -276,8 +244,7 @@ impl EtcdElection {
             (Stage::Resigning, Reply::Deleted { .. }, Some(session)) => {
                 crate::mark!(EtcdResigned);
                 session.create_revision = 0;
-                self.campaign(out);
-                self.go(Stage::Creating, out);
+                self.stand_again(now, out);
             }
             // An answer of the wrong kind answers nothing.
             _ => self.again(now, out),
@@ -286,15 +253,7 @@ impl EtcdElection {
 
     fn item(&mut self, now: u64, number: StreamNumber, item: Item, out: &mut Vec<Output>) {
         if self.observer.stream() == Some(number) {
-            let gone = self.observer.holder().filter(|_| item == Item::Deleted);
-            out.push(Output::Service(ServiceOutput::Close(number)));
-            self.observe(out);
-            let own = self.session.as_ref().map(|s| s.create_revision);
-            if self.stage == Stage::Leading && gone.is_some() && gone == own {
-                crate::mark!(EtcdOwnKeyDeleted);
-                self.fresh_session(Deposed::Lost, out);
-            }
-            return;
+            return self.seen(number, &item, out);
         }
         match item {
             Item::KeptAlive { ttl_s } if self.session.as_ref().is_some_and(|s| s.stream == Some(number)) => {
@@ -302,7 +261,7 @@ impl EtcdElection {
             }
             Item::Deleted if self.stage == Stage::Waiting(number) => {
                 out.push(Output::Service(ServiceOutput::Close(number)));
-                self.go(Stage::Looking, out);
+                self.go(self.recipe.after_waiting(), out);
             }
             _ => {}
         }
@@ -314,7 +273,7 @@ impl EtcdElection {
             out.push(Output::SetTimer { id: OBSERVE, at: now + RETRY });
         } else if self.stage == Stage::Waiting(number) {
             crate::mark!(EtcdWatchEnded);
-            self.stage = Stage::Looking;
+            self.stage = self.recipe.after_waiting();
             self.again(now, out);
         } else if let Some(session) = self.session.as_mut().filter(|s| s.stream == Some(number)) {
             crate::mark!(EtcdKeepaliveEnded);
@@ -322,43 +281,6 @@ impl EtcdElection {
             out.push(Output::CancelTimer(KEEPALIVE));
             out.push(Output::SetTimer { id: REOPEN, at: now + RETRY });
         }
-    }
-
-    /// Asks who leads.
-    fn observe(&mut self, out: &mut Vec<Output>) {
-        let number = self.request(Request::First { prefix: prefix_of(self.setup.group) }, true, out);
-        self.observer.asked(number);
-    }
-
-    /// Who leads was asked, and this is the answer.
-    fn observed(&mut self, now: u64, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
-        let Ok(Reply::Found { key, revision }) = reply else {
-            self.observer.lost();
-            return out.push(Output::SetTimer { id: OBSERVE, at: now + RETRY });
-        };
-        // Whoever was at the front stays there for as long as the key is: another's in front, or none, is news of its end.
-        let own = self.session.as_ref().map_or(0, |s| s.create_revision);
-        let outlived = match &key {
-            Some(front) => front.create_revision > own,
-            None => revision >= own,
-        };
-        if self.stage == Stage::Leading && outlived {
-            crate::mark!(EtcdOwnKeyDeleted);
-            self.fresh_session(Deposed::Lost, out);
-        }
-        let stream = self.numbers.stream();
-        let start_revision = revision.saturating_add(1);
-        self.observer.watching(stream, key.as_ref());
-        let seen = key.as_ref().and_then(|key| who(&self.setup.names, key));
-        // Winning says it of oneself; until then the key in front is not yet a leader's.
-        if seen != Some(self.setup.node) {
-            self.observer.see(seen, out);
-        }
-        out.push(Output::Point(Point::BeforeWatch));
-        out.push(match key {
-            Some(KeyState { key, .. }) => open(stream, StreamRequest::WatchDelete { key, start_revision }),
-            None => open(stream, StreamRequest::WatchPrefix { prefix: prefix_of(self.setup.group), start_revision }),
-        });
     }
 }
 
@@ -391,6 +313,7 @@ impl Elector for EtcdElection {
                 self.depose(Deposed::Resigned, out);
                 self.go(Stage::Resigning, out);
             }
+            Input::Transfer(to) if self.stage == Stage::Leading => self.hand_over(to, out),
             Input::Fenced if self.stage == Stage::Leading => self.fenced(now, out),
             _ => {}
         }

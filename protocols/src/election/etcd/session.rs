@@ -3,21 +3,54 @@
 use crate::{
     elector::{RequestNumber, StreamNumber},
     service::etcd::Request,
-    types::{MILLISECOND, SECOND},
+    types::{MILLISECOND, NodeId, SECOND},
 };
 
-/// What every candidate's key starts with.
+/// What every candidate's key starts with in the queue.
 pub const PREFIX: &str = "fencepost/leader/";
+/// What the one key starts with, where there is no queue.
+pub const SOLE_PREFIX: &str = "fencepost/sole/";
+
+/// How candidates compete.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Recipe {
+    /// Each has a key of its own; the oldest one leads, and each waits for the one in front.
+    Queue,
+    /// There is one key; whoever creates it leads, and all others wait for its end.
+    OneKey,
+}
+
+impl Recipe {
+    /// Under which a group's keys are.
+    pub fn prefix(self, group: u16) -> String {
+        match self {
+            Recipe::Queue => prefix_of(group),
+            Recipe::OneKey => of_group(SOLE_PREFIX, group),
+        }
+    }
+
+    /// What a candidate does when the key that it waited for is gone.
+    pub(super) const fn after_waiting(self) -> Stage {
+        match self {
+            Recipe::Queue => Stage::Looking,
+            Recipe::OneKey => Stage::Creating,
+        }
+    }
+}
 
 /// The same for a group's candidates.
 pub fn prefix_of(group: u16) -> String {
-    if group == 0 { PREFIX.to_owned() } else { format!("{}-{group}/", PREFIX.trim_end_matches('/')) }
+    of_group(PREFIX, group)
+}
+
+fn of_group(prefix: &str, group: u16) -> String {
+    if group == 0 { prefix.to_owned() } else { format!("{}-{group}/", prefix.trim_end_matches('/')) }
 }
 
 /// `sendKeepAliveLoop` looks this often for keepalives that are due; `recvKeepAliveLoop` and our own retries wait as long.
 pub(super) const RETRY: u64 = 500 * MILLISECOND;
 /// `deadlineLoop` looks this often for leases that were not kept alive.
-pub(super) const DEADLINE_SCAN: u64 = SECOND;
+pub(in crate::election) const DEADLINE_SCAN: u64 = SECOND;
 /// Deadline before the first answer: `DialTimeout` (1 s, as our channel has it) plus a second.
 const FIRST_ANSWER: u64 = 2 * SECOND;
 
@@ -43,6 +76,15 @@ pub(super) enum Stage {
     Rechecking,
     /// Deletes the own key.
     Resigning,
+    /// Reads the queue, to find the successor in it.
+    Choosing(NodeId),
+    /// Takes the own key out of the queue, and everybody between it and the successor.
+    HandingOver {
+        /// The successor's key and its create revision.
+        heir: (Vec<u8>, i64),
+        /// The keys between.
+        passed_over: Vec<(Vec<u8>, i64)>,
+    },
     /// Watches the key in front.
     Waiting(StreamNumber),
     Leading,
@@ -67,12 +109,16 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(group: u16, lease: i64, ttl_s: i64, now: u64) -> Self {
-        let prefix = prefix_of(group);
+    pub(super) fn new(recipe: Recipe, group: u16, lease: i64, ttl_s: i64, now: u64) -> Self {
+        let prefix = recipe.prefix(group);
+        let key = match recipe {
+            Recipe::Queue => format!("{prefix}{lease:x}"),
+            Recipe::OneKey => format!("{prefix}leader"),
+        };
         Session {
             lease,
             ttl_s,
-            key: format!("{prefix}{lease:x}"),
+            key,
             prefix,
             create_revision: 0,
             stream: None,
@@ -118,5 +164,10 @@ pub(super) fn request(stage: &Stage, session: Option<&Session>, value: String, t
         }
         Stage::Rechecking => Some(Request::GetKey { key }),
         Stage::Resigning => Some(Request::DeleteKey { key, create_revision }),
+        Stage::Choosing(_) => Some(Request::Queue { prefix: prefix.clone() }),
+        Stage::HandingOver { heir, passed_over } => {
+            let (heir, passed_over) = (heir.clone(), passed_over.clone());
+            Some(Request::HandOver { key, create_revision, heir, passed_over })
+        }
     }
 }

@@ -22,18 +22,18 @@ pub(super) const OBSERVE: TimerId = 4;
 const MIN_TTL_S: u64 = 2;
 
 /// What the server makes of a time to live.
-pub(super) fn granted(ttl: u64) -> u64 {
+pub(in crate::election) fn granted(ttl: u64) -> u64 {
     ttl_seconds(ttl).max(MIN_TTL_S) * SECOND
 }
 
 /// The server's expiry scan, its resynchronisation of a watch (100 ms), and four messages' worth of slack.
-pub(super) fn takeover_max(_: &Timings) -> u64 {
+pub(in crate::election) fn takeover_max(_: &Timings) -> u64 {
     500 * MILLISECOND + 100 * MILLISECOND + 400 * MILLISECOND
 }
 
 /// The server counts a lease from when the keepalive arrived, the belief lasts as long from when its answer was read, and
 /// on to the next look at the deadline. An answer that is read late was awaited with what was left of the belief before.
-pub(super) fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
+pub(in crate::election) fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
     let belief = c.slow(granted(timings.lease_ttl).saturating_add(DEADLINE_SCAN));
     let late = c.travel.saturating_add(c.unread).min(belief);
     // A step of the wall clock moves no lease of etcd's.

@@ -11,7 +11,12 @@ const LANGUAGE: Language =
 
 #[test]
 fn etcd_election() {
-    super::check("etcd-election", &LANGUAGE, 12);
+    super::check("etcd-election", &LANGUAGE, 15);
+}
+
+#[test]
+fn etcd_key() {
+    super::check("etcd-key", &LANGUAGE, 4);
 }
 
 fn reply(_: &Names, words: &[&str]) -> Option<Opaque> {
@@ -21,8 +26,21 @@ fn reply(_: &Names, words: &[&str]) -> Option<Opaque> {
             Reply::Granted { lease: i64::from_str_radix(lease, 16).ok()?, ttl_s: number(ttl_s)? }
         }
         ["revoked"] => Reply::Revoked,
+        // The own lease is the one that was granted as `a1`.
         [done @ ("created" | "existed"), revision, value] => {
-            Reply::Created { created: *done == "created", create_revision: number(revision)?, value: (*value).into() }
+            created(*done == "created", revision, value, 0xa1, revision)?
+        }
+        ["existed", revision, value, "on", lease, "at", now] => {
+            created(false, revision, value, i64::from_str_radix(lease, 16).ok()?, now)?
+        }
+        ["handed-over", done] => Reply::HandedOver { done: *done == "yes" },
+        ["queue", keys @ ..] => {
+            let key = |text: &&str| {
+                let (name, rest) = text.split_once('=')?;
+                let (value, created) = rest.split_once('@')?;
+                Some(key(name, value, number(created)?))
+            };
+            Reply::Queue { keys: keys.iter().map(key).collect::<Option<_>>()? }
         }
         ["proclaimed", done] => Reply::Proclaimed { done: *done == "yes" },
         ["deleted", done] => Reply::Deleted { done: *done == "yes" },
@@ -33,6 +51,11 @@ fn reply(_: &Names, words: &[&str]) -> Option<Opaque> {
         _ => return None,
     };
     Some(reply.erase())
+}
+
+fn created(created: bool, revision: &str, value: &str, lease: i64, now: &str) -> Option<Reply> {
+    let create_revision = revision.parse().ok()?;
+    Some(Reply::Created { created, create_revision, value: value.into(), lease, revision: now.parse().ok()? })
 }
 
 fn key(name: &str, value: &str, create_revision: i64) -> KeyState {
@@ -51,7 +74,14 @@ fn item(_: &Names, words: &[&str]) -> Option<Opaque> {
 
 fn request(_: &Names, request: &Opaque) -> String {
     let request: &Request = request.get().expect("a request to etcd");
-    format!("{request:?}")
+    match request {
+        Request::HandOver { key, create_revision, heir, passed_over } => {
+            let guarded = |(key, revision): &(Vec<u8>, i64)| format!("{}@{revision}", key.escape_ascii());
+            let over: Vec<String> = passed_over.iter().map(guarded).collect();
+            format!("HandOver {key}@{create_revision} to {} over [{}]", guarded(heir), over.join(" "))
+        }
+        other => format!("{other:?}"),
+    }
 }
 
 fn stream(request: &Opaque) -> String {

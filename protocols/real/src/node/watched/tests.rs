@@ -31,6 +31,7 @@ impl Bench {
             renew_interval: SECOND,
             request_timeout: SECOND,
             election_timeout: protocol.election_timeout,
+            rules: Default::default(),
             own: Default::default(),
         };
         let setup = Setup {
@@ -139,7 +140,7 @@ fn only_renewals_count_as_renewals_that_failed() {
     let mut bench = Bench::new("etcd-election");
     let observing = bench.asked.pop().expect("it asks who leads");
     bench.reply(Ok(etcd::Reply::Granted { lease: 1, ttl_s: 3 }));
-    let created = etcd::Reply::Created { created: true, create_revision: 5, value: "n1".into() };
+    let created = etcd::Reply::Created { created: true, create_revision: 5, value: "n1".into(), lease: 7, revision: 5 };
     bench.reply(Ok(created));
     bench.reply(Ok(etcd::Reply::Found { key: None, revision: 5 }));
     assert!(bench.watched.standing.borrow().incarnation.is_some());
@@ -223,7 +224,7 @@ fn forgetful(request: &Opaque, drawn: &mut i64) -> Opaque {
         Some(etcd::Request::CreateKey { value, .. }) => {
             *drawn += 1;
             let (created, create_revision) = (true, *drawn + 1);
-            etcd::Reply::Created { created, create_revision, value: value.clone() }
+            etcd::Reply::Created { created, create_revision, value: value.clone(), lease: 7, revision: create_revision }
         }
         Some(etcd::Request::Revoke { .. }) => etcd::Reply::Revoked,
         _ => etcd::Reply::Found { key: None, revision: 5 },
@@ -266,7 +267,8 @@ fn a_node_that_ends_does_not_stand_again() {
         let mut bench = Bench::new("etcd-election");
         let _observing = bench.asked.pop().expect("it asks who leads");
         bench.reply(Ok(etcd::Reply::Granted { lease: 1, ttl_s: 3 }));
-        let created = etcd::Reply::Created { created: true, create_revision: 5, value: "n1".into() };
+        let created =
+            etcd::Reply::Created { created: true, create_revision: 5, value: "n1".into(), lease: 7, revision: 5 };
         bench.reply(Ok(created));
         bench.reply(Ok(etcd::Reply::Found { key: None, revision: 5 }));
         bench.ending.store(ending, Ordering::Relaxed);

@@ -23,7 +23,7 @@ use etcd_client::proto::{
     PbDeleteRequest, PbEvent, PbKeyValue, PbLeaseRevokeRequest, PbResponseHeader, PbWatchResponse,
 };
 use lease::Lease;
-use protocols::election::etcd::prefix_of;
+use protocols::election::etcd::Recipe;
 use std::collections::BTreeMap;
 use tonic::{Code, Status};
 
@@ -137,13 +137,15 @@ impl Model {
         self.revision
     }
 
-    /// Who holds a group's leadership: whoever's key is the oldest under its election's prefix. Its create revision is the
+    /// Who holds a group's leadership: whoever's key is the oldest under its election's prefix, whichever recipe it is. Its create revision is the
     /// token.
     pub fn holder(&self, group: u16) -> Option<Holder> {
-        let prefix = prefix_of(group).into_bytes();
-        let queue = self.keys.range(prefix.clone()..);
-        let queue = queue.take_while(|(key, _)| key.starts_with(&prefix));
-        let (_, first) = queue.min_by_key(|(_, kv)| kv.create_revision)?;
+        let first = |recipe: Recipe| {
+            let prefix = recipe.prefix(group).into_bytes();
+            let keys = self.keys.range(prefix.clone()..).take_while(|(key, _)| key.starts_with(&prefix));
+            keys.map(|(_, kv)| kv).min_by_key(|kv| kv.create_revision)
+        };
+        let first = first(Recipe::Queue).or_else(|| first(Recipe::OneKey))?;
         let name = String::from_utf8(first.value.clone()).ok()?;
         Some(Holder { name, token: u64::try_from(first.create_revision).ok()?, until: None })
     }
@@ -160,8 +162,9 @@ impl Model {
     /// Drops the key that a candidate holds in a group, or its lease, as when somebody else deletes or revokes it. The key's
     /// value is the candidate's name.
     pub fn drop_leadership_of(&mut self, candidate: &str, group: u16, what: Dropped) {
-        let prefix = prefix_of(group).into_bytes();
-        let held = self.keys.values().filter(|kv| kv.value == candidate.as_bytes() && kv.key.starts_with(&prefix));
+        let prefixes = [Recipe::Queue, Recipe::OneKey].map(|recipe| recipe.prefix(group).into_bytes());
+        let elects = |key: &[u8]| prefixes.iter().any(|prefix| key.starts_with(prefix));
+        let held = self.keys.values().filter(|kv| kv.value == candidate.as_bytes() && elects(&kv.key));
         let held: Vec<(Vec<u8>, i64)> = held.map(|kv| (kv.key.clone(), kv.lease)).collect();
         for (key, id) in held {
             // Both are there: they were read a moment ago.

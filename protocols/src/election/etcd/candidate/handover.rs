@@ -1,0 +1,76 @@
+//! Giving leadership up: to whoever is next, or to a named successor.
+
+use super::{EtcdElection, Output, open};
+use crate::{
+    election::etcd::{
+        session::{Recipe, Stage},
+        timing::{AGAIN, granted},
+    },
+    elector::Deposed,
+    point::Point,
+    service::etcd::{KeyState, StreamRequest},
+    types::NodeId,
+};
+
+impl EtcdElection {
+    /// Lets go, then looks where in the queue the successor stands.
+    pub(super) fn hand_over(&mut self, to: NodeId, out: &mut Vec<Output>) {
+        if self.recipe == Recipe::OneKey {
+            return;
+        }
+        out.push(Output::Point(Point::BeforeRelease));
+        self.depose(Deposed::Resigned, out);
+        self.go(Stage::Choosing(to), out);
+    }
+
+    /// The queue is this: one transaction takes everybody out who stands before the successor, the own key first.
+    pub(super) fn choose(&mut self, heir: NodeId, queue: &[KeyState], out: &mut Vec<Output>) {
+        let own = self.session.as_ref().map_or(0, |s| s.create_revision);
+        let name = self.setup.names.get(heir.index());
+        let behind = |key: &&KeyState| key.create_revision > own;
+        let Some(heir) = queue.iter().filter(behind).find(|key| Some(&key.value) == name) else {
+            return self.heir_is_gone(out);
+        };
+        crate::mark!(EtcdHandsOver);
+        let between = queue.iter().filter(behind).filter(|key| key.create_revision < heir.create_revision);
+        let passed_over = between.map(|key| (key.key.clone(), key.create_revision)).collect();
+        let heir = (heir.key.clone(), heir.create_revision);
+        self.go(Stage::HandingOver { heir, passed_over }, out);
+    }
+
+    /// The successor does not stand in the queue, or the queue has changed meanwhile: whoever is next leads.
+    pub(super) fn heir_is_gone(&mut self, out: &mut Vec<Output>) {
+        crate::mark!(EtcdHeirGone);
+        self.go(Stage::Resigning, out);
+    }
+
+    /// The own key is gone, the session is not: stands again, at the end of the queue.
+    pub(super) fn queue_again(&mut self, out: &mut Vec<Output>) {
+        self.campaign(out);
+        self.go(Stage::Creating, out);
+    }
+
+    /// The same for whoever has resigned; where there is no queue, others are given a lease's time to go first.
+    pub(super) fn stand_again(&mut self, now: u64, out: &mut Vec<Output>) {
+        match self.recipe {
+            Recipe::Queue => self.queue_again(out),
+            Recipe::OneKey => {
+                self.campaign(out);
+                self.stage = Stage::Creating;
+                out.push(Output::SetTimer { id: AGAIN, at: now + granted(self.setup.timings.lease_ttl) });
+            }
+        }
+    }
+
+    /// The one key is another's: waits for its end.
+    pub(super) fn taken(&mut self, create_revision: i64, revision: i64, out: &mut Vec<Output>) {
+        crate::mark!(EtcdKeyTaken);
+        let Some(session) = &self.session else { return };
+        let key = session.key.clone().into_bytes();
+        let watch = self.numbers.stream();
+        self.stage = Stage::Waiting(watch);
+        out.push(Output::Point(Point::BeforeWait));
+        let start_revision = revision.max(create_revision).saturating_add(1);
+        out.push(open(watch, StreamRequest::WatchDelete { key, start_revision }));
+    }
+}

@@ -1,0 +1,73 @@
+//! The lease of a candidate: granted, kept alive, and until when it may be believed in.
+
+use super::{EtcdElection, Output, open};
+use crate::{
+    election::etcd::{
+        session::{DEADLINE_SCAN, RETRY, Session, Stage, tick_after},
+        timing::{DEADLINE, KEEPALIVE},
+    },
+    elector::{Deposed, ServiceOutput},
+    point::Point,
+    service::etcd::StreamRequest,
+    types::SECOND,
+};
+
+impl EtcdElection {
+    pub(super) fn granted(&mut self, now: u64, lease: i64, ttl_s: i64, out: &mut Vec<Output>) {
+        self.scan_from.get_or_insert(now);
+        self.session = Some(Session::new(self.recipe, self.setup.group, lease, ttl_s, now));
+        self.set_deadline(out);
+        self.open_keepalive(now, out);
+        self.go(Stage::Creating, out);
+    }
+
+    pub(super) fn open_keepalive(&mut self, now: u64, out: &mut Vec<Output>) {
+        let Some(session) = &mut self.session else { return };
+        let number = self.numbers.stream();
+        session.stream = Some(number);
+        session.opened = now;
+        out.push(Output::Point(Point::BeforeRenew));
+        out.push(open(number, StreamRequest::Keepalive { lease: session.lease, ttl_s: session.ttl_s }));
+        out.push(Output::SetTimer { id: KEEPALIVE, at: now + RETRY });
+    }
+
+    /// When the belief ends, on the node's monotonic clock.
+    pub(super) fn valid_until(&self) -> u64 {
+        let (Some(session), Some(from)) = (&self.session, self.scan_from) else { return 0 };
+        tick_after(from, DEADLINE_SCAN, session.deadline)
+    }
+
+    pub(super) fn set_deadline(&mut self, out: &mut Vec<Output>) {
+        out.push(Output::SetTimer { id: DEADLINE, at: self.valid_until() });
+    }
+
+    pub(super) fn kept_alive(&mut self, now: u64, ttl_s: i64, out: &mut Vec<Output>) {
+        let Some(session) = &mut self.session else { return };
+        if ttl_s <= 0 {
+            crate::mark!(EtcdLeaseGone);
+            return self.fresh_session(Deposed::Lost, out);
+        }
+        session.deadline = now.saturating_add((ttl_s as u64).saturating_mul(SECOND));
+        session.keepalive_due = now + self.setup.timings.renew_interval;
+        out.push(Output::Point(Point::Renewed));
+        let at = tick_after(session.opened, RETRY, session.keepalive_due);
+        out.push(Output::SetTimer { id: KEEPALIVE, at });
+        self.set_deadline(out);
+        if self.stage == Stage::Leading {
+            self.back_off.confirmed();
+            out.push(Output::Renewed(self.leadership()));
+        }
+    }
+
+    /// A tick of the library's send loop: unanswered keepalives are sent again at every one.
+    pub(super) fn keepalive_tick(&mut self, now: u64, out: &mut Vec<Output>) {
+        let Some(Session { stream: Some(stream), keepalive_due, opened, .. }) = &self.session else { return };
+        let (stream, at) = (*stream, tick_after(*opened, RETRY, now));
+        if *keepalive_due < now {
+            crate::mark!(EtcdKeepaliveAgain);
+            out.push(Output::Point(Point::BeforeRenew));
+            out.push(Output::Service(ServiceOutput::Push(stream)));
+        }
+        out.push(Output::SetTimer { id: KEEPALIVE, at });
+    }
+}
