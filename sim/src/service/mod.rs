@@ -19,8 +19,7 @@ use protocols::{
     service::{
         Service, consul as consul_service, etcd as etcd_service, kubernetes as kubernetes_service,
         object_store as object_service, postgres as postgres_service, redis as redis_service,
-        redis_sentinel as sentinel_service, redis_servers,
-        zookeeper as zookeeper_service,
+        redis_sentinel as sentinel_service, redis_servers, zookeeper as zookeeper_service,
     },
 };
 use std::sync::Arc;

@@ -23,7 +23,7 @@ mod wish;
 pub use find::{find, find_zookeeper, look, zookeeper_jar};
 pub use folder::Folder;
 pub use port::{free_address, free_port};
-pub use postgres::{Access, Postgres, postgres};
+pub use postgres::{Access, Postgres, own_postgres, postgres};
 pub use process::{Process, SOON, eventually, run, text};
 pub use server::{Server, Tls, consul, etcd, redis, replica, sentinel, zookeeper};
 pub use version::{Exact, Version};

@@ -86,7 +86,7 @@ pub struct NodeArgs {
     /// This node's name, one of the peers'
     #[arg(long, value_name = "NAME")]
     pub id: String,
-    /// How leaders are elected: raft, among the nodes themselves; etcd or redis; or a protocol's name (see `cargo run -- list protocols`)
+    /// How leaders are elected: raft, among the nodes themselves; etcd, redis or postgres; or a protocol's name (see `cargo run -- list protocols`)
     #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, default_value_if("service", ArgPredicate::IsPresent, "etcd"), value_name = "B")]
     pub backend: &'static Protocol,
     /// Where this node answers over HTTP
@@ -263,7 +263,7 @@ pub enum LogFormat {
 /// A cluster on this machine.
 #[derive(ClapArgs, Debug)]
 pub struct ClusterArgs {
-    /// How leaders are elected: raft, among the nodes themselves; etcd or redis; or a protocol's name
+    /// How leaders are elected: raft, among the nodes themselves; etcd, redis or postgres; or a protocol's name
     #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, value_name = "B")]
     pub backend: &'static Protocol,
     /// Number of nodes
@@ -427,7 +427,7 @@ pub enum CutOff {
 pub struct RunArgs {
     /// A scenario's name, or a plan in a file (`*.json`)
     pub what: String,
-    /// How leaders are elected: raft, among the nodes themselves; etcd or redis; or a protocol's name
+    /// How leaders are elected: raft, among the nodes themselves; etcd, redis or postgres; or a protocol's name
     #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, default_value_if("service", ArgPredicate::IsPresent, "etcd"), value_name = "B")]
     pub backend: &'static Protocol,
     /// Decides everything that the options leave open

@@ -18,6 +18,7 @@ pub fn backend(text: &str) -> Result<&'static Protocol, String> {
         "consul" => "consul-session",
         "k8s" | "kubernetes" => "k8s-lease",
         "sentinel" => "redis-sentinel",
+        "postgres" => "db-row",
         name => name,
     })
 }

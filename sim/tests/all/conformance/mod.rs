@@ -14,6 +14,8 @@ mod etcd;
 mod etcd_expiry;
 mod etcd_generated;
 mod etcd_scripts;
+mod postgres;
+mod postgres_generated;
 mod redis;
 mod redis_cli;
 mod redis_generated;
