@@ -16,6 +16,7 @@ pub mod env;
 pub mod etcd;
 pub mod http;
 pub mod kubernetes;
+pub mod object_store;
 pub mod postgres;
 pub mod queue;
 pub mod raft;

@@ -17,7 +17,7 @@ use protocols::{
 use redis::{
     AsyncConnectionConfig, ErrorKind, RedisConnectionInfo, RedisError, Script, Value, aio::MultiplexedConnection,
 };
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use tokio::sync::{Mutex, mpsc::UnboundedReceiver};
 
 /// The client as registries know it.
@@ -77,7 +77,6 @@ pub(crate) struct Connector<E: Env> {
     /// Is connecting given a timeout of its own?
     connects_apart: bool,
     slot: Mutex<Slot<E>>,
-    scripts: Scripts,
 }
 
 /// At most one live connection, and how many there were.
@@ -89,7 +88,7 @@ struct Slot<E: Env> {
 impl<E: Env> Connector<E> {
     pub(crate) fn new(env: E, endpoint: Endpoint, connects_apart: bool) -> Self {
         let slot = Mutex::new(Slot { generation: 0, live: None });
-        Connector { env, endpoint, connects_apart, slot, scripts: Scripts::new() }
+        Connector { env, endpoint, connects_apart, slot }
     }
 
     /// Carries out one request within its timeout, connecting first if need be. Connecting may take as long again, if it is
@@ -102,7 +101,7 @@ impl<E: Env> Connector<E> {
         let attempt = async {
             let (generation, mut connection) = self.connection().await?;
             used = Some(generation);
-            self.scripts.ask(&mut connection, &request).await
+            SCRIPTS.ask(&mut connection, &request).await
         };
         let outcome = within(&self.env, timeout, attempt).await;
         if let (Err(Failure::Unknown(_)), Some(generation)) = (&outcome, used) {
@@ -135,6 +134,9 @@ impl<E: Env> Connector<E> {
         }
     }
 }
+
+/// The same for everybody: their digests are computed once.
+static SCRIPTS: LazyLock<Scripts> = LazyLock::new(Scripts::new);
 
 /// The scripts with their digests.
 struct Scripts {

@@ -2,7 +2,8 @@
 
 pub use crate::client::{Client, Deliver, Running};
 use crate::{
-    consul, env::Env, etcd, kubernetes, postgres, raft, redis, redis_sentinel, redis_servers, site::Site, zookeeper,
+    consul, env::Env, etcd, kubernetes, object_store, postgres, raft, redis, redis_sentinel, redis_servers, site::Site,
+    zookeeper,
 };
 use protocols::{
     elector::{ServiceInput, ServiceOutput},
@@ -32,6 +33,7 @@ impl<E: Env> Clients<E> {
             etcd::client(),
             consul::client(),
             kubernetes::client(),
+            object_store::client(),
             raft::client::client(),
             zookeeper::client(),
             postgres::rows(),

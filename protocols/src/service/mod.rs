@@ -6,6 +6,7 @@
 pub mod consul;
 pub mod etcd;
 pub mod kubernetes;
+pub mod object_store;
 pub mod postgres;
 pub mod power;
 pub mod raft;

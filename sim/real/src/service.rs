@@ -4,7 +4,8 @@ use super::{
     process::{Recipe, free_address},
     spec::Spec,
 };
-use protocols::service::Service;
+use protocols::service::{Service, postgres};
+use protocols_clients::postgres::USER;
 use std::net::SocketAddr;
 
 /// How to start a member of that name of a service of its own for a cluster, with its data below the cluster's folder, and
@@ -18,9 +19,14 @@ pub fn recipe(
     first: Option<SocketAddr>,
     spec: &Spec,
 ) -> Result<(Recipe, SocketAddr), String> {
+    if service.process == postgres::SERVICE.process {
+        return database(service, spec);
+    }
     let (program, install, name) = match service.name {
         "redis" | "redis-servers" | "redis-replicated" | "redis-sentinel" => ("redis-server", "redis-server", member),
         "etcd" => ("etcd", "etcd-server", "etcd"),
+        "zookeeper" => ("java", "zookeeper default-jre-headless", "zookeeper"),
+        "consul" => ("consul", "consul", "consul"),
         _ => return Err("there is no service to start".to_owned()),
     };
     let program = servers::look(program).ok_or_else(|| {
@@ -44,9 +50,29 @@ pub fn recipe(
             servers::call::sentinel(&file)
         }
         "etcd" => servers::call::etcd(address, free_address()?, &data),
+        "zookeeper" => {
+            let jar = servers::zookeeper_jar().ok_or("ZooKeeper is not installed: `apt-get install zookeeper`")?;
+            servers::call::zookeeper(address, &data, &jar).map_err(|e| format!("cannot write its settings: {e}"))?
+        }
+        "consul" => servers::call::consul(address, [free_address()?, free_address()?], &data),
         _ => Vec::new(),
     };
     let output = spec.folder.join(format!("{name}.log"));
     let arguments = arguments.into_iter().map(Into::into).collect();
+    Ok((Recipe { leash: spec.program.clone(), program, arguments, output }, address))
+}
+
+/// A PostgreSQL of the cluster's own. Its superuser is the role that candidates log in as.
+fn database(service: &Service, spec: &Spec) -> Result<(Recipe, SocketAddr), String> {
+    if service.name == postgres::POOLED.name {
+        return Err(
+            "a PgBouncer in transaction mode is not started here; give --service HOST:PORT of a running one".into()
+        );
+    }
+    let (data, address) = (spec.folder.join("postgres"), free_address()?);
+    std::fs::create_dir_all(&data).map_err(|e| format!("cannot make {}: {e}", data.display()))?;
+    let (program, arguments) = servers::own_postgres(address, &data, USER)?;
+    let arguments = arguments.into_iter().map(Into::into).collect();
+    let output = spec.folder.join("postgres.log");
     Ok((Recipe { leash: spec.program.clone(), program, arguments, output }, address))
 }

@@ -5,6 +5,7 @@ pub mod etcd;
 pub mod grants;
 pub mod http;
 pub mod kubernetes;
+pub mod object_store;
 pub mod postgres;
 pub mod redis;
 pub mod redis_sentinel;
@@ -17,8 +18,8 @@ use protocols::{
     bug::Bugs,
     service::{
         Service, consul as consul_service, etcd as etcd_service, kubernetes as kubernetes_service,
-        postgres as postgres_service, redis as redis_service, redis_sentinel as sentinel_service, redis_servers,
-        zookeeper as zookeeper_service,
+        object_store as object_service, postgres as postgres_service, redis as redis_service,
+        redis_sentinel as sentinel_service, redis_servers, zookeeper as zookeeper_service,
     },
 };
 use std::sync::Arc;
@@ -46,6 +47,10 @@ protocols::registry! {
         Entry { service: etcd_service::SERVICE.name, members: |count, _| alone(count, || Arc::new(etcd::Etcd::default())) },
         Entry { service: zookeeper_service::SERVICE.name, members: |count, _| zookeeper::members(count) },
         Entry { service: consul_service::SERVICE.name, members: |count, _| alone(count, || Arc::new(consul::Consul::default())) },
+        Entry {
+            service: object_service::SERVICE.name,
+            members: |count, _| alone(count, || Arc::new(object_store::ObjectStore::default())),
+        },
         Entry {
             service: kubernetes_service::SERVICE.name,
             members: |count, _| alone(count, || Arc::new(kubernetes::Kubernetes::default())),

@@ -7,6 +7,7 @@
 #![cfg(madsim)]
 
 mod bugs;
+mod client_timers;
 mod common;
 mod conformance;
 mod defects;
@@ -29,6 +30,7 @@ mod redis_elections;
 mod redis_model;
 mod redlock;
 mod registered;
+mod repeated_kills;
 mod seeds;
 mod sentinel;
 mod texts;

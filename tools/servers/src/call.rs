@@ -1,6 +1,7 @@
 //! How servers are called: their arguments.
 
 use std::{
+    fs, io,
     net::SocketAddr,
     path::{Path, PathBuf},
 };
@@ -108,6 +109,38 @@ fn etcd_at(client: &str, peer: SocketAddr, data: &Path) -> Vec<String> {
     arguments.extend(strings(["--listen-client-urls", client, "--advertise-client-urls", client]));
     arguments.extend(strings(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer]));
     arguments.extend(strings(["--initial-cluster", &format!("fencepost={peer}")]));
+    arguments
+}
+
+/// What `java` is called with to be a ZooKeeper of one member, from the library in `jar`, that keeps its settings and its
+/// data below `data`. Every write is on disk before it is acknowledged, which is its default.
+///
+/// # Errors
+/// The settings cannot be written.
+pub fn zookeeper(address: SocketAddr, data: &Path, jar: &Path) -> io::Result<Vec<String>> {
+    let settings = data.join("zoo.cfg");
+    let (ip, port) = (address.ip(), address.port());
+    // Without the last two it would listen for administrators on a port of its own, and take 60 clients of one address.
+    let text = format!(
+        "tickTime=2000\ndataDir={}\nclientPortAddress={ip}\nclientPort={port}\nadmin.enableServer=false\nmaxClientCnxns=0\n",
+        data.display()
+    );
+    fs::write(&settings, text)?;
+    let (jar, settings) = (jar.display().to_string(), settings.display().to_string());
+    Ok(strings(["-Xmx256m", "-cp", &jar, "org.apache.zookeeper.server.ZooKeeperServerMain", &settings]))
+}
+
+/// A `consul` of one server that is its own agent and keeps its data below `data`. Its own traffic goes through `others`. It
+/// elects itself within a second or two, and says nothing of where machines are, which would take indexes.
+pub fn consul(address: SocketAddr, others: [SocketAddr; 2], data: &Path) -> Vec<String> {
+    let [gossip, server] = others.map(|address| address.port().to_string());
+    let mut arguments = strings(["agent", "-server", "-bootstrap", "-node", "consul", "-log-level", "err"]);
+    arguments.extend(strings(["-bind", "127.0.0.1", "-client", "127.0.0.1", "-data-dir", &data.display().to_string()]));
+    arguments.extend(strings(["-http-port", &address.port().to_string(), "-serf-lan-port", &gossip]));
+    arguments.extend(strings(["-server-port", &server, "-serf-wan-port", "-1", "-dns-port", "-1"]));
+    for line in ["disable_update_check = true", "disable_coordinates = true", "performance { raft_multiplier = 1 }"] {
+        arguments.extend(strings(["-hcl", line]));
+    }
     arguments
 }
 
