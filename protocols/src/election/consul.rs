@@ -15,7 +15,7 @@
 //! **What breaks it.** A pause or a cut longer than all that: the holder acts on, the successor as well. In a cut without a
 //! word nothing fails, and the watch's request hangs until TCP gives the connection up: Go's dialer probes a silent one
 //! after 30 s, nine times, so 5 minutes. Lock-delay is forgotten when the server's leader dies, and does not follow a
-//! release, or a deletion of the key. It makes the window smaller and closes nothing: `tests/all/lock_delay.rs`.
+//! release, or a deletion of the key. It makes the window smaller and closes nothing: `tests/all/client_timers.rs`.
 //!
 //! **The token.** Consul's documentation ("Sessions", on sequencers) has the resource compare LockIndex, which counts
 //! acquisitions. But it starts again at 1 when the key was deleted, and a plain write of the key sets it to 0, under the lock
@@ -26,70 +26,20 @@
 //! **What shows it.** `gc-pause`, `partition`; `lost-lease` with the bug.
 
 mod lock;
+mod timing;
 
 use super::{
-    Hazard, OwnTimer, OwnTimers, Preference, Promise, Protocol, Timer, Timings, Transport,
+    Hazard, OwnTimer, OwnTimers, Preference, Promise, Protocol, Timer, Transport,
     promise::{self, UNCHECKED},
 };
 use crate::{
-    bug::Bug,
     elector::boxed,
     service::consul,
     types::{MILLISECOND, SECOND},
 };
 use lock::Lock;
-
-/// The key that a group's leader holds. `consul lock fencepost/leader …` takes the first group's.
-pub fn key_of(group: u16) -> String {
-    match group {
-        0 => "fencepost/leader/.lock".to_owned(),
-        group => format!("fencepost/leader-{group}/.lock"),
-    }
-}
-
-/// The token that Consul's documentation names.
-pub const LOCK_INDEX: Bug = Bug {
-    id: "consul-lock-index",
-    protocols: &["consul-session"],
-    what: "The token is the key's LockIndex, which counts its acquisitions and starts again at 1 when the key was deleted.",
-    source: "hashicorp/consul, website/content/docs/dynamic-app-config/sessions: the sequencer; agent/consul/state/kvs.go: \
-             kvsLockTxn, kvsSetTxn",
-    violation: "liveness",
-};
-
-/// The shortest time to live of a session (`session_ttl_min`).
-const TTL_MIN: u64 = 10 * SECOND;
-/// The longest.
-const TTL_MAX: u64 = 24 * 3_600 * SECOND;
-/// The server ends a session after so many times its time to live (`structs.SessionTTLMultiplier`).
-const TTL_MULTIPLIER: u64 = 2;
-/// The lock-delay of a session that names none.
-const LOCK_DELAY: u64 = 15 * SECOND;
-/// The longest (`structs.MaxLockDelay`).
-const LOCK_DELAY_MAX: u64 = 60 * SECOND;
-/// `api.DefaultLockRetryTime`.
-const RETRY: u64 = 5 * SECOND;
-
-/// The time to live of a session when this one is asked for.
-fn session_ttl(ttl: u64) -> u64 {
-    ttl.clamp(TTL_MIN, TTL_MAX)
-}
-
-/// How long a key stays nobody's after its holder's session ended: the server's default.
-fn lock_delay(timings: &Timings) -> u64 {
-    timings.own.lock_delay.unwrap_or(LOCK_DELAY)
-}
-
-/// Who was refused because of a lock-delay tries again after this.
-fn retry(timings: &Timings) -> u64 {
-    timings.own.retry_period.unwrap_or(RETRY)
-}
-
-/// The server takes no longer one, and cuts it to this without a word.
-fn refuses(timings: &Timings) -> Option<String> {
-    let long = lock_delay(timings) > LOCK_DELAY_MAX;
-    long.then(|| "the lock delay is above 60s, and Consul makes 60s of that".to_owned())
-}
+use timing::{LOCK_DELAY, RETRY, TTL_MULTIPLIER, lock_delay, refuses, retry, session_ttl};
+pub use timing::{LOCK_INDEX, key_of};
 
 /// The registry's entry.
 pub const PROTOCOL: Protocol = Protocol {

@@ -16,7 +16,7 @@
 //! **What breaks it.**
 //! - leaseDuration = renewDeadline, which client-go refuses and Flink has by default (apache/flink,
 //!   `KubernetesLeaderElectionConfiguration`: both 15 s): then two believe after every cut, by a retryPeriod, with perfect
-//!   clocks. `--renew-deadline`; `tests/all/renew_deadline.rs`.
+//!   clocks. `--renew-deadline`; `tests/all/client_timers.rs`.
 //! - The record that is compared has times in whole seconds, so a change is seen once a second at most. With a retryPeriod
 //!   below 1 s others may count from a renewal that is up to a second old; leases of less than 5 s have no margin for it.
 //! - A pause. The deadline is set when a round *begins*: who sleeps between two rounds wakes up, finds the record another's,
@@ -32,6 +32,7 @@
 
 mod candidate;
 mod round;
+mod timing;
 
 use super::{
     Conditions, Hazard, OwnTimer, OwnTimers, Preference, Promise, Protocol, Timer, Timings, Transport,
@@ -43,44 +44,8 @@ use crate::{
     types::{MILLISECOND, SECOND},
 };
 use candidate::Candidate;
-
-/// The name of the Lease for which a group's candidates stand.
-pub fn name_of(group: u16) -> String {
-    match group {
-        0 => "fencepost-leader".to_owned(),
-        group => format!("fencepost-leader-{group}"),
-    }
-}
-
-/// What resources are shown of a record.
-pub const fn token(transitions: u32) -> u64 {
-    transitions as u64 + 1
-}
-
-/// The record says whole seconds, and the API server takes none for no lease.
-fn granted(ttl: u64) -> u64 {
-    (ttl / SECOND).max(1) * SECOND
-}
-
-/// When a leader stops that cannot renew, from the beginning of its attempts.
-fn renew_deadline(timings: &Timings) -> u64 {
-    timings.own.renew_deadline.unwrap_or(granted(timings.lease_ttl) / 15 * 10)
-}
-
-/// What client-go refuses (`NewLeaderElector`), but for one thing: a deadline as long as the lease, which others have.
-fn refuses(timings: &Timings) -> Option<String> {
-    let (lease, deadline) = (granted(timings.lease_ttl), renew_deadline(timings));
-    if deadline > lease {
-        return Some("the renew deadline is longer than the lease".to_owned());
-    }
-    let attempts = deadline <= timings.renew_interval * 12 / 10;
-    attempts.then(|| "the renew deadline is not longer than 1.2 times the retry period".to_owned())
-}
-
-/// How long a request may take (`NewFromKubeconfig`).
-fn request_timeout(timings: &Timings) -> u64 {
-    (renew_deadline(timings) / 2).max(SECOND)
-}
+use timing::{granted, refuses, renew_deadline};
+pub use timing::{name_of, token};
 
 /// Who waits sees a renewal up to one poll late, and that it was the last one up to another; a poll is up to 2.2
 /// retryPeriods after the last.

@@ -12,6 +12,7 @@ pub mod kafka_zk_controller;
 pub mod kraft;
 pub mod lowest_id;
 pub mod lowest_id_phi;
+pub mod object_lease;
 pub mod pg_advisory;
 pub mod phi;
 pub mod postgres_common;
@@ -22,6 +23,7 @@ pub mod redis_common;
 pub mod redis_fenced;
 pub mod redis_lease;
 pub mod redis_naive;
+pub mod redis_sentinel;
 pub mod redlock;
 pub mod ring;
 pub mod ring_chang_roberts;
@@ -253,6 +255,7 @@ crate::registry! {
         &redis_lease::PROTOCOL,
         &redis_fenced::PROTOCOL,
         &redlock::PROTOCOL,
+        &redis_sentinel::PROTOCOL,
         &etcd::PROTOCOL,
         &zk_election::PROTOCOL,
         &zk_selector::PROTOCOL,
@@ -260,6 +263,7 @@ crate::registry! {
         &etcd_key::PROTOCOL,
         &consul::PROTOCOL,
         &k8s::PROTOCOL,
+        &object_lease::PROTOCOL,
         &db_row::PROTOCOL,
         &db_row_node_clock::PROTOCOL,
         &pg_advisory::PROTOCOL,

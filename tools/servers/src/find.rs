@@ -1,7 +1,7 @@
 //! Programs: where they are.
 
 use super::{
-    install,
+    install, older,
     wish::{skip, wish},
 };
 use std::{
@@ -46,8 +46,34 @@ pub(super) fn places(program: &str) -> impl Iterator<Item = PathBuf> {
     let mut folders: Vec<PathBuf> = versions.map(|v| v.path().join("bin")).collect();
     folders.sort();
     folders.reverse();
+    folders.push(older_consul().join("usr/bin"));
     folders.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
     folders.into_iter().map(move |folder| folder.join(program))
+}
+
+/// Where Consul of an older Debian is unpacked.
+fn older_consul() -> PathBuf {
+    install::folder().join("consul-1.8")
+}
+
+/// Consul, for a test; `None`, said aloud, when it is not there and the test is to pass without `what`.
+///
+/// # Panics
+/// It is not there, and `FENCEPOST_SERVERS` wants it.
+pub fn consul(what: &str) -> Option<PathBuf> {
+    if look("consul").is_none() && wish() == "install" {
+        install::alone(|| {
+            if look("consul").is_none() {
+                // The last suite that has it, with Consul 1.8.
+                older::unpack("consul", "bullseye", &older_consul());
+            }
+        });
+    }
+    let found = look("consul");
+    if found.is_none() {
+        skip(what, "`consul` is not installed");
+    }
+    found
 }
 
 /// The program of that name, for a test; `None`, said aloud, when it is not there and the test is to pass without `what`.

@@ -1,4 +1,4 @@
-//! Real servers (Redis, etcd, ZooKeeper, PostgreSQL): found on this machine, called as they have to be, and for tests started on a free
+//! Real servers (Redis, etcd, ZooKeeper, Consul, PostgreSQL): found on this machine, called as they have to be, and for tests started on a free
 //! port of loopback in a temporary folder, and ended by their process id when they are dropped, which a panic does as well.
 //!
 //! `FENCEPOST_SERVERS` says what tests do about a program that is missing: unset, the test says so aloud and passes;
@@ -12,6 +12,7 @@ pub mod call;
 mod find;
 mod folder;
 mod install;
+mod older;
 mod port;
 mod postgres;
 mod process;
@@ -22,8 +23,8 @@ mod wish;
 pub use find::{find, find_zookeeper, look, zookeeper_jar};
 pub use folder::Folder;
 pub use port::{free_address, free_port};
-pub use postgres::{Access, Postgres, postgres};
+pub use postgres::{Access, Postgres, own_postgres, postgres};
 pub use process::{Process, SOON, eventually, run, text};
-pub use server::{Server, Tls, etcd, redis, zookeeper};
+pub use server::{Server, Tls, consul, etcd, redis, replica, sentinel, zookeeper};
 pub use version::{Exact, Version};
 pub use wish::{say, skip, wish};

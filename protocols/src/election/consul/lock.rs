@@ -1,6 +1,6 @@
 //! A candidate: its session, the lock, and the watch that tells it that the lock is lost.
 
-use super::{LOCK_INDEX, key_of, lock_delay, retry, session_ttl};
+use super::timing::{LOCK_INDEX, key_of, lock_delay, retry, session_ttl};
 use crate::{
     clock::Now,
     core::TimerId,

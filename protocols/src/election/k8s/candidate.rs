@@ -1,8 +1,8 @@
 //! A candidate: `acquire`, `renew` and `release`, one after the other, for ever.
 
 use super::{
-    name_of, renew_deadline, request_timeout,
     round::{Observed, Outcome},
+    timing::{granted, name_of, renew_deadline, request_timeout},
 };
 use crate::{
     clock::Now,
@@ -270,7 +270,7 @@ impl Elector for Candidate {
             }
             Input::Resign if self.leads() => {
                 out.push(Output::Point(Point::BeforeRelease));
-                self.held_off = now.mono + super::granted(self.setup.timings.lease_ttl).max(SECOND);
+                self.held_off = now.mono + granted(self.setup.timings.lease_ttl).max(SECOND);
                 self.stop(Deposed::Resigned, out);
             }
             Input::Fenced if self.leads() => {

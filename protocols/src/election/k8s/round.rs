@@ -1,6 +1,6 @@
 //! One call of `tryAcquireOrRenew`: up to three requests, and what is known after each.
 
-use super::{granted, token};
+use super::timing::{granted, token};
 use crate::{
     clock::Now,
     election::Setup,

@@ -14,6 +14,7 @@
 pub mod model;
 mod pieces;
 pub(super) mod target;
+mod wanted;
 pub mod wire;
 
 use super::{Dropped, Model, Serving, grants::Holder};

@@ -7,9 +7,10 @@
 //! sixteenth is added so that clients that began together do not come back together.
 
 use super::{
-    model::{Behavior, LOCK_DELAY, Model, NODE, Pair, Refusal, Session},
+    model::{Behavior, Model, NODE, Pair, Refusal, Session},
     pieces::duration,
     target::{Query, decoded},
+    wanted::Wanted,
 };
 use crate::service::{
     grants,
@@ -19,7 +20,6 @@ use data_encoding::BASE64;
 use hyper::{Method, Request, StatusCode, body::Bytes};
 use protocols::{history::GrantEnd, types::SECOND};
 use protocols_clients::env::Env;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
     io,
@@ -33,8 +33,6 @@ const WAIT: u64 = 300 * SECOND;
 const WAIT_MAX: u64 = 600 * SECOND;
 /// Up to this part of the time is added (`agent/consul/rpc.go: jitterFraction`).
 const JITTER_PART: u64 = 16;
-/// A number below this in a session's lock-delay is taken for seconds (`lockDelayMinThreshold`).
-const SECONDS_BELOW: i128 = 1_000;
 /// The longest value, bytes (`kv_max_value_size`).
 const VALUE_MAX: usize = 512 * 1024;
 
@@ -343,64 +341,4 @@ fn shown(id: &str, session: &Session) -> Value {
 fn uuid([high, low]: [u64; 2]) -> String {
     let (a, b, c) = (high >> 32, high >> 16 & 0xffff, high & 0xffff);
     format!("{a:08x}-{b:04x}-{c:04x}-{:04x}-{:012x}", low >> 48, low & 0xffff_ffff_ffff)
-}
-
-/// What a new session is asked to be. Names are read in any case, as Go does.
-struct Wanted {
-    name: Option<String>,
-    node: Option<String>,
-    behavior: Option<String>,
-    ttl: Option<String>,
-    checks: Option<Vec<String>>,
-    /// Nanoseconds.
-    lock_delay: u64,
-}
-
-impl Wanted {
-    fn read(body: &Bytes) -> Result<Wanted, String> {
-        let mut wanted =
-            Wanted { name: None, node: None, behavior: None, ttl: None, checks: None, lock_delay: LOCK_DELAY };
-        if body.is_empty() {
-            return Ok(wanted);
-        }
-        let fields: serde_json::Map<String, Value> =
-            serde_json::from_slice(body).map_err(|why| match why.is_eof() {
-                true => "unexpected EOF".to_owned(),
-                false => why.to_string(),
-            })?;
-        for (name, value) in fields {
-            match name.to_ascii_lowercase().as_str() {
-                "name" => wanted.name = field(".Name", value)?,
-                "node" => wanted.node = field(".Node", value)?,
-                "behavior" => wanted.behavior = field(".Behavior", value)?,
-                "ttl" => wanted.ttl = field(".TTL", value)?,
-                "checks" | "nodechecks" => wanted.checks = field(".Checks", value)?,
-                "lockdelay" => wanted.lock_delay = lock_delay(&value)?,
-                _ => {}
-            }
-        }
-        Ok(wanted)
-    }
-}
-
-fn field<T: for<'a> Deserialize<'a>>(name: &str, value: Value) -> Result<Option<T>, String> {
-    let kind = match &value {
-        Value::Null => return Ok(None),
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    };
-    let wrong = |_| format!("json: cannot unmarshal {kind} into Go struct field {name} of type string");
-    serde_json::from_value(value).map(Some).map_err(wrong)
-}
-
-fn lock_delay(value: &Value) -> Result<u64, String> {
-    let asked = match value {
-        Value::String(text) => duration(text)?,
-        value => value.as_f64().map_or(LOCK_DELAY as i128, |number| number as i128),
-    };
-    let asked = if asked < SECONDS_BELOW { asked.saturating_mul(i128::from(SECOND)) } else { asked };
-    Ok(u64::try_from(asked).unwrap_or(0))
 }

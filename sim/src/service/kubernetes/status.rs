@@ -1,6 +1,5 @@
 //! Refusals as the API server words them (kubernetes/apimachinery, `pkg/api/errors/errors.go`, `pkg/util/validation/field`).
 
-use super::model::Key;
 use serde_json::{Value, json};
 
 const GROUP: &str = "coordination.k8s.io";
@@ -54,7 +53,7 @@ impl Status {
         Status::conflict(name, why)
     }
 
-    pub(super) fn uid_differs((namespace, name): &Key, wanted: &str, is: &str) -> Status {
+    pub(super) fn uid_differs((namespace, name): &(String, String), wanted: &str, is: &str) -> Status {
         let why = format!(
             "StorageError: invalid object, Code: 4, Key: /registry/leases/{namespace}/{name}, ResourceVersion: 0, \
              AdditionalErrorMsg: Precondition failed: UID in precondition: {wanted}, UID in object meta: {is}"
