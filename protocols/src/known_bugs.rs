@@ -2,7 +2,7 @@
 
 use crate::{
     bug::Bug,
-    election::{redis_common, redis_lease},
+    election::{consul, redis_common, redis_lease, zookeeper},
     fence::store,
 };
 
@@ -11,6 +11,8 @@ crate::registry! {
     pub const ALL: [&Bug] = [
         &redis_lease::BELIEF_FROM_ANSWER,
         &redis_common::FORGOTTEN_ON_RESTART,
+        &zookeeper::REGAINS,
         &store::FORGOTTEN_ON_RESTART,
+        &consul::LOCK_INDEX,
     ];
 }

@@ -21,6 +21,8 @@ pub mod fault;
 pub mod generate;
 pub mod params;
 pub mod plan;
+pub mod preset;
+pub mod profile;
 pub mod read_lease;
 pub mod registry;
 pub mod scenario;

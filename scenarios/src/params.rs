@@ -3,14 +3,16 @@
 
 mod timers;
 
+pub use crate::profile::{PROFILES, Profile};
 use crate::{
     plan::{Candidate, LONGEST_MS, Load, Network, Plan, SCHEMA, Timings},
+    preset::Preset,
     read_lease,
     streams::{self, CLOCKS, READS},
 };
 use protocols::{
     bug::Bug,
-    election::{Protocol, Timers},
+    election::{Protocol, Timers, rules::Rules},
     fence::checks::Fencing,
     types::MILLISECOND,
     work::Kind,
@@ -66,6 +68,14 @@ pub struct Params {
     pub service_members: Option<u16>,
     /// What a leader does, by name; a sequencer and a scheduler when none is named.
     pub works: Vec<&'static Kind>,
+    /// Whose timers, for protocols that have presets; those that are given take their place.
+    pub preset: Option<&'static Preset>,
+    /// Does who wants to stand ask first? As all rules, it is on unless it is said.
+    pub pre_vote: Option<bool>,
+    /// Does a leader without a majority step down, and keep who hears from a leader its vote?
+    pub check_quorum: Option<bool>,
+    /// Does a leader act only as long as its last acknowledged heartbeat is worth?
+    pub leader_lease: Option<bool>,
     /// The known bugs that are switched on.
     pub bugs: Vec<&'static Bug>,
     /// What the store checks.
@@ -102,6 +112,10 @@ impl Default for Params {
             pause_ms: None,
             service_members: None,
             works: Vec::new(),
+            preset: None,
+            pre_vote: None,
+            check_quorum: None,
+            leader_lease: None,
             bugs: Vec::new(),
             fencing: Fencing::On,
             read_lease: None,
@@ -125,13 +139,33 @@ impl Params {
         let lasts_ms = if protocol.elects_among_peers() { ttl_ms } else { self.granted_ttl_ms(protocol) };
         Timings {
             lease_ttl_ms: ttl_ms,
-            renew_interval_ms: renews_at.unwrap_or_else(|| self.bearable_ms(protocol, renew_ms.max(1))),
+            renew_interval_ms: renews_at
+                .or(self.preset_of(protocol).map(|preset| preset.renew_interval_ms))
+                .unwrap_or_else(|| self.bearable_ms(protocol, renew_ms.max(1))),
             request_timeout_ms: self.request_timeout_ms.unwrap_or((lasts_ms / 3).clamp(1, 1_000)),
             election_timeout_ms: self.election_timeout(protocol),
+            rules: self.rules(protocol),
             renew_deadline_ms: own_ms.renew_deadline,
             retry_period_ms: own_ms.retry_period,
             lock_delay_ms: own_ms.lock_delay,
         }
+    }
+
+    /// The rules of voting and leading that a protocol is run with; the usual ones where it has none to switch off.
+    pub fn rules(&self, protocol: &Protocol) -> Rules {
+        if !Rules::concern(protocol.name) {
+            return Rules::USUAL;
+        }
+        Rules {
+            pre_vote: self.pre_vote.unwrap_or(true),
+            check_quorum: self.check_quorum.unwrap_or(true),
+            leader_lease: self.leader_lease.unwrap_or(true),
+            manner: self.preset.map(|preset| preset.manner).unwrap_or_default(),
+        }
+    }
+
+    fn preset_of(&self, protocol: &Protocol) -> Option<&'static Preset> {
+        self.preset.filter(|_| Rules::concern(protocol.name))
     }
 
     /// How the network behaves when nothing is wrong: the profile, but for what was asked for beside it.
@@ -160,7 +194,8 @@ impl Params {
     /// The lease's time to live that is asked for, milliseconds.
     pub fn asked_ttl_ms(&self, protocol: &Protocol) -> u64 {
         let shortest = self.election_timeout(protocol).map(|(min_ms, _)| min_ms);
-        self.lease_ttl_ms.or(shortest).unwrap_or(LEASE_TTL_MS)
+        let preset = self.preset_of(protocol).map(|preset| preset.lease_ttl_ms);
+        self.lease_ttl_ms.or(preset).or(shortest).unwrap_or(LEASE_TTL_MS)
     }
 
     fn election_timeout(&self, protocol: &Protocol) -> Option<(u64, u64)> {
@@ -171,7 +206,8 @@ impl Params {
         let trips_ms = (20 * self.network().one_way_max_us()).div_ceil(1_000);
         let stretch = trips_ms.div_ceil((min / MILLISECOND).max(1)).max(1);
         let own = (min / MILLISECOND * stretch, max / MILLISECOND * stretch);
-        self.election_timeout_ms.or(of_lease).or(Some(own))
+        let preset = self.preset_of(protocol).map(|preset| preset.election_timeout_ms);
+        self.election_timeout_ms.or(preset).or(of_lease).or(Some(own))
     }
 
     /// The lease's time to live that the protocol's service grants, milliseconds.
@@ -249,102 +285,6 @@ impl Params {
             liveness_bound_ms: self.liveness_bound_ms(protocol),
             dual_belief_bound_ms: None,
             works: self.works.iter().map(|work| work.name.to_owned()).collect(),
-        }
-    }
-}
-
-/// A network by its name.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Profile {
-    /// Its name on the command line.
-    pub name: &'static str,
-    /// One sentence.
-    pub about: &'static str,
-    latency_us: u64,
-    jitter_us: u64,
-    loss: f64,
-    duplicate: f64,
-    reorder: f64,
-    datagrams: bool,
-}
-
-/// Every network profile; the first is the default.
-pub static PROFILES: [Profile; 5] = [
-    Profile {
-        name: "lan",
-        about: "One data centre: 0.2 to 0.5 ms one way, nothing lost.",
-        latency_us: 200,
-        jitter_us: 300,
-        loss: 0.0,
-        duplicate: 0.0,
-        reorder: 0.0,
-        datagrams: false,
-    },
-    Profile {
-        name: "ideal",
-        about: "0.1 ms one way, always the same, nothing lost.",
-        latency_us: 100,
-        jitter_us: 0,
-        loss: 0.0,
-        duplicate: 0.0,
-        reorder: 0.0,
-        datagrams: false,
-    },
-    Profile {
-        name: "wan",
-        about: "Between cities: 20 to 30 ms one way, 0.1 % of the packets lost.",
-        latency_us: 20_000,
-        jitter_us: 10_000,
-        loss: 0.001,
-        duplicate: 0.0,
-        reorder: 0.0,
-        datagrams: false,
-    },
-    Profile {
-        name: "lossy",
-        about: "A data centre with a bad switch: as lan, with 1 % of the packets lost, 0.5 % duplicated and 1 % reordered.",
-        latency_us: 200,
-        jitter_us: 300,
-        loss: 0.01,
-        duplicate: 0.005,
-        reorder: 0.01,
-        datagrams: false,
-    },
-    Profile {
-        name: "hostile",
-        about: "As lossy, but clients, nodes and the store talk by datagrams: requests and writes get lost, doubled and \
-                reordered. Only protocols with tokens promise anything on it.",
-        latency_us: 200,
-        jitter_us: 300,
-        loss: 0.01,
-        duplicate: 0.005,
-        reorder: 0.01,
-        datagrams: true,
-    },
-];
-
-impl Profile {
-    /// The profile of that name.
-    pub fn find(name: &str) -> Option<&'static Profile> {
-        PROFILES.iter().find(|profile| profile.name == name)
-    }
-
-    /// Does it take from clients, nodes and the store the connections that they have in production?
-    pub fn is_hostile(&self) -> bool {
-        self.datagrams
-    }
-
-    /// Its numbers, as plans carry them.
-    pub fn network(&self) -> Network {
-        Network {
-            profile: self.name.to_owned(),
-            latency_us: self.latency_us,
-            jitter_us: self.jitter_us,
-            loss: self.loss,
-            duplicate: self.duplicate,
-            reorder: self.reorder,
-            bandwidth_mbps: 0,
-            datagrams: self.datagrams,
         }
     }
 }

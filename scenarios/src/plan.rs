@@ -7,6 +7,7 @@ mod groups;
 pub mod json;
 mod limits;
 mod redundant;
+mod timers;
 mod validate;
 
 pub use crate::topology::STORE;
@@ -16,7 +17,7 @@ use crate::{fault::PlannedFault, topology::Topology};
 use protocols::{
     bug::Bug,
     division::Division,
-    election::{self, Protocol, Timers},
+    election::{self, Protocol, Timers, rules::Rules},
     fence::checks::Fencing,
     group,
     history::{Header, Requirement},
@@ -98,6 +99,9 @@ pub struct Timings {
     /// Where election timeouts are drawn from, for protocols that draw them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub election_timeout_ms: Option<(u64, u64)>,
+    /// The rules of voting and leading, for protocols that have them on or off.
+    #[serde(default, skip_serializing_if = "Rules::are_usual")]
+    pub rules: Rules,
     /// How long a leader goes on trying to renew, for protocols that have a renew deadline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renew_deadline_ms: Option<u64>,
@@ -308,6 +312,7 @@ impl Timings {
             election_timeout: self
                 .election_timeout_ms
                 .map(|(min_ms, max_ms)| (min_ms.saturating_mul(MILLISECOND), max_ms.saturating_mul(MILLISECOND))),
+            rules: self.rules,
             own: self.own_ms().map(|ms| ms.saturating_mul(MILLISECOND)),
         }
     }

@@ -92,6 +92,15 @@ pub fn timers(params: &Params, protocol: &Protocol) -> Result<(), String> {
     if let Some(why) = (protocol.timers.refuses)(&params.timings(protocol).resolved()) {
         return Err(format!("`{name}` refuses these timers: {why}"));
     }
+    if let Some((min_ms, max_ms)) = params.timings(protocol).election_timeout_ms
+        && min_ms == max_ms
+        && !protocol.service.is_none()
+    {
+        let only = duration_text(min_ms);
+        return Err(format!(
+            "--election-timeout is {only}..{only}, but `{name}` draws from a range: its upper end must be above"
+        ));
+    }
     let trip_us = 2 * params.network().one_way_max_us();
     match params.timings(protocol).election_timeout_ms {
         Some((min_ms, max_ms)) if trip_us > max_ms * 1_000 => Err(format!(
@@ -138,7 +147,11 @@ pub fn own_timers(own: &Timers, protocol: &Protocol) -> Result<(), String> {
     }
 }
 
-const GIVEN: [Given; 5] = [
+const GIVEN: [Given; 9] = [
+    ("--preset", |p| p.preset.map(|_| Params { preset: None, ..p.clone() })),
+    ("--pre-vote", |p| p.pre_vote.map(|on| Params { pre_vote: Some(!on), ..p.clone() })),
+    ("--check-quorum", |p| p.check_quorum.map(|on| Params { check_quorum: Some(!on), ..p.clone() })),
+    ("--leader-lease", |p| p.leader_lease.map(|on| Params { leader_lease: Some(!on), ..p.clone() })),
     ("--election-timeout", |p| {
         let (min_ms, max_ms) = p.election_timeout_ms?;
         Some(Params { election_timeout_ms: Some((min_ms + 1, max_ms + 2)), ..p.clone() })

@@ -50,6 +50,10 @@ pub fn options(params: &Params) -> Vec<String> {
         "works",
         (!params.works.is_empty()).then(|| params.works.iter().map(|work| work.name).collect::<Vec<_>>().join(",")),
     );
+    add("preset", params.preset.map(|preset| preset.name.to_owned()));
+    add("pre-vote", params.pre_vote.map(on_off));
+    add("check-quorum", params.check_quorum.map(on_off));
+    add("leader-lease", params.leader_lease.map(on_off));
     add("groups", number(params.groups.into(), usual.groups.into()));
     add("bug", params.bugs.first().map(|bug| bug.id.to_owned()));
     add("fencing", (params.fencing != Fencing::On).then(|| params.fencing.word().to_owned()));
@@ -131,12 +135,15 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scenarios::preset::Preset;
 
     #[test]
     fn what_is_usual_is_left_out_and_nothing_else() {
         assert!(options(&Params::default()).is_empty());
         let params = Params { rate: 10, fencing: Fencing::Token, loss_ppm: Some(5_000), ..Params::default() };
         assert_eq!(options(&params), ["--rate", "10", "--fencing", "token", "--loss", "0.5%"]);
+        let params = Params { pre_vote: Some(false), preset: Preset::find("hashicorp"), ..Params::default() };
+        assert_eq!(options(&params), ["--preset", "hashicorp", "--pre-vote", "off"]);
         let params = Params { latency_us: Some((200, 1_500)), pause_ms: Some(90_000), ..Params::default() };
         assert_eq!(options(&params), ["--pause", "90s", "--latency", "0.2ms..1.5ms"]);
     }

@@ -20,6 +20,7 @@ use protocols::{
 use scenarios::{
     generate::{self, Choice},
     plan::{Plan, SWARM},
+    units::{duration_us_text, percent_text},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -264,9 +265,11 @@ pub fn arguments(plan: &Plan, choice: &Choice) -> Vec<String> {
 
 /// What was not left to be drawn, but for the protocols, as options.
 fn options(choice: &Choice) -> Vec<String> {
-    let Choice { net, nodes, fencing, groups, .. } = choice;
+    let Choice { net, latency_us, loss_ppm, nodes, fencing, groups, .. } = choice;
     let given = [
         ("--net", net.map(|net| net.name.to_owned())),
+        ("--latency", latency_us.map(|(from, to)| format!("{}..{}", duration_us_text(from), duration_us_text(to)))),
+        ("--loss", loss_ppm.map(percent_text)),
         ("--nodes", nodes.map(|nodes| nodes.to_string())),
         ("--groups", (*groups != 1).then(|| groups.to_string())),
         ("--fencing", (*fencing != Fencing::On).then(|| fencing.word().to_owned())),

@@ -11,8 +11,12 @@
 //! ```
 
 pub mod client;
+pub mod consul;
 pub mod env;
 pub mod etcd;
+pub mod http;
+pub mod kubernetes;
+pub mod postgres;
 pub mod queue;
 pub mod raft;
 pub mod redis;
@@ -20,3 +24,4 @@ pub mod redis_servers;
 pub mod registry;
 pub mod site;
 pub mod task_driver;
+pub mod zookeeper;

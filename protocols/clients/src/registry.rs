@@ -1,7 +1,7 @@
 //! Which client carries out what is asked of which service.
 
 pub use crate::client::{Client, Deliver, Running};
-use crate::{env::Env, etcd, raft, redis, redis_servers, site::Site};
+use crate::{consul, env::Env, etcd, kubernetes, postgres, raft, redis, redis_servers, site::Site, zookeeper};
 use protocols::{
     elector::{ServiceInput, ServiceOutput},
     service::Service,
@@ -27,7 +27,14 @@ impl<E: Env> Clients<E> {
             redis::client(),
             redis_servers::client(),
             etcd::client(),
+            consul::client(),
+            kubernetes::client(),
             raft::client::client(),
+            zookeeper::client(),
+            postgres::rows(),
+            postgres::check_ins(),
+            postgres::sessions(),
+            postgres::pooled(),
         ])
     }
 

@@ -102,7 +102,7 @@ pub const PROTOCOL: Protocol = Protocol {
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::NoQuorum => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
         Hazard::PauseBeyondLease => UNCHECKED,
-        Hazard::SplitVote | Hazard::SlowPreferred => Promise::Holds,
+        Hazard::SplitVote | Hazard::SlowPreferred | Hazard::Rejoin => Promise::Holds,
         // A belief that outlasts the fetch timeout meets a successor, unless the votes are split first.
         _ => Promise::May,
     },

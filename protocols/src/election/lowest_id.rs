@@ -16,6 +16,7 @@
 
 use super::{
     Hazard, OwnTimers, Promise, Protocol, Setup, Timings, Transport,
+    phi::Phi,
     promise::{self, UNFENCED},
 };
 use crate::{
@@ -87,8 +88,10 @@ const ADVERTISE: TimerId = 0;
 const MASTER_DOWN: TimerId = 1;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct LowestId {
+pub(super) struct LowestId {
     setup: Setup,
+    /// Decides how long a silence may be, where that is not the time to live.
+    phi: Option<Phi>,
     leads: bool,
     /// [`Output::Campaign`] was said for the vacancy that is being waited out.
     campaigning: bool,
@@ -96,7 +99,13 @@ struct LowestId {
 
 impl LowestId {
     fn new(setup: Setup) -> Self {
-        LowestId { setup, leads: false, campaigning: false }
+        LowestId { setup, phi: None, leads: false, campaigning: false }
+    }
+
+    /// One with an adaptive failure detector.
+    pub(super) fn adaptive(setup: Setup) -> Self {
+        let phi = Some(Phi::new(setup.timings.renew_interval, setup.timings.lease_ttl));
+        LowestId { phi, ..LowestId::new(setup) }
     }
 
     fn timings(&self) -> &Timings {
@@ -110,7 +119,11 @@ impl LowestId {
     }
 
     fn wait_for_silence(&self, now: Now, out: &mut Vec<Output>) {
-        out.push(Output::SetTimer { id: MASTER_DOWN, at: now.mono + self.timings().lease_ttl + self.skew() });
+        let patience = self.phi.as_ref().map_or(self.timings().lease_ttl, Phi::patience);
+        if patience > 2 * self.timings().lease_ttl {
+            crate::mark!(PhiPatient);
+        }
+        out.push(Output::SetTimer { id: MASTER_DOWN, at: now.mono.saturating_add(patience) + self.skew() });
     }
 
     fn tell_all(&self, message: Message, out: &mut Vec<Output>) {
@@ -165,6 +178,9 @@ impl LowestId {
                 // A worse leader's do not count: it is to be replaced.
                 if from < self.setup.node {
                     self.campaigning = false;
+                    if let Some(phi) = &mut self.phi {
+                        phi.heard(from, now.mono);
+                    }
                     self.wait_for_silence(now, out);
                 }
             }

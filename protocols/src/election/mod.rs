@@ -2,12 +2,21 @@
 
 pub mod back_off;
 pub mod bully;
+pub mod consul;
+pub mod db_row;
+pub mod db_row_node_clock;
 pub mod etcd;
 pub mod etcd_key;
+pub mod k8s;
 pub mod kraft;
 pub mod lowest_id;
+pub mod lowest_id_phi;
+pub mod pg_advisory;
+pub mod phi;
+pub mod postgres_common;
 pub mod promise;
 pub mod raft;
+pub mod raft_core;
 pub mod redis_common;
 pub mod redis_fenced;
 pub mod redis_lease;
@@ -16,10 +25,13 @@ pub mod redlock;
 pub mod ring;
 pub mod ring_chang_roberts;
 pub mod ring_lelann;
+pub mod rules;
 pub mod stonith;
 pub mod swim;
 pub mod timers;
 pub mod zab_fle;
+pub mod zk_election;
+pub mod zookeeper;
 
 pub use promise::{BeliefOverlap, Bounds, Conditions, Promise};
 pub use timers::{OwnTimer, OwnTimers, Timer, Timers};
@@ -66,7 +78,7 @@ impl Setup {
     }
 }
 
-/// A protocol's timers, nanoseconds.
+/// A protocol's timers, nanoseconds, and the rules that go with them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Timings {
     /// Time to live of the lease or session.
@@ -78,6 +90,8 @@ pub struct Timings {
     pub request_timeout: u64,
     /// Where election timeouts are drawn from, for protocols that draw them.
     pub election_timeout: Option<(u64, u64)>,
+    /// The rules of voting and leading, for protocols that have them on or off.
+    pub rules: rules::Rules,
     /// Those that some protocols have and others do not: [`Protocol::timers`].
     pub own: Timers,
 }
@@ -142,6 +156,8 @@ pub enum Hazard {
     Flapping,
     /// Two of them cannot reach each other while everybody else reaches both.
     MissingLink,
+    /// A candidate that was cut off from the others comes back.
+    Rejoin,
     /// Everybody stalls again and again for less than the lease.
     Starvation,
     /// The coordination service drops the lease or the key of the leader.
@@ -236,14 +252,23 @@ crate::registry! {
         &redis_fenced::PROTOCOL,
         &redlock::PROTOCOL,
         &etcd::PROTOCOL,
+        &zk_election::PROTOCOL,
         &etcd_key::PROTOCOL,
+        &consul::PROTOCOL,
+        &k8s::PROTOCOL,
+        &db_row::PROTOCOL,
+        &db_row_node_clock::PROTOCOL,
+        &pg_advisory::PROTOCOL,
+        &pg_advisory::POOLED,
         &raft::PROTOCOL,
+        &raft_core::PROTOCOL,
         &kraft::PROTOCOL,
         &zab_fle::PROTOCOL,
         &bully::PROTOCOL,
         &ring_lelann::PROTOCOL,
         &ring_chang_roberts::PROTOCOL,
         &lowest_id::PROTOCOL,
+        &lowest_id_phi::PROTOCOL,
         &swim::PROTOCOL,
         &stonith::PROTOCOL,
     ];
@@ -263,6 +288,7 @@ impl Protocol {
             renew_interval: (self.renew_interval)(lease_ttl),
             request_timeout: (lease_ttl / 3).min(SECOND),
             election_timeout: self.election_timeout,
+            rules: rules::Rules::default(),
             own: self.timers.defaults(lease_ttl),
         }
     }

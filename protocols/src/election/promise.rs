@@ -152,6 +152,7 @@ mod tests {
         renew_interval: SECOND,
         request_timeout: SECOND,
         election_timeout: None,
+        rules: crate::election::rules::Rules::USUAL,
         own: Timers::NONE,
     };
 

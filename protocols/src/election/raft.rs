@@ -84,7 +84,7 @@ pub const PROTOCOL: Protocol = Protocol {
         }
         // The lease ends before anybody votes for somebody else, as far as clocks are right.
         (Hazard::CutOffFromPeers | Hazard::OneWayCut | Hazard::NoQuorum, false) => Promise::Holds,
-        (Hazard::SplitVote | Hazard::SlowPreferred | Hazard::ClockDrift, false) => Promise::Holds,
+        (Hazard::SplitVote | Hazard::SlowPreferred | Hazard::ClockDrift | Hazard::Rejoin, false) => Promise::Holds,
         (Hazard::PowerOutage | Hazard::RollingRestart | Hazard::RestartInIsolation, false) => Promise::Holds,
         (Hazard::ClockSteps | Hazard::Starvation | Hazard::Flapping | Hazard::MissingLink, false) => Promise::Holds,
         (_, false) => Promise::May,

@@ -3,11 +3,15 @@
 //!
 //! One file a service; its types are shared by the service's protocols.
 
+pub mod consul;
 pub mod etcd;
+pub mod kubernetes;
+pub mod postgres;
 pub mod power;
 pub mod raft;
 pub mod redis;
 pub mod redis_servers;
+pub mod zookeeper;
 
 use crate::payload::{Nothing, Opaque, Payload};
 use std::{fmt::Debug, hash::Hash};
@@ -69,12 +73,17 @@ pub struct Service {
     pub has_keys: bool,
     /// Do its tokens, as far as its protocols have any, come from a counter that can be lost?
     pub counts_tokens: bool,
+    /// Do its tokens begin again when the key is lost that says who leads? Then they are given twice.
+    pub tokens_end_with_key: bool,
     /// Does a time to live end by the wall clock of its machine?
     pub expires_by_wall_clock: bool,
     /// Is it asked and does it answer over a connection, with the points in between passed by its clients?
     pub is_asked: bool,
     /// Do candidates wait for what it tells them unasked?
     pub is_watched: bool,
+    /// Does a holder keep what it holds for as long as its machine answers, however long its process is stopped? Then only
+    /// somebody who ends its session takes it away.
+    pub outlasts_pauses: bool,
     /// Can several groups share it, as its protocols keep what is a group's under the group's name?
     pub has_groups: bool,
 }
@@ -104,9 +113,11 @@ impl Service {
         has_leases: false,
         has_keys: false,
         counts_tokens: false,
+        tokens_end_with_key: false,
         expires_by_wall_clock: false,
         is_asked: false,
         is_watched: false,
+        outlasts_pauses: false,
         has_groups: false,
     };
 

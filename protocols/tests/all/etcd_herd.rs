@@ -31,6 +31,7 @@ impl Fleet {
             renew_interval: 3 * SECOND,
             request_timeout: SECOND,
             election_timeout: None,
+            rules: Default::default(),
             own: Default::default(),
         };
         let setup = |node: usize| Setup {

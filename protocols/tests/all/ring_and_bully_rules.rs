@@ -16,6 +16,7 @@ const TIMINGS: Timings = Timings {
     renew_interval: SECOND,
     request_timeout: SECOND,
     election_timeout: None,
+    rules: protocols::election::rules::Rules::USUAL,
     own: Timers::NONE,
 };
 const NONCE: u64 = 100;

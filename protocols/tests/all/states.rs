@@ -6,7 +6,7 @@ use protocols::{
     bench::{Bench, choice::Choice},
     clock::Now,
     core::{Core, Input, Output},
-    election::{self, Protocol, bully, kraft, lowest_id},
+    election::{self, Protocol, bully, kraft, lowest_id, raft_core},
     elector::{self, AnyElector, ServiceInput, boxed},
     fence::ledger::Ledger,
     message::{Message, Write},
@@ -239,6 +239,17 @@ fn whatever_happens_bullies_keep_to_the_rules_of_electors() {
     let explored = explore(&fixed(&bully::PROTOCOL, 2), 6, true, |_| {});
     assert!(explored.states > 500 && explored.again > 500, "{} states, {} again", explored.states, explored.again);
     assert!(explored.to_two_leaders.is_some());
+}
+
+#[test]
+fn no_two_of_raft_core_believe_at_once_however_messages_and_power_go() {
+    let mut start = fixed(&raft_core::PROTOCOL, 3);
+    // The first that stands has asked the others.
+    while start.messages_under_way() == 0 {
+        start.next(SECOND).expect("an election timeout ends");
+    }
+    let explored = explore(&start, 7, true, |bench| assert!(bench.believers().len() <= 1, "{:?}", bench.believers()));
+    assert!(explored.states > 5_000, "{} states, {} again", explored.states, explored.again);
 }
 
 #[test]

@@ -18,6 +18,7 @@ const TIMINGS: Timings = Timings {
     renew_interval: 714 * MILLISECOND,
     request_timeout: SECOND,
     election_timeout: None,
+    rules: protocols::election::rules::Rules::USUAL,
     own: Timers::NONE,
 };
 

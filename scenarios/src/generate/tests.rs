@@ -20,7 +20,7 @@ proptest! {
     fn every_generated_plan_is_valid_and_small(plan in plans()) {
         plan.validate().map_err(TestCaseError::fail)?;
         prop_assert!(plan.faults.len() <= FAULTS_MAX && plan.candidates.len() <= CANDIDATES_MAX);
-        prop_assert!(plan.duration_ms <= DURATION_MAX_MS, "{} ms", plan.duration_ms);
+        prop_assert!(plan.duration_ms <= duration_max_ms(plan.election().expect("a protocol")), "{} ms", plan.duration_ms);
     }
 
     #[test]
@@ -140,6 +140,7 @@ fn shrinking_leaves_what_matters() {
     assert_eq!(smallest.faults.len(), 1, "{smallest:#?}");
     assert_eq!(smallest.candidates.len(), 1, "{smallest:#?}");
     let pause_ms = smallest.faults[0].what.for_ms().expect("a pause lasts");
-    assert!(pause_ms < 2_050.0, "{pause_ms} ms is not the smallest");
+    // How near it comes depends on which protocol it ends with, and so on how many there are.
+    assert!(pause_ms < 3_000.0, "{pause_ms} ms is not the smallest");
     assert_eq!(smallest.candidates[0].rate_ppm, 0);
 }

@@ -14,3 +14,11 @@ pub(super) const NAME_MAX: usize = 32;
 /// Longest one-way latency: a minute, microseconds.
 pub(super) const LATENCY_MAX_US: u64 = 60_000_000;
 pub(super) const BANDWIDTH_MAX_MBPS: u64 = 1_000_000;
+
+/// One sentence when something is wrong.
+pub(super) type Checked = Result<(), String>;
+
+/// Refuses a value outside of a range.
+pub(super) fn range(what: &str, value: u64, low: u64, high: u64) -> Checked {
+    if (low..=high).contains(&value) { Ok(()) } else { Err(format!("{what} is {value}; it must be {low} to {high}")) }
+}

@@ -3,23 +3,18 @@
 use super::{
     Known, LONGEST_MS, Network, Plan, SCHEMA, STORE, SWARM, groups,
     limits::{
-        BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, CLIENTS_MAX, FAULTS_MAX, LATENCY_MAX_US, NAME_MAX, OFFSET_MAX_MS, PPM_MAX,
-        RATE_MAX,
+        BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, CLIENTS_MAX, Checked, FAULTS_MAX, LATENCY_MAX_US, NAME_MAX, OFFSET_MAX_MS,
+        PPM_MAX, RATE_MAX, range,
     },
+    timers,
 };
 use crate::{
     fault::{Fault, PlannedFault, RESERVED, Trigger, Who},
     suggest,
     topology::{self, Topology},
 };
-use protocols::{
-    election::{OwnTimer, Protocol, Timer},
-    point::Point,
-    types::MILLISECOND,
-};
+use protocols::{election::Protocol, point::Point};
 use std::collections::BTreeSet;
-
-type Checked = Result<(), String>;
 
 impl Plan {
     /// Refuses what makes no sense.
@@ -45,7 +40,7 @@ fn plan(plan: &Plan, known: &Known) -> Checked {
     };
     bugs(plan, known)?;
     range("duration_ms", plan.duration_ms, 1, LONGEST_MS)?;
-    timings(plan, protocol)?;
+    timers::timings(plan, protocol)?;
     range("liveness_bound_ms", plan.liveness_bound_ms, 1, LONGEST_MS)?;
     candidates(plan, known)?;
     members(plan, protocol)?;
@@ -113,54 +108,6 @@ fn members(plan: &Plan, protocol: &Protocol) -> Checked {
         }
     }
     Ok(())
-}
-
-fn timings(plan: &Plan, protocol: &Protocol) -> Checked {
-    let timings = &plan.timings;
-    range("timings.lease_ttl_ms", timings.lease_ttl_ms, 1, LONGEST_MS)?;
-    range("timings.renew_interval_ms", timings.renew_interval_ms, 1, LONGEST_MS)?;
-    range("timings.request_timeout_ms", timings.request_timeout_ms, 1, LONGEST_MS)?;
-    let granted_ms = (protocol.granted_ttl)(timings.resolved().lease_ttl) / MILLISECOND;
-    if timings.renew_interval_ms >= granted_ms {
-        let renew_ms = timings.renew_interval_ms;
-        return Err(format!(
-            "timings.renew_interval_ms is {renew_ms}, but the lease lasts {granted_ms} ms: renew before it ends"
-        ));
-    }
-    own_timers(plan, protocol)?;
-    match (timings.election_timeout_ms, protocol.election_timeout) {
-        (None, None) => Ok(()),
-        (None, Some(_)) => Err(format!("timings.election_timeout_ms is missing, but `{}` needs it", plan.protocol)),
-        (Some(_), None) => Err(format!("timings.election_timeout_ms is given, but `{}` has none", plan.protocol)),
-        (Some((min_ms, max_ms)), Some(_)) => {
-            range("timings.election_timeout_ms, its lower end,", min_ms, 2, LONGEST_MS)?;
-            range("timings.election_timeout_ms, its upper end,", max_ms, min_ms + 1, LONGEST_MS)
-        }
-    }
-}
-
-/// The timing options that some protocols have and others do not.
-fn own_timers(plan: &Plan, protocol: &Protocol) -> Checked {
-    for timer in Timer::ALL {
-        let field = format!("timings.{}", timer.field());
-        match (plan.timings.own_ms().get(timer), protocol.timers.find(timer)) {
-            (None, None) | (None, Some(OwnTimer { default: None, .. })) => {}
-            (None, Some(_)) => return Err(format!("{field} is missing, but `{}` needs it", plan.protocol)),
-            (Some(_), None) => return Err(format!("{field} is given, but `{}` has none", plan.protocol)),
-            (Some(ms), Some(_)) => range(&field, ms, if timer.may_be_zero() { 0 } else { 1 }, LONGEST_MS)?,
-        }
-    }
-    let renew_ms = plan.timings.renew_interval_ms;
-    if protocol.timers.renews_at_retry && plan.timings.retry_period_ms != Some(renew_ms) {
-        return Err(format!(
-            "timings.renew_interval_ms is {renew_ms}, but `{}` renews once in every retry_period_ms: make them the same",
-            plan.protocol
-        ));
-    }
-    match (protocol.timers.refuses)(&plan.timings.resolved()) {
-        Some(why) => Err(format!("timings: {why}")),
-        None => Ok(()),
-    }
 }
 
 fn candidates(plan: &Plan, known: &Known) -> Checked {
@@ -372,10 +319,6 @@ fn may_elect(whole: &Whole, who: &Who) -> bool {
         Some(nodes) => nodes.iter().all(|node| whole.topology.is_candidate(*node)),
         None => *who != Who::ServiceLeader,
     }
-}
-
-fn range(what: &str, value: u64, low: u64, high: u64) -> Checked {
-    if (low..=high).contains(&value) { Ok(()) } else { Err(format!("{what} is {value}; it must be {low} to {high}")) }
 }
 
 fn signed(what: &str, value: i64, bound: u64) -> Checked {

@@ -105,9 +105,16 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
         let (from, to) = (vec![Who::Clients], vec![Who::Followers]);
         let cut = Fault::Partition { from, to, one_way: false, for_ms: Some(unreached_ms as f64) };
         // First, since whoever is paused at the point runs nothing any more.
-        plan.faults.insert(0, PlannedFault { when: lease_checked, what: cut, group: 0 });
+        plan.faults.insert(0, PlannedFault { when: lease_checked.clone(), what: cut, group: 0 });
     }
-    plan.requires = if protocol.cuts_power() {
+    if protocol.service.outlasts_pauses && protocol.service.has_keys {
+        let what = Fault::DropKey { node: Who::Leader };
+        plan.faults.push(PlannedFault { when: unblocked(&lease_checked, params, protocol), what, group: 0 });
+    }
+    plan.requires = if protocol.service.outlasts_pauses && !protocol.service.has_keys {
+        // Nobody waits for the sleeper's end.
+        require([(Fact::LeadersBelieving, 2), (Fact::StaleWriteAttempts, 1)])
+    } else if protocol.cuts_power() {
         // The sleeper does not wake up: its power is cut before there is a successor.
         require([(Fact::Elections, 2), (Fact::LeadersTookEffect, 2), (Fact::Kills, 1)])
     } else {
@@ -119,6 +126,18 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
         ])
     };
     plan
+}
+
+/// When somebody takes leadership from a sleeper whose hold outlasts any pause, as people do to get things going again: at the
+/// first question of another candidate, a quarter of a lease after the sleeper began a request that it did not end.
+fn unblocked(paused: &Trigger, params: &Params, protocol: &Protocol) -> Trigger {
+    Trigger::Passage {
+        point: Point::BeforeAsk.name().to_owned(),
+        node: Who::Followers,
+        nth: 1,
+        after: Some(Box::new(paused.clone())),
+        delay_ms: params.granted_ttl_ms(protocol) as f64 / 4.0,
+    }
 }
 
 /// Is the sleeper's write to be in order and new? See the head of this file.

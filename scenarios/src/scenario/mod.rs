@@ -19,6 +19,7 @@ pub mod partition;
 pub mod power_outage;
 pub mod quorum_loss;
 pub mod read_lease;
+pub mod rejoin;
 pub mod restart_in_isolation;
 pub mod ring_break;
 pub mod rolling_restart;
@@ -83,6 +84,7 @@ protocols::registry! {
         &power_outage::SCENARIO,
         &rolling_restart::SCENARIO,
         &restart_in_isolation::SCENARIO,
+        &rejoin::SCENARIO,
         &store_restart::SCENARIO,
         &service_restart::SCENARIO,
         &lost_lease::SCENARIO,
@@ -141,7 +143,10 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
     let cut_off = matches!(scenario.hazard, Hazard::CutOffFromService | Hazard::CutOffFromPeers | Hazard::OneWayCut);
     // A lease that nothing but a clock ends is as good as the clocks.
     let by_clock = from_memory || (cut_off && unchecked);
+    let relaxed = !params.rules(protocol).are_usual();
     match promise_checking(scenario, protocol, params.fencing) {
+        // Beliefs end by other rules than the protocol promises by.
+        Promise::Holds if unchecked && relaxed && scenario.hazard != Hazard::None => Promise::May,
         Promise::Holds if unchecked && params.net.is_hostile() => Promise::May,
         // A lost packet that nothing follows, or that is lost again, is sent again after 200 ms or much longer: a write may
         // arrive after its writer's lease, and one that was given up may arrive twice.
@@ -200,7 +205,7 @@ fn without_waiting(params: &Params, hazard: Hazard, protocol: &Protocol) -> Para
 pub fn bounds(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Bounds {
     let own_timers = params.renew_interval_ms.is_none() && params.request_timeout_ms.is_none();
     let own_timers = own_timers && params.lease_ttl_ms.is_none() && params.election_timeout_ms.is_none();
-    let own_timers = own_timers && params.own_ms == Timers::NONE;
+    let own_timers = own_timers && params.own_ms == Timers::NONE && params.rules(protocol).are_usual();
     if params.network().loss > 0.0 || !own_timers {
         return Bounds::default();
     }

@@ -85,8 +85,8 @@ fn parameters_that_make_no_sense_are_refused_by_every_scenario() {
             "timings.renew_interval_ms is 18446744073709551615;",
         ),
         (
-            Params { renew_interval_ms: Some(9_000), ..standard() },
-            "timings.renew_interval_ms is 9000, but the lease lasts",
+            Params { renew_interval_ms: Some(90_000), ..standard() },
+            "timings.renew_interval_ms is 90000, but the lease lasts",
         ),
         (Params { duration_ms: Some(0), ..standard() }, "duration_ms is 0; it must be 1 to 86400000"),
         (Params { duration_ms: Some(u64::MAX), ..standard() }, "duration_ms is 18446744073709551615; it must be 1 to"),

@@ -1,14 +1,23 @@
 //! Coordination services for the simulation: pure models, each served over its real wire protocol.
 
+pub mod consul;
 pub mod etcd;
 pub mod grants;
+pub mod http;
+pub mod kubernetes;
+pub mod postgres;
 pub mod redis;
+pub mod zookeeper;
 
 use crate::world::env::SimEnv;
 pub use crate::world::model::{Dropped, Model, Serving, State};
+use postgres::model::Watched;
 use protocols::{
     bug::Bugs,
-    service::{Service, etcd as etcd_service, redis as redis_service, redis_servers},
+    service::{
+        Service, consul as consul_service, etcd as etcd_service, kubernetes as kubernetes_service,
+        postgres as postgres_service, redis as redis_service, redis_servers, zookeeper as zookeeper_service,
+    },
 };
 use std::sync::Arc;
 
@@ -26,7 +35,17 @@ protocols::registry! {
     pub const MODELS: [Entry] = [
         Entry { service: redis_service::SERVICE.name, members: redis::members },
         Entry { service: redis_servers::SERVICE.name, members: redis::members },
+        Entry { service: postgres_service::SERVICE.name, members: |count, _| postgres::members(count, Watched::Lock) },
+        Entry { service: postgres_service::CHECK_INS.name, members: |count, _| postgres::members(count, Watched::CheckIn) },
+        Entry { service: postgres_service::SESSIONS.name, members: |count, _| postgres::members(count, Watched::Session) },
+        Entry { service: postgres_service::POOLED.name, members: |count, _| postgres::members(count, Watched::Pool) },
         Entry { service: etcd_service::SERVICE.name, members: |count, _| alone(count, || Arc::new(etcd::Etcd::default())) },
+        Entry { service: zookeeper_service::SERVICE.name, members: |count, _| zookeeper::members(count) },
+        Entry { service: consul_service::SERVICE.name, members: |count, _| alone(count, || Arc::new(consul::Consul::default())) },
+        Entry {
+            service: kubernetes_service::SERVICE.name,
+            members: |count, _| alone(count, || Arc::new(kubernetes::Kubernetes::default())),
+        },
     ];
 }
 

@@ -4,7 +4,7 @@ use super::{disk::SimDisk, try_with, with};
 use crate::host::task::{self, Task};
 use protocols::{clock::Now, history::Kind, point::Point, types::NodeId};
 use protocols_clients::{
-    env::{Env, Listener},
+    env::{Env, Listener, Peer},
     site::Endpoint,
 };
 use rand_core::RngCore;
@@ -88,11 +88,21 @@ impl Env for SimEnv {
         Ok(stream)
     }
 
+    async fn connect_kept_alive(&self, to: &Endpoint, every: u64) -> io::Result<SimStream> {
+        let stream = self.connect(to).await?;
+        with(|world| world.keep_alive(stream.conn, every));
+        Ok(stream)
+    }
+
     async fn listen(&self, port: u16) -> io::Result<SimListener> {
         match with(|world| world.listen(self.node, port)) {
             Some(starts) => Ok(SimListener { node: self.node, port, starts }),
             None => Err(io::ErrorKind::AddrInUse.into()),
         }
+    }
+
+    fn peer(&self, stream: &SimStream) -> Peer {
+        with(|world| world.peer(stream.conn, stream.end))
     }
 
     fn of_group(&self, group: u16) -> SimEnv {

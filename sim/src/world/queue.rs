@@ -33,6 +33,8 @@ pub enum Event {
     Disk { node: NodeId, number: u64 },
     /// Something on a byte stream.
     Stream(super::stream::segment::Segment),
+    /// A connection is probed: its number, every how many nanoseconds, and how many probes were not answered.
+    KeepAlive(Box<(u32, u64, u8)>),
     /// A planned fault strikes.
     Strike { fault: u32 },
     /// A planned fault is over.

@@ -3,6 +3,7 @@
 //! A crash resets a process's connections as far as packets can travel; a power loss and a partition are silence. What was
 //! sent into the silence is sent again as TCP would, so it arrives some time *after* the partition is healed.
 
+mod keepalive;
 pub(super) mod segment;
 mod sending;
 

@@ -283,6 +283,7 @@ impl Candidate {
             renew_interval: lease_ttl / 3,
             request_timeout: SECOND,
             election_timeout: None,
+            rules: Default::default(),
             own: Default::default(),
         };
         let names = vec!["n0".into(), "n1".into()];

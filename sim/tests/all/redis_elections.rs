@@ -22,6 +22,7 @@ const TIMINGS: Timings = Timings {
     renew_interval: SECOND,
     request_timeout: 500 * MILLISECOND,
     election_timeout: None,
+    rules: protocols::election::rules::Rules::USUAL,
     own: Timers::NONE,
 };
 /// Until then messages are lost and late and nodes pause.

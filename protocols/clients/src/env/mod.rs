@@ -4,4 +4,4 @@
 pub mod tokio;
 mod world;
 
-pub use world::{Disk, Env, Listener};
+pub use world::{Disk, Env, Listener, Peer};

@@ -24,6 +24,9 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
+/// Linux' own number of keepalive probes.
+const PROBES: u32 = 9;
+
 /// A byte stream of any kind: plain TCP, or TLS over it.
 pub trait Io: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Sync + Unpin> Io for T {}
@@ -90,6 +93,15 @@ impl TokioEnv {
     pub fn with(settings: EnvSettings) -> Self {
         let random = Mutex::new(ChaCha8Rng::seed_from_u64(settings.seed));
         TokioEnv { shared: Arc::new(Shared { start: Instant::now(), settings, random }) }
+    }
+
+    /// The connection with what lies between it and its user.
+    async fn wrapped(&self, stream: TcpStream, to: &Endpoint) -> io::Result<Stream> {
+        stream.set_nodelay(true)?;
+        match &self.shared.settings.wrap {
+            Some(wrap) => wrap.wrap(stream, to).await,
+            None => Ok(Box::new(stream)),
+        }
     }
 
     /// Nanoseconds that have passed by this process's clocks while the machine's showed `elapsed`.
@@ -200,12 +212,15 @@ impl Env for TokioEnv {
     }
 
     async fn connect(&self, to: &Endpoint) -> io::Result<Stream> {
+        self.wrapped(TcpStream::connect((to.host.as_str(), to.port)).await?, to).await
+    }
+
+    async fn connect_kept_alive(&self, to: &Endpoint, every: u64) -> io::Result<Stream> {
         let stream = TcpStream::connect((to.host.as_str(), to.port)).await?;
-        stream.set_nodelay(true)?;
-        match &self.shared.settings.wrap {
-            Some(wrap) => wrap.wrap(stream, to).await,
-            None => Ok(Box::new(stream)),
-        }
+        let every = Duration::from_nanos(every);
+        let probes = socket2::TcpKeepalive::new().with_time(every).with_interval(every).with_retries(PROBES);
+        socket2::SockRef::from(&stream).set_tcp_keepalive(&probes)?;
+        self.wrapped(stream, to).await
     }
 
     async fn listen(&self, port: u16) -> io::Result<Listening> {

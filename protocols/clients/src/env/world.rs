@@ -5,6 +5,20 @@ use protocols::{clock::Now, point::Point, types::NodeId};
 use std::{future::Future, io, pin::Pin, task::Poll};
 use tokio::io::{AsyncRead, AsyncWrite};
 
+/// What a machine gets when it asks the other end of a silent connection for a sign of life.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Peer {
+    /// The machine there answers, whatever its process does.
+    Answers,
+    /// The machine there knows nothing of the connection.
+    Resets,
+    /// Nothing comes.
+    Silent {
+        /// For how long something that was sent has not been acknowledged, nanoseconds.
+        unacknowledged: Option<u64>,
+    },
+}
+
 /// One process's view of the world.
 pub trait Env: Clone + Send + Sync + 'static {
     /// A connected byte stream. Writes are sent without an explicit flush.
@@ -36,11 +50,24 @@ pub trait Env: Clone + Send + Sync + 'static {
     /// Refused, or unknown host.
     fn connect(&self, to: &Endpoint) -> impl Future<Output = io::Result<Self::Stream>> + Send;
 
+    /// The same, and has TCP probe the connection after every so many nanoseconds of silence, in whole seconds where the
+    /// system counts in them; after nine probes without an answer it is reset.
+    ///
+    /// # Errors
+    /// As for [`Env::connect`].
+    fn connect_kept_alive(&self, to: &Endpoint, every: u64) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+
     /// Listens on a port of this process.
     ///
     /// # Errors
     /// The port is taken.
     fn listen(&self, port: u16) -> impl Future<Output = io::Result<Self::Listener>> + Send;
+
+    /// What the other end's machine would say to a TCP keepalive probe now. Kernels ask by themselves, as their sockets' options
+    /// say, and give connections up: where there is one, there is nothing to ask.
+    fn peer(&self, _stream: &Self::Stream) -> Peer {
+        Peer::Answers
+    }
 
     /// 64 random bits; in the simulation from the node's own stream.
     fn random(&self) -> u64;

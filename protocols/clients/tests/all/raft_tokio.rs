@@ -75,6 +75,7 @@ fn sites(ports: &[u16]) -> Vec<Site> {
         renew_interval: 100 * MILLISECOND,
         request_timeout: 1_000 * MILLISECOND,
         election_timeout: Some((600 * MILLISECOND, 1_200 * MILLISECOND)),
+        rules: Default::default(),
         own: Default::default(),
     };
     let site = |node: &NodeId| Site {

@@ -27,6 +27,7 @@ pub(super) fn setup(node: u16, count: u16, nonce: u64, stored: Option<Vec<u8>>) 
         renew_interval: 500 * MILLISECOND,
         request_timeout: 333 * MILLISECOND,
         election_timeout: PROTOCOL.election_timeout,
+        rules: Default::default(),
         own: Default::default(),
     };
     let names = (1..=count).map(|number| format!("n{number}")).collect();

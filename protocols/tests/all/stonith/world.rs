@@ -21,6 +21,7 @@ pub const TIMINGS: Timings = Timings {
     renew_interval: 714 * MILLISECOND,
     request_timeout: SECOND,
     election_timeout: None,
+    rules: protocols::election::rules::Rules::USUAL,
     own: Timers::NONE,
 };
 /// No packet travels longer: the protocol's assumption.

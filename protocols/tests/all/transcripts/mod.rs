@@ -101,6 +101,7 @@ impl<'a> Run<'a> {
                 .get("election")
                 .and_then(|range| range.split_once(".."))
                 .map(|(shortest, longest)| (parse_ms(shortest), parse_ms(longest))),
+            rules: Default::default(),
             own: Timers::from(|timer| given(timer).or(usual.get(timer))),
         };
         let setup = Setup {

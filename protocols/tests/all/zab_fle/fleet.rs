@@ -28,6 +28,7 @@ pub fn setup(node: u16, count: u16, nonce: u64, stored: Option<Vec<u8>>) -> Setu
         renew_interval: TTL / 10,
         request_timeout: SECOND,
         election_timeout: None,
+        rules: Default::default(),
         own: Default::default(),
     };
     let names = (1..=count).map(|n| format!("n{n}")).collect();

@@ -4,7 +4,7 @@
 
 use crate::terminal::{
     check::FieldArgs,
-    options::{PlanOptions, ShowArgs},
+    options::{PlanOptions, RuleOptions, ShowArgs},
     parse,
 };
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -185,9 +185,17 @@ pub struct ElectionCdfArgs {
     /// One-way latency of a packet, as 20ms..40ms, instead of the network's
     #[arg(long, value_parser = parse::latency_us, value_name = "A..B", allow_hyphen_values = true)]
     pub latency: Option<(u64, u64)>,
+    /// Share of packets lost, as 0.5%, instead of the network's
+    #[arg(long, value_parser = parse::percent_ppm, value_name = "PCT", allow_hyphen_values = true)]
+    pub loss: Option<u32>,
     /// Range that election timeouts are drawn from, as 150..300ms; give several for a curve each
     #[arg(long, value_parser = parse::duration_range_ms, value_name = "A..B", allow_hyphen_values = true)]
     pub election_timeout: Vec<(u64, u64)>,
+    /// Time from one renewal or heartbeat to the next, for all curves; or as often as --election-timeout, for each its own
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    pub renew_interval: Vec<u64>,
+    #[command(flatten)]
+    pub rules: RuleOptions,
     /// Time to live of the lease; 3 s by default, or the shortest election timeout of a protocol that has one
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     pub lease_ttl: Option<u64>,
@@ -210,6 +218,12 @@ pub struct MessageCountsArgs {
     /// The network; see `fencepost list networks`
     #[arg(long, value_parser = parse::network, default_value = PROFILES[0].name, value_name = "PROFILE")]
     pub net: &'static Profile,
+    /// One-way latency of a packet, as 20ms..40ms, instead of the network's
+    #[arg(long, value_parser = parse::latency_us, value_name = "A..B", allow_hyphen_values = true)]
+    pub latency: Option<(u64, u64)>,
+    /// Share of packets lost, as 0.5%, instead of the network's
+    #[arg(long, value_parser = parse::percent_ppm, value_name = "PCT", allow_hyphen_values = true)]
+    pub loss: Option<u32>,
     #[command(flatten)]
     pub shared: PlotArgs,
 }

@@ -17,7 +17,10 @@ use reports::{
     },
     statistics::quantile,
 };
-use scenarios::{Params, sense, units::duration_us_text};
+use scenarios::{
+    Params, scenario, sense,
+    units::{duration_us_text, percent_text},
+};
 use serde::Serialize;
 use sim::{artifacts, election_times, registry::Registry, ttl_sweep as measurement};
 use std::{fs, ops::Range};
@@ -48,23 +51,43 @@ pub fn election_cdf(registry: &Registry, args: &ElectionCdfArgs) -> Result<u8, S
         let known = if known.is_empty() { "none do".to_owned() } else { format!("{} do", known.join(", ")) };
         return Err(Stop::usage(format!("--election-timeout is for protocols that draw election timeouts; {known}")));
     }
+    if args.renew_interval.len() > 1 && args.renew_interval.len() != ranges.len() {
+        return Err(Stop::usage(format!(
+            "--renew-interval is given {} times and --election-timeout {}; give one for all, or as many as ranges",
+            args.renew_interval.len(),
+            ranges.len()
+        )));
+    }
     let mut wanted: Vec<(&'static Protocol, Params)> = Vec::new();
     for protocol in protocols {
-        let params = |range: Option<(u64, u64)>| Params {
-            nodes: args.nodes,
-            net: args.net,
-            latency_us: args.latency,
-            lease_ttl_ms: args.lease_ttl,
-            election_timeout_ms: range,
-            ..Params::default()
+        let params = |range: Option<(u64, u64)>, renew_interval_ms: Option<u64>| {
+            args.rules.add_to(Params {
+                nodes: args.nodes,
+                net: args.net,
+                latency_us: args.latency,
+                loss_ppm: args.loss,
+                lease_ttl_ms: args.lease_ttl,
+                election_timeout_ms: range,
+                renew_interval_ms,
+                ..Params::default()
+            })
         };
+        let renew_of = |place: usize| args.renew_interval.get(place).or(args.renew_interval.first()).copied();
         match protocol.election_timeout {
-            Some(_) if !ranges.is_empty() => wanted.extend(ranges.iter().map(|range| (protocol, params(Some(*range))))),
-            _ => wanted.push((protocol, params(None))),
+            Some(_) if !ranges.is_empty() => {
+                let curves = ranges.iter().enumerate();
+                wanted.extend(curves.map(|(place, range)| (protocol, params(Some(*range), renew_of(place)))));
+            }
+            _ => wanted.push((protocol, params(None, renew_of(0)))),
         }
     }
     for (protocol, params) in &wanted {
         sense::options(params).and_then(|()| sense::timers(params, protocol)).map_err(Stop::usage)?;
+    }
+    let kill = scenario::find("clean-kill").ok_or_else(|| Stop::harness("there is no scenario clean-kill"))?;
+    let cells: Vec<_> = wanted.iter().map(|(protocol, _)| (kill, *protocol)).collect();
+    if let Some((_, params)) = wanted.first() {
+        sense::meant(params, &cells, 0).map_err(Stop::usage)?;
     }
     let bar = args.shared.bar(wanted.len() as u64 * args.runs)?;
     let jobs = jobs_or_cores(args.shared.jobs);
@@ -73,11 +96,20 @@ pub fn election_cdf(registry: &Registry, args: &ElectionCdfArgs) -> Result<u8, S
     };
     let curves: Vec<Curve> = wanted.iter().map(measure).collect::<Result<_, _>>()?;
     bar.finish_and_clear();
-    let asked =
-        args.latency.map(|(from, to)| format!(" with {} to {} one way", duration_us_text(from), duration_us_text(to)));
-    let (network, seeds) = (format!("{}{}", args.net.name, asked.unwrap_or_default()), format!("0..{}", args.runs));
+    let (network, seeds) = (asked_for(args), format!("0..{}", args.runs));
     let cdf = ElectionCdf { schema: 1, nodes: args.nodes, network, seeds, curves };
     args.shared.leave("election-cdf", &cdf, &cdf_table(&cdf))
+}
+
+/// The network and the rules of the curves, in words.
+fn asked_for(args: &ElectionCdfArgs) -> String {
+    let way = |(from, to): (u64, u64)| match from == to {
+        true => format!(" with {} one way", duration_us_text(from)),
+        false => format!(" with {} to {} one way", duration_us_text(from), duration_us_text(to)),
+    };
+    let mut words = args.net.name.to_owned() + &args.latency.map(way).unwrap_or_default();
+    words += &args.loss.map(|ppm| format!(", {} lost", percent_text(ppm))).unwrap_or_default();
+    words + &args.rules.words()
 }
 
 /// Counts and draws the messages of an election.
@@ -91,7 +123,8 @@ pub fn message_counts(registry: &Registry, args: &MessageCountsArgs) -> Result<u
     let mut points = Vec::new();
     for protocol in protocols {
         for nodes in &args.nodes {
-            let params = Params { nodes: *nodes, net: args.net, ..Params::default() };
+            let (latency_us, loss_ppm) = (args.latency, args.loss);
+            let params = Params { nodes: *nodes, net: args.net, latency_us, loss_ppm, ..Params::default() };
             let point = election_times::messages(registry, &params, protocol, 0..args.runs, jobs, || bar.inc(1));
             points.push(point.map_err(Stop::usage)?);
         }

@@ -270,7 +270,8 @@ fn timings(protocol: &Protocol, args: &NodeArgs) -> Result<Timings, Stop> {
     }
     let timeout_ms = args.request_timeout.unwrap_or((lease_ttl / MILLISECOND / 3).clamp(1, 1_000));
     let request_timeout = bounded("--request-timeout", timeout_ms)?;
-    let timings = Timings { lease_ttl, renew_interval, request_timeout, election_timeout, own };
+    let timings =
+        Timings { lease_ttl, renew_interval, request_timeout, election_timeout, own, rules: Default::default() };
     match (protocol.timers.refuses)(&timings) {
         Some(why) => Err(Stop::usage(format!("`{}` refuses these timers: {why}", protocol.name))),
         None => Ok(timings),

@@ -10,7 +10,7 @@ use protocols::{
     fence::checks::Fencing,
     work::Kind,
 };
-use scenarios::{Params, generate::Choice, params::Profile, sense};
+use scenarios::{Params, generate::Choice, params::Profile, preset::Preset, sense};
 
 /// What a scenario's plan is made of.
 #[derive(ClapArgs, Clone, Debug)]
@@ -39,6 +39,8 @@ pub struct PlanOptions {
     /// What a leader does, as sequencer,scheduler,job-queue; the first serves clients. See `fencepost list works`
     #[arg(long, value_parser = parse::work, value_delimiter = ',', value_name = "W,…")]
     works: Vec<&'static Kind>,
+    #[command(flatten)]
+    rules: RuleOptions,
     /// Switch one known bug on
     #[arg(long, value_parser = parse::bug, value_name = "ID")]
     bug: Option<&'static Bug>,
@@ -81,6 +83,41 @@ pub struct PlanOptions {
     /// Share of packets lost, as 0.5%, instead of the network's
     #[arg(long, value_parser = parse::percent_ppm, value_name = "PCT", allow_hyphen_values = true)]
     loss: Option<u32>,
+}
+
+/// The rules of voting and leading, of protocols that have them on or off.
+#[derive(ClapArgs, Clone, Debug)]
+pub struct RuleOptions {
+    /// Whose timers: those of an implementation, as hashicorp (hashicorp/raft's defaults), for raft-core
+    #[arg(long, value_parser = parse::preset, value_name = "NAME")]
+    preset: Option<&'static Preset>,
+    /// Whether who wants to stand asks first if it could win, for raft-core; on by default
+    #[arg(long, value_parser = parse::on_off, value_name = "on|off")]
+    pre_vote: Option<bool>,
+    /// Whether a leader without a majority steps down, and who hears from a leader keeps its vote, for raft-core; on by
+    /// default
+    #[arg(long, value_parser = parse::on_off, value_name = "on|off")]
+    check_quorum: Option<bool>,
+    /// Whether a leader acts only as long as its last acknowledged heartbeat is worth, for raft-core; on by default
+    #[arg(long, value_parser = parse::on_off, value_name = "on|off")]
+    leader_lease: Option<bool>,
+}
+
+impl RuleOptions {
+    /// These parameters with these rules.
+    pub fn add_to(&self, params: Params) -> Params {
+        let RuleOptions { preset, pre_vote, check_quorum, leader_lease } = *self;
+        Params { preset, pre_vote, check_quorum, leader_lease, ..params }
+    }
+
+    /// What was given, each after a comma.
+    pub fn words(&self) -> String {
+        let rules =
+            [("pre-vote", self.pre_vote), ("check-quorum", self.check_quorum), ("leader-lease", self.leader_lease)];
+        let rules = rules.into_iter().filter_map(|(rule, on)| Some((rule, if on? { "on" } else { "off" })));
+        let preset = self.preset.map(|preset| format!(", preset {}", preset.name)).unwrap_or_default();
+        rules.fold(preset, |words, (rule, on)| format!("{words}, {rule} {on}"))
+    }
 }
 
 /// The timers that only some protocols have; see `fencepost list protocols`.
@@ -182,6 +219,7 @@ impl PlanOptions {
             loss_ppm: self.loss,
             ..usual
         };
+        let params = self.rules.add_to(params);
         sense::options(&params)?;
         Ok(params)
     }
@@ -201,6 +239,10 @@ impl PlanOptions {
             ("--request-timeout", self.request_timeout.is_some()),
             ("--election-timeout", self.election_timeout.is_some()),
             ("--works", !self.works.is_empty()),
+            ("--preset", self.rules.preset.is_some()),
+            ("--pre-vote", self.rules.pre_vote.is_some()),
+            ("--check-quorum", self.rules.check_quorum.is_some()),
+            ("--leader-lease", self.rules.leader_lease.is_some()),
             ("--bug", self.bug.is_some()),
             ("--members", self.members.is_some()),
             ("--clock-skew", self.clock_skew.is_some()),
@@ -209,12 +251,11 @@ impl PlanOptions {
             ("--pause", self.pause.is_some()),
             ("--read-lease", self.read_lease.is_some()),
             ("--reads", self.reads.is_some()),
-            ("--latency", self.latency.is_some()),
-            ("--loss", self.loss.is_some()),
         ];
         if let Some((name, _)) = drawn.iter().find(|(_, given)| *given) {
             return Err(format!(
-                "{name} means nothing here: `swarm` draws it; it takes --protocol, --net, --nodes, --groups and --fencing"
+                "{name} means nothing here: `swarm` draws it; it takes --protocol, --net, --latency, --loss, --nodes, \
+                 --groups and --fencing"
             ));
         }
         let nodes = match *self.nodes() {
@@ -226,7 +267,8 @@ impl PlanOptions {
                 );
             }
         };
-        Ok(Choice { protocols, net: self.net, nodes, fencing: self.fencing, groups: self.groups.unwrap_or(1) })
+        let (latency_us, loss_ppm, groups) = (self.latency, self.loss, self.groups.unwrap_or(1));
+        Ok(Choice { protocols, net: self.net, latency_us, loss_ppm, nodes, fencing: self.fencing, groups })
     }
 }
 

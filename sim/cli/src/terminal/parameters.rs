@@ -1,7 +1,10 @@
 //! A plan's parameters, for the head of a report.
 
 use protocols::{
-    election::{Protocol, Timer},
+    election::{
+        Protocol, Timer,
+        rules::{Manner, Rules},
+    },
     fence::checks::Fencing,
     types::MILLISECOND,
 };
@@ -54,6 +57,9 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
         ),
         pair("duration", format!("{} s{time}", plan.duration_ms as f64 / 1e3)),
     ]);
+    if !plan.timings.rules.are_usual() {
+        rows.push(pair("rules", rules(plan.timings.rules)));
+    }
     if plan.groups > 1 {
         rows.push(pair("groups", format!("{}, each with that load and its own clients", plan.groups)));
     }
@@ -99,6 +105,17 @@ fn lease(plan: &Plan, protocol: Option<&Protocol>) -> (String, String) {
             ("lease".to_owned(), format!("{granted_ms} ms{asked}, renewed every {renewed} ms"))
         }
     }
+}
+
+/// The rules that are not the usual ones.
+fn rules(rules: Rules) -> String {
+    let off = [
+        ("pre-vote off", !rules.pre_vote),
+        ("check-quorum off", !rules.check_quorum),
+        ("leader-lease off", !rules.leader_lease),
+        ("timers as in hashicorp/raft", rules.manner == Manner::Hashicorp),
+    ];
+    off.into_iter().filter(|(_, is)| *is).map(|(words, _)| words).collect::<Vec<_>>().join(", ")
 }
 
 /// What the store checks.

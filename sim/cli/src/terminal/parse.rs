@@ -6,6 +6,7 @@ use scenarios::{
     Scenario,
     params::{PROFILES, Profile},
     plan::CANDIDATES_MAX,
+    preset::{PRESETS, Preset},
     units::unit,
 };
 use std::{collections::BTreeSet, ops::Range};
@@ -22,8 +23,8 @@ pub fn duration_range_ms(text: &str) -> Result<(u64, u64), String> {
         return Ok((ms, ms.saturating_mul(2)));
     };
     let (from_ms, to_ms) = ends(from, to, duration_ms)?;
-    if from_ms >= to_ms {
-        return Err(format!("`{text}` is not a range: its lower end must be below its upper end"));
+    if from_ms > to_ms {
+        return Err(format!("`{text}` is not a range: its lower end must not be above its upper end"));
     }
     Ok((from_ms, to_ms))
 }
@@ -206,6 +207,15 @@ fn once<T>(mut all: Vec<T>, name: impl Fn(&T) -> &'static str) -> Vec<T> {
     let mut seen = BTreeSet::new();
     all.retain(|one| seen.insert(name(one)));
     all
+}
+
+/// A preset of timers.
+///
+/// # Errors
+/// One sentence with the nearest name.
+pub fn preset(name: &str) -> Result<&'static Preset, String> {
+    let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+    Preset::find(name).ok_or_else(|| unknown("preset", name, &known))
 }
 
 /// A network profile.

@@ -9,7 +9,22 @@ use super::{
     Held, Segment,
 };
 
+use protocols_clients::env::Peer;
+
 impl World {
+    /// What the other end's machine would answer to a probe that `end` of a connection sends now.
+    pub fn peer(&mut self, conn: u32, end: u8) -> Peer {
+        let to = 1 - end;
+        let (own, other) = self.ends(conn, to);
+        let is_cut = self.links.get(own, other).is_blocked() || self.links.get(other, own).is_blocked();
+        if is_cut || !self.processes[other.index()].powered {
+            let since = self.held.iter().filter(|held| held.segment.conn_and_side() == (conn, to));
+            let since = since.map(|held| held.since).min();
+            return Peer::Silent { unacknowledged: since.map(|since| self.now.saturating_sub(since)) };
+        }
+        if self.is_open(conn, to) { Peer::Answers } else { Peer::Resets }
+    }
+
     /// Puts a segment on its way; at one end of a connection nothing overtakes.
     pub(super) fn send_segment(&mut self, segment: Segment, from_time: u64) -> u32 {
         let (conn, to) = segment.conn_and_side();

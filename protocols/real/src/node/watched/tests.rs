@@ -31,6 +31,7 @@ impl Bench {
             renew_interval: SECOND,
             request_timeout: SECOND,
             election_timeout: protocol.election_timeout,
+            rules: Default::default(),
             own: Default::default(),
         };
         let setup = Setup {

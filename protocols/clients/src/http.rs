@@ -1,0 +1,229 @@
+//! HTTP/1.1 for the services that speak JSON: a pool of connections as Go's `net/http` keeps one (golang/go,
+//! `src/net/http/transport.go: getConn, tryPutIdleConn, shouldRetryRequest`), over `hyper` and the process's own [`Env`].
+//!
+//! A request takes an idle connection, the one used last, or dials. A connection that its server closed while it was idle is
+//! noticed when it is used next: a request of which nothing was sent goes out again on another. Whoever gives a request up
+//! closes its connection. Dialling and TCP's keepalive have Go's times (30 s each: `net/http`'s default dialer, which Consul's
+//! client and client-go have as well). Nothing is compressed, no redirect is followed, and no other timer is set here.
+
+use crate::{env::Env, site::Endpoint};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::{
+    HeaderMap, Method, Request,
+    body::Bytes,
+    client::conn::http1,
+    header::{CONTENT_TYPE, HOST},
+};
+use hyper_util::rt::TokioIo;
+use protocols::{error::Failure, types::SECOND};
+use std::{
+    fmt::Display,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// How long a dial may take, nanoseconds.
+const CONNECT_TIMEOUT: u64 = 30 * SECOND;
+/// How often TCP asks on a silent connection whether the server's machine knows of it still, nanoseconds.
+const KEEPALIVE: u64 = 30 * SECOND;
+/// No answer of a service here is longer; bytes.
+const ANSWER_MAX: usize = 4 << 20;
+
+/// An answer, read to its end.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// HTTP's status code.
+    pub status: u16,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// Its body.
+    pub body: Bytes,
+}
+
+impl Answer {
+    /// The body as text, for refusals; what is not UTF-8 is replaced.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).trim_end().to_owned()
+    }
+
+    /// The body as JSON.
+    ///
+    /// # Errors
+    /// Unknown: an answer that cannot be read says nothing of what happened.
+    pub fn json<'a, T: serde::Deserialize<'a>>(&'a self) -> Result<T, Failure> {
+        serde_json::from_slice(&self.body).map_err(|why| unknown("an answer that cannot be read", why))
+    }
+
+    /// A refusal in the server's words where it says that nothing was done; otherwise nobody knows.
+    pub fn refusal(&self) -> Failure {
+        let words = format!("{}: {}", self.status, self.text());
+        if (400..500).contains(&self.status) { Failure::Rejected(words) } else { Failure::Unknown(words) }
+    }
+
+    /// A header as text; `None` when there is none, or it is no text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}
+
+fn unknown(what: &str, why: impl Display) -> Failure {
+    Failure::Unknown(format!("{what}: {why}"))
+}
+
+/// What is asked.
+pub struct Ask {
+    method: Method,
+    target: String,
+    headers: Vec<(&'static str, String)>,
+    body: Bytes,
+}
+
+impl Ask {
+    /// A request without a body. The target is path and query, already encoded.
+    pub fn new(method: Method, target: impl Into<String>) -> Ask {
+        Ask { method, target: target.into(), headers: Vec::new(), body: Bytes::new() }
+    }
+
+    /// With a header.
+    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Ask {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    /// With a body.
+    pub fn sending(mut self, body: impl Into<Bytes>) -> Ask {
+        self.body = body.into();
+        self
+    }
+
+    /// With a body of JSON.
+    pub fn json(self, value: &impl serde::Serialize) -> Ask {
+        // What is sent here are maps with keys of text, which serialise.
+        let body = serde_json::to_vec(value).unwrap_or_default();
+        self.with(CONTENT_TYPE.as_str(), "application/json").sending(body)
+    }
+
+    fn request(self, to: &Endpoint) -> Result<Request<Full<Bytes>>, Failure> {
+        let mut request = Request::builder().method(self.method).uri(self.target);
+        request = request.header(HOST, format!("{}:{}", to.host, to.port));
+        for (name, value) in self.headers {
+            request = request.header(name, value);
+        }
+        request.body(Full::new(self.body)).map_err(|why| Failure::Rejected(format!("no request of HTTP: {why}")))
+    }
+}
+
+/// `text` as a part of a path, or of a query: whatever is not safe in either is written as `%xx`; a slash stays.
+pub fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => out.push(byte as char),
+            byte => out += &format!("%{byte:02X}"),
+        }
+    }
+    out
+}
+
+/// A client of one server. Clones share its connections.
+pub struct Http<E: Env> {
+    shared: Arc<Shared<E>>,
+}
+
+impl<E: Env> Clone for Http<E> {
+    fn clone(&self) -> Self {
+        Http { shared: self.shared.clone() }
+    }
+}
+
+struct Shared<E: Env> {
+    env: E,
+    endpoint: Endpoint,
+    /// The one used last comes last.
+    idle: Mutex<Vec<Connection<E>>>,
+}
+
+struct Connection<E: Env> {
+    sender: http1::SendRequest<Full<Bytes>>,
+    /// Drives the connection; aborted with it.
+    _driver: E::Task,
+}
+
+impl<E: Env> Http<E> {
+    /// Nothing is dialled yet.
+    pub fn new(env: E, endpoint: Endpoint) -> Self {
+        Http { shared: Arc::new(Shared { env, endpoint, idle: Mutex::default() }) }
+    }
+
+    /// Asks, and waits for the whole answer for as long as it takes.
+    ///
+    /// # Errors
+    /// Unknown, unless the request makes no sense: no connection, or it broke before the answer's end.
+    pub async fn ask(&self, ask: Ask) -> Result<Answer, Failure> {
+        let mut request = ask.request(&self.shared.endpoint)?;
+        loop {
+            let (mut connection, reused) = match self.shared.take() {
+                Some(connection) => (connection, true),
+                None => (self.shared.dial().await?, false),
+            };
+            if connection.sender.ready().await.is_err() && reused {
+                continue;
+            }
+            let answer = match connection.sender.try_send_request(request).await {
+                Ok(answer) => answer,
+                Err(mut error) => match error.take_message() {
+                    Some(unsent) if reused => {
+                        request = unsent;
+                        continue;
+                    }
+                    _ => return Err(unknown("no answer", error.into_error())),
+                },
+            };
+            let (head, body) = answer.into_parts();
+            let body = Limited::new(body, ANSWER_MAX).collect().await.map_err(|why| unknown("half an answer", why))?;
+            self.shared.give_back(connection);
+            return Ok(Answer { status: head.status.as_u16(), headers: head.headers, body: body.to_bytes() });
+        }
+    }
+}
+
+impl<E: Env> Shared<E> {
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Connection<E>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self) -> Option<Connection<E>> {
+        let mut idle = self.idle();
+        idle.retain(|connection| !connection.sender.is_closed());
+        idle.pop()
+    }
+
+    fn give_back(&self, connection: Connection<E>) {
+        if !connection.sender.is_closed() {
+            self.idle().push(connection);
+        }
+    }
+
+    async fn dial(&self) -> Result<Connection<E>, Failure> {
+        let dial = self.env.connect_kept_alive(&self.endpoint, KEEPALIVE);
+        let stream = self.env.timeout(CONNECT_TIMEOUT, dial).await;
+        let stream = stream.ok_or_else(|| Failure::Unknown("no connection within 30 s".to_owned()))?;
+        let stream = stream.map_err(|why| unknown("no connection", why))?;
+        let made = http1::handshake(TokioIo::new(stream)).await;
+        let (sender, driver) = made.map_err(|why| unknown("no connection", why))?;
+        let driver = self.env.spawn(async move {
+            // How it ended reaches the request that was on it.
+            let _ = driver.await;
+        });
+        Ok(Connection { sender, _driver: driver })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_safe_in_a_target_is_encoded() {
+        assert_eq!(encoded("a/b c?d=é"), "a/b%20c%3Fd%3D%C3%A9");
+    }
+}

@@ -1,0 +1,145 @@
+//! The one connection, and which requests it is for.
+
+use super::{DATABASE, Options, USER, statements};
+use crate::{env::Env, site::Endpoint};
+use protocols::{
+    error::Failure,
+    service::postgres::{Reply, Request, SCHEMA},
+};
+use std::sync::{Mutex, PoisonError};
+use tokio_postgres::{Client, Config, Error, NoTls, config::SslMode, error::SqlState};
+
+/// Makes the connection when it is first needed, and keeps it.
+pub(super) struct Connector<E: Env> {
+    pub(super) env: E,
+    endpoint: Endpoint,
+    options: Options,
+    slot: Mutex<Slot<E>>,
+}
+
+/// The connection while no request is under way on it, and how many there were.
+struct Slot<E: Env> {
+    sessions: u64,
+    live: Option<Session<E>>,
+}
+
+/// A connection. Dropped, it is closed.
+pub(super) struct Session<E: Env> {
+    pub(super) client: Client,
+    /// Which of them it is, from 1.
+    number: u64,
+    /// A transaction is open on it.
+    pub(super) in_transaction: bool,
+    _driver: E::Task,
+}
+
+impl<E: Env> Connector<E> {
+    pub(super) fn new(env: E, endpoint: Endpoint, options: Options) -> Self {
+        Connector { env, endpoint, options, slot: Mutex::new(Slot { sessions: 0, live: None }) }
+    }
+
+    /// Carries out one request, connecting first if need be. The connection is kept when that was answered, and not when this
+    /// is dropped, or nobody knows.
+    pub(super) async fn carry_out(&self, request: &Request) -> Result<Reply, Failure> {
+        let mut session = self.session(request).await?;
+        let mut answer = self.ask(&mut session, request).await;
+        if answer.as_ref().is_err_and(is_without_table) && !self.options.pooled {
+            self.prepare(&mut session).await?;
+            answer = self.ask(&mut session, request).await;
+        }
+        let usable = match &answer {
+            Ok(_) => true,
+            // What is left of a transaction ends with its connection.
+            Err(error) => error.as_db_error().is_some() && !session.in_transaction && !session.client.is_closed(),
+        };
+        if usable {
+            self.slot().live = Some(session);
+        }
+        answer.map_err(failure)
+    }
+
+    async fn ask(&self, session: &mut Session<E>, request: &Request) -> Result<Reply, Error> {
+        if self.options.pooled {
+            statements::ask_simply(&session.client, session.number, request).await
+        } else {
+            let number = session.number;
+            statements::ask(session, number, request).await
+        }
+    }
+
+    /// The session that the request is for: a new one where any will do and there is none.
+    async fn session(&self, request: &Request) -> Result<Session<E>, Failure> {
+        let live = self.slot().live.take().filter(|session| !session.client.is_closed());
+        let gone = |what: &str| Err(Failure::Rejected(format!("the {what} is gone with its connection")));
+        match (request, live) {
+            (Request::End { .. }, live) => match live.filter(|session| session.in_transaction) {
+                Some(session) => Ok(session),
+                None => gone("transaction"),
+            },
+            (Request::Ping { session: number } | Request::Unlock { session: number, .. }, live) => {
+                match live.filter(|session| session.number == *number) {
+                    Some(session) => Ok(session),
+                    None => gone("session"),
+                }
+            }
+            // Whoever begins anew has forgotten about what it began before.
+            (_, Some(session)) if !session.in_transaction => Ok(session),
+            (_, _) => self.connect(request.who()).await,
+        }
+    }
+
+    async fn connect(&self, who: Option<&str>) -> Result<Session<E>, Failure> {
+        let unknown = |error: std::io::Error| Failure::Unknown(format!("no connection: {error}"));
+        let stream = self.env.connect(&self.endpoint).await.map_err(unknown)?;
+        let mut config = Config::new();
+        config.user(USER).dbname(DATABASE).ssl_mode(SslMode::Disable).application_name(who.unwrap_or("fencepost"));
+        if let Some(keepalive) = self.options.keepalive {
+            config.options(keepalive.options());
+        }
+        let (client, connection) = config.connect_raw(stream, NoTls).await.map_err(failure)?;
+        // How it ended is said to whoever asks next.
+        let driver = self.env.spawn(async move { drop(connection.await) });
+        let mut slot = self.slot();
+        slot.sessions += 1;
+        Ok(Session { client, number: slot.sessions, in_transaction: false, _driver: driver })
+    }
+
+    /// Makes the tables that are missing. Somebody else may be doing the same: "if not exists" is looked at before the name is
+    /// taken, so one of two is told that it is there.
+    async fn prepare(&self, session: &mut Session<E>) -> Result<(), Failure> {
+        if std::mem::take(&mut session.in_transaction) {
+            session.client.batch_execute("ROLLBACK").await.map_err(failure)?;
+        }
+        for statement in SCHEMA {
+            match session.client.batch_execute(statement).await {
+                Err(error) if !is_there(&error) => return Err(failure(error)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn slot(&self) -> std::sync::MutexGuard<'_, Slot<E>> {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_without_table(error: &Error) -> bool {
+    error.code() == Some(&SqlState::UNDEFINED_TABLE)
+}
+
+fn is_there(error: &Error) -> bool {
+    let told = [SqlState::UNIQUE_VIOLATION, SqlState::DUPLICATE_TABLE, SqlState::DUPLICATE_OBJECT];
+    error.code().is_some_and(|code| told.contains(code))
+}
+
+/// An error that the server tells is a refusal, unless it says itself that it does not know; whatever else went wrong, the
+/// statement may have got through.
+fn failure(error: Error) -> Failure {
+    match error.as_db_error() {
+        Some(told) if told.code().code() != "40003" && !told.code().code().starts_with("08") => {
+            Failure::Rejected(format!("{} ({})", told.message(), told.code().code()))
+        }
+        _ => Failure::Unknown(error.to_string()),
+    }
+}

@@ -1,0 +1,120 @@
+//! PostgreSQL over the genuine `tokio-postgres` crate.
+//!
+//! Statements go out unnamed, with their types (`query_typed`): one round trip each. Named ones are counted for the whole
+//! process in `tokio-postgres`, so that the bytes of one run would depend on what had run before it; and a pool in transaction
+//! mode does not know them. No timer of tokio is used: it would be blind to the node's clock.
+
+mod connection;
+mod statements;
+
+use crate::{
+    client,
+    env::Env,
+    queue::{Backend, Boxed, Queue, Stream, within},
+    site::Endpoint,
+};
+use connection::Connector;
+use protocols::{
+    elector::{ServiceInput, ServiceOutput},
+    error::Failure,
+    payload::Nothing,
+    service::{
+        Service,
+        postgres::{Api, CHECK_INS, Keepalive, POOLED, Reply, Request, SERVICE, SESSIONS},
+    },
+};
+use std::sync::Arc;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+/// The role that candidates log in as.
+pub const USER: &str = "fencepost";
+/// The database that they use.
+pub const DATABASE: &str = "postgres";
+
+/// The client of rows that end by the database's clock.
+pub fn rows<E: Env>() -> client::Client<E> {
+    client::Client {
+        service: SERVICE.name,
+        run: |env, site, outputs, deliver| {
+            let keepalive = Keepalive::within(site.timings.lease_ttl);
+            let options = Options { service: &SERVICE, keepalive: Some(keepalive), pooled: false };
+            Box::pin(run(env, site.only(), options, outputs, move |input| deliver(input)))
+        },
+    }
+}
+
+/// The client of rows of check-ins.
+pub fn check_ins<E: Env>() -> client::Client<E> {
+    client::Client {
+        service: CHECK_INS.name,
+        run: |env, site, outputs, deliver| {
+            let keepalive = Keepalive::within(site.timings.lease_ttl);
+            let options = Options { service: &CHECK_INS, keepalive: Some(keepalive), pooled: false };
+            Box::pin(run(env, site.only(), options, outputs, move |input| deliver(input)))
+        },
+    }
+}
+
+/// The client of locks of sessions.
+pub fn sessions<E: Env>() -> client::Client<E> {
+    client::Client {
+        service: SESSIONS.name,
+        run: |env, site, outputs, deliver| {
+            let keepalive = Keepalive::within(site.timings.lease_ttl);
+            let options = Options { service: &SESSIONS, keepalive: Some(keepalive), pooled: false };
+            Box::pin(run(env, site.only(), options, outputs, move |input| deliver(input)))
+        },
+    }
+}
+
+/// The same through a pool. PgBouncer refuses settings at the start of a connection.
+pub fn pooled<E: Env>() -> client::Client<E> {
+    client::Client {
+        service: POOLED.name,
+        run: |env, site, outputs, deliver| {
+            let options = Options { service: &POOLED, keepalive: None, pooled: true };
+            Box::pin(run(env, site.only(), options, outputs, move |input| deliver(input)))
+        },
+    }
+}
+
+/// How connections are made.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The service that is asked.
+    pub service: &'static Service,
+    /// When the server gives a silent connection up; `None` leaves that to its settings.
+    pub keepalive: Option<Keepalive>,
+    /// Is there a pool in transaction mode in between?
+    pub pooled: bool,
+}
+
+/// Carries out the requests that come from `outputs` and hands every answer to `deliver`, until `outputs` closes.
+///
+/// One connection is kept. A request that is given up takes it along: nobody knows what was under way on it, or whether a
+/// transaction is open. What the session had, its locks, is gone when the server notices.
+pub async fn run<E: Env>(
+    env: E,
+    endpoint: Endpoint,
+    options: Options,
+    outputs: UnboundedReceiver<ServiceOutput>,
+    deliver: impl Fn(ServiceInput) + Send + Sync + 'static,
+) {
+    let backend = Postgres(Arc::new(Connector::new(env.clone(), endpoint, options)));
+    Queue::new(env, options.service, deliver).run(backend, outputs).await;
+}
+
+struct Postgres<E: Env>(Arc<Connector<E>>);
+
+impl<E: Env> Backend for Postgres<E> {
+    type Api = Api;
+
+    fn request(&self, request: Request, timeout: u64) -> Boxed<Result<Reply, Failure>> {
+        let connector = self.0.clone();
+        Box::pin(async move { within(&connector.env, timeout, connector.carry_out(&request)).await })
+    }
+
+    fn stream(&self, request: Nothing, _: Stream<Api>) -> Option<Boxed<Failure>> {
+        match request {}
+    }
+}

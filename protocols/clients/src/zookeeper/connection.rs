@@ -1,0 +1,376 @@
+//! A session, and the connections on which it lives.
+//!
+//! Reference: apache/zookeeper 3.8.0, `ClientCnxn.java: SendThread` (`run`, `startConnect`, `primeConnection`, `sendPing`,
+//! `readResponse`, `onConnected`, `cleanAndNotifyState`), `ClientCnxnSocketNIO.java: doIO`, `client/StaticHostProvider.java:
+//! next`. With T the granted session timeout: nothing heard for 2/3 T ends the connection, a ping goes out after 1/3 T in
+//! which nothing else did, and a connection attempt has T divided by the number of servers for the connect, and again for
+//! the answer to the session request. Before every attempt but the first there is a pause of up to a second, and another
+//! second when the server is the one that was connected last: so a client of one server is away for one to two seconds.
+//! That the session is over it learns from the server alone, when it has come back.
+//!
+//! What has come during a pause of the process longer than 2/3 T does not save the connection: the Java client reads a
+//! packet's length first, and looks at the clock before it reads the rest.
+
+use super::{
+    answer::{Answer, Notification, ReplyHeader},
+    call::{Call, Watches},
+    calls,
+    jute::{Malformed, Packets},
+    wire::{ConnectRequest, ConnectResponse, NOTIFICATION, PING},
+};
+use crate::{env::Env, site::Endpoint};
+use protocols::{
+    error::Failure,
+    point::Point,
+    service::zookeeper::{Change, Code, Item, Reply, Request},
+    types::{MILLISECOND, SECOND},
+};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    io,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    sync::{mpsc::UnboundedReceiver, oneshot},
+};
+
+/// The pause before a server is tried again that was connected last (`hostProvider.next(1000)`).
+const SPIN: u64 = SECOND;
+/// The longest pause before any attempt but the first.
+const PAUSE: u64 = SECOND;
+/// After so long without sending anything a ping goes out however long the timeout is.
+const PING_MAX: u64 = 10 * SECOND;
+
+/// A request on its way to the session.
+pub(super) struct Packet {
+    pub(super) request: Request,
+    pub(super) answer: oneshot::Sender<Result<Reply, Failure>>,
+}
+
+/// The connection was lost with the request on it, or before it was sent.
+pub(super) fn lost() -> Failure {
+    Failure::Unknown("connection loss".to_owned())
+}
+
+/// Why a connection came to its end.
+enum Broken {
+    /// It is lost.
+    Lost,
+    /// The server says that the session is over.
+    Expired,
+    /// The session was closed on request.
+    Closed,
+}
+
+impl From<io::Error> for Broken {
+    fn from(_: io::Error) -> Self {
+        Broken::Lost
+    }
+}
+
+impl From<Malformed> for Broken {
+    fn from(_: Malformed) -> Self {
+        Broken::Lost
+    }
+}
+
+/// Something under way on a connection.
+enum Pending {
+    Request(i32, Packet),
+    /// The watches of the connection before.
+    Watches(i32),
+}
+
+/// A session.
+pub(super) struct Session<E> {
+    env: E,
+    /// In the order in which they are tried.
+    servers: Vec<Endpoint>,
+    /// Which is tried next, and which was connected last.
+    next: usize,
+    last: Option<usize>,
+    /// Before the first attempt there is no pause.
+    tried: bool,
+    asked_ms: u32,
+    granted: u64,
+    id: i64,
+    password: Vec<u8>,
+    last_zxid: i64,
+    xid: i32,
+    pending: VecDeque<Pending>,
+    data: BTreeSet<String>,
+    exist: BTreeSet<String>,
+    children: BTreeSet<String>,
+}
+
+impl<E: Env> Session<E> {
+    pub(super) fn new(env: E, mut servers: Vec<Endpoint>, timeout_ms: u32) -> Self {
+        // As the library does, so that clients spread over the members.
+        for last in (1..servers.len()).rev() {
+            servers.swap(last, (env.random() % (last as u64 + 1)) as usize);
+        }
+        Session {
+            env,
+            servers,
+            next: 0,
+            last: None,
+            tried: false,
+            asked_ms: timeout_ms,
+            granted: u64::from(timeout_ms) * MILLISECOND,
+            id: 0,
+            password: vec![0; 16],
+            last_zxid: 0,
+            xid: 0,
+            pending: VecDeque::new(),
+            data: BTreeSet::new(),
+            exist: BTreeSet::new(),
+            children: BTreeSet::new(),
+        }
+    }
+
+    /// Connects, and connects again, until the session is over or closed; says which.
+    pub(super) async fn run(mut self, mut packets: UnboundedReceiver<Packet>, give: impl Fn(Item) + Send) -> Failure {
+        loop {
+            let broken = match self.connected(&mut packets, &give).await {
+                Ok(never) => match never {},
+                Err(broken) => broken,
+            };
+            for pending in self.pending.drain(..) {
+                if let Pending::Request(_, packet) = pending {
+                    // Whoever has given up on it hears nothing.
+                    let _ = packet.answer.send(Err(lost()));
+                }
+            }
+            while let Ok(packet) = packets.try_recv() {
+                let _ = packet.answer.send(Err(lost()));
+            }
+            match broken {
+                Broken::Lost => give(Item::Disconnected),
+                Broken::Expired => {
+                    give(Item::Expired);
+                    return Failure::Rejected("session expired".to_owned());
+                }
+                Broken::Closed => return Failure::Rejected("session closed".to_owned()),
+            }
+        }
+    }
+
+    /// The next server, after the pauses that there are.
+    async fn next_server(&mut self) -> Endpoint {
+        let place = self.next;
+        self.next = (place + 1) % self.servers.len().max(1);
+        if self.last == Some(place) {
+            self.env.sleep(SPIN).await;
+        }
+        // The first server counts as the last one even if it was never reached.
+        self.last.get_or_insert(0);
+        if self.tried {
+            self.env.sleep(self.env.random() % (PAUSE / MILLISECOND) * MILLISECOND).await;
+        }
+        self.tried = true;
+        self.servers.get(place).cloned().unwrap_or(Endpoint { host: String::new(), port: 0 })
+    }
+
+    /// Makes a connection and serves it to its end.
+    async fn connected(
+        &mut self,
+        packets: &mut UnboundedReceiver<Packet>,
+        give: &(impl Fn(Item) + Send),
+    ) -> Result<std::convert::Infallible, Broken> {
+        let server = self.next_server().await;
+        let patience = self.granted / self.servers.len().max(1) as u64;
+        let connect = self.env.connect(&server);
+        let mut stream = self.env.timeout(patience, connect).await.ok_or(Broken::Lost)??;
+        let mut input = Packets::default();
+        let establish = establish(&mut stream, &mut input, self.session_request());
+        let granted = self.env.timeout(patience, establish).await.ok_or(Broken::Lost)??;
+        let timeout_ms = u32::try_from(granted.timeout_ms).unwrap_or(0);
+        if timeout_ms == 0 {
+            return Err(Broken::Expired);
+        }
+        self.granted = u64::from(timeout_ms) * MILLISECOND;
+        (self.id, self.password) = (granted.session, granted.password);
+        self.last = Some((self.next + self.servers.len().max(1) - 1) % self.servers.len().max(1));
+        give(Item::Connected { session: self.id, timeout_ms });
+        self.serve(stream, input, packets, give).await
+    }
+
+    fn session_request(&self) -> ConnectRequest {
+        ConnectRequest {
+            last_zxid: self.last_zxid,
+            timeout_ms: i32::try_from(self.asked_ms).unwrap_or(i32::MAX),
+            session: self.id,
+            password: self.password.clone(),
+        }
+    }
+
+    /// What was watched on the connection before, if anything was.
+    fn set_watches(&mut self) -> Option<Vec<u8>> {
+        let paths = |watched: &BTreeSet<String>| watched.iter().cloned().collect::<Vec<_>>();
+        let (data, exist, children) = (paths(&self.data), paths(&self.exist), paths(&self.children));
+        if data.is_empty() && exist.is_empty() && children.is_empty() {
+            return None;
+        }
+        let call = Call::SetWatches(Watches { last_zxid: self.last_zxid, data, exist, children });
+        self.xid += 1;
+        self.pending.push_back(Pending::Watches(self.xid));
+        Some(call.packet(self.xid))
+    }
+
+    /// Sends what there is to send, and takes what comes.
+    async fn serve(
+        &mut self,
+        stream: E::Stream,
+        mut input: Packets,
+        packets: &mut UnboundedReceiver<Packet>,
+        give: &(impl Fn(Item) + Send),
+    ) -> Result<std::convert::Infallible, Broken> {
+        let (mut reading, mut writing) = tokio::io::split(stream);
+        let (mut heard, mut sent) = (self.env.now().mono, self.env.now().mono);
+        if let Some(watches) = self.set_watches() {
+            writing.write_all(&watches).await?;
+        }
+        let mut bytes = vec![0; 4096];
+        loop {
+            let now = self.env.now().mono;
+            let deadline = heard + self.granted * 2 / 3;
+            if now >= deadline {
+                return Err(Broken::Lost);
+            }
+            let ping = self.ping_at(sent, now);
+            if now >= ping {
+                self.env.point(Point::BeforeRenew).await;
+                writing.write_all(&Call::Ping.packet(PING)).await?;
+                sent = self.env.now().mono;
+                continue;
+            }
+            tokio::select! {
+                biased;
+                read = reading.read(&mut bytes) => {
+                    let count = read?;
+                    let now = self.env.now().mono;
+                    if count == 0 || now >= deadline {
+                        return Err(Broken::Lost);
+                    }
+                    input.feed(&bytes[..count]);
+                    heard = now;
+                    self.take(&mut input, give).await?;
+                }
+                packet = packets.recv() => {
+                    // Nobody asks for anything any more only when the whole client is being dropped.
+                    let Some(packet) = packet else { return Err(Broken::Closed) };
+                    self.xid += 1;
+                    writing.write_all(&calls::call(&packet.request).packet(self.xid)).await?;
+                    self.pending.push_back(Pending::Request(self.xid, packet));
+                    sent = self.env.now().mono;
+                }
+                () = self.env.sleep_until(ping.min(deadline)) => {}
+            }
+        }
+    }
+
+    /// When a ping is due if nothing is sent before; woken up later than a second after the last packet, the library pings
+    /// up to a second earlier.
+    fn ping_at(&self, sent: u64, now: u64) -> u64 {
+        let pace = self.granted / 3;
+        let early = if now.saturating_sub(sent) > SECOND { SECOND } else { 0 };
+        sent + pace.saturating_sub(early).min(PING_MAX)
+    }
+
+    /// Takes every packet that is there.
+    async fn take(&mut self, input: &mut Packets, give: &(impl Fn(Item) + Send)) -> Result<(), Broken> {
+        while let Some(packet) = input.next_packet()? {
+            let (header, mut rest) = ReplyHeader::read(packet)?;
+            match header.xid {
+                PING => self.env.point(Point::Renewed).await,
+                NOTIFICATION => {
+                    let Notification { kind, path } = Notification::read(&mut rest)?;
+                    if let Some(change) = calls::change(kind) {
+                        self.changed(&path, change);
+                        give(Item::Watched { path, change });
+                    }
+                }
+                _ => {
+                    // Answers come in the order of the requests.
+                    let pending = self.pending.pop_front().ok_or(Broken::Lost)?;
+                    if header.zxid > 0 {
+                        self.last_zxid = header.zxid;
+                    }
+                    match pending {
+                        Pending::Watches(xid) if xid == header.xid => {}
+                        Pending::Request(xid, packet) if xid == header.xid => {
+                            let closed = packet.request == Request::CloseSession;
+                            let call = calls::call(&packet.request);
+                            let answer = match header.error {
+                                0 => Ok(Answer::read(call.op(), &mut rest)?),
+                                code => Err(Code::from_number(code)),
+                            };
+                            self.answered(packet, answer)?;
+                            if closed {
+                                return Err(Broken::Closed);
+                            }
+                        }
+                        other => {
+                            self.pending.push_front(other);
+                            return Err(Broken::Lost);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn answered(&mut self, packet: Packet, answer: Result<Answer, Code>) -> Result<(), Broken> {
+        let reply = match answer {
+            Ok(answer) => calls::reply(&packet.request, answer).ok_or(Broken::Lost)?,
+            Err(code) => Reply::Refused(code),
+        };
+        match (&packet.request, &reply) {
+            (Request::Exists { path, watch: true }, Reply::Refused(Code::NoNode)) => {
+                self.exist.insert(path.clone());
+            }
+            (_, Reply::Refused(_)) => {}
+            (Request::Exists { path, watch: true } | Request::Get { path, watch: true, .. }, _) => {
+                self.data.insert(path.clone());
+            }
+            (Request::Children { path, watch: true }, _) => {
+                self.children.insert(path.clone());
+            }
+            _ => {}
+        }
+        // Whoever has given up on it hears nothing.
+        let _ = packet.answer.send(Ok(reply));
+        Ok(())
+    }
+
+    /// A watch tells once.
+    fn changed(&mut self, path: &str, change: Change) {
+        if change != Change::Children {
+            self.data.remove(path);
+            self.exist.remove(path);
+        }
+        if matches!(change, Change::Children | Change::Deleted) {
+            self.children.remove(path);
+        }
+    }
+}
+
+/// Asks for the session.
+async fn establish<S: AsyncReadExt + AsyncWriteExt + Unpin>(
+    stream: &mut S,
+    input: &mut Packets,
+    request: ConnectRequest,
+) -> Result<ConnectResponse, Broken> {
+    stream.write_all(&request.packet()).await?;
+    let mut bytes = vec![0; 256];
+    loop {
+        if let Some(packet) = input.next_packet()? {
+            return Ok(ConnectResponse::read(packet)?);
+        }
+        match stream.read(&mut bytes).await? {
+            0 => return Err(Broken::Lost),
+            count => input.feed(&bytes[..count]),
+        }
+    }
+}

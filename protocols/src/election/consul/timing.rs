@@ -1,0 +1,55 @@
+//! The key, the token by the book, and what sessions and lock-delays come to, in time.
+
+use crate::{bug::Bug, election::Timings, types::SECOND};
+
+/// The key that a group's leader holds. `consul lock fencepost/leader …` takes the first group's.
+pub fn key_of(group: u16) -> String {
+    match group {
+        0 => "fencepost/leader/.lock".to_owned(),
+        group => format!("fencepost/leader-{group}/.lock"),
+    }
+}
+
+/// The token that Consul's documentation names.
+pub const LOCK_INDEX: Bug = Bug {
+    id: "consul-lock-index",
+    protocols: &["consul-session"],
+    what: "The token is the key's LockIndex, which counts its acquisitions and starts again at 1 when the key was deleted.",
+    source: "hashicorp/consul, website/content/docs/dynamic-app-config/sessions: the sequencer; agent/consul/state/kvs.go: \
+             kvsLockTxn, kvsSetTxn",
+    violation: "liveness",
+};
+
+/// The shortest time to live of a session (`session_ttl_min`).
+pub(super) const TTL_MIN: u64 = 10 * SECOND;
+/// The longest.
+pub(super) const TTL_MAX: u64 = 24 * 3_600 * SECOND;
+/// The server ends a session after so many times its time to live (`structs.SessionTTLMultiplier`).
+pub(super) const TTL_MULTIPLIER: u64 = 2;
+/// The lock-delay of a session that names none.
+pub(super) const LOCK_DELAY: u64 = 15 * SECOND;
+/// The longest (`structs.MaxLockDelay`).
+pub(super) const LOCK_DELAY_MAX: u64 = 60 * SECOND;
+/// `api.DefaultLockRetryTime`.
+pub(super) const RETRY: u64 = 5 * SECOND;
+
+/// The time to live of a session when this one is asked for.
+pub(super) fn session_ttl(ttl: u64) -> u64 {
+    ttl.clamp(TTL_MIN, TTL_MAX)
+}
+
+/// How long a key stays nobody's after its holder's session ended: the server's default.
+pub(super) fn lock_delay(timings: &Timings) -> u64 {
+    timings.own.lock_delay.unwrap_or(LOCK_DELAY)
+}
+
+/// Who was refused because of a lock-delay tries again after this.
+pub(super) fn retry(timings: &Timings) -> u64 {
+    timings.own.retry_period.unwrap_or(RETRY)
+}
+
+/// The server takes no longer one, and cuts it to this without a word.
+pub(super) fn refuses(timings: &Timings) -> Option<String> {
+    let long = lock_delay(timings) > LOCK_DELAY_MAX;
+    long.then(|| "the lock delay is above 60s, and Consul makes 60s of that".to_owned())
+}

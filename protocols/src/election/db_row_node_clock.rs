@@ -1,0 +1,324 @@
+//! `db-row-node-clock`: a row in which the leader writes when it was last seen, by its own clock; others compare with theirs.
+//!
+//! **Where it comes from.** Quartz's clustered job store (quartz-scheduler/quartz at bb2505a, `JobStoreSupport: doCheckin,
+//! clusterCheckIn, findFailedInstances, calcFailedIfAfter`, `StdRowLockSemaphore`): every 7.5 s (`clusterCheckinInterval`)
+//! an instance writes `System.currentTimeMillis()` into its row, and takes over from one whose
+//! `last + max(its interval, how long ago I was here myself) + 7.5 s` is past by its own clock. Who takes over does so under a
+//! row lock (`SELECT … FOR UPDATE`), in one transaction. So does every check-in here, since there is one row for the leader
+//! and not one for each instance. ShedLock without `usingDbTime()`, its default, compares clocks of nodes in the same way.
+//! Token and end of the belief are added.
+//!
+//! **What it assumes about time.** That all nodes' *wall* clocks show the same: "the clocks must be within a second of each
+//! other", say Quartz's instructions. For safety nothing: the resource orders writes by token.
+//!
+//! **What breaks it.** A candidate whose clock is ahead by more than what is left of the leader's time takes over from a leader that
+//! is well, again and again; a leader whose clock is ahead is missed so much later when it dies. With fencing that costs
+//! elections; without, two act. And a transaction that stays open: a candidate that is stopped or cut off between
+//! `SELECT … FOR UPDATE` and `COMMIT` keeps the row locked, and nobody can check in, until the database gives its connection
+//! up. By the defaults of PostgreSQL and Linux that is after 2 hours and 11 minutes; here the client asks for a lease's time.
+//!
+//! **What shows it.** `clock-step`; `gc-pause`, without fencing.
+//!
+//! **Whose row is it?** As in `db_row.rs`: the value is new for each attempt. When nobody knows whether an attempt was
+//! committed, the next look at the row says so: a value of this node's in it is not believed, but ended.
+
+use super::{
+    Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
+    back_off::BackOff,
+    postgres_common::{EXPIRE, Input, Output, POLL, PostgresRequests, RENEW},
+    promise::{self, UNCHECKED},
+};
+use crate::{
+    clock::Now,
+    elector::{Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput, boxed},
+    error::Failure,
+    payload::Nothing,
+    point::Point,
+    service::postgres::{self, CheckIn, Reply, Request},
+    types::{Leadership, MILLISECOND, SECOND},
+};
+
+/// The protocol as the registry knows it.
+pub const PROTOCOL: Protocol = Protocol {
+    name: "db-row-node-clock",
+    about: "A row that says when the leader was last seen, by clocks of nodes; read and written under the row's lock",
+    service: &postgres::CHECK_INS,
+    tokened: true,
+    transport: Transport::Stream,
+    default_lease_ttl: 15 * SECOND,
+    election_timeout: None,
+    granted_ttl: |ttl| ttl,
+    renew_interval: |ttl| ttl / 2,
+    // Who was late itself is patient for as long again.
+    takeover_max: |timings| timings.renew_interval,
+    read_lease: None,
+    preference: Preference::Any,
+    majority: false,
+    ring: false,
+    persists: false,
+    forgets_to_wait: false,
+    transfers: false,
+    changes_members: false,
+    timers: OwnTimers::NONE,
+    elector: |setup| boxed(DbRowNodeClock::new(setup)),
+    promise: |hazard, fencing| match hazard {
+        _ if fencing => Promise::Holds,
+        Hazard::PauseBeyondLease => UNCHECKED,
+        Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
+        _ => Promise::May,
+    },
+    bounds: promise::settled,
+    // Wall clocks may differ by anything.
+    belief_overlap: promise::without_bound,
+};
+
+/// The lease that this node believes to hold.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Lease {
+    /// What the row holds while it is ours.
+    value: String,
+    /// What the belief is worth.
+    leadership: Leadership,
+}
+
+/// The one request under way.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Asked {
+    /// The row, to look at under its lock.
+    Row,
+    /// To be the holder, with a value and a token, from when the clocks were read.
+    Take { value: String, token: u64, read: u64 },
+    /// To be seen, from when the clocks were read.
+    Renew { read: u64 },
+    /// To be nobody.
+    Leave,
+    /// Nothing: the transaction is to end.
+    Nothing,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct DbRowNodeClock {
+    postgres: PostgresRequests,
+    lease: Option<Lease>,
+    under_way: Option<(RequestNumber, Asked)>,
+    /// When this node looked last, milliseconds of its wall clock.
+    looked_ms: Option<i64>,
+    /// Until then others go first.
+    held_off_until: u64,
+    /// `Campaign` is still to be said.
+    campaign_due: bool,
+    back_off: BackOff,
+}
+
+impl DbRowNodeClock {
+    fn new(setup: Setup) -> Self {
+        DbRowNodeClock {
+            postgres: PostgresRequests::new(setup),
+            lease: None,
+            under_way: None,
+            looked_ms: None,
+            held_off_until: 0,
+            campaign_due: true,
+            back_off: BackOff::default(),
+        }
+    }
+
+    fn ask(&mut self, request: Request, asked: Asked, out: &mut Vec<Output>) {
+        self.under_way = Some((self.postgres.ask(request, out), asked));
+    }
+
+    fn interval_ms(&self) -> i64 {
+        (self.postgres.setup.timings.renew_interval / MILLISECOND) as i64
+    }
+
+    /// What is left of a lease when a check-in is due: so much longer others wait.
+    fn grace_ms(&self) -> i64 {
+        self.postgres.ttl_ms() as i64 - self.interval_ms()
+    }
+
+    /// Begins a transaction, leading or not.
+    fn begin(&mut self, out: &mut Vec<Output>) {
+        let (name, who) = (self.postgres.row(), self.postgres.own_name().to_owned());
+        self.ask(Request::Begin { name, who, renews: self.lease.is_some() }, Asked::Row, out);
+    }
+
+    fn end(&mut self, row: CheckIn, asked: Asked, out: &mut Vec<Output>) {
+        let put = Some((self.postgres.row(), row));
+        self.ask(Request::End { put }, asked, out);
+    }
+
+    fn roll_back(&mut self, out: &mut Vec<Output>) {
+        self.ask(Request::End { put: None }, Asked::Nothing, out);
+    }
+
+    /// A follower's turn.
+    fn poll(&mut self, now: Now, out: &mut Vec<Output>) {
+        out.push(Output::SetTimer { id: POLL, at: now.mono + self.postgres.poll_wait() });
+        if self.under_way.is_some() {
+            return;
+        }
+        if now.mono >= self.held_off_until {
+            if std::mem::take(&mut self.campaign_due) {
+                out.push(Output::Campaign);
+            }
+            out.push(Output::Point(Point::BeforeCampaign));
+        }
+        self.begin(out);
+    }
+
+    fn renew(&mut self, now: Now, out: &mut Vec<Output>) {
+        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.postgres.setup.timings.renew_interval });
+        if self.lease.is_some() && self.under_way.is_none() {
+            out.push(Output::Point(Point::BeforeRenew));
+            self.begin(out);
+        }
+    }
+
+    /// The row is locked, and this is what it holds.
+    fn has_row(&mut self, now: Now, row: Option<CheckIn>, out: &mut Vec<Output>) {
+        let now_ms = (now.wall / MILLISECOND) as i64;
+        let looked_ms = self.looked_ms.replace(now_ms);
+        match &self.lease {
+            Some(lease) => match row {
+                Some(row) if row.holder == lease.value => {
+                    let row = CheckIn { last_ms: now_ms, interval_ms: self.interval_ms(), ..row };
+                    self.end(row, Asked::Renew { read: now.mono }, out);
+                }
+                other => {
+                    crate::mark!(CheckInRefused);
+                    // First of all the belief; what is under way is over.
+                    self.depose(now, Deposed::Lost, out);
+                    self.observe(other.as_ref(), out);
+                    self.roll_back(out);
+                }
+            },
+            None => self.follows(now, row, looked_ms, out),
+        }
+    }
+
+    fn follows(&mut self, now: Now, row: Option<CheckIn>, looked_ms: Option<i64>, out: &mut Vec<Output>) {
+        let now_ms = (now.wall / MILLISECOND) as i64;
+        let own = format!("{}/", self.postgres.process_value());
+        // Of an attempt whose outcome was unknown, or of a leadership that is over.
+        let is_leftover = row.as_ref().is_some_and(|row| row.holder.starts_with(&own));
+        if !is_leftover && let Some(row) = row.as_ref().filter(|row| !row.holder.is_empty()) {
+            let late_ms = looked_ms.map_or(0, |looked| now_ms.saturating_sub(looked));
+            if late_ms > row.interval_ms {
+                crate::mark!(CheckInLate);
+            }
+            let failed_after = row.last_ms.saturating_add(late_ms.max(row.interval_ms)).saturating_add(self.grace_ms());
+            if failed_after >= now_ms {
+                self.observe(Some(row), out);
+                return self.roll_back(out);
+            }
+            crate::mark!(CheckInTaken);
+        }
+        self.observe(None, out);
+        if now.mono < self.held_off_until {
+            return match row.filter(|_| is_leftover) {
+                Some(row) => self.end(CheckIn { holder: String::new(), ..row }, Asked::Leave, out),
+                None => self.roll_back(out),
+            };
+        }
+        let token = row.map_or(0, |row| row.token) + 1;
+        let value = self.postgres.attempt_value();
+        let row = CheckIn { holder: value.clone(), last_ms: now_ms, interval_ms: self.interval_ms(), token };
+        self.end(row, Asked::Take { value, token, read: now.mono }, out);
+    }
+
+    fn observe(&mut self, row: Option<&CheckIn>, out: &mut Vec<Output>) {
+        let holder = row.map(|row| row.holder.as_str()).filter(|holder| !holder.is_empty());
+        self.postgres.observe(holder, out);
+    }
+
+    fn answered(&mut self, now: Now, asked: Asked, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
+        match (asked, reply) {
+            (Asked::Row, Ok(Reply::CheckIn(row))) => self.has_row(now, row, out),
+            (Asked::Take { value, token, read }, Ok(Reply::Done(true))) => self.lead(now, value, token, read, out),
+            (Asked::Renew { read }, Ok(Reply::Done(true))) => self.renewed(read, out),
+            (Asked::Take { .. } | Asked::Renew { .. }, Err(Failure::Unknown(_))) => crate::mark!(CheckInUnknown),
+            // What was refused has changed nothing. The next poll, or renewal, sees what the row holds.
+            _ => {}
+        }
+    }
+
+    fn lead(&mut self, now: Now, value: String, token: u64, read: u64, out: &mut Vec<Output>) {
+        let leadership = Leadership { token, valid_until: read + self.postgres.ttl() };
+        if leadership.valid_until <= now.mono {
+            return;
+        }
+        self.lease = Some(Lease { value, leadership });
+        self.postgres.forget_observed();
+        out.push(Output::CancelTimer(POLL));
+        out.push(Output::SetTimer { id: RENEW, at: read + self.postgres.setup.timings.renew_interval });
+        out.push(Output::SetTimer { id: EXPIRE, at: leadership.valid_until });
+        out.push(Output::Elected(leadership));
+    }
+
+    fn renewed(&mut self, read: u64, out: &mut Vec<Output>) {
+        let Some(lease) = &mut self.lease else { return };
+        lease.leadership.valid_until = read + self.postgres.ttl();
+        self.back_off.confirmed();
+        out.push(Output::Point(Point::Renewed));
+        out.push(Output::SetTimer { id: EXPIRE, at: lease.leadership.valid_until });
+        out.push(Output::Renewed(lease.leadership));
+    }
+
+    /// Ends the belief, first of all. What is under way is a check-in that has become pointless; given up, it takes its
+    /// transaction with it.
+    fn depose(&mut self, now: Now, why: Deposed, out: &mut Vec<Output>) {
+        let Some(_) = self.lease.take() else { return };
+        out.push(Output::Deposed(why));
+        out.push(Output::CancelTimer(RENEW));
+        out.push(Output::CancelTimer(EXPIRE));
+        if let Some((number, _)) = self.under_way.take() {
+            out.push(Output::Service(ServiceOutput::Cancel(number)));
+        }
+        let wait = self.postgres.poll_wait();
+        self.held_off_until = now.mono
+            + match why {
+                Deposed::Expired | Deposed::Lost => 0,
+                Deposed::Fenced => wait.max(self.back_off.refused()),
+                Deposed::Resigned => self.postgres.ttl(),
+            };
+        self.campaign_due = why == Deposed::Resigned;
+        if !self.campaign_due {
+            out.push(Output::Campaign);
+        }
+        out.push(Output::SetTimer { id: POLL, at: now.mono + wait });
+        // What the row still says is ours is ended under its lock.
+        if why != Deposed::Lost {
+            self.begin(out);
+        }
+    }
+}
+
+impl Elector for DbRowNodeClock {
+    type Peer = Nothing;
+    type Service = postgres::Api;
+
+    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        // Before anything else: after a pause, answers and timers come in any order.
+        if self.lease.as_ref().is_some_and(|lease| lease.leadership.valid_until <= now.mono) {
+            crate::mark!(CheckInExpired);
+            self.depose(now, Deposed::Expired, out);
+        }
+        match input {
+            Input::Start => self.poll(now, out),
+            Input::Timer(POLL) if self.lease.is_none() => self.poll(now, out),
+            Input::Timer(RENEW) if self.lease.is_some() => self.renew(now, out),
+            Input::Service(ServiceInput::Reply { number, reply }) => {
+                if let Some((_, asked)) = self.under_way.take_if(|(under_way, _)| *under_way == number) {
+                    self.answered(now, asked, reply, out);
+                }
+            }
+            Input::Resign if self.lease.is_some() => {
+                out.push(Output::Point(Point::BeforeRelease));
+                self.depose(now, Deposed::Resigned, out);
+            }
+            Input::Fenced => self.depose(now, Deposed::Fenced, out),
+            // Timers of a role that ended meanwhile, a follower's resignation; there are no streams.
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! A candidate: `acquire`, `renew` and `release`, one after the other, for ever.
+
+use super::{
+    round::{Observed, Outcome},
+    timing::{granted, name_of, renew_deadline, request_timeout},
+};
+use crate::{
+    clock::Now,
+    core::TimerId,
+    election::{Setup, back_off::BackOff},
+    elector::{self, Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput},
+    error::Failure,
+    payload::Nothing,
+    point::Point,
+    random::Random,
+    service::kubernetes::{Api, Reply, Request},
+    types::{Leadership, NodeId, SECOND},
+};
+
+type Input = elector::Input<Nothing, Api>;
+type Output = elector::Output<Nothing, Api>;
+
+/// Time for the next call.
+const CALL: TimerId = 0;
+/// The round of renewals has failed.
+const DEADLINE: TimerId = 1;
+
+/// A belief that no clock ends.
+const FOR_EVER: u64 = u64::MAX;
+
+/// Where a candidate is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Stage {
+    /// Not leading.
+    Acquiring,
+    /// Leading; between two rounds of renewals.
+    Resting,
+    /// Leading; a round of renewals. The ticks at which it calls again are counted from the end of the first call.
+    Renewing { ticks_from: Option<u64> },
+    /// Reads what it may have to give back.
+    Looking,
+    /// Gives it back.
+    Releasing,
+}
+
+/// The elector.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct Candidate {
+    setup: Setup,
+    random: Random,
+    observed: Observed,
+    stage: Stage,
+    requests: RequestNumber,
+    under_way: Option<RequestNumber>,
+    /// How often it has begun anew.
+    runs: u64,
+    /// Until then others go first.
+    held_off: u64,
+    campaigning: bool,
+    /// What was last said to `Observed`.
+    told: Option<NodeId>,
+    back_off: BackOff,
+}
+
+impl Candidate {
+    pub(super) fn new(setup: Setup) -> Self {
+        let random = Random::new(setup.nonce);
+        let observed = Observed::new(identity(&setup, 0));
+        Candidate {
+            setup,
+            random,
+            observed,
+            stage: Stage::Acquiring,
+            requests: 0,
+            under_way: None,
+            runs: 0,
+            held_off: 0,
+            campaigning: false,
+            told: None,
+            back_off: BackOff::default(),
+        }
+    }
+
+    fn retry_period(&self) -> u64 {
+        self.setup.timings.renew_interval
+    }
+
+    fn name(&self) -> String {
+        name_of(self.setup.group)
+    }
+
+    fn leads(&self) -> bool {
+        matches!(self.stage, Stage::Resting | Stage::Renewing { .. })
+    }
+
+    fn ask(&mut self, request: Request, out: &mut Vec<Output>) {
+        self.requests += 1;
+        out.push(Output::Point(Point::BeforeAsk));
+        out.push(Output::Service(ServiceOutput::Request {
+            number: self.requests,
+            request,
+            timeout: request_timeout(&self.setup.timings),
+            concurrent: false,
+        }));
+        self.under_way = Some(self.requests);
+    }
+
+    fn call(&mut self, now: Now, out: &mut Vec<Output>) {
+        let request = self.observed.begin(now, &self.setup, self.name());
+        self.ask(request, out);
+    }
+
+    /// `acquire`: a program starts.
+    fn acquire(&mut self, now: Now, out: &mut Vec<Output>) {
+        if !self.campaigning {
+            self.campaigning = true;
+            out.push(Output::Campaign);
+        }
+        out.push(Output::Point(Point::BeforeCampaign));
+        self.stage = Stage::Acquiring;
+        self.call(now, out);
+    }
+
+    /// `JitterUntil`, sliding, by `JitterFactor` 1.2: the next call a retryPeriod after the end of this one, and up to 1.2
+    /// more.
+    fn acquire_later(&mut self, now: u64, out: &mut Vec<Output>) {
+        let period = self.retry_period();
+        let jitter = self.random.next_u64() % (period * 12 / 10).max(1);
+        out.push(Output::SetTimer { id: CALL, at: (now + period + jitter).max(self.held_off) });
+    }
+
+    /// A round of `renew`.
+    fn renew(&mut self, now: Now, out: &mut Vec<Output>) {
+        self.stage = Stage::Renewing { ticks_from: None };
+        out.push(Output::SetTimer { id: DEADLINE, at: now.mono + renew_deadline(&self.setup.timings) });
+        out.push(Output::Point(Point::BeforeRenew));
+        self.call(now, out);
+    }
+
+    /// The call has ended.
+    fn called(&mut self, now: Now, held: bool, out: &mut Vec<Output>) {
+        match (self.stage, held) {
+            (Stage::Acquiring, true) => {
+                self.campaigning = false;
+                let token = self.observed.token();
+                out.push(Output::Elected(Leadership { token, valid_until: FOR_EVER }));
+                self.observe(out);
+                // `wait.Until` begins at once.
+                self.renew(now, out);
+            }
+            (Stage::Acquiring, false) => {
+                self.observe(out);
+                self.acquire_later(now.mono, out);
+            }
+            (Stage::Renewing { .. }, true) => {
+                self.stage = Stage::Resting;
+                self.back_off.confirmed();
+                out.push(Output::CancelTimer(DEADLINE));
+                out.push(Output::SetTimer { id: CALL, at: now.mono + self.retry_period() });
+                out.push(Output::Point(Point::Renewed));
+                let token = self.observed.token();
+                out.push(Output::Renewed(Leadership { token, valid_until: FOR_EVER }));
+            }
+            (Stage::Renewing { ticks_from }, false) => {
+                let (from, period) = (ticks_from.unwrap_or(now.mono), self.retry_period().max(1));
+                self.stage = Stage::Renewing { ticks_from: Some(from) };
+                if !self.observed.is_leader() {
+                    crate::mark!(K8sLeadsOn);
+                }
+                // A tick that falls into a call is lost.
+                let ticks = (now.mono - from) / period + 1;
+                out.push(Output::SetTimer { id: CALL, at: from + ticks * period });
+            }
+            _ => {}
+        }
+    }
+
+    /// The belief ends, and with it the program: what it may still hold is given back, and another is started.
+    fn stop(&mut self, why: Deposed, out: &mut Vec<Output>) {
+        out.push(Output::Deposed(why));
+        out.push(Output::CancelTimer(CALL));
+        out.push(Output::CancelTimer(DEADLINE));
+        if let Some(number) = self.under_way.take() {
+            out.push(Output::Service(ServiceOutput::Cancel(number)));
+        }
+        self.observed.give_up();
+        self.tell(None, out);
+        self.stage = Stage::Looking;
+        self.ask(Request::Get { name: self.name() }, out);
+    }
+
+    /// Another program, under another identity.
+    fn begin_anew(&mut self, now: Now, out: &mut Vec<Output>) {
+        self.runs += 1;
+        self.observed = Observed::new(identity(&self.setup, self.runs));
+        self.stage = Stage::Acquiring;
+        if now.mono >= self.held_off {
+            self.acquire(now, out);
+        } else {
+            out.push(Output::SetTimer { id: CALL, at: self.held_off });
+        }
+    }
+
+    fn tell(&mut self, leader: Option<NodeId>, out: &mut Vec<Output>) {
+        if self.told != leader {
+            self.told = leader;
+            out.push(Output::Observed(leader));
+        }
+    }
+
+    /// `maybeReportTransition`.
+    fn observe(&mut self, out: &mut Vec<Output>) {
+        let name = self.observed.record.name();
+        let place = name.and_then(|name| self.setup.names.iter().position(|known| known == name));
+        let leader = place.and_then(|place| u16::try_from(place).ok()).map(NodeId);
+        self.tell(leader, out);
+    }
+
+    fn replied(&mut self, now: Now, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
+        match self.stage {
+            Stage::Looking => match self.observed.release(now, reply, self.name()) {
+                Some(request) => {
+                    crate::mark!(K8sReleases);
+                    self.stage = Stage::Releasing;
+                    self.ask(request, out);
+                }
+                None => self.begin_anew(now, out),
+            },
+            Stage::Releasing => self.begin_anew(now, out),
+            Stage::Acquiring | Stage::Resting | Stage::Renewing { .. } => {
+                match self.observed.answered(now.mono, reply, &self.setup, self.name()) {
+                    Outcome::Ask(request) => self.ask(request, out),
+                    Outcome::Held => self.called(now, true, out),
+                    Outcome::Failed => self.called(now, false, out),
+                }
+            }
+        }
+    }
+}
+
+/// What a program calls itself: host name and something unique, as components do.
+fn identity(setup: &Setup, run: u64) -> String {
+    let name = setup.names.get(setup.node.index()).map_or("", String::as_str);
+    format!("{name}_{:016x}-{run}", setup.nonce)
+}
+
+impl Elector for Candidate {
+    type Peer = Nothing;
+    type Service = Api;
+
+    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        match input {
+            Input::Start => self.acquire(now, out),
+            Input::Timer(CALL) if self.under_way.is_none() => match self.stage {
+                Stage::Acquiring => self.acquire(now, out),
+                Stage::Resting => self.renew(now, out),
+                Stage::Renewing { .. } => {
+                    out.push(Output::Point(Point::BeforeRenew));
+                    self.call(now, out);
+                }
+                Stage::Looking | Stage::Releasing => {}
+            },
+            Input::Timer(DEADLINE) if matches!(self.stage, Stage::Renewing { .. }) => {
+                crate::mark!(K8sDeadline);
+                self.stop(Deposed::Expired, out);
+            }
+            Input::Service(ServiceInput::Reply { number, reply }) if self.under_way == Some(number) => {
+                self.under_way = None;
+                self.replied(now, reply, out);
+            }
+            Input::Resign if self.leads() => {
+                out.push(Output::Point(Point::BeforeRelease));
+                self.held_off = now.mono + granted(self.setup.timings.lease_ttl).max(SECOND);
+                self.stop(Deposed::Resigned, out);
+            }
+            Input::Fenced if self.leads() => {
+                self.held_off = now.mono + self.back_off.refused();
+                self.stop(Deposed::Fenced, out);
+            }
+            _ => {}
+        }
+    }
+}

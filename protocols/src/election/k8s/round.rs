@@ -1,0 +1,167 @@
+//! One call of `tryAcquireOrRenew`: up to three requests, and what is known after each.
+
+use super::timing::{granted, token};
+use crate::{
+    clock::Now,
+    election::Setup,
+    error::Failure,
+    service::kubernetes::{Record, Reply, Request, micro_time::whole_seconds},
+    types::{MICROSECOND, SECOND},
+};
+
+/// What the call comes to.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Outcome {
+    /// The next request.
+    Ask(Request),
+    /// It has the lease.
+    Held,
+    /// It has not, or does not know.
+    Failed,
+}
+
+/// The request that is under way.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Step {
+    /// A renewal on the assumption that the record is as it was seen last.
+    Fast(Record),
+    Get,
+    Create(Record),
+    Update(Record),
+}
+
+/// What a candidate has seen, under one identity.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Observed {
+    identity: String,
+    /// The record as it was seen or written last, and its version.
+    pub(super) record: Record,
+    version: String,
+    /// When that was, by the own monotonic clock.
+    at: u64,
+    /// What was read last, as it is compared: times in whole seconds (`metav1.Time` in JSON).
+    raw: Option<(String, u32, u64, u64, u32)>,
+    step: Option<Step>,
+    /// When the call began.
+    began: Now,
+}
+
+impl Observed {
+    pub(super) fn new(identity: String) -> Self {
+        let (record, version) = (Record::default(), String::new());
+        Observed { identity, record, version, at: 0, raw: None, step: None, began: Now { mono: 0, wall: 0 } }
+    }
+
+    /// Is the record this candidate's, as far as it has seen?
+    pub(super) fn is_leader(&self) -> bool {
+        self.record.holder == self.identity
+    }
+
+    /// The token that goes with the record.
+    pub(super) fn token(&self) -> u64 {
+        token(self.record.transitions)
+    }
+
+    fn is_valid(&self, now: u64) -> bool {
+        self.at.saturating_add(u64::from(self.record.duration_s) * SECOND) > now
+    }
+
+    /// The record as this candidate writes it.
+    fn own(&self, setup: &Setup) -> Record {
+        let us = self.began.wall / MICROSECOND;
+        Record {
+            holder: self.identity.clone(),
+            duration_s: u32::try_from(granted(setup.timings.lease_ttl) / SECOND).unwrap_or(u32::MAX),
+            acquired_us: us,
+            renewed_us: us,
+            transitions: 0,
+        }
+    }
+
+    /// The call begins.
+    pub(super) fn begin(&mut self, now: Now, setup: &Setup, name: String) -> Request {
+        self.began = now;
+        if self.is_leader() && self.is_valid(now.mono) {
+            let Record { acquired_us, transitions, .. } = self.record;
+            let record = Record { acquired_us, transitions, ..self.own(setup) };
+            self.step = Some(Step::Fast(record.clone()));
+            return Request::Update { name, version: self.version.clone(), record };
+        }
+        self.step = Some(Step::Get);
+        Request::Get { name }
+    }
+
+    /// The call is given up.
+    pub(super) fn give_up(&mut self) {
+        self.step = None;
+    }
+
+    fn see(&mut self, record: Record, now: u64) {
+        self.record = record;
+        self.at = now;
+    }
+
+    /// Takes the answer to the request under way.
+    pub(super) fn answered(&mut self, now: u64, reply: Result<Reply, Failure>, setup: &Setup, name: String) -> Outcome {
+        match (self.step.take(), reply) {
+            (
+                Some(Step::Fast(record) | Step::Create(record) | Step::Update(record)),
+                Ok(Reply::Lease { version, .. }),
+            ) => {
+                self.see(record, now);
+                self.version = version;
+                Outcome::Held
+            }
+            (Some(Step::Fast(_)), _) => {
+                crate::mark!(K8sSlowPath);
+                self.step = Some(Step::Get);
+                Outcome::Ask(Request::Get { name })
+            }
+            (Some(Step::Get), Ok(Reply::NotFound)) => {
+                let record = self.own(setup);
+                self.step = Some(Step::Create(record.clone()));
+                Outcome::Ask(Request::Create { name, record })
+            }
+            (Some(Step::Get), Ok(Reply::Lease { record, version })) => self.found(now, record, version, setup, name),
+            _ => Outcome::Failed,
+        }
+    }
+
+    fn found(&mut self, now: u64, old: Record, version: String, setup: &Setup, name: String) -> Outcome {
+        let [acquired, renewed] = [old.acquired_us, old.renewed_us].map(whole_seconds);
+        let raw = Some((old.holder.clone(), old.duration_s, acquired, renewed, old.transitions));
+        if self.raw != raw {
+            self.raw = raw;
+            self.see(old.clone(), now);
+        }
+        self.version = version;
+        if !old.holder.is_empty() && self.is_valid(self.began.mono) && !self.is_leader() {
+            return Outcome::Failed;
+        }
+        let mut record = self.own(setup);
+        if self.is_leader() {
+            (record.acquired_us, record.transitions) = (old.acquired_us, old.transitions);
+        } else {
+            record.transitions = old.transitions.saturating_add(1);
+        }
+        self.step = Some(Step::Update(record.clone()));
+        Outcome::Ask(Request::Update { name, version: self.version.clone(), record })
+    }
+
+    /// What gives the lease back, given what was just read of it; `None` when it is not this candidate's.
+    pub(super) fn release(&self, now: Now, reply: Result<Reply, Failure>, name: String) -> Option<Request> {
+        let Ok(Reply::Lease { record: old, version }) = reply else { return None };
+        let us = now.wall / MICROSECOND;
+        (old.holder == self.identity).then(|| Request::Update {
+            name,
+            version,
+            record: Record {
+                holder: String::new(),
+                duration_s: 1,
+                acquired_us: us,
+                renewed_us: us,
+                transitions: old.transitions,
+            },
+        })
+    }
+}

@@ -1,0 +1,41 @@
+//! The object, its token, and what client-go's timers come to.
+
+use crate::{election::Timings, types::SECOND};
+
+/// The name of the Lease for which a group's candidates stand.
+pub fn name_of(group: u16) -> String {
+    match group {
+        0 => "fencepost-leader".to_owned(),
+        group => format!("fencepost-leader-{group}"),
+    }
+}
+
+/// What resources are shown of a record.
+pub const fn token(transitions: u32) -> u64 {
+    transitions as u64 + 1
+}
+
+/// The record says whole seconds, and the API server takes none for no lease.
+pub(super) fn granted(ttl: u64) -> u64 {
+    (ttl / SECOND).max(1) * SECOND
+}
+
+/// When a leader stops that cannot renew, from the beginning of its attempts.
+pub(super) fn renew_deadline(timings: &Timings) -> u64 {
+    timings.own.renew_deadline.unwrap_or(granted(timings.lease_ttl) / 15 * 10)
+}
+
+/// What client-go refuses (`NewLeaderElector`), but for one thing: a deadline as long as the lease, which others have.
+pub(super) fn refuses(timings: &Timings) -> Option<String> {
+    let (lease, deadline) = (granted(timings.lease_ttl), renew_deadline(timings));
+    if deadline > lease {
+        return Some("the renew deadline is longer than the lease".to_owned());
+    }
+    let attempts = deadline <= timings.renew_interval * 12 / 10;
+    attempts.then(|| "the renew deadline is not longer than 1.2 times the retry period".to_owned())
+}
+
+/// How long a request may take (`NewFromKubeconfig`).
+pub(super) fn request_timeout(timings: &Timings) -> u64 {
+    (renew_deadline(timings) / 2).max(SECOND)
+}

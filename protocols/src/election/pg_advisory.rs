@@ -1,0 +1,216 @@
+//! `pg-advisory`: a session advisory lock of PostgreSQL, and whoever's connection has it leads. There is no token, and none
+//! can be had: the lock is the connection's, and nothing that the resource could compare goes with it.
+//!
+//! **Where it comes from.** What most teams write first, since it takes one statement and no table:
+//! `SELECT pg_try_advisory_lock(key)` in a loop, and work while the connection stands (postgres/postgres,
+//! `src/backend/utils/adt/lockfuncs.c`, `src/backend/storage/lmgr/lock.c: LockReleaseAll`). The leader pings its connection
+//! (`SELECT 1`), and believes until that *fails*. A ping without an answer is no failure: drivers wait for as long as the
+//! kernel does (pgjdbc's `socketTimeout` is 0 by default; Linux sends again for 924.6 s, `tcp_retries2`).
+//!
+//! **What it assumes about time.** That the server never gives a connection up before its client does. The lock's end is the
+//! server's to find: at once when the process dies, since its kernel resets the connection; when the machine or the network dies,
+//! after `tcp_keepalives_idle` and its probes. By the defaults of PostgreSQL and Linux that is 7,875 s; here the client asks for
+//! what is called the time to live (`tcp_keepalives_*` and `tcp_user_timeout`, whole seconds).
+//!
+//! **What breaks it.** A connection that is half open: the server gives it up and the lock with it, the client waits for an
+//! answer, and two lead. A backend that somebody terminates, a restart of the server: the leader hears of it at its next ping,
+//! a successor at its next try. A pause breaks nothing by itself, however long: the kernel of a stopped process answers probes.
+//! So nobody leads meanwhile, until somebody ends the session; then the sleeper wakes with a write in its hands.
+//!
+//! **What shows it.** `partition`, `gc-pause`, `lost-lease`, `service-restart`.
+//!
+//! `pg-advisory-pooled` is the same through PgBouncer in transaction mode (pgbouncer/pgbouncer at 13a344f, `src/objects.c:
+//! release_server, find_server`): every statement goes to whichever server connection was used last, so the lock is the pool's.
+//! Whoever asks next is on the same session, for which the lock is re-entrant, and is told yes. All candidates lead from the
+//! start.
+
+use super::{
+    Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
+    postgres_common::{Input, Output, POLL, PostgresRequests, RENEW},
+    promise::{self, UNFENCED},
+};
+use crate::{
+    clock::Now,
+    elector::{Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput, boxed},
+    error::Failure,
+    payload::Nothing,
+    point::Point,
+    service::postgres::{self, Keepalive, Reply, Request, key_of},
+    types::{Leadership, MILLISECOND, SECOND},
+};
+
+/// The protocol as the registry knows it.
+pub const PROTOCOL: Protocol = Protocol {
+    name: "pg-advisory",
+    about: "A session advisory lock, and whoever's connection has it leads; no token, and none can be had",
+    service: &postgres::SESSIONS,
+    tokened: false,
+    transport: Transport::Stream,
+    default_lease_ttl: 30 * SECOND,
+    election_timeout: None,
+    granted_ttl: |ttl| Keepalive::within(ttl).length(),
+    renew_interval: |ttl| ttl / 3,
+    takeover_max: |timings| timings.renew_interval,
+    read_lease: None,
+    preference: Preference::Any,
+    majority: false,
+    ring: false,
+    persists: false,
+    forgets_to_wait: false,
+    transfers: false,
+    changes_members: false,
+    timers: OwnTimers::NONE,
+    elector: |setup| boxed(PgAdvisory::new(setup)),
+    promise: |hazard, _| match hazard {
+        Hazard::PauseBeyondLease | Hazard::CutOffFromService => UNFENCED,
+        Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
+        _ => Promise::May,
+    },
+    bounds: promise::settled,
+    belief_overlap: promise::without_bound,
+};
+
+/// The same through a pool.
+pub const POOLED: Protocol = Protocol {
+    name: "pg-advisory-pooled",
+    about: "The same lock through a connection pool in transaction mode: the pool has it, and everybody is told yes",
+    service: &postgres::POOLED,
+    promise: |_, _| Promise::May,
+    bounds: |_| promise::Bounds::default(),
+    ..PROTOCOL
+};
+
+/// A belief without end.
+const BELIEF: Leadership = Leadership { token: 0, valid_until: u64::MAX };
+
+/// How long Linux sends again what is not acknowledged, before the connection fails, nanoseconds (`tcp_retries2` = 15).
+const KERNEL_GIVES_UP: u64 = 924_600 * MILLISECOND;
+
+/// The one request under way whose answer matters.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Asked {
+    Lock,
+    Ping,
+    Unlock,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct PgAdvisory {
+    postgres: PostgresRequests,
+    /// The session that has the lock, while this node leads.
+    session: Option<u64>,
+    under_way: Option<(RequestNumber, Asked)>,
+    /// After a resignation, until then others go first.
+    held_off_until: u64,
+    /// `Campaign` is still to be said.
+    campaign_due: bool,
+}
+
+impl PgAdvisory {
+    fn new(setup: Setup) -> Self {
+        let postgres = PostgresRequests::new(setup);
+        PgAdvisory { postgres, session: None, under_way: None, held_off_until: 0, campaign_due: true }
+    }
+
+    fn key(&self) -> i64 {
+        key_of(self.postgres.setup.group)
+    }
+
+    /// A follower's turn.
+    fn poll(&mut self, now: Now, out: &mut Vec<Output>) {
+        out.push(Output::SetTimer { id: POLL, at: now.mono + self.postgres.poll_wait() });
+        if self.under_way.is_some() || now.mono < self.held_off_until {
+            return;
+        }
+        if std::mem::take(&mut self.campaign_due) {
+            out.push(Output::Campaign);
+        }
+        out.push(Output::Point(Point::BeforeCampaign));
+        let request = Request::TryLock { key: self.key(), who: self.postgres.own_name().to_owned() };
+        self.under_way = Some((self.postgres.ask(request, out), Asked::Lock));
+    }
+
+    /// The leader's turn. A ping that is not answered yet is waited for.
+    fn ping(&mut self, now: Now, out: &mut Vec<Output>) {
+        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.postgres.setup.timings.renew_interval });
+        let Some(session) = self.session else { return };
+        if self.under_way.is_some() {
+            crate::mark!(AdvisoryHalfOpen);
+            return;
+        }
+        out.push(Output::Point(Point::BeforeRenew));
+        let number = self.postgres.ask_within(Request::Ping { session }, KERNEL_GIVES_UP, out);
+        self.under_way = Some((number, Asked::Ping));
+    }
+
+    fn answered(&mut self, now: Now, asked: Asked, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
+        match (asked, reply) {
+            (Asked::Lock, Ok(Reply::Session(Some(session)))) => {
+                self.session = Some(session);
+                out.push(Output::CancelTimer(POLL));
+                out.push(Output::SetTimer { id: RENEW, at: now.mono + self.postgres.setup.timings.renew_interval });
+                out.push(Output::Elected(BELIEF));
+            }
+            (Asked::Ping, Ok(_)) => {
+                out.push(Output::Point(Point::Renewed));
+                out.push(Output::Renewed(BELIEF));
+            }
+            (Asked::Ping, Err(_)) => {
+                crate::mark!(AdvisoryGone);
+                self.depose(now, Deposed::Lost, out);
+            }
+            // A lock that was taken without an answer goes with the connection, which the client gives up.
+            _ => {}
+        }
+    }
+
+    fn depose(&mut self, now: Now, why: Deposed, out: &mut Vec<Output>) {
+        let Some(session) = self.session.take() else { return };
+        out.push(Output::Deposed(why));
+        out.push(Output::CancelTimer(RENEW));
+        // A ping under way is given up, and its connection with it.
+        if let Some((number, _)) = self.under_way.take() {
+            out.push(Output::Service(ServiceOutput::Cancel(number)));
+        }
+        let wait = self.postgres.poll_wait();
+        self.campaign_due = why == Deposed::Resigned;
+        if !self.campaign_due {
+            out.push(Output::Campaign);
+        }
+        out.push(Output::SetTimer { id: POLL, at: now.mono + wait });
+        match why {
+            Deposed::Resigned => self.held_off_until = now.mono + self.postgres.ttl(),
+            Deposed::Fenced => self.held_off_until = now.mono + wait,
+            Deposed::Expired | Deposed::Lost => {}
+        }
+        if why != Deposed::Lost {
+            let request = Request::Unlock { key: self.key(), session };
+            self.under_way = Some((self.postgres.ask(request, out), Asked::Unlock));
+        }
+    }
+}
+
+impl Elector for PgAdvisory {
+    type Peer = Nothing;
+    type Service = postgres::Api;
+
+    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        match input {
+            Input::Start => self.poll(now, out),
+            Input::Timer(POLL) if self.session.is_none() => self.poll(now, out),
+            Input::Timer(RENEW) if self.session.is_some() => self.ping(now, out),
+            Input::Service(ServiceInput::Reply { number, reply }) => {
+                if let Some((_, asked)) = self.under_way.take_if(|(under_way, _)| *under_way == number) {
+                    self.answered(now, asked, reply, out);
+                }
+            }
+            Input::Resign if self.session.is_some() => {
+                out.push(Output::Point(Point::BeforeRelease));
+                self.depose(now, Deposed::Resigned, out);
+            }
+            Input::Fenced => self.depose(now, Deposed::Fenced, out),
+            // Timers of a role that ended meanwhile; there are no streams.
+            _ => {}
+        }
+    }
+}

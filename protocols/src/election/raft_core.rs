@@ -1,0 +1,377 @@
+//! `raft-core`: Raft's election as the paper has it, with what the dissertation adds, each on or off.
+//!
+//! **Where it comes from.** Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm", extended version
+//! (2014), figure 2 and §5.2, §5.4.1; Ongaro's dissertation (2014) for leadership transfer (§3.10), votes that are refused
+//! while there is a leader (§4.2.3), leaders without a majority that step down (§6.2), leases (§6.4.1) and pre-votes (§9.6).
+//! How others have those: etcd-io/raft, `raft.go` (`CheckQuorum`, `PreVote`, and `ReadOnlyLeaseBased`, which may not be had
+//! without `CheckQuorum`); logcabin/logcabin, `Server/RaftConsensus.cc` (`stepDownThreadMain`, `setElectionTimer`). Election
+//! timeouts of 150 to 300 ms; heartbeats every third of the shortest. Nothing is shared with `raft`, which is openraft: what
+//! the two do differently under the same plan is of interest.
+//!
+//! **How it elects.** Who has heard nothing for an election timeout asks the others whether they would vote for it
+//! (`--pre-vote`), then for their votes, in a term of its own. A server votes once a term, for a log that is as good as its
+//! own, and term, vote and log are on disk before anything that follows from them is said: one thread waits for its disk.
+//! The winner begins its term with an entry that does nothing. The log has no others: an election needs no more of one.
+//!
+//! **How it ends.** With `--leader-lease` a leader believes for nine tenths of the shortest election timeout from when it
+//! *sent* the last heartbeat that a majority has acknowledged, or for the lease that was asked for, where that is less; a new
+//! one from the first such round on, when its entry is committed. Then it steps down. Without the lease it believes from the
+//! majority's votes on; it steps down when no round succeeds for an election timeout (`--check-quorum`), or, without that
+//! too, when it hears of a higher term. A term that is over is not believed in again.
+//!
+//! **What it assumes about time.** Nothing, for terms. The lease assumes that nobody votes for another candidate before the
+//! shortest election timeout is over since it heard from the leader, by a clock that is not a tenth faster than the leader's.
+//! That promise is part of `--check-quorum`, as in etcd. Who starts again has forgotten whom it promised what, and waits
+//! first: neither the dissertation, nor etcd, nor hashicorp/raft say so, and all of them need it.
+//!
+//! **What breaks it.** A pause between looking at the belief and writing, as ever. Without `--check-quorum` a lease is
+//! worth nothing. Without `--pre-vote` a server that was cut off comes back with a higher term, and deposes a healthy leader.
+//!
+//! **hashicorp/raft.** `--preset hashicorp` has its defaults (`config.go: DefaultConfig`) and its timers
+//! ([`Manner::Hashicorp`]): a follower notices a dead leader after one to *three* heartbeat timeouts, and keeps its vote for
+//! it until then.
+//!
+//! **What is left out.** Entries of clients, snapshots, changes of the members. Votes that get lost are not asked for again
+//! before the next election timeout.
+//!
+//! **What shows it.** `rejoin` for pre-votes, `isolate-leader` for the lease, `split-vote`, `leadership-transfer`, and
+//! `plot election-cdf`, which measures what the paper's figure 16 shows.
+
+mod append;
+mod arithmetic;
+mod durable;
+mod lead;
+mod message;
+mod role;
+#[cfg(test)]
+mod tests;
+mod vote;
+
+pub use message::{Index, Message, Term};
+
+use super::{
+    Hazard, OwnTimers, Promise, Protocol, Setup, Transport,
+    promise::{self, UNCHECKED},
+    rules::{Manner, Rules},
+};
+use crate::{
+    clock::Now,
+    core::TimerId,
+    elector::{self, Deposed, Elector, boxed},
+    payload::Nothing,
+    point::Point,
+    random::Random,
+    service::Service,
+    types::{Leadership, MILLISECOND, NodeId},
+};
+use arithmetic::{ELECTION_TIMEOUT, belief, longest, overlap, shortest};
+use durable::Durable;
+use role::Role;
+use std::collections::VecDeque;
+
+type Input = elector::Input<Message, Nothing>;
+type Output = elector::Output<Message, Nothing>;
+
+/// The protocol as the registry knows it.
+pub const PROTOCOL: Protocol = Protocol {
+    name: "raft-core",
+    about: "Raft's election by itself: pre-vote, check-quorum and leader lease, each on or off; the term is the token",
+    service: &Service::NONE,
+    tokened: true,
+    transport: Transport::Stream,
+    default_lease_ttl: ELECTION_TIMEOUT.0,
+    election_timeout: Some(ELECTION_TIMEOUT),
+    granted_ttl: |ttl| ttl,
+    renew_interval: |ttl| ttl / 3,
+    // A follower that has voted for one that lost waits once more.
+    takeover_max: |timings| (3 * longest(timings) + 50 * MILLISECOND).saturating_sub(timings.lease_ttl),
+    read_lease: Some(|timings| {
+        (belief(timings).unwrap_or(u64::MAX), if timings.rules.check_quorum { shortest(timings) } else { 0 })
+    }),
+    preference: super::Preference::Any,
+    majority: true,
+    ring: false,
+    persists: true,
+    forgets_to_wait: false,
+    transfers: true,
+    changes_members: false,
+    timers: OwnTimers::NONE,
+    elector: |setup| boxed(RaftCore::new(setup)),
+    promise: |hazard, fencing| match hazard {
+        _ if fencing => Promise::Holds,
+        Hazard::PauseBeyondLease => UNCHECKED,
+        Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::Transfer | Hazard::Rejoin => Promise::Holds,
+        Hazard::CutOffFromPeers | Hazard::OneWayCut | Hazard::NoQuorum | Hazard::SplitVote => Promise::Holds,
+        Hazard::SlowPreferred | Hazard::ClockDrift | Hazard::PowerOutage | Hazard::RollingRestart => Promise::Holds,
+        Hazard::RestartInIsolation | Hazard::ClockSteps | Hazard::Starvation | Hazard::Flapping => Promise::Holds,
+        Hazard::MissingLink => Promise::Holds,
+        _ => Promise::May,
+    },
+    bounds: |hazard| match hazard {
+        // Who comes back asks first, and is refused by everybody who hears the leader.
+        Hazard::Rejoin => promise::calm(Hazard::None),
+        hazard => promise::settled(hazard),
+    },
+    belief_overlap: overlap,
+};
+
+/// Something may be due; which, the deadlines tell.
+const DUE: TimerId = 0;
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct RaftCore {
+    setup: Setup,
+    random: Random,
+    state: Durable,
+    /// What is on disk, or on its way there.
+    written: Durable,
+    role: Role,
+    /// Who leads in this term, as far as this server knows; itself never.
+    leader: Option<NodeId>,
+    /// When it last heard from that leader, or had to assume so.
+    heard_at: Option<u64>,
+    /// Up to where this server knows the log to be committed.
+    commit: Index,
+    /// When it stands (again), unless it hears from a leader.
+    role_until: u64,
+    belief: Option<Leadership>,
+    /// [`Output::Campaign`] was said for the vacancy that there is.
+    campaigning: bool,
+    /// The disk is at work; inputs wait.
+    writing: bool,
+    inbox: VecDeque<Input>,
+    /// What is to be done when the input has been taken, and what has been decided is on disk.
+    held: Vec<Output>,
+    /// When the timer is set for.
+    armed: u64,
+    /// The disk holds something that is no state of ours: who cannot know how it voted takes no part.
+    unreadable: bool,
+}
+
+impl RaftCore {
+    fn new(setup: Setup) -> Self {
+        let stored = setup.stored.as_deref().map_or_else(|| Some(Durable::default()), Durable::decode);
+        let (unreadable, state) = (stored.is_none(), stored.unwrap_or_default());
+        RaftCore {
+            random: Random::new(setup.nonce),
+            setup,
+            written: state.clone(),
+            state,
+            role: Role::Follower,
+            leader: None,
+            heard_at: None,
+            commit: 0,
+            role_until: u64::MAX,
+            belief: None,
+            campaigning: false,
+            writing: false,
+            inbox: VecDeque::new(),
+            held: Vec::new(),
+            armed: u64::MAX,
+            unreadable,
+        }
+    }
+
+    fn servers(&self) -> usize {
+        self.setup.names.len()
+    }
+
+    fn rules(&self) -> Rules {
+        self.setup.timings.rules
+    }
+
+    fn is_hashicorp(&self) -> bool {
+        self.rules().manner == Manner::Hashicorp
+    }
+
+    fn shortest(&self) -> u64 {
+        shortest(&self.setup.timings)
+    }
+
+    fn election_timeout(&mut self) -> u64 {
+        let (min, max) = (self.shortest(), longest(&self.setup.timings));
+        min + self.random.next_u64() % max.saturating_sub(min).max(1)
+    }
+
+    fn wait_anew(&mut self, now: Now) {
+        self.role_until = now.mono + self.election_timeout();
+    }
+
+    fn send(&mut self, to: NodeId, message: Message) {
+        self.held.push(Output::Send { to, message });
+    }
+
+    fn send_all(&mut self, message: &Message) {
+        for to in self.setup.others() {
+            self.send(to, message.clone());
+        }
+    }
+
+    fn observe(&mut self, leader: Option<NodeId>) {
+        if self.leader != leader {
+            self.leader = leader;
+            self.held.push(Output::Observed(leader));
+        }
+    }
+
+    fn start(&mut self, now: Now) {
+        // Whom it has promised what before, it does not know any more.
+        let promised = self.state.term > 0 && self.rules().check_quorum && !self.is_hashicorp();
+        if promised {
+            crate::mark!(RaftCoreWaitsAfterStart);
+            self.heard_at = Some(now.mono);
+        }
+        match self.servers() {
+            1 => self.stand(now, false),
+            _ => self.wait_anew(now),
+        }
+    }
+
+    fn take(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        if let Role::Leader(leading) = &self.role
+            && leading.ended
+            && leading.hands_over.is_none()
+            && self.rules().check_quorum
+        {
+            self.step_down(now, Deposed::Expired);
+        }
+        match input {
+            Input::Start => self.start(now),
+            Input::Peer { from, message } if self.is_other(from) => self.heard(now, from, message),
+            Input::Timer(DUE) => {
+                self.armed = u64::MAX;
+                self.due(now);
+            }
+            Input::Resign if self.belief.is_some() => self.hand_over(now, None),
+            Input::Transfer(to) if self.belief.is_some() => self.hand_over(now, Some(to)),
+            Input::Fenced if self.belief.is_some() => self.step_down(now, Deposed::Fenced),
+            // Timers that others might set; what other protocols say.
+            _ => {}
+        }
+        self.finish(now, out);
+    }
+
+    fn is_other(&self, node: NodeId) -> bool {
+        node.index() < self.servers() && node != self.setup.node
+    }
+
+    fn heard(&mut self, now: Now, from: NodeId, message: Message) {
+        match message {
+            Message::RequestVote { term, pre_vote, transfer, last_index, last_term } => {
+                let up_to_date = self.state.is_up_to_date(last_index, last_term);
+                match pre_vote {
+                    true => self.asked_before(now, from, term, up_to_date),
+                    false => self.asked(now, from, term, up_to_date, transfer),
+                }
+            }
+            Message::Vote { term, pre_vote, granted } => self.voted(now, from, term, pre_vote, granted),
+            Message::AppendEntries { term, prev_index, prev_term, entries, commit, sent } => {
+                let (success, index) = match self.follow(now, from, term) {
+                    true => self.append(prev_index, prev_term, &entries, commit),
+                    false => (false, self.state.last_index()),
+                };
+                self.send(from, Message::Appended { term: self.state.term, success, index, sent });
+            }
+            Message::Appended { term, success, index, sent } => self.appended(now, from, term, success, index, sent),
+            Message::TimeoutNow { term } if term == self.state.term && matches!(self.role, Role::Follower) => {
+                self.stand(now, true);
+            }
+            Message::TimeoutNow { .. } => {}
+        }
+    }
+
+    /// What an input leads to, in the order that makes it safe: a belief ends at once, and nothing that follows from a new
+    /// state is said before that is on disk.
+    fn finish(&mut self, now: Now, out: &mut Vec<Output>) {
+        let next = self.next_at();
+        if next != self.armed {
+            self.armed = next;
+            self.held.push(match next {
+                u64::MAX => Output::CancelTimer(DUE),
+                at => Output::SetTimer { id: DUE, at: at.max(now.mono) },
+            });
+        }
+        if self.state == self.written {
+            out.append(&mut self.held);
+            return;
+        }
+        let follows = |output: &Output| {
+            matches!(output, Output::Send { .. } | Output::Voted { .. } | Output::Point(Point::Voted))
+        };
+        let (said, local) = self.held.drain(..).partition(follows);
+        self.held = said;
+        out.extend::<Vec<_>>(local);
+        self.writing = true;
+        self.written = self.state.clone();
+        out.push(Output::Point(Point::BeforePersist));
+        out.push(Output::Persist(self.state.encode()));
+    }
+
+    /// What has been decided is on disk.
+    fn persisted(&mut self, now: Now, out: &mut Vec<Output>) {
+        self.writing = false;
+        out.append(&mut self.held);
+        if let Role::Leader(leading) = &mut self.role {
+            leading.matched[self.setup.node.index()] = self.state.last_index();
+            self.advance(now);
+        }
+        self.finish(now, out);
+        while !self.writing
+            && let Some(input) = self.inbox.pop_front()
+        {
+            self.take(now, input, out);
+        }
+    }
+
+    fn next_at(&self) -> u64 {
+        match &self.role {
+            Role::Leader(_) if self.servers() == 1 => u64::MAX,
+            Role::Leader(leading) => {
+                let hands_over = leading.hands_over.map_or(u64::MAX, |(_, until)| until);
+                let believes = self.belief.map_or(u64::MAX, |belief| belief.valid_until);
+                leading.heartbeat_at.min(hands_over).min(believes).min(self.quorum_until(leading))
+            }
+            _ => self.role_until,
+        }
+    }
+
+    /// Does whatever is due by now.
+    fn due(&mut self, now: Now) {
+        match &self.role {
+            Role::Leader(_) => self.lead_on(now),
+            _ if now.mono < self.role_until => {}
+            Role::Follower if self.is_hashicorp() && self.heard_within(now, self.shortest()) => self.wait_anew(now),
+            _ => self.stand(now, false),
+        }
+    }
+
+    fn heard_within(&self, now: Now, time: u64) -> bool {
+        self.heard_at.is_some_and(|at| now.mono < at.saturating_add(time))
+    }
+
+    /// Ends a belief whose time is over, whatever the disk does.
+    fn expire(&mut self, now: Now, out: &mut Vec<Output>) {
+        if self.belief.take_if(|belief| belief.valid_until <= now.mono).is_some() {
+            crate::mark!(RaftCoreQuorumLost);
+            out.push(Output::Deposed(Deposed::Expired));
+            if let Role::Leader(leading) = &mut self.role {
+                leading.ended = true;
+            }
+        }
+    }
+}
+
+impl Elector for RaftCore {
+    type Peer = Message;
+    type Service = Nothing;
+
+    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        self.expire(now, out);
+        match input {
+            _ if self.unreadable => {}
+            Input::Persisted => self.persisted(now, out),
+            input if self.writing => self.inbox.push_back(input),
+            input => self.take(now, input, out),
+        }
+    }
+}

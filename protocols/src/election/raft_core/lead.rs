@@ -1,0 +1,199 @@
+//! The leader: heartbeats, the log on its way to the others, its belief, and how it hands over.
+
+use super::{
+    Output, RaftCore, belief,
+    message::{Index, Message, Term},
+    role::{Leading, Role},
+};
+use crate::{
+    clock::Now,
+    elector::Deposed,
+    point::Point,
+    types::{Leadership, NodeId},
+};
+
+impl RaftCore {
+    pub(super) fn become_leader(&mut self, now: Now) {
+        // A candidate's log has no entry of its term: nobody has led in it.
+        self.state.log.push(self.state.term);
+        self.role = Role::Leader(Leading::new(self.servers(), self.state.last_index(), now.mono));
+        self.heard_at = None;
+        self.lead_on(now);
+        self.renew(now);
+    }
+
+    /// Whatever a leader has to do by now.
+    pub(super) fn lead_on(&mut self, now: Now) {
+        let Role::Leader(leading) = &self.role else { return };
+        if leading.hands_over.is_some_and(|(_, until)| until <= now.mono) || self.quorum_until(leading) <= now.mono {
+            return self.step_down(now, Deposed::Expired);
+        }
+        if leading.heartbeat_at <= now.mono {
+            let interval = self.setup.timings.renew_interval.max(1);
+            let spread = if self.is_hashicorp() { self.random.next_u64() % interval } else { 0 };
+            if let Role::Leader(leading) = &mut self.role {
+                leading.heartbeat_at = now.mono + interval + spread;
+            }
+            if self.servers() > 1 {
+                self.held.push(Output::Point(Point::BeforeRenew));
+            }
+            for to in self.setup.others() {
+                self.replicate(now, to);
+            }
+        }
+    }
+
+    /// When a leader without a majority has to step down.
+    pub(super) fn quorum_until(&self, leading: &Leading) -> u64 {
+        if !self.rules().check_quorum || self.servers() == 1 {
+            return u64::MAX;
+        }
+        let time = if self.is_hashicorp() { self.setup.timings.lease_ttl } else { self.shortest() };
+        leading.quorum_since().unwrap_or(0).max(leading.since).saturating_add(time)
+    }
+
+    /// Sends what comes next for a follower; a heartbeat, when it has everything.
+    fn replicate(&mut self, now: Now, to: NodeId) {
+        let Role::Leader(leading) = &self.role else { return };
+        let prev_index = leading.next[to.index()].max(1) - 1;
+        let message = Message::AppendEntries {
+            term: self.state.term,
+            prev_index,
+            prev_term: self.state.term_at(prev_index).unwrap_or(0),
+            entries: self.state.log.get(prev_index as usize..).unwrap_or_default().to_vec(),
+            commit: self.commit,
+            sent: now.mono,
+        };
+        self.send(to, message);
+    }
+
+    /// A follower has answered.
+    pub(super) fn appended(&mut self, now: Now, from: NodeId, term: Term, success: bool, index: Index, sent: u64) {
+        if term > self.state.term {
+            if matches!(self.role, Role::Leader(_)) {
+                crate::mark!(RaftCoreOutbid);
+            }
+            return self.adopt(now, term);
+        }
+        let (last, own_term) = (self.state.last_index(), self.state.term);
+        let counts_from = if self.is_hashicorp() { now.mono } else { sent };
+        let Role::Leader(leading) = &mut self.role else { return };
+        // What is from the future was sent by nobody.
+        if term < own_term || sent > now.mono {
+            return;
+        }
+        leading.answered(from, counts_from);
+        let place = from.index();
+        if success {
+            leading.matched[place] = leading.matched[place].max(index.min(last));
+            leading.next[place] = leading.matched[place] + 1;
+        } else {
+            let back = leading.next[place].saturating_sub(1).min(index.saturating_add(1));
+            leading.next[place] = back.max(leading.matched[place] + 1);
+            self.replicate(now, from);
+        }
+        self.advance(now);
+    }
+
+    /// Commits what a majority has, once that includes an entry of this term (§5.4.2), and believes accordingly.
+    pub(super) fn advance(&mut self, now: Now) {
+        let Role::Leader(leading) = &self.role else { return };
+        let reached = leading.majority_has();
+        if reached >= leading.first {
+            self.commit = self.commit.max(reached);
+        }
+        self.renew(now);
+        self.go_on_handing_over(now);
+    }
+
+    /// How long this leader may believe by now; `None`: not yet.
+    fn believes_until(&self, leading: &Leading) -> Option<u64> {
+        let rules = self.rules();
+        let bound = match belief(&self.setup.timings) {
+            // Its own vote has to be on disk; others ask for theirs only when it is.
+            _ if self.servers() == 1 => return (self.commit >= leading.first).then_some(u64::MAX),
+            Some(bound) => bound,
+            None => return Some(u64::MAX),
+        };
+        let from = match rules.leader_lease && !self.is_hashicorp() {
+            true if self.commit < leading.first => return None,
+            true => leading.quorum_since()?,
+            // Votes are as good as a first round.
+            false => leading.quorum_since().unwrap_or(0).max(leading.since),
+        };
+        Some(from.saturating_add(bound))
+    }
+
+    /// Begins to believe, or goes on, as far as a majority has acknowledged this leader.
+    pub(super) fn renew(&mut self, now: Now) {
+        let Role::Leader(leading) = &self.role else { return };
+        let Some(valid_until) = self.believes_until(leading).filter(|until| *until > now.mono) else { return };
+        let leadership = Leadership { token: self.state.term, valid_until };
+        match self.belief {
+            Some(belief) if belief.valid_until >= valid_until => {}
+            Some(_) => {
+                self.belief = Some(leadership);
+                self.held.push(Output::Point(Point::Renewed));
+                self.held.push(Output::Renewed(leadership));
+            }
+            // Acknowledged again, when the belief in this term is over: another term is needed.
+            None if leading.ended => self.hand_over(now, None),
+            None => {
+                self.belief = Some(leadership);
+                self.campaigning = false;
+                self.held.push(Output::Elected(leadership));
+            }
+        }
+    }
+
+    /// Ends the belief.
+    fn depose(&mut self, why: Deposed) {
+        if self.belief.take().is_some() {
+            self.held.push(Output::Deposed(why));
+        }
+        if let Role::Leader(leading) = &mut self.role {
+            leading.ended = true;
+        }
+    }
+
+    /// Follows, and nobody in particular.
+    pub(super) fn step_down(&mut self, now: Now, why: Deposed) {
+        self.depose(why);
+        // Who follows goes on waiting.
+        if !matches!(self.role, Role::Follower) {
+            self.role = Role::Follower;
+            self.wait_anew(now);
+        }
+        self.observe(None);
+    }
+
+    /// Ends the belief, and has another stand at once: this one, or whoever has most of the log (§3.10).
+    pub(super) fn hand_over(&mut self, now: Now, to: Option<NodeId>) {
+        let patience = self.shortest();
+        let Role::Leader(leading) = &mut self.role else { return };
+        let to = to.filter(|to| to.index() < leading.matched.len()).or_else(|| leading.successor(self.setup.node));
+        if self.belief.is_some() {
+            self.held.push(Output::Point(Point::BeforeRelease));
+        }
+        match to {
+            Some(to) if to != self.setup.node && leading.hands_over.is_none() => {
+                leading.hands_over = Some((to, now.mono.saturating_add(patience)));
+                self.depose(Deposed::Resigned);
+                self.go_on_handing_over(now);
+            }
+            Some(to) if to != self.setup.node => {}
+            _ => self.step_down(now, Deposed::Resigned),
+        }
+    }
+
+    /// The successor stands as soon as it has the whole log: nobody else could vote for it.
+    fn go_on_handing_over(&mut self, now: Now) {
+        let Role::Leader(Leading { hands_over: Some((to, _)), matched, .. }) = &self.role else { return };
+        let to = *to;
+        if matched[to.index()] == self.state.last_index() {
+            crate::mark!(RaftCoreHandsOver);
+            self.send(to, Message::TimeoutNow { term: self.state.term });
+            self.step_down(now, Deposed::Resigned);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! A fleet of cores on a bad network with bad disks, and the laws that hold on it whatever happens (the paper's figure 3).
+
+use super::*;
+use crate::bench::{Bench, event::Event};
+use std::collections::BTreeMap;
+
+/// How bad it is; parts per thousand.
+#[derive(Clone, Copy)]
+pub(super) struct Weather {
+    pub(super) loss: u32,
+    pub(super) duplicate: u32,
+    /// A loss of power at a write.
+    pub(super) power: u64,
+    /// A crash after a message.
+    pub(super) crash: u64,
+    pub(super) delay_max_ms: u64,
+}
+
+pub(super) const CALM: Weather = Weather { loss: 0, duplicate: 0, power: 0, crash: 0, delay_max_ms: 2 };
+
+/// How long a process that died stays away at most.
+const AWAY_MAX: u64 = 400 * MILLISECOND;
+
+pub(super) struct Fleet {
+    pub(super) bench: Bench<RaftCore>,
+    rules: Rules,
+    weather: Weather,
+    /// Token to leader.
+    pub(super) leaders: BTreeMap<Term, NodeId>,
+    /// What any server has known to be committed.
+    committed: Vec<Term>,
+    /// (server, term) to whom it voted for.
+    votes: BTreeMap<(NodeId, Term), NodeId>,
+    pub(super) power_losses: u32,
+    /// Steps after which two believed.
+    pub(super) two_believed: u32,
+}
+
+impl Fleet {
+    /// Clocks are up to two per cent off: the lease has a margin of ten.
+    pub(super) fn new(count: u16, rules: Rules, seed: u64) -> Self {
+        let mut bench = Bench::new(count, timings(rules), seed, RaftCore::new);
+        bench.disks.delay = Some(300_000..3_300_000);
+        for node in bench.nodes() {
+            let fast_ppm = bench.draw(40_000) as i64 - 20_000;
+            let clock = &mut bench.seat_mut(node).clock;
+            (clock.ahead, clock.fast_ppm) = (SECOND.into(), fast_ppm);
+            bench.start_at(0, node);
+        }
+        let mut fleet = Fleet {
+            bench,
+            rules,
+            weather: CALM,
+            leaders: BTreeMap::new(),
+            committed: Vec::new(),
+            votes: BTreeMap::new(),
+            power_losses: 0,
+            two_believed: 0,
+        };
+        fleet.set_weather(CALM);
+        fleet
+    }
+
+    pub(super) fn set_weather(&mut self, weather: Weather) {
+        self.weather = weather;
+        let network = &mut self.bench.network;
+        (network.loss, network.duplicate) = (weather.loss, weather.duplicate);
+        network.delay = 200_000..200_000 + weather.delay_max_ms * MILLISECOND;
+    }
+
+    /// Cuts one server off from everybody, and joins everybody else.
+    pub(super) fn cut_off(&mut self, who: Option<NodeId>) {
+        self.bench.network.mend(|_, _| true);
+        if let Some(who) = who {
+            let others: Vec<_> = self.bench.nodes().filter(|node| *node != who).collect();
+            self.bench.network.cut_apart(&[who], &others, u64::MAX);
+        }
+    }
+
+    /// Runs for so long.
+    pub(super) fn run(&mut self, ms: u64) {
+        let until = self.bench.now() + ms * MILLISECOND;
+        while let Some(step) = self.bench.next(until) {
+            assert_eq!(self.bench.broken(), None);
+            let Some(node) = step.node() else { continue };
+            self.law_of_the_log(node);
+            for output in &step.outputs {
+                match output {
+                    Output::Send { message, .. } => self.law_of_the_disk(node, message),
+                    Output::Voted { candidate, token } => self.law_of_votes(node, *candidate, *token),
+                    Output::Elected(leadership) => self.law_of_leaders(node, *leadership),
+                    _ => {}
+                }
+            }
+            self.law_of_leases();
+            let writes = matches!(step.outputs.last(), Some(Output::Persist(_)));
+            let power_fails = writes && self.happens(self.weather.power);
+            self.power_losses += u32::from(power_fails);
+            if power_fails || (matches!(step.event, Event::Arrived { .. }) && self.happens(self.weather.crash)) {
+                self.stop(node);
+            }
+        }
+    }
+
+    fn happens(&mut self, per_thousand: u64) -> bool {
+        self.bench.draw(1000) < per_thousand
+    }
+
+    /// The process dies. What was being written is there, or not.
+    pub(super) fn stop(&mut self, node: NodeId) {
+        let kept = self.bench.draw(2) as usize;
+        self.bench.crash(node, kept);
+        let back = self.bench.now() + self.bench.draw(AWAY_MAX);
+        self.bench.start_at(back, node);
+    }
+
+    fn disk(&self, node: NodeId) -> Durable {
+        self.bench.seat(node).disk().and_then(Durable::decode).unwrap_or_default()
+    }
+
+    /// Election Safety and Leader Completeness: one leader a term, with all that was ever committed.
+    fn law_of_leaders(&mut self, node: NodeId, leadership: Leadership) {
+        let former = self.leaders.insert(leadership.token, node);
+        assert!(former.is_none(), "{former:?} and {node:?} lead in term {}", leadership.token);
+        let state = &self.bench.seat(node).elector().unwrap().state;
+        assert!(state.log.starts_with(&self.committed), "{:?} lacks of {:?}", state.log, self.committed);
+        let elected = self.votes.iter().filter(|((_, term), to)| *term == leadership.token && **to == node).count();
+        assert!(elected > self.bench.nodes().count() / 2, "{elected} votes for {node:?} in {}", leadership.token);
+    }
+
+    /// State Machine Safety: what anybody knows to be committed is the same everywhere and stays.
+    fn law_of_the_log(&mut self, node: NodeId) {
+        let Some(core) = self.bench.seat(node).elector() else { return };
+        let known = &core.state.log[..(core.commit as usize).min(core.state.log.len())];
+        let common = known.len().min(self.committed.len());
+        assert_eq!(known[..common], self.committed[..common], "{node:?} knows other things to be committed");
+        self.committed.extend(&known[common..]);
+    }
+
+    /// Nothing is said that a loss of power could make untrue.
+    fn law_of_the_disk(&mut self, node: NodeId, message: &Message) {
+        let disk = self.disk(node);
+        let fits = match *message {
+            Message::RequestVote { term, pre_vote: false, .. } => (disk.term, disk.voted) == (term, Some(node)),
+            Message::Vote { term, pre_vote: false, granted: true } => disk.term == term && disk.voted.is_some(),
+            Message::AppendEntries { term, .. } => disk.term == term && disk.last_term() == term,
+            Message::Appended { term, success: true, index, .. } => disk.term == term && disk.last_index() >= index,
+            Message::Appended { term, .. } | Message::TimeoutNow { term } => disk.term >= term,
+            Message::RequestVote { .. } | Message::Vote { .. } => true,
+        };
+        assert!(fits, "{disk:?} is on disk before {message:?}");
+    }
+
+    fn law_of_votes(&mut self, node: NodeId, candidate: NodeId, term: Term) {
+        let disk = self.disk(node);
+        assert_eq!((disk.term, disk.voted), (term, Some(candidate)), "on disk before a vote is said");
+        let before = *self.votes.entry((node, term)).or_insert(candidate);
+        assert_eq!(before, candidate, "{node:?} votes twice in term {term}");
+    }
+
+    /// With all rules no two believe, however the disks and the network are.
+    fn law_of_leases(&mut self) {
+        let believers = self.believers();
+        self.two_believed += u32::from(believers.len() > 1);
+        if self.rules.are_usual() {
+            assert!(believers.len() <= 1, "{believers:?} believe at once");
+        }
+    }
+
+    /// Who believes.
+    pub(super) fn believers(&self) -> Vec<NodeId> {
+        self.bench.believers()
+    }
+
+    /// Do all follow this leader, with its log?
+    pub(super) fn agree_on(&self, leader: NodeId) -> bool {
+        let core = |node| self.bench.seat(node).elector();
+        let lead = core(leader).unwrap();
+        let agrees = |other: &RaftCore| (other.state.term, &other.state.log) == (lead.state.term, &lead.state.log);
+        self.bench.nodes().all(|node| core(node).is_some_and(agrees))
+    }
+}

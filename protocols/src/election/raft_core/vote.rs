@@ -1,0 +1,143 @@
+//! Who stands, and who votes for whom (the paper's §5.2 and §5.4.1; the dissertation's §4.2.3 and §9.6).
+
+use super::{
+    Output, RaftCore,
+    message::{Message, Term},
+    role::{Ballot, Role},
+};
+use crate::{clock::Now, elector::Deposed, point::Point, types::NodeId};
+
+impl RaftCore {
+    /// The election timeout is over, or the leader has said that it should be.
+    pub(super) fn stand(&mut self, now: Now, transfer: bool) {
+        if !std::mem::replace(&mut self.campaigning, true) {
+            self.held.push(Output::Campaign);
+            self.held.push(Output::Point(Point::BeforeCampaign));
+        }
+        self.observe(None);
+        // After the last term there is none to stand in.
+        let Some(next) = self.state.term.checked_add(1) else { return self.wait_anew(now) };
+        match self.rules().pre_vote && !transfer {
+            true => {
+                self.role = Role::PreCandidate(Ballot::new(self.servers(), self.setup.node));
+                self.ask(now, next, true, false);
+            }
+            false => self.become_candidate(now, next, transfer),
+        }
+    }
+
+    fn become_candidate(&mut self, now: Now, next: Term, transfer: bool) {
+        self.enter(next);
+        self.vote_for(self.setup.node);
+        self.role = Role::Candidate(Ballot::new(self.servers(), self.setup.node));
+        self.ask(now, next, false, transfer);
+    }
+
+    fn ask(&mut self, now: Now, term: Term, pre_vote: bool, transfer: bool) {
+        let (last_index, last_term) = (self.state.last_index(), self.state.last_term());
+        self.send_all(&Message::RequestVote { term, pre_vote, transfer, last_index, last_term });
+        self.wait_anew(now);
+        self.count_votes(now);
+    }
+
+    /// From pre-candidate to candidate to leader, as far as the votes go.
+    fn count_votes(&mut self, now: Now) {
+        match &self.role {
+            Role::PreCandidate(ballot) if ballot.is_won() => {
+                if let Some(next) = self.state.term.checked_add(1) {
+                    self.become_candidate(now, next, false);
+                }
+            }
+            Role::Candidate(ballot) if ballot.is_won() => self.become_leader(now),
+            _ => {}
+        }
+    }
+
+    /// A vote counts for the term it was given in. What a leader was promised when it was heard holds in any term.
+    pub(super) fn enter(&mut self, term: Term) {
+        self.state.term = term;
+        self.state.voted = None;
+    }
+
+    /// A vote in the present term, which is on disk before this is said.
+    fn vote_for(&mut self, candidate: NodeId) {
+        self.state.voted = Some(candidate);
+        self.held.push(Output::Voted { candidate, token: self.state.term });
+        self.held.push(Output::Point(Point::Voted));
+    }
+
+    /// Somebody is in a higher term: whatever this server was, it is no more.
+    pub(super) fn adopt(&mut self, now: Now, term: Term) {
+        if term > self.state.term {
+            self.enter(term);
+            self.step_down(now, Deposed::Lost);
+        }
+    }
+
+    /// Has this server a leader that it should stand by?
+    fn has_leader(&self, now: Now) -> bool {
+        match &self.role {
+            Role::Leader(leading) => !leading.ended,
+            _ if self.is_hashicorp() => self.leader.is_some(),
+            _ => self.heard_within(now, self.shortest()),
+        }
+    }
+
+    /// Would this server vote for `from` in `term`? Nothing changes.
+    pub(super) fn asked_before(&mut self, now: Now, from: NodeId, term: Term, up_to_date: bool) {
+        let stands_by = self.has_leader(now) && !(self.is_hashicorp() && self.leader == Some(from));
+        let free = term > self.state.term || self.is_free_for(from);
+        let granted = term >= self.state.term && free && up_to_date && !stands_by;
+        if stands_by {
+            crate::mark!(RaftCorePreVoteRefused);
+        }
+        let term = if granted { term } else { self.state.term };
+        self.send(from, Message::Vote { term, pre_vote: true, granted });
+    }
+
+    fn is_free_for(&self, candidate: NodeId) -> bool {
+        self.state.voted.is_none_or(|voted| voted == candidate)
+    }
+
+    /// `from` stands in `term`.
+    pub(super) fn asked(&mut self, now: Now, from: NodeId, term: Term, up_to_date: bool, transfer: bool) {
+        let stands_by = self.rules().check_quorum && !transfer && self.has_leader(now);
+        // A leader that has started again is no leader any more.
+        let stands_by = stands_by && !(self.is_hashicorp() && self.leader == Some(from));
+        if stands_by {
+            crate::mark!(RaftCoreStandsBy);
+        } else {
+            self.adopt(now, term);
+        }
+        let granted = !stands_by && term == self.state.term && self.is_free_for(from) && up_to_date;
+        if granted && self.state.voted.is_none() {
+            self.vote_for(from);
+            self.observe(None);
+            if self.is_hashicorp() {
+                self.heard_at = Some(now.mono);
+            } else {
+                self.wait_anew(now);
+            }
+        } else if term == self.state.term && !granted && !stands_by {
+            match up_to_date {
+                true => crate::mark!(RaftCoreVotedAlready),
+                false => crate::mark!(RaftCoreLogBehind),
+            }
+        }
+        self.send(from, Message::Vote { term: self.state.term, pre_vote: false, granted });
+    }
+
+    /// `from` has answered.
+    pub(super) fn voted(&mut self, now: Now, from: NodeId, term: Term, pre_vote: bool, granted: bool) {
+        let asked = if pre_vote { self.state.term.saturating_add(1) } else { self.state.term };
+        if !granted {
+            return self.adopt(now, term);
+        }
+        match &mut self.role {
+            Role::PreCandidate(ballot) if pre_vote && term == asked => ballot.grant(from),
+            Role::Candidate(ballot) if !pre_vote && term == asked => ballot.grant(from),
+            _ => return,
+        }
+        self.count_votes(now);
+    }
+}

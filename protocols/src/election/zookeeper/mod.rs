@@ -1,0 +1,71 @@
+//! What the elections on ZooKeeper share: where their nodes are, and [`curator`], the behaviour of Apache Curator's client.
+
+pub mod curator;
+pub mod place;
+pub mod queue;
+
+use crate::bug::Bug;
+
+/// What LeaderLatch does since 5.4.
+pub const REGAINS: Bug = Bug {
+    id: "zk-latch-regains",
+    protocols: &["zk-election"],
+    what: "A leader whose connection comes back within its session leads again by the same node, and so with the same token.",
+    source: "CURATOR-644, in 5.4.0: `RECONNECTED` looks at the queue where it used to create a new node",
+    violation: "elections",
+};
+
+/// A recipe whose candidates queue up as the children of one node.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Kind {
+    /// Curator's LeaderLatch.
+    Latch,
+}
+
+impl Kind {
+    /// Every recipe of the kind.
+    pub const ALL: [Kind; 1] = [Kind::Latch];
+
+    /// The node whose children a group's candidates are.
+    pub fn folder(self, group: u16) -> String {
+        let base = match self {
+            Kind::Latch => "/fencepost/latch",
+        };
+        if group == 0 { base.to_owned() } else { format!("{base}-{group}") }
+    }
+
+    /// What a candidate's node is called, before its number and behind what protects it.
+    pub const fn lock_name(self) -> &'static str {
+        match self {
+            Kind::Latch => "latch-",
+        }
+    }
+}
+
+/// The recipe of a group that a node is a candidate of.
+pub fn kind_of(path: &str, group: u16) -> Option<Kind> {
+    let (folder, name) = path.rsplit_once('/')?;
+    Kind::ALL.into_iter().find(|kind| kind.folder(group) == folder && sequence_of(name).is_some())
+}
+
+/// The number at the end of a candidate's name: the order of the queue (`LockInternalsSorter`). `None` when the name has
+/// none: then it is nobody's.
+pub fn sequence_of(name: &str) -> Option<u64> {
+    let digits = name.len().checked_sub(10).and_then(|at| name.get(at..))?;
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_is_that_of_the_numbers_whoever_protects_the_names() {
+        assert_eq!(sequence_of("_c_5b2a-latch-0000000007"), Some(7));
+        assert_eq!(sequence_of("0d1f__lock__0000000012"), Some(12));
+        assert_eq!(sequence_of("latch-"), None);
+        assert_eq!(sequence_of("ä23456789"), None);
+        assert_eq!(kind_of("/fencepost/latch-2/x-0000000001", 2), Some(Kind::Latch));
+        assert_eq!(kind_of("/fencepost/latch/x-0000000001", 2), None);
+    }
+}

@@ -1,0 +1,61 @@
+//! Consul, as far as a client can tell: one server that is its own agent, its sessions and its keys.
+//!
+//! [`model`] is pure. [`wire`] serves it as Consul's own HTTP API, and [`http`](super::http) speaks the protocol.
+//!
+//! Compared with Consul 1.8.7. Like etcd's, the process is a server that has just become leader: what Raft has committed is
+//! there still, every session has its whole time again (`agent/consul/session_ttl.go: initializeSessionTimers`), and
+//! lock-delays are forgotten, which only the leader's memory has (`agent/consul/state/delay.go`). The seconds in which a
+//! restarted server has no leader are left out, and so is the time that consensus and disk take.
+//!
+//! Not here: access control, other nodes, services and health checks (a session's checks pass while its server runs),
+//! transactions, lists and trees of keys, prepared queries, events, namespaces. Whatever is asked of those is refused in so
+//! many words.
+
+pub mod model;
+mod pieces;
+pub(super) mod target;
+mod wanted;
+pub mod wire;
+
+use super::{Dropped, Model, Serving, grants::Holder};
+use crate::world::env::SimEnv;
+use protocols_clients::env::Env;
+use std::{
+    io,
+    sync::{Arc, Mutex, PoisonError},
+};
+use tokio::sync::Notify;
+
+/// Consul, and what tells it that it was changed from outside.
+#[derive(Default)]
+pub struct Consul {
+    model: Arc<Mutex<model::Model>>,
+    changed: Arc<Notify>,
+}
+
+impl Consul {
+    /// Serves on any [`Env`] until the process ends.
+    ///
+    /// # Errors
+    /// The port is taken, or the socket is gone.
+    pub async fn serve_on<E: Env>(&self, env: E, port: u16) -> io::Result<()> {
+        wire::serve(env, port, self.model.clone(), self.changed.clone()).await
+    }
+}
+
+impl Model for Consul {
+    fn leads(&self) -> bool {
+        true
+    }
+
+    fn drop_leadership(&self, candidate: &str, group: u16, what: Dropped, _wall_ms: u64) -> Option<Holder> {
+        let mut model = self.model.lock().unwrap_or_else(PoisonError::into_inner);
+        model.drop_leadership_of(candidate, group, what);
+        self.changed.notify_waiters();
+        model.holder(group)
+    }
+
+    fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving {
+        Box::pin(async move { self.serve_on(env, port).await })
+    }
+}

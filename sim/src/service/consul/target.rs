@@ -1,0 +1,75 @@
+//! Paths and queries of requests, as Go reads them (golang/go, `src/net/url/url.go: parseQuery, unescape`).
+
+/// What comes after `?`, decoded, in order.
+pub(in crate::service) struct Query(Vec<(String, String)>);
+
+impl Query {
+    /// Reads it; what is not encoded right is left out.
+    pub(in crate::service) fn of(query: Option<&str>) -> Query {
+        let parts = query.unwrap_or_default().split('&').filter(|part| !part.is_empty());
+        let pairs = parts.filter_map(|part| {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            let text = |text: &str| String::from_utf8(decoded(&text.replace('+', " "))?).ok();
+            Some((text(name)?, text(value)?))
+        });
+        Query(pairs.collect())
+    }
+
+    /// The first value of that name.
+    pub(in crate::service) fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Is it there, with a value or without?
+    pub(in crate::service) fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// Written anew, by name (`url.Values.Encode`).
+    pub(in crate::service) fn encode(&self) -> String {
+        let escaped = |text: &str| {
+            let mut out = String::new();
+            for byte in text.bytes() {
+                match byte {
+                    b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => out.push(byte as char),
+                    b' ' => out.push('+'),
+                    byte => out += &format!("%{byte:02X}"),
+                }
+            }
+            out
+        };
+        let mut pairs: Vec<&(String, String)> = self.0.iter().collect();
+        // Values of one name keep their order.
+        pairs.sort_by(|a, b| a.0.cmp(&b.0));
+        pairs.iter().map(|(name, value)| format!("{}={}", escaped(name), escaped(value))).collect::<Vec<_>>().join("&")
+    }
+}
+
+/// The bytes of a part of a path; `None` when it is not encoded right.
+pub(in crate::service) fn decoded(text: &str) -> Option<Vec<u8>> {
+    let (mut out, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
+        if *byte == b'%' {
+            let digit = |at: usize| (*after.get(at)? as char).to_digit(16);
+            out.push((digit(0)? * 16 + digit(1)?) as u8);
+            rest = &after[2..];
+        } else {
+            out.push(*byte);
+        }
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_are_read_and_written_as_go_does() {
+        let query = Query::of(Some("b=x%20y&a&c=%zz&b=2&=1"));
+        assert_eq!((query.get("b"), query.has("a"), query.has("c")), (Some("x y"), true, false));
+        assert_eq!(query.encode(), "=1&a=&b=x+y&b=2");
+        assert_eq!((decoded("a%2Fb"), decoded("%2"), decoded("%")), (Some(b"a/b".to_vec()), None, None));
+    }
+}

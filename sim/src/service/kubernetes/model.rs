@@ -1,0 +1,295 @@
+//! What an API server knows of Leases, without I/O and without a clock.
+//!
+//! Reference: kubernetes/kubernetes 1.20.2, `staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go: Create,
+//! Update, Delete`, `pkg/registry/coordination/lease/strategy.go` (an update may create, and must name a version),
+//! `pkg/apis/coordination/validation/validation.go`, `staging/src/k8s.io/apiserver/pkg/storage/etcd3/store.go:
+//! GuaranteedUpdate` (what would change nothing is not written, and keeps its version).
+
+use super::status::{Cause, Status};
+use crate::service::grants::Holder;
+use protocols::{
+    election::k8s::{name_of, token},
+    service::kubernetes::{NAMESPACE, micro_time},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// Namespace and name.
+pub type Key = (String, String);
+
+/// What a Lease says.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Spec {
+    /// Who has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holder_identity: Option<String>,
+    /// Others wait so long for a change, seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease_duration_seconds: Option<i32>,
+    /// MicroTime.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acquire_time: Option<String>,
+    /// MicroTime.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub renew_time: Option<String>,
+    /// How often another has taken it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease_transitions: Option<i32>,
+}
+
+/// A Lease.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Lease {
+    /// No other object ever has it.
+    pub uid: String,
+    /// Of the write that made it what it is: its resourceVersion.
+    pub version: u64,
+    /// When it was made, microseconds of the server's wall clock.
+    pub created_us: u64,
+    /// What it says.
+    pub spec: Spec,
+}
+
+/// What is wanted of an object, as a request's body has it.
+#[derive(Clone, Default, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Meta {
+    /// The name.
+    pub name: String,
+    /// The namespace; the path's when it is empty.
+    pub namespace: String,
+    /// The version that it must have; empty for none.
+    pub resource_version: String,
+    /// The uid that it must have; empty for any.
+    pub uid: String,
+}
+
+/// Who makes an object, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Making {
+    /// The server's wall clock, microseconds.
+    pub now_us: u64,
+    /// Two random numbers for its uid.
+    pub random: [u64; 2],
+}
+
+/// What has happened to an object, for watches.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// The write.
+    pub version: u64,
+    /// `ADDED`, `MODIFIED` or `DELETED`.
+    pub kind: &'static str,
+    /// Which.
+    pub key: Key,
+    /// The object after it, or, deleted, as it was.
+    pub lease: Lease,
+}
+
+/// The server's state.
+#[derive(Debug, Default)]
+pub struct Model {
+    version: u64,
+    leases: BTreeMap<Key, Lease>,
+    /// Everything that ever happened: nothing is compacted.
+    events: Vec<Event>,
+}
+
+impl Model {
+    /// The version of the last write.
+    pub const fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// A Lease.
+    pub fn get(&self, key: &Key) -> Option<&Lease> {
+        self.leases.get(key)
+    }
+
+    /// The Leases of a namespace, by name.
+    pub fn list<'a>(&'a self, namespace: &'a str) -> impl Iterator<Item = (&'a Key, &'a Lease)> {
+        self.leases.iter().filter(move |(key, _)| key.0 == namespace)
+    }
+
+    /// What has happened after a version.
+    pub fn after(&self, version: u64) -> &[Event] {
+        let first = self.events.partition_point(|event| event.version <= version);
+        &self.events[first..]
+    }
+
+    /// Makes an object.
+    ///
+    /// # Errors
+    /// It is there, is not valid, or names a version.
+    pub fn create(&mut self, key: Key, meta: &Meta, spec: Spec, making: Making) -> Result<Lease, Status> {
+        valid(&key.1, &spec, "Lease", making.now_us)?;
+        if !meta.resource_version.is_empty() && meta.resource_version != "0" {
+            return Err(Status::internal("resourceVersion should not be set on objects to be created"));
+        }
+        if self.leases.contains_key(&key) {
+            return Err(Status::already_exists(&key.1));
+        }
+        Ok(self.make(key, spec, making))
+    }
+
+    fn make(&mut self, key: Key, spec: Spec, making: Making) -> Lease {
+        let lease = Lease { uid: uid(making.random), version: 0, created_us: making.now_us, spec };
+        self.put(key, lease, "ADDED")
+    }
+
+    /// Replaces an object, or makes one; was it made?
+    ///
+    /// # Errors
+    /// It is not valid, or somebody else was first.
+    pub fn update(&mut self, key: Key, meta: &Meta, spec: Spec, making: Making) -> Result<(bool, Lease), Status> {
+        let named = match meta.resource_version.as_str() {
+            "" => 0,
+            text => text.parse::<u64>().map_err(|_| Status::unparsed(text))?,
+        };
+        let Some(old) = self.leases.get(&key).cloned() else {
+            if !meta.uid.is_empty() {
+                return Err(Status::uid_differs(&key, &meta.uid, ""));
+            }
+            valid(&key.1, &spec, "leases", making.now_us)?;
+            if named == 0 {
+                return Err(Status::version_needed(&key.1));
+            }
+            protocols::mark!(K8sServerUpdateCreates);
+            return Ok((true, self.make(key, spec, making)));
+        };
+        if !meta.uid.is_empty() && meta.uid != old.uid {
+            return Err(Status::uid_differs(&key, &meta.uid, &old.uid));
+        }
+        if named == 0 {
+            return Err(Status::version_needed(&key.1));
+        }
+        if named != old.version {
+            protocols::mark!(K8sServerConflict);
+            return Err(Status::modified(&key.1));
+        }
+        valid(&key.1, &spec, "Lease", making.now_us)?;
+        if spec == old.spec {
+            return Ok((false, old));
+        }
+        Ok((false, self.put(key, Lease { spec, ..old }, "MODIFIED")))
+    }
+
+    /// Deletes an object; its uid.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn delete(&mut self, key: &Key) -> Result<String, Status> {
+        let Some(lease) = self.leases.remove(key) else { return Err(Status::not_found(&key.1)) };
+        self.version += 1;
+        let (version, uid) = (self.version, lease.uid.clone());
+        let lease = Lease { version, ..lease };
+        self.events.push(Event { version, kind: "DELETED", key: key.clone(), lease });
+        Ok(uid)
+    }
+
+    fn put(&mut self, key: Key, lease: Lease, kind: &'static str) -> Lease {
+        self.version += 1;
+        let lease = Lease { version: self.version, ..lease };
+        self.events.push(Event { version: self.version, kind, key: key.clone(), lease: lease.clone() });
+        self.leases.insert(key, lease.clone());
+        lease
+    }
+
+    fn key(group: u16) -> Key {
+        (NAMESPACE.to_owned(), name_of(group))
+    }
+
+    /// Who holds a group's leadership. The server ends nothing by itself: it is whoever's name was written last.
+    pub fn holder(&self, group: u16) -> Option<Holder> {
+        let spec = &self.leases.get(&Model::key(group))?.spec;
+        let (name, _) = spec.holder_identity.as_ref()?.rsplit_once('_')?;
+        let transitions = u32::try_from(spec.lease_transitions.unwrap_or(0)).unwrap_or(0);
+        Some(Holder { name: name.to_owned(), token: token(transitions), until: None })
+    }
+
+    /// Deletes the object that says that a candidate leads a group, as an operator does.
+    pub fn drop_leadership_of(&mut self, candidate: &str, group: u16) {
+        if self.holder(group).is_some_and(|holder| holder.name == candidate) {
+            // It is there: it was read a moment ago.
+            let _ = self.delete(&Model::key(group));
+        }
+    }
+}
+
+/// An object as the server shows it.
+pub fn shown(key: &Key, lease: &Lease) -> Value {
+    let made = micro_time::written(lease.created_us);
+    // Times of objects are of whole seconds.
+    let made = format!("{}Z", made.split('.').next().unwrap_or_default());
+    json!({
+        "kind": "Lease",
+        "apiVersion": "coordination.k8s.io/v1",
+        "metadata": {
+            "name": key.1,
+            "namespace": key.0,
+            "uid": lease.uid,
+            "resourceVersion": lease.version.to_string(),
+            "creationTimestamp": made,
+        },
+        "spec": lease.spec,
+    })
+}
+
+/// Reads what a body says of an object's `spec`; times come out in UTC.
+///
+/// # Errors
+/// What is wrong.
+pub fn spec(value: Option<&Value>) -> Result<Spec, String> {
+    let empty = Value::Object(Map::new());
+    let value = value.filter(|value| !value.is_null()).unwrap_or(&empty);
+    let mut spec = Spec::deserialize(value).map_err(|why| why.to_string())?;
+    for (name, time) in [("AcquireTime", &mut spec.acquire_time), ("RenewTime", &mut spec.renew_time)] {
+        if let Some(text) = time {
+            let six =
+                text.split_once('.').is_some_and(|(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count() == 6);
+            let us = micro_time::read(text).filter(|_| six);
+            let us = us.ok_or_else(|| format!("v1.LeaseSpec.{name}: {text:?} is no MicroTime"))?;
+            *text = micro_time::written(us);
+        }
+    }
+    Ok(spec)
+}
+
+/// Is that a Lease? `kind` is how a refusal calls it.
+fn valid(name: &str, spec: &Spec, kind: &'static str, _: u64) -> Result<(), Status> {
+    let mut causes = Vec::new();
+    if name.is_empty() {
+        causes.push(Cause::required("metadata.name", "name or generateName is required"));
+    } else if !is_subdomain(name) {
+        causes.push(Cause::invalid("metadata.name", &format!("{name:?}"), SUBDOMAIN));
+    }
+    if let Some(seconds) = spec.lease_duration_seconds.filter(|seconds| *seconds <= 0) {
+        causes.push(Cause::invalid("spec.leaseDurationSeconds", &seconds.to_string(), "must be greater than 0"));
+    }
+    if let Some(count) = spec.lease_transitions.filter(|count| *count < 0) {
+        // Kubernetes' own words.
+        causes.push(Cause::invalid("spec.leaseTransitions", &count.to_string(), "must to greater or equal than 0"));
+    }
+    if causes.is_empty() { Ok(()) } else { Err(Status::invalid(name, kind, causes)) }
+}
+
+const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and \
+                         must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation \
+                         is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+
+fn is_subdomain(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let label = |label: &str| {
+        let (first, last) = (label.bytes().next(), label.bytes().last());
+        first.is_some_and(plain) && last.is_some_and(plain) && label.bytes().all(|byte| plain(byte) || byte == b'-')
+    };
+    name.split('.').all(label)
+}
+
+fn uid([high, low]: [u64; 2]) -> String {
+    // Version 4, as they are.
+    let (a, b, c) = (high >> 32, high >> 16 & 0xffff, high & 0xfff);
+    format!("{a:08x}-{b:04x}-4{c:03x}-{:04x}-{:012x}", low >> 48 & 0x3fff | 0x8000, low & 0xffff_ffff_ffff)
+}

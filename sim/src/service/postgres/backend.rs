@@ -1,0 +1,435 @@
+//! A session's process: takes messages, carries statements out, waits for locks, and ends.
+//!
+//! As in PostgreSQL it reads nothing while it waits for a lock, so that it does not notice when its client goes; and it learns
+//! that a silent connection is given up only when it reads (postgres/postgres 15, `src/backend/tcop/postgres.c: PostgresMain,
+//! ReadCommand`; `client_connection_check_interval` is 0 by default).
+
+use super::{
+    analyse::Prepared,
+    error::Error,
+    keepalive::Keepalive,
+    messages::{Bind, Message, Reader, Writer, format_of},
+    model::{Pid, Step},
+    settings::Settings,
+    sql::Statement,
+    value::{Type, Value},
+    wire::Server,
+};
+use protocols_clients::env::Env;
+use std::{collections::BTreeMap, sync::Arc};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    sync::Notify,
+};
+
+/// How a session has ended.
+#[derive(Debug)]
+pub enum End {
+    /// The client is gone, or is not to be told.
+    Silent,
+    /// These are the last bytes for it.
+    Told(Vec<u8>),
+}
+
+/// A prepared statement with its parameters.
+#[derive(Clone)]
+struct Portal {
+    prepared: Arc<Prepared>,
+    values: Vec<Value>,
+    results: Vec<bool>,
+}
+
+/// What a client is told when it is let in.
+pub(super) fn welcome(out: &mut Writer, settings: &Settings, pid: Pid) {
+    out.authenticated();
+    let told = [
+        ("application_name", settings.application_name()),
+        ("client_encoding", "UTF8"),
+        ("DateStyle", "ISO, MDY"),
+        ("integer_datetimes", "on"),
+        ("server_encoding", "UTF8"),
+        ("server_version", "15.14"),
+        ("standard_conforming_strings", "on"),
+        ("TimeZone", "Etc/UTC"),
+    ];
+    told.into_iter().for_each(|(name, value)| out.parameter(name, value));
+    out.key(pid);
+    out.ready(b'I');
+}
+
+/// A session's process.
+pub struct Backend<E> {
+    env: E,
+    server: Arc<Server>,
+    pid: Pid,
+    signal: Arc<Notify>,
+    reader: Reader,
+    out: Writer,
+    statements: BTreeMap<String, Arc<Prepared>>,
+    portals: BTreeMap<String, Portal>,
+    /// After an error: until `Sync` nothing is heard.
+    skipping: bool,
+    /// More messages belong to the last one.
+    asks: bool,
+}
+
+impl<E: Env> Backend<E> {
+    /// A new session's.
+    pub fn new(env: E, server: Arc<Server>, pid: Pid, signal: Arc<Notify>, reader: Reader) -> Self {
+        let (statements, portals) = (BTreeMap::new(), BTreeMap::new());
+        Backend {
+            env,
+            server,
+            pid,
+            signal,
+            reader,
+            out: Writer::default(),
+            statements,
+            portals,
+            skipping: false,
+            asks: false,
+        }
+    }
+
+    /// Serves until the session ends.
+    pub async fn run(&mut self, stream: &mut E::Stream) -> End {
+        let settings = self.server.model().settings(self.pid);
+        welcome(&mut self.out, &settings, self.pid);
+        loop {
+            if !self.out.0.is_empty() {
+                let bytes = std::mem::take(&mut self.out.0);
+                if stream.write_all(&bytes).await.is_err() || stream.flush().await.is_err() {
+                    return End::Silent;
+                }
+            }
+            // Everything that has come, and then what is to come.
+            loop {
+                let handled = match self.reader.message() {
+                    Ok(None) => break,
+                    Ok(Some(Message::Terminate)) => return End::Silent,
+                    Ok(Some(message)) => self.handle(message).await,
+                    Err(error) => Err(error),
+                };
+                if let Err(error) = handled {
+                    if error.fatal {
+                        return self.told(&error);
+                    }
+                    self.failed(&error);
+                }
+            }
+            if self.out.0.is_empty()
+                && let Err(end) = self.listen(stream).await
+            {
+                return end;
+            }
+        }
+    }
+
+    /// Answers one message that a pool passes on; `false`: the session is over.
+    pub(super) async fn answer(&mut self, message: Message) -> (Vec<u8>, bool) {
+        self.asks = !matches!(message, Message::Query(_) | Message::Sync);
+        let handled = if self.is_terminated() { Err(Error::terminated()) } else { self.handle(message).await };
+        let goes_on = match handled {
+            Err(error) if error.fatal => {
+                self.out.error(&error);
+                false
+            }
+            Err(error) => {
+                self.failed(&error);
+                true
+            }
+            Ok(()) => true,
+        };
+        (std::mem::take(&mut self.out.0), goes_on)
+    }
+
+    /// May the next message be another client's?
+    pub(super) fn is_between_transactions(&self) -> bool {
+        !self.asks && self.server.model().status(self.pid) == b'I'
+    }
+
+    pub(super) fn is_terminated(&self) -> bool {
+        self.server.model().is_terminated(self.pid)
+    }
+
+    /// The session is called that from now on.
+    pub(super) fn be_named(&self, name: &str) {
+        let (pid, now) = (self.pid, self.env.now());
+        self.server.apply(now, Some(pid), |model| model.be_named(pid, name));
+    }
+
+    /// Ends the session.
+    pub(super) fn close(self) {
+        self.server.close(self.env.now(), self.pid);
+    }
+
+    fn told(&mut self, error: &Error) -> End {
+        self.out.error(error);
+        End::Told(std::mem::take(&mut self.out.0))
+    }
+
+    /// Waits for bytes, until the session is ended from outside, has been idle for too long, or its connection is given up.
+    async fn listen(&mut self, stream: &mut E::Stream) -> Result<(), End> {
+        let (limit, settings) = {
+            let model = self.server.model();
+            (model.idle_limit(self.pid), model.settings(self.pid))
+        };
+        let since = self.env.now().mono;
+        let idle_until = limit.as_ref().map(|(length, _)| since.saturating_add(*length));
+        let mut keepalive = Keepalive::new(&settings, since);
+        let mut bytes = vec![0; 4096];
+        loop {
+            if self.server.model().is_terminated(self.pid) {
+                return Err(self.told(&Error::terminated()));
+            }
+            let until = idle_until.map_or(keepalive.due(), |idle| idle.min(keepalive.due()));
+            tokio::select! {
+                biased;
+                () = self.signal.notified() => {}
+                read = stream.read(&mut bytes) => match read {
+                    Ok(count @ 1..) => {
+                        self.reader.feed(&bytes[..count]);
+                        return Ok(());
+                    }
+                    _ => return Err(End::Silent),
+                },
+                () = self.env.sleep_until(until) => {
+                    let now = self.env.now().mono;
+                    if idle_until.is_some_and(|idle| idle <= now)
+                        && let Some((_, why)) = &limit
+                    {
+                        return Err(self.told(why));
+                    }
+                    if now >= keepalive.due() && keepalive.probe(self.env.peer(stream), now) {
+                        protocols::mark!(PostgresSilence);
+                        return Err(End::Silent);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A statement, or what came before it, has failed.
+    fn failed(&mut self, error: &Error) {
+        let (pid, now) = (self.pid, self.env.now());
+        self.server.apply(now, Some(pid), |model| model.fail(pid));
+        self.portals.clear();
+        self.out.error(error);
+        self.skipping = true;
+    }
+
+    fn ready(&mut self) {
+        let status = self.server.model().status(self.pid);
+        if status == b'I' {
+            self.portals.clear();
+        }
+        self.out.ready(status);
+    }
+
+    async fn handle(&mut self, message: Message) -> Result<(), Error> {
+        match message {
+            Message::Sync => {
+                let (pid, now) = (self.pid, self.env.now());
+                self.server.apply(now, Some(pid), |model| model.end_command(pid));
+                self.skipping = false;
+                self.ready();
+                Ok(())
+            }
+            Message::Query(text) => {
+                self.skipping = false;
+                if let Err(error) = self.query(&text).await {
+                    if error.fatal {
+                        return Err(error);
+                    }
+                    self.failed(&error);
+                    self.skipping = false;
+                }
+                self.ready();
+                Ok(())
+            }
+            _ if self.skipping => Ok(()),
+            Message::Parse { name, text, types } => self.parse(name, &text, &types),
+            Message::Bind(bind) => self.bind(bind),
+            Message::Describe { portal, name } => self.describe(portal, &name),
+            Message::Execute { portal } => self.execute(&portal).await,
+            Message::Close { portal, name } => {
+                if portal {
+                    self.portals.remove(&name);
+                } else {
+                    self.statements.remove(&name);
+                }
+                self.out.bare(b'3');
+                Ok(())
+            }
+            Message::Flush | Message::Terminate => Ok(()),
+        }
+    }
+
+    fn begin_command(&self) {
+        let (pid, now) = (self.pid, self.env.now());
+        self.server.apply(now, Some(pid), |model| model.begin_command(pid, now));
+    }
+
+    /// The simple protocol: statements that are one transaction, unless they say otherwise.
+    async fn query(&mut self, text: &str) -> Result<(), Error> {
+        self.begin_command();
+        let statements = self.server.model().parse(text)?;
+        if statements.is_empty() {
+            self.out.bare(b'I');
+        }
+        for statement in statements {
+            self.begin_command();
+            let prepared = self.server.model().prepare(self.pid, statement, &[])?;
+            if let Some(place) = prepared.parameters.len().checked_sub(1) {
+                return Err(Error::new("42P02", format!("there is no parameter ${}", place + 1)));
+            }
+            self.carry_out(&prepared, &[], &[], true).await?;
+        }
+        let (pid, now) = (self.pid, self.env.now());
+        self.server.apply(now, Some(pid), |model| model.end_command(pid));
+        Ok(())
+    }
+
+    fn parse(&mut self, name: String, text: &str, types: &[u32]) -> Result<(), Error> {
+        self.begin_command();
+        let mut statements = self.server.model().parse(text)?;
+        if statements.len() > 1 {
+            return Err(Error::new("42601", "cannot insert multiple commands into a prepared statement"));
+        }
+        let statement = statements.pop().unwrap_or(Statement::Empty);
+        let of = |oid: &u32| match oid {
+            0 => Ok(None),
+            oid => match Type::of_oid(*oid) {
+                Some(of) => Ok(Some(of)),
+                None => Err(Error::unsupported(format!("the type with the object id {oid}"))),
+            },
+        };
+        let given = types.iter().map(of).collect::<Result<Vec<_>, _>>()?;
+        let prepared = Arc::new(self.server.model().prepare(self.pid, statement, &given)?);
+        if !name.is_empty() && self.statements.contains_key(&name) {
+            return Err(Error::new("42P05", format!("prepared statement \"{name}\" already exists")));
+        }
+        self.statements.insert(name, prepared);
+        self.out.bare(b'1');
+        Ok(())
+    }
+
+    fn statement(&self, name: &str) -> Result<&Arc<Prepared>, Error> {
+        let none = || match name {
+            "" => Error::new("26000", "unnamed prepared statement does not exist"),
+            name => Error::new("26000", format!("prepared statement \"{name}\" does not exist")),
+        };
+        self.statements.get(name).ok_or_else(none)
+    }
+
+    fn bind(&mut self, bind: Bind) -> Result<(), Error> {
+        let Bind { portal, statement, formats, values, results } = bind;
+        let prepared = self.statement(&statement)?.clone();
+        let (expected, got) = (prepared.parameters.len(), values.len());
+        if formats.len() > 1 && formats.len() != got {
+            let why = format!("bind message has {} parameter formats but {got} parameters", formats.len());
+            return Err(Error::new("08P01", why));
+        }
+        if expected != got {
+            let why = format!(
+                "bind message supplies {got} parameters, but prepared statement \"{statement}\" requires {expected}"
+            );
+            return Err(Error::new("08P01", why));
+        }
+        self.server.model().check_not_failed(self.pid, &prepared.statement)?;
+        self.begin_command();
+        let mut read = Vec::new();
+        for (place, (value, of)) in values.into_iter().zip(&prepared.parameters).enumerate() {
+            read.push(match value {
+                None => Value::Null,
+                Some(bytes) if format_of(&formats, place) => of.read_binary(&bytes)?,
+                Some(bytes) => match Type::Text.read_binary(&bytes)? {
+                    Value::Text(text) => of.read(&text)?,
+                    _ => Value::Null,
+                },
+            });
+        }
+        self.portals.insert(portal, Portal { prepared, values: read, results });
+        self.out.bare(b'2');
+        Ok(())
+    }
+
+    fn portal(&self, name: &str) -> Result<Portal, Error> {
+        let none = || Error::new("34000", format!("portal \"{name}\" does not exist"));
+        self.portals.get(name).cloned().ok_or_else(none)
+    }
+
+    fn describe(&mut self, portal: bool, name: &str) -> Result<(), Error> {
+        let (prepared, results) = if portal {
+            let Portal { prepared, results, .. } = self.portal(name)?;
+            (prepared, results)
+        } else {
+            let prepared = self.statement(name)?.clone();
+            self.out.parameters(&prepared.parameters);
+            (prepared, Vec::new())
+        };
+        match &prepared.columns {
+            Some(columns) => self.out.columns(columns, |place| format_of(&results, place)),
+            None => self.out.bare(b'n'),
+        }
+        Ok(())
+    }
+
+    async fn execute(&mut self, portal: &str) -> Result<(), Error> {
+        let Portal { prepared, values, results } = self.portal(portal)?;
+        self.begin_command();
+        self.carry_out(&prepared, &values, &results, false).await
+    }
+
+    /// Carries a statement out, waiting as long as it takes, and says what came of it.
+    async fn carry_out(
+        &mut self,
+        prepared: &Prepared,
+        values: &[Value],
+        results: &[bool],
+        described: bool,
+    ) -> Result<(), Error> {
+        let answer = loop {
+            let (pid, now) = (self.pid, self.env.now());
+            match self.server.apply(now, Some(pid), |model| model.run(pid, prepared, values, now))? {
+                Step::Done(answer) => break answer,
+                Step::Wait => self.wait().await?,
+            }
+        };
+        answer.notices.iter().for_each(|notice| self.out.notice(notice));
+        answer.reported.iter().for_each(|(name, value)| self.out.parameter(name, value));
+        if prepared.statement == Statement::Empty {
+            self.out.bare(b'I');
+            return Ok(());
+        }
+        if let Some(columns) = prepared.columns.as_ref().filter(|_| described) {
+            self.out.columns(columns, |_| false);
+        }
+        if prepared.columns.is_some() {
+            answer.rows.iter().for_each(|row| self.out.row(row, |place| format_of(results, place)));
+        }
+        self.out.complete(&answer.tag);
+        Ok(())
+    }
+
+    /// Until the lock is the session's, it has waited for too long, or is ended.
+    async fn wait(&self) -> Result<(), Error> {
+        loop {
+            let until = self.server.model().waits_until(self.pid);
+            tokio::select! {
+                biased;
+                () = self.signal.notified() => {}
+                () = self.env.sleep_until(until.unwrap_or(u64::MAX)), if until.is_some() => {}
+            }
+            let now = self.env.now();
+            let mut model = self.server.model();
+            if model.is_terminated(self.pid) {
+                return Err(Error::terminated());
+            }
+            if !model.is_waiting(self.pid) {
+                return Ok(());
+            }
+            model.check_wait(self.pid, now)?;
+        }
+    }
+}

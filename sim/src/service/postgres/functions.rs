@@ -1,0 +1,57 @@
+//! Functions: what they take and give.
+
+use super::{error::Error, sql::Expression, value::Type};
+
+/// What a function takes and gives.
+#[derive(Clone, Copy, Debug)]
+pub struct Signature {
+    pub takes: &'static [Type],
+    pub gives: Type,
+}
+
+/// Those that only read a clock.
+const CLOCKS: [&str; 4] = ["now", "current_timestamp", "transaction_timestamp", "clock_timestamp"];
+
+const KEY: &[Type] = &[Type::Int8];
+
+/// Those that are about sessions and their locks.
+const SESSIONS: [(&str, Signature); 9] = [
+    ("pg_backend_pid", Signature { takes: &[], gives: Type::Int4 }),
+    ("pg_terminate_backend", Signature { takes: &[Type::Int4], gives: Type::Bool }),
+    ("pg_try_advisory_lock", Signature { takes: KEY, gives: Type::Bool }),
+    ("pg_advisory_lock", Signature { takes: KEY, gives: Type::Void }),
+    ("pg_advisory_unlock", Signature { takes: KEY, gives: Type::Bool }),
+    ("pg_advisory_unlock_all", Signature { takes: &[], gives: Type::Void }),
+    ("pg_try_advisory_xact_lock", Signature { takes: KEY, gives: Type::Bool }),
+    ("pg_advisory_xact_lock", Signature { takes: KEY, gives: Type::Void }),
+    ("set_config", Signature { takes: &[Type::Text, Type::Text, Type::Bool], gives: Type::Text }),
+];
+
+/// What the function of that name takes and gives.
+///
+/// # Errors
+/// There is none, here or with so many arguments.
+pub fn signature(name: &str, arguments: usize) -> Result<Signature, Error> {
+    let clock = CLOCKS.contains(&name).then_some(Signature { takes: &[], gives: Type::Timestamptz });
+    let found = clock.or_else(|| SESSIONS.iter().find(|(known, _)| *known == name).map(|(_, signature)| *signature));
+    match found {
+        Some(signature) if signature.takes.len() == arguments => Ok(signature),
+        _ => Err(Error::unsupported(format!("the function {name} with {arguments} arguments"))),
+    }
+}
+
+/// How many functions of sessions and locks an expression calls.
+pub fn of_sessions(expression: &Expression) -> usize {
+    match expression {
+        Expression::Call(name, arguments) => {
+            usize::from(!CLOCKS.contains(&name.as_str())) + arguments.iter().map(of_sessions).sum::<usize>()
+        }
+        Expression::Cast(inner, _) | Expression::Not(inner) | Expression::IsNull(inner, _) => of_sessions(inner),
+        Expression::Binary(_, left, right) => of_sessions(left) + of_sessions(right),
+        Expression::Constant(_)
+        | Expression::Quoted(_)
+        | Expression::Parameter(_)
+        | Expression::Column { .. }
+        | Expression::Field { .. } => 0,
+    }
+}

@@ -1,0 +1,79 @@
+//! One PostgreSQL server, version 15, as far as elections use it: a pure [`model`] behind the real wire protocol ([`wire`]).
+//!
+//! It is no database: it knows tables with a key of one column, the statements that elections make on them, transactions that
+//! are "read committed", row locks, advisory locks, and what becomes of sessions. Anything else is refused with SQLSTATE
+//! `0A000`. What it answers was compared with PostgreSQL 15 itself. What was committed survives the process
+//! (`synchronous_commit` is on); sessions and their locks do not. There is no authentication, and no limit of connections.
+
+mod analyse;
+mod backend;
+mod error;
+mod evaluate;
+mod functions;
+mod keepalive;
+mod messages;
+pub mod model;
+mod pool;
+mod settings;
+mod sql;
+mod value;
+pub mod wire;
+
+use super::{Dropped, Model, Serving, State, grants::Holder};
+use crate::world::env::SimEnv;
+use model::Watched;
+use protocols::types::MILLISECOND;
+use protocols_clients::env::Env;
+use std::{io, sync::Arc};
+use wire::Server;
+
+/// PostgreSQL, every commit on disk.
+pub struct Postgres {
+    server: Arc<Server>,
+    /// Is it reached through a pool in transaction mode alone?
+    pooled: bool,
+}
+
+impl Postgres {
+    /// A server with the tables of elections, in which this is leadership.
+    pub fn new(watched: Watched) -> Postgres {
+        let server = Arc::new(Server::new(model::Model::with_schema(watched)));
+        Postgres { server, pooled: watched == Watched::Pool }
+    }
+
+    /// A server without tables.
+    pub fn empty() -> Postgres {
+        Postgres { server: Arc::new(Server::new(model::Model::default())), pooled: false }
+    }
+
+    /// Serves on any [`Env`] until the process ends.
+    ///
+    /// # Errors
+    /// The port is taken, or the socket is gone.
+    pub async fn serve_on<E: Env>(&self, env: E, port: u16) -> io::Result<()> {
+        if self.pooled {
+            return pool::serve(env, port, self.server.clone()).await;
+        }
+        wire::serve(env, port, self.server.clone()).await
+    }
+}
+
+/// Servers that were never used, and in which this is leadership.
+pub(super) fn members(count: usize, watched: Watched) -> Vec<State> {
+    super::alone(count, || -> State { Arc::new(Postgres::new(watched)) })
+}
+
+impl Model for Postgres {
+    fn drop_leadership(&self, candidate: &str, group: u16, what: Dropped, wall_ms: u64) -> Option<Holder> {
+        let mut model = self.server.model();
+        model.drop_leadership(candidate, group, what, wall_ms);
+        let (woken, holder) = (model.take_woken(), model.holder(group, wall_ms * MILLISECOND));
+        drop(model);
+        self.server.wake(&woken);
+        holder
+    }
+
+    fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving {
+        Box::pin(async move { self.serve_on(env, port).await })
+    }
+}

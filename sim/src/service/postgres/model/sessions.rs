@@ -1,0 +1,253 @@
+//! Sessions and their transactions: how they begin and end, and how long they wait.
+
+use super::{
+    super::{error::Error, value::timestamp},
+    Answer, Model, Pid, Scope, Session, Settings, Transaction,
+    locks::Key,
+};
+use protocols::clock::Now;
+use std::collections::BTreeMap;
+
+impl Model {
+    /// A new session.
+    pub fn open(&mut self, settings: Settings) -> Pid {
+        self.opened += 1;
+        let pid = 100 + self.opened;
+        self.sessions.insert(pid, Session { settings, ..Session::default() });
+        pid
+    }
+
+    /// The session is over: its transaction is undone, its locks are free.
+    pub fn close(&mut self, pid: Pid) {
+        self.undo(pid);
+        self.locks.give_all_back(pid, Scope::Session, &mut self.woken);
+        self.sessions.remove(&pid);
+    }
+
+    /// The process started again: what was committed is there still, sessions and locks are gone.
+    pub fn restart(&mut self) {
+        let pids: Vec<Pid> = self.sessions.keys().copied().collect();
+        pids.into_iter().for_each(|pid| self.undo(pid));
+        self.sessions.clear();
+        self.locks.clear();
+        self.woken.clear();
+    }
+
+    /// Ends a session from outside; is there one?
+    pub fn terminate(&mut self, pid: Pid) -> bool {
+        let found = self.sessions.get_mut(&pid);
+        let is_there = found.is_some();
+        if let Some(session) = found {
+            session.terminated = true;
+            self.woken.push(pid);
+        }
+        is_there
+    }
+
+    /// Was it ended from outside?
+    pub fn is_terminated(&self, pid: Pid) -> bool {
+        self.sessions.get(&pid).is_none_or(|session| session.terminated)
+    }
+
+    /// Who has got what it waited for, or is to end, since the last call.
+    pub fn take_woken(&mut self) -> Vec<Pid> {
+        std::mem::take(&mut self.woken)
+    }
+
+    /// A session's settings.
+    pub fn settings(&self, pid: Pid) -> Settings {
+        self.sessions.get(&pid).map(|session| session.settings.clone()).unwrap_or_default()
+    }
+
+    /// A session is called that from now on.
+    pub fn be_named(&mut self, pid: Pid, name: &str) {
+        if let Some(session) = self.sessions.get_mut(&pid) {
+            // Any text will do.
+            let _ = session.settings.set("application_name", Some(name));
+        }
+    }
+
+    /// Where a session is: idle, in a transaction, or in one that has failed.
+    pub fn status(&self, pid: Pid) -> u8 {
+        match self.transaction(pid) {
+            Some(transaction) if transaction.failed => b'E',
+            Some(transaction) if transaction.is_block => b'T',
+            _ => b'I',
+        }
+    }
+
+    /// A statement comes in: in no transaction one begins, for this statement alone. `now()` is now.
+    pub fn begin_command(&mut self, pid: Pid, now: Now) {
+        let Some(session) = self.sessions.get_mut(&pid) else { return };
+        if session.transaction.is_none() {
+            session.transaction = Some(Transaction {
+                began: timestamp(now.wall),
+                is_block: false,
+                failed: false,
+                settings: session.settings.clone(),
+                local: BTreeMap::new(),
+                touched: Vec::new(),
+            });
+        }
+    }
+
+    /// The statements of a message are done: what was begun for them alone is committed.
+    pub fn end_command(&mut self, pid: Pid) {
+        if self.transaction(pid).is_some_and(|transaction| !transaction.is_block) {
+            self.commit(pid);
+        }
+    }
+
+    /// A statement has failed, and with it the transaction: everything is undone at once, and a block remembers it.
+    pub fn fail(&mut self, pid: Pid) {
+        let is_block = self.transaction(pid).is_some_and(|transaction| transaction.is_block);
+        let began = self.transaction(pid).map_or(0, |transaction| transaction.began);
+        self.undo(pid);
+        if let Some(session) = self.sessions.get_mut(&pid)
+            && is_block
+        {
+            let settings = session.settings.clone();
+            let (local, touched) = (BTreeMap::new(), Vec::new());
+            session.transaction = Some(Transaction { began, is_block, failed: true, settings, local, touched });
+        }
+    }
+
+    pub(super) fn begin_block(&mut self, pid: Pid) -> Answer {
+        let mut answer = Answer::tagged("BEGIN");
+        if let Some(transaction) = self.sessions.get_mut(&pid).and_then(|session| session.transaction.as_mut())
+            && std::mem::replace(&mut transaction.is_block, true)
+        {
+            let why = "there is already a transaction in progress".to_owned();
+            answer.notices.push(("WARNING", "25001", why));
+        }
+        answer
+    }
+
+    pub(super) fn end_block(&mut self, pid: Pid, commit: bool) -> Answer {
+        let (is_block, failed) = self.transaction(pid).map_or((false, false), |t| (t.is_block, t.failed));
+        let commits = commit && !failed;
+        let mut answer = Answer::tagged(if commits { "COMMIT" } else { "ROLLBACK" });
+        if !is_block {
+            answer.notices.push(("WARNING", "25P01", "there is no transaction in progress".to_owned()));
+        }
+        if commits {
+            self.commit(pid);
+        } else {
+            self.undo(pid);
+        }
+        answer
+    }
+
+    fn commit(&mut self, pid: Pid) {
+        let Some(session) = self.sessions.get_mut(&pid) else { return };
+        let Some(transaction) = session.transaction.take() else { return };
+        // What was the transaction's alone is as before.
+        for (name, before) in &transaction.local {
+            let _ = session.settings.set(name, Some(before));
+        }
+        for (table, key) in &transaction.touched {
+            if let Some(table) = self.tables.get_mut(table) {
+                table.commit(pid, key);
+            }
+        }
+        self.locks.give_all_back(pid, Scope::Transaction, &mut self.woken);
+    }
+
+    fn undo(&mut self, pid: Pid) {
+        let queued = self.locks.is_queued(pid);
+        self.locks.stop_waiting(pid);
+        let Some(session) = self.sessions.get_mut(&pid) else { return };
+        // What it was given while it stopped waiting is given back.
+        let given = session.waiting.take().filter(|waiting| !queued && waiting.scope == Scope::Session);
+        if let Some(waiting) = given {
+            self.locks.give_back(pid, &waiting.key, &mut self.woken);
+        }
+        let Some(session) = self.sessions.get_mut(&pid) else { return };
+        let Some(transaction) = session.transaction.take() else { return };
+        session.settings = transaction.settings;
+        for (table, key) in &transaction.touched {
+            if let Some(table) = self.tables.get_mut(table) {
+                table.undo(pid, key);
+            }
+        }
+        self.locks.give_all_back(pid, Scope::Transaction, &mut self.woken);
+    }
+
+    pub(super) fn set(
+        &mut self,
+        pid: Pid,
+        name: &str,
+        value: Option<&str>,
+        local: bool,
+    ) -> Result<Vec<(&'static str, String)>, Error> {
+        let Some(session) = self.sessions.get_mut(&pid) else { return Ok(Vec::new()) };
+        let before = session.settings.clone();
+        let (name, value) = session.settings.set(name, value)?;
+        if local && let Some(transaction) = &mut session.transaction {
+            transaction.local.entry(name.to_owned()).or_insert(before.show(name)?);
+        }
+        Ok(if ["application_name", "client_encoding"].contains(&name) { vec![(name, value)] } else { Vec::new() })
+    }
+
+    /// Notes that a transaction has changed a row.
+    pub(super) fn touch(&mut self, pid: Pid, table: &str, key: &super::Value) {
+        if let Some(transaction) = self.sessions.get_mut(&pid).and_then(|session| session.transaction.as_mut()) {
+            transaction.touched.push((table.to_owned(), key.clone()));
+        }
+    }
+
+    /// Does it wait for a lock that it has not got?
+    pub fn is_waiting(&self, pid: Pid) -> bool {
+        self.locks.is_queued(pid)
+    }
+
+    /// When a session that waits for a lock is to look whether it has waited long enough; nanoseconds of the server's
+    /// monotonic clock.
+    pub fn waits_until(&self, pid: Pid) -> Option<u64> {
+        let session = self.sessions.get(&pid)?;
+        let waiting = session.waiting.as_ref()?;
+        let limit = session.settings.limit("lock_timeout");
+        let deadlock = session.settings.limit("deadlock_timeout").filter(|_| !waiting.looked_for_deadlock);
+        limit.into_iter().chain(deadlock).map(|length| waiting.since.saturating_add(length)).min()
+    }
+
+    /// Has a session waited for too long, or for itself?
+    ///
+    /// # Errors
+    /// It has.
+    pub fn check_wait(&mut self, pid: Pid, now: Now) -> Result<(), Error> {
+        let Some(session) = self.sessions.get_mut(&pid) else { return Ok(()) };
+        let (limit, deadlock) = (session.settings.limit("lock_timeout"), session.settings.limit("deadlock_timeout"));
+        let Some(waiting) = &mut session.waiting else { return Ok(()) };
+        let waited = now.mono.saturating_sub(waiting.since);
+        // Timers fire in this order when both are due.
+        if deadlock.is_some_and(|length| waited >= length)
+            && !std::mem::replace(&mut waiting.looked_for_deadlock, true)
+            && self.locks.is_deadlocked(pid)
+        {
+            return Err(Error::new("40P01", "deadlock detected"));
+        }
+        if limit.is_some_and(|length| waited >= length) {
+            return Err(Error::new("55P03", "canceling statement due to lock timeout"));
+        }
+        Ok(())
+    }
+
+    /// For how long a session may be idle as it is, nanoseconds, and what it is told then.
+    pub fn idle_limit(&self, pid: Pid) -> Option<(u64, Error)> {
+        let settings = self.settings(pid);
+        let fatal = |code, why: &str| Error { fatal: true, ..Error::new(code, why) };
+        if self.status(pid) == b'I' {
+            let why = "terminating connection due to idle-session timeout";
+            settings.limit("idle_session_timeout").map(|length| (length, fatal("57P05", why)))
+        } else {
+            let why = "terminating connection due to idle-in-transaction timeout";
+            settings.limit("idle_in_transaction_session_timeout").map(|length| (length, fatal("25P03", why)))
+        }
+    }
+
+    /// The advisory locks of elections are named by their keys: who has this one?
+    pub(super) fn lock_owner(&self, key: i64) -> Option<Pid> {
+        self.locks.owner(&Key::Advisory(key))
+    }
+}

@@ -1,0 +1,390 @@
+//! Words to statements.
+
+use super::{
+    super::{error::Error, value::Type},
+    Column, Conflict, Create, Delete, Expression, Insert, Locking, Output, Select, Statement, Update,
+    lexer::{Token, tokens},
+};
+
+/// The statements of a text, between semicolons.
+///
+/// # Errors
+/// They cannot be read, or are not supported.
+pub fn parse(text: &str) -> Result<Vec<Statement>, Error> {
+    let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
+    let mut statements = Vec::new();
+    loop {
+        while parser.eat(";") {}
+        if parser.peek().is_none() {
+            return Ok(statements);
+        }
+        statements.push(parser.statement()?);
+        match parser.peek() {
+            None | Some(Token::Sign(";")) => {}
+            Some(other) => return Err(Error::syntax(Some(&other.text()))),
+        }
+    }
+}
+
+pub(super) struct Parser {
+    tokens: Vec<Token>,
+    at: usize,
+    pub(super) depth: usize,
+}
+
+impl Parser {
+    fn peek(&self) -> Option<&Token> {
+        self.tokens.get(self.at)
+    }
+
+    pub(super) fn next(&mut self) -> Option<Token> {
+        let token = self.peek().cloned();
+        self.at += 1;
+        token
+    }
+
+    pub(super) fn eat(&mut self, sign: &str) -> bool {
+        let found = matches!(self.peek(), Some(Token::Sign(found)) if *found == sign);
+        self.at += usize::from(found);
+        found
+    }
+
+    pub(super) fn eat_word(&mut self, word: &str) -> bool {
+        let found = matches!(self.peek(), Some(Token::Word { text, quoted: false }) if text == word);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn eat_words(&mut self, words: &[&str]) -> bool {
+        let from = self.at;
+        let found = words.iter().all(|word| self.eat_word(word));
+        if !found {
+            self.at = from;
+        }
+        found
+    }
+
+    fn wrong(&self) -> Error {
+        Error::syntax(self.peek().map(Token::text).as_deref())
+    }
+
+    pub(super) fn sign(&mut self, sign: &str) -> Result<(), Error> {
+        if self.eat(sign) { Ok(()) } else { Err(self.wrong()) }
+    }
+
+    pub(super) fn word(&mut self, word: &str) -> Result<(), Error> {
+        if self.eat_word(word) { Ok(()) } else { Err(self.wrong()) }
+    }
+
+    pub(super) fn name(&mut self) -> Result<String, Error> {
+        match self.peek() {
+            Some(Token::Word { text, .. }) => {
+                let text = text.clone();
+                self.at += 1;
+                Ok(text)
+            }
+            _ => Err(self.wrong()),
+        }
+    }
+
+    fn names(&mut self) -> Result<Vec<String>, Error> {
+        self.sign("(")?;
+        let mut names = vec![self.name()?];
+        while self.eat(",") {
+            names.push(self.name()?);
+        }
+        self.sign(")")?;
+        Ok(names)
+    }
+
+    pub(super) fn of_type(&mut self) -> Result<Type, Error> {
+        let name = self.name()?;
+        let name = if name == "timestamp" && self.eat_words(&["with", "time", "zone"]) { "timestamptz" } else { &name };
+        Type::named(name).ok_or_else(|| Error::unsupported(format!("the type `{name}`")))
+    }
+
+    fn statement(&mut self) -> Result<Statement, Error> {
+        let Some(Token::Word { text, quoted: false }) = self.next() else {
+            self.at -= 1;
+            return Err(self.wrong());
+        };
+        match text.as_str() {
+            "begin" => self.begin(),
+            "start" => {
+                self.word("transaction")?;
+                self.begin()
+            }
+            "commit" | "end" => self.transaction_word(Statement::Commit),
+            "rollback" | "abort" => self.transaction_word(Statement::Rollback),
+            "set" => self.set(),
+            "show" => Ok(Statement::Show(self.name()?)),
+            "select" => self.select(),
+            "insert" => self.insert(),
+            "update" => self.update(),
+            "delete" => self.delete(),
+            "create" => self.create(),
+            // What PostgreSQL knows and this does not, and what neither knows.
+            known if OTHERS.contains(&known) => Err(Error::unsupported(format!("`{}`", known.to_uppercase()))),
+            other => Err(Error::syntax(Some(other))),
+        }
+    }
+
+    fn transaction_word(&mut self, statement: Statement) -> Result<Statement, Error> {
+        let _ = self.eat_word("transaction") || self.eat_word("work");
+        if self.eat_word("to") || self.eat_word("and") {
+            return Err(Error::unsupported("savepoints and chained transactions"));
+        }
+        Ok(statement)
+    }
+
+    fn begin(&mut self) -> Result<Statement, Error> {
+        let _ = self.eat_word("transaction") || self.eat_word("work");
+        loop {
+            if self.eat_words(&["isolation", "level"]) && !self.eat_words(&["read", "committed"]) {
+                return Err(Error::unsupported("isolation levels other than read committed"));
+            }
+            if self.eat_words(&["read", "only"]) {
+                return Err(Error::unsupported("transactions that are read only"));
+            }
+            let _ = self.eat_words(&["read", "write"]);
+            if !self.eat(",") && !matches!(self.peek(), Some(Token::Word { .. })) {
+                return Ok(Statement::Begin);
+            }
+            if !matches!(self.peek(), Some(Token::Word { text, .. }) if text == "isolation" || text == "read") {
+                return Err(self.wrong());
+            }
+        }
+    }
+
+    fn set(&mut self) -> Result<Statement, Error> {
+        let local = self.eat_word("local");
+        let _ = !local && self.eat_word("session");
+        let name = self.name()?;
+        if !self.eat("=") {
+            self.word("to")?;
+        }
+        let value = match self.next() {
+            Some(Token::Word { text, quoted: false }) if text == "default" => None,
+            Some(Token::Word { text, .. } | Token::Number(text) | Token::Text(text)) => Some(text),
+            _ => {
+                self.at -= 1;
+                return Err(self.wrong());
+            }
+        };
+        Ok(Statement::Set { name, value, local })
+    }
+
+    fn outputs(&mut self) -> Result<Vec<Output>, Error> {
+        let mut outputs = Vec::new();
+        loop {
+            if self.eat("*") {
+                outputs.push(Output::All);
+            } else {
+                let expression = self.expression()?;
+                let name = if self.eat_word("as") { Some(self.name()?) } else { None };
+                outputs.push(Output::One(expression, name));
+            }
+            if !self.eat(",") {
+                return Ok(outputs);
+            }
+        }
+    }
+
+    fn condition(&mut self) -> Result<Option<Expression>, Error> {
+        if self.eat_word("where") { self.expression().map(Some) } else { Ok(None) }
+    }
+
+    fn returning(&mut self) -> Result<Vec<Output>, Error> {
+        if self.eat_word("returning") { self.outputs() } else { Ok(Vec::new()) }
+    }
+
+    fn select(&mut self) -> Result<Statement, Error> {
+        let outputs = self.outputs()?;
+        let table = if self.eat_word("from") { Some(self.name()?) } else { None };
+        let condition = self.condition()?;
+        let mut locking = None;
+        if self.eat_word("for") {
+            if !self.eat_word("update") {
+                return Err(Error::unsupported("row locks other than FOR UPDATE"));
+            }
+            locking = Some(match () {
+                () if self.eat_word("nowait") => Locking::NoWait,
+                () if self.eat_words(&["skip", "locked"]) => Locking::Skip,
+                () => Locking::Wait,
+            });
+        }
+        for word in ["order", "group", "limit", "join", "union", "having", "offset", "inner", "left"] {
+            if self.eat_word(word) {
+                return Err(Error::unsupported(format!("`{}` in a SELECT", word.to_uppercase())));
+            }
+        }
+        Ok(Statement::Select(Select { outputs, table, condition, locking }))
+    }
+
+    fn assignments(&mut self) -> Result<Vec<(String, Expression)>, Error> {
+        self.word("set")?;
+        let mut set = Vec::new();
+        loop {
+            let column = self.name()?;
+            self.sign("=")?;
+            set.push((column, self.expression()?));
+            if !self.eat(",") {
+                return Ok(set);
+            }
+        }
+    }
+
+    fn insert(&mut self) -> Result<Statement, Error> {
+        self.word("into")?;
+        let table = self.name()?;
+        let columns = self.names()?;
+        self.word("values")?;
+        self.sign("(")?;
+        let mut values = vec![self.expression()?];
+        while self.eat(",") {
+            values.push(self.expression()?);
+        }
+        self.sign(")")?;
+        if self.eat(",") {
+            return Err(Error::unsupported("INSERT of more than one row"));
+        }
+        let on_conflict = if self.eat_words(&["on", "conflict"]) { Some(self.conflict()?) } else { None };
+        let returning = self.returning()?;
+        Ok(Statement::Insert(Insert { table, columns, values, on_conflict, returning }))
+    }
+
+    fn conflict(&mut self) -> Result<Conflict, Error> {
+        let key = match self.peek() {
+            Some(Token::Sign("(")) => Some(self.names()?),
+            _ => None,
+        };
+        self.word("do")?;
+        if self.eat_word("nothing") {
+            return Ok(Conflict::Nothing);
+        }
+        self.word("update")?;
+        let set = self.assignments()?;
+        let condition = self.condition()?;
+        match key.as_deref() {
+            Some([key]) => Ok(Conflict::Update { key: key.clone(), set, condition }),
+            Some(_) => Err(Error::unsupported("keys of more than one column")),
+            None => {
+                Err(Error::new("42601", "ON CONFLICT DO UPDATE requires inference specification or constraint name"))
+            }
+        }
+    }
+
+    fn update(&mut self) -> Result<Statement, Error> {
+        let table = self.name()?;
+        let set = self.assignments()?;
+        let condition = self.condition()?;
+        let returning = self.returning()?;
+        Ok(Statement::Update(Update { table, set, condition, returning }))
+    }
+
+    fn delete(&mut self) -> Result<Statement, Error> {
+        self.word("from")?;
+        let table = self.name()?;
+        let condition = self.condition()?;
+        let returning = self.returning()?;
+        Ok(Statement::Delete(Delete { table, condition, returning }))
+    }
+
+    fn create(&mut self) -> Result<Statement, Error> {
+        if !self.eat_word("table") {
+            return Err(Error::unsupported("CREATE of anything but a table"));
+        }
+        let if_not_exists = self.eat_words(&["if", "not", "exists"]);
+        let table = self.name()?;
+        self.sign("(")?;
+        let mut columns = Vec::new();
+        loop {
+            let (name, of) = (self.name()?, self.of_type()?);
+            let (mut not_null, mut primary) = (false, false);
+            loop {
+                match () {
+                    () if self.eat_words(&["primary", "key"]) => (not_null, primary) = (true, true),
+                    () if self.eat_words(&["not", "null"]) => not_null = true,
+                    () if self.eat_word("null") => {}
+                    () => break,
+                }
+            }
+            columns.push(Column { name, of, not_null, primary });
+            if !self.eat(",") {
+                break;
+            }
+        }
+        if matches!(self.peek(), Some(Token::Word { .. })) {
+            return Err(Error::unsupported("constraints and defaults of columns"));
+        }
+        self.sign(")")?;
+        Ok(Statement::Create(Create { table, if_not_exists, columns }))
+    }
+}
+
+/// What begins a statement that PostgreSQL knows and this does not.
+const OTHERS: [&str; 31] = [
+    "alter",
+    "analyze",
+    "call",
+    "checkpoint",
+    "close",
+    "cluster",
+    "comment",
+    "copy",
+    "deallocate",
+    "declare",
+    "discard",
+    "do",
+    "drop",
+    "execute",
+    "explain",
+    "fetch",
+    "grant",
+    "listen",
+    "lock",
+    "merge",
+    "notify",
+    "prepare",
+    "reindex",
+    "release",
+    "reset",
+    "revoke",
+    "savepoint",
+    "truncate",
+    "unlisten",
+    "vacuum",
+    "with",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocols::service::postgres::{
+        EXTEND, LOCK_CHECK_IN, LOOK, PING, PUT_CHECK_IN, RELEASE, SCHEMA, TAKE, TRY_LOCK, UNLOCK,
+    };
+
+    #[test]
+    fn what_elections_say_is_understood() {
+        let asked = [TAKE, EXTEND, RELEASE, LOOK, LOCK_CHECK_IN, PUT_CHECK_IN, TRY_LOCK, UNLOCK, PING];
+        for text in asked.into_iter().chain(SCHEMA).chain(["BEGIN", "START TRANSACTION ISOLATION LEVEL READ COMMITTED"])
+        {
+            assert_eq!(parse(text).map(|statements| statements.len()), Ok(1), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_supported_is_refused_and_what_is_wrong_is_an_error() {
+        let code = |text: &str| parse(text).err().map(|error| error.code);
+        for text in ["LISTEN x", "SELECT 1 ORDER BY 1", "SELECT 1 FOR SHARE", "BEGIN READ ONLY", "SELECT 1.5"] {
+            assert_eq!(code(text), Some("0A000"), "{text}");
+        }
+        for text in
+            ["SELEC 1", "SELECT", "SELECT 1 1", "UPDATE t", "INSERT INTO t VALUES", "(", "SELECT (1", "BEGIN now"]
+        {
+            assert_eq!(code(text), Some("42601"), "{text}");
+        }
+        assert_eq!(code(&format!("SELECT {}1", "(".repeat(1_000))), Some("54001"));
+        assert_eq!(parse(" ; ; ").map(|none| none.len()), Ok(0));
+    }
+}

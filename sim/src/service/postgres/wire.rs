@@ -1,0 +1,196 @@
+//! A server on any [`Env`], and its connections.
+
+use super::{
+    backend::{Backend, End},
+    error::Error,
+    messages::{Opening, Reader, Writer},
+    model::{Model, Pid},
+    settings::Settings,
+};
+use crate::service::grants;
+use protocols::{clock::Now, history::GrantEnd};
+use protocols_clients::env::{Env, Listener};
+use std::{
+    collections::BTreeMap,
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    sync::Notify,
+};
+
+/// The server's state, and who waits for a word of it.
+#[derive(Default)]
+pub struct Server {
+    model: Mutex<Model>,
+    signals: Mutex<BTreeMap<Pid, Arc<Notify>>>,
+}
+
+impl Server {
+    /// Serves that model.
+    pub fn new(model: Model) -> Server {
+        Server { model: Mutex::new(model), signals: Mutex::default() }
+    }
+
+    /// The model, for looking.
+    pub fn model(&self) -> MutexGuard<'_, Model> {
+        self.model.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something to the model at this time for a session, tells who leads after it, and wakes who has got what it waited
+    /// for.
+    pub fn apply<T>(&self, now: Now, pid: Option<Pid>, action: impl FnOnce(&mut Model) -> T) -> T {
+        let mut model = self.model();
+        let groups = grants::groups();
+        let by = pid.map(|pid| model.settings(pid).application_name().to_owned());
+        let holders = |model: &Model| (0..groups).map(|group| model.holder(group, now.wall)).collect::<Vec<_>>();
+        let before = holders(&model);
+        let answer = action(&mut model);
+        model.note_grants(groups);
+        for (group, (before, after)) in (0..).zip(before.into_iter().zip(holders(&model))) {
+            if before == after {
+                continue;
+            }
+            let why = match (before, &by) {
+                // A session that is gone, with what it had.
+                (Some(_), None) => GrantEnd::Lost,
+                (Some(before), Some(by)) if before.name != *by => GrantEnd::Taken,
+                _ => GrantEnd::Released,
+            };
+            grants::tell_of(group, after, why);
+        }
+        let woken = model.take_woken();
+        drop(model);
+        self.wake(&woken);
+        answer
+    }
+
+    /// The same from outside a session: an operator's hand.
+    pub fn wake(&self, woken: &[Pid]) {
+        let signals = self.signals();
+        woken.iter().filter_map(|pid| signals.get(pid)).for_each(|signal| signal.notify_one());
+    }
+
+    pub(super) fn signals(&self) -> MutexGuard<'_, BTreeMap<Pid, Arc<Notify>>> {
+        self.signals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The process starts: sessions of the one before are gone.
+    pub(super) fn restart(&self, now: Now) {
+        self.apply(now, None, Model::restart);
+        self.signals().clear();
+    }
+
+    /// Opens a session.
+    pub(super) fn open(&self, now: Now, settings: Settings) -> (Pid, Arc<Notify>) {
+        let pid = self.apply(now, None, |model| model.open(settings));
+        let signal = Arc::new(Notify::new());
+        self.signals().insert(pid, signal.clone());
+        (pid, signal)
+    }
+
+    /// Closes it.
+    pub(super) fn close(&self, now: Now, pid: Pid) {
+        self.signals().remove(&pid);
+        self.apply(now, Some(pid), |model| model.close(pid));
+    }
+}
+
+/// Serves on `port` until it is dropped, which drops its connections too. Sessions of the process before are gone.
+///
+/// # Errors
+/// The port is taken, or the socket is gone.
+pub async fn serve<E: Env>(env: E, port: u16, server: Arc<Server>) -> io::Result<()> {
+    server.restart(env.now());
+    let mut listener = env.listen(port).await?;
+    let mut connections: Vec<(Weak<()>, E::Task)> = Vec::new();
+    loop {
+        let stream = listener.accept().await?;
+        connections.retain(|(alive, _)| alive.strong_count() > 0);
+        let alive = Arc::new(());
+        let watch = Arc::downgrade(&alive);
+        let (env_of_it, server) = (env.clone(), server.clone());
+        let connection = async move {
+            let _alive = alive;
+            connect(env_of_it, stream, server).await;
+        };
+        connections.push((watch, env.spawn(connection)));
+    }
+}
+
+/// One connection, from its first message to its end.
+async fn connect<E: Env>(env: E, mut stream: E::Stream, server: Arc<Server>) {
+    let Some((reader, settings)) = greet(&mut stream).await else { return };
+    let (pid, signal) = server.open(env.now(), settings);
+    let mut backend = Backend::new(env.clone(), server.clone(), pid, signal, reader);
+    let end = backend.run(&mut stream).await;
+    // Its locks are free when it is gone, not when the client has been told.
+    server.close(env.now(), pid);
+    if let End::Told(last) = end {
+        let _ = stream.write_all(&last).await;
+        let _ = stream.shutdown().await;
+    }
+}
+
+/// The first messages; `None` when there is nobody to serve.
+pub(super) async fn greet<S>(stream: &mut S) -> Option<(Reader, Settings)>
+where
+    S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
+{
+    let mut reader = Reader::default();
+    let mut bytes = vec![0; 4096];
+    loop {
+        let opening = match reader.opening() {
+            Ok(None) => {
+                let Ok(count @ 1..) = stream.read(&mut bytes).await else { return None };
+                reader.feed(&bytes[..count]);
+                continue;
+            }
+            Ok(Some(opening)) => opening,
+            Err(error) => return refuse(stream, &error).await,
+        };
+        match opening {
+            Opening::Encrypted => stream.write_all(b"N").await.ok()?,
+            Opening::Cancel => return None,
+            Opening::Startup(said) => match settings_of(&said) {
+                Ok(settings) => return Some((reader, settings)),
+                Err(error) => return refuse(stream, &error).await,
+            },
+        }
+    }
+}
+
+async fn refuse<S: tokio::io::AsyncWrite + Unpin, T>(stream: &mut S, error: &Error) -> Option<T> {
+    let mut out = Writer::default();
+    out.error(&Error { fatal: true, ..error.clone() });
+    let _ = stream.write_all(&out.0).await;
+    let _ = stream.shutdown().await;
+    None
+}
+
+/// What a client sets when it connects, by name or among `options`.
+fn settings_of(said: &[(String, String)]) -> Result<Settings, Error> {
+    let mut settings = Settings::default();
+    if !said.iter().any(|(name, value)| name == "user" && !value.is_empty()) {
+        return Err(Error::new("28000", "no PostgreSQL user name specified in startup packet"));
+    }
+    for (name, value) in said {
+        match name.to_ascii_lowercase().as_str() {
+            // Anybody may use any database: there is one.
+            "user" | "database" => {}
+            // How values are written, which is always the same here.
+            "datestyle" | "timezone" | "extra_float_digits" => {}
+            "options" => {
+                for pair in value.split_whitespace().filter(|word| *word != "-c") {
+                    let pair = pair.trim_start_matches("-c").trim_start_matches("--");
+                    let wrong = || Error::unsupported(format!("the option `{pair}` of a connection"));
+                    let (name, value) = pair.split_once('=').ok_or_else(wrong)?;
+                    settings.set(name, Some(value))?;
+                }
+            }
+            other => drop(settings.set(other, Some(value))?),
+        }
+    }
+    Ok(settings)
+}

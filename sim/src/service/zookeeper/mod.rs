@@ -1,0 +1,51 @@
+//! ZooKeeper, as far as a client can tell: one member, its nodes, sessions and watches.
+//!
+//! [`model`] is pure. [`wire`] serves it in ZooKeeper's own protocol.
+//!
+//! Not here: the ensemble behind the one member, and what consensus and disks take; access lists beyond that there is one, and
+//! authentication; quotas; nodes with a time to live (which are off by default), and the scan that deletes empty containers
+//! once a minute; persistent and recursive watches; several reads in one request; reconfiguration; the commands of four
+//! letters.
+
+pub mod model;
+pub mod wire;
+
+use super::{Dropped, Model, Serving, State, grants::Holder};
+use crate::world::env::SimEnv;
+use std::sync::{Arc, PoisonError};
+
+/// ZooKeeper, and what tells it that it was changed from outside.
+#[derive(Default)]
+pub struct Zookeeper(Arc<wire::Server>);
+
+/// One that was never used.
+pub(super) fn members(count: usize) -> Vec<State> {
+    super::alone(count, || Arc::new(Zookeeper::default()))
+}
+
+impl Zookeeper {
+    /// Serves on any [`Env`](protocols_clients::env::Env) until the process ends.
+    ///
+    /// # Errors
+    /// The port is taken, or the socket is gone.
+    pub async fn serve_on<E: protocols_clients::env::Env>(&self, env: E, port: u16) -> std::io::Result<()> {
+        wire::serve(env, port, self.0.clone()).await
+    }
+}
+
+impl Model for Zookeeper {
+    fn leads(&self) -> bool {
+        true
+    }
+
+    fn drop_leadership(&self, candidate: &str, group: u16, what: Dropped, _wall_ms: u64) -> Option<Holder> {
+        let mut model = self.0.model.lock().unwrap_or_else(PoisonError::into_inner);
+        model.drop_leadership_of(candidate, group, what);
+        self.0.changed.notify_one();
+        model.holder(group)
+    }
+
+    fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving {
+        Box::pin(async move { self.serve_on(env, port).await })
+    }
+}

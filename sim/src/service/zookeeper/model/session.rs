@@ -1,0 +1,105 @@
+//! The beginning and the end of sessions (`ZooKeeperServer.java: processConnectRequest, reopenSession, finishSessionInit`).
+
+use super::{
+    sessions::{Session, TICK_MS, bucket_after, password},
+    state::Model,
+    words::{ConnectionId, Out},
+};
+use protocols_clients::zookeeper::wire::{ConnectRequest, ConnectResponse};
+
+/// What became of a session request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Connected {
+    /// The connection has a session.
+    Yes,
+    /// The session is over, and the client told so.
+    Expired,
+    /// The client has seen what this server has not: the connection is to be closed without a word.
+    Ahead,
+}
+
+impl Model {
+    /// A process of the server starts: nobody is connected, and every session has its whole timeout from now on.
+    pub fn restart(&mut self, now_ms: u64) {
+        self.watches.clear();
+        self.outbox.clear();
+        self.sessions.of_connection.clear();
+        for session in self.sessions.sessions.values_mut() {
+            session.connection = None;
+            session.expires_ms = bucket_after(now_ms + session.timeout_ms);
+        }
+        // As the server makes them, of its clock and its number, which is 1.
+        self.sessions.next = ((now_ms << 24) >> 8) as i64 | 1 << 56;
+    }
+
+    /// A client asks for a session, new or known, on a connection.
+    pub fn connect(&mut self, connection: ConnectionId, now_ms: u64, request: &ConnectRequest) -> Connected {
+        if request.last_zxid > self.zxid() {
+            self.outbox.push((connection, Out::Close));
+            return Connected::Ahead;
+        }
+        let asked = u64::try_from(request.timeout_ms).unwrap_or(0);
+        let timeout_ms = asked.clamp(2 * TICK_MS, 20 * TICK_MS);
+        let id = if request.session == 0 {
+            let id = self.sessions.next;
+            self.sessions.next += 1;
+            self.next_zxid();
+            let expires_ms = bucket_after(now_ms + timeout_ms);
+            self.sessions.sessions.insert(id, Session { timeout_ms, expires_ms, connection: None });
+            id
+        } else {
+            request.session
+        };
+        let known = self.sessions.sessions.get_mut(&id);
+        let known = known.filter(|_| request.session == 0 || request.password == password(id));
+        let Some(session) = known else {
+            let over = ConnectResponse { timeout_ms: 0, session: 0, password: vec![0; 16] };
+            self.outbox.extend([(connection, Out::Connected(over)), (connection, Out::Close)]);
+            protocols::mark!(ZookeeperServerSessionOver);
+            return Connected::Expired;
+        };
+        if let Some(before) = session.connection.replace(connection) {
+            self.sessions.of_connection.remove(&before);
+            self.watches.forget(before);
+            self.outbox.push((before, Out::Close));
+        }
+        (session.timeout_ms, session.expires_ms) = (timeout_ms, bucket_after(now_ms + timeout_ms));
+        self.sessions.of_connection.insert(connection, id);
+        let granted = ConnectResponse { timeout_ms: timeout_ms as i32, session: id, password: password(id).to_vec() };
+        self.outbox.push((connection, Out::Connected(granted)));
+        Connected::Yes
+    }
+
+    /// The session of a connection, which has given a sign of life.
+    pub(super) fn touch(&mut self, connection: ConnectionId, now_ms: u64) -> Option<i64> {
+        let id = *self.sessions.of_connection.get(&connection)?;
+        let session = self.sessions.sessions.get_mut(&id)?;
+        session.expires_ms = bucket_after(now_ms + session.timeout_ms);
+        Some(id)
+    }
+
+    /// Ends every session whose time is up.
+    pub fn expire(&mut self, now_ms: u64) {
+        let due = self.sessions.sessions.iter().filter(|(_, session)| session.expires_ms <= now_ms);
+        let due: Vec<i64> = due.map(|(id, _)| *id).collect();
+        for id in due {
+            protocols::mark!(ZookeeperServerExpired);
+            self.end_session(id);
+        }
+    }
+
+    /// A session is over: its nodes go in one transaction, and its connection is closed.
+    pub(super) fn end_session(&mut self, id: i64) {
+        let zxid = self.next_zxid();
+        for path in self.tree.of_session(id) {
+            self.delete(&path, zxid);
+        }
+        self.tree.commit();
+        let Some(session) = self.sessions.sessions.remove(&id) else { return };
+        if let Some(connection) = session.connection {
+            self.sessions.of_connection.remove(&connection);
+            self.watches.forget(connection);
+            self.outbox.push((connection, Out::Close));
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The state.
+
+use super::{
+    sessions::Sessions,
+    tree::{Node, Tree},
+    watches::WatchManager,
+    words::{ConnectionId, Out},
+};
+use crate::service::{Dropped, grants::Holder};
+use protocols::election::zookeeper::{Kind, kind_of, sequence_of};
+
+/// The ensemble's state.
+#[derive(Debug, Default)]
+pub struct Model {
+    pub(super) tree: Tree,
+    zxid: i64,
+    pub(super) sessions: Sessions,
+    pub(super) watches: WatchManager,
+    connections: ConnectionId,
+    pub(super) outbox: Vec<(ConnectionId, Out)>,
+}
+
+impl Model {
+    /// An empty ensemble.
+    pub fn new() -> Self {
+        Model::default()
+    }
+
+    /// The latest transaction.
+    pub fn zxid(&self) -> i64 {
+        self.zxid
+    }
+
+    /// A connection was made.
+    pub fn open(&mut self) -> ConnectionId {
+        self.connections += 1;
+        self.connections
+    }
+
+    /// A connection is gone; its session is not.
+    pub fn close(&mut self, connection: ConnectionId) {
+        self.watches.forget(connection);
+        self.sessions.disconnect(connection);
+    }
+
+    /// What is to be sent since the last call, in order.
+    pub fn take_outbox(&mut self) -> Vec<(ConnectionId, Out)> {
+        std::mem::take(&mut self.outbox)
+    }
+
+    pub(super) fn next_zxid(&mut self) -> i64 {
+        self.zxid += 1;
+        self.zxid
+    }
+
+    /// Who holds a group's leadership, by whichever recipe its candidates follow.
+    pub fn holder(&self, group: u16) -> Option<Holder> {
+        let queue = |folder: &str| {
+            let children = self.tree.get(folder)?.children.iter();
+            let (_, first) = children.filter_map(|name| Some((sequence_of(name)?, name))).min()?;
+            let node = self.tree.get(&format!("{folder}/{first}"))?;
+            let name = String::from_utf8(node.data.clone()?).ok()?;
+            Some(Holder { name, token: u64::try_from(node.czxid).ok()?, until: None })
+        };
+        Kind::ALL.into_iter().find_map(|kind| queue(&kind.folder(group)))
+    }
+
+    /// Drops the nodes that a candidate holds in a group, or its session, as when somebody else deletes or closes them. The
+    /// nodes hold the candidate's name.
+    pub fn drop_leadership_of(&mut self, candidate: &str, group: u16, what: Dropped) {
+        let is_its = |(path, node): &(&String, &Node)| {
+            kind_of(path, group).is_some() && node.data.as_deref() == Some(candidate.as_bytes())
+        };
+        let held: Vec<(String, i64)> =
+            self.tree.iter().filter(is_its).map(|(path, node)| (path.clone(), node.owner)).collect();
+        for (path, owner) in held {
+            match what {
+                Dropped::Lease => self.end_session(owner),
+                Dropped::Key => {
+                    let zxid = self.next_zxid();
+                    self.delete(&path, zxid);
+                }
+                // Tokens are transactions here: there is no counter to lose.
+                Dropped::Counter => {}
+            }
+        }
+    }
+
+    /// Deletes a node that is there, and tells whoever watches.
+    pub(super) fn delete(&mut self, path: &str, zxid: i64) {
+        let changes = self.tree.remove(path, zxid);
+        self.tell(&changes);
+    }
+}

@@ -1,0 +1,61 @@
+//! Who watches what; each watch tells once (`watch/WatchManager.java: triggerWatch`).
+
+use super::words::{ConnectionId, Event};
+use protocols_clients::zookeeper::answer::Notification;
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) const CREATED: i32 = 1;
+pub(super) const DELETED: i32 = 2;
+pub(super) const DATA_CHANGED: i32 = 3;
+pub(super) const CHILDREN_CHANGED: i32 = 4;
+
+type Table = BTreeMap<String, BTreeSet<ConnectionId>>;
+
+/// Who watches what.
+#[derive(Debug, Default)]
+pub(super) struct WatchManager {
+    /// Nodes that are or may come.
+    data: Table,
+    children: Table,
+}
+
+impl WatchManager {
+    pub(super) fn data(&mut self, path: &str, connection: ConnectionId) {
+        self.data.entry(path.to_owned()).or_default().insert(connection);
+    }
+
+    pub(super) fn children(&mut self, path: &str, connection: ConnectionId) {
+        self.children.entry(path.to_owned()).or_default().insert(connection);
+    }
+
+    /// The connection is gone.
+    pub(super) fn forget(&mut self, connection: ConnectionId) {
+        for table in [&mut self.data, &mut self.children] {
+            table.retain(|_, watchers| {
+                watchers.remove(&connection);
+                !watchers.is_empty()
+            });
+        }
+    }
+
+    /// Nobody is connected.
+    pub(super) fn clear(&mut self) {
+        *self = WatchManager::default();
+    }
+
+    /// Who is to be told what of this.
+    pub(super) fn trigger(&mut self, event: &Event) -> Vec<(ConnectionId, Notification)> {
+        let (kind, path, tables) = match event {
+            Event::Created(path) => (CREATED, path, [Some(&mut self.data), None]),
+            Event::Data(path) => (DATA_CHANGED, path, [Some(&mut self.data), None]),
+            Event::Children(path) => (CHILDREN_CHANGED, path, [None, Some(&mut self.children)]),
+            // Whoever watches both is told once.
+            Event::Deleted(path) => (DELETED, path, [Some(&mut self.data), Some(&mut self.children)]),
+        };
+        let mut told = BTreeSet::new();
+        for table in tables.into_iter().flatten() {
+            told.extend(table.remove(path).unwrap_or_default());
+        }
+        told.into_iter().map(|connection| (connection, Notification { kind, path: path.clone() })).collect()
+    }
+}
