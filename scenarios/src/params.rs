@@ -1,9 +1,9 @@
 //! What a user may ask of any scenario, and the part of a plan that it decides: timers, candidates and their clocks, load,
 //! network.
 
+pub use crate::profile::{PROFILES, Profile};
 mod timers;
 
-pub use crate::profile::{PROFILES, Profile};
 use crate::{
     plan::{Candidate, LONGEST_MS, Load, Network, Plan, SCHEMA, Timings},
     preset::Preset,
@@ -14,6 +14,7 @@ use protocols::{
     bug::Bug,
     election::{Protocol, Timers, rules::Rules},
     fence::checks::Fencing,
+    service::Service,
     types::MILLISECOND,
     work::Kind,
 };
@@ -263,8 +264,12 @@ impl Params {
             starts_at_ms: streams::between(&mut clocks, 0, STARTS_WITHIN_MS),
             joins_later: false,
         });
-        let members = self.service_members.unwrap_or(protocol.service.usual_members);
-        let service = protocol.service.process.into_iter().filter(|_| members != 1);
+        // What is asked for is the service's own number; what it has beside it is as many as usual.
+        let members = |service: &Service| match std::ptr::eq(service, protocol.service) {
+            true => self.service_members.unwrap_or(service.usual_members),
+            false => service.usual_members,
+        };
+        let services = protocol.service.all().filter_map(|s| Some((s.process?.to_owned(), members(s))));
         Plan {
             schema: SCHEMA,
             scenario: scenario.to_owned(),
@@ -277,7 +282,7 @@ impl Params {
             timings: self.timings(protocol),
             candidates: candidates.collect(),
             groups: self.groups,
-            service_members: service.map(|name| (name.to_owned(), members)).collect(),
+            service_members: services.filter(|(_, count)| *count != 1).collect(),
             load: Load { clients: self.clients, rate: self.rate, tick_ms: 1_000, reads_per_s: self.reads_per_s() },
             network: self.network(),
             faults: Vec::new(),

@@ -71,7 +71,7 @@ impl<E: Env> Backend for Redis<E> {
 }
 
 /// The connection, made when it is first needed.
-struct Connector<E: Env> {
+pub(crate) struct Connector<E: Env> {
     env: E,
     endpoint: Endpoint,
     /// Is connecting given a timeout of its own?
@@ -86,14 +86,14 @@ struct Slot<E: Env> {
 }
 
 impl<E: Env> Connector<E> {
-    fn new(env: E, endpoint: Endpoint, connects_apart: bool) -> Self {
+    pub(crate) fn new(env: E, endpoint: Endpoint, connects_apart: bool) -> Self {
         let slot = Mutex::new(Slot { generation: 0, live: None });
         Connector { env, endpoint, connects_apart, slot }
     }
 
     /// Carries out one request within its timeout, connecting first if need be. Connecting may take as long again, if it is
     /// timed apart.
-    async fn carry_out(&self, request: Request, timeout: u64) -> Result<Reply, Failure> {
+    pub(crate) async fn carry_out(&self, request: Request, timeout: u64) -> Result<Reply, Failure> {
         if self.connects_apart {
             within(&self.env, timeout, self.connection()).await?;
         }

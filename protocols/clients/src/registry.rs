@@ -1,7 +1,10 @@
 //! Which client carries out what is asked of which service.
 
 pub use crate::client::{Client, Deliver, Running};
-use crate::{consul, env::Env, etcd, kubernetes, postgres, raft, redis, redis_servers, site::Site, zookeeper};
+use crate::{
+    consul, env::Env, etcd, kubernetes, object_store, postgres, raft, redis, redis_sentinel, redis_servers, site::Site,
+    zookeeper,
+};
 use protocols::{
     elector::{ServiceInput, ServiceOutput},
     service::Service,
@@ -26,9 +29,11 @@ impl<E: Env> Clients<E> {
             // A line a service.
             redis::client(),
             redis_servers::client(),
+            redis_sentinel::client(),
             etcd::client(),
             consul::client(),
             kubernetes::client(),
+            object_store::client(),
             raft::client::client(),
             zookeeper::client(),
             postgres::rows(),

@@ -8,9 +8,11 @@ pub mod db_row_node_clock;
 pub mod etcd;
 pub mod etcd_key;
 pub mod k8s;
+pub mod kafka_zk_controller;
 pub mod kraft;
 pub mod lowest_id;
 pub mod lowest_id_phi;
+pub mod object_lease;
 pub mod pg_advisory;
 pub mod phi;
 pub mod postgres_common;
@@ -21,6 +23,7 @@ pub mod redis_common;
 pub mod redis_fenced;
 pub mod redis_lease;
 pub mod redis_naive;
+pub mod redis_sentinel;
 pub mod redlock;
 pub mod ring;
 pub mod ring_chang_roberts;
@@ -31,6 +34,7 @@ pub mod swim;
 pub mod timers;
 pub mod zab_fle;
 pub mod zk_election;
+pub mod zk_selector;
 pub mod zookeeper;
 
 pub use promise::{BeliefOverlap, Bounds, Conditions, Promise};
@@ -251,11 +255,15 @@ crate::registry! {
         &redis_lease::PROTOCOL,
         &redis_fenced::PROTOCOL,
         &redlock::PROTOCOL,
+        &redis_sentinel::PROTOCOL,
         &etcd::PROTOCOL,
         &zk_election::PROTOCOL,
+        &zk_selector::PROTOCOL,
+        &kafka_zk_controller::PROTOCOL,
         &etcd_key::PROTOCOL,
         &consul::PROTOCOL,
         &k8s::PROTOCOL,
+        &object_lease::PROTOCOL,
         &db_row::PROTOCOL,
         &db_row_node_clock::PROTOCOL,
         &pg_advisory::PROTOCOL,

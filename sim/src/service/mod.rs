@@ -5,8 +5,10 @@ pub mod etcd;
 pub mod grants;
 pub mod http;
 pub mod kubernetes;
+pub mod object_store;
 pub mod postgres;
 pub mod redis;
+pub mod redis_sentinel;
 pub mod zookeeper;
 
 use crate::world::env::SimEnv;
@@ -16,7 +18,8 @@ use protocols::{
     bug::Bugs,
     service::{
         Service, consul as consul_service, etcd as etcd_service, kubernetes as kubernetes_service,
-        postgres as postgres_service, redis as redis_service, redis_servers, zookeeper as zookeeper_service,
+        object_store as object_service, postgres as postgres_service, redis as redis_service,
+        redis_sentinel as sentinel_service, redis_servers, zookeeper as zookeeper_service,
     },
 };
 use std::sync::Arc;
@@ -35,6 +38,8 @@ protocols::registry! {
     pub const MODELS: [Entry] = [
         Entry { service: redis_service::SERVICE.name, members: redis::members },
         Entry { service: redis_servers::SERVICE.name, members: redis::members },
+        Entry { service: sentinel_service::REPLICATED.name, members: redis_sentinel::servers },
+        Entry { service: sentinel_service::SERVICE.name, members: |count, _| redis_sentinel::sentinels(count) },
         Entry { service: postgres_service::SERVICE.name, members: |count, _| postgres::members(count, Watched::Lock) },
         Entry { service: postgres_service::CHECK_INS.name, members: |count, _| postgres::members(count, Watched::CheckIn) },
         Entry { service: postgres_service::SESSIONS.name, members: |count, _| postgres::members(count, Watched::Session) },
@@ -42,6 +47,10 @@ protocols::registry! {
         Entry { service: etcd_service::SERVICE.name, members: |count, _| alone(count, || Arc::new(etcd::Etcd::default())) },
         Entry { service: zookeeper_service::SERVICE.name, members: |count, _| zookeeper::members(count) },
         Entry { service: consul_service::SERVICE.name, members: |count, _| alone(count, || Arc::new(consul::Consul::default())) },
+        Entry {
+            service: object_service::SERVICE.name,
+            members: |count, _| alone(count, || Arc::new(object_store::ObjectStore::default())),
+        },
         Entry {
             service: kubernetes_service::SERVICE.name,
             members: |count, _| alone(count, || Arc::new(kubernetes::Kubernetes::default())),

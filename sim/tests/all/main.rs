@@ -7,6 +7,7 @@
 #![cfg(madsim)]
 
 mod bugs;
+mod client_timers;
 mod common;
 mod conformance;
 mod defects;
@@ -31,6 +32,7 @@ mod redlock;
 mod registered;
 mod repeated_kills;
 mod seeds;
+mod sentinel;
 mod texts;
 #[path = "../../../protocols/tests/all/transcripts/golden.rs"]
 mod transcripts;

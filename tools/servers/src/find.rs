@@ -1,7 +1,7 @@
 //! Programs: where they are.
 
 use super::{
-    install,
+    install, older,
     wish::{skip, wish},
 };
 use std::{
@@ -14,14 +14,66 @@ pub fn look(program: &str) -> Option<PathBuf> {
     places(program).find(|file| file.is_file())
 }
 
+/// The library that Debian's package of ZooKeeper brings; `java` runs it.
+pub fn zookeeper_jar() -> Option<PathBuf> {
+    let jar =
+        env::var_os("FENCEPOST_ZOOKEEPER_3_8").map_or_else(|| "/usr/share/java/zookeeper.jar".into(), PathBuf::from);
+    (jar.is_file() && look("java").is_some()).then_some(jar)
+}
+
+/// The same for a test; `None`, said aloud, when it is not there and the test is to pass without `what`.
+///
+/// # Panics
+/// It is not there, and `FENCEPOST_SERVERS` wants it.
+pub fn find_zookeeper(what: &str) -> Option<PathBuf> {
+    if zookeeper_jar().is_none() && wish() == "install" {
+        install::alone(|| {
+            if zookeeper_jar().is_none() {
+                install::packages(&["zookeeper", "default-jre-headless"], "zookeeper");
+            }
+        });
+    }
+    let found = zookeeper_jar();
+    if found.is_none() {
+        skip(what, "ZooKeeper is not installed");
+    }
+    found
+}
+
 /// Every place where a program of that name may be.
 pub(super) fn places(program: &str) -> impl Iterator<Item = PathBuf> {
     let versions = Path::new("/usr/lib/postgresql").read_dir().into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = versions.map(|v| v.path().join("bin")).collect();
     folders.sort();
     folders.reverse();
+    folders.push(older_consul().join("usr/bin"));
     folders.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
     folders.into_iter().map(move |folder| folder.join(program))
+}
+
+/// Where Consul of an older Debian is unpacked.
+fn older_consul() -> PathBuf {
+    install::folder().join("consul-1.8")
+}
+
+/// Consul, for a test; `None`, said aloud, when it is not there and the test is to pass without `what`.
+///
+/// # Panics
+/// It is not there, and `FENCEPOST_SERVERS` wants it.
+pub fn consul(what: &str) -> Option<PathBuf> {
+    if look("consul").is_none() && wish() == "install" {
+        install::alone(|| {
+            if look("consul").is_none() {
+                // The last suite that has it, with Consul 1.8.
+                older::unpack("consul", "bullseye", &older_consul());
+            }
+        });
+    }
+    let found = look("consul");
+    if found.is_none() {
+        skip(what, "`consul` is not installed");
+    }
+    found
 }
 
 /// The program of that name, for a test; `None`, said aloud, when it is not there and the test is to pass without `what`.

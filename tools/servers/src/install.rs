@@ -39,7 +39,7 @@ pub(super) fn wheel(name: &str, folder: &Path) {
     run("python3", &["-m", "pip", "install", "--quiet", "--no-deps", "--target", folder, name]);
 }
 
-fn run(program: &str, args: &[&str]) -> bool {
+pub(super) fn run(program: &str, args: &[&str]) -> bool {
     say(&format!("installing: {program} {}", args.join(" ")));
     // With this runlevel Debian's packages start nothing.
     let quiet = [("DEBIAN_FRONTEND", "noninteractive"), ("RUNLEVEL", "1")];

@@ -86,7 +86,7 @@ pub struct NodeArgs {
     /// This node's name, one of the peers'
     #[arg(long, value_name = "NAME")]
     pub id: String,
-    /// How leaders are elected: raft, among the nodes themselves; etcd or redis; or a protocol's name (see `cargo run -- list protocols`)
+    /// How leaders are elected: raft, among the nodes themselves; etcd, redis or postgres; or a protocol's name (see `cargo run -- list protocols`)
     #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, default_value_if("service", ArgPredicate::IsPresent, "etcd"), value_name = "B")]
     pub backend: &'static Protocol,
     /// Where this node answers over HTTP
@@ -95,9 +95,11 @@ pub struct NodeArgs {
     /// Every member with its HTTP address, this node too, in the same order everywhere
     #[arg(long, value_delimiter = ',', required = true, value_name = "NAME=HOST:PORT,…")]
     pub peers: Vec<String>,
-    /// Address of the coordination service, if the backend has one
-    #[arg(long, value_name = "HOST:PORT")]
+    /// Address of the coordination service, if the backend has one; of several servers all, with commas between them
+    #[arg(long, value_name = "HOST:PORT,…")]
     pub service: Option<String>,
+    #[arg(long, value_delimiter = ',', hide = true)]
+    pub routes: Vec<String>,
     /// Where this node answers the other members, if they elect among themselves; neither encrypted nor authenticated, so
     /// keep it on a network that you trust
     #[arg(long, value_parser = socket, value_name = "HOST:PORT")]
@@ -261,7 +263,7 @@ pub enum LogFormat {
 /// A cluster on this machine.
 #[derive(ClapArgs, Debug)]
 pub struct ClusterArgs {
-    /// How leaders are elected: raft, among the nodes themselves; etcd or redis; or a protocol's name
+    /// How leaders are elected: raft, among the nodes themselves; etcd, redis or postgres; or a protocol's name
     #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, value_name = "B")]
     pub backend: &'static Protocol,
     /// Number of nodes
@@ -425,7 +427,7 @@ pub enum CutOff {
 pub struct RunArgs {
     /// A scenario's name, or a plan in a file (`*.json`)
     pub what: String,
-    /// How leaders are elected: raft, among the nodes themselves; etcd or redis; or a protocol's name
+    /// How leaders are elected: raft, among the nodes themselves; etcd, redis or postgres; or a protocol's name
     #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, default_value_if("service", ArgPredicate::IsPresent, "etcd"), value_name = "B")]
     pub backend: &'static Protocol,
     /// Decides everything that the options leave open

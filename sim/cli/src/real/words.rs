@@ -14,6 +14,11 @@ pub fn backend(text: &str) -> Result<&'static Protocol, String> {
     parse::protocol(match text {
         "etcd" => "etcd-election",
         "redis" => "redis-fenced",
+        "zookeeper" => "zk-election",
+        "consul" => "consul-session",
+        "k8s" | "kubernetes" => "k8s-lease",
+        "sentinel" => "redis-sentinel",
+        "postgres" => "db-row",
         name => name,
     })
 }

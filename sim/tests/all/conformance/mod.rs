@@ -9,13 +9,19 @@
 //! `FENCEPOST_SERVERS` says what to do about a server that this machine does not have (see the crate `servers`);
 //! `FENCEPOST_CONFORMANCE_CASES` asks for more generated sequences and `FENCEPOST_CONFORMANCE_SEED` for others.
 
+mod consul;
 mod etcd;
 mod etcd_expiry;
 mod etcd_generated;
 mod etcd_scripts;
+mod postgres;
+mod postgres_generated;
 mod redis;
+mod redis_cli;
 mod redis_generated;
 mod script;
+mod sentinel;
+mod sentinel_failover;
 
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use std::{fmt::Debug, future::Future, time::Duration};

@@ -237,6 +237,14 @@ fn on_etcd_every_number_is_handed_out_once() {
 }
 
 #[test]
+fn on_consul_every_number_is_handed_out_once() {
+    let folder = Folder::new();
+    if servers::consul(&folder, "a cluster on Consul").is_some() {
+        holds("consul", &["--backend", "consul", "--lock-delay", "1s"], None);
+    }
+}
+
+#[test]
 fn on_redis_every_number_is_handed_out_once() {
     if find("redis-server", "redis-server", "a cluster on Redis").is_some() {
         holds("redis", &["--backend", "redis"], None);

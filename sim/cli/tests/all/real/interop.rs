@@ -95,6 +95,52 @@ fn etcdctl_and_our_node_wait_behind_each_other() {
     eventually("etcdctl wins", SOON, || has_won(&stranger, "second").then_some(()));
 }
 
+#[test]
+fn consul_lock_and_our_node_exclude_each_other() {
+    const WHAT: &str = "a lock shared with `consul lock`";
+    let folder = Folder::new();
+    let Some(consul) = servers::consul(&folder, WHAT) else { return };
+    let program = servers::look("consul").expect("it runs");
+    let mut fleet = Fleet::new(folder);
+    fleet.start_store(&[]);
+    fleet.tell_nodes(&["--lease-ttl", "10s", "--lock-delay", "1s", "--retry-period", "1s"]);
+    fleet.start_nodes(1, "consul", consul.address);
+    let n1 = fleet.node(&fleet.leader());
+    let first = fleet.number("shop:1");
+    // It says that it holds the lock, and holds it until it is asked to end.
+    let lock = |patience: &str, name: &str| {
+        let mut command = Command::new(&program);
+        let address = format!("-http-addr={}", consul.address);
+        command.args(["lock", &address, &format!("-timeout={patience}"), "-child-exit-code", "fencepost/leader"]);
+        command.arg("echo held; exec sleep 600");
+        Process::start(command, &fleet.folder.path().join(name))
+    };
+
+    // Ours excludes it.
+    let mut excluded = lock("4s", "excluded.log");
+    assert_ne!(excluded.wait(SOON).code(), Some(0), "{}", excluded.log());
+    assert!(!excluded.log().contains("held") && http::leads(n1), "{}", excluded.log());
+
+    // It takes the lock when ours resigns, and excludes ours as long as it holds it.
+    let mut held = lock("30s", "held.log");
+    sleep(Duration::from_secs(1));
+    assert_eq!(http::ask(n1, "POST", "/resign").map(|a| a.status), Some(202));
+    eventually("consul lock holds the lock", SOON, || held.log().contains("held").then_some(()));
+    for _ in 0..60 {
+        assert!(!http::leads(n1) && !held.has_ended(), "{}", held.log());
+        sleep(Duration::from_millis(100));
+    }
+    assert_eq!(http::next(n1, "shop:2").map(|a| a.status), Some(409));
+
+    // It gives it back when it is asked to end.
+    held.signal("TERM");
+    held.wait(SOON);
+    eventually("our node leads again", SOON, || http::leads(n1).then_some(()));
+    let second = fleet.number("shop:2");
+    assert!(second > first);
+    assert_eq!(accepted(&fleet.audit(&[])), [first, second]);
+}
+
 /// Python with redis-py; `None`, said aloud, when it cannot be had.
 fn redis_py(what: &str) -> Option<Command> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("redis-py");

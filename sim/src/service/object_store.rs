@@ -1,0 +1,138 @@
+//! An object store, as far as a lease needs one: objects that are read, replaced and deleted, under conditions.
+//!
+//! Reference: Amazon S3's API (PutObject, GetObject, DeleteObject; "Conditional writes"): `If-None-Match: *` and `If-Match`
+//! on PUT, 412 PreconditionFailed when they do not hold, 404 NoSuchKey when what is to be replaced is not there. A write is
+//! durable and seen by every read once it is acknowledged. The entity tag is a digest of the content, as S3's is.
+//!
+//! Not here: signatures, buckets as things of their own, multipart uploads, versions, 409 ConditionalRequestConflict (writes
+//! are carried out one after the other).
+
+use super::{
+    Dropped, Model, Serving,
+    grants::{self, Holder},
+    http::{self, Answer, text, with_header},
+};
+use crate::world::env::SimEnv;
+use hyper::{
+    HeaderMap, Method, Request, StatusCode,
+    body::Bytes,
+    header::{IF_MATCH, IF_NONE_MATCH},
+};
+use protocols::{election::object_lease::key_of, history::GrantEnd, service::object_store::BUCKET};
+use protocols_clients::env::Env;
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// The store: contents by path.
+#[derive(Default)]
+pub struct ObjectStore(Arc<Mutex<BTreeMap<String, Bytes>>>);
+
+fn tag(content: &Bytes) -> String {
+    format!("\"{:032x}\"", xxhash_rust::xxh3::xxh3_128(content))
+}
+
+/// Who holds a group's leadership: whoever's name was written last.
+fn holder(objects: &BTreeMap<String, Bytes>, group: u16) -> Option<Holder> {
+    let content: Value = serde_json::from_slice(objects.get(&path_of(group))?).ok()?;
+    let (name, _) = content["holder"].as_str()?.split_once('/')?;
+    Some(Holder { name: name.to_owned(), token: content["token"].as_u64()?, until: None })
+}
+
+fn path_of(group: u16) -> String {
+    format!("/{BUCKET}/{}", key_of(group))
+}
+
+impl ObjectStore {
+    fn objects(&self) -> MutexGuard<'_, BTreeMap<String, Bytes>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Serves on any [`Env`] until the process ends.
+    ///
+    /// # Errors
+    /// The port is taken, or the socket is gone.
+    pub async fn serve_on<E: Env>(&self, env: E, port: u16) -> io::Result<()> {
+        let objects = self.0.clone();
+        http::serve(env, port, move |request| {
+            let store = ObjectStore(objects.clone());
+            async move { store.answer(&request) }
+        })
+        .await
+    }
+
+    fn answer(&self, request: &Request<Bytes>) -> Answer {
+        let path = request.uri().path();
+        let mut objects = self.objects();
+        let existing = objects.get(path).cloned();
+        match *request.method() {
+            Method::GET => match existing {
+                Some(content) => tagged(&content, content.clone()),
+                None => text(StatusCode::NOT_FOUND, "<Error><Code>NoSuchKey</Code></Error>"),
+            },
+            Method::PUT => match refuses(request.headers(), existing.as_ref()) {
+                Some(refusal) => refusal,
+                None => {
+                    objects.insert(path.to_owned(), request.body().clone());
+                    told(&objects, GrantEnd::Taken);
+                    tagged(request.body(), Bytes::new())
+                }
+            },
+            Method::DELETE => {
+                objects.remove(path);
+                told(&objects, GrantEnd::Lost);
+                http::empty(StatusCode::NO_CONTENT)
+            }
+            _ => text(StatusCode::METHOD_NOT_ALLOWED, "<Error><Code>MethodNotAllowed</Code></Error>"),
+        }
+    }
+}
+
+/// Tells the world who leads; `why` says how another's leadership ended.
+fn told(objects: &BTreeMap<String, Bytes>, why: GrantEnd) {
+    for group in 0..grants::groups() {
+        let holder = holder(objects, group);
+        let why = if holder.is_none() && why == GrantEnd::Taken { GrantEnd::Released } else { why };
+        grants::tell_of(group, holder, why);
+    }
+}
+
+fn tagged(content: &Bytes, body: Bytes) -> Answer {
+    with_header(with_header(text(StatusCode::OK, body), "etag", &tag(content)), "content-type", "application/json")
+}
+
+/// What answers a write whose condition does not hold.
+fn refuses(headers: &HeaderMap, existing: Option<&Bytes>) -> Option<Answer> {
+    let failed = || text(StatusCode::PRECONDITION_FAILED, "<Error><Code>PreconditionFailed</Code></Error>");
+    if let Some(wanted) = headers.get(IF_MATCH) {
+        return match existing {
+            None => Some(text(StatusCode::NOT_FOUND, "<Error><Code>NoSuchKey</Code></Error>")),
+            Some(content) if wanted.as_bytes() != tag(content).as_bytes() => Some(failed()),
+            Some(_) => None,
+        };
+    }
+    match headers.get(IF_NONE_MATCH) {
+        Some(any) if any != "*" => {
+            Some(text(StatusCode::NOT_IMPLEMENTED, "<Error><Code>NotImplemented</Code></Error>"))
+        }
+        Some(_) if existing.is_some() => Some(failed()),
+        _ => None,
+    }
+}
+
+impl Model for ObjectStore {
+    fn drop_leadership(&self, candidate: &str, group: u16, what: Dropped, _wall_ms: u64) -> Option<Holder> {
+        let mut objects = self.objects();
+        if what == Dropped::Key && holder(&objects, group).is_some_and(|holder| holder.name == candidate) {
+            objects.remove(&path_of(group));
+        }
+        holder(&objects, group)
+    }
+
+    fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving {
+        Box::pin(async move { self.serve_on(env, port).await })
+    }
+}
