@@ -13,7 +13,8 @@
 //! and with it the lock; the counter, and with it *tokens*. Then two lead, one of them by a key that will be deleted when
 //! the former primary comes back as a replica. A token can come again, for another owner, or a lower one: the resource
 //! refuses both, since it orders tokens and knows the owner of each. So what fencing does here is keep the resource right
-//! while a rightful leader may be refused, once for each token that was lost; in real mode `store raise-token` is the remedy.
+//! while a rightful leader may be refused, once for each token that was lost; in real mode `raise-token --backend redis`
+//! at the new primary is the remedy.
 //! `min-replicas-to-write` makes the window shorter and closes nothing.
 //!
 //! **What shows it.** `sim/tests/all/sentinel.rs`: the primary is cut off with its leader; what both sides acknowledge, and
