@@ -40,6 +40,10 @@ impl RaftCore {
             for to in self.setup.others() {
                 self.replicate(now, to);
             }
+            // A belief without an end is renewed by nobody.
+            if self.belief.is_some_and(|belief| belief.valid_until == u64::MAX) {
+                self.held.push(Output::Point(Point::Renewed));
+            }
         }
     }
 
