@@ -14,6 +14,7 @@ mod etcd;
 mod etcd_expiry;
 mod etcd_generated;
 mod etcd_scripts;
+mod kubernetes;
 mod redis;
 mod redis_generated;
 mod script;
