@@ -6,6 +6,45 @@ pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     sorted.get(rank.max(1) - 1).copied()
 }
 
+/// How far two samples are apart: Kolmogorov and Smirnov's distance.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Distance {
+    /// The largest difference between the shares of both that are over, 0 to 1.
+    pub distance: f64,
+    /// At which value that is: the first one, if there are several.
+    pub at: f64,
+    /// Which share of the first sample is at most that.
+    pub first: f64,
+    /// Which share of the second.
+    pub second: f64,
+    /// What two samples of these sizes from one distribution exceed one time in twenty (N. Smirnov, 1948: 1.358 times the
+    /// square root of (n + m) / nm; good enough from a dozen each).
+    pub by_chance: f64,
+}
+
+/// The distance between two samples; `None` when one of them is empty or has what is no number.
+pub fn distance(first: &[f64], second: &[f64]) -> Option<Distance> {
+    let sorted = |sample: &[f64]| {
+        let mut sample = sample.to_vec();
+        sample.sort_by(f64::total_cmp);
+        (!sample.is_empty() && sample.iter().all(|value| value.is_finite())).then_some(sample)
+    };
+    let (first, second) = (sorted(first)?, sorted(second)?);
+    let share = |sample: &[f64], at: f64| sample.partition_point(|value| *value <= at) as f64 / sample.len() as f64;
+    let (n, m) = (first.len() as f64, second.len() as f64);
+    let by_chance = 1.358 * ((n + m) / (n * m)).sqrt();
+    let apart = first.iter().chain(&second).map(|at| {
+        let (first, second) = (share(&first, *at), share(&second, *at));
+        Distance { distance: (first - second).abs(), at: *at, first, second, by_chance }
+    });
+    // Equal ones are as far apart at the smaller value.
+    apart.reduce(|a, b| match b.distance.total_cmp(&a.distance) {
+        std::cmp::Ordering::Greater => b,
+        std::cmp::Ordering::Equal if b.at < a.at => b,
+        _ => a,
+    })
+}
+
 /// A count and its noun: `1 run`, `3 runs`.
 pub fn count(n: u64, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
@@ -18,7 +57,51 @@ pub fn rounded(value: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::quantile;
+    use super::{distance, quantile};
+
+    #[test]
+    fn a_distance_is_where_the_shares_differ_most() {
+        let far = distance(&[1.0, 2.0, 3.0, 4.0], &[3.5, 4.5, 5.5]).unwrap();
+        // Three of four are over at 3, and none of three.
+        assert_eq!((far.distance, far.at, far.first, far.second), (0.75, 3.0, 0.75, 0.0));
+        let same = distance(&[2.0, 1.0, 2.0], &[1.0, 2.0, 2.0]).unwrap();
+        assert_eq!(same.distance, 0.0);
+        let apart = distance(&[1.0, 2.0], &[10.0, 11.0]).unwrap();
+        assert_eq!((apart.distance, apart.at), (1.0, 2.0));
+        let uneven = distance(&[1.0], &[1.0, 2.0, 3.0, 4.0]).unwrap();
+        assert_eq!((uneven.distance, uneven.at), (0.75, 1.0));
+        assert_eq!(distance(&[], &[1.0]), None);
+        assert_eq!(distance(&[1.0], &[f64::NAN]), None);
+    }
+
+    #[test]
+    fn what_chance_does_is_the_tables_value() {
+        // Thirty against thirty: 0.3506 (1.358 / sqrt(15)).
+        let sample: Vec<f64> = (0..30).map(f64::from).collect();
+        let by_chance = distance(&sample, &sample).unwrap().by_chance;
+        assert!((by_chance - 0.3506).abs() < 1e-4, "{by_chance}");
+    }
+
+    /// Whoever is first; moved by the same and stretched by the same, they are as far apart.
+    #[test]
+    fn a_distance_has_no_order_and_no_unit() {
+        let mut state = 1_u64;
+        let mut drawn = |most: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % most
+        };
+        for _ in 0..200 {
+            let (n, m) = (1 + drawn(40), 1 + drawn(40));
+            let first: Vec<f64> = (0..n).map(|_| drawn(50) as f64).collect();
+            let second: Vec<f64> = (0..m).map(|_| drawn(50) as f64).collect();
+            let there = distance(&first, &second).unwrap();
+            let back = distance(&second, &first).unwrap();
+            assert_eq!((there.distance, there.at), (back.distance, back.at));
+            assert!((0.0..=1.0).contains(&there.distance));
+            let stretched = |sample: &[f64]| sample.iter().map(|value| value * 4.0 + 3.0).collect::<Vec<_>>();
+            assert_eq!(there.distance, distance(&stretched(&first), &stretched(&second)).unwrap().distance);
+        }
+    }
 
     #[test]
     fn quantiles_are_values_that_occurred() {

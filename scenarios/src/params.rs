@@ -2,6 +2,8 @@
 //! network.
 
 pub use crate::profile::{PROFILES, Profile};
+mod timers;
+
 use crate::{
     plan::{Candidate, LONGEST_MS, Load, Network, Plan, SCHEMA, Timings},
     preset::Preset,
@@ -10,8 +12,9 @@ use crate::{
 };
 use protocols::{
     bug::Bug,
-    election::{Protocol, Timer, Timers, rules::Rules},
+    election::{Protocol, Timers, rules::Rules},
     fence::checks::Fencing,
+    service::Service,
     types::MILLISECOND,
     work::Kind,
 };
@@ -166,20 +169,6 @@ impl Params {
         self.preset.filter(|_| Rules::concern(protocol.name))
     }
 
-    /// The protocol's own timers, milliseconds, for a lease of so many nanoseconds.
-    fn own_timers_ms(&self, protocol: &Protocol, granted: u64) -> Timers {
-        let usual = protocol.timers.defaults(granted);
-        let asked_ms = |timer| match timer {
-            // One timer with two names.
-            Timer::RetryPeriod if protocol.timers.renews_at_retry => self.own_ms.get(timer).or(self.renew_interval_ms),
-            timer => self.own_ms.get(timer),
-        };
-        Timers::from(|timer| {
-            protocol.timers.find(timer)?;
-            asked_ms(timer).or(usual.get(timer).map(|own| own / MILLISECOND))
-        })
-    }
-
     /// How the network behaves when nothing is wrong: the profile, but for what was asked for beside it.
     pub fn network(&self) -> Network {
         let mut network = self.net.network();
@@ -233,20 +222,6 @@ impl Params {
         (protocol.takeover_max)(&self.bounded_timings(protocol).resolved()).div_ceil(MILLISECOND)
     }
 
-    /// The timers, none longer than a plan may have: no protocol need compute with what makes no sense.
-    fn bounded_timings(&self, protocol: &Protocol) -> Timings {
-        let mut timings = self.timings(protocol);
-        timings.lease_ttl_ms = timings.lease_ttl_ms.min(LONGEST_MS);
-        timings.renew_interval_ms = timings.renew_interval_ms.min(LONGEST_MS);
-        timings.request_timeout_ms = timings.request_timeout_ms.min(LONGEST_MS);
-        timings.renew_deadline_ms = timings.renew_deadline_ms.map(|ms| ms.min(LONGEST_MS));
-        timings.retry_period_ms = timings.retry_period_ms.map(|ms| ms.min(LONGEST_MS));
-        timings.lock_delay_ms = timings.lock_delay_ms.map(|ms| ms.min(LONGEST_MS));
-        let range = timings.election_timeout_ms;
-        timings.election_timeout_ms = range.map(|(min_ms, max_ms)| (min_ms.min(LONGEST_MS), max_ms.min(LONGEST_MS)));
-        timings
-    }
-
     /// How soon after the last fault is healed a leader must act again, milliseconds: the dead leader's lease runs out,
     /// somebody notices, and [`LIVENESS_SLACK_MS`].
     pub fn liveness_bound_ms(&self, protocol: &Protocol) -> u64 {
@@ -289,8 +264,12 @@ impl Params {
             starts_at_ms: streams::between(&mut clocks, 0, STARTS_WITHIN_MS),
             joins_later: false,
         });
-        let members = self.service_members.unwrap_or(protocol.service.usual_members);
-        let service = protocol.service.process.into_iter().filter(|_| members != 1);
+        // What is asked for is the service's own number; what it has beside it is as many as usual.
+        let members = |service: &Service| match std::ptr::eq(service, protocol.service) {
+            true => self.service_members.unwrap_or(service.usual_members),
+            false => service.usual_members,
+        };
+        let services = protocol.service.all().filter_map(|s| Some((s.process?.to_owned(), members(s))));
         Plan {
             schema: SCHEMA,
             scenario: scenario.to_owned(),
@@ -303,7 +282,7 @@ impl Params {
             timings: self.timings(protocol),
             candidates: candidates.collect(),
             groups: self.groups,
-            service_members: service.map(|name| (name.to_owned(), members)).collect(),
+            service_members: services.filter(|(_, count)| *count != 1).collect(),
             load: Load { clients: self.clients, rate: self.rate, tick_ms: 1_000, reads_per_s: self.reads_per_s() },
             network: self.network(),
             faults: Vec::new(),

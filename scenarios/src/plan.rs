@@ -23,6 +23,7 @@ use protocols::{
     history::{Header, Requirement},
     load::ATTEMPT_TIMEOUT,
     node::STORE_SILENCE,
+    service::Service,
     types::{MILLISECOND, NodeId},
     work::{Kind, Works},
 };
@@ -227,8 +228,8 @@ impl Plan {
     /// Who is who when this plan is run with its protocol, by leaders that do the usual works.
     pub fn topology_of(&self, protocol: &Protocol) -> Topology {
         let candidates = self.candidates.iter().map(|candidate| candidate.name.clone());
-        let service = protocol.service.process.map(|name| (name, protocol.service.members));
-        let services = service.map(|(name, members)| (name.to_owned(), members, self.members_of(name)));
+        let service = |s: &'static Service| Some((s.process?.to_owned(), s.members, self.members_of(s.process?)));
+        let services = protocol.service.all().filter_map(service);
         Topology::new(candidates, services, self.load.clients).with_groups(self.groups)
     }
 

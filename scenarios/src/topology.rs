@@ -161,6 +161,11 @@ impl Topology {
         self.services.iter().flat_map(Service::nodes)
     }
 
+    /// The members that candidates are told of, and ask: those of the first service.
+    pub fn asked(&self) -> impl Iterator<Item = NodeId> + use<> {
+        self.services.first().map(Service::nodes).into_iter().flatten()
+    }
+
     /// Is this a service's member?
     pub fn is_member(&self, node: NodeId) -> bool {
         self.members().any(|member| member == node)

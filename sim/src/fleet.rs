@@ -22,6 +22,7 @@ use protocols::{
     multiplexer::{self, Multiplexer},
     node::{Node, Place},
     payload::Opaque,
+    service::Service,
     types::{MILLISECOND, NodeId, SECOND},
     work::Works,
 };
@@ -34,7 +35,7 @@ use protocols_clients::{
 use scenarios::{
     plan::Plan,
     streams,
-    topology::{Role, Topology},
+    topology::{self, Role, Topology},
 };
 use std::{collections::BTreeMap, sync::Arc};
 use tokio::sync::mpsc;
@@ -89,9 +90,11 @@ impl Fleet {
     pub fn new(plan: Arc<Plan>, topology: Arc<Topology>, registry: &Registry) -> Result<Self, String> {
         let (protocol, bugs) = (registry.plans.protocol(&plan.protocol)?, registry.plans.bugs(&plan.bugs)?);
         let works = Arc::new(topology.works().clone().shared_by(plan.groups));
-        let nodes: Vec<NodeId> = topology.members().collect();
-        let states = service::of_members(&registry.models, protocol.service, nodes.len(), &bugs);
-        let members = nodes.into_iter().zip(states).collect();
+        let states = |(service, known): (&Service, &topology::Service)| {
+            let states = service::of_members(&registry.models, service, known.nodes().len(), &bugs);
+            known.nodes().zip(states).collect::<Vec<_>>()
+        };
+        let members = protocol.service.all().zip(topology.services()).flat_map(states).collect();
         let clients = Arc::new(registry.clients.clone());
         Ok(Fleet { plan, protocol, topology, works, bugs, clients, members })
     }
@@ -125,7 +128,8 @@ impl Fleet {
     }
 
     fn member(&self, node: NodeId) -> Option<Main> {
-        let (state, port) = (self.members.get(&node)?.clone(), self.protocol.service.port);
+        let Role::Member { service, .. } = self.topology.role(node) else { return None };
+        let (state, port) = (self.members.get(&node)?.clone(), self.protocol.service.all().nth(service)?.port);
         with(|world| world.set_member_state(node, state.clone()));
         Some(Box::new(move || Box::pin(service::serve(state.clone(), SimEnv::new(node), port))))
     }
@@ -194,7 +198,7 @@ fn site(told: &Told, node: NodeId, group: u16) -> Site {
     let endpoint = |host: &str, port: u16| Endpoint { host: host.to_owned(), port };
     let port = service + group;
     Site {
-        service: topology.members().map(|member| endpoint(topology.name(member), service)).collect(),
+        service: topology.asked().map(|member| endpoint(topology.name(member), service)).collect(),
         node,
         peers: plan.candidates.iter().map(|c| endpoint(&c.name, port)).collect(),
         port,
@@ -228,7 +232,7 @@ async fn candidate_core(told: &Told, env: SimEnv) -> Box<dyn Core> {
     let division = plan.division(topology);
     let stored = if division.is_real() { multiplexer::parts(stored.as_deref(), plan.groups) } else { vec![stored] };
     let names: Vec<String> = plan.candidates.iter().map(|c| c.name.clone()).collect();
-    let service: Vec<NodeId> = topology.members().collect();
+    let service: Vec<NodeId> = topology.asked().collect();
     let starts = with(|world| world.process(env.node).starts) - 1;
     let (store, tick, read_lease) = (topology.store(), plan.load.tick_ms * MILLISECOND, plan.read_lease);
     let silence = plan.network.store_silence_ms() * MILLISECOND;

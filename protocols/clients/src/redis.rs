@@ -17,7 +17,7 @@ use protocols::{
 use redis::{
     AsyncConnectionConfig, ErrorKind, RedisConnectionInfo, RedisError, Script, Value, aio::MultiplexedConnection,
 };
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use tokio::sync::{Mutex, mpsc::UnboundedReceiver};
 
 /// The client as registries know it.
@@ -71,13 +71,12 @@ impl<E: Env> Backend for Redis<E> {
 }
 
 /// The connection, made when it is first needed.
-struct Connector<E: Env> {
+pub(crate) struct Connector<E: Env> {
     env: E,
     endpoint: Endpoint,
     /// Is connecting given a timeout of its own?
     connects_apart: bool,
     slot: Mutex<Slot<E>>,
-    scripts: Scripts,
 }
 
 /// At most one live connection, and how many there were.
@@ -87,14 +86,14 @@ struct Slot<E: Env> {
 }
 
 impl<E: Env> Connector<E> {
-    fn new(env: E, endpoint: Endpoint, connects_apart: bool) -> Self {
+    pub(crate) fn new(env: E, endpoint: Endpoint, connects_apart: bool) -> Self {
         let slot = Mutex::new(Slot { generation: 0, live: None });
-        Connector { env, endpoint, connects_apart, slot, scripts: Scripts::new() }
+        Connector { env, endpoint, connects_apart, slot }
     }
 
     /// Carries out one request within its timeout, connecting first if need be. Connecting may take as long again, if it is
     /// timed apart.
-    async fn carry_out(&self, request: Request, timeout: u64) -> Result<Reply, Failure> {
+    pub(crate) async fn carry_out(&self, request: Request, timeout: u64) -> Result<Reply, Failure> {
         if self.connects_apart {
             within(&self.env, timeout, self.connection()).await?;
         }
@@ -102,7 +101,7 @@ impl<E: Env> Connector<E> {
         let attempt = async {
             let (generation, mut connection) = self.connection().await?;
             used = Some(generation);
-            self.scripts.ask(&mut connection, &request).await
+            SCRIPTS.ask(&mut connection, &request).await
         };
         let outcome = within(&self.env, timeout, attempt).await;
         if let (Err(Failure::Unknown(_)), Some(generation)) = (&outcome, used) {
@@ -135,6 +134,9 @@ impl<E: Env> Connector<E> {
         }
     }
 }
+
+/// The same for everybody: their digests are computed once.
+static SCRIPTS: LazyLock<Scripts> = LazyLock::new(Scripts::new);
 
 /// The scripts with their digests.
 struct Scripts {

@@ -2,7 +2,8 @@
 
 pub use crate::client::{Client, Deliver, Running};
 use crate::{
-    consul, env::Env, etcd, kubernetes, object_store, postgres, raft, redis, redis_servers, site::Site, zookeeper,
+    consul, env::Env, etcd, kubernetes, object_store, postgres, raft, redis, redis_sentinel, redis_servers, site::Site,
+    zookeeper,
 };
 use protocols::{
     elector::{ServiceInput, ServiceOutput},
@@ -28,6 +29,7 @@ impl<E: Env> Clients<E> {
             // A line a service.
             redis::client(),
             redis_servers::client(),
+            redis_sentinel::client(),
             etcd::client(),
             consul::client(),
             kubernetes::client(),

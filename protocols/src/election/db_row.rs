@@ -31,7 +31,7 @@
 use super::{
     Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
     back_off::BackOff,
-    postgres_common::{EXPIRE, Input, Output, POLL, PostgresRequests, RENEW},
+    postgres_common::{EXPIRE, Input, Output, POLL, PostgresRequests, RENEW, RETRIED},
     promise::{self, UNCHECKED},
 };
 use crate::{
@@ -55,7 +55,7 @@ pub const PROTOCOL: Protocol = Protocol {
     election_timeout: None,
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 2,
-    takeover_max: |timings| timings.renew_interval,
+    takeover_max: |timings| timings.retry_period(),
     // The row lasts from when the request arrived, the belief from when it was sent.
     read_lease: Some(|timings| (timings.lease_ttl, timings.lease_ttl)),
     preference: Preference::Any,
@@ -65,7 +65,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
-    timers: OwnTimers::NONE,
+    timers: OwnTimers::of(&[RETRIED]),
     elector: |setup| boxed(DbRow::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,

@@ -25,7 +25,7 @@
 use super::{
     Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
     back_off::BackOff,
-    postgres_common::{EXPIRE, Input, Output, POLL, PostgresRequests, RENEW},
+    postgres_common::{EXPIRE, Input, Output, POLL, PostgresRequests, RENEW, RETRIED},
     promise::{self, UNCHECKED},
 };
 use crate::{
@@ -50,7 +50,7 @@ pub const PROTOCOL: Protocol = Protocol {
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 2,
     // Who was late itself is patient for as long again.
-    takeover_max: |timings| timings.renew_interval,
+    takeover_max: |timings| timings.retry_period(),
     read_lease: None,
     preference: Preference::Any,
     majority: false,
@@ -59,7 +59,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
-    timers: OwnTimers::NONE,
+    timers: OwnTimers::of(&[RETRIED]),
     elector: |setup| boxed(DbRowNodeClock::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,

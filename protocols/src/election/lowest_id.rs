@@ -186,7 +186,6 @@ impl LowestId {
             }
             Message::Release if !self.leads => {
                 crate::mark!(LowestIdReleased);
-                self.phi.iter_mut().for_each(Phi::forget);
                 out.push(Output::Observed(None));
                 self.campaigning = true;
                 out.push(Output::Campaign);

@@ -8,6 +8,7 @@ pub mod db_row_node_clock;
 pub mod etcd;
 pub mod etcd_key;
 pub mod k8s;
+pub mod kafka_zk_controller;
 pub mod kraft;
 pub mod lowest_id;
 pub mod lowest_id_phi;
@@ -22,6 +23,7 @@ pub mod redis_common;
 pub mod redis_fenced;
 pub mod redis_lease;
 pub mod redis_naive;
+pub mod redis_sentinel;
 pub mod redlock;
 pub mod ring;
 pub mod ring_chang_roberts;
@@ -32,6 +34,7 @@ pub mod swim;
 pub mod timers;
 pub mod zab_fle;
 pub mod zk_election;
+pub mod zk_selector;
 pub mod zookeeper;
 
 pub use promise::{BeliefOverlap, Bounds, Conditions, Promise};
@@ -252,8 +255,11 @@ crate::registry! {
         &redis_lease::PROTOCOL,
         &redis_fenced::PROTOCOL,
         &redlock::PROTOCOL,
+        &redis_sentinel::PROTOCOL,
         &etcd::PROTOCOL,
         &zk_election::PROTOCOL,
+        &zk_selector::PROTOCOL,
+        &kafka_zk_controller::PROTOCOL,
         &etcd_key::PROTOCOL,
         &consul::PROTOCOL,
         &k8s::PROTOCOL,

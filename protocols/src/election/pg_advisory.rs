@@ -26,7 +26,7 @@
 
 use super::{
     Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
-    postgres_common::{Input, Output, POLL, PostgresRequests, RENEW},
+    postgres_common::{Input, Output, POLL, PostgresRequests, RENEW, RETRIED},
     promise::{self, UNFENCED},
 };
 use crate::{
@@ -50,7 +50,7 @@ pub const PROTOCOL: Protocol = Protocol {
     election_timeout: None,
     granted_ttl: |ttl| Keepalive::within(ttl).length(),
     renew_interval: |ttl| ttl / 3,
-    takeover_max: |timings| timings.renew_interval,
+    takeover_max: |timings| timings.retry_period(),
     read_lease: None,
     preference: Preference::Any,
     majority: false,
@@ -59,7 +59,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
-    timers: OwnTimers::NONE,
+    timers: OwnTimers::of(&[RETRIED]),
     elector: |setup| boxed(PgAdvisory::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::PauseBeyondLease | Hazard::CutOffFromService => UNFENCED,
@@ -75,7 +75,7 @@ pub const POOLED: Protocol = Protocol {
     name: "pg-advisory-pooled",
     about: "The same lock through a connection pool in transaction mode: the pool has it, and everybody is told yes",
     service: &postgres::POOLED,
-    promise: |_, _| Promise::May,
+    promise: |_, _| UNFENCED,
     bounds: |_| promise::Bounds::default(),
     ..PROTOCOL
 };

@@ -1,11 +1,11 @@
-//! An adaptive failure detector: patience by what the heartbeats of one sender have been like.
+//! An adaptive failure detector: patience by what a sender's heartbeats have been like.
 //!
 //! Hayashibara, Défago, Yared and Katayama, "The φ Accrual Failure Detector" (SRDS 2004): suspicion is
 //! φ = −log₁₀(P(a heartbeat comes later than this)), with the intervals seen so far taken for normally distributed. As Akka and
 //! Apache Pekko have it (apache/pekko, `remote/…/PhiAccrualFailureDetector.scala`): a logistic approximation of that
 //! distribution, a standard deviation of no less than a tenth of the interval, two first samples a quarter off it, a window of
-//! 1000, no sample of a silence that was suspected, and a threshold of 8 (`cluster/…/reference.conf`). Cassandra's takes the
-//! intervals for exponentially distributed, and has the same threshold.
+//! 1000 for each sender, no sample of a silence that was suspected, and a threshold of 8 (`cluster/…/reference.conf`).
+//! Cassandra's takes the intervals for exponentially distributed, and has the same threshold.
 //!
 //! The threshold is fixed, so φ need not be computed: it is reached when the silence is longer than mean + pause + y·σ, with
 //! y the one place where the approximation gives 10⁻⁸. In whole microseconds, no two machines differ.
@@ -14,21 +14,28 @@
 //! nothing the patience is what a fixed detector has: then both see a death after the same time.
 
 use crate::types::{MICROSECOND, NodeId};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Intervals that are kept.
 const SAMPLES: usize = 1_000;
 /// y with y·(1.5976 + 0.070566·y²) = ln(10⁸ − 1), in thousandths.
 const DEVIATIONS: u64 = 5_226;
 
-/// What is known of one sender's heartbeats.
+/// What is known of the heartbeats of everybody who was heard.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Phi {
     /// Of the heartbeats, as it should be, and of the fixed detector's patience; microseconds.
     interval: u64,
     usual: u64,
+    /// Who was heard last.
     sender: Option<NodeId>,
-    last: u64,
+    windows: BTreeMap<NodeId, Window>,
+}
+
+/// One sender's heartbeats; microseconds.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Window {
+    last: Option<u64>,
     intervals: VecDeque<u64>,
     sum: u64,
     squares: u128,
@@ -38,29 +45,46 @@ impl Phi {
     /// For heartbeats every `interval` nanoseconds, whose silence a fixed detector would suspect after `usual`.
     pub fn new(interval: u64, usual: u64) -> Self {
         let (interval, usual) = (interval / MICROSECOND, usual / MICROSECOND);
-        let (sender, intervals) = (None, VecDeque::new());
-        Phi { interval, usual, sender, last: 0, intervals, sum: 0, squares: 0 }
+        Phi { interval, usual, sender: None, windows: BTreeMap::new() }
     }
 
     /// A heartbeat has come, at `now` nanoseconds.
     pub fn heard(&mut self, from: NodeId, now: u64) {
         let now = now / MICROSECOND;
-        if self.sender != Some(from) {
-            self.forget();
-            self.sender = Some(from);
-            self.sample(self.interval * 3 / 4);
-            self.sample(self.interval * 5 / 4);
-        } else if now.saturating_sub(self.last) * MICROSECOND < self.patience() {
-            self.sample(now - self.last);
+        self.sender = Some(from);
+        let patience = self.patience() / MICROSECOND;
+        let interval = self.interval;
+        let window = self.windows.entry(from).or_insert_with(|| Window::begun(interval));
+        let silence = now.saturating_sub(window.last.replace(now).unwrap_or(now));
+        if (1..patience).contains(&silence) {
+            window.sample(silence);
         }
-        self.last = now;
     }
 
-    /// Nothing is known of whoever is heard next.
-    pub fn forget(&mut self) {
-        self.sender = None;
-        self.intervals.clear();
-        (self.sum, self.squares) = (0, 0);
+    /// After so many nanoseconds of silence whoever was heard last is suspected.
+    pub fn patience(&self) -> u64 {
+        let floor = self.interval / 10;
+        let pause = self.usual.saturating_sub(self.interval + beyond(floor));
+        let window = self.sender.and_then(|sender| self.windows.get(&sender));
+        let patience = window.map_or(self.usual, |window| {
+            let (mean, deviation) = window.mean_and_deviation();
+            mean + pause + beyond(deviation.max(floor))
+        });
+        patience * MICROSECOND
+    }
+}
+
+/// So many standard deviations as the threshold is from the mean.
+fn beyond(deviation: u64) -> u64 {
+    deviation * DEVIATIONS / 1_000
+}
+
+impl Window {
+    fn begun(interval: u64) -> Window {
+        let mut window = Window::default();
+        window.sample(interval * 3 / 4);
+        window.sample(interval * 5 / 4);
+        window
     }
 
     fn sample(&mut self, interval: u64) {
@@ -75,18 +99,12 @@ impl Phi {
         self.squares += u128::from(interval).pow(2);
     }
 
-    /// After so many nanoseconds of silence the sender is suspected.
-    pub fn patience(&self) -> u64 {
-        let floor = self.interval / 10;
-        let beyond = |deviation: u64| deviation * DEVIATIONS / 1_000;
-        let pause = self.usual.saturating_sub(self.interval + beyond(floor));
-        let Some(count) = Some(self.intervals.len() as u64).filter(|count| *count > 0) else {
-            return self.usual * MICROSECOND;
-        };
+    /// It always has a sample.
+    fn mean_and_deviation(&self) -> (u64, u64) {
+        let count = self.intervals.len().max(1) as u64;
         let mean = self.sum / count;
         let variance = (self.squares / u128::from(count)).saturating_sub(u128::from(mean).pow(2));
-        let deviation = (variance.isqrt() as u64).max(floor);
-        (mean + pause + beyond(deviation)) * MICROSECOND
+        (mean, variance.isqrt() as u64)
     }
 }
 
@@ -139,7 +157,7 @@ mod tests {
         (1..1_100).for_each(|number| phi.heard(ONE, last + number * SECOND));
         assert!(phi.patience() < 3_100 * MILLISECOND, "{}", phi.patience());
         phi.heard(NodeId(2), last + 2_000 * SECOND);
-        assert_eq!(phi.intervals.len(), 2, "another sender is another link");
+        assert_eq!(phi.windows[&NodeId(2)].intervals.len(), 2, "another sender is another link");
     }
 
     #[test]

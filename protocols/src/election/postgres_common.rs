@@ -1,7 +1,7 @@
 //! What the PostgreSQL elections share and what is not election: whose value is whose, numbering requests, the pace of
 //! polling, and telling others who leads. What any of it is used for stands in the protocols' own files.
 
-use super::Setup;
+use super::{OwnTimer, Setup, Timer};
 use crate::{
     core::TimerId,
     elector::{self, RequestNumber, ServiceOutput},
@@ -14,6 +14,9 @@ use crate::{
 
 pub(super) type Input = elector::Input<Nothing, Api>;
 pub(super) type Output = elector::Output<Nothing, Api>;
+
+/// A follower asks at the pace of renewals unless told otherwise.
+pub(super) const RETRIED: OwnTimer = OwnTimer { timer: Timer::RetryPeriod, default: None };
 
 /// Time for a follower to ask.
 pub(super) const POLL: TimerId = 0;
@@ -91,9 +94,9 @@ impl PostgresRequests {
 
     /// Nanoseconds until a follower's next poll. The first wait is anything up to an interval, so that candidates that
     /// start together do not stay in step; later ones are ¾ to 19/20 of it. The rest is for the round trip: from one
-    /// poll's arrival at the server to the next one's takes no longer than the renewal interval.
+    /// poll's arrival at the server to the next one's takes no longer than that.
     pub(super) fn poll_wait(&mut self) -> u64 {
-        let interval = self.setup.timings.renew_interval;
+        let interval = self.setup.timings.retry_period();
         let longest = interval / 20 * 19;
         let shortest = if self.polled { interval / 4 * 3 } else { 1 };
         self.polled = true;

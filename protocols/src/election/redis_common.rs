@@ -89,8 +89,12 @@ impl RedisRequests {
 
     /// A value that names this process: `<name>/<nonce>`.
     pub(super) fn process_value(&self) -> String {
-        let name = self.setup.names.get(self.setup.node.index()).map_or("", String::as_str);
-        format!("{name}/{:016x}", self.setup.nonce)
+        format!("{}/{:016x}", self.name(), self.setup.nonce)
+    }
+
+    /// This candidate's name.
+    pub(super) fn name(&self) -> &str {
+        self.setup.names.get(self.setup.node.index()).map_or("", String::as_str)
     }
 
     /// A value that nobody ever used before: `<name>/<nonce>/<attempt>`.

@@ -21,6 +21,12 @@
 //! compare-and-delete of its own value, before the next attempt; so is a lease that lapsed. At worst the key is nobody's for
 //! one ttl, and a token is skipped.
 //!
+//! **A named successor** gets the key in one script: if it is still ours, its value becomes `<successor>/handed/<token>`,
+//! with the next token, for a whole ttl. Whoever finds its own name there when it looks takes the key over from that value by
+//! the same script, to a value and with a token of its own attempt: so a process that was started again meanwhile has no token
+//! that its former self had. The leader stops believing before it asks. If no answer comes, it deletes the key unless it was
+//! handed over; if the successor never looks, the key is nobody's for one ttl.
+//!
 //! `redis_lease.rs` is this file without the token; `diff` shows what that takes.
 
 use super::{
@@ -36,7 +42,7 @@ use crate::{
     payload::Nothing,
     point::Point,
     service::redis::{self, Reply, Request},
-    types::{Leadership, SECOND},
+    types::{Leadership, NodeId, SECOND},
 };
 
 pub use super::redis_common::TOKEN_KEY;
@@ -60,7 +66,7 @@ pub const PROTOCOL: Protocol = Protocol {
     ring: false,
     persists: false,
     forgets_to_wait: false,
-    transfers: false,
+    transfers: true,
     changes_members: false,
     timers: OwnTimers::of(&[RETRIED]),
     elector: |setup| boxed(RedisFenced::new(setup)),
@@ -69,7 +75,7 @@ pub const PROTOCOL: Protocol = Protocol {
         Hazard::PauseBeyondLease => UNCHECKED,
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart | Hazard::Starvation => Promise::Holds,
-        Hazard::Flapping | Hazard::MissingLink => Promise::Holds,
+        Hazard::Flapping | Hazard::MissingLink | Hazard::Transfer => Promise::Holds,
         Hazard::CutOffFromService => Promise::Holds,
         _ => Promise::May,
     },
@@ -89,10 +95,24 @@ struct Lease {
 /// The one request under way.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Asked {
-    Acquire { value: String, sent: u64 },
+    Acquire {
+        value: String,
+        sent: u64,
+    },
     Look,
-    Renew { sent: u64 },
+    Renew {
+        sent: u64,
+    },
     GiveBack,
+    /// To hand the key over, which holds this.
+    HandOver {
+        value: String,
+    },
+    /// To take over what was handed to us, with a value that begins so.
+    TakeOver {
+        value: String,
+        sent: u64,
+    },
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -189,7 +209,19 @@ impl RedisFenced {
                 self.leftover = Some(value);
                 self.give_back(out);
             }
-            (Asked::Look, Ok(Reply::Value(value))) => self.redis.observe(value.as_deref(), out),
+            (Asked::Look, Ok(Reply::Value(value))) => {
+                self.redis.observe(value.as_deref(), out);
+                self.take_over(now, value, out);
+            }
+            (Asked::TakeOver { value, sent }, Ok(Reply::Token(Some(token)))) => {
+                self.lead(now, format!("{value}{token}"), token, sent, out);
+            }
+            (Asked::HandOver { .. }, Ok(Reply::Token(_))) => {}
+            // It may be ours still, or handed over.
+            (Asked::HandOver { value }, _) => {
+                self.leftover = Some(value);
+                self.give_back(out);
+            }
             (Asked::Renew { sent }, Ok(Reply::Done(true))) => self.renewed(sent, out),
             (Asked::Renew { .. }, Ok(Reply::Done(false))) => {
                 crate::mark!(RedisRenewalRefused);
@@ -204,8 +236,35 @@ impl RedisFenced {
             }
             // A renewal without an answer is tried again at the next interval, until the belief lapses; the rest at the
             // next poll.
-            (Asked::Look | Asked::Renew { .. } | Asked::GiveBack, _) => {}
+            (Asked::Look | Asked::Renew { .. } | Asked::GiveBack | Asked::TakeOver { .. }, _) => {}
         }
+    }
+
+    /// Takes the key over if it was handed to this node. What comes of it without an answer lapses.
+    fn take_over(&mut self, now: Now, held: Option<Vec<u8>>, out: &mut Vec<Output>) {
+        let handed = handed_to(self.redis.name());
+        let Some(value) = held.and_then(|held| String::from_utf8(held).ok()).filter(|held| held.starts_with(&handed))
+        else {
+            return;
+        };
+        let to = format!("{}/", self.redis.attempt_value());
+        let request = self.hand_over_to(value, to.clone());
+        self.ask(request, Asked::TakeOver { value: to, sent: now.mono }, out);
+    }
+
+    fn hand_over_to(&self, value: String, to: String) -> Request {
+        let (key, token_key) = (self.redis.key(), token_key_of(self.redis.setup.group));
+        Request::HandOver { key, token_key, value, to, ttl_ms: self.redis.ttl_ms() }
+    }
+
+    /// Stops believing, and then gives the key to a named successor.
+    fn hand_over(&mut self, now: Now, to: NodeId, out: &mut Vec<Output>) {
+        let Some(heir) = self.redis.setup.names.get(to.index()).filter(|_| to != self.redis.setup.node) else { return };
+        let handed = handed_to(heir);
+        out.push(Output::Point(Point::BeforeRelease));
+        let Some(value) = self.stop_believing(now, Deposed::Resigned, out) else { return };
+        let request = self.hand_over_to(value.clone(), handed);
+        self.ask(request, Asked::HandOver { value }, out);
     }
 
     fn lead(&mut self, now: Now, value: String, token: u64, sent: u64, out: &mut Vec<Output>) {
@@ -233,9 +292,18 @@ impl RedisFenced {
         out.push(Output::Renewed(lease.leadership));
     }
 
-    /// Ends the belief, first of all. What is under way is a renewal that has become pointless.
+    /// Ends the belief, first of all, and gives the key back.
     fn depose(&mut self, now: Now, why: Deposed, out: &mut Vec<Output>) {
-        let Some(lease) = self.lease.take() else { return };
+        let Some(value) = self.stop_believing(now, why, out) else { return };
+        if why != Deposed::Lost {
+            self.leftover = Some(value);
+            self.give_back(out);
+        }
+    }
+
+    /// Ends the belief; what the key held. What is under way is a renewal that has become pointless.
+    fn stop_believing(&mut self, now: Now, why: Deposed, out: &mut Vec<Output>) -> Option<String> {
+        let lease = self.lease.take()?;
         out.push(Output::Deposed(why));
         out.push(Output::CancelTimer(RENEW));
         out.push(Output::CancelTimer(EXPIRE));
@@ -255,11 +323,13 @@ impl RedisFenced {
         if !self.campaign_due {
             out.push(Output::Campaign);
         }
-        if why != Deposed::Lost {
-            self.leftover = Some(lease.value);
-            self.give_back(out);
-        }
+        Some(lease.value)
     }
+}
+
+/// How the value begins of a key that was handed to the candidate of that name.
+fn handed_to(name: &str) -> String {
+    format!("{name}/handed/")
 }
 
 impl Elector for RedisFenced {
@@ -285,6 +355,7 @@ impl Elector for RedisFenced {
                 out.push(Output::Point(Point::BeforeRelease));
                 self.depose(now, Deposed::Resigned, out);
             }
+            Input::Transfer(to) if self.lease.is_some() => self.hand_over(now, to, out),
             Input::Fenced => self.depose(now, Deposed::Fenced, out),
             // Timers of a role that ended meanwhile, a follower's resignation; Redis has no streams.
             _ => {}

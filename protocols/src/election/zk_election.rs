@@ -74,13 +74,13 @@ pub const PROTOCOL: Protocol = Protocol {
 };
 
 /// Sessions end with the tick after their time, and the successor takes three questions to be sure; with slack for messages.
-fn takeover_max(_: &Timings) -> u64 {
+pub(super) fn takeover_max(_: &Timings) -> u64 {
     TICK + 600 * MILLISECOND
 }
 
 /// The server counts a session from the last sign of life, at least for its timeout; the client gives the connection up two
 /// thirds of it after it has heard something. What it hears may be late, but not by more than it waits.
-fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
+pub(super) fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
     if c.drops {
         // Nobody watches its own node.
         return None;

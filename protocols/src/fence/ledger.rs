@@ -243,10 +243,15 @@ impl Client {
             self.first = number - REMEMBERED_REQUESTS as u64 / 2;
         }
         let index = (number - self.first) as usize;
-        if index >= self.seqs.len() {
-            self.seqs.resize(index + 1, 0);
+        if index == self.seqs.len() {
+            // Nearly always.
+            self.seqs.push_back(seq);
+        } else {
+            if index > self.seqs.len() {
+                self.seqs.resize(index + 1, 0);
+            }
+            self.seqs[index] = seq;
         }
-        self.seqs[index] = seq;
         while self.seqs.len() > REMEMBERED_REQUESTS {
             self.seqs.pop_front();
             self.first += 1;

@@ -11,6 +11,7 @@ pub mod postgres;
 pub mod power;
 pub mod raft;
 pub mod redis;
+pub mod redis_sentinel;
 pub mod redis_servers;
 pub mod zookeeper;
 
@@ -60,6 +61,8 @@ pub struct Service {
     pub members: Members,
     /// How many it has unless somebody asks for another number.
     pub usual_members: u16,
+    /// Another service whose members it has beside its own; candidates are told of its own alone.
+    pub beside: Option<&'static Service>,
     /// Is it part of each candidate's process, and talks to its peers by itself?
     pub is_embedded: bool,
     /// The port that it, or each candidate's part of it, listens on by convention; 0 when it does not.
@@ -107,6 +110,7 @@ impl Service {
         process: None,
         members: Members { most: 1, led: false, majority: false },
         usual_members: 1,
+        beside: None,
         is_embedded: false,
         port: 0,
         elects: false,
@@ -121,6 +125,11 @@ impl Service {
         outlasts_pauses: false,
         has_groups: false,
     };
+
+    /// It, and what it has beside it.
+    pub fn all(&'static self) -> impl Iterator<Item = &'static Service> {
+        std::iter::successors(Some(self), |service| service.beside)
+    }
 
     /// Is there none?
     pub fn is_none(&self) -> bool {

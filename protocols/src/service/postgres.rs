@@ -38,8 +38,8 @@ pub const CHECK_INS: Service = Service { name: "postgres-check-ins", expires_by_
 pub const SESSIONS: Service =
     Service { name: "postgres-sessions", counts_tokens: false, outlasts_pauses: true, ..CHECK_INS };
 
-/// Locks of sessions that a pool hands to whoever comes. Nobody can be made to lose one.
-pub const POOLED: Service = Service { name: "postgres-pooled", port: 6432, has_keys: false, ..SESSIONS };
+/// Locks of sessions that a pool hands to whoever comes.
+pub const POOLED: Service = Service { name: "postgres-pooled", port: 6432, outlasts_pauses: false, ..SESSIONS };
 
 /// What is said to PostgreSQL and by it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -91,14 +91,14 @@ fn bugs(plan: &Plan, known: &Known) -> Checked {
 
 fn members(plan: &Plan, protocol: &Protocol) -> Checked {
     for (name, count) in &plan.service_members {
-        if protocol.service.process != Some(name) {
+        let Some(service) = protocol.service.all().find(|service| service.process == Some(name)) else {
             let has = protocol.service.process.map_or("none".to_owned(), |service| format!("`{service}`"));
             return Err(format!(
                 "service_members names `{name}`, which is not a service of `{}`; it has {has}",
                 plan.protocol
             ));
-        }
-        let most = protocol.service.members.most;
+        };
+        let most = service.members.most;
         if !(1..=most).contains(count) {
             let (protocol, field) = (&plan.protocol, format!("service_members.{name}"));
             return Err(match most {
@@ -302,7 +302,7 @@ fn whom(whole: &Whole, who: &Who) -> Checked {
         Who::Service | Who::ServiceLeader if none => {
             Err(format!("strikes the service, but `{}` has none; name candidates", plan.protocol))
         }
-        Who::ServiceLeader if !protocol.service.members.led => {
+        Who::ServiceLeader if !protocol.service.all().any(|service| service.members.led) => {
             let all = list(topology.members().map(|member| topology.name(member)));
             Err(format!("strikes the leader of the service, but that of `{}` has none; there is {all}", plan.protocol))
         }

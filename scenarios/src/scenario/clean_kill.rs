@@ -3,11 +3,12 @@
 //! Its machine lives and resets its connections, so everybody could know at once; the lease makes them wait all the same.
 //! This is the failover time that a team quotes, and the one that a shorter lease buys.
 
-use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, strike_ms};
+use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, settled_ms, strike_ms};
 use crate::{
+    belief,
     fault::{Fault, Who},
     params::Params,
-    plan::Plan,
+    plan::{Known, Plan},
     streams::{self, PLAN},
 };
 use protocols::{
@@ -26,6 +27,37 @@ pub const SCENARIO: Scenario = Scenario {
     needs: Needs::Nothing,
     plan,
 };
+
+/// One fleet whose leader is killed `kills` times, each time as the scenario does it once: whoever was killed is back, and a
+/// successor at work, before the next strike, which comes in any phase of the renewal. For measuring, where a fleet takes
+/// longer to start than an election.
+///
+/// # Errors
+/// One sentence, as from [`Plan::validate_among`].
+pub fn repeated(params: &Params, protocol: &Protocol, seed: u64, kills: u32) -> Result<Plan, String> {
+    let once = SCENARIO.compile(params, protocol, seed)?;
+    let ttl_ms = params.granted_ttl_ms(protocol);
+    let back_max_ms = 2 * ttl_ms;
+    let over_ms = (ttl_ms + params.takeover_max_ms(protocol)).max(back_max_ms) + CALM_MS;
+    let mut random = streams::stream(seed, PLAN);
+    let (mut faults, mut ready_ms) = (Vec::new(), settled_ms(params, protocol) as f64);
+    for _ in 0..kills {
+        let strike_ms = drawn_ms(&mut random, ready_ms, ready_ms + ttl_ms as f64);
+        let restart_ms = drawn_ms(&mut random, ttl_ms as f64 / 2.0, back_max_ms as f64);
+        faults.push(at(strike_ms, Fault::Kill { node: Who::Leader, restart_after_ms: Some(restart_ms) }));
+        ready_ms = strike_ms + over_ms as f64;
+    }
+    let duration_ms = ready_ms as u64 + params.aftermath_ms(protocol);
+    let requires = require([(Fact::Kills, u64::from(kills)), (Fact::LeadersTookEffect, 2)]);
+    let mut plan = Plan { faults, requires, duration_ms: duration_ms.div_ceil(1_000) * 1_000, ..once };
+    plan.dual_belief_bound_ms = belief::bound_ms(&plan, protocol);
+    let known =
+        Known { scenarios: vec![SCENARIO.name], protocols: &[protocol], bugs: &params.bugs, works: &params.works };
+    plan.validate_among(&known).map(|()| plan)
+}
+
+/// How long a fleet is left alone before its leader is killed again, milliseconds.
+const CALM_MS: u64 = 1_000;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let ttl_ms = params.granted_ttl_ms(protocol) as f64;

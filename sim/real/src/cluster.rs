@@ -33,7 +33,8 @@ pub struct Cluster {
     /// Where candidates answer each other, if they elect among themselves.
     electors: BTreeMap<NodeId, SocketAddr>,
     points: SocketAddr,
-    service: Option<SocketAddr>,
+    /// Where each member of the coordination service listens.
+    services: BTreeMap<NodeId, SocketAddr>,
     store_metrics: Option<SocketAddr>,
 }
 
@@ -49,8 +50,8 @@ impl Cluster {
         if spec.tls {
             super::certificates::write(&spec.folder)?;
         }
-        let (slots, links, electors) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        let mut cluster = Cluster { spec, slots, links, electors, points, service: None, store_metrics: None };
+        let (slots, links, electors, services) = Default::default();
+        let mut cluster = Cluster { spec, slots, links, electors, points, services, store_metrics: None };
         cluster.start_service().await?;
         let store = cluster.start_store().await?;
         let nodes: Vec<NodeId> = topology.candidates().collect();
@@ -59,8 +60,8 @@ impl Cluster {
             let program = cluster.spec.program.clone();
             let recipe = Recipe { leash: program.clone(), program, arguments: Vec::new(), output: PathBuf::new() };
             cluster.slots.insert(*node, Slot { recipe, address, running: None, starts: 0 });
-            if let (Some(service_node), Some(service)) = (topology.only_member(), cluster.service) {
-                cluster.link(*node, service_node, service).await?;
+            for (member, service) in cluster.services.clone() {
+                cluster.link(*node, member, service).await?;
             }
             cluster.link(*node, topology.store(), store).await?;
             for client in topology.clients() {
@@ -95,12 +96,26 @@ impl Cluster {
     }
 
     async fn start_service(&mut self) -> Result<(), String> {
-        self.service = self.spec.service;
-        let Some(node) = self.spec.topology.only_member().filter(|_| self.service.is_none()) else { return Ok(()) };
+        let topology = self.spec.topology.clone();
+        if let (Some(running), Some(node)) = (self.spec.service, topology.only_member()) {
+            self.services.insert(node, running);
+            return Ok(());
+        }
         let Some(protocol) = self.spec.plan.election() else { return Err("the plan's protocol is unknown".into()) };
-        let (recipe, address) = service::recipe(protocol.service, &self.spec)?;
-        self.boot(node, recipe, address).await?;
-        self.service = Some(address);
+        let services: Vec<_> = protocol.service.all().zip(topology.services()).collect();
+        // Who is watched is there before who watches.
+        for (service, known) in services.into_iter().rev() {
+            let mut first = self.services.values().next().copied();
+            for node in known.nodes() {
+                let (recipe, address) = service::recipe(service, topology.name(node), first, &self.spec)?;
+                self.boot(node, recipe, address).await?;
+                self.services.insert(node, address);
+                if service.members.led {
+                    // The others follow it.
+                    first = first.or(Some(address));
+                }
+            }
+        }
         Ok(())
     }
 
@@ -216,10 +231,16 @@ impl Cluster {
             ("--points", self.points.to_string()),
         ];
         let mut arguments = vec![OsString::from("node")];
-        let service = topology.only_member().map(|service| ("--service", through(service)));
+        let services: Vec<String> = topology.asked().map(through).collect();
+        let service = (!services.is_empty()).then(|| ("--service", services.join(",")));
+        // Who is told of by those that are asked is reached through proxies too.
+        let told = topology.members().skip(services.len());
+        let route = |member: NodeId| Some(format!("{}={}", self.services.get(&member)?, through(member)));
+        let routes: Vec<String> = told.filter_map(route).collect();
+        let routes = (!routes.is_empty()).then(|| ("--routes", routes.join(",")));
         let own_ms = plan.timings.own_ms();
         let own = Timer::ALL.into_iter().filter_map(|timer| Some((timer.option(), ms(own_ms.get(timer)?))));
-        for (name, value) in options.into_iter().chain(own).chain(service).chain(self.electing(node)) {
+        for (name, value) in options.into_iter().chain(own).chain(service).chain(routes).chain(self.electing(node)) {
             arguments.push(format!("{name}={value}").into());
         }
         arguments.extend(["--token-key".into(), self.spec.token_key().into_os_string()]);
@@ -264,9 +285,9 @@ impl Cluster {
         self.slots.get(&node).map(|s| s.address)
     }
 
-    /// Where the coordination service listens.
+    /// Where the coordination service listens; of several members, the first.
     pub fn service(&self) -> Option<SocketAddr> {
-        self.service
+        self.services.values().next().copied()
     }
 
     /// Where `from` reaches `to`.

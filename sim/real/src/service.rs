@@ -4,17 +4,28 @@ use super::{
     process::{Recipe, free_address},
     spec::Spec,
 };
-use protocols::service::Service;
+use protocols::service::{Service, postgres};
+use protocols_clients::postgres::USER;
 use std::net::SocketAddr;
 
-/// How to start a service of its own for a cluster, with its data below the cluster's folder, and where it will listen.
+/// How to start a member of that name of a service of its own for a cluster, with its data below the cluster's folder, and
+/// where it will listen. It follows, or watches, the server at `first`, where there is one.
 ///
 /// # Errors
 /// It is not installed: one sentence that says what to do.
-pub fn recipe(service: &Service, spec: &Spec) -> Result<(Recipe, SocketAddr), String> {
+pub fn recipe(
+    service: &Service,
+    member: &str,
+    first: Option<SocketAddr>,
+    spec: &Spec,
+) -> Result<(Recipe, SocketAddr), String> {
+    if service.process == postgres::SERVICE.process {
+        return database(service, spec);
+    }
     let (program, install, name) = match service.name {
-        "redis" => ("redis-server", "redis-server", "redis"),
+        "redis" | "redis-servers" | "redis-replicated" | "redis-sentinel" => ("redis-server", "redis-server", member),
         "etcd" => ("etcd", "etcd-server", "etcd"),
+        "zookeeper" => ("java", "zookeeper default-jre-headless", "zookeeper"),
         "consul" => ("consul", "consul", "consul"),
         _ => return Err("there is no service to start".to_owned()),
     };
@@ -28,12 +39,40 @@ pub fn recipe(service: &Service, spec: &Spec) -> Result<(Recipe, SocketAddr), St
     let address = free_address()?;
     // Every write is on disk before it is acknowledged, as the simulated one's.
     let arguments = match service.name {
-        "redis" => servers::call::redis(address, &data),
+        "redis" | "redis-servers" => servers::call::redis(address, &data),
+        "redis-replicated" => servers::call::redis_replica(address, &data, first),
+        "redis-sentinel" => {
+            let Some(primary) = first else { return Err("there is no primary to watch".to_owned()) };
+            let ttl_ms = spec.plan.timings.lease_ttl_ms;
+            let timing = servers::call::Watching::of_lease(ttl_ms);
+            let file = servers::call::sentinel_file(address, &data, primary, timing)
+                .map_err(|e| format!("cannot write in {}: {e}", data.display()))?;
+            servers::call::sentinel(&file)
+        }
         "etcd" => servers::call::etcd(address, free_address()?, &data),
+        "zookeeper" => {
+            let jar = servers::zookeeper_jar().ok_or("ZooKeeper is not installed: `apt-get install zookeeper`")?;
+            servers::call::zookeeper(address, &data, &jar).map_err(|e| format!("cannot write its settings: {e}"))?
+        }
         "consul" => servers::call::consul(address, [free_address()?, free_address()?], &data),
         _ => Vec::new(),
     };
     let output = spec.folder.join(format!("{name}.log"));
     let arguments = arguments.into_iter().map(Into::into).collect();
+    Ok((Recipe { leash: spec.program.clone(), program, arguments, output }, address))
+}
+
+/// A PostgreSQL of the cluster's own. Its superuser is the role that candidates log in as.
+fn database(service: &Service, spec: &Spec) -> Result<(Recipe, SocketAddr), String> {
+    if service.name == postgres::POOLED.name {
+        return Err(
+            "a PgBouncer in transaction mode is not started here; give --service HOST:PORT of a running one".into()
+        );
+    }
+    let (data, address) = (spec.folder.join("postgres"), free_address()?);
+    std::fs::create_dir_all(&data).map_err(|e| format!("cannot make {}: {e}", data.display()))?;
+    let (program, arguments) = servers::own_postgres(address, &data, USER)?;
+    let arguments = arguments.into_iter().map(Into::into).collect();
+    let output = spec.folder.join("postgres.log");
     Ok((Recipe { leash: spec.program.clone(), program, arguments, output }, address))
 }

@@ -8,6 +8,7 @@ pub mod kubernetes;
 pub mod object_store;
 pub mod postgres;
 pub mod redis;
+pub mod redis_sentinel;
 pub mod zookeeper;
 
 use crate::world::env::SimEnv;
@@ -17,8 +18,8 @@ use protocols::{
     bug::Bugs,
     service::{
         Service, consul as consul_service, etcd as etcd_service, kubernetes as kubernetes_service,
-        object_store as object_service, postgres as postgres_service, redis as redis_service, redis_servers,
-        zookeeper as zookeeper_service,
+        object_store as object_service, postgres as postgres_service, redis as redis_service,
+        redis_sentinel as sentinel_service, redis_servers, zookeeper as zookeeper_service,
     },
 };
 use std::sync::Arc;
@@ -37,6 +38,8 @@ protocols::registry! {
     pub const MODELS: [Entry] = [
         Entry { service: redis_service::SERVICE.name, members: redis::members },
         Entry { service: redis_servers::SERVICE.name, members: redis::members },
+        Entry { service: sentinel_service::REPLICATED.name, members: redis_sentinel::servers },
+        Entry { service: sentinel_service::SERVICE.name, members: |count, _| redis_sentinel::sentinels(count) },
         Entry { service: postgres_service::SERVICE.name, members: |count, _| postgres::members(count, Watched::Lock) },
         Entry { service: postgres_service::CHECK_INS.name, members: |count, _| postgres::members(count, Watched::CheckIn) },
         Entry { service: postgres_service::SESSIONS.name, members: |count, _| postgres::members(count, Watched::Session) },

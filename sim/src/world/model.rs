@@ -1,7 +1,9 @@
 //! What the world knows of a coordination service: that its members have states, which outlive their processes, and how an
 //! operator reaches into them.
 
-use super::{Holder, env::SimEnv};
+use super::{Holder, World, env::SimEnv};
+use protocols::types::MILLISECOND;
+use scenarios::topology::Topology;
 use std::{future::Future, io, pin::Pin, sync::Arc};
 
 /// What a service is made to drop.
@@ -37,3 +39,16 @@ pub trait Model: Send + Sync {
 
 /// The state of a fleet's service.
 pub type State = Arc<dyn Model>;
+
+/// What a model may ask of the world that it is in, to be configured by.
+impl World {
+    /// Who is who.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// How long a lease lasts that nobody renews, milliseconds.
+    pub fn lease_ms(&self) -> i64 {
+        (self.faults.plan.timings.resolved().lease_ttl / MILLISECOND) as i64
+    }
+}

@@ -30,7 +30,9 @@ mod redis_elections;
 mod redis_model;
 mod redlock;
 mod registered;
+mod repeated_kills;
 mod seeds;
+mod sentinel;
 mod texts;
 #[path = "../../../protocols/tests/all/transcripts/golden.rs"]
 mod transcripts;

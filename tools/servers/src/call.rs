@@ -1,6 +1,10 @@
 //! How servers are called: their arguments.
 
-use std::{net::SocketAddr, path::Path};
+use std::{
+    fs, io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
 
 fn strings<const N: usize>(arguments: [&str; N]) -> Vec<String> {
     arguments.map(str::to_owned).into()
@@ -11,6 +15,58 @@ pub fn redis(address: SocketAddr, data: &Path) -> Vec<String> {
     let mut arguments = strings(["--port", &address.port().to_string()]);
     arguments.extend(redis_apart_from_its_port(data));
     arguments
+}
+
+/// The same as a replica of the server at `primary`, where there is one.
+pub fn redis_replica(address: SocketAddr, data: &Path, primary: Option<SocketAddr>) -> Vec<String> {
+    let mut arguments = redis(address, data);
+    if let Some(primary) = primary {
+        arguments.extend(strings(["--replicaof", &primary.ip().to_string(), &primary.port().to_string()]));
+    }
+    arguments
+}
+
+/// How patient a sentinel is; milliseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Watching {
+    /// `down-after-milliseconds`.
+    pub down_after_ms: u64,
+    /// `failover-timeout`.
+    pub failover_timeout_ms: u64,
+}
+
+impl Watching {
+    /// As the defaults, 30 s and 3 minutes, are to a lease of 15 s.
+    pub fn of_lease(ttl_ms: u64) -> Watching {
+        Watching { down_after_ms: 2 * ttl_ms, failover_timeout_ms: 12 * ttl_ms }
+    }
+}
+
+/// The configuration of a sentinel that watches a primary, `mymaster`, with two others; it writes down there what it finds
+/// out.
+///
+/// # Errors
+/// It cannot be written.
+pub fn sentinel_file(
+    address: SocketAddr,
+    data: &Path,
+    primary: SocketAddr,
+    Watching { down_after_ms, failover_timeout_ms }: Watching,
+) -> std::io::Result<PathBuf> {
+    let file = data.join("sentinel.conf");
+    let (dir, port, ip, watched) = (data.display(), address.port(), primary.ip(), primary.port());
+    let text = format!(
+        "bind 127.0.0.1\nport {port}\ndir {dir}\nsentinel monitor mymaster {ip} {watched} 2\n\
+         sentinel down-after-milliseconds mymaster {down_after_ms}\n\
+         sentinel failover-timeout mymaster {failover_timeout_ms}\n"
+    );
+    std::fs::write(&file, text)?;
+    Ok(file)
+}
+
+/// A `redis-server` as a sentinel, with its configuration in that file.
+pub fn sentinel(file: &Path) -> Vec<String> {
+    strings([&file.display().to_string(), "--sentinel"])
 }
 
 /// The same for clients that have certificates: its own, its key, and the authority's in these files.
@@ -54,6 +110,24 @@ fn etcd_at(client: &str, peer: SocketAddr, data: &Path) -> Vec<String> {
     arguments.extend(strings(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer]));
     arguments.extend(strings(["--initial-cluster", &format!("fencepost={peer}")]));
     arguments
+}
+
+/// What `java` is called with to be a ZooKeeper of one member, from the library in `jar`, that keeps its settings and its
+/// data below `data`. Every write is on disk before it is acknowledged, which is its default.
+///
+/// # Errors
+/// The settings cannot be written.
+pub fn zookeeper(address: SocketAddr, data: &Path, jar: &Path) -> io::Result<Vec<String>> {
+    let settings = data.join("zoo.cfg");
+    let (ip, port) = (address.ip(), address.port());
+    // Without the last two it would listen for administrators on a port of its own, and take 60 clients of one address.
+    let text = format!(
+        "tickTime=2000\ndataDir={}\nclientPortAddress={ip}\nclientPort={port}\nadmin.enableServer=false\nmaxClientCnxns=0\n",
+        data.display()
+    );
+    fs::write(&settings, text)?;
+    let (jar, settings) = (jar.display().to_string(), settings.display().to_string());
+    Ok(strings(["-Xmx256m", "-cp", &jar, "org.apache.zookeeper.server.ZooKeeperServerMain", &settings]))
 }
 
 /// A `consul` of one server that is its own agent and keeps its data below `data`. Its own traffic goes through `others`. It

@@ -14,6 +14,32 @@ pub fn look(program: &str) -> Option<PathBuf> {
     places(program).find(|file| file.is_file())
 }
 
+/// The library that Debian's package of ZooKeeper brings; `java` runs it.
+pub fn zookeeper_jar() -> Option<PathBuf> {
+    let jar =
+        env::var_os("FENCEPOST_ZOOKEEPER_3_8").map_or_else(|| "/usr/share/java/zookeeper.jar".into(), PathBuf::from);
+    (jar.is_file() && look("java").is_some()).then_some(jar)
+}
+
+/// The same for a test; `None`, said aloud, when it is not there and the test is to pass without `what`.
+///
+/// # Panics
+/// It is not there, and `FENCEPOST_SERVERS` wants it.
+pub fn find_zookeeper(what: &str) -> Option<PathBuf> {
+    if zookeeper_jar().is_none() && wish() == "install" {
+        install::alone(|| {
+            if zookeeper_jar().is_none() {
+                install::packages(&["zookeeper", "default-jre-headless"], "zookeeper");
+            }
+        });
+    }
+    let found = zookeeper_jar();
+    if found.is_none() {
+        skip(what, "ZooKeeper is not installed");
+    }
+    found
+}
+
 /// Every place where a program of that name may be.
 pub(super) fn places(program: &str) -> impl Iterator<Item = PathBuf> {
     let versions = Path::new("/usr/lib/postgresql").read_dir().into_iter().flatten().flatten();

@@ -9,6 +9,7 @@ use super::{
 };
 use std::{
     fs,
+    net::SocketAddr,
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     process::Command,
@@ -27,6 +28,8 @@ pub struct Postgres {
 pub enum Access<'a> {
     /// The user, by this password.
     Password(&'a str),
+    /// Anybody, by whatever name that is a role's; commits are not synced.
+    Anybody,
     /// Anybody; and with TLS, by these files with a certificate and its key, who wants that.
     Trust {
         /// The certificate.
@@ -44,6 +47,37 @@ fn as_nobody(root: bool, program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--reuid=postgres", "--regid=postgres", "--init-groups", "--"]).arg(program);
     command
+}
+
+/// How to start a PostgreSQL of one's own that lets anybody in who calls himself `user`, with its data, made if need be, in that
+/// folder: the program and its arguments.
+///
+/// # Errors
+/// It is not installed, or there is no making its data; one sentence.
+pub fn own_postgres(address: SocketAddr, data: &Path, user: &str) -> Result<(PathBuf, Vec<String>), String> {
+    let none =
+        "`postgres` is not installed: `apt-get install postgresql`, or give --service HOST:PORT of a running one";
+    let initdb = super::find::look("initdb").ok_or(none)?;
+    let unseen = |e: std::io::Error| format!("cannot look into {}: {e}", data.display());
+    let root = data.parent().unwrap_or(data).metadata().map_err(unseen)?.uid() == 0;
+    if !data.join("PG_VERSION").exists() {
+        if root {
+            let given = Command::new("chown").arg("postgres").arg(data).status();
+            if !given.is_ok_and(|s| s.success()) {
+                return Err("there is no user `postgres`, and this is run as root".to_owned());
+            }
+        }
+        let mut init = as_nobody(root, &initdb);
+        init.arg("-D").arg(data).args(["-U", user, "--no-sync", "--encoding=UTF8", "--locale=C", "--auth=trust"]);
+        let made = init.output().map_err(|e| format!("cannot run {}: {e}", initdb.display()))?;
+        if !made.status.success() {
+            return Err(format!("initdb says: {}", text(&made.stderr).trim()));
+        }
+    }
+    let command = as_nobody(root, &initdb.with_file_name("postgres"));
+    let program = PathBuf::from(command.get_program());
+    let before = command.get_args().map(|argument| argument.to_string_lossy().into_owned());
+    Ok((program, before.chain(call::postgres(address, data)).collect()))
 }
 
 /// Starts one with nothing in it; `None`, said aloud, when it is not installed and the test is to pass without `what`.
@@ -64,6 +98,11 @@ pub fn postgres(folder: &Folder, what: &str, access: Access<'_>) -> Option<Postg
             let secret = folder.write("postgres.password", password);
             init.args(["--auth=scram-sha-256", "--pwfile", &secret]);
             owned.push(secret.into());
+        }
+        Access::Anybody => {
+            init.arg("--auth=trust");
+            let set = ["fsync=off", "autovacuum=off"];
+            options.extend(set.iter().flat_map(|set| ["-c".to_owned(), (*set).to_owned()]));
         }
         Access::Trust { certificate, key } => {
             init.arg("--auth=trust");
@@ -94,7 +133,7 @@ pub fn postgres(folder: &Folder, what: &str, access: Access<'_>) -> Option<Postg
     });
     let password = match access {
         Access::Password(password) => Some(password.to_owned()),
-        Access::Trust { .. } => None,
+        Access::Anybody | Access::Trust { .. } => None,
     };
     let postgres = Postgres { server, initdb, password };
     eventually("PostgreSQL answers", SOON, || postgres.psql("select 1").ok());

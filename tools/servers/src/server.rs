@@ -2,12 +2,13 @@
 
 use super::{
     call,
-    find::{self, find},
+    find::{self, find, find_zookeeper},
     folder::Folder,
     port::free_address,
     process::Process,
 };
 use std::{
+    fs,
     io::{self, Read, Write},
     net::{SocketAddr, TcpStream},
     path::{Path, PathBuf},
@@ -39,6 +40,9 @@ pub(super) type Probe = Option<(&'static [u8], &'static str)>;
 pub(super) const REDIS: Probe = Some((b"PING\r\n", "+PONG"));
 /// etcd says that it is well.
 pub(super) const ETCD: Probe = Some((b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n", r#""health":"true""#));
+
+/// ZooKeeper says how it is, and that it is one that elects nobody.
+pub(super) const ZOOKEEPER: Probe = Some((b"srvr", "Mode: standalone"));
 
 /// Consul can write: it has elected itself.
 const CONSUL: Probe =
@@ -156,4 +160,50 @@ pub fn redis(folder: &Folder, what: &str, tls: Tls) -> Option<Server> {
         command
     };
     Some(Server::start("redis", folder.path(), REDIS.filter(|_| tls == Tls::Off), call))
+}
+
+/// A ZooKeeper with nothing in it; `None`, said aloud, when it is not installed and the test is to pass without `what`.
+pub fn zookeeper(folder: &Folder, what: &str) -> Option<Server> {
+    let jar = find_zookeeper(what)?;
+    let data = folder.path().join("zookeeper");
+    fs::create_dir_all(&data).expect("temporary folders can be made");
+    let call = move |address| {
+        let mut command = Command::new("java");
+        command.args(call::zookeeper(address, &data, &jar).expect("temporary files can be written"));
+        command
+    };
+    Some(Server::start("zookeeper", folder.path(), ZOOKEEPER, call))
+}
+
+/// A replica of the server on that port of loopback; otherwise as [`redis`].
+pub fn replica(folder: &Folder, what: &str, of: u16) -> Option<Server> {
+    let program = find("redis-server", "redis-server", what)?;
+    let data = folder.path().to_owned();
+    let call = move |address| {
+        let mut command = Command::new(&program);
+        command.args(call::redis(address, &data)).args(["--replicaof", "127.0.0.1", &of.to_string()]);
+        command
+    };
+    Some(Server::start("redis", folder.path(), REDIS, call))
+}
+
+/// A Redis Sentinel with these lines of configuration; otherwise as [`redis`].
+///
+/// # Panics
+/// Its configuration cannot be written.
+pub fn sentinel(folder: &Folder, what: &str, lines: &str) -> Option<Server> {
+    let program = find("redis-server", "redis-server", what)?;
+    let (data, lines) = (folder.path().to_owned(), lines.to_owned());
+    let call = move |address: SocketAddr| {
+        // It writes down what it finds out.
+        let file = data.join(format!("sentinel-{}.conf", address.port()));
+        let head = format!("bind 127.0.0.1\nport {}\ndir {}\n", address.port(), data.display());
+        if !file.exists() {
+            std::fs::write(&file, head + &lines).expect("the configuration can be written");
+        }
+        let mut command = Command::new(&program);
+        command.arg(file).arg("--sentinel");
+        command
+    };
+    Some(Server::start("sentinel", folder.path(), REDIS, call))
 }

@@ -67,6 +67,8 @@ pub struct EnvSettings {
     pub points: Option<Arc<dyn Points>>,
     /// The address that listeners are bound to; loopback when it is not given.
     pub listen_on: Option<IpAddr>,
+    /// Where to connect to instead of to an address.
+    pub routes: Vec<(Endpoint, Endpoint)>,
     /// Where the process keeps its files; without it nothing can be kept.
     pub folder: Option<PathBuf>,
 }
@@ -93,6 +95,12 @@ impl TokioEnv {
     pub fn with(settings: EnvSettings) -> Self {
         let random = Mutex::new(ChaCha8Rng::seed_from_u64(settings.seed));
         TokioEnv { shared: Arc::new(Shared { start: Instant::now(), settings, random }) }
+    }
+
+    /// Where to connect to instead, if that is configured.
+    fn route<'a>(&'a self, to: &'a Endpoint) -> &'a Endpoint {
+        let routes = &self.shared.settings.routes;
+        routes.iter().find(|(address, _)| address == to).map_or(to, |(_, instead)| instead)
     }
 
     /// The connection with what lies between it and its user.
@@ -212,10 +220,12 @@ impl Env for TokioEnv {
     }
 
     async fn connect(&self, to: &Endpoint) -> io::Result<Stream> {
+        let to = self.route(to);
         self.wrapped(TcpStream::connect((to.host.as_str(), to.port)).await?, to).await
     }
 
     async fn connect_kept_alive(&self, to: &Endpoint, every: u64) -> io::Result<Stream> {
+        let to = self.route(to);
         let stream = TcpStream::connect((to.host.as_str(), to.port)).await?;
         let every = Duration::from_nanos(every);
         let probes = socket2::TcpKeepalive::new().with_time(every).with_interval(every).with_retries(PROBES);

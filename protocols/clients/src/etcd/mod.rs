@@ -49,7 +49,9 @@ impl<E: Env> Backend for Etcd<E> {
 
     fn request(&self, request: Request, timeout: u64) -> Boxed<Result<Reply, Failure>> {
         let (env, client) = (self.env.clone(), self.client.clone());
-        Box::pin(async move { within(&env, timeout, calls::request(client, request)).await })
+        // On its own: the library's futures are large, and would be moved each time that they are wrapped.
+        let answer = Box::pin(calls::request(client, request));
+        Box::pin(async move { within(&env, timeout, answer).await })
     }
 
     fn stream(&self, request: StreamRequest, stream: Stream<Api>) -> Option<Boxed<Failure>> {

@@ -1,6 +1,7 @@
 //! What the elections on ZooKeeper share: where their nodes are, and [`curator`], the behaviour of Apache Curator's client.
 
 pub mod curator;
+pub mod kafka;
 pub mod place;
 pub mod queue;
 
@@ -20,16 +21,19 @@ pub const REGAINS: Bug = Bug {
 pub enum Kind {
     /// Curator's LeaderLatch.
     Latch,
+    /// Curator's LeaderSelector.
+    Selector,
 }
 
 impl Kind {
     /// Every recipe of the kind.
-    pub const ALL: [Kind; 1] = [Kind::Latch];
+    pub const ALL: [Kind; 2] = [Kind::Latch, Kind::Selector];
 
     /// The node whose children a group's candidates are.
     pub fn folder(self, group: u16) -> String {
         let base = match self {
             Kind::Latch => "/fencepost/latch",
+            Kind::Selector => "/fencepost/selector",
         };
         if group == 0 { base.to_owned() } else { format!("{base}-{group}") }
     }
@@ -38,6 +42,7 @@ impl Kind {
     pub const fn lock_name(self) -> &'static str {
         match self {
             Kind::Latch => "latch-",
+            Kind::Selector => "lock-",
         }
     }
 }

@@ -7,6 +7,7 @@
 
 mod etcd;
 mod golden;
+mod postgres;
 mod raft;
 mod redis;
 

@@ -44,7 +44,7 @@ fn redis_lease() {
 
 #[test]
 fn redis_fenced() {
-    super::check("redis-fenced", &LANGUAGE, 12);
+    super::check("redis-fenced", &LANGUAGE, 15);
 }
 
 fn reply(_: &Names, words: &[&str]) -> Option<Opaque> {

@@ -3,7 +3,7 @@
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
 use super::words::{
-    At, DEFAULT_BACKEND, backend, in_milliseconds, in_seconds, nodes, offset_ms, point, retention, socket,
+    At, DEFAULT_BACKEND, backend, in_milliseconds, in_seconds, nodes, offset_ms, point, retention, share, socket,
 };
 use crate::terminal::{
     check::FieldArgs,
@@ -68,6 +68,9 @@ pub enum Command {
     /// Break a running cluster, or play a scenario on real processes
     #[command(subcommand, after_help = "Example:  cargo real chaos partition-leader --secs 8")]
     Chaos(Chaos),
+    /// Measure on real processes, and compare with the simulation
+    #[command(subcommand, after_help = "Example:  cargo real measure failover --backend etcd --runs 30")]
+    Measure(Measure),
     /// Become a program that ends with the process that started this one
     #[command(hide = true)]
     Leashed {
@@ -83,7 +86,7 @@ pub struct NodeArgs {
     /// This node's name, one of the peers'
     #[arg(long, value_name = "NAME")]
     pub id: String,
-    /// How leaders are elected: raft, among the nodes themselves; etcd or redis; or a protocol's name (see `cargo run -- list protocols`)
+    /// How leaders are elected: raft, among the nodes themselves; etcd, redis or postgres; or a protocol's name (see `cargo run -- list protocols`)
     #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, default_value_if("service", ArgPredicate::IsPresent, "etcd"), value_name = "B")]
     pub backend: &'static Protocol,
     /// Where this node answers over HTTP
@@ -92,9 +95,11 @@ pub struct NodeArgs {
     /// Every member with its HTTP address, this node too, in the same order everywhere
     #[arg(long, value_delimiter = ',', required = true, value_name = "NAME=HOST:PORT,…")]
     pub peers: Vec<String>,
-    /// Address of the coordination service, if the backend has one
-    #[arg(long, value_name = "HOST:PORT")]
+    /// Address of the coordination service, if the backend has one; of several servers all, with commas between them
+    #[arg(long, value_name = "HOST:PORT,…")]
     pub service: Option<String>,
+    #[arg(long, value_delimiter = ',', hide = true)]
+    pub routes: Vec<String>,
     /// Where this node answers the other members, if they elect among themselves; neither encrypted nor authenticated, so
     /// keep it on a network that you trust
     #[arg(long, value_parser = socket, value_name = "HOST:PORT")]
@@ -258,7 +263,7 @@ pub enum LogFormat {
 /// A cluster on this machine.
 #[derive(ClapArgs, Debug)]
 pub struct ClusterArgs {
-    /// How leaders are elected: raft, among the nodes themselves; etcd or redis; or a protocol's name
+    /// How leaders are elected: raft, among the nodes themselves; etcd, redis or postgres; or a protocol's name
     #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, value_name = "B")]
     pub backend: &'static Protocol,
     /// Number of nodes
@@ -353,6 +358,48 @@ pub enum Chaos {
     Run(Box<RunArgs>),
 }
 
+/// What is measured.
+#[derive(Subcommand, Debug)]
+pub enum Measure {
+    /// How long it takes from the leader's death to its successor's first accepted write: one fleet, whose leader is
+    /// killed again and again, by a plan that is also run in the simulation
+    #[command(
+        after_help = "Exit codes: 0 as asked, 6 the two are further apart than the limit, 64 wrong arguments or no\n\
+        simulation to compare with, 70 something failed\n\n\
+        Example:  cargo real measure failover --backend redis --lease-ttl 1s --runs 30"
+    )]
+    Failover(Box<FailoverArgs>),
+}
+
+/// Failover, measured and simulated.
+#[derive(ClapArgs, Debug)]
+pub struct FailoverArgs {
+    /// How leaders are elected: raft, among the nodes themselves; etcd or redis; or a protocol's name
+    #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, default_value_if("service", ArgPredicate::IsPresent, "etcd"), value_name = "B")]
+    pub backend: &'static Protocol,
+    /// How often the leader is killed
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000), default_value_t = 30, value_name = "N")]
+    pub runs: u32,
+    /// How many fleets are simulated beside: this seed's and those after it. More of them make chance smaller
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000), default_value_t = 10, value_name = "N")]
+    pub simulated: u32,
+    /// Decides when the leader is killed, and everything else that the options leave open
+    #[arg(long, value_parser = parse::seed, default_value_t = 0, value_name = "N")]
+    pub seed: u64,
+    /// The distance of Kolmogorov and Smirnov above which the simulation lacks something
+    #[arg(long, value_parser = share, default_value = "0.25", value_name = "D")]
+    pub limit: f64,
+    /// The program that simulates, as `cargo build` makes it [default: the newest of target/release and target/debug]
+    #[arg(long, value_name = "FILE")]
+    pub simulator: Option<PathBuf>,
+    #[command(flatten)]
+    pub plan: PlanOptions,
+    #[command(flatten)]
+    pub world: WorldArgs,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
 /// Which cluster.
 #[derive(ClapArgs, Debug)]
 pub struct Which {
@@ -380,7 +427,7 @@ pub enum CutOff {
 pub struct RunArgs {
     /// A scenario's name, or a plan in a file (`*.json`)
     pub what: String,
-    /// How leaders are elected: raft, among the nodes themselves; etcd or redis; or a protocol's name
+    /// How leaders are elected: raft, among the nodes themselves; etcd, redis or postgres; or a protocol's name
     #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, default_value_if("service", ArgPredicate::IsPresent, "etcd"), value_name = "B")]
     pub backend: &'static Protocol,
     /// Decides everything that the options leave open

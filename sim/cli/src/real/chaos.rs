@@ -1,7 +1,7 @@
 //! `chaos`.
 
 use super::{
-    args::{Chaos, CutOff, RunArgs},
+    args::{Chaos, CutOff, RunArgs, WorldArgs},
     cluster,
     process::block_on,
     words::At,
@@ -139,7 +139,7 @@ fn excuse(judgement: &mut Judgement, plan: &Plan, stalls: Stalls) -> Option<Excu
 }
 
 /// What was wrong with the machine, whatever the verdict.
-fn unwell(plan: &Plan, stalls: Stalls) -> Option<Excuse> {
+pub fn unwell(plan: &Plan, stalls: Stalls) -> Option<Excuse> {
     let lease = Duration::from_millis(plan.timings.lease_ttl_ms);
     stalls.excuse(lease, Duration::from_millis(plan.duration_ms))
 }
@@ -193,14 +193,6 @@ fn play(args: &RunArgs, plan: &Plan) -> Result<(PathBuf, Stalls), Stop> {
     let folder = args.world.dir.clone().unwrap_or_else(|| {
         Path::new("target/fencepost/real").join(&plan.scenario).join(&plan.protocol).join(plan.seed.to_string())
     });
-    cluster::fresh(&folder)?;
-    let wrong = |e: std::io::Error| Stop::harness(format!("cannot write into {}: {e}", folder.display()));
-    fs::write(folder.join("plan.json"), plan.to_json_pretty()).map_err(wrong)?;
-    let spec = cluster::spec(&args.world, plan.clone(), folder.clone())?;
-    let keep = match &spec.postgres {
-        Some(url) => Keep::Postgres(postgres::PostgresSettings::from_env(url, None).map_err(Stop::usage)?),
-        None => Keep::Embedded(spec.store_data()),
-    };
     if args.seeds.is_none() {
         Show::from(&args.show).banner(&format!(
             "{} {} seed {}: {} s on real processes, in {}",
@@ -211,7 +203,20 @@ fn play(args: &RunArgs, plan: &Plan) -> Result<(PathBuf, Stalls), Stop> {
             folder.display()
         ));
     }
-    block_on(run_plan(spec, keep, plan, &folder))
+    play_in(&folder, &args.world, plan)
+}
+
+/// The same in a folder that is given.
+pub fn play_in(folder: &Path, world: &WorldArgs, plan: &Plan) -> Result<(PathBuf, Stalls), Stop> {
+    cluster::fresh(folder)?;
+    let wrong = |e: std::io::Error| Stop::harness(format!("cannot write into {}: {e}", folder.display()));
+    fs::write(folder.join("plan.json"), plan.to_json_pretty()).map_err(wrong)?;
+    let spec = cluster::spec(world, plan.clone(), folder.to_owned())?;
+    let keep = match &spec.postgres {
+        Some(url) => Keep::Postgres(postgres::PostgresSettings::from_env(url, None).map_err(Stop::usage)?),
+        None => Keep::Embedded(spec.store_data()),
+    };
+    block_on(run_plan(spec, keep, plan, folder))
 }
 
 async fn run_plan(

@@ -99,8 +99,14 @@ pub fn spec(world: &WorldArgs, plan: Plan, folder: PathBuf) -> Result<Spec, Stop
     let Some(protocol) = plan.election() else {
         return Err(Stop::usage(format!("there is no protocol `{}`", plan.protocol)));
     };
-    if !plan.service_members.is_empty() {
+    if !plan.service_members.is_empty() && protocol.service.usual_members == 1 {
         return Err(Stop::usage("services have one member each here; leave `service_members` out".to_owned()));
+    }
+    if world.service.is_some() && !plan.service_members.is_empty() {
+        let name = &plan.protocol;
+        return Err(Stop::usage(format!(
+            "--service is given, but the servers of `{name}` are started here; leave it out"
+        )));
     }
     if plan.groups > 1 {
         return Err(Stop::usage("real processes stand in one group; leave `groups` out".to_owned()));

@@ -3,6 +3,7 @@
 mod args;
 mod chaos;
 mod cluster;
+mod measure;
 mod node;
 mod process;
 mod raise;
@@ -35,6 +36,7 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
         }
         Command::Cluster(args) => cluster::run(&args),
         Command::Chaos(chaos) => chaos::run(chaos),
+        Command::Measure(what) => measure::run(&what),
         Command::Leashed { program } => match leash::become_program(&program).map_err(Stop::harness)? {},
     }
 }

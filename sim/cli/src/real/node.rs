@@ -75,6 +75,7 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
             points: points.map(|p| Arc::new(p) as Arc<dyn Points>),
             listen_on: args.elect_listen.map(|address| address.ip()),
             folder: data(args)?,
+            routes: routes(args)?,
         };
         let settings = NodeSettings {
             name: args.id.clone(),
@@ -103,11 +104,21 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
 fn service(args: &NodeArgs) -> Result<Vec<Endpoint>, Stop> {
     let name = args.backend.name;
     match (&args.service, args.backend.service.process) {
-        (Some(address), Some(_)) => Ok(vec![endpoint(address)?]),
+        (Some(addresses), Some(_)) => addresses.split(',').map(endpoint).collect(),
         (None, None) => Ok(Vec::new()),
         (None, Some(service)) => Err(Stop::usage(format!("--service HOST:PORT is missing: `{name}` needs {service}"))),
         (Some(_), None) => Err(Stop::usage(format!("--service is given, but `{name}` asks no service"))),
     }
+}
+
+/// What is connected to in place of what the service names.
+fn routes(args: &NodeArgs) -> Result<Vec<(Endpoint, Endpoint)>, Stop> {
+    let route = |text: &String| {
+        let wrong = || Stop::usage(format!("`{text}` is no route; write --routes as HOST:PORT=HOST:PORT,…"));
+        let (from, to) = text.split_once('=').ok_or_else(wrong)?;
+        Ok((endpoint(from)?, endpoint(to)?))
+    };
+    args.routes.iter().map(route).collect()
 }
 
 /// Where the service or the other members are, and where this one answers them. In real mode every member is a founder.

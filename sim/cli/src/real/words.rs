@@ -14,8 +14,11 @@ pub fn backend(text: &str) -> Result<&'static Protocol, String> {
     parse::protocol(match text {
         "etcd" => "etcd-election",
         "redis" => "redis-fenced",
+        "zookeeper" => "zk-election",
         "consul" => "consul-session",
         "k8s" | "kubernetes" => "k8s-lease",
+        "sentinel" => "redis-sentinel",
+        "postgres" => "db-row",
         name => name,
     })
 }
@@ -90,6 +93,12 @@ pub fn socket(text: &str) -> Result<SocketAddr, String> {
 pub fn nodes(text: &str) -> Result<u16, String> {
     let number = text.parse().ok().filter(|n| (1..=64).contains(n));
     number.ok_or_else(|| format!("`{text}` must be a number of nodes, 1 to 64"))
+}
+
+/// A share, above 0 and at most 1.
+pub fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| *share > 0.0 && *share <= 1.0);
+    share.ok_or_else(|| format!("`{text}` must be a number above 0, at most 1"))
 }
 
 #[cfg(test)]

@@ -162,6 +162,11 @@ impl PlanOptions {
         self.clock_drift
     }
 
+    /// Was a rate asked for?
+    pub fn has_rate(&self) -> bool {
+        self.rate.is_some()
+    }
+
     /// How many candidates were asked for, each number once.
     pub fn nodes(&self) -> Vec<u16> {
         let mut nodes = self.nodes.clone();

@@ -1,6 +1,7 @@
 //! The director: plays a plan's faults, or an operator's, on a cluster of real processes, and writes down what it does.
 
 mod event;
+mod operator;
 mod possible;
 mod questions;
 mod strike;

@@ -1,5 +1,6 @@
 //! Which plans and faults real processes can play.
 
+use super::operator;
 use scenarios::{fault::Fault, plan::Plan};
 
 /// Can real processes suffer that?
@@ -31,5 +32,8 @@ pub(super) fn playable(plan: &Plan) -> Result<(), String> {
     if plan.network.bandwidth_mbps > 0 {
         return Err("a limited bandwidth is for the simulation; proxies carry out latency and loss".to_owned());
     }
-    plan.faults.iter().try_for_each(|fault| possible(&fault.what))
+    // An operator's hand is known for some services.
+    let can_drop = plan.election().is_some_and(|protocol| operator::dropping(protocol).is_some());
+    let is_hand = |fault: &Fault| can_drop && matches!(fault, Fault::DropKey { .. });
+    plan.faults.iter().filter(|fault| !is_hand(&fault.what)).try_for_each(|fault| possible(&fault.what))
 }

@@ -3,6 +3,7 @@
 use super::{
     Director,
     event::{Event, Struck},
+    operator,
 };
 use crate::proxy::Gate;
 use protocols::{
@@ -49,6 +50,7 @@ impl Director {
                     self.start(*node)?;
                 }
             }
+            Fault::DropKey { .. } => struck.on.iter().for_each(|n| self.drop_leadership(*n)),
             Fault::Resign { .. } => struck.on.iter().for_each(|n| self.ask(*n, "/resign".to_owned())),
             Fault::Transfer { .. } => {
                 let heir = struck.to.first().map(|n| self.cluster.name(*n).to_owned());
@@ -120,6 +122,18 @@ impl Director {
                 self.after(nanoseconds(ms), Event::Start(*node));
             }
         }
+    }
+
+    /// Takes leadership from a candidate at the service, past its proxies.
+    fn drop_leadership(&self, node: NodeId) {
+        let statement = self.plan.election().and_then(operator::dropping);
+        let (Some(statement), Some(service)) = (statement, self.cluster.service()) else { return };
+        let candidate = self.cluster.name(node).to_owned();
+        tokio::spawn(async move {
+            if let Err(why) = operator::carry_out(service, statement, &candidate).await {
+                eprintln!("{why}");
+            }
+        });
     }
 
     /// Asks something of a node over HTTP, as an operator does.

@@ -3,6 +3,7 @@
 
 use super::{
     error::Error,
+    evaluate::binary,
     functions::{self, Signature},
     model::Table,
     sql::{Conflict, Create, Delete, Expression, Insert, Operator, Output, Select, Statement, Update},
@@ -110,18 +111,19 @@ impl<'a> Scope<'a> {
         }
         self.table = Some(table);
         let on_conflict = match insert.on_conflict {
+            Some(Conflict::Nothing { key }) => {
+                key.iter().try_for_each(|key| arbiter(table, key))?;
+                Some(Conflict::Nothing { key })
+            }
             Some(Conflict::Update { key, set, condition }) => {
-                if table.columns[table.key].name != key {
-                    let why = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
-                    return Err(Error::new("42P10", why));
-                }
+                arbiter(table, &key)?;
                 self.excluded = true;
                 let set = self.assignments(table, set)?;
                 let condition = self.condition(condition, "WHERE")?;
                 self.excluded = false;
                 Some(Conflict::Update { key, set, condition })
             }
-            other => other,
+            None => None,
         };
         let (returning, columns) = self.returning(insert.returning)?;
         Ok((Statement::Insert(Insert { values, on_conflict, returning, ..insert }), columns))
@@ -324,8 +326,20 @@ impl<'a> Scope<'a> {
             ((left, a), right)
         };
         let gives = result(operator, a, b)?;
+        // Constants are reckoned before there is a row, and may overflow without one.
+        if let (Expression::Constant(left), Expression::Constant(right)) = (&left, &right) {
+            return Ok((Expression::Constant(binary(operator, left.clone(), right.clone())?), gives));
+        }
         Ok((Expression::Binary(operator, Box::new(left), Box::new(right)), gives))
     }
+}
+
+/// Conflicts are about the primary key.
+fn arbiter(table: &Table, key: &str) -> Result<(), Error> {
+    if table.place(key)? == table.key {
+        return Ok(());
+    }
+    Err(Error::new("42P10", "there is no unique or exclusion constraint matching the ON CONFLICT specification"))
 }
 
 /// What an operator makes of two types.
@@ -368,7 +382,6 @@ fn can_cast(of: Type, to: Type) -> bool {
 fn name_of(expression: &Expression) -> String {
     match expression {
         Expression::Column { name, .. } | Expression::Call(name, _) => name.clone(),
-        Expression::Constant(Value::Bool(_)) => "bool".to_owned(),
         Expression::Cast(inner, to) => match name_of(inner) {
             name if name == "?column?" => match to {
                 Type::Bool => "bool",

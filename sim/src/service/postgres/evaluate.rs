@@ -111,7 +111,8 @@ fn cast(value: Value, to: Type) -> Result<Value, Error> {
     })
 }
 
-fn binary(operator: Operator, left: Value, right: Value) -> Result<Value, Error> {
+/// What an operator makes of two values.
+pub fn binary(operator: Operator, left: Value, right: Value) -> Result<Value, Error> {
     match (operator, &left, &right) {
         (Operator::And, Value::Bool(false), _) | (Operator::And, _, Value::Bool(false)) => {
             return Ok(Value::Bool(false));

@@ -46,6 +46,16 @@ impl Postgres {
         Postgres { server: Arc::new(Server::new(model::Model::default())), pooled: false }
     }
 
+    /// Does a session stand in line for a lock?
+    pub fn is_waiting(&self, pid: i32) -> bool {
+        self.server.model().is_waiting(pid)
+    }
+
+    /// Is there such a session?
+    pub fn has_session(&self, pid: i32) -> bool {
+        self.server.model().has_session(pid)
+    }
+
     /// Serves on any [`Env`] until the process ends.
     ///
     /// # Errors

@@ -155,10 +155,8 @@ fn number(name: &str, value: &str) -> Result<u64, Error> {
             _ if in_seconds => " s",
             _ => " ms",
         };
-        let why = format!(
-            "{number}{unit} is outside the valid range for parameter \"{name}\" ({lowest}{unit} .. {}{unit})",
-            i32::MAX
-        );
+        let why =
+            format!("{number}{unit} is outside the valid range for parameter \"{name}\" ({lowest} .. {})", i32::MAX);
         return Err(Error::new("22023", why));
     }
     Ok(number.unsigned_abs())

@@ -15,14 +15,15 @@ const fn command(name: &'static str, arity: i32, run: fn(&mut Call) -> Outcome) 
     Command { name, arity, run }
 }
 
-const COMMANDS: [Command; 18] = [
+const COMMANDS: [Command; 19] = [
     command("set", -3, set),
     command("get", 2, get),
     command("del", -2, del),
     command("exists", -2, exists),
     command("incr", 2, incr),
-    command("expire", -3, |call| expire(call, 1000)),
-    command("pexpire", -3, |call| expire(call, 1)),
+    command("expire", -3, |call| expire(call, 1000, call.now_ms)),
+    command("pexpire", -3, |call| expire(call, 1, call.now_ms)),
+    command("pexpireat", -3, |call| expire(call, 1, 0)),
     command("ttl", 2, |call| Ok(Resp::Integer(ttl(call, |ms| (ms + 500) / 1000)))),
     command("pttl", 2, |call| Ok(Resp::Integer(ttl(call, |ms| ms)))),
     command("flushall", -1, flushall),
@@ -36,6 +37,9 @@ const COMMANDS: [Command; 18] = [
     command("script", -2, |call| subcommand(call, &connection::SCRIPT)),
 ];
 
+/// Those that change what there is, whatever becomes of them.
+const WRITES: [&str; 7] = ["set", "del", "incr", "expire", "pexpire", "pexpireat", "flushall"];
+
 impl Model {
     /// Executes one command when the server's wall clock shows `now_wall_ms` milliseconds since the Unix epoch. `args[0]`
     /// is the command's name. Time stands still within a command, and so within a script.
@@ -44,7 +48,15 @@ impl Model {
         if let Some(name) = args.iter().find_map(|word| name_in(word)) {
             session.peer = Some(name.to_owned());
         }
-        self.keys.retain(|_, entry| entry.expires_at_ms.is_none_or(|at| now_ms <= at));
+        let Model { keys, written, replicates, .. } = self;
+        written.clear();
+        keys.retain(|(database, key), entry| {
+            let lives = entry.expires_at_ms.is_none_or(|at| now_ms <= at);
+            if !lives && *replicates {
+                written.push((*database, vec![b"DEL".to_vec(), key.clone()]));
+            }
+            lives
+        });
         let answer = execute(self, session, now_ms, args);
         self.note_grants();
         answer
@@ -66,7 +78,10 @@ fn run(call: &mut Call, command: &Command) -> Outcome {
     if if command.arity < 0 { count < arity } else { count != arity } {
         return Err(wrong_arity(command.name));
     }
-    (command.run)(call)
+    match call.model.refuses_writes {
+        Some(why) if WRITES.contains(&command.name) => Err(why.to_owned()),
+        _ => (command.run)(call),
+    }
 }
 
 fn subcommand(call: &mut Call, commands: &[Command]) -> Outcome {
@@ -161,12 +176,24 @@ fn set(call: &mut Call) -> Outcome {
         expires_at_ms = old.and_then(|entry| entry.expires_at_ms);
     }
     call.model.put(call.session, key, Entry { value: value.clone(), expires_at_ms });
+    match expires_at_ms {
+        Some(at) => {
+            call.model.wrote(call.session, &[b"SET", key.as_slice(), value, b"PXAT", at.to_string().as_bytes()])
+        }
+        None => call.model.wrote(call.session, &[b"SET", key.as_slice(), value]),
+    }
     Ok(if options.reply_old { old_reply } else { Resp::Status("OK") })
 }
 
 fn del(call: &mut Call) -> Outcome {
-    let gone = call.args[1..].iter().filter(|key| call.model.remove(call.session, call.now_ms, key)).count();
-    Ok(Resp::Integer(gone as i64))
+    let mut gone = 0;
+    for key in &call.args[1..] {
+        if call.model.remove(call.session, call.now_ms, key) {
+            gone += 1;
+            call.model.wrote(call.session, &[b"DEL", key.as_slice()]);
+        }
+    }
+    Ok(Resp::Integer(gone))
 }
 
 fn exists(call: &mut Call) -> Outcome {
@@ -180,11 +207,12 @@ fn incr(call: &mut Call) -> Outcome {
     let value = integer(value)?.checked_add(1).ok_or("ERR increment or decrement would overflow")?;
     let entry = Entry { value: value.to_string().into_bytes(), expires_at_ms };
     call.model.put(call.session, &call.args[1], entry);
+    call.model.wrote(call.session, &[b"INCR", call.args[1].as_slice()]);
     Ok(Resp::Integer(value))
 }
 
-/// `EXPIRE` and `PEXPIRE`, by how many milliseconds their unit is.
-fn expire(call: &mut Call, unit: i64) -> Outcome {
+/// `EXPIRE` and its like, by how many milliseconds their unit is, and from when they count.
+fn expire(call: &mut Call, unit: i64, from_ms: i64) -> Outcome {
     let (mut nx, mut xx, mut gt, mut lt) = (false, false, false, false);
     for option in &call.args[3..] {
         match option.to_ascii_lowercase().as_slice() {
@@ -202,7 +230,7 @@ fn expire(call: &mut Call, unit: i64) -> Outcome {
         return Err("ERR GT and LT options at the same time are not compatible".into());
     }
     let key = &call.args[1];
-    let at = integer(&call.args[2])?.checked_mul(unit).and_then(|ms| ms.checked_add(call.now_ms));
+    let at = integer(&call.args[2])?.checked_mul(unit).and_then(|ms| ms.checked_add(from_ms));
     let at = at.ok_or_else(|| invalid_expire(call))?;
     let Some(entry) = call.model.get(call.session, call.now_ms, key) else { return Ok(Resp::Integer(0)) };
     // A key without an end counts as endless.
@@ -215,9 +243,11 @@ fn expire(call: &mut Call, unit: i64) -> Outcome {
     }
     if at <= call.now_ms {
         call.model.remove(call.session, call.now_ms, key);
+        call.model.wrote(call.session, &[b"DEL", key.as_slice()]);
     } else {
         let entry = Entry { value: entry.value.clone(), expires_at_ms: Some(at) };
         call.model.put(call.session, key, entry);
+        call.model.wrote(call.session, &[b"PEXPIREAT", key.as_slice(), at.to_string().as_bytes()]);
     }
     Ok(Resp::Integer(1))
 }
@@ -237,5 +267,6 @@ fn flushall(call: &mut Call) -> Outcome {
         _ => return Err(SYNTAX.into()),
     }
     call.model.clear();
+    call.model.wrote(call.session, &[b"FLUSHALL"]);
     Ok(Resp::Status("OK"))
 }

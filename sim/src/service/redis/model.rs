@@ -21,6 +21,12 @@ pub struct Model {
     pub(super) scripts: BTreeSet<Known>,
     /// It keeps nothing on disk.
     pub(crate) forgets: bool,
+    /// Are its writes kept for replicas?
+    pub(crate) replicates: bool,
+    /// What writes are answered instead of being done: those of a replica's clients.
+    pub(crate) refuses_writes: Option<&'static str>,
+    /// The writes since they were last taken, as replicas are told them, each with its database.
+    pub(super) written: Vec<(u8, Vec<Vec<u8>>)>,
     sessions: i64,
     /// By group: what the leader's key held last, and what the counter showed when it came to hold that.
     granted: BTreeMap<u16, (Vec<u8>, u64)>,
@@ -141,6 +147,33 @@ impl Model {
     /// Drops the counter that a group's tokens are drawn from, with the next one to be 1: a lost disk, a replica promoted too early.
     pub fn drop_counter(&mut self, group: u16) {
         self.keys.remove(&(0, token_key_of(group).into_bytes()));
+    }
+
+    /// The writes since this was last asked, as replicas are told them, each with its database.
+    pub(crate) fn take_written(&mut self) -> Vec<(u8, Vec<Vec<u8>>)> {
+        std::mem::take(&mut self.written)
+    }
+
+    /// A write, as replicas are told it: with absolute times, whatever it was asked with.
+    pub(super) fn wrote<W: AsRef<[u8]>>(&mut self, session: &Session, words: &[W]) {
+        if self.replicates {
+            self.written.push((session.database, words.iter().map(|word| word.as_ref().to_vec()).collect()));
+        }
+    }
+
+    /// Every key with its database, its value and its end, milliseconds since the Unix epoch.
+    pub(crate) fn everything(&self) -> impl Iterator<Item = (u8, &[u8], &[u8], Option<i64>)> {
+        self.keys.iter().map(|((of, key), entry)| (*of, key.as_slice(), entry.value.as_slice(), entry.expires_at_ms))
+    }
+
+    /// Forgets every key.
+    pub(crate) fn clear_everything(&mut self) {
+        self.clear();
+    }
+
+    /// A key as it was elsewhere.
+    pub(crate) fn restore(&mut self, database: u8, key: Vec<u8>, value: Vec<u8>, expires_at_ms: Option<i64>) {
+        self.keys.insert((database, key), Entry { value, expires_at_ms });
     }
 
     pub(super) fn clear(&mut self) {

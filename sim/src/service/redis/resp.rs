@@ -13,8 +13,12 @@ pub enum Resp {
     Integer(i64),
     /// A string of bytes.
     Bulk(Vec<u8>),
+    /// A status that is not always the same.
+    Text(String),
     /// Nothing there.
     Nil,
+    /// No array there.
+    NilArray,
     /// An array.
     Array(Vec<Resp>),
     /// A map; in RESP2 an array of keys and values in turn.
@@ -41,6 +45,11 @@ impl Resp {
     pub fn encode(&self, protocol: Protocol, out: &mut Vec<u8>) {
         match self {
             Resp::Status(text) => line(out, '+', text),
+            Resp::Text(text) => line(out, '+', &one_line(text)),
+            Resp::NilArray => out.extend_from_slice(match protocol {
+                Protocol::Resp2 => b"*-1\r\n",
+                Protocol::Resp3 => b"_\r\n",
+            }),
             Resp::Error(text) => line(out, '-', &one_line(text)),
             Resp::Integer(value) => line(out, ':', &value.to_string()),
             Resp::Bulk(bytes) => {

@@ -1,8 +1,9 @@
 //! The scripts that this server can run: those of [`protocols::service::redis`], recognised by their text.
 
 use protocols::service::redis::{ACQUIRE_FENCED, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE, HAND_OVER, LOCK};
+use std::sync::LazyLock;
 
-/// A script that this server knows how to run.
+/// A script that this server knows how to run, in the order of [`Known::ALL`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Known {
     CompareAndPexpire,
@@ -27,8 +28,11 @@ impl Known {
     }
 
     /// The SHA-1 digest that Redis names the script by.
-    pub(super) fn digest(self) -> String {
-        sha1_smol::Sha1::from(self.text()).digest().to_string()
+    pub(super) fn digest(self) -> &'static str {
+        // Every call by digest asks for it.
+        static DIGESTS: LazyLock<[String; Known::ALL.len()]> =
+            LazyLock::new(|| Known::ALL.map(|script| sha1_smol::Sha1::from(script.text()).digest().to_string()));
+        &DIGESTS[self as usize]
     }
 
     pub(super) fn by_text(text: &[u8]) -> Result<Known, String> {

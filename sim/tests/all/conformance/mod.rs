@@ -15,9 +15,14 @@ mod etcd_expiry;
 mod etcd_generated;
 mod etcd_scripts;
 mod kubernetes;
+mod postgres;
+mod postgres_generated;
 mod redis;
+mod redis_cli;
 mod redis_generated;
 mod script;
+mod sentinel;
+mod sentinel_failover;
 
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use std::{fmt::Debug, future::Future, time::Duration};

@@ -52,7 +52,7 @@ fn many(what: impl Strategy<Value = String>, size: std::ops::Range<usize>) -> im
 }
 
 fn script() -> impl Strategy<Value = String> {
-    let name = || word(&["compare-and-pexpire", "compare-and-delete", "acquire-fenced"]);
+    let name = || word(&["compare-and-pexpire", "compare-and-delete", "acquire-fenced", "lock", "hand-over"]);
     let held = (word(&["EVAL @", "EVALSHA #"]), word(&["compare-and-pexpire 1", "compare-and-delete 1"]));
     prop_oneof![
         4 => (held, key(), value(), ttl()).prop_map(|((how, name), key, value, ttl)| {
@@ -61,6 +61,12 @@ fn script() -> impl Strategy<Value = String> {
         4 => (word(&["EVAL @", "EVALSHA #"]), key(), key(), value(), ttl()).prop_map(|(how, key, token, value, ttl)| {
             format!("{how}acquire-fenced 2 {key} {token} {value} {ttl}")
         }),
+        4 => (word(&["EVAL @", "EVALSHA #"]), key(), value(), ttl()).prop_map(|(how, key, value, ttl)| {
+            format!("{how}lock 1 {key} {value} {ttl}")
+        }),
+        4 => (word(&["EVAL @", "EVALSHA #"]), key(), key(), value(), value(), ttl()).prop_map(
+            |(how, key, token, value, to, ttl)| format!("{how}hand-over 2 {key} {token} {value} {to} {ttl}")
+        ),
         1 => (word(&["EVAL @", "EVALSHA #"]), name(), word(&["0", "1", "2", "3", "-1", "x"]), many(value(), 0..4))
             .prop_map(|(how, name, keys, args)| format!("{how}{name} {keys} {args}")),
         1 => (word(&["SCRIPT LOAD @", "SCRIPT EXISTS #"]), name()).prop_map(|(how, name)| how + &name),
@@ -113,7 +119,7 @@ fn nonsense() -> impl Strategy<Value = String> {
 
 fn command() -> impl Strategy<Value = String> {
     let expire = (
-        word(&["PEXPIRE", "pexpire"]),
+        word(&["PEXPIRE", "pexpire", "PEXPIREAT"]),
         key(),
         ttl(),
         many(word(&["NX", "XX", "GT", "LT", "FOO", "\"\\r\\nFOO\\n\""]), 0..3),

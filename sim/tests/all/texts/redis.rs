@@ -1,13 +1,15 @@
 //! Redis: commands quoted as on its own command line, replies with their type's sign in front.
 
-use protocols::service::redis::{ACQUIRE_FENCED, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE};
+use protocols::service::redis::{ACQUIRE_FENCED, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE, HAND_OVER, LOCK};
 use sim::service::redis::{resp::Resp, wire::split};
 
 /// The scripts by name: `@name` stands for the text, `#name` for its digest.
-pub const SCRIPTS: [(&str, &str); 3] = [
+pub const SCRIPTS: [(&str, &str); 5] = [
     ("compare-and-pexpire", COMPARE_AND_PEXPIRE),
     ("compare-and-delete", COMPARE_AND_DELETE),
     ("acquire-fenced", ACQUIRE_FENCED),
+    ("lock", LOCK),
+    ("hand-over", HAND_OVER),
 ];
 
 /// The words of a command.
@@ -35,7 +37,8 @@ pub fn show(reply: &Resp) -> String {
         Resp::Error(text) => format!("-{}", text.trim_matches(['\r', '\n']).replace(['\r', '\n'], " ")),
         Resp::Integer(value) => format!(":{value}"),
         Resp::Bulk(bytes) => show_bulk(bytes),
-        Resp::Nil => "nil".into(),
+        Resp::Text(text) => format!("+{text}"),
+        Resp::Nil | Resp::NilArray => "nil".into(),
         Resp::Array(items) => format!("[{}]", list(items)),
         Resp::Map(pairs) => {
             let pairs: Vec<_> = pairs.iter().map(|(key, value)| format!("{}: {}", show(key), show(value))).collect();

@@ -40,6 +40,20 @@ fn folder() -> Folder {
 }
 
 #[test]
+fn a_measurement_says_what_is_wrong_with_its_arguments() {
+    let folder = folder();
+    let cases = [
+        ("--simulator %nowhere", 64, "there is no file"),
+        ("--simulator %garbage --duration 5s", 64, "--duration means nothing here"),
+        ("--simulator %garbage --lock-delay 1s", 64, "has no lock delay"),
+        ("--simulator %garbage --limit 2", 64, "above 0, at most 1"),
+        ("--simulator %garbage --runs 0", 64, "0 is not in 1..=1000"),
+        ("--simulator %garbage --runs 1", 70, "cannot be run"),
+    ];
+    all_refused(&folder, "measure failover --backend redis", &cases);
+}
+
+#[test]
 fn a_store_says_what_is_wrong_with_its_arguments() {
     let folder = folder();
     let cases = [

@@ -7,4 +7,6 @@ mod common;
 mod hostile;
 mod interop;
 mod lost_data;
+mod postgres;
+mod redis_servers;
 mod tls;

@@ -107,10 +107,12 @@ impl Model {
             }
             return;
         }
-        if self.watched == Watched::Session {
+        if matches!(self.watched, Watched::Session | Watched::Pool) {
             let owner = self.lock_owner(key_of(group));
             let is_its = |pid: &Pid| {
-                self.sessions.get(pid).is_some_and(|session| session.settings.application_name() == candidate)
+                let named = self.sessions.get(pid).map(|session| session.settings.application_name() == candidate);
+                // A pool's session is as much its own as anybody's.
+                named.is_some_and(|named| named || self.watched == Watched::Pool)
             };
             if let Some(pid) = owner.filter(is_its) {
                 self.terminate(pid);

@@ -254,7 +254,7 @@ impl Model {
                 let why = format!("duplicate key value violates unique constraint \"{name}_pkey\"");
                 return Err(Stop::Error(Error::new("23505", why)));
             }
-            (Some(Conflict::Nothing), true) => return Ok(Answer::tagged("INSERT 0 0")),
+            (Some(Conflict::Nothing { .. }), true) => return Ok(Answer::tagged("INSERT 0 0")),
             (Some(Conflict::Update { set, condition, .. }), true) => {
                 self.lock_row(run, name, &key)?;
                 let old = self.seen(run, name, &key)?.unwrap_or_default();

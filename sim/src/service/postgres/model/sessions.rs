@@ -44,6 +44,11 @@ impl Model {
         is_there
     }
 
+    /// Is there such a session?
+    pub fn has_session(&self, pid: Pid) -> bool {
+        self.sessions.contains_key(&pid)
+    }
+
     /// Was it ended from outside?
     pub fn is_terminated(&self, pid: Pid) -> bool {
         self.sessions.get(&pid).is_none_or(|session| session.terminated)

@@ -119,7 +119,7 @@ impl Parser {
                 self.sign(")")?;
                 Ok(inner)
             }
-            Token::Word { text, quoted } => self.word_expression(text, quoted),
+            Token::Word { text, quoted, .. } => self.word_expression(text, quoted),
             other => Err(Error::syntax(Some(&other.text()))),
         }
     }

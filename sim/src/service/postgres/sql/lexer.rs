@@ -5,8 +5,8 @@ use super::super::error::Error;
 /// A word of a statement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Token {
-    /// A name or keyword, in lower case unless it was quoted.
-    Word { text: String, quoted: bool },
+    /// A name or keyword, in lower case unless it was quoted; and as it was written.
+    Word { text: String, quoted: bool, raw: String },
     /// A whole number.
     Number(String),
     /// `'…'`.
@@ -23,7 +23,7 @@ impl Token {
     /// As an error repeats it.
     pub fn text(&self) -> String {
         match self {
-            Token::Word { text, .. } | Token::Number(text) => text.clone(),
+            Token::Word { raw: text, .. } | Token::Number(text) => text.clone(),
             Token::Text(text) => format!("'{text}'"),
             Token::Parameter(place) => format!("${}", place + 1),
             Token::Sign(sign) => (*sign).to_owned(),
@@ -45,7 +45,7 @@ pub fn tokens(text: &str) -> Result<Vec<Token>, Error> {
         let (token, after) = match first {
             'a'..='z' | 'A'..='Z' | '_' => {
                 let (word, after) = span(rest, |c| c.is_ascii_alphanumeric() || c == '_' || c == '$');
-                (Token::Word { text: word.to_ascii_lowercase(), quoted: false }, after)
+                (Token::Word { text: word.to_ascii_lowercase(), quoted: false, raw: word.to_owned() }, after)
             }
             '0'..='9' => {
                 let (number, after) = span(rest, |c| c.is_ascii_digit());
@@ -63,7 +63,7 @@ pub fn tokens(text: &str) -> Result<Vec<Token>, Error> {
                 let (text, after) = quoted(rest, '"').ok_or_else(|| {
                     Error::new("42601", format!("unterminated quoted identifier at or near \"{rest}\""))
                 })?;
-                (Token::Word { text, quoted: true }, after)
+                (Token::Word { raw: format!("\"{text}\""), text, quoted: true }, after)
             }
             '$' => {
                 let (number, after) = span(&rest[1..], |c| c.is_ascii_digit());
@@ -110,17 +110,17 @@ mod tests {
 
     #[test]
     fn words_are_lowered_and_quotes_doubled() {
-        let word = |text: &str, quoted| Token::Word { text: text.to_owned(), quoted };
+        let word = |raw: &str, text: &str, quoted| Token::Word { text: text.to_owned(), quoted, raw: raw.to_owned() };
         let read = tokens("SELECT \"Name\" <= 'it''s' -- no\n, $2::BIGINT").expect("words");
         let expected = [
-            word("select", false),
-            word("Name", true),
+            word("SELECT", "select", false),
+            word("\"Name\"", "Name", true),
             Token::Sign("<="),
             Token::Text("it's".to_owned()),
             Token::Sign(","),
             Token::Parameter(1),
             Token::Sign("::"),
-            word("bigint", false),
+            word("BIGINT", "bigint", false),
         ];
         assert_eq!(read, expected);
         for wrong in ["'open", "\"open", "1.5", "$0", "$x", "\\"] {

@@ -74,7 +74,7 @@ pub struct Insert {
 /// `ON CONFLICT`.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Conflict {
-    Nothing,
+    Nothing { key: Option<String> },
     Update { key: String, set: Vec<(String, Expression)>, condition: Option<Expression> },
 }
 

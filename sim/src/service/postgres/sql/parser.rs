@@ -50,7 +50,7 @@ impl Parser {
     }
 
     pub(super) fn eat_word(&mut self, word: &str) -> bool {
-        let found = matches!(self.peek(), Some(Token::Word { text, quoted: false }) if text == word);
+        let found = matches!(self.peek(), Some(Token::Word { text, quoted: false, .. }) if text == word);
         self.at += usize::from(found);
         found
     }
@@ -104,7 +104,7 @@ impl Parser {
     }
 
     fn statement(&mut self) -> Result<Statement, Error> {
-        let Some(Token::Word { text, quoted: false }) = self.next() else {
+        let Some(Token::Word { text, quoted: false, raw }) = self.next() else {
             self.at -= 1;
             return Err(self.wrong());
         };
@@ -125,7 +125,7 @@ impl Parser {
             "create" => self.create(),
             // What PostgreSQL knows and this does not, and what neither knows.
             known if OTHERS.contains(&known) => Err(Error::unsupported(format!("`{}`", known.to_uppercase()))),
-            other => Err(Error::syntax(Some(other))),
+            _ => Err(Error::syntax(Some(&raw))),
         }
     }
 
@@ -163,9 +163,15 @@ impl Parser {
         if !self.eat("=") {
             self.word("to")?;
         }
+        let minus = if self.eat("-") { "-" } else { "" };
         let value = match self.next() {
-            Some(Token::Word { text, quoted: false }) if text == "default" => None,
-            Some(Token::Word { text, .. } | Token::Number(text) | Token::Text(text)) => Some(text),
+            Some(Token::Number(digits)) => Some(format!("{minus}{digits}")),
+            _ if !minus.is_empty() => {
+                self.at -= 1;
+                return Err(self.wrong());
+            }
+            Some(Token::Word { text, quoted: false, .. }) if text == "default" => None,
+            Some(Token::Word { text, .. } | Token::Text(text)) => Some(text),
             _ => {
                 self.at -= 1;
                 return Err(self.wrong());
@@ -260,7 +266,11 @@ impl Parser {
         };
         self.word("do")?;
         if self.eat_word("nothing") {
-            return Ok(Conflict::Nothing);
+            return match key.as_deref() {
+                None => Ok(Conflict::Nothing { key: None }),
+                Some([key]) => Ok(Conflict::Nothing { key: Some(key.clone()) }),
+                Some(_) => Err(Error::unsupported("keys of more than one column")),
+            };
         }
         self.word("update")?;
         let set = self.assignments()?;

@@ -7,7 +7,7 @@ use super::{
     words::{ConnectionId, Out},
 };
 use crate::service::{Dropped, grants::Holder};
-use protocols::election::zookeeper::{Kind, kind_of, sequence_of};
+use protocols::election::zookeeper::{Kind, kafka, kind_of, sequence_of};
 
 /// The ensemble's state.
 #[derive(Debug, Default)]
@@ -62,14 +62,24 @@ impl Model {
             let name = String::from_utf8(node.data.clone()?).ok()?;
             Some(Holder { name, token: u64::try_from(node.czxid).ok()?, until: None })
         };
-        Kind::ALL.into_iter().find_map(|kind| queue(&kind.folder(group)))
+        Kind::ALL.into_iter().find_map(|kind| queue(&kind.folder(group))).or_else(|| self.controller(group))
+    }
+
+    /// Kafka's controller, with its epoch.
+    fn controller(&self, group: u16) -> Option<Holder> {
+        let data = |path: &str| self.tree.get(path)?.data.clone();
+        let name = kafka::name_of(&data(&kafka::controller(group))?)?;
+        Some(Holder { name, token: kafka::epoch_of(&data(&kafka::epoch(group))?)?, until: None })
     }
 
     /// Drops the nodes that a candidate holds in a group, or its session, as when somebody else deletes or closes them. The
     /// nodes hold the candidate's name.
     pub fn drop_leadership_of(&mut self, candidate: &str, group: u16, what: Dropped) {
+        let controller = kafka::controller(group);
         let is_its = |(path, node): &(&String, &Node)| {
-            kind_of(path, group).is_some() && node.data.as_deref() == Some(candidate.as_bytes())
+            let data = node.data.as_deref().unwrap_or_default();
+            let queues = kind_of(path, group).is_some() && data == candidate.as_bytes();
+            queues || (**path == controller && kafka::name_of(data).as_deref() == Some(candidate))
         };
         let held: Vec<(String, i64)> =
             self.tree.iter().filter(is_its).map(|(path, node)| (path.clone(), node.owner)).collect();
@@ -79,6 +89,7 @@ impl Model {
                 Dropped::Key => {
                     let zxid = self.next_zxid();
                     self.delete(&path, zxid);
+                    self.tree.commit();
                 }
                 // Tokens are transactions here: there is no counter to lose.
                 Dropped::Counter => {}

@@ -1,0 +1,184 @@
+//! RESP as a client has it: commands to bytes, and bytes to replies, as they come. For connections that the `redis` crate
+//! has none for: to sentinels, between servers, and of subscribers.
+//!
+//! Reference: the protocol's specification in redis/redis-doc, `docs/reference/protocol-spec.md`; RESP2.
+
+/// A reply, or a message that was pushed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reply {
+    /// `+OK` and its like.
+    Status(String),
+    /// An error: its code, a space, and words.
+    Error(String),
+    /// An integer.
+    Integer(i64),
+    /// A string of bytes.
+    Bulk(Vec<u8>),
+    /// Nothing there.
+    Nil,
+    /// An array.
+    Array(Vec<Reply>),
+}
+
+impl Reply {
+    /// The text of a string or a status.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Reply::Status(text) => Some(text),
+            Reply::Bulk(bytes) => std::str::from_utf8(bytes).ok(),
+            _ => None,
+        }
+    }
+
+    /// The texts of an array of so many.
+    pub fn texts<const N: usize>(&self) -> Option<[&str; N]> {
+        let Reply::Array(items) = self else { return None };
+        let texts: Option<Vec<&str>> = items.iter().map(Reply::text).collect();
+        texts?.try_into().ok()
+    }
+}
+
+/// A command's bytes.
+pub fn command<W: AsRef<[u8]>>(words: &[W]) -> Vec<u8> {
+    let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
+    for word in words {
+        let word = word.as_ref();
+        bytes.extend_from_slice(format!("${}\r\n", word.len()).as_bytes());
+        bytes.extend_from_slice(word);
+        bytes.extend_from_slice(b"\r\n");
+    }
+    bytes
+}
+
+/// An array may hold arrays so deep; no reply of Redis is deeper.
+const DEEPEST: usize = 8;
+/// A reply is no longer than this, bytes: 512 MiB, as Redis has it for a string.
+const LONGEST: usize = 512 << 20;
+
+/// Takes bytes in as they come and gives replies out.
+#[derive(Debug, Default)]
+pub struct Reader {
+    buffer: Vec<u8>,
+}
+
+impl Reader {
+    /// Takes bytes in.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// The next reply; `None` when more bytes are needed.
+    ///
+    /// # Errors
+    /// What came is not RESP, in one sentence; there is no going on then.
+    pub fn next(&mut self) -> Result<Option<Reply>, String> {
+        let mut rest = self.buffer.as_slice();
+        let Some(reply) = reply(&mut rest, 0)? else { return Ok(None) };
+        let used = self.buffer.len() - rest.len();
+        self.buffer.drain(..used);
+        Ok(Some(reply))
+    }
+
+    /// Takes the next line out, without its end; `None` when more bytes are needed.
+    pub fn line(&mut self) -> Option<String> {
+        let end = self.buffer.windows(2).position(|two| two == b"\r\n")?;
+        let line = String::from_utf8_lossy(&self.buffer[..end]).into_owned();
+        self.buffer.drain(..end + 2);
+        Some(line)
+    }
+
+    /// Takes out what stands before `end`, and `end`; `None` when more bytes are needed.
+    pub fn until(&mut self, end: &[u8]) -> Option<Vec<u8>> {
+        let at = self.buffer.windows(end.len()).position(|bytes| bytes == end)?;
+        let taken = self.buffer[..at].to_vec();
+        self.buffer.drain(..at + end.len());
+        Some(taken)
+    }
+
+    /// Takes so many bytes out; `None` when more are needed.
+    pub fn exactly(&mut self, count: usize) -> Option<Vec<u8>> {
+        (self.buffer.len() >= count).then(|| self.buffer.drain(..count).collect())
+    }
+
+    /// Takes out all that is left.
+    pub fn rest(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.buffer)
+    }
+}
+
+fn reply(rest: &mut &[u8], depth: usize) -> Result<Option<Reply>, String> {
+    let Some(end) = rest.windows(2).position(|two| two == b"\r\n") else { return Ok(None) };
+    let line = String::from_utf8_lossy(&rest[..end]).into_owned();
+    let after = &rest[end + 2..];
+    let Some(kind) = line.chars().next() else { return Err("an empty line is no reply".to_owned()) };
+    let text = &line[kind.len_utf8()..];
+    let number = || text.parse::<i64>().map_err(|_| format!("`{line}` has no number"));
+    *rest = match kind {
+        '+' | '-' | ':' => after,
+        '$' | '*' => after,
+        _ => return Err(format!("`{line}` is no reply")),
+    };
+    match kind {
+        '+' => Ok(Some(Reply::Status(text.to_owned()))),
+        '-' => Ok(Some(Reply::Error(text.to_owned()))),
+        ':' => Ok(Some(Reply::Integer(number()?))),
+        _ if number()? < 0 => Ok(Some(Reply::Nil)),
+        '$' => {
+            let length = usize::try_from(number()?).ok().filter(|length| *length <= LONGEST);
+            let length = length.ok_or_else(|| format!("`{line}` is longer than a string can be"))?;
+            let Some(bytes) = rest.get(..length + 2) else { return Ok(None) };
+            let bytes = bytes[..length].to_vec();
+            *rest = &rest[length + 2..];
+            Ok(Some(Reply::Bulk(bytes)))
+        }
+        _ if depth >= DEEPEST => Err("arrays within arrays, deeper than any reply".to_owned()),
+        _ => {
+            let mut items = Vec::new();
+            for _ in 0..number()? {
+                match reply(rest, depth + 1)? {
+                    Some(item) => items.push(item),
+                    None => return Ok(None),
+                }
+            }
+            Ok(Some(Reply::Array(items)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replies_come_whole_however_their_bytes_come() {
+        let bytes = b"+OK\r\n-ERR no\r\n:-3\r\n$3\r\na\r\n\r\n$-1\r\n*2\r\n$1\r\nx\r\n*1\r\n:7\r\n";
+        let array = Reply::Array(vec![Reply::Bulk(b"x".to_vec()), Reply::Array(vec![Reply::Integer(7)])]);
+        let expected = [
+            Reply::Status("OK".to_owned()),
+            Reply::Error("ERR no".to_owned()),
+            Reply::Integer(-3),
+            Reply::Bulk(b"a\r\n".to_vec()),
+            Reply::Nil,
+            array,
+        ];
+        for step in 1..bytes.len() {
+            let (mut reader, mut replies) = (Reader::default(), Vec::new());
+            for part in bytes.chunks(step) {
+                reader.feed(part);
+                while let Some(reply) = reader.next().expect("it is RESP") {
+                    replies.push(reply);
+                }
+            }
+            assert_eq!(replies, expected, "{step} bytes at a time");
+        }
+    }
+
+    #[test]
+    fn what_is_no_resp_is_refused() {
+        for bytes in ["hello\r\n", "\r\n", ":x\r\n", "$99999999999\r\n", &"*1\r\n".repeat(20)] {
+            let mut reader = Reader::default();
+            reader.feed(bytes.as_bytes());
+            assert!(reader.next().is_err(), "{bytes:?}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! `kafka-zk-controller`: how Kafka elected its controller before KRaft.
+//!
+//! **Where it comes from.** apache/kafka 3.8, `core/src/main/scala/kafka/zk/KafkaZkClient.scala`
+//! (`registerControllerAndIncrementControllerEpoch`, `deleteController`, `retryRequestsUntilConnected`),
+//! `controller/KafkaController.scala` (`processStartup`, `processReelect`, `maybeResign`, `elect`, `triggerControllerMove`,
+//! `processExpire`), `zookeeper/ZooKeeperClient.scala` (`reinitialize`, `waitUntilConnected`). Every broker watches
+//! `/controller`; when that is gone, all of them try at once to create it and to raise `/controller_epoch` in one transaction,
+//! which compares the epoch's version: one wins, the others are refused. The epoch is the fencing token, and is raised in
+//! the same transaction as the leadership is taken.
+//!
+//! **What it assumes about time.** Nothing for the grant. The *belief* has no end at all: a controller whose connection to
+//! ZooKeeper is lost stays one until the connection is back and says that the session is over, or that another node is
+//! `/controller`. What it asks of ZooKeeper waits meanwhile; what it tells brokers does not. The session timeout is 18 s.
+//!
+//! **What breaks it.** Every cut from ZooKeeper that is longer than the session: the old controller acts beside the new one
+//! for as long as the cut lasts, where `zk-election` stops after two thirds of the session. Brokers refuse the old one's
+//! epoch, as the resource does here. `partition` and `gc-pause` show it with fencing off.
+//!
+//! **Not as Kafka.** A controller that resigns stands again at once, in the race with all others; here it lets them go first
+//! for a third of the session timeout. One that the resource refuses gives the node up, as Kafka's does after an error.
+
+mod client;
+mod controller;
+
+use super::{
+    Hazard, OwnTimers, Preference, Promise, Protocol, Timings, Transport,
+    promise::{self, UNCHECKED},
+};
+use crate::{
+    elector::boxed,
+    service::zookeeper::{self, TICK, granted},
+    types::{MILLISECOND, SECOND},
+};
+use controller::Controller;
+
+/// The registry's entry.
+pub const PROTOCOL: Protocol = Protocol {
+    name: "kafka-zk-controller",
+    about: "Kafka's controller before KRaft: a race for one ephemeral node, with the epoch raised in the same transaction",
+    service: &zookeeper::SERVICE,
+    tokened: true,
+    transport: Transport::Datagram,
+    default_lease_ttl: 18 * SECOND,
+    election_timeout: None,
+    granted_ttl: granted,
+    renew_interval: |ttl| ttl / 3,
+    takeover_max,
+    read_lease: None,
+    preference: Preference::Any,
+    majority: false,
+    ring: false,
+    persists: false,
+    forgets_to_wait: false,
+    transfers: false,
+    changes_members: false,
+    timers: OwnTimers::NONE,
+    elector: |setup| boxed(Controller::new(setup)),
+    promise: |hazard, fencing| match hazard {
+        _ if fencing => Promise::Holds,
+        Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
+        Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart => Promise::Holds,
+        Hazard::ClockSteps | Hazard::Starvation | Hazard::ClockDrift => Promise::Holds,
+        Hazard::PauseBeyondLease => UNCHECKED,
+        _ => Promise::May,
+    },
+    bounds: promise::settled,
+    belief_overlap: promise::without_bound,
+};
+
+/// Sessions end with the tick after their time, and the race takes four questions; with slack for messages.
+fn takeover_max(_: &Timings) -> u64 {
+    TICK + 600 * MILLISECOND
+}

@@ -1,0 +1,212 @@
+//! `measure`: what real processes take, beside what the simulation says that they take.
+
+use super::{
+    args::{FailoverArgs, Measure},
+    chaos,
+};
+use crate::terminal::{
+    check,
+    exit::{MOVED, Stop},
+    output::{Show, print},
+};
+use reports::statistics::{self, Distance, quantile, rounded};
+use scenarios::{plan::Plan, scenario::clean_kill, sense};
+use serde_json::{Value, json};
+use sim_real::stalls::Stalls;
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// Requests a second: failover is known to a few milliseconds, and clients leave the machine alone otherwise.
+const RATE: u64 = 200;
+
+/// Carries out one of the commands.
+pub fn run(what: &Measure) -> Result<u8, Stop> {
+    match what {
+        Measure::Failover(args) => failover(args),
+    }
+}
+
+/// Kills leaders, on real processes and in the simulation, and compares how long it took.
+fn failover(args: &FailoverArgs) -> Result<u8, Stop> {
+    let show = Show::from(&args.show);
+    let simulator = simulator(args.simulator.as_deref())?;
+    let plan = plan(args, args.seed)?;
+    let folder = args.world.dir.clone().unwrap_or_else(|| {
+        Path::new("target/fencepost/measure/failover").join(&plan.protocol).join(args.seed.to_string())
+    });
+    // Before the real ones, which take longer: what does not run here need not be measured there.
+    let mut simulated = Vec::new();
+    for place in 0..u64::from(args.simulated) {
+        let plan = self::plan(args, args.seed.wrapping_add(place))?;
+        simulated.extend(simulate(&simulator, &plan, &env::temp_dir())?);
+    }
+    show.banner(&format!(
+        "{} kills of one fleet of {}: {:.0} s on real processes, in {}",
+        args.runs,
+        plan.protocol,
+        plan.duration_ms as f64 / 1e3,
+        folder.display()
+    ));
+    let (file, stalls) = chaos::play_in(&folder, &args.world, &plan)?;
+    let judgement = check::read(&file)?.judgement;
+    let measured = judgement.metrics.failover_ms.clone();
+    let Some(apart) = statistics::distance(&measured, &simulated) else {
+        return Err(Stop::harness(format!(
+            "nothing to compare: {} failovers measured, {} simulated; see {}",
+            measured.len(),
+            simulated.len(),
+            folder.display()
+        )));
+    };
+    let told = Told { args, plan: &plan, verdict: judgement.verdict.name(), measured, simulated, apart, stalls };
+    print(&if args.show.json { format!("{:#}", told.json()) } else { told.text() });
+    Ok(if apart.distance > args.limit { MOVED } else { judgement.verdict.exit_code() })
+}
+
+/// The plan of one fleet.
+fn plan(args: &FailoverArgs, seed: u64) -> Result<Plan, Stop> {
+    let mut params = args.plan.params().map_err(Stop::usage)?;
+    if params.duration_ms.is_some() {
+        return Err(Stop::usage("--duration means nothing here: it takes as long as the kills need; leave it out"));
+    }
+    if !args.plan.has_rate() {
+        params.rate = RATE;
+    }
+    params.read_lease = params.read_lease.or(Some(false));
+    params.reads_per_s = params.reads_per_s.or(Some(0));
+    sense::own_timers(&params.own_ms, args.backend).map_err(Stop::usage)?;
+    sense::timers(&params, args.backend).map_err(Stop::usage)?;
+    clean_kill::repeated(&params, args.backend, seed, args.runs).map_err(Stop::usage)
+}
+
+/// The program that simulates.
+fn simulator(given: Option<&Path>) -> Result<PathBuf, Stop> {
+    if let Some(file) = given {
+        let found = file.is_file().then(|| file.to_owned());
+        return found.ok_or_else(|| Stop::usage(format!("--simulator: there is no file {}", file.display())));
+    }
+    // This program is in a folder of its own beside those.
+    let this = env::current_exe().unwrap_or_default();
+    let target = this.parent().and_then(Path::parent).unwrap_or(Path::new("target"));
+    let name = format!("fencepost{}", env::consts::EXE_SUFFIX);
+    let built = ["release", "debug"].map(|profile| target.join(profile).join(&name));
+    let age = |file: &PathBuf| fs::metadata(file).and_then(|about| about.modified()).ok();
+    built.into_iter().filter(|file| file.is_file()).max_by_key(age).ok_or_else(|| {
+        Stop::usage(format!(
+            "there is no simulation to compare with below {}: `cargo build --release` makes it, or give --simulator FILE",
+            target.display()
+        ))
+    })
+}
+
+/// The failovers of one simulated fleet, milliseconds.
+fn simulate(simulator: &Path, plan: &Plan, folder: &Path) -> Result<Vec<f64>, Stop> {
+    let file = folder.join(format!("fencepost-measure-{}-{}.json", std::process::id(), plan.seed));
+    let wrong = |what: String| Stop::harness(format!("{} {what}", simulator.display()));
+    fs::write(&file, plan.to_json_pretty())
+        .map_err(|e| Stop::harness(format!("cannot write {}: {e}", file.display())))?;
+    let run = Command::new(simulator)
+        .args(["replay", "--json", "--no-artifacts"])
+        .arg(&file)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| wrong(format!("cannot be run: {e}")));
+    // It is of no use to anybody else.
+    let _ = fs::remove_file(&file);
+    let run = run?;
+    let report: Value = serde_json::from_slice(&run.stdout).map_err(|_| {
+        let said = String::from_utf8_lossy(&run.stderr);
+        wrong(format!("does not play this plan; is it the simulation, and of this build? {}", said.trim()))
+    })?;
+    let failovers = report["metrics"]["failover_ms"].as_array();
+    let failovers = failovers.ok_or_else(|| wrong("tells of no failovers".to_owned()))?;
+    Ok(failovers.iter().filter_map(Value::as_f64).collect())
+}
+
+/// What came of it.
+struct Told<'a> {
+    args: &'a FailoverArgs,
+    plan: &'a Plan,
+    /// Of the real fleet.
+    verdict: &'static str,
+    measured: Vec<f64>,
+    simulated: Vec<f64>,
+    apart: Distance,
+    stalls: Stalls,
+}
+
+impl Told<'_> {
+    fn exceeds(&self) -> bool {
+        self.apart.distance > self.args.limit
+    }
+
+    fn unwell(&self) -> Option<String> {
+        chaos::unwell(self.plan, self.stalls).map(|why| why.to_string())
+    }
+
+    fn text(&self) -> String {
+        let Told { args, plan, verdict, apart, .. } = self;
+        let row = |name: &str, sample: &[f64]| {
+            let [least, median, p95, most] = figures(sample).map(|ms| format!("{ms:.0} ms"));
+            format!("  {name:<12}{:>6}{median:>12}{p95:>12}   {least} to {most}\n", sample.len())
+        };
+        let granted_ms = plan.election().map_or(0, |p| (p.granted_ttl)(plan.timings.resolved().lease_ttl) / 1_000_000);
+        let mut text = format!(
+            "failover after clean-kill · {} · seed {} · {} nodes · lease {granted_ms} ms, renewed every {} ms\n\n  \
+             {:<12}{:>6}{:>12}{:>12}   range\n",
+            plan.protocol,
+            plan.seed,
+            plan.candidates.len(),
+            plan.timings.renew_interval_ms,
+            "",
+            "kills",
+            "median",
+            "p95",
+        );
+        text += &row("real", &self.measured);
+        text += &row("simulated", &self.simulated);
+        let percent = |share: f64| format!("{:.0} %", share * 100.0);
+        text += &format!(
+            "\nKolmogorov-Smirnov distance {:.2}, the limit is {}; chance exceeds {:.2} one time in twenty\n",
+            apart.distance, args.limit, apart.by_chance
+        );
+        if self.exceeds() {
+            text += &format!(
+                "EXCEEDED: furthest apart at {:.0} ms, when {} of the real ones are over and {} of the simulated\n",
+                apart.at,
+                percent(apart.first),
+                percent(apart.second)
+            );
+        }
+        if let Some(why) = self.unwell() {
+            text += &format!("the real ones may have been late: {why}\n");
+        }
+        text + &format!("the real fleet's history: {verdict}")
+    }
+
+    fn json(&self) -> Value {
+        let Told { args, plan, verdict, apart, .. } = self;
+        let sample = |sample: &[f64]| {
+            let [least, median, p95, most] = figures(sample).map(rounded);
+            json!({ "kills": sample.len(), "min": least, "p50": median, "p95": p95, "max": most, "failovers_ms": sample })
+        };
+        json!({
+            "schema": 1, "protocol": plan.protocol, "seed": plan.seed, "plan_digest": plan.digest(), "verdict": verdict,
+            "real": sample(&self.measured), "simulated": sample(&self.simulated),
+            "distance": rounded(apart.distance), "limit": args.limit, "exceeded": self.exceeds(),
+            "by_chance": rounded(apart.by_chance), "furthest_apart_at_ms": rounded(apart.at),
+            "real_share_there": rounded(apart.first), "simulated_share_there": rounded(apart.second),
+            "machine_unwell": self.unwell(),
+        })
+    }
+}
+
+/// The least, the median, the 95th percentile and the most.
+fn figures(sample: &[f64]) -> [f64; 4] {
+    let mut sorted = sample.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    [0.0, 0.5, 0.95, 1.0].map(|q| quantile(&sorted, q).unwrap_or_default())
+}

@@ -1,0 +1,259 @@
+//! One Redis Sentinel, version 7.0, without I/O and without a clock: what it is told, and what it wants done.
+//!
+//! **Where it comes from.** redis/redis 7.0.15, `src/sentinel.c`, function by function: [`monitor`] is its monitoring half
+//! (links, pings, `INFO`, hellos), [`failover`] its acting half (down by one's own view and by the quorum's, the vote, the
+//! failover's states), [`commands`] what it answers.
+//!
+//! **Time.** Everything is counted in milliseconds of the *wall* clock (`mstime`), and the timer runs ten to twenty times a
+//! second, drawn anew each time so that sentinels do not stay in step. When two runs of it are more than 2 s apart, or the
+//! clock went back, the sentinel does not trust what it sees: TILT, for 30 s; it goes on watching and answers that nothing
+//! is down.
+//!
+//! Not modelled: scripts, hostnames that change their addresses, several primaries, `SENTINEL SET` and its like, links that
+//! two primaries share.
+
+mod commands;
+mod failover;
+mod monitor;
+mod state;
+
+pub use state::{Config, HELLO, InstanceId, LinkId};
+
+use super::replica::Address;
+use protocols::random::Random;
+use protocols_clients::resp::Reply;
+use state::{Asked, Failover, Instance, Instances, Kind, State};
+use std::collections::BTreeMap;
+
+/// What a sentinel wants done, in order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Output {
+    /// Connect.
+    Open {
+        /// The connection's name.
+        link: LinkId,
+        /// Where to.
+        to: Address,
+    },
+    /// Close a connection; nothing comes from it any more.
+    Close(LinkId),
+    /// Send a command, once the connection is there.
+    Send {
+        /// On which connection.
+        link: LinkId,
+        /// The command's words.
+        words: Vec<String>,
+    },
+    /// Tell whoever subscribes.
+    Publish {
+        /// The event's name, which is the channel.
+        channel: String,
+        /// The event.
+        message: String,
+    },
+}
+
+/// A sentinel.
+#[derive(Debug)]
+pub struct Sentinel {
+    config: Config,
+    address: Address,
+    id: String,
+    epoch: u64,
+    primary: InstanceId,
+    failover: Failover,
+    instances: Instances,
+    last_instance: InstanceId,
+    last_link: u64,
+    tilted_at: Option<i64>,
+    previous_tick: i64,
+    random: Random,
+    /// Milliseconds of the wall clock, as of the input that is worked on.
+    now: i64,
+    out: Vec<Output>,
+}
+
+impl Sentinel {
+    /// A sentinel at that address that was never started, with that id of 40 hexadecimal digits; random numbers come from
+    /// `seed`.
+    pub fn new(config: Config, address: Address, id: String, seed: u64) -> Self {
+        let primary = Instance::new(Kind::Primary, config.primary.clone(), 0);
+        Sentinel {
+            config,
+            address,
+            id,
+            epoch: 0,
+            primary: 0,
+            failover: Failover::NONE,
+            instances: BTreeMap::from([(0, primary)]),
+            last_instance: 0,
+            last_link: 0,
+            tilted_at: None,
+            previous_tick: 0,
+            random: Random::new(seed),
+            now: 0,
+            out: Vec::new(),
+        }
+    }
+
+    /// The process starts, perhaps again: epochs, votes, and who there is are on disk, all else begins anew.
+    pub fn start(&mut self, now: i64) {
+        (self.now, self.previous_tick, self.tilted_at) = (now, now, None);
+        self.out.clear();
+        for instance in self.instances.values_mut() {
+            let Instance { kind, address, run_id, .. } = instance;
+            let run_id = run_id.take().filter(|_| *kind == Kind::Sentinel);
+            *instance = Instance { run_id, ..Instance::new(*kind, address.clone(), now) };
+        }
+        let Failover { config_epoch, leader, leader_epoch, .. } = self.failover.clone();
+        self.failover = Failover { config_epoch, leader, leader_epoch, ..Failover::NONE };
+        let quorum = self.config.quorum;
+        self.event_with("+monitor", self.primary, &format!(" quorum {quorum}"));
+    }
+
+    /// The timer has fired. How many milliseconds until it is to fire next.
+    pub fn tick(&mut self, now: i64) -> u64 {
+        self.now = now;
+        let delta = now - self.previous_tick;
+        if !(0..=state::TILT_TRIGGER).contains(&delta) {
+            protocols::mark!(SentinelTilt);
+            self.tilted_at = Some(now);
+            self.publish("+tilt", "#tilt mode entered".to_owned());
+        }
+        self.previous_tick = now;
+        self.handle(self.primary);
+        let others: Vec<InstanceId> = self.instances.keys().copied().filter(|id| *id != self.primary).collect();
+        others.into_iter().for_each(|id| self.handle(id));
+        if self.failover.state == State::UpdateConfig {
+            self.switch_to_promoted();
+        }
+        // `hz` is 10 and up to 9 more.
+        1_000 / (10 + self.random.next_u64() % 10)
+    }
+
+    /// Does what is due for one that is watched.
+    fn handle(&mut self, id: InstanceId) {
+        self.reconnect(id);
+        self.send_periodic(id);
+        if let Some(since) = self.tilted_at {
+            if self.now - since < state::TILT_PERIOD {
+                return;
+            }
+            self.tilted_at = None;
+            self.publish("-tilt", "#tilt mode exited".to_owned());
+        }
+        self.check_subjectively_down(id);
+        if id == self.primary {
+            self.check_objectively_down();
+            if self.start_failover_if_needed() {
+                self.ask_others(true);
+            }
+            self.go_on_with_failover();
+            self.ask_others(false);
+        }
+    }
+
+    /// An answer, or what was published, on a connection.
+    pub fn heard(&mut self, now: i64, link: LinkId, reply: &Reply) {
+        self.now = now;
+        let Some(instance) = self.instances.get_mut(&link.instance) else { return };
+        if link.subscribes {
+            if instance.link.subscriber == Some(link) {
+                instance.link.heard_published = now;
+                self.hello_published(reply);
+            }
+            return;
+        }
+        if instance.link.commands != Some(link) {
+            return;
+        }
+        match instance.link.pending.pop_front() {
+            Some(Asked::Ping) => self.pinged(link.instance, reply),
+            Some(Asked::Info) => {
+                if let Reply::Bulk(text) = reply {
+                    self.informed(link.instance, &String::from_utf8_lossy(text));
+                }
+            }
+            Some(Asked::Hello) => {
+                if !matches!(reply, Reply::Error(_)) {
+                    instance.last_published = now;
+                }
+            }
+            Some(Asked::IsDown) => self.told_whether_down(link.instance, reply),
+            Some(Asked::Nothing) | None => {}
+        }
+    }
+
+    /// A connection broke, or could not be made.
+    pub fn closed(&mut self, now: i64, link: LinkId) {
+        self.now = now;
+        if let Some(instance) = self.instances.get_mut(&link.instance) {
+            let own = &mut instance.link;
+            let ends = if link.subscribes { &mut own.subscriber } else { &mut own.commands };
+            if *ends == Some(link) {
+                *ends = None;
+                own.disconnected = true;
+                if !link.subscribes {
+                    own.pending.clear();
+                }
+            }
+        }
+    }
+
+    /// What is to be done since this was last asked.
+    pub fn take(&mut self) -> Vec<Output> {
+        std::mem::take(&mut self.out)
+    }
+
+    /// Whom it takes for the primary: the promoted one from when that has said so.
+    pub fn current_primary(&self) -> &Address {
+        let promoted = self.failover.promoted.filter(|_| self.failover.state >= State::ReconfReplicas);
+        let id = promoted.unwrap_or(self.primary);
+        self.instances.get(&id).map_or(&self.config.primary, |instance| &instance.address)
+    }
+
+    fn add(&mut self, kind: Kind, address: Address) -> InstanceId {
+        self.last_instance += 1;
+        self.instances.insert(self.last_instance, Instance::new(kind, address, self.now));
+        self.last_instance
+    }
+
+    fn of(&self, kind: Kind) -> impl Iterator<Item = (InstanceId, &Instance)> {
+        self.instances.iter().filter(move |(_, instance)| instance.kind == kind).map(|(id, instance)| (*id, instance))
+    }
+
+    fn ids_of(&self, kind: Kind) -> Vec<InstanceId> {
+        self.of(kind).map(|(id, _)| id).collect()
+    }
+
+    /// How many sentinels there are, this one too.
+    fn voters(&self) -> usize {
+        self.of(Kind::Sentinel).count() + 1
+    }
+
+    fn publish(&mut self, channel: &str, message: String) {
+        self.out.push(Output::Publish { channel: channel.to_owned(), message });
+    }
+
+    fn event(&mut self, channel: &str, of: InstanceId) {
+        self.event_with(channel, of, "");
+    }
+
+    /// Publishes an event of something that is watched, in the words of `sentinelEvent`.
+    fn event_with(&mut self, channel: &str, of: InstanceId, more: &str) {
+        let name = &self.config.name;
+        let Some(Instance { kind, address, run_id, .. }) = self.instances.get(&of) else { return };
+        let Address { host, port } = address;
+        let primary = &self.instances[&self.primary].address;
+        let at = format!("@ {name} {} {}", primary.host, primary.port);
+        let message = match kind {
+            Kind::Primary => format!("master {name} {host} {port}{more}"),
+            Kind::Replica => format!("slave {host}:{port} {host} {port} {at}{more}"),
+            Kind::Sentinel => {
+                let id = run_id.as_deref().unwrap_or("?");
+                format!("sentinel {id} {host} {port} {at}{more}")
+            }
+        };
+        self.publish(channel, message);
+    }
+}

@@ -1,0 +1,351 @@
+//! One server of a replicated Redis: a [`Model`] with its connections, its replicas, and the primary that it follows.
+//! Without I/O and without a clock: bytes for a connection wait in [`Server::take`] until whoever serves it sends them.
+//!
+//! Reference: redis/redis 7.0.15, `src/replication.c: replicaofCommand, syncCommand, replconfCommand, replicationCron,
+//! replicationFeedSlaves, refreshGoodSlavesCount`, `src/pubsub.c`, `src/multi.c`, `src/networking.c: clientCommand`,
+//! `src/server.c: genRedisInfoString, processCommand`; `redis.conf`: `appendonly yes` with every write synced,
+//! `repl-diskless-sync yes` with its delay of 5 s, `repl-ping-replica-period 10`, `repl-timeout 60`.
+//!
+//! Not modelled: a replica's stream begins with its file, not with its first acknowledgement of it; patterns, blocking
+//! commands, and what no sentinel, replica or election here asks.
+
+use super::replica::{Address, Primary, Replica, Stream, encoded};
+use crate::service::redis::{
+    model::{Model, Session},
+    resp::{Protocol, Resp},
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+use tokio::sync::Notify;
+
+/// Waiting for more replicas before everything is sent, milliseconds (`repl-diskless-sync-delay`).
+pub(super) const SYNC_DELAY_MS: i64 = 5_000;
+/// From one sign of life in the stream to the next, milliseconds (`repl-ping-replica-period`).
+pub(super) const PING_MS: i64 = 10_000;
+/// Ends a file that is sent while it is made, in place of its length.
+pub(super) const FILE_END: &str = "0123456789abcdef0123456789abcdef01234567";
+
+const READ_ONLY: &str = "READONLY You can't write against a read only replica.";
+const NO_REPLICAS: &str = "NOREPLICAS Not enough good replicas to write.";
+
+/// Names a connection.
+pub type ClientId = u64;
+
+/// A connection.
+#[derive(Debug)]
+pub(super) struct Client {
+    session: Session,
+    /// What `EXEC` is to do, after `MULTI`.
+    queued: Option<Vec<Vec<Vec<u8>>>>,
+    channels: BTreeSet<Vec<u8>>,
+    pub(super) replica: Option<Replica>,
+    /// To be sent.
+    pub(super) out: Vec<u8>,
+    pub(super) closing: bool,
+    /// Told when there is something to send, or the connection is to be closed.
+    wake: Arc<Notify>,
+}
+
+/// How many replicas a primary must have that have acknowledged lately, before it writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MinReplicas {
+    /// `min-replicas-to-write`; 0: none.
+    pub to_write: usize,
+    /// `min-replicas-max-lag`, milliseconds.
+    pub max_lag_ms: i64,
+}
+
+/// A server.
+#[derive(Debug)]
+pub struct Server {
+    pub(super) model: Model,
+    /// Where it listens.
+    pub(super) address: Address,
+    /// New at every start.
+    pub(super) run_id: String,
+    pub(super) stream: Stream,
+    /// The primary that it follows, if it is none itself, and how often that has changed.
+    pub(super) primary: Option<Primary>,
+    pub(super) follows: u64,
+    /// Whom it follows when it starts again (`CONFIG REWRITE`).
+    saved: Option<Address>,
+    min_replicas: MinReplicas,
+    pub(super) clients: BTreeMap<ClientId, Client>,
+    last_client: ClientId,
+    pub(super) pinged_at_ms: i64,
+    /// For what comes from the primary.
+    pub(super) applying: Session,
+    /// 40 hexadecimal digits, each time others.
+    pub(super) ids: fn(&mut u64) -> String,
+    pub(super) id_state: u64,
+}
+
+impl Server {
+    /// A server that was never used, and follows `primary` if there is one.
+    pub fn new(address: Address, primary: Option<Address>, ids: u64) -> Self {
+        let mut model = Model::new();
+        model.replicates = true;
+        let applying = model.open();
+        let mut server = Server {
+            model,
+            address,
+            run_id: String::new(),
+            stream: Stream::new(String::new()),
+            primary: None,
+            follows: 0,
+            saved: primary,
+            min_replicas: MinReplicas::default(),
+            clients: BTreeMap::new(),
+            last_client: 0,
+            pinged_at_ms: 0,
+            applying,
+            ids: next_id,
+            id_state: ids,
+        };
+        server.restart(0);
+        server
+    }
+
+    /// With `min-replicas-to-write` and `min-replicas-max-lag`.
+    pub fn with_min_replicas(mut self, min_replicas: MinReplicas) -> Self {
+        self.min_replicas = min_replicas;
+        self
+    }
+
+    /// The process starts again: its keys are there still, its history is not, and so its replicas need everything.
+    pub fn restart(&mut self, now_ms: i64) {
+        self.model.restart();
+        self.run_id = (self.ids)(&mut self.id_state);
+        self.stream = Stream::new((self.ids)(&mut self.id_state));
+        self.clients.clear();
+        self.applying = self.model.open();
+        self.pinged_at_ms = now_ms;
+        self.primary = self.saved.clone().map(Primary::new);
+        self.follows += 1;
+    }
+
+    /// Is it a primary?
+    pub fn is_primary(&self) -> bool {
+        self.primary.is_none()
+    }
+
+    /// A new connection.
+    pub fn open(&mut self) -> ClientId {
+        self.last_client += 1;
+        let (session, out) = (self.model.open(), Vec::new());
+        let client = Client {
+            session,
+            queued: None,
+            channels: BTreeSet::new(),
+            replica: None,
+            out,
+            closing: false,
+            wake: Arc::default(),
+        };
+        self.clients.insert(self.last_client, client);
+        self.last_client
+    }
+
+    /// What a connection waits at for something to be sent on it.
+    pub fn wake(&self, id: ClientId) -> Arc<Notify> {
+        self.clients.get(&id).map(|client| client.wake.clone()).unwrap_or_default()
+    }
+
+    /// Wakes whoever has something to send.
+    pub fn wake_all(&self) {
+        let waits = |client: &&Client| client.closing || !client.out.is_empty();
+        self.clients.values().filter(waits).for_each(|client| client.wake.notify_one());
+    }
+
+    /// A connection is gone.
+    pub fn close(&mut self, id: ClientId) {
+        self.clients.remove(&id);
+    }
+
+    /// What is to be sent on a connection, and whether it is to be closed then.
+    pub fn take(&mut self, id: ClientId) -> (Vec<u8>, bool) {
+        self.clients.get_mut(&id).map_or((Vec::new(), true), |client| (std::mem::take(&mut client.out), client.closing))
+    }
+
+    /// A command on a connection, when the server's wall clock shows so many milliseconds.
+    pub fn command(&mut self, id: ClientId, now_ms: i64, args: &[Vec<u8>]) {
+        let Some(client) = self.clients.get_mut(&id) else { return };
+        let name = args.first().map(|name| name.to_ascii_lowercase()).unwrap_or_default();
+        let ends = matches!(name.as_slice(), b"exec" | b"discard" | b"multi");
+        if let (Some(queued), false) = (&mut client.queued, ends) {
+            queued.push(args.to_vec());
+            return self.reply(id, &Resp::Status("QUEUED"));
+        }
+        if let Some(reply) = self.carry_out(id, now_ms, &name, args) {
+            self.reply(id, &reply);
+        }
+    }
+
+    fn reply(&mut self, id: ClientId, reply: &Resp) {
+        if let Some(client) = self.clients.get_mut(&id) {
+            reply.encode(client.session.protocol(), &mut client.out);
+        }
+    }
+
+    fn carry_out(&mut self, id: ClientId, now_ms: i64, name: &[u8], args: &[Vec<u8>]) -> Option<Resp> {
+        let word = |place: usize| args.get(place).map(|word| String::from_utf8_lossy(word).into_owned());
+        let status = |text| Some(Resp::Status(text));
+        match (name, args.len()) {
+            (b"multi", 1) => self.multi(id),
+            (b"exec", 1) => self.exec(id, now_ms),
+            (b"discard", 1) => match self.clients.get_mut(&id)?.queued.take() {
+                Some(_) => status("OK"),
+                None => Some(Resp::Error("ERR DISCARD without MULTI".to_owned())),
+            },
+            (b"subscribe", 2..) => self.subscribe(id, &args[1..]),
+            (b"unsubscribe", _) => self.unsubscribe(id, &args[1..]),
+            (b"publish", 3) => Some(Resp::Integer(self.publish(&args[1], &args[2]))),
+            (b"replicaof" | b"slaveof", 3) => Some(self.replica_of(&word(1)?, &word(2)?)),
+            (b"replconf", 2..) => self.replica_says(id, now_ms, &args[1..]),
+            (b"psync", 3) => self.sync(id, now_ms, &word(1)?, &word(2)?),
+            (b"info", 1 | 2) => Some(Resp::bulk(self.info(now_ms, word(1).as_deref()))),
+            (b"role", 1) => Some(self.role()),
+            (b"config", 2) if word(1)?.eq_ignore_ascii_case("rewrite") => {
+                self.saved = self.primary.as_ref().map(|primary| primary.address.clone());
+                status("OK")
+            }
+            (b"client", 4) if word(1)?.eq_ignore_ascii_case("kill") && word(2)?.eq_ignore_ascii_case("type") => {
+                Some(self.kill(id, &word(3)?))
+            }
+            _ => Some(self.apply(id, now_ms, args)),
+        }
+    }
+
+    fn multi(&mut self, id: ClientId) -> Option<Resp> {
+        let client = self.clients.get_mut(&id)?;
+        if client.queued.is_some() {
+            return Some(Resp::Error("ERR MULTI calls can not be nested".to_owned()));
+        }
+        client.queued = Some(Vec::new());
+        Some(Resp::Status("OK"))
+    }
+
+    fn exec(&mut self, id: ClientId, now_ms: i64) -> Option<Resp> {
+        let Some(queued) = self.clients.get_mut(&id)?.queued.take() else {
+            return Some(Resp::Error("ERR EXEC without MULTI".to_owned()));
+        };
+        let mut replies = Vec::new();
+        for args in queued {
+            let name = args.first().map(|name| name.to_ascii_lowercase()).unwrap_or_default();
+            replies.extend(self.carry_out(id, now_ms, &name, &args));
+        }
+        Some(Resp::Array(replies))
+    }
+
+    /// A command on keys, and all that the plain model knows. What it wrote goes to the replicas.
+    fn apply(&mut self, id: ClientId, now_ms: i64, args: &[Vec<u8>]) -> Resp {
+        let Some(client) = self.clients.get_mut(&id) else { return Resp::Nil };
+        let is_good =
+            |replica: &Replica| replica.online && now_ms - replica.acknowledged_at_ms <= self.min_replicas.max_lag_ms;
+        let mut session = client.session.clone();
+        let good = self.clients.values().filter_map(|client| client.replica.as_ref()).filter(|r| is_good(r)).count();
+        self.model.refuses_writes = match self.primary {
+            Some(_) => Some(READ_ONLY),
+            None if good < self.min_replicas.to_write => Some(NO_REPLICAS),
+            None => None,
+        };
+        let reply = self.model.apply(&mut session, u64::try_from(now_ms).unwrap_or(0), args);
+        self.model.refuses_writes = None;
+        let written = self.model.take_written();
+        if self.is_primary() {
+            self.propagate(&written);
+        }
+        if let Some(client) = self.clients.get_mut(&id) {
+            client.session = session;
+        }
+        reply
+    }
+
+    /// Tells the replicas what was written: in a transaction when it is several writes of one command.
+    fn propagate(&mut self, written: &[(u8, Vec<Vec<u8>>)]) {
+        let Some((database, _)) = written.first() else { return };
+        let mut bytes = Vec::new();
+        if self.stream.database.replace(*database) != Some(*database) {
+            bytes.extend(encoded(&[b"SELECT".to_vec(), database.to_string().into_bytes()]));
+        }
+        let several = written.len() > 1;
+        let around = |word: &[u8]| if several { encoded(&[word.to_vec()]) } else { Vec::new() };
+        bytes.extend(around(b"MULTI"));
+        written.iter().for_each(|(_, args)| bytes.extend(encoded(args)));
+        bytes.extend(around(b"EXEC"));
+        self.feed(&bytes);
+    }
+
+    /// More of the stream, for the replicas too.
+    pub(super) fn feed(&mut self, bytes: &[u8]) {
+        self.stream.append(bytes);
+        let replicas = self.clients.values_mut().filter(|client| client.replica.as_ref().is_some_and(|r| r.online));
+        replicas.for_each(|client| client.out.extend_from_slice(bytes));
+    }
+
+    fn subscribe(&mut self, id: ClientId, channels: &[Vec<u8>]) -> Option<Resp> {
+        for channel in channels {
+            let client = self.clients.get_mut(&id)?;
+            client.channels.insert(channel.clone());
+            let count = Resp::Integer(client.channels.len() as i64);
+            self.reply(id, &Resp::Array(vec![Resp::bulk("subscribe"), Resp::bulk(channel), count]));
+        }
+        None
+    }
+
+    fn unsubscribe(&mut self, id: ClientId, channels: &[Vec<u8>]) -> Option<Resp> {
+        let all: Vec<Vec<u8>> = self.clients.get(&id)?.channels.iter().cloned().collect();
+        let from = if channels.is_empty() { &all[..] } else { channels };
+        for channel in from {
+            let client = self.clients.get_mut(&id)?;
+            client.channels.remove(channel);
+            let count = Resp::Integer(client.channels.len() as i64);
+            self.reply(id, &Resp::Array(vec![Resp::bulk("unsubscribe"), Resp::bulk(channel), count]));
+        }
+        let nothing = || Resp::Array(vec![Resp::bulk("unsubscribe"), Resp::Nil, Resp::Integer(0)]);
+        from.is_empty().then(nothing)
+    }
+
+    fn publish(&mut self, channel: &[u8], message: &[u8]) -> i64 {
+        let text = Resp::Array(vec![Resp::bulk("message"), Resp::bulk(channel), Resp::bulk(message)]);
+        let mut told = 0;
+        for client in self.clients.values_mut().filter(|client| client.channels.contains(channel)) {
+            text.encode(Protocol::Resp2, &mut client.out);
+            told += 1;
+        }
+        told
+    }
+
+    /// Closes every other connection of a kind: those of clients that subscribe, of replicas, or of the rest.
+    fn kill(&mut self, by: ClientId, kind: &str) -> Resp {
+        let of = |client: &Client| match client {
+            Client { replica: Some(_), .. } => "replica",
+            Client { channels, .. } if !channels.is_empty() => "pubsub",
+            _ => "normal",
+        };
+        let kind = kind.to_ascii_lowercase();
+        let kind = if kind == "slave" { "replica" } else { kind.as_str() };
+        if !["normal", "pubsub", "replica", "master"].contains(&kind) {
+            return Resp::Error(format!("ERR Unknown client type '{kind}'"));
+        }
+        let mut killed = 0;
+        for (_, client) in self.clients.iter_mut().filter(|(id, client)| **id != by && of(client) == kind) {
+            client.closing = true;
+            killed += 1;
+        }
+        Resp::Integer(killed)
+    }
+}
+
+/// 40 hexadecimal digits of a generator with 64 bits of state (Steele et al. 2014, SplitMix).
+fn next_id(state: &mut u64) -> String {
+    let mut next = || {
+        *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (*state ^ (*state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    };
+    format!("{:016x}{:016x}{:08x}", next(), next(), next() as u32)
+}

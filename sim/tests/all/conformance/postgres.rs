@@ -1,0 +1,419 @@
+//! PostgreSQL: the arms and the scripts.
+//!
+//! A statement goes out in the simple protocol, or one of the elections' own in the extended one, by its name: `@take leader
+//! n1/a 60000`. What it brings is shown a row a line, with what was remarked before it, and how many rows at the end. One that
+//! waits for a lock shows `waits`, and what it brings later is shown with the statement that let it go on. `{b}` is the process
+//! of session b.
+
+use super::{
+    report,
+    script::{self, Arm},
+};
+use protocols::service::postgres::{
+    EXTEND, LOCK_CHECK_IN, LOOK, PUT_CHECK_IN, RELEASE, SCHEMA, TAKE, TRY_LOCK, UNLOCK,
+};
+use protocols_clients::env::{Env, tokio::TokioEnv};
+use servers::{Access, Folder};
+use sim::service::postgres::Postgres as Model;
+use std::{
+    collections::BTreeMap,
+    future::poll_fn,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tokio::task::JoinHandle;
+use tokio_postgres::{
+    AsyncMessage, Client, Config, Error, NoTls, SimpleQueryMessage,
+    types::{ToSql, Type},
+};
+
+/// The elections' own statements, by name, with the types of their parameters.
+const OWN: [(&str, &str, &[Type]); 8] = [
+    ("@take", TAKE, &[Type::TEXT, Type::TEXT, Type::INT8]),
+    ("@extend", EXTEND, &[Type::TEXT, Type::TEXT, Type::INT8]),
+    ("@release", RELEASE, &[Type::TEXT, Type::TEXT]),
+    ("@look", LOOK, &[Type::TEXT]),
+    ("@lock-check-in", LOCK_CHECK_IN, &[Type::TEXT]),
+    ("@put-check-in", PUT_CHECK_IN, &[Type::TEXT, Type::TEXT, Type::INT8, Type::INT8, Type::INT8]),
+    ("@try-lock", TRY_LOCK, &[Type::INT8]),
+    ("@unlock", UNLOCK, &[Type::INT8]),
+];
+/// What every sequence finds: rows of its own.
+const TABLES: &str = "CREATE TABLE IF NOT EXISTS t (name text PRIMARY KEY, value bigint NOT NULL, note text)";
+/// A circle of sessions is looked for after this, and is found long before the rest has been waited for.
+const DEADLOCK: (&str, Duration) = ("SET deadlock_timeout = '20ms'", Duration::from_millis(45));
+
+/// What answers.
+enum Served {
+    Real { real: Box<servers::Postgres>, _folder: Folder },
+    Model(Arc<Model>, u16, <TokioEnv as Env>::Task),
+}
+
+/// A server and the sessions with it.
+pub struct Postgres {
+    served: Served,
+    control: Option<Session>,
+    sessions: BTreeMap<String, Session>,
+}
+
+type Told = Arc<Mutex<Vec<String>>>;
+
+struct Session {
+    client: Arc<Client>,
+    driver: JoinHandle<()>,
+    remarks: Told,
+    pid: i32,
+    under_way: Option<JoinHandle<Vec<String>>>,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.driver.abort();
+        if let Some(task) = &self.under_way {
+            task.abort();
+        }
+    }
+}
+
+fn serve(model: &Arc<Model>, port: u16) -> <TokioEnv as Env>::Task {
+    let (env, model) = (TokioEnv::new(1), model.clone());
+    env.clone().spawn(async move { model.serve_on(env, port).await.expect("the port is free") })
+}
+
+fn shown(error: &Error) -> String {
+    match error.as_db_error() {
+        Some(told) => format!("{} {}: {}", told.severity(), told.code().code(), told.message()),
+        None => "the connection is closed".to_owned(),
+    }
+}
+
+impl Session {
+    async fn open(port: u16) -> Session {
+        let mut config = Config::new();
+        config.host("127.0.0.1").port(port).user("store").dbname("postgres");
+        for _ in 0..2_000 {
+            if let Ok((client, mut connection)) = config.connect(NoTls).await {
+                let remarks = Told::default();
+                let heard = remarks.clone();
+                let driver = tokio::spawn(async move {
+                    while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+                        if let AsyncMessage::Notice(told) = message {
+                            let line = format!("{} {}: {}", told.severity(), told.code().code(), told.message());
+                            heard.lock().expect("nobody panicked").push(line);
+                        }
+                    }
+                });
+                client.batch_execute(DEADLOCK.0).await.expect("a superuser may");
+                let pid =
+                    client.query_typed("SELECT pg_backend_pid()", &[]).await.expect("it says who it is")[0].get(0);
+                return Session { client: Arc::new(client), driver, remarks, pid, under_way: None };
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        panic!("nobody listens on port {port}");
+    }
+
+    fn start(&mut self, text: String) {
+        let (client, remarks, pid) = (self.client.clone(), self.remarks.clone(), self.pid);
+        self.under_way = Some(tokio::spawn(async move {
+            let mut lines =
+                if text.starts_with('@') { own(&client, &text).await } else { simple(&client, &text).await };
+            lines.iter_mut().filter(|line| **line == pid.to_string()).for_each(|line| *line = "#".to_owned());
+            let mut all = std::mem::take(&mut *remarks.lock().expect("nobody panicked"));
+            all.append(&mut lines);
+            all
+        }));
+    }
+}
+
+async fn simple(client: &Client, text: &str) -> Vec<String> {
+    let messages = match client.simple_query(text).await {
+        Ok(messages) => messages,
+        Err(error) => return vec![shown(&error)],
+    };
+    let mut lines = Vec::new();
+    for message in messages {
+        match message {
+            SimpleQueryMessage::Row(row) => {
+                let cells = (0..row.len()).map(|place| row.get(place).unwrap_or("null"));
+                lines.push(cells.collect::<Vec<_>>().join("|"));
+            }
+            SimpleQueryMessage::CommandComplete(count) => lines.push(format!("({count})")),
+            SimpleQueryMessage::RowDescription(columns) => {
+                let names: Vec<&str> = columns.iter().map(|column| column.name()).collect();
+                lines.push(format!("[{}]", names.join("|")));
+            }
+            _ => {}
+        }
+    }
+    lines
+}
+
+async fn own(client: &Client, text: &str) -> Vec<String> {
+    let words: Vec<&str> = text.split(' ').collect();
+    let (_, statement, types) = OWN.iter().find(|(name, ..)| *name == words[0]).expect("a statement of ours");
+    let texts: Vec<String> = words[1..].iter().map(|word| (*word).to_owned()).collect();
+    let numbers: Vec<i64> = texts.iter().map(|word| word.parse().unwrap_or(0)).collect();
+    let params: Vec<(&(dyn ToSql + Sync), Type)> = types
+        .iter()
+        .enumerate()
+        .map(|(place, of)| match *of {
+            Type::TEXT => (&texts[place] as &(dyn ToSql + Sync), Type::TEXT),
+            _ => (&numbers[place] as &(dyn ToSql + Sync), Type::INT8),
+        })
+        .collect();
+    match client.query_typed(statement, &params).await {
+        Err(error) => vec![shown(&error)],
+        Ok(rows) => {
+            let cell = |row: &tokio_postgres::Row, place: usize| match *row.columns()[place].type_() {
+                Type::BOOL => row.get::<_, bool>(place).to_string(),
+                Type::INT8 => row.get::<_, i64>(place).to_string(),
+                _ => row.get::<_, String>(place),
+            };
+            let line =
+                |row: &tokio_postgres::Row| (0..row.len()).map(|place| cell(row, place)).collect::<Vec<_>>().join("|");
+            let mut lines: Vec<String> = rows.iter().map(line).collect();
+            lines.push(format!("({})", rows.len()));
+            lines
+        }
+    }
+}
+
+impl Postgres {
+    /// The model, served over a socket.
+    pub fn model() -> Postgres {
+        let (model, port) = (Arc::new(Model::empty()), servers::free_address().port());
+        let task = serve(&model, port);
+        Postgres { served: Served::Model(model, port, task), control: None, sessions: BTreeMap::new() }
+    }
+
+    /// The real server, if there is one.
+    pub fn real() -> Option<Postgres> {
+        let folder = Folder::new();
+        let real = servers::postgres(&folder, "the comparison with PostgreSQL", Access::Anybody)?;
+        Some(Postgres {
+            served: Served::Real { real: Box::new(real), _folder: folder },
+            control: None,
+            sessions: BTreeMap::new(),
+        })
+    }
+
+    fn port(&self) -> u16 {
+        match &self.served {
+            Served::Real { real, .. } => real.server.address.port(),
+            Served::Model(_, port, _) => *port,
+        }
+    }
+
+    async fn open(&mut self, name: &str) {
+        if !self.sessions.contains_key(name) {
+            let session = Session::open(self.port()).await;
+            self.sessions.insert(name.to_owned(), session);
+        }
+    }
+
+    /// How many rows a question about the real server's processes brings.
+    async fn count(&mut self, question: &str, pid: i32) -> i64 {
+        if self.control.as_ref().is_none_or(|control| control.client.is_closed()) {
+            self.control = Some(Session::open(self.port()).await);
+        }
+        let control = self.control.as_ref().expect("it was opened");
+        let rows = control.client.query_typed(question, &[(&pid, Type::INT4)]).await;
+        rows.expect("the server answers")[0].get(0)
+    }
+
+    async fn is_waiting(&mut self, pid: i32) -> bool {
+        match &self.served {
+            Served::Model(model, ..) => model.is_waiting(pid),
+            Served::Real { .. } => {
+                self.count("SELECT count(*) FROM pg_locks WHERE pid = $1 AND NOT granted", pid).await > 0
+            }
+        }
+    }
+
+    async fn is_there(&mut self, pid: i32) -> bool {
+        match &self.served {
+            Served::Model(model, ..) => model.has_session(pid),
+            Served::Real { .. } => self.count("SELECT count(*) FROM pg_stat_activity WHERE pid = $1", pid).await > 0,
+        }
+    }
+
+    async fn is_gone(&mut self, pid: i32) {
+        while self.is_there(pid).await {
+            tokio::time::sleep(Duration::from_micros(500)).await;
+        }
+    }
+
+    /// What a session's statement has brought; nothing while it waits for a lock.
+    async fn outcome(&mut self, name: &str) -> Option<Vec<String>> {
+        loop {
+            let session = self.sessions.get_mut(name)?;
+            let pid = session.pid;
+            if session.under_way.as_ref()?.is_finished() {
+                return session.under_way.take()?.await.ok();
+            }
+            if self.is_waiting(pid).await {
+                return None;
+            }
+            tokio::time::sleep(Duration::from_micros(200)).await;
+        }
+    }
+
+    /// What the sessions that waited have brought, in the order of their names.
+    async fn settle(&mut self, lines: &mut Vec<String>) {
+        loop {
+            let waiting: Vec<String> =
+                self.sessions.iter().filter(|(_, s)| s.under_way.is_some()).map(|(name, _)| name.clone()).collect();
+            let mut moved = false;
+            for name in waiting {
+                if let Some(brought) = self.outcome(&name).await {
+                    lines.extend(brought.into_iter().map(|line| format!("{name}: {line}")));
+                    moved = true;
+                }
+            }
+            if !moved {
+                return;
+            }
+        }
+    }
+
+    fn with_pids(&self, text: &str) -> String {
+        let put = |text: String, (name, session): (&String, &Session)| {
+            text.replace(&format!("{{{name}}}"), &session.pid.to_string())
+        };
+        self.sessions.iter().fold(text.to_owned(), put)
+    }
+
+    /// Does a session wait for a lock? Whose turn it is to insert what another may have inserted is left to chance.
+    pub fn somebody_waits(&self) -> bool {
+        self.sessions.values().any(|session| session.under_way.is_some())
+    }
+
+    /// The sessions whose processes a statement may end.
+    fn ended_by(&self, text: &str) -> Vec<i32> {
+        let is_named = |name: &String| text.contains("terminate") && text.contains(&format!("{{{name}}}"));
+        self.sessions.iter().filter(|(name, _)| is_named(name)).map(|(_, session)| session.pid).collect()
+    }
+}
+
+impl Arm for Postgres {
+    fn name(&self) -> String {
+        match &self.served {
+            Served::Real { .. } => "PostgreSQL 15".to_owned(),
+            Served::Model(..) => "the model".to_owned(),
+        }
+    }
+
+    fn is_model(&self) -> bool {
+        matches!(self.served, Served::Model(..))
+    }
+
+    async fn reset(&mut self) {
+        let pids: Vec<i32> = self.sessions.values().map(|session| session.pid).collect();
+        // One that waits does not see its client go.
+        let control = self.sessions.remove("");
+        self.sessions.clear();
+        let control = match control {
+            Some(control) if !control.client.is_closed() => control,
+            _ => Session::open(self.port()).await,
+        };
+        for pid in pids.into_iter().filter(|pid| *pid != control.pid) {
+            let ended = control.client.query_typed("SELECT pg_terminate_backend($1)", &[(&pid, Type::INT4)]).await;
+            ended.expect("a superuser may");
+            self.is_gone(pid).await;
+        }
+        for statement in SCHEMA.into_iter().chain([TABLES]) {
+            control.client.batch_execute(statement).await.expect("tables can be made");
+        }
+        for table in ["t", "fencepost_lock", "fencepost_check_in"] {
+            control.client.batch_execute(&format!("DELETE FROM {table}")).await.expect("rows can be deleted");
+        }
+        self.sessions.insert(String::new(), control);
+    }
+
+    async fn ask(&mut self, name: &str, text: &str) -> Vec<String> {
+        self.open(name).await;
+        // A session that is named has a process.
+        for other in ["a", "b", "c"].iter().filter(|other| text.contains(&format!("{{{other}}}"))) {
+            self.open(other).await;
+        }
+        let mut lines = Vec::new();
+        let (ended, said) = (self.ended_by(text), self.with_pids(text));
+        let session = self.sessions.get_mut(name).expect("it was opened");
+        if session.under_way.is_some() {
+            return vec!["is busy".to_owned()];
+        }
+        session.start(said);
+        match self.outcome(name).await {
+            Some(brought) => lines.extend(brought),
+            None => {
+                // If somebody waits for itself, that is found by now.
+                tokio::time::sleep(DEADLOCK.1).await;
+                match self.outcome(name).await {
+                    Some(brought) => lines.extend(brought),
+                    None => lines.push("waits".to_owned()),
+                }
+            }
+        }
+        for pid in ended {
+            self.is_gone(pid).await;
+        }
+        self.settle(&mut lines).await;
+        lines
+    }
+
+    async fn reconnect(&mut self, name: &str) {
+        if let Some(session) = self.sessions.remove(name) {
+            let pid = session.pid;
+            let waits = session.under_way.is_some();
+            drop(session);
+            // One that waits for a lock does not notice.
+            if !waits {
+                self.is_gone(pid).await;
+            }
+        }
+        self.open(name).await;
+    }
+
+    async fn restart(&mut self) {
+        self.sessions.clear();
+        self.control = None;
+        match &mut self.served {
+            Served::Real { real, .. } => real.server.restart(),
+            Served::Model(model, port, task) => {
+                *port = servers::free_address().port();
+                *task = serve(model, *port);
+            }
+        }
+    }
+
+    async fn rest(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Every reply of every script is the real server's and the model's.
+#[test]
+fn postgres_scripts() {
+    super::run(async {
+        let (mut model, mut real) = (Postgres::model(), Postgres::real());
+        let (mut count, mut wrong) = (0, Vec::new());
+        for mut script in script::all("postgres") {
+            if let Some(real) = &mut real {
+                let replies = script.play(real).await;
+                if super::updating() {
+                    script.update(replies);
+                } else {
+                    wrong.extend(script.check(real, &replies).err());
+                }
+                count += script.commands();
+            }
+            let replies = script.play(&mut model).await;
+            wrong.extend(script.check(&model, &replies).err());
+        }
+        assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+        if let Some(real) = real {
+            report(&real.name(), count, "scripted");
+        }
+    });
+}

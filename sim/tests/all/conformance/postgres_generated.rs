@@ -1,0 +1,204 @@
+//! PostgreSQL: generated statements of several sessions, which wait for each other, on both arms.
+
+use super::{generate, postgres::Postgres, report, script::Arm};
+use proptest::{prelude::*, sample::select};
+
+/// What is done, in order: lines of a script.
+type Sequence = Vec<String>;
+
+fn word(words: &'static [&'static str]) -> impl Strategy<Value = String> {
+    select(words).prop_map(str::to_owned)
+}
+
+fn key() -> impl Strategy<Value = String> {
+    word(&["1", "1", "2", "3", "-9223372036854775807"])
+}
+
+fn name() -> impl Strategy<Value = String> {
+    word(&["x", "x", "y", "it''s"])
+}
+
+fn session() -> impl Strategy<Value = String> {
+    word(&["a", "b", "c"])
+}
+
+fn advisory() -> impl Strategy<Value = String> {
+    let functions = word(&[
+        "pg_try_advisory_lock",
+        "pg_try_advisory_lock",
+        "pg_advisory_lock",
+        "pg_advisory_unlock",
+        "pg_advisory_unlock",
+        "pg_try_advisory_xact_lock",
+        "pg_advisory_xact_lock",
+    ]);
+    prop_oneof![
+        12 => (functions, key()).prop_map(|(function, key)| format!("SELECT {function}({key})")),
+        3 => (word(&["@try-lock", "@unlock"]), key()).prop_map(|(own, key)| format!("{own} {key}")),
+        1 => word(&["SELECT pg_advisory_unlock_all()", "SELECT pg_advisory_lock(NULL)", "SELECT pg_try_advisory_lock('2')"]),
+        1 => session().prop_map(|name| format!("SELECT pg_terminate_backend({{{name}}})")),
+    ]
+}
+
+fn value() -> impl Strategy<Value = String> {
+    word(&["0", "1", "7", "value + 1", "value - 3", "value * 2", "9223372036854775807", "-5", "2147483647 + 1", "NULL"])
+}
+
+fn condition() -> impl Strategy<Value = String> {
+    let more = word(&[
+        "",
+        "",
+        "",
+        " AND value < 5",
+        " AND value >= 1",
+        " AND note IS NULL",
+        " AND NOT value = 7",
+        " OR 1 > 2",
+    ]);
+    (name(), more).prop_map(|(name, more)| format!("WHERE name = '{name}'{more}"))
+}
+
+fn row() -> impl Strategy<Value = String> {
+    let locking = word(&["", "", " FOR UPDATE", " FOR UPDATE", " FOR UPDATE NOWAIT", " FOR UPDATE SKIP LOCKED"]);
+    let conflict = word(&[
+        "",
+        " ON CONFLICT DO NOTHING",
+        " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        " ON CONFLICT (name) DO UPDATE SET value = t.value + 1 WHERE t.value < excluded.value",
+        " ON CONFLICT (name) DO UPDATE SET note = 'again' WHERE t.note IS NULL RETURNING value, note",
+    ]);
+    let fixed = word(&["0", "1", "7", "12", "NULL", "3000000000"]);
+    let returning = || word(&["", " RETURNING value", " RETURNING *"]);
+    prop_oneof![
+        4 => (word(&["value", "*", "name, note", "value + 1 AS more"]), condition(), locking)
+            .prop_map(|(what, condition, locking)| format!("SELECT {what} FROM t {condition}{locking}")),
+        5 => (name(), fixed, conflict)
+            .prop_map(|(name, value, conflict)| format!("INSERT INTO t (name, value) VALUES ('{name}', {value}){conflict}")),
+        5 => (value(), condition(), returning())
+            .prop_map(|(value, condition, returning)| format!("UPDATE t SET value = {value} {condition}{returning}")),
+        2 => (condition(), returning()).prop_map(|(condition, returning)| format!("DELETE FROM t {condition}{returning}")),
+        1 => name().prop_map(|name| format!("UPDATE t SET note = '{name}', value = value WHERE name = '{name}'")),
+    ]
+}
+
+fn own() -> impl Strategy<Value = String> {
+    let lock = || word(&["leader", "leader-1"]);
+    let holder = || word(&["n1/a/1", "n2/b/1", "n2/b/2"]);
+    // Long ago, or long after everything here is over.
+    let ttl = || word(&["60000", "60000", "0", "-1", "3600000"]);
+    prop_oneof![
+        4 => (lock(), holder(), ttl()).prop_map(|(lock, holder, ttl)| format!("@take {lock} {holder} {ttl}")),
+        2 => (lock(), holder(), ttl()).prop_map(|(lock, holder, ttl)| format!("@extend {lock} {holder} {ttl}")),
+        1 => (lock(), holder()).prop_map(|(lock, holder)| format!("@release {lock} {holder}")),
+        2 => lock().prop_map(|lock| format!("@look {lock}")),
+        3 => lock().prop_map(|lock| format!("@lock-check-in {lock}")),
+        2 => (lock(), holder(), word(&["1", "2"])).prop_map(|(lock, holder, token)| {
+            format!("@put-check-in {lock} {holder} 1700000000000 7500 {token}")
+        }),
+    ]
+}
+
+fn transaction() -> impl Strategy<Value = String> {
+    word(&["BEGIN", "BEGIN", "COMMIT", "COMMIT", "ROLLBACK", "START TRANSACTION", "END", "BEGIN; SELECT 1; COMMIT"])
+}
+
+fn odd() -> impl Strategy<Value = String> {
+    word(&[
+        "SELECT 1",
+        "SELECT 1 + 1 AS two, 'x', true, NULL",
+        "SELECT 2147483647 + 1",
+        "SELECT 1 = '1', 'a' < 'b', NOT false",
+        "SELECT 'x'::bigint",
+        "SELECT pg_backend_pid()",
+        "SELECT nope",
+        "SELECT value FROM nowhere",
+        "SELECT nope FROM t",
+        "SELEC 1",
+        "SELECT",
+        "",
+        ";",
+        "INSERT INTO t (name) VALUES ('z')",
+        "INSERT INTO t (name, value) VALUES ('z')",
+        "INSERT INTO t (name, value) VALUES ('z', true)",
+        "UPDATE t SET nope = 1",
+        "UPDATE t SET value = 'five' WHERE name = 'x'",
+        "SELECT 1 FROM t WHERE name",
+        "SELECT name = 1 FROM t",
+        "SET lock_timeout = '30ms'",
+        "SET lock_timeout = 0",
+        "SET LOCAL lock_timeout = 25",
+        "SHOW lock_timeout",
+        "SHOW deadlock_timeout",
+        "SHOW tcp_keepalives_idle",
+        "SET application_name = 'n1'",
+        "SHOW application_name",
+        "SET lock_timeout = 'soon'",
+        "SET lock_timeout = -1",
+        "CREATE TABLE IF NOT EXISTS t (name text PRIMARY KEY)",
+        "CREATE TABLE t (name text PRIMARY KEY)",
+        "SELECT 1; SELECT 2",
+        "INSERT INTO t (name, value) VALUES ('q', 1); SELECT nope",
+    ])
+}
+
+fn line() -> impl Strategy<Value = String> {
+    let command = prop_oneof![8 => advisory(), 10 => row(), 6 => own(), 7 => transaction(), 3 => odd()];
+    prop_oneof![
+        60 => (session(), command).prop_map(|(session, command)| format!("{session}> {command}")),
+        1 => session().prop_map(|session| format!("! reconnect {session}")),
+    ]
+}
+
+/// Plays it on both; the conversation up to the first difference, if there is one.
+async fn play(sequence: &Sequence, model: &mut Postgres, real: &mut Postgres) -> Result<usize, String> {
+    model.reset().await;
+    real.reset().await;
+    let (mut count, mut told) = (0, String::new());
+    for line in sequence {
+        told += &format!("  {line}\n");
+        let (session, command) = line.split_once(' ').expect("a line has a session");
+        if let Some(session) = command.strip_prefix("reconnect ").filter(|_| session == "!") {
+            model.reconnect(session).await;
+            real.reconnect(session).await;
+            continue;
+        }
+        let session = session.trim_end_matches('>');
+        let inserts = ["INSERT", "@take", "@put-check-in"].iter().any(|word| command.starts_with(word));
+        if inserts && model.somebody_waits() {
+            continue;
+        }
+        let (m, r) = tokio::join!(model.ask(session, command), real.ask(session, command));
+        count += 1;
+        if m != r {
+            let (m, r) = (m.join("\n    "), r.join("\n    "));
+            return Err(format!("{told}  {} said\n    {r}\n  the model said\n    {m}", real.name()));
+        }
+        told += &format!("  < {}\n", r.join("\n  < "));
+    }
+    Ok(count)
+}
+
+/// The model and the server say the same, whatever is asked in whatever order.
+#[test]
+fn postgres_generated() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let _context = runtime.enter();
+    let Some(mut real) = Postgres::real() else { return };
+    let mut model = Postgres::model();
+    let mut compared = 0;
+    generate(prop::collection::vec(line(), 1..60), 400, |sequence| {
+        let mut result = Ok(());
+        // On a machine that stood still a statement may have waited for longer than it may on one arm only.
+        for _ in 0..3 {
+            match runtime.block_on(play(sequence, &mut model, &mut real)) {
+                Ok(count) => {
+                    compared += count;
+                    return Ok(());
+                }
+                Err(why) => result = Err(why),
+            }
+        }
+        result
+    });
+    report(&real.name(), compared, "generated");
+}
