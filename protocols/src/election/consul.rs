@@ -14,8 +14,8 @@
 //!
 //! **What breaks it.** A pause or a cut longer than all that: the holder acts on, the successor as well. In a cut without a
 //! word nothing fails, and the watch's request hangs until TCP gives the connection up: Go's dialer probes a silent one
-//! after 30 s, nine times, so 5 minutes. Lock-delay is forgotten when the server's leader dies, and does not follow a
-//! release, or a deletion of the key. It makes the window smaller and closes nothing: `tests/all/client_timers.rs`.
+//! after 30 s, nine times, so 5 minutes. Lock-delay does not follow a release, or a deletion of the key; it
+//! begins anew when a server starts and applies its log again. It makes the window smaller and closes nothing: `tests/all/client_timers.rs`.
 //!
 //! **The token.** Consul's documentation ("Sessions", on sequencers) has the resource compare LockIndex, which counts
 //! acquisitions. But it starts again at 1 when the key was deleted, and a plain write of the key sets it to 0, under the lock

@@ -3,9 +3,9 @@
 //! [`model`] is pure. [`wire`] serves it as Consul's own HTTP API, and [`http`](super::http) speaks the protocol.
 //!
 //! Compared with Consul 1.8.7. Like etcd's, the process is a server that has just become leader: what Raft has committed is
-//! there still, every session has its whole time again (`agent/consul/session_ttl.go: initializeSessionTimers`), and
-//! lock-delays are forgotten, which only the leader's memory has (`agent/consul/state/delay.go`). The seconds in which a
-//! restarted server has no leader are left out, and so is the time that consensus and disk take.
+//! there still, every session has its whole time again (`agent/consul/session_ttl.go: initializeSessionTimers`), and every
+//! lock-delay that the log tells of begins anew (`agent/consul/state/delay.go`). The seconds in which a restarted server has
+//! no leader are left out, and so is the time that consensus and disk take.
 //!
 //! Not here: access control, other nodes, services and health checks (a session's checks pass while its server runs),
 //! transactions, lists and trees of keys, prepared queries, events, namespaces. Whatever is asked of those is refused in so

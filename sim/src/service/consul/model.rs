@@ -8,7 +8,8 @@
 //!
 //! **Sessions** end at *twice* their time to live after they were made or renewed last, by the leader's monotonic clock.
 //! **Lock-delay** follows whenever a session ends that holds a key, destroyed by its own client included; it does not follow
-//! a release. **Indexes**: every write that reaches Raft takes one, also when the store then refuses it; a key that is
+//! a release. It is set by applying the log, which a server does again when it starts: then all of them begin anew, those that
+//! were long over included (snapshots, which would cut that short, are not modelled). **Indexes**: every write that reaches Raft takes one, also when the store then refuses it; a key that is
 //! written with what it holds already keeps its own. **LockIndex** counts a key's acquisitions, but a plain write, or one by
 //! compare-and-set, sets it to 0, under a lock as well.
 
@@ -105,8 +106,10 @@ pub struct Model {
     sessions_index: u64,
     keys: BTreeMap<Text, Pair>,
     sessions: BTreeMap<String, Session>,
-    /// Until when a key cannot be acquired. Only the leader knows, and forgets it with its process.
+    /// Until when a key cannot be acquired.
     delays: BTreeMap<Text, u64>,
+    /// How long the last lock-delay of a key was. What is applied of the log sets it, and is applied again when a server starts.
+    lengths: BTreeMap<Text, u64>,
     /// Lock-delays that begin now, nanoseconds; see [`Model::settle`].
     beginning: BTreeMap<Text, u64>,
 }
@@ -114,8 +117,8 @@ pub struct Model {
 impl Default for Model {
     fn default() -> Self {
         // A new server has written of itself first.
-        let (keys, sessions, delays, beginning) = Default::default();
-        Model { index: 7, keys_index: 0, sessions_index: 0, keys, sessions, delays, beginning }
+        let (keys, sessions, delays, lengths, beginning) = Default::default();
+        Model { index: 7, keys_index: 0, sessions_index: 0, keys, sessions, delays, lengths, beginning }
     }
 }
 
@@ -123,7 +126,8 @@ impl Model {
     /// The process started and leads.
     pub fn promote(&mut self, now: u64) {
         protocols::mark!(ConsulServerPromoted);
-        self.delays.clear();
+        self.beginning = self.lengths.clone();
+        self.settle(now);
         self.sessions.values_mut().for_each(|session| session.renew(now));
     }
 
@@ -191,6 +195,7 @@ impl Model {
     /// Lock-delays that have begun last until so long after now. Whoever ends a session has it called in the same instant.
     pub fn settle(&mut self, now: u64) {
         let began = std::mem::take(&mut self.beginning);
+        self.lengths.extend(began.clone());
         self.delays.extend(began.into_iter().map(|(key, delay)| (key, now.saturating_add(delay))));
     }
 

@@ -1,7 +1,7 @@
 //! What an API server knows of Leases, without I/O and without a clock.
 //!
 //! Reference: kubernetes/kubernetes 1.20.2, `staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go: Create,
-//! Update, Delete`, `pkg/registry/coordination/lease/strategy.go` (an update may create, and must name a version),
+//! Update, Delete`, `pkg/registry/coordination/lease/strategy.go` (an update may create; of what is there it must name the version),
 //! `pkg/apis/coordination/validation/validation.go`, `staging/src/k8s.io/apiserver/pkg/storage/etcd3/store.go:
 //! GuaranteedUpdate` (what would change nothing is not written, and keeps its version).
 
@@ -124,7 +124,7 @@ impl Model {
     /// # Errors
     /// It is there, is not valid, or names a version.
     pub fn create(&mut self, key: Key, meta: &Meta, spec: Spec, making: Making) -> Result<Lease, Status> {
-        valid(&key.1, &spec, "Lease", making.now_us)?;
+        valid(&key.1, &spec, "Lease")?;
         if !meta.resource_version.is_empty() && meta.resource_version != "0" {
             return Err(Status::internal("resourceVersion should not be set on objects to be created"));
         }
@@ -152,10 +152,7 @@ impl Model {
             if !meta.uid.is_empty() {
                 return Err(Status::uid_differs(&key, &meta.uid, ""));
             }
-            valid(&key.1, &spec, "leases", making.now_us)?;
-            if named == 0 {
-                return Err(Status::version_needed(&key.1));
-            }
+            valid(&key.1, &spec, "Lease")?;
             protocols::mark!(K8sServerUpdateCreates);
             return Ok((true, self.make(key, spec, making)));
         };
@@ -169,7 +166,7 @@ impl Model {
             protocols::mark!(K8sServerConflict);
             return Err(Status::modified(&key.1));
         }
-        valid(&key.1, &spec, "Lease", making.now_us)?;
+        valid(&key.1, &spec, "Lease")?;
         if spec == old.spec {
             return Ok((false, old));
         }
@@ -258,7 +255,7 @@ pub fn spec(value: Option<&Value>) -> Result<Spec, String> {
 }
 
 /// Is that a Lease? `kind` is how a refusal calls it.
-fn valid(name: &str, spec: &Spec, kind: &'static str, _: u64) -> Result<(), Status> {
+fn valid(name: &str, spec: &Spec, kind: &'static str) -> Result<(), Status> {
     let mut causes = Vec::new();
     if name.is_empty() {
         causes.push(Cause::required("metadata.name", "name or generateName is required"));

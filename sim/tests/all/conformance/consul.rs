@@ -237,18 +237,34 @@ fn session() -> impl Strategy<Value = String> {
 }
 
 fn create() -> impl Strategy<Value = String> {
-    let field = prop_oneof![
-        6 => word(&["\"LockDelay\":\"0s\"", "\"LockDelay\":\"20ms\"", "\"lockdelay\":0", "\"LockDelay\":\"60ms\""]),
-        3 => word(&["\"TTL\":\"10s\"", "\"TTL\":\"1m\"", "\"ttl\":\"24h\"", "\"TTL\":\"0s\"", "\"TTL\":\"\""]),
-        2 => word(&["\"Behavior\":\"delete\"", "\"Behavior\":\"release\"", "\"Behavior\":\"\""]),
-        2 => word(&["\"Name\":\"n\"", "\"Checks\":[]", "\"Node\":\"consul\"", "\"Node\":\"CONSUL\"", "\"Other\":1"]),
-        1 => word(&["\"TTL\":\"9s\"", "\"TTL\":\"25h\"", "\"TTL\":\"ten\"", "\"TTL\":\"10\"", "\"TTL\":\"-10s\""]),
-        1 => word(&["\"Behavior\":\"keep\"", "\"Node\":\"other\"", "\"Checks\":[\"none\"]", "\"LockDelay\":\"x\""]),
-    ];
-    prop::collection::vec(field, 0..3).prop_map(|fields| {
-        format!("PUT /v1/session/create {{\"LockDelay\":\"0s\",\"Name\":\"x\"}}")
-            .replace("\"Name\":\"x\"", &fields.join(","))
-            .replace(",}", "}")
+    // Each field once: of one that comes twice Go takes either.
+    let maybe = |words: &'static [&'static str]| prop::option::of(word(words));
+    let fields = (
+        word(&["\"LockDelay\":\"0s\"", "\"LockDelay\":\"20ms\"", "\"lockdelay\":0", "\"LockDelay\":\"60ms\""]),
+        maybe(&[
+            "\"TTL\":\"10s\"",
+            "\"TTL\":\"1m\"",
+            "\"ttl\":\"24h\"",
+            "\"TTL\":\"0s\"",
+            "\"TTL\":\"\"",
+            "\"TTL\":\"9s\"",
+            "\"TTL\":\"25h\"",
+            "\"TTL\":\"ten\"",
+            "\"TTL\":\"10\"",
+        ]),
+        maybe(&["\"Behavior\":\"delete\"", "\"Behavior\":\"release\"", "\"Behavior\":\"\"", "\"Behavior\":\"keep\""]),
+        maybe(&[
+            "\"Name\":\"n\"",
+            "\"Checks\":[]",
+            "\"Node\":\"consul\"",
+            "\"Other\":1",
+            "\"Node\":\"other\"",
+            "\"Checks\":[\"none\"]",
+        ]),
+    );
+    fields.prop_map(|(delay, ttl, behavior, other)| {
+        let fields: Vec<String> = [Some(delay), ttl, behavior, other].into_iter().flatten().collect();
+        format!("PUT /v1/session/create {{{}}}", fields.join(","))
     })
 }
 

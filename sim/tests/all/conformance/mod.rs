@@ -14,6 +14,7 @@ mod etcd;
 mod etcd_expiry;
 mod etcd_generated;
 mod etcd_scripts;
+mod kubernetes;
 mod postgres;
 mod postgres_generated;
 mod redis;
