@@ -5,11 +5,13 @@ use super::{
     error::Error,
     evaluate::binary,
     functions::{self, Signature},
-    model::Table,
+    shape::Shape,
     sql::{Conflict, Create, Delete, Expression, Insert, Operator, Output, Select, Statement, Update},
     value::{Type, Value},
 };
-use std::collections::BTreeMap;
+
+/// Finds tables by their names.
+pub type Tables<'a> = &'a dyn Fn(&str) -> Option<&'a Shape>;
 
 /// A statement that can be carried out.
 #[derive(Clone, PartialEq, Debug)]
@@ -25,11 +27,7 @@ pub struct Prepared {
 ///
 /// # Errors
 /// There is no such table or column, types do not fit, or something is not supported.
-pub fn analyse(
-    statement: Statement,
-    given: &[Option<Type>],
-    tables: &BTreeMap<String, Table>,
-) -> Result<Prepared, Error> {
+pub fn analyse(statement: Statement, given: &[Option<Type>], tables: Tables<'_>) -> Result<Prepared, Error> {
     let mut scope = Scope { table: None, excluded: false, parameters: given.to_vec() };
     let (statement, columns) = match statement {
         Statement::Select(select) => scope.select(select, tables)?,
@@ -63,20 +61,19 @@ fn checked(create: Create) -> Result<Create, Error> {
 type Columns = Option<Vec<(String, Type)>>;
 
 struct Scope<'a> {
-    table: Option<&'a Table>,
+    table: Option<&'a Shape>,
     excluded: bool,
     parameters: Vec<Option<Type>>,
 }
 
 impl<'a> Scope<'a> {
-    fn open(&mut self, name: &str, tables: &'a BTreeMap<String, Table>) -> Result<&'a Table, Error> {
-        let table = tables.get(name);
-        let table = table.ok_or_else(|| Error::new("42P01", format!("relation \"{name}\" does not exist")))?;
+    fn open(&mut self, name: &str, tables: Tables<'a>) -> Result<&'a Shape, Error> {
+        let table = tables(name).ok_or_else(|| Error::new("42P01", format!("relation \"{name}\" does not exist")))?;
         self.table = Some(table);
         Ok(table)
     }
 
-    fn select(&mut self, select: Select, tables: &'a BTreeMap<String, Table>) -> Result<(Statement, Columns), Error> {
+    fn select(&mut self, select: Select, tables: Tables<'a>) -> Result<(Statement, Columns), Error> {
         if let Some(name) = &select.table {
             self.open(name, tables)?;
         }
@@ -96,7 +93,7 @@ impl<'a> Scope<'a> {
         Ok((Statement::Select(Select { outputs, condition, ..select }), Some(columns)))
     }
 
-    fn insert(&mut self, insert: Insert, tables: &'a BTreeMap<String, Table>) -> Result<(Statement, Columns), Error> {
+    fn insert(&mut self, insert: Insert, tables: Tables<'a>) -> Result<(Statement, Columns), Error> {
         let table = self.open(&insert.table, tables)?;
         if insert.values.len() != insert.columns.len() {
             let more = if insert.values.len() > insert.columns.len() { "expressions" } else { "target columns" };
@@ -129,7 +126,7 @@ impl<'a> Scope<'a> {
         Ok((Statement::Insert(Insert { values, on_conflict, returning, ..insert }), columns))
     }
 
-    fn update(&mut self, update: Update, tables: &'a BTreeMap<String, Table>) -> Result<(Statement, Columns), Error> {
+    fn update(&mut self, update: Update, tables: Tables<'a>) -> Result<(Statement, Columns), Error> {
         let table = self.open(&update.table, tables)?;
         let set = self.assignments(table, update.set)?;
         let condition = self.condition(update.condition, "WHERE")?;
@@ -137,7 +134,7 @@ impl<'a> Scope<'a> {
         Ok((Statement::Update(Update { set, condition, returning, ..update }), columns))
     }
 
-    fn delete(&mut self, delete: Delete, tables: &'a BTreeMap<String, Table>) -> Result<(Statement, Columns), Error> {
+    fn delete(&mut self, delete: Delete, tables: Tables<'a>) -> Result<(Statement, Columns), Error> {
         self.open(&delete.table, tables)?;
         let condition = self.condition(delete.condition, "WHERE")?;
         let (returning, columns) = self.returning(delete.returning)?;
@@ -146,7 +143,7 @@ impl<'a> Scope<'a> {
 
     fn assignments(
         &mut self,
-        table: &Table,
+        table: &Shape,
         set: Vec<(String, Expression)>,
     ) -> Result<Vec<(String, Expression)>, Error> {
         let mut assigned = Vec::new();
@@ -161,7 +158,7 @@ impl<'a> Scope<'a> {
     }
 
     /// A value on its way into a column.
-    fn assigned(&mut self, table: &Table, column: &str, value: Expression) -> Result<Expression, Error> {
+    fn assigned(&mut self, table: &Shape, column: &str, value: Expression) -> Result<Expression, Error> {
         let wanted = table.columns[table.place(column)?].of;
         let (value, of) = self.typed(value, Some(wanted))?;
         match of {
@@ -335,7 +332,7 @@ impl<'a> Scope<'a> {
 }
 
 /// Conflicts are about the primary key.
-fn arbiter(table: &Table, key: &str) -> Result<(), Error> {
+fn arbiter(table: &Shape, key: &str) -> Result<(), Error> {
     if table.place(key)? == table.key {
         return Ok(());
     }

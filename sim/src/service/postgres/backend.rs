@@ -6,14 +6,16 @@
 
 use super::{
     analyse::Prepared,
+    answers::Writer,
     error::Error,
     keepalive::Keepalive,
-    messages::{Bind, Message, Reader, Writer, format_of},
+    messages::{Message, Reader, format_of},
     model::{Pid, Step},
+    portal::Portal,
+    server::Server,
     settings::Settings,
     sql::Statement,
-    value::{Type, Value},
-    wire::Server,
+    value::Value,
 };
 use protocols_clients::env::Env;
 use std::{collections::BTreeMap, sync::Arc};
@@ -29,14 +31,6 @@ pub enum End {
     Silent,
     /// These are the last bytes for it.
     Told(Vec<u8>),
-}
-
-/// A prepared statement with its parameters.
-#[derive(Clone)]
-struct Portal {
-    prepared: Arc<Prepared>,
-    values: Vec<Value>,
-    results: Vec<bool>,
 }
 
 /// What a client is told when it is let in.
@@ -60,13 +54,13 @@ pub(super) fn welcome(out: &mut Writer, settings: &Settings, pid: Pid) {
 /// A session's process.
 pub struct Backend<E> {
     env: E,
-    server: Arc<Server>,
-    pid: Pid,
+    pub(super) server: Arc<Server>,
+    pub(super) pid: Pid,
     signal: Arc<Notify>,
     reader: Reader,
-    out: Writer,
-    statements: BTreeMap<String, Arc<Prepared>>,
-    portals: BTreeMap<String, Portal>,
+    pub(super) out: Writer,
+    pub(super) statements: BTreeMap<String, Arc<Prepared>>,
+    pub(super) portals: BTreeMap<String, Portal>,
     /// After an error: until `Sync` nothing is heard.
     skipping: bool,
     /// More messages belong to the last one.
@@ -265,7 +259,7 @@ impl<E: Env> Backend<E> {
         }
     }
 
-    fn begin_command(&self) {
+    pub(super) fn begin_command(&self) {
         let (pid, now) = (self.pid, self.env.now());
         self.server.apply(now, Some(pid), |model| model.begin_command(pid, now));
     }
@@ -290,99 +284,8 @@ impl<E: Env> Backend<E> {
         Ok(())
     }
 
-    fn parse(&mut self, name: String, text: &str, types: &[u32]) -> Result<(), Error> {
-        self.begin_command();
-        let mut statements = self.server.model().parse(text)?;
-        if statements.len() > 1 {
-            return Err(Error::new("42601", "cannot insert multiple commands into a prepared statement"));
-        }
-        let statement = statements.pop().unwrap_or(Statement::Empty);
-        let of = |oid: &u32| match oid {
-            0 => Ok(None),
-            oid => match Type::of_oid(*oid) {
-                Some(of) => Ok(Some(of)),
-                None => Err(Error::unsupported(format!("the type with the object id {oid}"))),
-            },
-        };
-        let given = types.iter().map(of).collect::<Result<Vec<_>, _>>()?;
-        let prepared = Arc::new(self.server.model().prepare(self.pid, statement, &given)?);
-        if !name.is_empty() && self.statements.contains_key(&name) {
-            return Err(Error::new("42P05", format!("prepared statement \"{name}\" already exists")));
-        }
-        self.statements.insert(name, prepared);
-        self.out.bare(b'1');
-        Ok(())
-    }
-
-    fn statement(&self, name: &str) -> Result<&Arc<Prepared>, Error> {
-        let none = || match name {
-            "" => Error::new("26000", "unnamed prepared statement does not exist"),
-            name => Error::new("26000", format!("prepared statement \"{name}\" does not exist")),
-        };
-        self.statements.get(name).ok_or_else(none)
-    }
-
-    fn bind(&mut self, bind: Bind) -> Result<(), Error> {
-        let Bind { portal, statement, formats, values, results } = bind;
-        let prepared = self.statement(&statement)?.clone();
-        let (expected, got) = (prepared.parameters.len(), values.len());
-        if formats.len() > 1 && formats.len() != got {
-            let why = format!("bind message has {} parameter formats but {got} parameters", formats.len());
-            return Err(Error::new("08P01", why));
-        }
-        if expected != got {
-            let why = format!(
-                "bind message supplies {got} parameters, but prepared statement \"{statement}\" requires {expected}"
-            );
-            return Err(Error::new("08P01", why));
-        }
-        self.server.model().check_not_failed(self.pid, &prepared.statement)?;
-        self.begin_command();
-        let mut read = Vec::new();
-        for (place, (value, of)) in values.into_iter().zip(&prepared.parameters).enumerate() {
-            read.push(match value {
-                None => Value::Null,
-                Some(bytes) if format_of(&formats, place) => of.read_binary(&bytes)?,
-                Some(bytes) => match Type::Text.read_binary(&bytes)? {
-                    Value::Text(text) => of.read(&text)?,
-                    _ => Value::Null,
-                },
-            });
-        }
-        self.portals.insert(portal, Portal { prepared, values: read, results });
-        self.out.bare(b'2');
-        Ok(())
-    }
-
-    fn portal(&self, name: &str) -> Result<Portal, Error> {
-        let none = || Error::new("34000", format!("portal \"{name}\" does not exist"));
-        self.portals.get(name).cloned().ok_or_else(none)
-    }
-
-    fn describe(&mut self, portal: bool, name: &str) -> Result<(), Error> {
-        let (prepared, results) = if portal {
-            let Portal { prepared, results, .. } = self.portal(name)?;
-            (prepared, results)
-        } else {
-            let prepared = self.statement(name)?.clone();
-            self.out.parameters(&prepared.parameters);
-            (prepared, Vec::new())
-        };
-        match &prepared.columns {
-            Some(columns) => self.out.columns(columns, |place| format_of(&results, place)),
-            None => self.out.bare(b'n'),
-        }
-        Ok(())
-    }
-
-    async fn execute(&mut self, portal: &str) -> Result<(), Error> {
-        let Portal { prepared, values, results } = self.portal(portal)?;
-        self.begin_command();
-        self.carry_out(&prepared, &values, &results, false).await
-    }
-
     /// Carries a statement out, waiting as long as it takes, and says what came of it.
-    async fn carry_out(
+    pub(super) async fn carry_out(
         &mut self,
         prepared: &Prepared,
         values: &[Value],
@@ -392,6 +295,8 @@ impl<E: Env> Backend<E> {
         let answer = loop {
             let (pid, now) = (self.pid, self.env.now());
             match self.server.apply(now, Some(pid), |model| model.run(pid, prepared, values, now))? {
+                // Who ends itself gets no answer.
+                Step::Done(_) if self.is_terminated() => return Err(Error::terminated()),
                 Step::Done(answer) => break answer,
                 Step::Wait => self.wait().await?,
             }

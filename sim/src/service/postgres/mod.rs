@@ -6,15 +6,20 @@
 //! (`synchronous_commit` is on); sessions and their locks do not. There is no authentication, and no limit of connections.
 
 mod analyse;
+mod answers;
 mod backend;
 mod error;
 mod evaluate;
+mod extended;
 mod functions;
 mod keepalive;
 mod messages;
 pub mod model;
 mod pool;
+mod portal;
+mod server;
 mod settings;
+mod shape;
 mod sql;
 mod value;
 pub mod wire;
@@ -24,8 +29,8 @@ use crate::world::env::SimEnv;
 use model::Watched;
 use protocols::types::MILLISECOND;
 use protocols_clients::env::Env;
+use server::Server;
 use std::{io, sync::Arc};
-use wire::Server;
 
 /// PostgreSQL, every commit on disk.
 pub struct Postgres {

@@ -9,11 +9,13 @@
 //! Not here: `max_client_conn`, `query_wait_timeout`, and the statements that PgBouncer prepares for its clients since 1.21.
 
 use super::{
+    answers::Writer,
     backend::{Backend, welcome},
     error::Error,
-    messages::{Message, Reader, Writer},
+    messages::{Message, Reader},
+    server::Server,
     settings::Settings,
-    wire::{Server, greet},
+    wire::greet,
 };
 use protocols::types::SECOND;
 use protocols_clients::env::{Env, Listener};

@@ -41,7 +41,7 @@ const OWN: [(&str, &str, &[Type]); 8] = [
 /// What every sequence finds: rows of its own.
 const TABLES: &str = "CREATE TABLE IF NOT EXISTS t (name text PRIMARY KEY, value bigint NOT NULL, note text)";
 /// A circle of sessions is looked for after this, and is found long before the rest has been waited for.
-const DEADLOCK: (&str, Duration) = ("SET deadlock_timeout = '20ms'", Duration::from_millis(45));
+const DEADLOCK: (&str, Duration) = ("SET deadlock_timeout = '20ms'", Duration::from_millis(80));
 
 /// What answers.
 enum Served {
@@ -359,6 +359,11 @@ impl Arm for Postgres {
             self.is_gone(pid).await;
         }
         self.settle(&mut lines).await;
+        // Both number processes by themselves.
+        for (name, session) in &self.sessions {
+            let (number, named) = (format!("PID {} ", session.pid), format!("PID of {name} "));
+            lines.iter_mut().for_each(|line| *line = line.replace(&number, &named));
+        }
         lines
     }
 

@@ -36,6 +36,7 @@ const GO_ON_BELOW: &[(&str, &str)] = &[
         "sim/src/world/mod.rs",
         "`World` is one state; its connections, streams, disks and faults are parts of it and methods on it",
     ),
+    ("sim/src/service/postgres/model/mod.rs", "one server's state; its sessions, locks and rows change together"),
     ("sim/src/service/etcd/model/mod.rs", "one member's state; its keys, leases and watches change with one revision"),
 ];
 

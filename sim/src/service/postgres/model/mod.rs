@@ -136,7 +136,7 @@ impl Model {
     /// Nothing.
     pub fn prepare(&self, pid: Pid, statement: Statement, given: &[Option<Type>]) -> Result<Prepared, Error> {
         self.check_not_failed(pid, &statement)?;
-        analyse(statement, given, &self.tables)
+        analyse(statement, given, &|name: &str| self.tables.get(name).map(|table| &**table))
     }
 
     /// In a transaction that has failed only its end is heard.
@@ -177,7 +177,12 @@ impl Model {
             Statement::Rollback => Ok(self.end_block(run.pid, false)),
             Statement::Set { name, value, local } => {
                 let reported = self.set(run.pid, name, value.as_deref(), *local)?;
-                Ok(Answer { reported, ..Answer::tagged("SET") })
+                let mut answer = Answer { reported, ..Answer::tagged("SET") };
+                if *local && self.transaction(run.pid).is_none_or(|transaction| !transaction.is_block) {
+                    let why = "SET LOCAL can only be used in transaction blocks".to_owned();
+                    answer.notices.push(("WARNING", "25P01", why));
+                }
+                Ok(answer)
             }
             Statement::Show(name) => {
                 let value = self.settings(run.pid).show(name)?;

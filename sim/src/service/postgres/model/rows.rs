@@ -5,25 +5,29 @@ use super::{
     super::{
         error::Error,
         evaluate::{Context, Stop},
-        sql::{Column, Conflict, Create, Delete, Expression, Insert, Locking, Output, Select, Update},
+        shape::Shape,
+        sql::{Conflict, Create, Delete, Expression, Insert, Locking, Output, Select, Update},
         value::{Value, timestamp},
     },
     Answer, Key, Model, Pid, Run, Scope,
 };
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Deref};
 
 type Row = Vec<Value>;
 
-/// A table with a primary key of one column.
+/// A table and its rows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Table {
-    /// Its name.
-    pub name: String,
-    /// Its columns, in order.
-    pub columns: Vec<Column>,
-    /// Which column is the key.
-    pub key: usize,
+    shape: Shape,
     rows: BTreeMap<Value, Versions>,
+}
+
+impl Deref for Table {
+    type Target = Shape;
+
+    fn deref(&self) -> &Shape {
+        &self.shape
+    }
 }
 
 #[derive(Clone, PartialEq, Default, Debug)]
@@ -45,17 +49,7 @@ impl Versions {
 impl Table {
     /// An empty one.
     pub fn new(create: &Create) -> Table {
-        let key = create.columns.iter().position(|column| column.primary).unwrap_or(0);
-        Table { name: create.table.clone(), columns: create.columns.clone(), key, rows: BTreeMap::new() }
-    }
-
-    /// Which column has that name.
-    ///
-    /// # Errors
-    /// None.
-    pub fn place(&self, column: &str) -> Result<usize, Error> {
-        let none = || Error::new("42703", format!("column \"{column}\" of relation \"{}\" does not exist", self.name));
-        self.columns.iter().position(|known| known.name == column).ok_or_else(none)
+        Table { shape: Shape::new(create), rows: BTreeMap::new() }
     }
 
     pub(super) fn commit(&mut self, pid: Pid, key: &Value) {

@@ -1,0 +1,12 @@
+//! A statement that waits to be carried out.
+
+use super::{analyse::Prepared, value::Value};
+use std::sync::Arc;
+
+/// A prepared statement with its parameters.
+#[derive(Clone)]
+pub(super) struct Portal {
+    pub(super) prepared: Arc<Prepared>,
+    pub(super) values: Vec<Value>,
+    pub(super) results: Vec<bool>,
+}
