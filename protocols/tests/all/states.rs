@@ -248,8 +248,8 @@ fn no_two_of_raft_core_believe_at_once_however_messages_and_power_go() {
     while start.messages_under_way() == 0 {
         start.next(SECOND).expect("an election timeout ends");
     }
-    let explored = explore(&start, 7, true, |bench| assert!(bench.believers().len() <= 1, "{:?}", bench.believers()));
-    assert!(explored.states > 5_000, "{} states, {} again", explored.states, explored.again);
+    let explored = explore(&start, 5, true, |bench| assert!(bench.believers().len() <= 1, "{:?}", bench.believers()));
+    assert!(explored.states > 1_000, "{} states, {} again", explored.states, explored.again);
 }
 
 #[test]
