@@ -158,15 +158,16 @@ pub fn best_successor(metrics: &RaftMetrics<super::types::Types>) -> Option<u64>
     other_voters(metrics, metrics.id).max_by_key(|voter| (matched(voter), heard(voter), std::cmp::Reverse(*voter)))
 }
 
+/// Was the node elected while its predecessor was removing it? Then the voters that are to be do not include it.
+fn is_leaving(metrics: &RaftMetrics<super::types::Types>) -> bool {
+    let voters = metrics.membership_config.membership().get_joint_config();
+    voters.last().is_some_and(|voters| !voters.contains(&metrics.id))
+}
+
 async fn change_members(raft: &Raft, change: Change) -> Answer {
-    // Its predecessor had begun to remove it when it was elected. Another change would bridge to voters without it while it
-    // goes on leading them, which openraft's assertions do not allow. It hands over first, as leaders that leave do.
-    let leader = *raft.node_id();
-    let leaves = |metrics: &RaftMetrics<super::types::Types>| {
-        let voters = metrics.membership_config.membership().get_joint_config();
-        voters.last().is_some_and(|voters| !voters.contains(&leader))
-    };
-    if leaves(&raft.metrics().borrow_watched()) {
+    // Another change would bridge to voters without it while it goes on leading them, which openraft's assertions do not
+    // allow. It hands over first, as leaders that leave do.
+    if is_leaving(&raft.metrics().borrow_watched()) {
         return Answer::Refused("this leader is being removed itself".to_owned());
     }
     let changed = match change {
@@ -186,8 +187,8 @@ async fn change_members(raft: &Raft, change: Change) -> Answer {
 }
 
 async fn answer_all<E: Env>(env: E, scope: Scope, mut listener: E::Listener, raft: Raft) {
-    // Its end is the end of every connection: whoever asks goes on asking on the one it has, and would be refused by a node
-    // that has failed for as long as its successor runs in the same process.
+    // When this ends, so does every connection. A peer would go on asking on the one that it has, and be refused by a node that
+    // has failed although another runs in its place.
     let (_open, closed) = watch::channel(());
     while let Ok(stream) = listener.accept().await {
         let connection = converse(env.clone(), scope.clone(), stream, raft.clone(), closed.clone());
@@ -195,8 +196,8 @@ async fn answer_all<E: Env>(env: E, scope: Scope, mut listener: E::Listener, raf
     }
 }
 
-/// Answers on one connection until it ends, or nobody answers any more. Requests are worked on side by side: a heartbeat does not wait for the disk
-/// behind entries that came before it.
+/// Answers on one connection until it ends, or until the node does. Requests are worked on side by side: a heartbeat does
+/// not wait for the disk behind entries that came before it.
 async fn converse<E: Env>(
     env: E,
     scope: Scope,
