@@ -43,7 +43,8 @@ pub(super) async fn ask<E: Env>(session: &mut Session<E>, number: u64, request: 
                 row = query(&session.client, LOCK_CHECK_IN, &[text(name)]).await?;
             }
             let row = row.map(|row| check_in(&row)).transpose()?;
-            Ok(Reply::CheckIn(row.filter(|row| !row.holder.is_empty())))
+            // Before the first leader there is a row, but no token.
+            Ok(Reply::CheckIn(row.filter(|row| row.token > 0)))
         }
         Request::End { put } => end(session, put.as_ref()).await,
         Request::TryLock { key, .. } => {
