@@ -6,6 +6,7 @@ mod cluster;
 mod common;
 mod hostile;
 mod interop;
+mod kazoo;
 mod lost_data;
 mod postgres;
 mod redis_servers;

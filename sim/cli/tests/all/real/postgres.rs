@@ -25,7 +25,7 @@ fn database(folder: &Folder, what: &str) -> Option<servers::Postgres> {
 fn session(postgres: &servers::Postgres, folder: &Folder, name: &str, statements: &[&str]) -> Process {
     let mut command = Command::new("psql");
     command.args(["-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", &postgres.url()]);
-    statements.iter().for_each(|statement| drop(command.args(["-c", statement])));
+    command.args(statements.iter().flat_map(|statement| ["-c", statement]));
     Process::start(command, &folder.path().join(name))
 }
 
