@@ -290,6 +290,11 @@ impl Cluster {
         self.services.values().next().copied()
     }
 
+    /// Where each server of the coordination service listens, by name.
+    pub fn services(&self) -> Vec<(String, SocketAddr)> {
+        self.services.iter().map(|(node, address)| (self.name(*node).to_owned(), *address)).collect()
+    }
+
     /// Where `from` reaches `to`.
     pub fn through(&self, from: NodeId, to: NodeId) -> Option<SocketAddr> {
         self.links.get(&(from, to)).map(|p| p.address)

@@ -109,7 +109,7 @@ fn a_node_says_what_is_wrong_with_its_arguments() {
     let cases = [
         ("", "token key"),
         ("--token-key %short.key", "too short"),
-        ("--token-key %good.key --backend consul", "there is no protocol `consul`; there are"),
+        ("--token-key %good.key --backend chubby", "there is no protocol `chubby`; there are"),
         ("--token-key %good.key --lease-ttl=-3s", "`-3s` is negative"),
         ("--token-key %good.key --lease-ttl 3", "`3` is not a duration"),
         ("--token-key %good.key --clock-skew=-200ms --lease-ttl 0s", "--lease-ttl must be between 1ms and a day"),
@@ -177,8 +177,8 @@ fn a_cluster_and_its_chaos_say_what_is_wrong() {
     let cases = [
         ("cluster --dir %c --nodes 0", 64, "`0` must be a number of nodes"),
         ("cluster --dir %c --nodes 65", 64, "`65` must be a number of nodes"),
-        ("cluster --dir %c --lease-ttl 0s", 64, "lease_ttl_ms is 0"),
-        ("cluster --dir %c --backend consul", 64, "there is no protocol `consul`"),
+        ("cluster --dir %c --lease-ttl 0s", 64, "--lease-ttl is 0ms"),
+        ("cluster --dir %c --backend chubby", 64, "there is no protocol `chubby`"),
         ("cluster --dir %c --backend etcd --service nonsense", 64, "`nonsense` is no HOST:PORT"),
         ("cluster --dir %c --service 127.0.0.1:1", 64, "`raft` asks no service"),
         ("cluster --dir %c --backend swim", 64, "runs in the simulation only"),

@@ -10,4 +10,5 @@ mod kazoo;
 mod lost_data;
 mod postgres;
 mod redis_servers;
+mod services;
 mod tls;
