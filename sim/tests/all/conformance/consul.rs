@@ -6,7 +6,7 @@
 //! script began.
 
 use super::{
-    generate, report,
+    generate, in_time, report,
     script::{self, Arm, Script},
 };
 use hyper::Method;
@@ -331,7 +331,7 @@ fn consul_generated() {
         let mut result = Ok(());
         // Lock-delays may have ended for one arm only.
         for _ in 0..3 {
-            match runtime.block_on(play(sequence, &mut model, &mut real)) {
+            match runtime.block_on(in_time(play(sequence, &mut model, &mut real))) {
                 Ok(count) => {
                     compared += count;
                     return Ok(());
