@@ -220,8 +220,8 @@ impl Topology {
     }
 }
 
-/// What a service's member is called.
-fn member_name(service: &str, number: u16, count: u16) -> String {
+/// What a service's member is called; they are counted from 1.
+pub fn member_name(service: &str, number: u16, count: u16) -> String {
     if count == 1 { service.to_owned() } else { format!("{service}-{number}") }
 }
 

@@ -8,7 +8,7 @@ use super::{
 };
 use protocols::{
     election::{Protocol, Timer},
-    types::NodeId,
+    types::{MILLISECOND, NodeId},
 };
 use std::{collections::BTreeMap, ffi::OsString, fs, net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -75,7 +75,13 @@ impl Cluster {
     async fn link(&mut self, from: NodeId, to: NodeId, address: SocketAddr) -> Result<(), String> {
         let network = &self.spec.plan.network;
         let line = Line { latency_us: network.latency_us, jitter_us: network.jitter_us, loss: network.loss };
-        let proxy = Proxy::start(address, line).await.map_err(|e| format!("no proxy can be had: {e}"))?;
+        let (plan, topology) = (&self.spec.plan, &self.spec.topology);
+        // What the service's kernel would find out about a client that is cut off.
+        let is_held = |protocol: &&Protocol| protocol.service.outlasts_pauses && topology.is_member(to);
+        let granted = |protocol: &Protocol| (protocol.granted_ttl)(plan.timings.lease_ttl_ms * MILLISECOND);
+        let gives_up_after = plan.election().filter(is_held).map(|protocol| Duration::from_nanos(granted(protocol)));
+        let proxy = Proxy::start(address, line, gives_up_after).await;
+        let proxy = proxy.map_err(|e| format!("no proxy can be had: {e}"))?;
         self.links.insert((from, to), proxy);
         Ok(())
     }
@@ -288,6 +294,11 @@ impl Cluster {
     /// Where the coordination service listens; of several members, the first.
     pub fn service(&self) -> Option<SocketAddr> {
         self.services.values().next().copied()
+    }
+
+    /// Where each server of the coordination service listens, by name.
+    pub fn services(&self) -> Vec<(String, SocketAddr)> {
+        self.services.iter().map(|(node, address)| (self.name(*node).to_owned(), *address)).collect()
     }
 
     /// Where `from` reaches `to`.

@@ -37,8 +37,11 @@ pub struct Card {
     /// Where the store's metrics are.
     #[serde(default)]
     pub store_metrics: Option<SocketAddr>,
-    /// Where the coordination service listens, if it is a process of its own.
+    /// Where the coordination service listens, if it is a process of its own; of several, the first.
     pub service: Option<SocketAddr>,
+    /// All its servers by name.
+    #[serde(default)]
+    pub services: Vec<(String, SocketAddr)>,
 }
 
 /// An order.

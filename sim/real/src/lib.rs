@@ -8,6 +8,7 @@ pub mod cluster;
 pub mod control;
 pub mod director;
 pub mod history;
+mod keepalive;
 pub mod leash;
 mod load;
 mod process;

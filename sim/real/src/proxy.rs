@@ -7,6 +7,7 @@
 //! chunk without reordering any, a lost segment holds up everything behind it until it was sent again, and what a network
 //! duplicates or reorders never shows. A latency below [`FINEST`] is what loopback and the proxy cost anyhow.
 
+use crate::keepalive;
 use std::{
     io,
     net::SocketAddr,
@@ -108,11 +109,12 @@ impl Drop for Proxy {
 }
 
 impl Proxy {
-    /// Leads connections to `to` over such a line, both ways.
+    /// Leads connections to `to` over such a line, both ways. There they are given up when they were blocked for so long, if
+    /// ever; see [`crate::keepalive`].
     ///
     /// # Errors
     /// No port can be had.
-    pub async fn start(to: SocketAddr, line: Line) -> io::Result<Proxy> {
+    pub async fn start(to: SocketAddr, line: Line, gives_up_after: Option<Duration>) -> io::Result<Proxy> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let direction = || Arc::new(watch::Sender::new(Gate { line, ..Gate::default() }));
@@ -125,7 +127,7 @@ impl Proxy {
                 tokio::select! {
                     biased;
                     accepted = listener.accept() => if let Ok((stream, _)) = accepted {
-                        connections.spawn(connection(stream, to, there.clone(), back.clone()));
+                        connections.spawn(connection(stream, to, there.clone(), back.clone(), gives_up_after));
                     },
                     Some(_) = connections.join_next() => {}
                 }
@@ -141,7 +143,13 @@ async fn open(gate: &mut watch::Receiver<Gate>) -> Gate {
     gate.wait_for(|g| g.blocked == 0).await.map(|g| *g).unwrap_or_default()
 }
 
-async fn connection(from: TcpStream, to: SocketAddr, forward: Direction, backward: Direction) {
+async fn connection(
+    from: TcpStream,
+    to: SocketAddr,
+    forward: Direction,
+    backward: Direction,
+    gives_up_after: Option<Duration>,
+) {
     let (mut there, mut back) = (forward.subscribe(), backward.subscribe());
     let mut draws = Draws::new();
     // SYN and its answer; either may be lost.
@@ -155,6 +163,13 @@ async fn connection(from: TcpStream, to: SocketAddr, forward: Direction, backwar
     // Nobody listens: whoever came is turned away too.
     let Ok(onward) = TcpStream::connect(to).await else { return };
     let _ = (from.set_nodelay(true), onward.set_nodelay(true));
+    let (onward, _keepalive) = match gives_up_after {
+        None => (onward, None),
+        Some(after) => match keepalive::watch(onward, [there.clone(), back.clone()], after) {
+            Ok((onward, keepalive)) => (onward, Some(keepalive)),
+            Err(_) => return,
+        },
+    };
     let ((from_read, from_write), (to_read, to_write)) = (from.into_split(), onward.into_split());
     // One half may live on after the other has ended; a connection that is reset loses both.
     let mut halves = JoinSet::new();
@@ -280,7 +295,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_partition_is_silence_and_loses_nothing() {
-        let proxy = Proxy::start(echo().await, Line::default()).await.expect("a port");
+        let proxy = Proxy::start(echo().await, Line::default(), None).await.expect("a port");
         let mut stream = TcpStream::connect(proxy.address).await.expect("the proxy listens");
         assert_eq!(say(&mut stream, b"one").await, Ok(b"one".to_vec()));
         proxy.forward.send_modify(|g| g.blocked += 1);
@@ -297,7 +312,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_end_of_one_direction_travels_and_the_other_goes_on() {
-        let proxy = Proxy::start(echo().await, Line::default()).await.expect("a port");
+        let proxy = Proxy::start(echo().await, Line::default(), None).await.expect("a port");
         let mut stream = TcpStream::connect(proxy.address).await.expect("the proxy listens");
         stream.write_all(b"last").await.expect("writable");
         stream.shutdown().await.expect("half closed");
@@ -309,7 +324,7 @@ mod tests {
     #[tokio::test]
     async fn the_plans_network_is_carried_out() {
         let wan = Line { latency_us: 20_000, jitter_us: 10_000, loss: 0.0 };
-        let proxy = Proxy::start(echo().await, wan).await.expect("a port");
+        let proxy = Proxy::start(echo().await, wan, None).await.expect("a port");
         let mut stream = TcpStream::connect(proxy.address).await.expect("the proxy listens");
         // Beside the handshake, whose end the proxy's own side does not see.
         assert!(say(&mut stream, b"first").await.is_ok());

@@ -151,14 +151,14 @@ impl Postgres {
         format!("postgresql://store@{}/{name}", self.server.address)
     }
 
-    /// What `psql` says to a query: rows as lines, fields between `|`.
+    /// What `psql -q` says to a query: rows as lines, fields between `|`.
     ///
     /// # Errors
     /// Its complaint.
     pub fn psql(&self, query: &str) -> Result<String, String> {
         let beside = self.initdb.with_file_name("psql");
         let mut command = Command::new(if beside.exists() { &beside } else { Path::new("psql") });
-        command.args(["-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", &self.url(), "-c", query]);
+        command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", &self.url(), "-c", query]);
         if let Some(password) = &self.password {
             command.env("PGPASSWORD", password);
         }

@@ -128,7 +128,8 @@ pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Se
     let names = directory.fleet()[..addresses.len()].to_vec();
     let service_at = site.service.iter().map(|at| format!("{}:{}", at.host, at.port)).collect::<Vec<_>>().join(",");
     let health = Arc::new(Health::new(names.clone(), protocol.service, service_at));
-    let service = (addresses.len() as u16..store.0).map(NodeId).collect();
+    // Others may be known whom nobody asks.
+    let service = (addresses.len() as u16..store.0).take(site.service.len()).map(NodeId).collect();
     let (nonce, bugs) = (env.random(), Default::default());
     let elector = (protocol.elector)(Setup { group: 0, node, names, timings, nonce, stored: None, service, bugs });
     let core = Node::new(Place { node, store, starts, tick, silence: STORE_SILENCE, read_lease: false }, elector);

@@ -1,7 +1,7 @@
 //! `chaos`.
 
 use super::{
-    args::{Chaos, CutOff, RunArgs, WorldArgs},
+    args::{Chaos, CutOff, RunArgs},
     cluster,
     process::block_on,
     words::At,
@@ -28,6 +28,7 @@ use sim_real::{
     control,
     director::{Director, Played},
     history,
+    spec::Spec,
     stalls::{Excuse, Stalls, Sum},
 };
 use std::{
@@ -193,6 +194,7 @@ fn play(args: &RunArgs, plan: &Plan) -> Result<(PathBuf, Stalls), Stop> {
     let folder = args.world.dir.clone().unwrap_or_else(|| {
         Path::new("target/fencepost/real").join(&plan.scenario).join(&plan.protocol).join(plan.seed.to_string())
     });
+    let spec = cluster::spec(&args.world, plan.clone(), folder.clone())?;
     if args.seeds.is_none() {
         Show::from(&args.show).banner(&format!(
             "{} {} seed {}: {} s on real processes, in {}",
@@ -203,28 +205,23 @@ fn play(args: &RunArgs, plan: &Plan) -> Result<(PathBuf, Stalls), Stop> {
             folder.display()
         ));
     }
-    play_in(&folder, &args.world, plan)
+    play_on(spec)
 }
 
-/// The same in a folder that is given.
-pub fn play_in(folder: &Path, world: &WorldArgs, plan: &Plan) -> Result<(PathBuf, Stalls), Stop> {
-    cluster::fresh(folder)?;
+/// Plays a cluster's plan in its folder.
+pub fn play_on(spec: Spec) -> Result<(PathBuf, Stalls), Stop> {
+    let (folder, plan) = (spec.folder.clone(), spec.plan.clone());
+    cluster::fresh(&folder)?;
     let wrong = |e: std::io::Error| Stop::harness(format!("cannot write into {}: {e}", folder.display()));
     fs::write(folder.join("plan.json"), plan.to_json_pretty()).map_err(wrong)?;
-    let spec = cluster::spec(world, plan.clone(), folder.to_owned())?;
     let keep = match &spec.postgres {
         Some(url) => Keep::Postgres(postgres::PostgresSettings::from_env(url, None).map_err(Stop::usage)?),
         None => Keep::Embedded(spec.store_data()),
     };
-    block_on(run_plan(spec, keep, plan, folder))
+    block_on(run_plan(spec, keep, &plan, &folder))
 }
 
-async fn run_plan(
-    spec: sim_real::spec::Spec,
-    keep: Keep,
-    plan: &Plan,
-    folder: &Path,
-) -> Result<(PathBuf, Stalls), Stop> {
+async fn run_plan(spec: Spec, keep: Keep, plan: &Plan, folder: &Path) -> Result<(PathBuf, Stalls), Stop> {
     let mut director = Director::new(spec).await.map_err(playing)?;
     let Played { start_us, end_us, stalls } = director.play().await.map_err(Stop::harness)?;
     director.kill().await;

@@ -58,7 +58,8 @@ pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
         tokio::spawn(control::serve(card.1, card.0.secret.clone(), orders));
         director.begin(false).map_err(Stop::harness)?;
         let tls = certificates(&args.world, director.folder())?;
-        table::introduce(&card.0, director.folder(), tls.is_some(), args.world.postgres.as_deref());
+        let postgres = args.world.postgres.as_deref();
+        table::introduce(&card.0, args.backend, director.folder(), tls.is_some(), postgres);
         let table = tokio::spawn(table::show(card.0, tls, show));
         let obeyed = director.obey(to_director, end).await;
         table.abort();
@@ -84,7 +85,8 @@ async fn publish(director: &Director) -> Result<(Card, TcpListener), Stop> {
     let (nodes, store, service) = director.addresses().map_err(Stop::harness)?;
     let (control, secret) = (listener.local_addr().map_err(wrong)?, secret::draw());
     let store_metrics = director.cluster().store_metrics();
-    let card = Card { control, secret, nodes, store, store_metrics, service };
+    let services = director.cluster().services();
+    let card = Card { control, secret, nodes, store, store_metrics, service, services };
     control::publish(director.folder(), &card).map_err(Stop::harness)?;
     Ok((card, listener))
 }

@@ -2,7 +2,7 @@
 
 use super::{
     args::{FailoverArgs, Measure},
-    chaos,
+    chaos, cluster,
 };
 use crate::terminal::{
     check,
@@ -37,6 +37,7 @@ fn failover(args: &FailoverArgs) -> Result<u8, Stop> {
     let folder = args.world.dir.clone().unwrap_or_else(|| {
         Path::new("target/fencepost/measure/failover").join(&plan.protocol).join(args.seed.to_string())
     });
+    let spec = cluster::spec(&args.world, plan.clone(), folder.clone())?;
     // Before the real ones, which take longer: what does not run here need not be measured there.
     let mut simulated = Vec::new();
     for place in 0..u64::from(args.simulated) {
@@ -50,7 +51,7 @@ fn failover(args: &FailoverArgs) -> Result<u8, Stop> {
         plan.duration_ms as f64 / 1e3,
         folder.display()
     ));
-    let (file, stalls) = chaos::play_in(&folder, &args.world, &plan)?;
+    let (file, stalls) = chaos::play_on(spec)?;
     let judgement = check::read(&file)?.judgement;
     let measured = judgement.metrics.failover_ms.clone();
     let Some(apart) = statistics::distance(&measured, &simulated) else {

@@ -8,6 +8,7 @@ use super::{
 use crate::terminal::exit::Stop;
 use protocols::{
     election::{Protocol, Timer, Timers, Timings},
+    service::zookeeper,
     types::{MILLISECOND, NodeId},
 };
 use protocols_clients::{
@@ -24,7 +25,11 @@ use protocols_real::{
     tls::{Secure, Tls},
 };
 use rustls_pki_types::ServerName;
-use scenarios::{plan::LONGEST_MS, sense};
+use scenarios::{
+    plan::LONGEST_MS,
+    sense,
+    topology::{member_name, names_member},
+};
 use sim::identity::identity;
 use std::{
     collections::hash_map::RandomState,
@@ -104,7 +109,17 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
 fn service(args: &NodeArgs) -> Result<Vec<Endpoint>, Stop> {
     let name = args.backend.name;
     match (&args.service, args.backend.service.process) {
-        (Some(addresses), Some(_)) => addresses.split(',').map(endpoint).collect(),
+        (Some(addresses), Some(service)) => {
+            let all = addresses.split(',').map(endpoint).collect::<Result<Vec<_>, _>>()?;
+            // ZooKeeper's client takes every server of an ensemble, which the simulation has one of.
+            let most =
+                if zookeeper::SERVICE.process == Some(service) { u16::MAX } else { args.backend.service.members.most };
+            if all.len() > usize::from(most) {
+                let (number, is_many) = (all.len(), if most == 1 { "one server" } else { "fewer" });
+                return Err(Stop::usage(format!("--service has {number} addresses; `{name}` asks {is_many}")));
+            }
+            Ok(all)
+        }
         (None, None) => Ok(Vec::new()),
         (None, Some(service)) => Err(Stop::usage(format!("--service HOST:PORT is missing: `{name}` needs {service}"))),
         (Some(_), None) => Err(Stop::usage(format!("--service is given, but `{name}` asks no service"))),
@@ -210,12 +225,17 @@ fn peers(args: &NodeArgs) -> Result<(Vec<String>, Vec<String>), Stop> {
     if !names.contains(&args.id) {
         return Err(Stop::usage(format!("--id {} is not among the peers: {}", args.id, names.join(", "))));
     }
-    let servers: Vec<&str> = args.backend.service.process.into_iter().chain([scenarios::plan::STORE]).collect();
-    if let Some(taken) = names.iter().find(|n| servers.contains(&n.as_str())) {
+    let (service, store) = (args.backend.service.process, scenarios::plan::STORE);
+    let is_taken = |name: &str| name == store || service.is_some_and(|service| names_member(name, service));
+    if let Some(taken) = names.iter().find(|name| is_taken(name)) {
         return Err(Stop::usage(format!("a peer may not be called `{taken}`: histories call the {taken} so")));
     }
     match &args.others[..] {
-        [] => names.extend(servers.into_iter().map(str::to_owned)),
+        [] => {
+            let count = args.service.as_ref().map_or(1, |addresses| addresses.split(',').count()) as u16;
+            let members = service.into_iter().flat_map(|service| (1..=count).map(|n| member_name(service, n, count)));
+            names.extend(members.chain([store.to_owned()]));
+        }
         others => names.extend(others.iter().cloned()),
     }
     Ok((names, addresses))

@@ -2,6 +2,7 @@
 
 use super::args::DEFAULT_DIR;
 use crate::terminal::output::{Show, print};
+use protocols::election::Protocol;
 use protocols_real::tls::Tls;
 use serde::Deserialize;
 use sim_real::{certificates::AUTHORITY, control::Card};
@@ -36,12 +37,14 @@ struct Status {
 }
 
 /// Says what there is and what can be done with it.
-pub fn introduce(card: &Card, folder: &Path, tls: bool, postgres: Option<&str>) {
-    let mut text = String::from("A cluster of real processes on this machine. Ctrl-C ends it.\n\n");
+pub fn introduce(card: &Card, protocol: &Protocol, folder: &Path, tls: bool, postgres: Option<&str>) {
+    let backend = protocol.name;
+    let mut text = format!("A cluster of real processes on this machine, by `{backend}`. Ctrl-C ends it.\n\n");
     let first = card.nodes.first().map_or_else(String::new, |(_, address)| address.to_string());
     // Writing to a String cannot fail.
-    let service = card.service.map_or_else(String::new, |address| format!("service {address}   "));
-    let _ = writeln!(text, "  {service}store {}   files in {}", card.store, folder.display());
+    let services: String = card.services.iter().map(|(name, address)| format!("{name} {address}   ")).collect();
+    let services = if card.services.len() > 1 { services.trim_end().to_owned() + "\n  " } else { services };
+    let _ = writeln!(text, "  {services}store {}   files in {}", card.store, folder.display());
     let _ = match tls {
         false => writeln!(text, "  a number:    curl -sL -X POST 'http://{first}/next?redirect'"),
         true => writeln!(
@@ -62,6 +65,12 @@ pub fn introduce(card: &Card, folder: &Path, tls: bool, postgres: Option<&str>) 
         text,
         "  break it:    cargo real chaos kill-leader | partition-leader | gc-pause-leader | resign-leader{which}"
     );
+    if !protocol.tokened {
+        let _ = writeln!(
+            text,
+            "  note:        `{backend}` has no fencing token: what a leader writes that slept too long is accepted"
+        );
+    }
     if tls && card.service.is_none() {
         let _ = writeln!(
             text,
@@ -106,7 +115,7 @@ fn table(rows: &[Row], colour: bool) -> String {
         let line = match status {
             None => format!("  {name:<9} {address:<18} silent"),
             Some(status) => {
-                let token = status.fence_token.map_or_else(String::new, |t| t.to_string());
+                let token = status.fence_token.map_or_else(String::new, token);
                 let left =
                     status.lease_ttl_remaining_ms.map_or_else(String::new, |ms| format!("{:.1} s", ms as f64 / 1e3));
                 let role = if status.acting { "leader" } else { &status.role };
@@ -137,10 +146,15 @@ fn tell_changes(rows: &[Row], last: &mut Vec<(String, String)>) {
     *last = now;
 }
 
+/// A token; protocols that have none write 0.
+fn token(value: u64) -> String {
+    if value == 0 { "none".to_owned() } else { value.to_string() }
+}
+
 fn word(status: Option<&Status>) -> String {
     match status {
         None => "silent".to_owned(),
-        Some(Status { role, fence_token: Some(token), .. }) => format!("{role}, token {token}"),
+        Some(Status { role, fence_token: Some(value), .. }) => format!("{role}, token {}", token(*value)),
         Some(Status { role, leader: Some(leader), .. }) => format!("{role} of {leader}"),
         Some(Status { role, .. }) => role.clone(),
     }

@@ -102,7 +102,7 @@ impl Consul {
         }
         while let Some(at) = text.find('@') {
             let end = text[at + 1..].find(|c: char| !c.is_ascii_alphanumeric()).map_or(text.len(), |n| at + 1 + n);
-            let index = self.index_of(&text[at + 1..end].to_owned()).await;
+            let index = self.index_of(&text[at + 1..end]).await;
             text.replace_range(at..end, &index.to_string());
         }
         text

@@ -1,6 +1,11 @@
 //! `chaos run`: the simulation's plans on real processes, judged by the same judge.
 
-use super::common::{Folder, Process, SOON, eventually, program, say, servers::find, text};
+use super::common::{
+    Folder, Process, SOON, eventually,
+    play::{play, play_plan, play_until},
+    program,
+    servers::find,
+};
 use protocols::{election, history::Fact};
 use scenarios::{
     Params,
@@ -8,46 +13,6 @@ use scenarios::{
     scenario,
 };
 use serde_json::Value;
-use std::process::Command;
-
-/// Times that a run is played again in which the machine stalled, by the run's own measure. Whatever else fails has failed.
-const STALLS_MAX: u32 = 5;
-
-/// Plays it, and gives the exit code and the report.
-fn play(what: &str, options: &[&str]) -> (Option<i32>, Value) {
-    play_until(what, options, |report| report["machine"]["inconclusive"].is_null())
-}
-
-/// Plays it until its report is `fit`, a few times at most.
-fn play_until(what: &str, options: &[&str], fit: impl Fn(&Value) -> bool) -> (Option<i32>, Value) {
-    let mut played = play_once(what, options);
-    for _ in 0..STALLS_MAX {
-        if fit(&played.1) {
-            break;
-        }
-        say(&format!("{what} is played again: {}", played.1["machine"]["unwell"]));
-        played = play_once(what, options);
-    }
-    played
-}
-
-fn play_once(what: &str, options: &[&str]) -> (Option<i32>, Value) {
-    let folder = Folder::new();
-    let mut command: Command = program();
-    command.args(["chaos", "run", what, "--json", "--dir", &folder.file("run")]).args(options);
-    let output = command.output().expect("the program runs");
-    let report = serde_json::from_slice(&output.stdout);
-    let report: Value = report.unwrap_or_else(|e| panic!("{e}: {}", text(&output.stderr)));
-    say(&format!(
-        "{what} {}: {}, acting {}, fenced {}, failover {}",
-        options.join(" "),
-        report["verdict"],
-        report["metrics"]["leaders_acting_by_effect_max"],
-        report["metrics"]["writes_fenced"],
-        report["metrics"]["failover_ms"]
-    ));
-    (output.status.code(), report)
-}
 
 fn installed() -> bool {
     let what = "plans on real processes";
@@ -120,9 +85,7 @@ fn a_plan_of_ones_own_is_played() {
         at(8_000.0, Fault::PowerLoss { node: Who::Leader, restart_after_ms: Some(1_000.0) }),
     ];
     plan.requires.retain(|r| r.fact == Fact::WritesAccepted);
-    let folder = Folder::new();
-    let file = folder.write("plan.json", plan.to_json_pretty());
-    let (code, report) = play(&file, &[]);
+    let (code, report) = play_plan(&plan);
     assert_eq!((code, &report["verdict"]), (Some(0), &Value::from("pass")), "{report:#}");
     assert!(report["metrics"]["elections"].as_u64() >= Some(2), "{report:#}");
 }
@@ -150,9 +113,7 @@ fn all_raft_nodes_die_and_come_back() {
     let kill = || Fault::Kill { node: Who::Candidates, restart_after_ms: Some(300.0) };
     plan.faults = [5_000.0, 9_000.0].map(|ms| PlannedFault { when: Trigger::At { ms }, what: kill(), group: 0 }).into();
     plan.requires.retain(|r| r.fact == Fact::WritesAccepted);
-    let folder = Folder::new();
-    let file = folder.write("plan.json", plan.to_json_pretty());
-    let (code, report) = play(&file, &[]);
+    let (code, report) = play_plan(&plan);
     assert_eq!((code, &report["verdict"]), (Some(0), &Value::from("pass")), "{report:#}");
     assert!(report["metrics"]["elections"].as_u64() >= Some(3), "{report:#}");
 }

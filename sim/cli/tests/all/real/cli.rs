@@ -96,6 +96,8 @@ fn a_node_says_what_is_wrong_with_its_arguments() {
         ("--service 127.0.0.1:1 --id a/b --peers a/b=h:1", "`a/b=h:1` is no peer"),
         ("--service 127.0.0.1:1 --id etcd --peers etcd=h:1", "may not be called `etcd`"),
         ("--service 127.0.0.1:1 --id store --peers store=h:1", "may not be called `store`"),
+        ("--service h:1,h:2 --backend redlock --id redis-2 --peers redis-2=h:1", "may not be called `redis-2`"),
+        ("--service h:1,h:2 --id n1 --peers n1=h:1", "--service has 2 addresses; `etcd-election` asks one server"),
         ("--backend etcd --id n1 --peers n1=h:1", "--service"),
         ("--service nonsense --id n1 --peers n1=h:1", "`nonsense` is no HOST:PORT"),
         ("--service h:99999 --id n1 --peers n1=h:1", "`h:99999` is no HOST:PORT"),
@@ -109,7 +111,7 @@ fn a_node_says_what_is_wrong_with_its_arguments() {
     let cases = [
         ("", "token key"),
         ("--token-key %short.key", "too short"),
-        ("--token-key %good.key --backend consul", "there is no protocol `consul`; there are"),
+        ("--token-key %good.key --backend chubby", "there is no protocol `chubby`; there are"),
         ("--token-key %good.key --lease-ttl=-3s", "`-3s` is negative"),
         ("--token-key %good.key --lease-ttl 3", "`3` is not a duration"),
         ("--token-key %good.key --clock-skew=-200ms --lease-ttl 0s", "--lease-ttl must be between 1ms and a day"),
@@ -177,8 +179,8 @@ fn a_cluster_and_its_chaos_say_what_is_wrong() {
     let cases = [
         ("cluster --dir %c --nodes 0", 64, "`0` must be a number of nodes"),
         ("cluster --dir %c --nodes 65", 64, "`65` must be a number of nodes"),
-        ("cluster --dir %c --lease-ttl 0s", 64, "lease_ttl_ms is 0"),
-        ("cluster --dir %c --backend consul", 64, "there is no protocol `consul`"),
+        ("cluster --dir %c --lease-ttl 0s", 64, "--lease-ttl is 0ms"),
+        ("cluster --dir %c --backend chubby", 64, "there is no protocol `chubby`"),
         ("cluster --dir %c --backend etcd --service nonsense", 64, "`nonsense` is no HOST:PORT"),
         ("cluster --dir %c --service 127.0.0.1:1", 64, "`raft` asks no service"),
         ("cluster --dir %c --backend swim", 64, "runs in the simulation only"),

@@ -3,7 +3,7 @@
 use super::common::{
     Folder, Process, SOON, eventually, fencepost,
     fleet::accepted,
-    program, run, say,
+    http, program, run, say,
     servers::{self, find},
     text,
 };
@@ -59,13 +59,16 @@ impl Cluster {
         cluster
     }
 
-    /// The token of whoever acts.
+    /// Whoever acts, with what it says of itself.
+    fn actors(&self) -> impl Iterator<Item = (&str, Value)> {
+        let status = |address: &SocketAddr| exchange(&mut connect(*address)?, "GET", "/status", "").ok();
+        let statuses = self.card.nodes.iter().filter_map(move |(name, address)| Some((&**name, status(address)?.1)));
+        statuses.filter(|(_, status)| status["acting"] == true)
+    }
+
+    /// The token of whoever acts; 0 where there are none.
     fn acting(&self) -> Option<u64> {
-        let token = |address: &SocketAddr| {
-            let (_, status) = exchange(&mut connect(*address)?, "GET", "/status", "").ok()?;
-            if status["acting"] == true { status["fence_token"].as_u64() } else { None }
-        };
-        self.card.nodes.iter().filter_map(|(_, address)| token(address)).max()
+        self.actors().map(|(_, status)| status["fence_token"].as_u64().unwrap_or_default()).max()
     }
 
     /// Has something happen to the leader, and waits until another leadership acts, be it of the same node.
@@ -237,14 +240,6 @@ fn on_etcd_every_number_is_handed_out_once() {
 }
 
 #[test]
-fn on_consul_every_number_is_handed_out_once() {
-    let folder = Folder::new();
-    if servers::consul(&folder, "a cluster on Consul").is_some() {
-        holds("consul", &["--backend", "consul", "--lock-delay", "1s"], None);
-    }
-}
-
-#[test]
 fn on_redis_every_number_is_handed_out_once() {
     if find("redis-server", "redis-server", "a cluster on Redis").is_some() {
         holds("redis", &["--backend", "redis"], None);
@@ -275,4 +270,41 @@ fn without_fencing_the_same_drill_hands_out_duplicates() {
     applied.dedup();
     assert!(applied.len() < all, "no number was handed out twice");
     say(&format!("without fencing: {} numbers were handed out twice", all - applied.len()));
+}
+
+/// A cluster on each service, with what it starts for itself: it serves, hands over when it is asked to, serves again, and
+/// leaves nobody behind.
+#[test]
+fn clusters_on_every_service_serve_hand_over_and_end() {
+    const WHAT: &str = "clusters on every service";
+    let installed = [
+        servers::find_zookeeper(WHAT).is_some(),
+        servers::find_consul(WHAT).is_some(),
+        find("initdb", "postgresql", WHAT).is_some(),
+        find("redis-server", "redis-server", WHAT).is_some(),
+    ];
+    if installed.contains(&false) {
+        return;
+    }
+    for backend in ["zookeeper", "consul", "postgres", "pg-advisory", "redlock", "sentinel"] {
+        let cluster = Cluster::start(&["--backend", backend], None);
+        let number = |name: &str| {
+            eventually("a number", SOON, || {
+                cluster.card.nodes.iter().find_map(|(_, node)| http::next(*node, name).and_then(|answer| answer.seq()))
+            })
+        };
+        let first = number("shop:1");
+        let led = eventually("somebody leads", SOON, || cluster.actors().next().map(|(name, _)| name.to_owned()));
+        let resigned = fencepost(["chaos", "resign-leader", "--dir", &cluster.folder.file("cluster")]);
+        assert!(resigned.status.success(), "{backend}: {}", text(&resigned.stderr));
+        eventually("somebody else leads", SOON, || cluster.actors().any(|(name, _)| name != led).then_some(()));
+        let second = number("shop:2");
+        let services = cluster.card.services.clone();
+        assert!(!services.is_empty() && services.iter().all(|service| TcpStream::connect(service.1).is_ok()));
+        let (audit, report) = cluster.end();
+        assert_eq!(report["verdict"], "pass", "{backend}: {report:#}");
+        assert_eq!(accepted(&audit), [first, second], "{backend}");
+        let left: Vec<_> = services.iter().filter(|service| TcpStream::connect(service.1).is_ok()).collect();
+        assert!(left.is_empty(), "{backend}: {left:?} still listen");
+    }
 }

@@ -1,13 +1,12 @@
 //! PostgreSQL as the coordination service: our nodes and sessions of `psql` take part in one election, on the row and on the
-//! advisory lock, and the simulation's plans on it.
+//! advisory lock.
 
 use super::common::{
     Folder, Process, SOON, eventually,
     fleet::{Fleet, accepted},
-    http, program, say, servers, text,
+    http, servers,
 };
 use protocols::service::postgres::key_of;
-use serde_json::Value;
 use std::{
     process::Command,
     thread::sleep,
@@ -25,7 +24,7 @@ fn database(folder: &Folder, what: &str) -> Option<servers::Postgres> {
 fn session(postgres: &servers::Postgres, folder: &Folder, name: &str, statements: &[&str]) -> Process {
     let mut command = Command::new("psql");
     command.args(["-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", &postgres.url()]);
-    statements.iter().for_each(|statement| drop(command.args(["-c", statement])));
+    command.args(statements.iter().flat_map(|statement| ["-c", statement]));
     Process::start(command, &folder.path().join(name))
 }
 
@@ -133,47 +132,4 @@ fn a_psql_session_and_our_node_exclude_each_other_by_the_advisory_lock() {
     eventually("our node leads no more", SOON, || (!http::leads(n1)).then_some(()));
     drop(waiting);
     assert_eq!(accepted(&fleet.audit(&[])), [first, second]);
-}
-
-/// Plays a plan on a cluster with a PostgreSQL of its own: exit code and report.
-fn play(what: &str, options: &[&str]) -> (Option<i32>, Value) {
-    let mut played = (None, Value::Null);
-    // Again on a machine that stood still.
-    for _ in 0..4 {
-        let folder = Folder::new();
-        let mut command = program();
-        command.args(["chaos", "run", what, "--json", "--rate", "50", "--dir", &folder.file("run")]).args(options);
-        let output = command.output().expect("the program runs");
-        let report = serde_json::from_slice(&output.stdout);
-        let report: Value = report.unwrap_or_else(|e| panic!("{e}: {}", text(&output.stderr)));
-        let failover = &report["metrics"]["failover_ms"];
-        say(&format!("{what} {}: {}, failover {failover}", options.join(" "), report["verdict"]));
-        let is_well = report["machine"]["unwell"].is_null();
-        played = (output.status.code(), report);
-        if is_well {
-            break;
-        }
-    }
-    played
-}
-
-#[test]
-fn the_row_keeps_a_cluster_safe() {
-    if servers::find("initdb", "postgresql", "plans on PostgreSQL").is_none() {
-        return;
-    }
-    for scenario in ["clean-kill", "gc-pause", "partition"] {
-        let (code, report) = play(scenario, &["--backend", "postgres", "--lease-ttl", "2s"]);
-        assert_eq!((code, &report["verdict"]), (Some(0), &Value::from("pass")), "{scenario}: {report:#}");
-    }
-}
-
-#[test]
-fn the_advisory_lock_does_not() {
-    if servers::find("initdb", "postgresql", "plans on PostgreSQL").is_none() {
-        return;
-    }
-    let (code, report) = play("gc-pause", &["--backend", "pg-advisory", "--lease-ttl", "3s"]);
-    assert_eq!((code, &report["verdict"]), (Some(1), &Value::from("safety")), "{report:#}");
-    assert!(report["metrics"]["leaders_acting_by_effect_max"].as_u64() >= Some(2), "{report:#}");
 }

@@ -1,59 +1,127 @@
-//! Several Redis servers in one cluster: five that know nothing of each other, and a primary with its replicas and
-//! sentinels.
+//! Five Redis servers that know nothing of each other: what `redis-cli` does at some of them counts as one of five votes.
 
-use super::common::{Folder, program, say, servers::find, text};
-use serde_json::Value;
+use super::common::{
+    Folder, SOON, eventually,
+    fleet::{Fleet, accepted},
+    http, run,
+    servers::{self, find},
+    text,
+};
+use std::{
+    path::PathBuf,
+    process::Command,
+    thread::sleep,
+    time::{Duration, Instant},
+};
 
-/// Plays a scenario or a plan; the exit code and the report.
-fn play(what: &str, options: &[&str]) -> (Option<i32>, Value) {
-    let folder = Folder::new();
-    let mut command = program();
-    command.args(["chaos", "run", what, "--json", "--dir", &folder.file("run"), "--lease-ttl", "2s", "--rate", "100"]);
-    let output = command.args(options).output().expect("the program runs");
-    let report = serde_json::from_slice(&output.stdout);
-    let report: Value = report.unwrap_or_else(|e| panic!("{e}: {}", text(&output.stderr)));
-    say(&format!("{what} {}: {}", options.join(" "), report["verdict"]));
-    (output.status.code(), report)
+/// The lock.
+const LOCK: &str = "leader:fencepost";
+const LEASE: Duration = Duration::from_secs(2);
+
+/// `redis-cli` at each of the five.
+struct Servers {
+    program: PathBuf,
+    /// In the order in which they are asked.
+    all: Vec<(Folder, servers::Server)>,
 }
 
-fn installed() -> bool {
-    find("redis-server", "redis-server", "several Redis in a cluster").is_some()
-}
+impl Servers {
+    fn start(what: &str) -> Option<Servers> {
+        let program = find("redis-cli", "redis-tools", what)?;
+        let server = || {
+            let folder = Folder::new();
+            let server = servers::redis(&folder, what, servers::Tls::Off)?;
+            Some((folder, server))
+        };
+        Some(Servers { program, all: (0..5).map(|_| server()).collect::<Option<_>>()? })
+    }
 
-/// A machine that stands still shows nothing, and says so.
-fn is_well(report: &Value) -> bool {
-    report["machine"]["inconclusive"].is_null() && report["machine"]["unwell"].is_null()
+    fn addresses(&self) -> String {
+        let addresses: Vec<String> = self.all.iter().map(|(_, server)| server.address.to_string()).collect();
+        addresses.join(",")
+    }
+
+    /// What one of them says to a command.
+    fn tell(&self, server: usize, command: &[&str]) -> String {
+        let mut cli = Command::new(&self.program);
+        let port = self.all[server].1.address.port().to_string();
+        text(
+            &run({
+                cli.args(["-p", &port]).args(command);
+                cli
+            })
+            .stdout,
+        )
+        .trim()
+        .to_owned()
+    }
+
+    /// The stranger tries to lock there, as Redlock would: nil is told as an empty line.
+    fn lock(&self, server: usize) -> bool {
+        self.tell(server, &["SET", LOCK, "stranger", "NX", "PX", "600000"]) == "OK"
+    }
+
+    /// How many say that this holder has it.
+    fn held_by(&self, holder: &str) -> usize {
+        let is_held = |server: &usize| self.tell(*server, &["GET", LOCK]).split('/').next() == Some(holder);
+        (0..self.all.len()).filter(is_held).count()
+    }
 }
 
 #[test]
-fn five_redis_let_a_paused_leader_write() {
-    if !installed() {
-        return;
-    }
-    let mut played = play("gc-pause", &["--backend", "redlock"]);
-    for _ in 0..4 {
-        if is_well(&played.1) {
-            break;
+fn redis_cli_at_one_of_five_is_one_vote() {
+    let Some(redis) = Servers::start("a lock shared with redis-cli") else { return };
+    let mut fleet = Fleet::new(Folder::new());
+    fleet.start_store(&[]);
+    fleet.tell_nodes(&["--lease-ttl", "2s"]);
+    fleet.start_nodes(1, "redlock", redis.addresses());
+    let n1 = fleet.node(&fleet.leader());
+    let leads_on = |for_so_long: Duration| {
+        let until = Instant::now() + for_so_long;
+        while Instant::now() < until {
+            assert!(http::leads(n1));
+            sleep(Duration::from_millis(100));
         }
-        played = play("gc-pause", &["--backend", "redlock"]);
-    }
-    // There is no token: fencing is on, and cannot help.
-    assert_eq!((played.0, &played.1["verdict"]), (Some(1), &Value::from("safety")), "{:#}", played.1);
-    assert!(played.1["metrics"]["leaders_acting_by_effect_max"].as_u64() >= Some(2), "{:#}", played.1);
-}
+    };
+    let leads_never = |for_so_long: Duration| {
+        let until = Instant::now() + for_so_long;
+        while Instant::now() < until {
+            assert!(!http::leads(n1));
+            sleep(Duration::from_millis(100));
+        }
+    };
+    let first = fleet.number("shop:1");
 
-#[test]
-fn behind_sentinels_a_paused_leader_is_refused() {
-    if !installed() {
-        return;
+    // Ours has all five, and excludes redis-cli at each.
+    assert_eq!(redis.held_by("n1"), 5);
+    assert_eq!((0..5).filter(|server| redis.lock(*server)).count(), 0);
+
+    // One vote that is taken away costs nothing, and ours leaves it alone, for longer than a lease lasts.
+    let steal = |server| redis.tell(server, &["SET", LOCK, "stranger", "PX", "600000"]);
+    assert_eq!(steal(4), "OK");
+    leads_on(2 * LEASE);
+    assert_eq!((redis.held_by("stranger"), redis.held_by("n1")), (1, 4));
+
+    // Without a majority ours leads no more, takes back what it has, and cannot lead again.
+    assert_eq!((steal(3), steal(2)), ("OK".to_owned(), "OK".to_owned()));
+    eventually("our node leads no more", LEASE, || (!http::leads(n1)).then_some(()));
+    leads_never(2 * LEASE);
+    assert_eq!(redis.held_by("stranger"), 3);
+    assert_eq!(http::next(n1, "shop:2").map(|a| a.status), Some(409));
+
+    // A vote that is given back makes ours the holder of three.
+    redis.tell(3, &["DEL", LOCK]);
+    eventually("our node leads again", SOON, || http::leads(n1).then_some(()));
+    let second = fleet.number("shop:2");
+
+    // When ours resigns, the votes are free at once, and it keeps away for a lease: redis-cli may take them.
+    assert_eq!(http::ask(n1, "POST", "/resign").map(|a| a.status), Some(202));
+    for server in [0, 1, 3] {
+        eventually("redis-cli has the vote", LEASE / 2, || redis.lock(server).then_some(()));
     }
-    let mut played = play("gc-pause", &["--backend", "sentinel"]);
-    for _ in 0..4 {
-        if is_well(&played.1) {
-            break;
-        }
-        played = play("gc-pause", &["--backend", "sentinel"]);
-    }
-    assert_eq!((played.0, &played.1["verdict"]), (Some(0), &Value::from("pass")), "{:#}", played.1);
-    assert!(played.1["metrics"]["writes_fenced"].as_u64() >= Some(1), "{:#}", played.1);
+    leads_never(2 * LEASE);
+    (0..5).for_each(|server| drop(redis.tell(server, &["DEL", LOCK])));
+    eventually("our node leads once more", SOON, || http::leads(n1).then_some(()));
+    let third = fleet.number("shop:3");
+    assert_eq!(accepted(&fleet.audit(&[])), [first, second, third]);
 }

@@ -2,8 +2,8 @@
 
 use super::{
     super::{error::Error, value::Type},
-    Column, Conflict, Create, Delete, Expression, Insert, Locking, Output, Select, Statement, Update,
     lexer::{Token, tokens},
+    statement::{Column, Conflict, Create, Delete, Expression, Insert, Locking, Output, Select, Statement, Update},
 };
 
 /// The statements of a text, between semicolons.

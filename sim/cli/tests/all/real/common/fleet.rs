@@ -80,8 +80,8 @@ impl Fleet {
         self.store.as_mut().expect("it was started")
     }
 
-    /// Starts as many nodes, `n1`, `n2`, …, on a service.
-    pub fn start_nodes(&mut self, count: usize, backend: &str, service: SocketAddr) {
+    /// Starts as many nodes, `n1`, `n2`, …, on a service; of several servers all, with commas between them.
+    pub fn start_nodes(&mut self, count: usize, backend: &str, service: impl ToString) {
         let addresses: Vec<_> = (1..=count).map(|n| (format!("n{n}"), free_address())).collect();
         let peers: Vec<String> = addresses.iter().map(|(name, address)| format!("{name}={address}")).collect();
         for (name, address) in addresses {

@@ -2,6 +2,7 @@
 
 pub mod fleet;
 pub mod http;
+pub mod play;
 
 pub use ::servers::{self, Folder, Process, SOON, eventually, free_address, run, say, skip, text};
 
