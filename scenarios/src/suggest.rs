@@ -2,25 +2,32 @@
 
 use strsim as typos;
 
+/// More names than this that begin alike are not all meant.
+const BEGUN_MAX: usize = 2;
+
 /// One sentence about a name that is not known.
 pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
-    match nearest(name, known) {
-        Some(nearest) => format!("there is no {what} `{name}`; did you mean `{nearest}`?"),
-        None => format!("there is no {what} `{name}`; there are {}", known.join(", ")),
+    match &nearest(name, known)[..] {
+        [] => format!("there is no {what} `{name}`; there are {}", known.join(", ")),
+        nearest => {
+            let quoted: Vec<String> = nearest.iter().map(|name| format!("`{name}`")).collect();
+            format!("there is no {what} `{name}`; did you mean {}?", quoted.join(" or "))
+        }
     }
 }
 
-/// The name that was probably meant: one of which this is the beginning, or one that it is a typo of.
-fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+/// The names that were probably meant: a few of which this is the beginning, or one that it is a typo of.
+fn nearest<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
     let distance = |k: &str| typos::damerau_levenshtein(name, k);
-    // Half a name is enough if it begins as only one does.
-    let mut begun = known.iter().filter(|k| name.len() >= 3 && k.starts_with(name));
-    if let (Some(only), None) = (begun.next(), begun.next()) {
-        return Some(only);
+    // Half a name is enough if few begin so.
+    let begun: Vec<&str> = known.iter().copied().filter(|k| name.len() >= 3 && k.starts_with(name)).collect();
+    if (1..=BEGUN_MAX).contains(&begun.len()) {
+        return begun;
     }
-    let (distance, nearest) = known.iter().map(|k| (distance(k), *k)).min()?;
+    let nearest = known.iter().map(|k| (distance(k), *k)).min();
     // Further away than a third of the name is no typo any more.
-    (distance <= (nearest.len() / 3).max(2)).then_some(nearest)
+    let nearest = nearest.filter(|(distance, nearest)| *distance <= (nearest.len() / 3).max(2));
+    nearest.map(|(_, nearest)| nearest).into_iter().collect()
 }
 
 #[cfg(test)]
@@ -29,9 +36,9 @@ mod tests {
 
     #[test]
     fn a_typo_gets_the_nearest_name() {
-        let known = ["gc-pause", "partition", "etcd-election", "ring-a", "ring-b"];
+        let known = ["gc-pause", "partition", "etcd-election", "etcd-key", "ring-a", "ring-b", "ring-c"];
         assert_eq!(unknown("scenario", "gc-paus", &known), "there is no scenario `gc-paus`; did you mean `gc-pause`?");
-        assert!(unknown("scenario", "etcd", &known).ends_with("did you mean `etcd-election`?"));
+        assert!(unknown("scenario", "etcd", &known).ends_with("did you mean `etcd-election` or `etcd-key`?"));
         assert!(unknown("scenario", "ring", &known).contains("ring-a"), "{}", unknown("scenario", "ring", &known));
         assert!(unknown("scenario", "xyzxyzxyz", &known).contains("there are gc-pause, partition"));
     }

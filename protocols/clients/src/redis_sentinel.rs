@@ -169,7 +169,7 @@ impl<E: Env> Talk<E> {
     async fn hear(&mut self) -> Option<Answer> {
         let mut bytes = vec![0; 4096];
         loop {
-            if let Some(answer) = self.reader.next().ok()? {
+            if let Some(answer) = self.reader.take().ok()? {
                 return Some(answer);
             }
             let count = self.stream.read(&mut bytes).await.ok().filter(|count| *count > 0)?;

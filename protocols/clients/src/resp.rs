@@ -71,7 +71,7 @@ impl Reader {
     ///
     /// # Errors
     /// What came is not RESP, in one sentence; there is no going on then.
-    pub fn next(&mut self) -> Result<Option<Reply>, String> {
+    pub fn take(&mut self) -> Result<Option<Reply>, String> {
         let mut rest = self.buffer.as_slice();
         let Some(reply) = reply(&mut rest, 0)? else { return Ok(None) };
         let used = self.buffer.len() - rest.len();
@@ -165,7 +165,7 @@ mod tests {
             let (mut reader, mut replies) = (Reader::default(), Vec::new());
             for part in bytes.chunks(step) {
                 reader.feed(part);
-                while let Some(reply) = reader.next().expect("it is RESP") {
+                while let Some(reply) = reader.take().expect("it is RESP") {
                     replies.push(reply);
                 }
             }
@@ -178,7 +178,7 @@ mod tests {
         for bytes in ["hello\r\n", "\r\n", ":x\r\n", "$99999999999\r\n", &"*1\r\n".repeat(20)] {
             let mut reader = Reader::default();
             reader.feed(bytes.as_bytes());
-            assert!(reader.next().is_err(), "{bytes:?}");
+            assert!(reader.take().is_err(), "{bytes:?}");
         }
     }
 }

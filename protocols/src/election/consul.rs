@@ -44,7 +44,7 @@ pub use timing::{LOCK_INDEX, key_of};
 /// The registry's entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "consul-session",
-    about: "Consul's own lock: a session with a time to live, lock-delay, and a belief that no clock ends",
+    about: "Consul's lock: a key held by a session; lock-delay; a belief that no clock ends",
     service: &consul::SERVICE,
     tokened: true,
     transport: Transport::Datagram,

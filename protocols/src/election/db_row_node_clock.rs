@@ -1,7 +1,7 @@
 //! `db-row-node-clock`: a row in which the leader writes when it was last seen, by its own clock; others compare with theirs.
 //!
 //! **Where it comes from.** Quartz's clustered job store (quartz-scheduler/quartz at bb2505a, `JobStoreSupport: doCheckin,
-//! clusterCheckIn, findFailedInstances, calcFailedIfAfter`, `StdRowLockSemaphore`): every 7.5 s (`clusterCheckinInterval`)
+//! clusterCheckIn, findFailedInstances, calcFailedIfAfter`, `StdRowLockSemaphore`, which inserts the row that it locks where there is none): every 7.5 s (`clusterCheckinInterval`)
 //! an instance writes `System.currentTimeMillis()` into its row, and takes over from one whose
 //! `last + max(its interval, how long ago I was here myself) + 7.5 s` is past by its own clock. Who takes over does so under a
 //! row lock (`SELECT … FOR UPDATE`), in one transaction. So does every check-in here, since there is one row for the leader

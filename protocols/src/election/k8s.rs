@@ -66,7 +66,7 @@ fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
 /// The registry's entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "k8s-lease",
-    about: "client-go's leader election: a Lease replaced by resourceVersion, expiry by who watches it, leaseTransitions as token",
+    about: "client-go's leader election on a Kubernetes Lease; leaseTransitions is the token",
     service: &kubernetes::SERVICE,
     tokened: true,
     transport: Transport::Datagram,

@@ -85,6 +85,11 @@ pub const LOOK: &str = "SELECT holder FROM fencepost_lock WHERE name = $1 AND lo
 pub const LOCK_CHECK_IN: &str = "\
 SELECT holder, last_check_in, check_in_interval, token FROM fencepost_check_in WHERE name = $1 FOR UPDATE";
 
+/// The row that nobody's check-ins are in, if there is none: what is there can be locked.
+pub const FIRST_CHECK_IN: &str = "\
+INSERT INTO fencepost_check_in (name, holder, last_check_in, check_in_interval, token) VALUES ($1, '', 0, 0, 0) \
+ON CONFLICT (name) DO NOTHING";
+
 /// Writes that row.
 pub const PUT_CHECK_IN: &str = "\
 INSERT INTO fencepost_check_in (name, holder, last_check_in, check_in_interval, token) VALUES ($1, $2, $3, $4, $5) \

@@ -12,7 +12,6 @@ pub const SERVICE: Service = Service {
     members: Members { most: 9, led: false, majority: true },
     // As Redlock's inventor recommends.
     usual_members: 5,
-    has_groups: false,
     ..redis::SERVICE
 };
 

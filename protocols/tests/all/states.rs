@@ -3,16 +3,17 @@
 
 use crate::connections::Leads;
 use protocols::{
-    bench::{Bench, choice::Choice},
+    bench::{Bench, choice::Choice, event::Step},
     clock::Now,
     core::{Core, Input, Output},
     election::{self, Protocol, bully, kraft, lowest_id, raft_core},
-    elector::{self, AnyElector, ServiceInput, boxed},
+    elector::{self, AnyElector, ServiceInput, ServiceOutput, boxed},
+    error::Failure,
     fence::ledger::Ledger,
     message::{Message, Write},
     node::{Node, Place, STORE_SILENCE},
     payload::Payload,
-    service::raft::Item,
+    service::{raft::Item, zookeeper},
     types::{NodeId, RequestId, Resource, SECOND},
 };
 use std::{
@@ -26,34 +27,94 @@ fn hash(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Three candidates on a network that is bad enough. A service, if there is one, does not answer.
-fn three(protocol: &Protocol, seed: u64) -> Bench {
+/// Three candidates, and what they have asked of a service that cannot be reached, with who asked.
+#[derive(Clone)]
+struct Three {
+    service: &'static str,
+    bench: Bench,
+    asked: VecDeque<(NodeId, ServiceInput)>,
+}
+
+/// Three candidates on a network that is bad enough.
+fn three(protocol: &Protocol, seed: u64) -> Three {
     let mut bench = Bench::new(3, protocol.default_timings(), seed, protocol.elector);
     (bench.network.loss, bench.network.duplicate, bench.network.late) = (100, 100, 100);
     (bench.network.delay, bench.network.late_by) = (200_000..1_000_000, SECOND / 2);
     bench.disks.delay = Some(300_000..900_000);
-    bench.start_all();
-    bench
+    let mut three = Three { service: protocol.service.name, bench, asked: VecDeque::new() };
+    for step in three.bench.start_all() {
+        three.note(step);
+    }
+    three
 }
 
-/// The next thing happens; to those that only wait for what their service tells them, that it does. Now and then whoever
-/// leads is to resign.
-fn next(bench: &mut Bench, protocol: &Protocol, step: u64) -> Option<NodeId> {
-    if step % 20 == 19
-        && let Some(leader) = bench.believers().first()
-    {
-        return bench.give(*leader, elector::Input::Resign).node();
+impl Three {
+    /// The next thing happens; to those that only wait for what their service tells them, that it does. Every fourth time
+    /// a question to the service fails. Now and then whoever leads is to resign.
+    fn next(&mut self, protocol: &Protocol, step: u64) -> Option<NodeId> {
+        let bench = &mut self.bench;
+        if step % 20 == 19
+            && let Some(leader) = bench.believers().first()
+        {
+            let step = bench.give(*leader, elector::Input::Resign);
+            return self.note(step);
+        }
+        if protocol.service.is_embedded {
+            let (node, now) = (NodeId((step % 3) as u16), bench.now());
+            let item = match step % 4 {
+                0 => Item::Following { term: step, leader: None },
+                1 => Item::Candidate { term: step },
+                _ => Item::Leading { term: step, acked_at: now },
+            };
+            return bench
+                .give(node, elector::Input::Service(ServiceInput::Item { number: 1, item: item.erase() }))
+                .node();
+        }
+        if step % 4 == 0
+            && let Some((node, failed)) = self.asked.pop_front()
+        {
+            let step = bench.give(node, elector::Input::Service(failed));
+            return self.note(step);
+        }
+        let step = bench.next(u64::MAX)?;
+        self.note(step)
     }
-    if protocol.service.is_embedded {
-        let (node, now) = (NodeId((step % 3) as u16), bench.now());
-        let item = match step % 4 {
-            0 => Item::Following { term: step, leader: None },
-            1 => Item::Candidate { term: step },
-            _ => Item::Leading { term: step, acked_at: now },
-        };
-        return bench.give(node, elector::Input::Service(ServiceInput::Item { number: 1, item: item.erase() })).node();
+
+    /// Remembers what was asked of the service in a step.
+    fn note(&mut self, step: Step<Box<AnyElector>>) -> Option<NodeId> {
+        let node = step.node()?;
+        for output in step.outputs {
+            match output {
+                elector::Output::Service(ServiceOutput::Request { number, .. }) => {
+                    self.asked.push_back((
+                        node,
+                        ServiceInput::Reply { number, reply: Err(Failure::Unknown("no answer".into())) },
+                    ));
+                }
+                elector::Output::Service(ServiceOutput::Open { number, .. })
+                    if self.service == zookeeper::SERVICE.name =>
+                {
+                    // A session's client goes on by itself: it tells, and never ends.
+                    let connected = zookeeper::Item::Connected { session: self.asked.len() as i64, timeout_ms: 60_000 };
+                    for item in [connected, zookeeper::Item::Disconnected, zookeeper::Item::Expired] {
+                        self.asked.push_back((node, ServiceInput::Item { number, item: item.erase() }));
+                    }
+                }
+                elector::Output::Service(ServiceOutput::Open { number, .. }) => {
+                    let failure = Failure::Unknown("no answer".into());
+                    self.asked.push_back((node, ServiceInput::Ended { number, failure }));
+                }
+                elector::Output::Service(ServiceOutput::Cancel(gone)) => self.asked.retain(|(who, what)| {
+                    !(*who == node && matches!(what, ServiceInput::Reply { number, .. } if *number == gone))
+                }),
+                elector::Output::Service(ServiceOutput::Close(gone)) => self.asked.retain(|(who, what)| {
+                    !(*who == node && matches!(what, ServiceInput::Ended { number, .. } if *number == gone))
+                }),
+                _ => {}
+            }
+        }
+        Some(node)
     }
-    bench.next(u64::MAX)?.node()
 }
 
 /// Plain ifs: electors do not show their states.
@@ -72,13 +133,13 @@ fn what_has_taken_the_same_is_the_same() {
         let (mut one, mut other) = (three(protocol, 7), three(protocol, 7));
         let mut states = HashSet::new();
         for step in 0..300 {
-            assert_same(&one, &other, protocol.name);
+            assert_same(&one.bench, &other.bench, protocol.name);
             // A copy takes over in the middle, and knows everything.
             if step == 150 {
                 other = one.clone();
             }
-            assert_eq!(next(&mut one, protocol, step), next(&mut other, protocol, step));
-            states.extend(one.nodes().map(|node| hash(&one.seat(node).elector())));
+            assert_eq!(one.next(protocol, step), other.next(protocol, step));
+            states.extend(one.bench.nodes().map(|node| hash(&one.bench.seat(node).elector())));
         }
         assert!(states.len() > 5, "{}: {} states in 300 steps", protocol.name, states.len());
     }
@@ -87,26 +148,31 @@ fn what_has_taken_the_same_is_the_same() {
 #[test]
 fn one_input_more_is_another_state() {
     for protocol in election::ALL {
-        let (mut bench, mut changed) = (three(protocol, 3), 0);
+        let (mut three_of, mut changed) = (three(protocol, 3), 0);
         for step in 0..300 {
-            let before = bench.clone();
-            let Some(node) = next(&mut bench, protocol, step) else { continue };
-            let (was, is) = (before.seat(node).elector(), bench.seat(node).elector());
+            let before = three_of.bench.clone();
+            let Some(node) = three_of.next(protocol, step) else { continue };
+            let (was, is) = (before.seat(node).elector(), three_of.bench.seat(node).elector());
             assert_eq!(was == is, hash(&was) == hash(&is), "{}", protocol.name);
             changed += u32::from(was != is);
         }
         assert!(changed > 5, "{}: {changed} of 300 steps have changed an elector", protocol.name);
         // Electors that differ in what they will draw are not the same.
-        assert!(three(protocol, 3) == three(protocol, 3) && three(protocol, 3) != three(protocol, 4));
+        let drawn = |seed| three(protocol, seed).bench;
+        assert!(drawn(3) == drawn(3) && drawn(3) != drawn(4));
     }
 }
 
 #[test]
 fn electors_of_two_protocols_are_never_the_same() {
-    let electors: Vec<Box<AnyElector>> = election::ALL
+    let electors: Vec<(&str, Box<AnyElector>)> = election::ALL
         .into_iter()
-        .map(|protocol| three(protocol, 1).seat(NodeId(0)).elector().expect("it runs").clone())
+        .map(|protocol| {
+            let elector = three(protocol, 1).bench.seat(NodeId(0)).elector().expect("it runs").clone();
+            (protocol.service.name, elector)
+        })
         .collect();
+    // One protocol may be another on a service of its own: the same elector, which is told different things.
     for (place, one) in electors.iter().enumerate() {
         assert_eq!(electors.iter().position(|other| other == one), Some(place));
     }

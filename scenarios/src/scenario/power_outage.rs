@@ -50,7 +50,12 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let second_ms = first_ms + back_max_ms as f64 + drawn_ms(&mut random, 0.0, elects_ms as f64);
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
     let mut machines: Vec<Who> = (1..=params.nodes).map(|number| Who::Named(candidate(number))).collect();
-    machines.extend(protocol.service.process.map(|_| Who::Service));
+    let topology = plan.topology_of(protocol);
+    match topology.only_member() {
+        Some(_) => machines.push(Who::Service),
+        // Each on a machine of its own.
+        None => machines.extend(topology.members().map(|member| Who::Named(topology.name(member).to_owned()))),
+    }
     machines.push(Who::Store);
     for outage_ms in [first_ms, second_ms] {
         plan.faults.extend(machines.iter().map(|node| {

@@ -65,7 +65,7 @@ fn nobody_is_told_a_story_that_is_not_its_own() {
     let service = election::find("etcd-election").unwrap();
     let of_service: Vec<&str> = scenario::of(service).map(|scenario| scenario.name).collect();
     let expected = [
-        "steady clean-kill gc-pause partition graceful-step-down read-lease",
+        "steady clean-kill gc-pause partition graceful-step-down leadership-transfer read-lease",
         "power-outage rolling-restart store-restart service-restart lost-lease",
         "clock-step flapping clique starvation",
     ];

@@ -71,7 +71,8 @@ fn a_lease_that_is_counted_from_the_answer_outlasts_the_key() {
 #[test]
 fn a_server_that_forgets_gives_the_key_away_twice() {
     let bug = &election::redis_common::FORGOTTEN_ON_RESTART;
-    for protocol in bug.protocols {
+    // `redlock` has a test of its own: one server of the majority is enough there.
+    for protocol in bug.protocols.iter().filter(|name| **name != "redlock") {
         let [with, without] = plans("service-restart", protocol, bug, 8).map(|plans| violations(bug, &plans));
         assert!(with > 0 && without == 0, "{protocol}: {with} with it, {without} without");
     }

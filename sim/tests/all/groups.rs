@@ -3,7 +3,7 @@
 use crate::common::{run, run_with_history};
 use protocols::{
     election::{self, Protocol},
-    service::redis_servers,
+    service::{Service, redis},
 };
 use reports::Verdict;
 use scenarios::{
@@ -179,11 +179,11 @@ fn what_befalls_one_leadership_befalls_one_group() {
 
 #[test]
 fn a_service_that_keeps_one_leadership_has_one_group() {
-    static ALONE: Protocol =
-        Protocol { name: "alone", service: &redis_servers::SERVICE, ..election::redis_fenced::PROTOCOL };
+    static KEEPS_ONE: Service = Service { name: "keeps-one", has_groups: false, ..redis::SERVICE };
+    static ALONE: Protocol = Protocol { name: "alone", service: &KEEPS_ONE, ..election::redis_fenced::PROTOCOL };
     let registry = scenarios::Registry::default().with_protocol(&ALONE).expect("a new name");
     let of = |groups| Plan { protocol: "alone".to_owned(), groups, ..plan("steady", "redis-fenced", 1, true) };
-    let why = "groups is 2, but the service of `alone`, `redis-servers`, keeps one leadership";
+    let why = "groups is 2, but the service of `alone`, `keeps-one`, keeps one leadership";
     assert_eq!(registry.validate(&of(2)), Err(why.to_owned()));
     assert_eq!(registry.validate(&of(1)), Ok(()));
 }

@@ -1,13 +1,17 @@
 //! The one connection, and which requests it is for.
 
-use super::{DATABASE, Options, USER, statements};
+use super::{
+    options::{DATABASE, Options, USER},
+    session::Session,
+    statements,
+};
 use crate::{env::Env, site::Endpoint};
 use protocols::{
     error::Failure,
     service::postgres::{Reply, Request, SCHEMA},
 };
 use std::sync::{Mutex, PoisonError};
-use tokio_postgres::{Client, Config, Error, NoTls, config::SslMode, error::SqlState};
+use tokio_postgres::{Config, Error, NoTls, config::SslMode, error::SqlState};
 
 /// Makes the connection when it is first needed, and keeps it.
 pub(super) struct Connector<E: Env> {
@@ -21,16 +25,6 @@ pub(super) struct Connector<E: Env> {
 struct Slot<E: Env> {
     sessions: u64,
     live: Option<Session<E>>,
-}
-
-/// A connection. Dropped, it is closed.
-pub(super) struct Session<E: Env> {
-    pub(super) client: Client,
-    /// Which of them it is, from 1.
-    number: u64,
-    /// A transaction is open on it.
-    pub(super) in_transaction: bool,
-    _driver: E::Task,
 }
 
 impl<E: Env> Connector<E> {

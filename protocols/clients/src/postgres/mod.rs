@@ -5,6 +5,8 @@
 //! mode does not know them. No timer of tokio is used: it would be blind to the node's clock.
 
 mod connection;
+mod options;
+mod session;
 mod statements;
 
 use crate::{
@@ -14,22 +16,15 @@ use crate::{
     site::Endpoint,
 };
 use connection::Connector;
+pub use options::{DATABASE, Options, USER};
 use protocols::{
     elector::{ServiceInput, ServiceOutput},
     error::Failure,
     payload::Nothing,
-    service::{
-        Service,
-        postgres::{Api, CHECK_INS, Keepalive, POOLED, Reply, Request, SERVICE, SESSIONS},
-    },
+    service::postgres::{Api, CHECK_INS, Keepalive, POOLED, Reply, Request, SERVICE, SESSIONS},
 };
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedReceiver;
-
-/// The role that candidates log in as.
-pub const USER: &str = "fencepost";
-/// The database that they use.
-pub const DATABASE: &str = "postgres";
 
 /// The client of rows that end by the database's clock.
 pub fn rows<E: Env>() -> client::Client<E> {
@@ -76,17 +71,6 @@ pub fn pooled<E: Env>() -> client::Client<E> {
             Box::pin(run(env, site.only(), options, outputs, move |input| deliver(input)))
         },
     }
-}
-
-/// How connections are made.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// The service that is asked.
-    pub service: &'static Service,
-    /// When the server gives a silent connection up; `None` leaves that to its settings.
-    pub keepalive: Option<Keepalive>,
-    /// Is there a pool in transaction mode in between?
-    pub pooled: bool,
 }
 
 /// Carries out the requests that come from `outputs` and hands every answer to `deliver`, until `outputs` closes.

@@ -1,9 +1,10 @@
 //! Requests as statements, and what comes back.
 
-use super::connection::Session;
+use super::session::Session;
 use crate::env::Env;
 use protocols::service::postgres::{
-    CheckIn, EXTEND, LOCK_CHECK_IN, LOOK, PING, PUT_CHECK_IN, RELEASE, Reply, Request, TAKE, TRY_LOCK, UNLOCK,
+    CheckIn, EXTEND, FIRST_CHECK_IN, LOCK_CHECK_IN, LOOK, PING, PUT_CHECK_IN, RELEASE, Reply, Request, TAKE, TRY_LOCK,
+    UNLOCK,
 };
 use tokio_postgres::{
     Client, Error, Row, SimpleQueryMessage,
@@ -35,8 +36,15 @@ pub(super) async fn ask<E: Env>(session: &mut Session<E>, number: u64, request: 
         Request::Begin { name, .. } => {
             session.client.batch_execute("BEGIN").await?;
             session.in_transaction = true;
-            let row = query(&session.client, LOCK_CHECK_IN, &[text(name)]).await?;
-            Ok(Reply::CheckIn(row.map(|row| check_in(&row)).transpose()?))
+            let mut row = query(&session.client, LOCK_CHECK_IN, &[text(name)]).await?;
+            if row.is_none() {
+                // A row that is not there cannot be locked: two would take what nobody has had.
+                session.client.execute_typed(FIRST_CHECK_IN, &[text(name)]).await?;
+                row = query(&session.client, LOCK_CHECK_IN, &[text(name)]).await?;
+            }
+            let row = row.map(|row| check_in(&row)).transpose()?;
+            // Before the first leader there is a row, but no token.
+            Ok(Reply::CheckIn(row.filter(|row| row.token > 0)))
         }
         Request::End { put } => end(session, put.as_ref()).await,
         Request::TryLock { key, .. } => {

@@ -165,6 +165,17 @@ impl Call {
         Ok((xid, op, Call::read_body(op, &mut reader)))
     }
 
+    /// One of several as the server takes it: what is created, the flags alone say (`Op.java: Create.getOpcode`).
+    fn in_multi(self) -> Call {
+        match self {
+            Call::Create { path, data, acl, flags, .. } => {
+                let op = if flags == CONTAINER_FLAG { op::CREATE_CONTAINER } else { op::CREATE };
+                Call::Create { op, path, data, acl, flags }
+            }
+            other => other,
+        }
+    }
+
     fn read_body(op: i32, reader: &mut Reader) -> Body {
         Ok(match op {
             op::CREATE | op::CREATE2 | op::CREATE_CONTAINER => Call::Create {
@@ -194,7 +205,7 @@ impl Call {
                     if !IN_MULTI.contains(&op) {
                         return Err(Malformed);
                     }
-                    calls.push(Call::read_body(op, reader)?);
+                    calls.push(Call::read_body(op, reader)?.in_multi());
                 }
             }
             op::SET_WATCHES => Call::SetWatches(Watches {
@@ -209,6 +220,9 @@ impl Call {
         })
     }
 }
+
+/// `CreateMode.CONTAINER`.
+const CONTAINER_FLAG: i32 = 4;
 
 /// What can be asked together with others (`MultiOperationRecord.java: deserialize`), as far as it is known here.
 pub(super) const IN_MULTI: [i32; 5] = [op::CREATE, op::CREATE_CONTAINER, op::DELETE, op::SET_DATA, op::CHECK];

@@ -192,22 +192,21 @@ impl EtcdElection {
         };
         match (self.stage.clone(), reply, &mut self.session) {
             (Stage::Granting, Reply::Granted { lease, ttl_s }, _) => self.granted(now, lease, ttl_s, out),
-            (Stage::Creating, Reply::Created { lease, create_revision, revision, .. }, Some(session))
-                if self.recipe == Recipe::OneKey && lease != session.lease =>
-            {
-                self.taken(create_revision, revision, out);
-            }
             // An empty store is at revision 1, so no key is older than 2.
-            (Stage::Creating, Reply::Created { create_revision: create_revision @ 2.., .. }, Some(session))
-                if self.recipe == Recipe::OneKey =>
-            {
+            (
+                Stage::Creating,
+                Reply::Created { lease, create_revision: create_revision @ 2.., value, revision, .. },
+                Some(session),
+            ) => {
+                if self.recipe == Recipe::OneKey && lease != session.lease {
+                    return self.taken(create_revision, revision, out);
+                }
                 session.create_revision = create_revision;
-                self.win(now, out);
-            }
-            (Stage::Creating, Reply::Created { create_revision: create_revision @ 2.., value, .. }, Some(session)) => {
-                session.create_revision = create_revision;
-                let next = if value == self.name() { Stage::Looking } else { Stage::Proclaiming };
-                self.go(next, out);
+                match self.recipe {
+                    Recipe::OneKey => self.win(now, out),
+                    Recipe::Queue if value == self.name() => self.go(Stage::Looking, out),
+                    Recipe::Queue => self.go(Stage::Proclaiming, out),
+                }
             }
             (Stage::Proclaiming, Reply::Proclaimed { done: true }, _) => self.go(Stage::Looking, out),
             // Whatever has happened since the key was created may have been its end.

@@ -57,6 +57,8 @@ pub(super) struct Candidate {
     /// Until then others go first.
     held_off: u64,
     campaigning: bool,
+    /// The token of the leadership, and of the last one. What a renewal finds changes nothing about it.
+    token: u64,
     /// What was last said to `Observed`.
     told: Option<NodeId>,
     back_off: BackOff,
@@ -76,6 +78,7 @@ impl Candidate {
             runs: 0,
             held_off: 0,
             campaigning: false,
+            token: 0,
             told: None,
             back_off: BackOff::default(),
         }
@@ -142,8 +145,8 @@ impl Candidate {
         match (self.stage, held) {
             (Stage::Acquiring, true) => {
                 self.campaigning = false;
-                let token = self.observed.token();
-                out.push(Output::Elected(Leadership { token, valid_until: FOR_EVER }));
+                self.token = self.observed.token();
+                out.push(Output::Elected(Leadership { token: self.token, valid_until: FOR_EVER }));
                 self.observe(out);
                 // `wait.Until` begins at once.
                 self.renew(now, out);
@@ -158,8 +161,7 @@ impl Candidate {
                 out.push(Output::CancelTimer(DEADLINE));
                 out.push(Output::SetTimer { id: CALL, at: now.mono + self.retry_period() });
                 out.push(Output::Point(Point::Renewed));
-                let token = self.observed.token();
-                out.push(Output::Renewed(Leadership { token, valid_until: FOR_EVER }));
+                out.push(Output::Renewed(Leadership { token: self.token, valid_until: FOR_EVER }));
             }
             (Stage::Renewing { ticks_from }, false) => {
                 let (from, period) = (ticks_from.unwrap_or(now.mono), self.retry_period().max(1));

@@ -5,8 +5,11 @@
 //! due. A timer that fires later than it is due is a pause. `wall MS` sets the wall clock so far ahead of where it began. The `<` lines below a step are what came out;
 //! `FENCEPOST_UPDATE=1` writes them anew.
 
+mod consul;
 mod etcd;
 mod golden;
+mod kubernetes;
+mod object_store;
 mod postgres;
 mod raft;
 mod redis;

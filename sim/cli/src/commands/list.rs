@@ -5,7 +5,7 @@ use protocols::{
     election,
     types::{MILLISECOND, SECOND},
 };
-use scenarios::{generate, params, units::duration_text};
+use scenarios::{generate, params};
 use sim::registry::Registry;
 
 /// Lists one kind of thing, or everything.
@@ -53,9 +53,9 @@ fn rows(registry: &Registry, listing: Listing) -> Vec<(String, String)> {
                     (None, false) => format!("lease {} s", p.default_lease_ttl / SECOND),
                 };
                 let usual = p.default_timings().own;
-                let own = election::Timer::ALL.into_iter().filter_map(|timer| {
-                    Some(format!(", {} {}", timer.words(), duration_text(usual.get(timer)? / MILLISECOND)))
-                });
+                let own = election::Timer::ALL
+                    .into_iter()
+                    .filter_map(|timer| Some(format!(", {} {} s", timer.words(), usual.get(timer)? / SECOND)));
                 (p.name.to_owned(), format!("{} ({token}; {timers}{})", p.about, own.collect::<String>()))
             };
             registry.plans.protocols.iter().map(about).collect()

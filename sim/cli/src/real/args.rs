@@ -3,8 +3,10 @@
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
 mod measure;
+mod world;
 
 pub use measure::{FailoverArgs, Measure};
+pub use world::WorldArgs;
 
 use super::words::{
     At, DEFAULT_BACKEND, backend, in_milliseconds, in_seconds, nodes, offset_ms, point, retention, socket,
@@ -292,23 +294,6 @@ pub struct ClusterArgs {
     pub fencing: bool,
     #[command(flatten)]
     pub world: WorldArgs,
-}
-
-/// What a cluster is built on.
-#[derive(ClapArgs, Debug)]
-pub struct WorldArgs {
-    /// Address of a coordination service that is running already; by default an installed one is started
-    #[arg(long, value_name = "HOST:PORT")]
-    pub service: Option<String>,
-    /// Keep the store in this PostgreSQL database; the password comes from PGPASSWORD
-    #[arg(long, value_name = "URL")]
-    pub postgres: Option<String>,
-    /// TLS between nodes and store, both sides with a certificate
-    #[arg(long)]
-    pub tls: bool,
-    /// Where data, logs and histories are written [default: target/fencepost/cluster, or a folder for the run]
-    #[arg(long, value_name = "DIR")]
-    pub dir: Option<PathBuf>,
 }
 
 /// What goes wrong.

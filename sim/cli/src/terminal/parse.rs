@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(protocols("raft,kraft,raft").map(|p| p.len()), Ok(2));
         assert_eq!(scenarios(&["steady", "steady"].map(str::to_owned)).map(|s| s.len()), Ok(1));
         assert!(fencing("tokne").is_err_and(|e| e.contains("did you mean `token`?")));
-        assert!(protocol("etcd").is_err_and(|e| e.contains("did you mean `etcd-election`?")));
+        assert!(protocol("etcd").is_err_and(|e| e.contains("did you mean `etcd-election` or `etcd-key`?")));
         assert_eq!(scenarios(&["all".to_owned()]).map(|s| s.len()), Ok(scenario::ALL.len()));
         assert!(network("lam").is_err_and(|e| e.contains("did you mean `lan`?")));
     }

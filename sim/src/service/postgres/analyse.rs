@@ -58,7 +58,9 @@ fn checked(create: Create) -> Result<Create, Error> {
     Ok(create)
 }
 
-type Columns = Option<Vec<(String, Type)>>;
+type Columns = Option<Heading>;
+/// Their names and types.
+type Heading = Vec<(String, Type)>;
 
 struct Scope<'a> {
     table: Option<&'a Shape>,
@@ -195,7 +197,7 @@ impl<'a> Scope<'a> {
         Ok((outputs, Some(columns)))
     }
 
-    fn outputs(&mut self, outputs: Vec<Output>) -> Result<(Vec<Output>, Vec<(String, Type)>), Error> {
+    fn outputs(&mut self, outputs: Vec<Output>) -> Result<(Vec<Output>, Heading), Error> {
         let (mut found, mut columns) = (Vec::new(), Vec::new());
         for output in outputs {
             match output {

@@ -154,8 +154,8 @@ fn interval(text: &str) -> Result<i64, Error> {
         _ => None,
     };
     let mut words = text.split_whitespace();
-    let read = || Some(words.next()?.parse::<i64>().ok()?.checked_mul(unit(words.next()?)?)?);
-    let length: Option<i64> = { read }();
+    let mut read = || words.next()?.parse::<i64>().ok()?.checked_mul(unit(words.next()?)?);
+    let length = read();
     length.ok_or_else(|| Error::unsupported(format!("the interval '{text}'")))
 }
 

@@ -313,5 +313,5 @@ async fn ask<E: Env>(
     words: &[&str],
 ) -> Option<Reply> {
     stream.write_all(&resp::command(words)).await.ok()?;
-    more(env, stream, reader, |reader| reader.next().ok().flatten()).await
+    more(env, stream, reader, |reader| reader.take().ok().flatten()).await
 }

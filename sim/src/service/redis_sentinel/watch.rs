@@ -27,11 +27,13 @@ use tokio::{
 /// A subscriber: the channels that it has asked for, and where what is published there goes.
 type Subscriber = (BTreeSet<String>, UnboundedSender<Vec<u8>>);
 
+/// What sends on a link, and the task that it is.
+type Link<E> = (UnboundedSender<Vec<u8>>, <E as Env>::Task);
+
 /// A sentinel, and what it has under way.
 struct Inner<E: Env> {
     sentinel: Arc<Mutex<Sentinel>>,
-    /// What sends on a link, and the task that it is.
-    links: Mutex<BTreeMap<LinkId, (UnboundedSender<Vec<u8>>, E::Task)>>,
+    links: Mutex<BTreeMap<LinkId, Link<E>>>,
     subscribers: Mutex<BTreeMap<u64, Subscriber>>,
 }
 
@@ -142,7 +144,7 @@ impl<E: Env> Watch<E> {
                 read = stream.read(&mut bytes) => {
                     let count = read.ok().filter(|count| *count > 0)?;
                     reader.feed(&bytes[..count]);
-                    while let Some(reply) = reader.next().ok()? {
+                    while let Some(reply) = reader.take().ok()? {
                         self.work(|sentinel, now| sentinel.heard(now, link, &reply));
                     }
                 }

@@ -6,7 +6,7 @@
 //! script began.
 
 use super::{
-    generate, report,
+    generate, in_time, report,
     script::{self, Arm, Script},
 };
 use hyper::Method;
@@ -102,7 +102,7 @@ impl Consul {
         }
         while let Some(at) = text.find('@') {
             let end = text[at + 1..].find(|c: char| !c.is_ascii_alphanumeric()).map_or(text.len(), |n| at + 1 + n);
-            let index = self.index_of(&text[at + 1..end].to_owned()).await;
+            let index = self.index_of(&text[at + 1..end]).await;
             text.replace_range(at..end, &index.to_string());
         }
         text
@@ -331,7 +331,7 @@ fn consul_generated() {
         let mut result = Ok(());
         // Lock-delays may have ended for one arm only.
         for _ in 0..3 {
-            match runtime.block_on(play(sequence, &mut model, &mut real)) {
+            match runtime.block_on(in_time(play(sequence, &mut model, &mut real))) {
                 Ok(count) => {
                     compared += count;
                     return Ok(());

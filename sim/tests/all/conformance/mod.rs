@@ -17,6 +17,7 @@ mod etcd_scripts;
 mod kubernetes;
 mod postgres;
 mod postgres_generated;
+mod postgres_session;
 mod redis;
 mod redis_cli;
 mod redis_generated;
@@ -36,6 +37,11 @@ const PATIENCE: Duration = Duration::from_secs(280);
 fn run<T>(test: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async { tokio::time::timeout(PATIENCE, test).await.expect("it ends") })
+}
+
+/// Waits for a generated sequence, which is over soon.
+async fn in_time<T>(sequence: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(60), sequence).await.expect("a sequence ends")
 }
 
 /// Does the user want the scripts' replies written anew?

@@ -6,42 +6,19 @@
 //! of session b.
 
 use super::{
+    postgres_session::{DEADLOCK, Session},
     report,
     script::{self, Arm},
 };
-use protocols::service::postgres::{
-    EXTEND, LOCK_CHECK_IN, LOOK, PUT_CHECK_IN, RELEASE, SCHEMA, TAKE, TRY_LOCK, UNLOCK,
-};
+use protocols::service::postgres::SCHEMA;
 use protocols_clients::env::{Env, tokio::TokioEnv};
 use servers::{Access, Folder};
 use sim::service::postgres::Postgres as Model;
-use std::{
-    collections::BTreeMap,
-    future::poll_fn,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
-use tokio::task::JoinHandle;
-use tokio_postgres::{
-    AsyncMessage, Client, Config, Error, NoTls, SimpleQueryMessage,
-    types::{ToSql, Type},
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use tokio_postgres::types::Type;
 
-/// The elections' own statements, by name, with the types of their parameters.
-const OWN: [(&str, &str, &[Type]); 8] = [
-    ("@take", TAKE, &[Type::TEXT, Type::TEXT, Type::INT8]),
-    ("@extend", EXTEND, &[Type::TEXT, Type::TEXT, Type::INT8]),
-    ("@release", RELEASE, &[Type::TEXT, Type::TEXT]),
-    ("@look", LOOK, &[Type::TEXT]),
-    ("@lock-check-in", LOCK_CHECK_IN, &[Type::TEXT]),
-    ("@put-check-in", PUT_CHECK_IN, &[Type::TEXT, Type::TEXT, Type::INT8, Type::INT8, Type::INT8]),
-    ("@try-lock", TRY_LOCK, &[Type::INT8]),
-    ("@unlock", UNLOCK, &[Type::INT8]),
-];
 /// What every sequence finds: rows of its own.
 const TABLES: &str = "CREATE TABLE IF NOT EXISTS t (name text PRIMARY KEY, value bigint NOT NULL, note text)";
-/// A circle of sessions is looked for after this, and is found long before the rest has been waited for.
-const DEADLOCK: (&str, Duration) = ("SET deadlock_timeout = '20ms'", Duration::from_millis(80));
 
 /// What answers.
 enum Served {
@@ -56,127 +33,9 @@ pub struct Postgres {
     sessions: BTreeMap<String, Session>,
 }
 
-type Told = Arc<Mutex<Vec<String>>>;
-
-struct Session {
-    client: Arc<Client>,
-    driver: JoinHandle<()>,
-    remarks: Told,
-    pid: i32,
-    under_way: Option<JoinHandle<Vec<String>>>,
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        self.driver.abort();
-        if let Some(task) = &self.under_way {
-            task.abort();
-        }
-    }
-}
-
 fn serve(model: &Arc<Model>, port: u16) -> <TokioEnv as Env>::Task {
     let (env, model) = (TokioEnv::new(1), model.clone());
     env.clone().spawn(async move { model.serve_on(env, port).await.expect("the port is free") })
-}
-
-fn shown(error: &Error) -> String {
-    match error.as_db_error() {
-        Some(told) => format!("{} {}: {}", told.severity(), told.code().code(), told.message()),
-        None => "the connection is closed".to_owned(),
-    }
-}
-
-impl Session {
-    async fn open(port: u16) -> Session {
-        let mut config = Config::new();
-        config.host("127.0.0.1").port(port).user("store").dbname("postgres");
-        for _ in 0..2_000 {
-            if let Ok((client, mut connection)) = config.connect(NoTls).await {
-                let remarks = Told::default();
-                let heard = remarks.clone();
-                let driver = tokio::spawn(async move {
-                    while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
-                        if let AsyncMessage::Notice(told) = message {
-                            let line = format!("{} {}: {}", told.severity(), told.code().code(), told.message());
-                            heard.lock().expect("nobody panicked").push(line);
-                        }
-                    }
-                });
-                client.batch_execute(DEADLOCK.0).await.expect("a superuser may");
-                let pid =
-                    client.query_typed("SELECT pg_backend_pid()", &[]).await.expect("it says who it is")[0].get(0);
-                return Session { client: Arc::new(client), driver, remarks, pid, under_way: None };
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        panic!("nobody listens on port {port}");
-    }
-
-    fn start(&mut self, text: String) {
-        let (client, remarks, pid) = (self.client.clone(), self.remarks.clone(), self.pid);
-        self.under_way = Some(tokio::spawn(async move {
-            let mut lines =
-                if text.starts_with('@') { own(&client, &text).await } else { simple(&client, &text).await };
-            lines.iter_mut().filter(|line| **line == pid.to_string()).for_each(|line| *line = "#".to_owned());
-            let mut all = std::mem::take(&mut *remarks.lock().expect("nobody panicked"));
-            all.append(&mut lines);
-            all
-        }));
-    }
-}
-
-async fn simple(client: &Client, text: &str) -> Vec<String> {
-    let messages = match client.simple_query(text).await {
-        Ok(messages) => messages,
-        Err(error) => return vec![shown(&error)],
-    };
-    let mut lines = Vec::new();
-    for message in messages {
-        match message {
-            SimpleQueryMessage::Row(row) => {
-                let cells = (0..row.len()).map(|place| row.get(place).unwrap_or("null"));
-                lines.push(cells.collect::<Vec<_>>().join("|"));
-            }
-            SimpleQueryMessage::CommandComplete(count) => lines.push(format!("({count})")),
-            SimpleQueryMessage::RowDescription(columns) => {
-                let names: Vec<&str> = columns.iter().map(|column| column.name()).collect();
-                lines.push(format!("[{}]", names.join("|")));
-            }
-            _ => {}
-        }
-    }
-    lines
-}
-
-async fn own(client: &Client, text: &str) -> Vec<String> {
-    let words: Vec<&str> = text.split(' ').collect();
-    let (_, statement, types) = OWN.iter().find(|(name, ..)| *name == words[0]).expect("a statement of ours");
-    let texts: Vec<String> = words[1..].iter().map(|word| (*word).to_owned()).collect();
-    let numbers: Vec<i64> = texts.iter().map(|word| word.parse().unwrap_or(0)).collect();
-    let params: Vec<(&(dyn ToSql + Sync), Type)> = types
-        .iter()
-        .enumerate()
-        .map(|(place, of)| match *of {
-            Type::TEXT => (&texts[place] as &(dyn ToSql + Sync), Type::TEXT),
-            _ => (&numbers[place] as &(dyn ToSql + Sync), Type::INT8),
-        })
-        .collect();
-    match client.query_typed(statement, &params).await {
-        Err(error) => vec![shown(&error)],
-        Ok(rows) => {
-            let cell = |row: &tokio_postgres::Row, place: usize| match *row.columns()[place].type_() {
-                Type::BOOL => row.get::<_, bool>(place).to_string(),
-                Type::INT8 => row.get::<_, i64>(place).to_string(),
-                _ => row.get::<_, String>(place),
-            };
-            let line =
-                |row: &tokio_postgres::Row| (0..row.len()).map(|place| cell(row, place)).collect::<Vec<_>>().join("|");
-            let mut lines: Vec<String> = rows.iter().map(line).collect();
-            lines.push(format!("({})", rows.len()));
-            lines
-        }
-    }
 }
 
 impl Postgres {
@@ -284,6 +143,11 @@ impl Postgres {
         self.sessions.iter().fold(text.to_owned(), put)
     }
 
+    /// Does this session wait for a lock? Then it cannot be asked anything.
+    pub fn is_busy(&self, name: &str) -> bool {
+        self.sessions.get(name).is_some_and(|session| session.under_way.is_some())
+    }
+
     /// Does a session wait for a lock? Whose turn it is to insert what another may have inserted is left to chance.
     pub fn somebody_waits(&self) -> bool {
         self.sessions.values().any(|session| session.under_way.is_some())
@@ -355,8 +219,11 @@ impl Arm for Postgres {
                 }
             }
         }
-        for pid in ended {
-            self.is_gone(pid).await;
+        // Unless it was refused, or nobody was asked.
+        if lines.iter().any(|line| line == "t") {
+            for pid in ended {
+                self.is_gone(pid).await;
+            }
         }
         self.settle(&mut lines).await;
         // Both number processes by themselves.

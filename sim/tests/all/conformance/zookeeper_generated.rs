@@ -1,7 +1,7 @@
 //! ZooKeeper: generated commands of several sessions, on both arms in turn; and sessions that end by themselves, on both at
 //! the same time.
 
-use super::{generate, number, report, script::Arm, zookeeper::Zookeeper};
+use super::{generate, in_time, number, report, script::Arm, zookeeper::Zookeeper};
 use proptest::{prelude::*, sample::select};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
@@ -114,7 +114,7 @@ fn zookeeper_generated() {
     let mut model = Zookeeper::model();
     let mut compared = 0;
     generate(prop::collection::vec(line(), 1..60), 400, |sequence| {
-        compared += runtime.block_on(play(sequence, &mut model, &mut real))?;
+        compared += runtime.block_on(in_time(play(sequence, &mut model, &mut real)))?;
         Ok(())
     });
     report(&real.name(), compared, "generated");

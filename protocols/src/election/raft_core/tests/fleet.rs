@@ -86,7 +86,13 @@ impl Fleet {
             self.law_of_the_log(node);
             for output in &step.outputs {
                 match output {
-                    Output::Send { message, .. } => self.law_of_the_disk(node, message),
+                    Output::Send { to, message } => {
+                        self.law_of_the_disk(node, message);
+                        // A vote that was on disk when its voter died is said again when it is asked for again.
+                        if let Message::Vote { term, pre_vote: false, granted: true } = *message {
+                            self.law_of_votes(node, *to, term);
+                        }
+                    }
                     Output::Voted { candidate, token } => self.law_of_votes(node, *candidate, *token),
                     Output::Elected(leadership) => self.law_of_leaders(node, *leadership),
                     _ => {}

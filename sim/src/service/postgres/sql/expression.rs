@@ -5,9 +5,9 @@ use super::{
         error::Error,
         value::{Type, Value},
     },
-    Expression, Operator,
     lexer::Token,
     parser::Parser,
+    statement::{Expression, Operator},
 };
 
 /// How deep expressions may stand in each other.

@@ -2,8 +2,8 @@
 
 use super::{
     super::{error::Error, value::Type},
-    Column, Conflict, Create, Delete, Expression, Insert, Locking, Output, Select, Statement, Update,
     lexer::{Token, tokens},
+    statement::{Column, Conflict, Create, Delete, Expression, Insert, Locking, Output, Select, Statement, Update},
 };
 
 /// The statements of a text, between semicolons.
@@ -205,7 +205,13 @@ impl Parser {
     }
 
     fn select(&mut self) -> Result<Statement, Error> {
-        let outputs = self.outputs()?;
+        // PostgreSQL also selects nothing at all: rows without a column.
+        let is_over = match self.peek() {
+            None | Some(Token::Sign(";")) => true,
+            Some(Token::Word { text, quoted: false, .. }) => ["from", "where", "for"].contains(&text.as_str()),
+            _ => false,
+        };
+        let outputs = if is_over { Vec::new() } else { self.outputs()? };
         let table = if self.eat_word("from") { Some(self.name()?) } else { None };
         let condition = self.condition()?;
         let mut locking = None;
@@ -243,6 +249,9 @@ impl Parser {
     fn insert(&mut self) -> Result<Statement, Error> {
         self.word("into")?;
         let table = self.name()?;
+        if self.eat_word("values") || self.eat_word("default") || self.eat_word("select") {
+            return Err(Error::unsupported("INSERT without the names of its columns"));
+        }
         let columns = self.names()?;
         self.word("values")?;
         self.sign("(")?;
@@ -386,15 +395,30 @@ mod tests {
     #[test]
     fn what_is_not_supported_is_refused_and_what_is_wrong_is_an_error() {
         let code = |text: &str| parse(text).err().map(|error| error.code);
-        for text in ["LISTEN x", "SELECT 1 ORDER BY 1", "SELECT 1 FOR SHARE", "BEGIN READ ONLY", "SELECT 1.5"] {
+        for text in [
+            "LISTEN x",
+            "INSERT INTO t VALUES (1)",
+            "SELECT 1 ORDER BY 1",
+            "SELECT 1 FOR SHARE",
+            "BEGIN READ ONLY",
+            "SELECT 1.5",
+        ] {
             assert_eq!(code(text), Some("0A000"), "{text}");
         }
-        for text in
-            ["SELEC 1", "SELECT", "SELECT 1 1", "UPDATE t", "INSERT INTO t VALUES", "(", "SELECT (1", "BEGIN now"]
-        {
+        for text in [
+            "SELEC 1",
+            "SELECT 1 1",
+            "SELECT 1,",
+            "UPDATE t",
+            "INSERT INTO t (x) VALUES",
+            "(",
+            "SELECT (1",
+            "BEGIN now",
+        ] {
             assert_eq!(code(text), Some("42601"), "{text}");
         }
         assert_eq!(code(&format!("SELECT {}1", "(".repeat(1_000))), Some("54001"));
         assert_eq!(parse(" ; ; ").map(|none| none.len()), Ok(0));
+        assert_eq!(parse("SELECT; SELECT FROM t WHERE true").map(|both| both.len()), Ok(2));
     }
 }

@@ -1,8 +1,8 @@
 //! One Redis Sentinel, version 7.0, without I/O and without a clock: what it is told, and what it wants done.
 //!
-//! **Where it comes from.** redis/redis 7.0.15, `src/sentinel.c`, function by function: [`monitor`] is its monitoring half
-//! (links, pings, `INFO`, hellos), [`failover`] its acting half (down by one's own view and by the quorum's, the vote, the
-//! failover's states), [`commands`] what it answers.
+//! **Where it comes from.** redis/redis 7.0.15, `src/sentinel.c`, function by function: `monitor.rs` is its monitoring half
+//! (links, pings, `INFO`, hellos), `failover.rs` its acting half (down by one's own view and by the quorum's, the vote, the
+//! failover's states), `commands.rs` what it answers.
 //!
 //! **Time.** Everything is counted in milliseconds of the *wall* clock (`mstime`), and the timer runs ten to twenty times a
 //! second, drawn anew each time so that sentinels do not stay in step. When two runs of it are more than 2 s apart, or the

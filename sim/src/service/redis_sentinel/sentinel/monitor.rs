@@ -256,7 +256,7 @@ impl Sentinel {
             && kind == "message"
             && !text.contains(&self.id)
         {
-            self.hello_from(&text.to_owned());
+            self.hello_from(text);
         }
     }
 
