@@ -27,7 +27,10 @@ pub fn recipe(
         "etcd" => ("etcd", "etcd-server", "etcd"),
         "zookeeper" => ("java", "zookeeper default-jre-headless", "zookeeper"),
         "consul" => ("consul", "consul", "consul"),
-        _ => return Err("there is no service to start".to_owned()),
+        _ => {
+            let what = service.process.unwrap_or(service.name);
+            return Err(format!("no `{what}` is started here; give --service HOST:PORT of a running one"));
+        }
     };
     let program = servers::look(program).ok_or_else(|| {
         format!(
@@ -66,7 +69,7 @@ pub fn recipe(
 fn database(service: &Service, spec: &Spec) -> Result<(Recipe, SocketAddr), String> {
     if service.name == postgres::POOLED.name {
         return Err(
-            "a PgBouncer in transaction mode is not started here; give --service HOST:PORT of a running one".into()
+            "no PgBouncer in transaction mode is started here; give --service HOST:PORT of a running one".into()
         );
     }
     let (data, address) = (spec.folder.join("postgres"), free_address()?);

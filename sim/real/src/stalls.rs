@@ -6,7 +6,7 @@ use std::{
     collections::BTreeMap,
     fmt,
     fs::{self, File},
-    io::{self, Seek, Write},
+    io::{self, Write},
     path::Path,
     sync::{
         Arc, Mutex, PoisonError,
@@ -181,8 +181,9 @@ impl Watch {
         let sync = move || {
             thread::sleep(SYNC_EVERY);
             let start = Instant::now();
-            // A disk that is full is the store's to complain of.
-            let _ = file.rewind().and_then(|()| file.write_all(b"x")).and_then(|()| file.sync_data());
+            // It grows, as logs do: a sync then waits for the file system's journal, and so for what others write. A disk
+            // that is full is the store's to complain of.
+            let _ = file.write_all(b"x").and_then(|()| file.sync_data());
             start.elapsed()
         };
         let cluster = {

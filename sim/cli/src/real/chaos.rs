@@ -236,13 +236,10 @@ async fn run_plan(spec: Spec, keep: Keep, plan: &Plan, folder: &Path) -> Result<
     Ok((file, stalls))
 }
 
-/// A plan that cannot be played is the user's; everything else is not.
-fn playing(why: String) -> Stop {
-    if why.contains("for the simulation") || why.contains("not installed") || why.contains("password") {
-        Stop::usage(why)
-    } else {
-        Stop::harness(why)
-    }
+/// A plan that cannot be played here is the user's; everything else is not.
+pub fn playing(why: String) -> Stop {
+    let users = ["for the simulation", "not installed", "started here", "password"];
+    if users.iter().any(|word| why.contains(word)) { Stop::usage(why) } else { Stop::harness(why) }
 }
 
 /// A real process takes a moment to notice that it was stopped, and its clock writes the history: so long two may believe

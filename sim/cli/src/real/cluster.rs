@@ -2,6 +2,7 @@
 
 use super::{
     args::{ClusterArgs, DEFAULT_DIR, WorldArgs},
+    chaos,
     process::{asked_to_end, block_on},
     table,
 };
@@ -52,7 +53,7 @@ pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
     block_on(async {
         let end = asked_to_end()?;
         let show = Show::default();
-        let mut director = Director::new(spec).await.map_err(Stop::harness)?;
+        let mut director = Director::new(spec).await.map_err(chaos::playing)?;
         let card = publish(&director).await?;
         let (orders, to_director) = mpsc::unbounded_channel();
         tokio::spawn(control::serve(card.1, card.0.secret.clone(), orders));
