@@ -2,7 +2,8 @@
 //!
 //! What may have to happen one after the other:
 //! 1. Whoever was granted leadership last, or is believed to have been, runs out of it, and somebody takes over: lease and
-//!    takeover, by clocks that may be slow. On a network that loses packets the takeover may have to be tried again.
+//!    takeover, by clocks that may be slow. On a network that loses packets a takeover may fail, which is noticed by as
+//!    long a silence as a lease is, and have to be tried again.
 //! 2. What was sent into silence, or to a process that was down, is sent again. Timers that double (TCP's retransmissions,
 //!    connects, ZooKeeper's notifications) wait for about as long as the silence was, and a first timeout besides; a leader
 //!    gives a silent connection to the store up after a time of its own.
@@ -24,7 +25,7 @@ const SYNCS: u64 = 3;
 /// The bound, milliseconds.
 pub(super) fn liveness_ms(plan: &Plan, params: &Params, protocol: &Protocol, trouble_ms: u64) -> u64 {
     let tries = if plan.network.loss > 0.0 { 2 } else { 1 };
-    let lease_ms = params.granted_ttl_ms(protocol) + tries * params.takeover_max_ms(protocol);
+    let lease_ms = tries * (params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol));
     // A clock that is slow by a share p takes 1 / (1 - p) of the time.
     let slow = 1_000_000 - worst_ppm(plan).min(500_000);
     (lease_ms * 1_000_000).div_ceil(slow) + silence_ms(plan, trouble_ms) + queues_ms(plan) + LIVENESS_SLACK_MS

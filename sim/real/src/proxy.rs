@@ -165,10 +165,12 @@ async fn connection(
     let _ = (from.set_nodelay(true), onward.set_nodelay(true));
     let (onward, _keepalive) = match gives_up_after {
         None => (onward, None),
-        Some(after) => match keepalive::watch(onward, [there.clone(), back.clone()], after) {
-            Ok((onward, keepalive)) => (onward, Some(keepalive)),
-            Err(_) => return,
-        },
+        Some(after) => {
+            match keepalive::watch(onward, [there.clone(), back.clone()], |gate: &Gate| gate.blocked > 0, after) {
+                Ok((onward, keepalive)) => (onward, Some(keepalive)),
+                Err(_) => return,
+            }
+        }
     };
     let ((from_read, from_write), (to_read, to_write)) = (from.into_split(), onward.into_split());
     // One half may live on after the other has ended; a connection that is reset loses both.
@@ -269,98 +271,4 @@ impl Draws {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    async fn echo() -> SocketAddr {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("an address");
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let (mut read, mut write) = stream.into_split();
-                tokio::spawn(async move { tokio::io::copy(&mut read, &mut write).await });
-            }
-        });
-        address
-    }
-
-    async fn say(stream: &mut TcpStream, text: &[u8]) -> Result<Vec<u8>, tokio::time::error::Elapsed> {
-        stream.write_all(text).await.expect("writable");
-        let mut answer = vec![0; text.len()];
-        tokio::time::timeout(Duration::from_millis(150), stream.read_exact(&mut answer)).await.map(|r| {
-            r.expect("readable");
-            answer
-        })
-    }
-
-    #[tokio::test]
-    async fn a_partition_is_silence_and_loses_nothing() {
-        let proxy = Proxy::start(echo().await, Line::default(), None).await.expect("a port");
-        let mut stream = TcpStream::connect(proxy.address).await.expect("the proxy listens");
-        assert_eq!(say(&mut stream, b"one").await, Ok(b"one".to_vec()));
-        proxy.forward.send_modify(|g| g.blocked += 1);
-        assert!(say(&mut stream, b"two").await.is_err());
-        let mut late = TcpStream::connect(proxy.address).await.expect("the proxy accepts");
-        assert!(say(&mut late, b"new").await.is_err());
-        proxy.forward.send_modify(|g| g.blocked -= 1);
-        let mut answer = [0; 3];
-        stream.read_exact(&mut answer).await.expect("what waited comes");
-        assert_eq!(&answer, b"two");
-        late.read_exact(&mut answer).await.expect("the new connection goes on");
-        assert_eq!(&answer, b"new");
-    }
-
-    #[tokio::test]
-    async fn the_end_of_one_direction_travels_and_the_other_goes_on() {
-        let proxy = Proxy::start(echo().await, Line::default(), None).await.expect("a port");
-        let mut stream = TcpStream::connect(proxy.address).await.expect("the proxy listens");
-        stream.write_all(b"last").await.expect("writable");
-        stream.shutdown().await.expect("half closed");
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).await.expect("readable");
-        assert_eq!(answer, b"last");
-    }
-
-    #[tokio::test]
-    async fn the_plans_network_is_carried_out() {
-        let wan = Line { latency_us: 20_000, jitter_us: 10_000, loss: 0.0 };
-        let proxy = Proxy::start(echo().await, wan, None).await.expect("a port");
-        let mut stream = TcpStream::connect(proxy.address).await.expect("the proxy listens");
-        // Beside the handshake, whose end the proxy's own side does not see.
-        assert!(say(&mut stream, b"first").await.is_ok());
-        for _ in 0..3 {
-            let start = Instant::now();
-            assert!(say(&mut stream, b"there and back").await.is_ok());
-            assert!(start.elapsed() >= Duration::from_millis(40), "{:?}", start.elapsed());
-        }
-    }
-
-    #[test]
-    fn a_lost_segment_comes_later_and_later() {
-        let mut draws = Draws::new();
-        let gate = Gate { line: Line { loss: 0.5, ..Line::default() }, ..Gate::default() };
-        let delays: Vec<u64> = (0..1_000).map(|_| gate.delay_us(100, &mut draws)).collect();
-        for resends in 0..4u64 {
-            // 0, 200, 600, 1400 ms: half as many each time.
-            let at = RESEND_US * ((1 << resends) - 1);
-            let share = delays.iter().filter(|d| **d == at).count();
-            assert!((250 >> resends..750 >> resends).contains(&share), "{share} of 1000 took {at} µs");
-        }
-        // Many segments are lost more often than one.
-        let thin = Gate { loss: 0.01, ..Gate::default() };
-        let late = |bytes: usize, draws: &mut Draws| (0..1_000).filter(|_| thin.delay_us(bytes, draws) > 0).count();
-        let (few, many) = (late(100, &mut draws), late(16 * 1024, &mut draws));
-        assert!((1..40).contains(&few) && (60..250).contains(&many), "{few} and {many}");
-        assert_eq!(Gate::default().delay_us(16 * 1024, &mut draws), 0);
-    }
-
-    #[test]
-    fn latency_lies_between_its_bounds() {
-        let (mut draws, line) = (Draws::new(), Line { latency_us: 20_000, jitter_us: 10_000, loss: 0.0 });
-        let gate = Gate { line, extra_us: 5_000, ..Gate::default() };
-        let delays: Vec<u64> = (0..1_000).map(|_| gate.delay_us(1, &mut draws)).collect();
-        let (least, most) = (delays.iter().min(), delays.iter().max());
-        assert!(least >= Some(&25_000) && least < Some(&26_000), "{least:?}");
-        assert!(most <= Some(&35_000) && most > Some(&34_000), "{most:?}");
-    }
-}
+mod tests;

@@ -16,6 +16,7 @@ pub mod env;
 mod faults;
 mod finished;
 mod grants;
+pub mod keepalive;
 pub mod model;
 mod network;
 mod packet;
@@ -342,7 +343,7 @@ impl World {
             Event::Stream(segment) => self.segment_arrives(segment),
             Event::Strike { fault } => self.strike(fault, None),
             Event::Heal { fault } => self.heal(fault),
-            Event::KeepAlive(probe) => self.probe(probe.0, probe.1, probe.2),
+            Event::KeepAlive(probe) => self.probe(probe.0, probe.1),
             Event::GrantEnds { group, generation } => self.grant_ends(group, generation),
             Event::Boot { node } => self.boot(node),
             Event::End => self.end(),

@@ -3,7 +3,7 @@
 //! Messages in order on one link never overtake each other, so the heap holds only the head of each link's lane; the rest
 //! waits in the lane. That keeps the heap as small as the number of busy links.
 
-use super::packet::Packet;
+use super::{keepalive::Keepalive, packet::Packet};
 use protocols::{
     core::{Input, TimerId},
     types::NodeId,
@@ -33,8 +33,8 @@ pub enum Event {
     Disk { node: NodeId, number: u64 },
     /// Something on a byte stream.
     Stream(super::stream::segment::Segment),
-    /// A connection is probed: its number, every how many nanoseconds, and how many probes were not answered.
-    KeepAlive(Box<(u32, u64, u8)>),
+    /// A connection is probed: its number, and what its kernel knows of it.
+    KeepAlive(Box<(u32, Keepalive)>),
     /// A planned fault strikes.
     Strike { fault: u32 },
     /// A planned fault is over.

@@ -169,6 +169,8 @@ pub fn zookeeper(folder: &Folder, what: &str) -> Option<Server> {
     fs::create_dir_all(&data).expect("temporary folders can be made");
     let call = move |address| {
         let mut command = Command::new("java");
+        // Once a minute it would delete containers that were left empty, whatever a test is doing.
+        command.arg("-Dznode.container.checkIntervalMs=86400000");
         command.args(call::zookeeper(address, &data, &jar).expect("temporary files can be written"));
         command
     };

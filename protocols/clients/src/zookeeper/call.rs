@@ -165,7 +165,7 @@ impl Call {
         Ok((xid, op, Call::read_body(op, &mut reader)))
     }
 
-    /// One of several as the server takes it: what is created, the flags alone say (`Op.java: Create.getOpcode`).
+    /// One of several as the server takes it: what is created, the flags alone say (`Op.java: create, Create.getOpcode`).
     fn in_multi(self) -> Call {
         match self {
             Call::Create { path, data, acl, flags, .. } => {

@@ -130,10 +130,9 @@ pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Se
     let health = Arc::new(Health::new(names.clone(), protocol.service, service_at));
     // Others may be known whom nobody asks.
     let service = (addresses.len() as u16..store.0).take(site.service.len()).map(NodeId).collect();
-    let (nonce, bugs) = (env.random(), Default::default());
+    let (nonce, bugs, ending) = (env.random(), Default::default(), Arc::new(AtomicBool::new(false)));
     let elector = (protocol.elector)(Setup { group: 0, node, names, timings, nonce, stored: None, service, bugs });
     let core = Node::new(Place { node, store, starts, tick, silence: STORE_SILENCE, read_lease: false }, elector);
-    let ending = Arc::new(AtomicBool::new(false));
     let core = Watched::new(
         core,
         standing_sender,

@@ -233,9 +233,14 @@ impl Lock {
     }
 
     /// What a watch brings.
-    fn seen(&mut self, number: StreamNumber, pair: Option<&Pair>, out: &mut Vec<Output>) {
+    fn seen(&mut self, now: u64, number: StreamNumber, pair: Option<&Pair>, out: &mut Vec<Output>) {
         match self.stage {
             Stage::Waiting(watch) if watch == number => {
+                // `ErrLockConflict`: somebody's key, and no lock.
+                if pair.is_some_and(|pair| pair.flags != LOCK_FLAGS) {
+                    crate::mark!(ConsulLockFails);
+                    return self.give_up(now, START_RETRY, out);
+                }
                 self.look_at(pair, out);
                 if pair.is_none_or(|pair| pair.session.is_none()) {
                     out.push(Output::Service(ServiceOutput::Close(watch)));
@@ -269,7 +274,7 @@ impl Lock {
                 self.stage = Stage::Delayed;
                 out.push(Output::SetTimer { id: AGAIN, at: now + retry(&self.setup.timings) });
             }
-            (Stage::Reading, Ok(Reply::Found(Some(pair)))) if self.is_mine(Some(&pair)) && pair.flags == LOCK_FLAGS => {
+            (Stage::Reading, Ok(Reply::Found(Some(pair)))) if self.is_mine(Some(&pair)) => {
                 self.win(&pair, out);
             }
             (Stage::Releasing, _) => self.give_up(now, 0, out),
@@ -335,7 +340,9 @@ impl Elector for Lock {
                 self.pending = None;
                 self.replied(now, reply, out);
             }
-            Input::Service(ServiceInput::Item { number, item: Item(pair) }) => self.seen(number, pair.as_ref(), out),
+            Input::Service(ServiceInput::Item { number, item: Item(pair) }) => {
+                self.seen(now, number, pair.as_ref(), out);
+            }
             Input::Service(ServiceInput::Ended { number, .. }) => match self.stage {
                 Stage::Leading { watch, .. } if watch == number => {
                     crate::mark!(ConsulMonitorFails);

@@ -8,7 +8,6 @@ use super::{
     analyse::Prepared,
     answers::Writer,
     error::Error,
-    keepalive::Keepalive,
     messages::{Message, Reader, format_of},
     model::{Pid, Step},
     portal::Portal,
@@ -17,6 +16,7 @@ use super::{
     sql::Statement,
     value::Value,
 };
+use crate::world::keepalive::Keepalive;
 use protocols_clients::env::Env;
 use std::{collections::BTreeMap, sync::Arc};
 use tokio::{
@@ -170,7 +170,7 @@ impl<E: Env> Backend<E> {
         };
         let since = self.env.now().mono;
         let idle_until = limit.as_ref().map(|(length, _)| since.saturating_add(*length));
-        let mut keepalive = Keepalive::new(&settings, since);
+        let mut keepalive = Keepalive::new(settings.probing(), since);
         let mut bytes = vec![0; 4096];
         loop {
             if self.server.model().is_terminated(self.pid) {

@@ -12,7 +12,6 @@ mod error;
 mod evaluate;
 mod extended;
 mod functions;
-mod keepalive;
 mod messages;
 pub mod model;
 mod pool;

@@ -1,7 +1,8 @@
 //! What a session can set, of what elections set.
 
 use super::error::Error;
-use protocols::{service::postgres::Keepalive, types::MILLISECOND};
+use crate::world::keepalive::{PROBES, Probing};
+use protocols::types::{MILLISECOND, SECOND};
 use std::collections::BTreeMap;
 
 /// How a setting is written.
@@ -109,22 +110,17 @@ impl Settings {
     }
 
     /// When the kernel gives the connection up; the defaults are Linux's.
-    pub fn keepalive(&self) -> Keepalive {
+    pub fn probing(&self) -> Probing {
         let or = |name, default| match self.whole(name) {
             0 => default,
             set => set,
         };
-        Keepalive {
-            idle_s: or("tcp_keepalives_idle", 7_200),
-            interval_s: or("tcp_keepalives_interval", 75),
-            count: or("tcp_keepalives_count", 9),
+        Probing {
+            idle: or("tcp_keepalives_idle", 7_200) * SECOND,
+            interval: or("tcp_keepalives_interval", 75) * SECOND,
+            count: or("tcp_keepalives_count", PROBES),
+            user_timeout: self.limit("tcp_user_timeout"),
         }
-    }
-
-    /// For how long the kernel sends again what is not acknowledged, nanoseconds: `tcp_user_timeout`, or Linux's
-    /// `tcp_retries2` of 15.
-    pub fn unacknowledged(&self) -> u64 {
-        self.limit("tcp_user_timeout").unwrap_or(924_600 * MILLISECOND)
     }
 }
 
@@ -175,7 +171,7 @@ mod tests {
             assert_eq!(settings.show("lock_timeout"), Ok(shown.to_owned()));
         }
         settings.set("tcp_keepalives_idle", Some("5")).expect("seconds");
-        assert_eq!(settings.keepalive().idle_s, 5);
+        assert_eq!(settings.probing().idle, 5 * SECOND);
         let code = |name: &str, value: &str| Settings::default().set(name, Some(value)).err().map(|e| e.code);
         assert_eq!(code("lock_timeout", "x"), Some("22023"));
         assert_eq!(code("lock_timeout", "-1"), Some("22023"));

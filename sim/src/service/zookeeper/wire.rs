@@ -169,9 +169,9 @@ impl<E: Env> Serving<E> {
             let connected = self.apply(GrantEnd::Released, |model| model.connect(id, now_ms, &request));
             return Ok(connected == Connected::Yes);
         }
-        let (xid, _, body) = Call::read(packet)?;
+        let (xid, op, body) = Call::read(packet)?;
         let wall_ms = i64::try_from(self.env.now().wall / MILLISECOND).unwrap_or(i64::MAX);
-        self.apply(GrantEnd::Released, |model| model.request(id, At { now_ms, wall_ms }, xid, body));
+        self.apply(GrantEnd::Released, |model| model.request(id, At { now_ms, wall_ms }, (xid, op), body));
         Ok(true)
     }
 }

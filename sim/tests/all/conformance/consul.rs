@@ -7,7 +7,7 @@
 
 use super::{
     generate, in_time, report,
-    script::{self, Arm, Script},
+    script::{self, Arm, check},
 };
 use hyper::Method;
 use proptest::{prelude::*, sample::select};
@@ -185,19 +185,6 @@ impl Arm for Consul {
     async fn rest(&mut self) -> Vec<String> {
         Vec::new()
     }
-}
-
-/// Plays a script and holds the replies against it; a difference must show three times in a row, as machines stand still.
-async fn check(script: &Script, arm: &mut Consul) -> Option<String> {
-    let mut wrong = None;
-    for _ in 0..3 {
-        let replies = script.play(arm).await;
-        wrong = script.check(arm, &replies).err();
-        if wrong.is_none() {
-            break;
-        }
-    }
-    wrong
 }
 
 /// Every reply of every script is the real server's and the model's.

@@ -12,7 +12,7 @@ fn word(words: &'static [&'static str]) -> impl Strategy<Value = String> {
 }
 
 fn key() -> impl Strategy<Value = String> {
-    word(&["1", "1", "2", "3", "-9223372036854775807"])
+    word(&["1", "1", "1", "1", "2", "3", "-9223372036854775807"])
 }
 
 fn name() -> impl Strategy<Value = String> {
@@ -20,7 +20,8 @@ fn name() -> impl Strategy<Value = String> {
 }
 
 fn session() -> impl Strategy<Value = String> {
-    word(&["a", "b", "c"])
+    // One more than others: so it takes again what it has, and gives it back in steps.
+    word(&["a", "a", "b", "c"])
 }
 
 fn advisory() -> impl Strategy<Value = String> {
@@ -93,6 +94,7 @@ fn own() -> impl Strategy<Value = String> {
         1 => (lock(), holder()).prop_map(|(lock, holder)| format!("@release {lock} {holder}")),
         2 => lock().prop_map(|lock| format!("@look {lock}")),
         3 => lock().prop_map(|lock| format!("@lock-check-in {lock}")),
+        1 => lock().prop_map(|lock| format!("@first-check-in {lock}")),
         2 => (lock(), holder(), word(&["1", "2"])).prop_map(|(lock, holder, token)| {
             format!("@put-check-in {lock} {holder} 1700000000000 7500 {token}")
         }),
@@ -158,7 +160,8 @@ async fn play(sequence: &Sequence, model: &mut Postgres, real: &mut Postgres) ->
     let mut deleters = BTreeSet::new();
     for line in sequence {
         let (session, command) = line.split_once(' ').expect("a line has a session");
-        let inserts = ["INSERT", "@take", "@put-check-in"].iter().any(|word| command.starts_with(word));
+        let inserts =
+            ["INSERT", "@take", "@first-check-in", "@put-check-in"].iter().any(|word| command.starts_with(word));
         // Left to chance: whose turn it is to insert what another may have inserted, and when the process notices of a
         // client that goes while it waits. Not modelled: a row that comes again in the transaction that has deleted it.
         let is_chance = model.somebody_waits() && (inserts || session == "!");

@@ -1,6 +1,8 @@
 //! PostgreSQL: a session with either arm, what it says and what that brings.
 
-use protocols::service::postgres::{EXTEND, LOCK_CHECK_IN, LOOK, PUT_CHECK_IN, RELEASE, TAKE, TRY_LOCK, UNLOCK};
+use protocols::service::postgres::{
+    EXTEND, FIRST_CHECK_IN, LOCK_CHECK_IN, LOOK, PUT_CHECK_IN, RELEASE, TAKE, TRY_LOCK, UNLOCK,
+};
 use std::{
     future::poll_fn,
     sync::{Arc, Mutex},
@@ -13,12 +15,13 @@ use tokio_postgres::{
 };
 
 /// The elections' own statements, by name, with the types of their parameters.
-const OWN: [(&str, &str, &[Type]); 8] = [
+const OWN: [(&str, &str, &[Type]); 9] = [
     ("@take", TAKE, &[Type::TEXT, Type::TEXT, Type::INT8]),
     ("@extend", EXTEND, &[Type::TEXT, Type::TEXT, Type::INT8]),
     ("@release", RELEASE, &[Type::TEXT, Type::TEXT]),
     ("@look", LOOK, &[Type::TEXT]),
     ("@lock-check-in", LOCK_CHECK_IN, &[Type::TEXT]),
+    ("@first-check-in", FIRST_CHECK_IN, &[Type::TEXT]),
     ("@put-check-in", PUT_CHECK_IN, &[Type::TEXT, Type::TEXT, Type::INT8, Type::INT8, Type::INT8]),
     ("@try-lock", TRY_LOCK, &[Type::INT8]),
     ("@unlock", UNLOCK, &[Type::INT8]),

@@ -174,6 +174,19 @@ impl Script {
     }
 }
 
+/// Plays a script and holds the replies against it. A difference must show three times in a row, as machines stand still.
+pub async fn check(script: &Script, arm: &mut impl Arm) -> Option<String> {
+    let mut wrong = None;
+    for _ in 0..3 {
+        let replies = script.play(arm).await;
+        wrong = script.check(arm, &replies).err();
+        if wrong.is_none() {
+            break;
+        }
+    }
+    wrong
+}
+
 fn agree(expected: &[String], actual: &[String]) -> bool {
     expected.len() == actual.len() && expected.iter().zip(actual).all(|(e, a)| line_agrees(e, a))
 }

@@ -1,5 +1,5 @@
-//! What replicated servers and sentinels are asked by clients and by each other: more than ten thousand commands, drawn, to a
-//! real one and to the model, each of which must answer both alike. Nobody is down here; `sentinel_failover` has that.
+//! What replicated servers and sentinels are asked by clients and by each other: ten thousand commands each, drawn, to a real
+//! one and to the model, which must answer alike. Nobody is down here; `sentinel_failover` has that.
 
 use super::{number, report};
 use crate::texts::redis::decode;
@@ -79,7 +79,7 @@ impl Draw {
 }
 
 /// So many commands at least, in all.
-const COMMANDS: u64 = 6_000;
+const COMMANDS: u64 = 10_000;
 
 fn draw() -> Draw {
     Draw(ChaCha8Rng::seed_from_u64(number("FENCEPOST_CONFORMANCE_SEED", 1)))

@@ -6,7 +6,7 @@
 
 use super::{
     report,
-    script::{self, Arm, Script},
+    script::{self, Arm, check},
 };
 use protocols_clients::{
     env::{Env, tokio::TokioEnv},
@@ -390,9 +390,4 @@ fn zookeeper_scripts() {
             report(&real.name(), count, "scripted");
         }
     });
-}
-
-async fn check(script: &Script, arm: &mut Zookeeper) -> Option<String> {
-    let replies = script.play(arm).await;
-    script.check(arm, &replies).err()
 }

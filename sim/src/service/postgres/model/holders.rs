@@ -3,6 +3,7 @@
 use super::{
     super::value::{Value, timestamp, wall},
     Model, Pid,
+    locks::Key,
 };
 use crate::service::{Dropped, grants::Holder};
 use protocols::{
@@ -101,6 +102,10 @@ impl Model {
     /// An operator takes leadership from a candidate: ends its row, or its session; or loses the counter, whoever leads.
     pub fn drop_leadership(&mut self, candidate: &str, group: u16, what: Dropped, wall_ms: u64) {
         let (table, row) = (self.watched.table(), Value::Text(name_of(group)));
+        // Whoever has the row locked would keep the operator waiting, and is terminated.
+        if let Some(pid) = self.locks.owner(&Key::Row(table.to_owned(), row.clone())) {
+            self.terminate(pid);
+        }
         if what == Dropped::Counter {
             if let Some(table) = self.tables.get_mut(table) {
                 table.change_committed(&row, "token", Value::Int8(0));

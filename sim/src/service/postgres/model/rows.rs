@@ -142,6 +142,12 @@ impl Model {
         self.acquire(run, Key::Row(table.to_owned(), key.clone()), Scope::Transaction)
     }
 
+    /// Has another session locked the row?
+    fn is_anothers(&self, run: &Run, table: &str, key: &Value) -> bool {
+        let lock = Key::Row(table.to_owned(), key.clone());
+        self.locks.owner(&lock).is_some_and(|owner| owner != run.pid)
+    }
+
     fn seen(&self, run: &Run, table: &str, key: &Value) -> Result<Option<Row>, Error> {
         Ok(self.table(table)?.rows.get(key).and_then(|versions| versions.seen_by(run.pid)).cloned())
     }
@@ -158,8 +164,11 @@ impl Model {
         let table = select.table.as_deref().unwrap_or_default();
         let mut rows = Vec::new();
         for key in self.matching(run, table, select.condition.as_ref())? {
-            let lock = Key::Row(table.to_owned(), key.clone());
-            let is_anothers = self.locks.owner(&lock).is_some_and(|owner| owner != run.pid);
+            let is_anothers = select.locking.is_some() && self.is_anothers(run, table, &key);
+            // What it brings is worked out before the row is locked, and again after a wait.
+            if is_anothers && let Some(row) = self.seen(run, table, &key)? {
+                self.outputs(run, &row, &select.outputs)?;
+            }
             match select.locking {
                 Some(Locking::NoWait) if is_anothers => {
                     let why = format!("could not obtain lock on row in relation \"{table}\"");
@@ -190,6 +199,13 @@ impl Model {
         let table = update.table.as_str();
         let keys = self.matching(run, table, update.condition.as_ref())?;
         for key in &keys {
+            // What it is to hold is worked out, and may be wrong, before the row is locked; and again after a wait
+            // (`nodeModifyTable.c: ExecUpdateAct`).
+            if self.is_anothers(run, table, key)
+                && let Some(row) = self.seen(run, table, key)?
+            {
+                self.assigned(&self.context(run, &row, &[]), table, &update.set)?;
+            }
             self.lock_row(run, table, key)?;
         }
         let (mut rows, mut count) = (Vec::new(), 0_usize);

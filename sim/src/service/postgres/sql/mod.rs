@@ -4,6 +4,7 @@ mod expression;
 mod lexer;
 mod parser;
 mod statement;
+mod writes;
 
 pub use parser::parse;
 pub use statement::*;

@@ -3,7 +3,7 @@
 use super::{
     super::{error::Error, value::Type},
     lexer::{Token, tokens},
-    statement::{Column, Conflict, Create, Delete, Expression, Insert, Locking, Output, Select, Statement, Update},
+    statement::{Column, Create, Expression, Locking, Output, Select, Statement},
 };
 
 /// The statements of a text, between semicolons.
@@ -33,7 +33,7 @@ pub(super) struct Parser {
 }
 
 impl Parser {
-    fn peek(&self) -> Option<&Token> {
+    pub(super) fn peek(&self) -> Option<&Token> {
         self.tokens.get(self.at)
     }
 
@@ -55,7 +55,7 @@ impl Parser {
         found
     }
 
-    fn eat_words(&mut self, words: &[&str]) -> bool {
+    pub(super) fn eat_words(&mut self, words: &[&str]) -> bool {
         let from = self.at;
         let found = words.iter().all(|word| self.eat_word(word));
         if !found {
@@ -87,7 +87,7 @@ impl Parser {
         }
     }
 
-    fn names(&mut self) -> Result<Vec<String>, Error> {
+    pub(super) fn names(&mut self) -> Result<Vec<String>, Error> {
         self.sign("(")?;
         let mut names = vec![self.name()?];
         while self.eat(",") {
@@ -196,11 +196,11 @@ impl Parser {
         }
     }
 
-    fn condition(&mut self) -> Result<Option<Expression>, Error> {
+    pub(super) fn condition(&mut self) -> Result<Option<Expression>, Error> {
         if self.eat_word("where") { self.expression().map(Some) } else { Ok(None) }
     }
 
-    fn returning(&mut self) -> Result<Vec<Output>, Error> {
+    pub(super) fn returning(&mut self) -> Result<Vec<Output>, Error> {
         if self.eat_word("returning") { self.outputs() } else { Ok(Vec::new()) }
     }
 
@@ -231,82 +231,6 @@ impl Parser {
             }
         }
         Ok(Statement::Select(Select { outputs, table, condition, locking }))
-    }
-
-    fn assignments(&mut self) -> Result<Vec<(String, Expression)>, Error> {
-        self.word("set")?;
-        let mut set = Vec::new();
-        loop {
-            let column = self.name()?;
-            self.sign("=")?;
-            set.push((column, self.expression()?));
-            if !self.eat(",") {
-                return Ok(set);
-            }
-        }
-    }
-
-    fn insert(&mut self) -> Result<Statement, Error> {
-        self.word("into")?;
-        let table = self.name()?;
-        if self.eat_word("values") || self.eat_word("default") || self.eat_word("select") {
-            return Err(Error::unsupported("INSERT without the names of its columns"));
-        }
-        let columns = self.names()?;
-        self.word("values")?;
-        self.sign("(")?;
-        let mut values = vec![self.expression()?];
-        while self.eat(",") {
-            values.push(self.expression()?);
-        }
-        self.sign(")")?;
-        if self.eat(",") {
-            return Err(Error::unsupported("INSERT of more than one row"));
-        }
-        let on_conflict = if self.eat_words(&["on", "conflict"]) { Some(self.conflict()?) } else { None };
-        let returning = self.returning()?;
-        Ok(Statement::Insert(Insert { table, columns, values, on_conflict, returning }))
-    }
-
-    fn conflict(&mut self) -> Result<Conflict, Error> {
-        let key = match self.peek() {
-            Some(Token::Sign("(")) => Some(self.names()?),
-            _ => None,
-        };
-        self.word("do")?;
-        if self.eat_word("nothing") {
-            return match key.as_deref() {
-                None => Ok(Conflict::Nothing { key: None }),
-                Some([key]) => Ok(Conflict::Nothing { key: Some(key.clone()) }),
-                Some(_) => Err(Error::unsupported("keys of more than one column")),
-            };
-        }
-        self.word("update")?;
-        let set = self.assignments()?;
-        let condition = self.condition()?;
-        match key.as_deref() {
-            Some([key]) => Ok(Conflict::Update { key: key.clone(), set, condition }),
-            Some(_) => Err(Error::unsupported("keys of more than one column")),
-            None => {
-                Err(Error::new("42601", "ON CONFLICT DO UPDATE requires inference specification or constraint name"))
-            }
-        }
-    }
-
-    fn update(&mut self) -> Result<Statement, Error> {
-        let table = self.name()?;
-        let set = self.assignments()?;
-        let condition = self.condition()?;
-        let returning = self.returning()?;
-        Ok(Statement::Update(Update { table, set, condition, returning }))
-    }
-
-    fn delete(&mut self) -> Result<Statement, Error> {
-        self.word("from")?;
-        let table = self.name()?;
-        let condition = self.condition()?;
-        let returning = self.returning()?;
-        Ok(Statement::Delete(Delete { table, condition, returning }))
     }
 
     fn create(&mut self) -> Result<Statement, Error> {

@@ -25,11 +25,11 @@ pub struct At {
 type Outcome = Result<Answer, i32>;
 
 impl Model {
-    /// A request on a connection with a session; from one without, nothing is taken any more.
-    pub fn request(&mut self, connection: ConnectionId, at: At, xid: i32, body: Body) {
+    /// A request on a connection with a session, by its number and its name; from one without, nothing is taken any more.
+    pub fn request(&mut self, connection: ConnectionId, at: At, (xid, op): (i32, i32), body: Body) {
         let Some(session) = self.touch(connection, at.now_ms) else { return };
         let (xid, answer) = match body {
-            Err(_) => (xid, self.unreadable()),
+            Err(_) => (xid, self.unreadable(op)),
             Ok(Call::Ping) => (PING, Ok(Answer::Nothing)),
             Ok(Call::CloseSession) => {
                 // Answered before the connection is closed.
@@ -47,8 +47,12 @@ impl Model {
         self.outbox.push((connection, Out::Reply { xid, zxid, answer }));
     }
 
-    /// What cannot be read takes a number if it is a write; which it was, nobody knows here. Nobody asks so.
-    fn unreadable(&mut self) -> Outcome {
+    /// What cannot be read takes a number if it is a write.
+    fn unreadable(&mut self, op: i32) -> Outcome {
+        if [op::CREATE, op::CREATE2, op::CREATE_CONTAINER, op::DELETE, op::SET_DATA, op::CHECK, op::MULTI].contains(&op)
+        {
+            self.next_zxid();
+        }
         Err(code::MARSHALLING_ERROR)
     }
 
@@ -61,7 +65,7 @@ impl Model {
                 self.tell(&events);
                 Ok(answer)
             }
-            Call::Multi(calls) => Ok(self.multi(session, wall_ms, &calls)),
+            Call::Multi(calls) => self.multi(session, wall_ms, &calls),
             Call::Exists(path, watch) => {
                 if path.contains('\0') {
                     return Err(code::BAD_ARGUMENTS);
@@ -102,10 +106,15 @@ impl Model {
     }
 
     /// All writes, or none: then each is answered by why, those before the first that was refused by 0.
-    fn multi(&mut self, session: i64, wall_ms: i64, calls: &[Call]) -> Answer {
+    fn multi(&mut self, session: i64, wall_ms: i64, calls: &[Call]) -> Outcome {
         let zxid = self.next_zxid();
         let (mut done, mut events) = (Vec::new(), Vec::new());
         for call in calls {
+            // With a time to live it is another operation, as which it cannot be read; that is found out when its turn comes.
+            if matches!(call, Call::Create { flags: 5 | 6, .. }) {
+                self.tree.roll_back();
+                return Err(code::MARSHALLING_ERROR);
+            }
             match self.write(session, zxid, wall_ms, call) {
                 Ok((answer, told)) => {
                     // `CreateResult` is one of `create2` if it has a state.
@@ -121,13 +130,13 @@ impl Model {
                         place if place == before => why,
                         _ => code::RUNTIME_INCONSISTENCY,
                     };
-                    return Answer::Multi((0..calls.len()).map(|place| (op::ERROR, Err(code(place)))).collect());
+                    return Ok(Answer::Multi((0..calls.len()).map(|place| (op::ERROR, Err(code(place)))).collect()));
                 }
             }
         }
         self.tree.commit();
         self.tell(&events);
-        Answer::Multi(done)
+        Ok(Answer::Multi(done))
     }
 
     fn write(&mut self, session: i64, zxid: i64, wall_ms: i64, call: &Call) -> Result<(Answer, Vec<Event>), i32> {
