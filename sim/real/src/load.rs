@@ -25,15 +25,21 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::{
-    sync::mpsc::{self, UnboundedSender},
+    sync::{
+        Semaphore,
+        mpsc::{self, UnboundedSender},
+    },
     task::AbortHandle,
 };
 
 /// An answer that has not come by then is nobody's any more.
 const ANSWER_WITHIN: Duration = Duration::from_secs(3);
+/// Requests that a client has under way at one node at most, each on a connection: a node that says nothing must not take
+/// every file that this process may open, and two more of each proxy between.
+const UNDER_WAY_MAX: usize = 64;
 /// Longest answer that is read, bytes.
 const ANSWER_MAX: usize = 4096;
 
@@ -107,7 +113,7 @@ impl Drop for Asking {
 
 struct HttpPort {
     name: String,
-    nodes: Vec<SocketAddr>,
+    nodes: Vec<(SocketAddr, Arc<Semaphore>)>,
     http: Http,
     log: Log,
     directory: Arc<Directory>,
@@ -135,6 +141,7 @@ impl Load {
         let (inputs, to_core) = mpsc::unbounded_channel();
         let core = Client::new(me, nodes.len() as u16, interval, phase, 0);
         let tally = Arc::new(Tally::default());
+        let nodes = nodes.into_iter().map(|node| (node, Arc::new(Semaphore::new(UNDER_WAY_MAX)))).collect();
         let port = HttpPort { name: name.clone(), nodes, http, log, directory, inputs, tally: tally.clone() };
         let env = TokioEnv::new(u64::from(me.0));
         let task = tokio::spawn(task_driver::drive(env, port, Box::new(core), Vec::new(), to_core)).abort_handle();
@@ -145,16 +152,20 @@ impl Load {
 impl Port for HttpPort {
     fn send(&mut self, to: NodeId, message: Message) {
         let Message::Next { request } = message else { return };
-        let Some(address) = self.nodes.get(to.index()) else { return };
+        let Some((address, under_way)) = self.nodes.get(to.index()) else { return };
+        // Who finds no room is not answered either, and its own patience deals with it.
+        let Ok(room) = under_way.clone().try_acquire_owned() else { return };
         let (http, inputs) = (self.http.clone(), self.inputs.clone());
         let name = format!("{}:{}", self.name, request.number);
         let asked = hyper::Request::post(format!("http://{address}/next"));
         let Ok(asked) = asked.header(REQUEST_HEADER, name).body(Empty::new()) else { return };
         let (directory, tally) = (self.directory.clone(), self.tally.clone());
         tokio::spawn(async move {
-            // No answer is silence: the client's own patience deals with it.
-            let answer = tokio::time::timeout(ANSWER_WITHIN, ask(http, asked, request, &directory, &tally)).await;
-            if let Ok(Some(message)) = answer {
+            let asked_at = Instant::now();
+            let answer = ask(http, asked, request, &directory, &tally).await;
+            drop(room);
+            if let Some(message) = answer.filter(|_| asked_at.elapsed() < ANSWER_WITHIN) {
+                // The client may be gone.
                 let _ = inputs.send(Input::Message { from: to, message });
             }
         });
@@ -207,5 +218,20 @@ mod tests {
             tally.count(status, b"");
             assert_eq!(tally.shut_out(), None, "{status} is an answer");
         }
+    }
+
+    #[tokio::test]
+    async fn a_node_that_never_answers_is_asked_so_often_at_once_and_no_more() {
+        let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let nodes = vec![silent.local_addr().expect("an address")];
+        let names = ["n1", "c1"].map(str::to_owned).to_vec();
+        let load = Load { me: NodeId(1), name: "c1".to_owned(), nodes, interval: 1_000_000, phase: 0 };
+        let _asking = load.start(Log::off(), Arc::new(Directory::new(names)));
+        let mut connections = Vec::new();
+        let next = || tokio::time::timeout(Duration::from_secs(1), silent.accept());
+        while let Ok(accepted) = next().await {
+            connections.push(accepted.expect("a connection"));
+        }
+        assert_eq!(connections.len(), UNDER_WAY_MAX);
     }
 }

@@ -157,9 +157,9 @@ fn redis_behind_sentinels_withstands() {
 #[test]
 fn an_advisory_lock_lets_two_write() {
     if find("initdb", "postgresql", "trouble on PostgreSQL").is_some() {
-        survives("pg-advisory", &light(3_000), &[Blow::Dies]);
-        breaks("pg-advisory", "gc-pause", &["--lease-ttl", "3s"]);
-        breaks("pg-advisory", "partition", &["--lease-ttl", "3s"]);
+        survives("pg-advisory", &light(2_000), &[Blow::Dies]);
+        breaks("pg-advisory", "gc-pause", &["--lease-ttl", "2s"]);
+        breaks("pg-advisory", "partition", &["--lease-ttl", "2s"]);
     }
 }
 
