@@ -100,7 +100,7 @@ fn the_inline_and_the_task_driver_give_the_same_history() {
 /// How much later one of two packets may arrive.
 const PACKETS_US: u64 = 5_000;
 /// Whose candidates are all told of a vacancy at one instant, and ask at once.
-const RACES: [&str; 2] = ["kafka-zk-controller", "etcd-key"];
+const RACES: [&str; 3] = ["kafka-zk-controller", "etcd-key", "consul-session"];
 /// How often etcd looks for leases that have expired.
 const EXPIRY_SCAN_US: u64 = 500_000;
 
