@@ -222,7 +222,7 @@ pub fn play_on(spec: Spec) -> Result<(PathBuf, Stalls), Stop> {
 }
 
 async fn run_plan(spec: Spec, keep: Keep, plan: &Plan, folder: &Path) -> Result<(PathBuf, Stalls), Stop> {
-    let mut director = Director::new(spec).await.map_err(playing)?;
+    let mut director = Director::new(spec).await.map_err(cluster::playing)?;
     let Played { start_us, end_us, stalls } = director.play().await.map_err(Stop::harness)?;
     director.kill().await;
     let audit = folder.join("store.jsonl");
@@ -234,12 +234,6 @@ async fn run_plan(spec: Spec, keep: Keep, plan: &Plan, folder: &Path) -> Result<
     let file = folder.join("history.jsonl");
     history::merge(&header(plan), &parts, start_us, end_us, &file).map_err(Stop::harness)?;
     Ok((file, stalls))
-}
-
-/// A plan that cannot be played here is the user's; everything else is not.
-pub fn playing(why: String) -> Stop {
-    let users = ["for the simulation", "not installed", "started here", "password"];
-    if users.iter().any(|word| why.contains(word)) { Stop::usage(why) } else { Stop::harness(why) }
 }
 
 /// A real process takes a moment to notice that it was stopped, and its clock writes the history: so long two may believe

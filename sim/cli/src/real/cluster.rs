@@ -2,7 +2,6 @@
 
 use super::{
     args::{ClusterArgs, DEFAULT_DIR, WorldArgs},
-    chaos,
     process::{asked_to_end, block_on},
     table,
 };
@@ -53,7 +52,7 @@ pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
     block_on(async {
         let end = asked_to_end()?;
         let show = Show::default();
-        let mut director = Director::new(spec).await.map_err(chaos::playing)?;
+        let mut director = Director::new(spec).await.map_err(playing)?;
         let card = publish(&director).await?;
         let (orders, to_director) = mpsc::unbounded_channel();
         tokio::spawn(control::serve(card.1, card.0.secret.clone(), orders));
@@ -163,3 +162,9 @@ pub fn fresh(folder: &Path) -> Result<(), Stop> {
 
 /// Marks a folder as a cluster's.
 const MARK: &str = "README.txt";
+
+/// A plan that cannot be played here is the user's; everything else is not.
+pub fn playing(why: String) -> Stop {
+    let users = ["for the simulation", "not installed", "started here", "password"];
+    if users.iter().any(|word| why.contains(word)) { Stop::usage(why) } else { Stop::harness(why) }
+}
