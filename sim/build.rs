@@ -17,5 +17,9 @@ fn main() {
     println!("cargo:rustc-env=FENCEPOST_COMMIT={}", line("git", &["rev-parse", "HEAD"]));
     println!("cargo:rustc-env=FENCEPOST_DIRTY={}", !line("git", &["status", "--porcelain"]).is_empty());
     println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rerun-if-changed=../.git/logs/HEAD");
+    // In a worktree it lies elsewhere; a file that is not there would count as changed at every build.
+    let head = line("git", &["rev-parse", "--git-path", "logs/HEAD"]);
+    if !head.is_empty() {
+        println!("cargo:rerun-if-changed={head}");
+    }
 }
