@@ -26,8 +26,10 @@
 //! can observe who leads: they look at one server after the other until a majority says the same, and try only where none
 //! does. Trying blindly, as the library's callers mostly do, costs 30 requests a turn for nothing.
 
+mod timing;
+
 use super::{
-    Conditions, Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Timings, Transport,
+    Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
     promise::{self, UNFENCED},
     redis_common::{EXPIRE, POLL, RENEW, RETRIED, RedisRequests},
 };
@@ -45,6 +47,7 @@ use crate::{
     types::{Leadership, MILLISECOND, SECOND},
 };
 use std::collections::BTreeMap;
+use timing::{belief_overlap, drift_ms, longest_belief};
 
 type Input = elector::Input<Nothing, Api>;
 type Output = elector::Output<Nothing, Api>;
@@ -91,25 +94,6 @@ const RETRY_DELAY: u64 = 200 * MILLISECOND;
 const SERVER_TIMEOUT: u64 = 100 * MILLISECOND;
 /// The wait after a try that failed is over.
 const RETRY: TimerId = 3;
-
-/// What a ttl is shortened by for clocks that differ, milliseconds.
-const fn drift_ms(ttl_ms: u64) -> u64 {
-    ttl_ms / 100 + 2
-}
-
-/// How long a belief lasts from when the first server was asked, nanoseconds: the two readings of a clock in whole
-/// milliseconds may make one too few of what has passed.
-fn longest_belief(timings: &Timings) -> u64 {
-    let ttl_ms = (timings.lease_ttl / MILLISECOND).max(1);
-    (ttl_ms + 1).saturating_sub(drift_ms(ttl_ms)) * MILLISECOND
-}
-
-/// A wall clock that is set back during a lock makes it worth as much more. A failed extension is unlocked while its holder
-/// still believes, and so may be whatever makes one fail: silence, or a server without its key.
-fn belief_overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
-    let belief = c.slow(longest_belief(timings).saturating_add(c.candidate_back));
-    Some(belief.saturating_sub(if c.silent { 0 } else { c.service(timings.lease_ttl) }))
-}
 
 /// The lock that this node believes to hold.
 #[derive(Clone, PartialEq, Eq, Hash)]
