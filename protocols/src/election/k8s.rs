@@ -15,8 +15,8 @@
 //!
 //! **What breaks it.**
 //! - leaseDuration = renewDeadline, which client-go refuses and Flink has by default (apache/flink,
-//!   `KubernetesLeaderElectionConfiguration`: both 15 s): then two believe after every cut, by a retryPeriod, with perfect
-//!   clocks. `--renew-deadline`; `tests/all/client_timers.rs`.
+//!   `KubernetesLeaderElectionConfiguration`: both 15 s): then two may believe after a cut, for up to a retryPeriod, with
+//!   perfect clocks. `--renew-deadline`; `tests/all/client_timers.rs`.
 //! - The record that is compared has times in whole seconds, so a change is seen once a second at most. With a retryPeriod
 //!   below 1 s others may count from a renewal that is up to a second old; leases of less than 5 s have no margin for it.
 //! - A pause. The deadline is set when a round *begins*: who sleeps between two rounds wakes up, finds the record another's,
