@@ -1,12 +1,13 @@
 //! `db-row-node-clock`: a row in which the leader writes when it was last seen, by its own clock; others compare with theirs.
 //!
-//! **Where it comes from.** Quartz's clustered job store (quartz-scheduler/quartz at bb2505a, `JobStoreSupport: doCheckin,
-//! clusterCheckIn, findFailedInstances, calcFailedIfAfter`, `StdRowLockSemaphore`, which inserts the row that it locks where there is none): every 7.5 s (`clusterCheckinInterval`)
-//! an instance writes `System.currentTimeMillis()` into its row, and takes over from one whose
-//! `last + max(its interval, how long ago I was here myself) + 7.5 s` is past by its own clock. Who takes over does so under a
-//! row lock (`SELECT … FOR UPDATE`), in one transaction. So does every check-in here, since there is one row for the leader
-//! and not one for each instance. ShedLock without `usingDbTime()`, its default, compares clocks of nodes in the same way.
-//! Token and end of the belief are added.
+//! **Where it comes from.** Quartz's clustered job store (quartz-scheduler/quartz at bb2505a, `JobStoreSupport:
+//! doCheckin, clusterCheckIn, findFailedInstances, calcFailedIfAfter`, `StdRowLockSemaphore`, which inserts the row
+//! that it locks where there is none): every 7.5 s (`clusterCheckinInterval`) an instance writes
+//! `System.currentTimeMillis()` into its row, and takes over from one whose `last + max(its interval, how long ago I
+//! was here myself) + 7.5 s` is past by its own clock. Who takes over does so under a row lock (`SELECT … FOR UPDATE`),
+//! in one transaction. So does every check-in here, since there is one row for the leader and not one for each
+//! instance. ShedLock without `usingDbTime()`, its default, compares clocks of nodes in the same way. Token and end of
+//! the belief are added.
 //!
 //! **What it assumes about time.** That all nodes' *wall* clocks show the same: "the clocks must be within a second of each
 //! other", say Quartz's instructions. For safety nothing: the resource orders writes by token.

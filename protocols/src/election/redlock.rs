@@ -24,7 +24,7 @@
 //!
 //! The library has a random value for each lock; here it also names the holder, `<name>/<nonce>/<attempt>`, so that others
 //! can observe who leads: they look at one server after the other until a majority says the same, and try only where none
-//! does. Trying blindly, as the library's callers mostly do, costs 30 requests a turn for nothing.
+//! does. Trying blindly would cost 30 requests a turn while somebody leads.
 
 mod timing;
 

@@ -116,7 +116,7 @@ fn service(args: &NodeArgs) -> Result<Vec<Endpoint>, Stop> {
                 if zookeeper::SERVICE.process == Some(service) { u16::MAX } else { args.backend.service.members.most };
             if all.len() > usize::from(most) {
                 let (number, is_many) = (all.len(), if most == 1 { "one server" } else { "fewer" });
-                return Err(Stop::usage(format!("--service has {number} addresses; `{name}` asks {is_many}")));
+                return Err(Stop::usage(format!("--service has {number} addresses; `{name}` uses {is_many}")));
             }
             Ok(all)
         }

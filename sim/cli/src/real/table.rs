@@ -68,7 +68,7 @@ pub fn introduce(card: &Card, protocol: &Protocol, folder: &Path, tls: bool, pos
     if !protocol.tokened {
         let _ = writeln!(
             text,
-            "  note:        `{backend}` has no fencing token: what a leader writes that slept too long is accepted"
+            "  note:        `{backend}` has no fencing token: the store accepts what a leader writes after its lease has ended"
         );
     }
     if tls && card.service.is_none() {

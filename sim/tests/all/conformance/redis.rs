@@ -2,7 +2,7 @@
 
 use super::{
     report,
-    script::{self, Arm, Script},
+    script::{self, Arm},
 };
 use crate::texts::redis::{command, decode};
 use protocols_clients::env::{Env, tokio::TokioEnv};
@@ -159,20 +159,6 @@ impl Arm for Redis {
     }
 }
 
-/// Plays a script and holds the replies against it. On a machine that stood still a key may have ended too early for the
-/// script: a difference must show three times in a row.
-async fn check(script: &Script, arm: &mut Redis) -> Option<String> {
-    let mut wrong = None;
-    for _ in 0..3 {
-        let replies = script.play(arm).await;
-        wrong = script.check(arm, &replies).err();
-        if wrong.is_none() {
-            break;
-        }
-    }
-    wrong
-}
-
 /// Every reply of every script is the real server's and the model's.
 #[test]
 fn redis_scripts() {
@@ -185,10 +171,10 @@ fn redis_scripts() {
                     let replies = script.play(real).await;
                     script.update(replies);
                 }
-                wrong.extend(check(&script, real).await);
+                wrong.extend(script::check(&script, real).await);
                 count += script.commands();
             }
-            wrong.extend(check(&script, &mut model).await);
+            wrong.extend(script::check(&script, &mut model).await);
         }
         assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
         if let Some(real) = real {
