@@ -283,24 +283,14 @@ impl World {
         self.main = Some(waker.clone());
     }
 
-    /// Was a task woken since this was last called?
-    pub fn take_woke(&mut self) -> bool {
-        std::mem::take(&mut self.woke)
-    }
-
-    /// Will a task run before the next event?
-    pub fn has_woken(&self) -> bool {
-        self.woke
+    /// Whatever was woken has run.
+    pub fn forget_woken(&mut self) {
+        self.woke = false;
     }
 
     /// True while there is something left to do for the host.
     pub fn next_action(&mut self) -> Option<HostAction> {
         self.todo.pop_front()
-    }
-
-    /// Notes that tasks run outside the loop's control (a process was started or killed).
-    pub fn note_woken(&mut self) {
-        self.woke = true;
     }
 
     #[inline]
