@@ -4,6 +4,8 @@
 pub mod asymmetric_partition;
 pub mod clean_kill;
 pub mod clique;
+pub mod clock_jump;
+pub mod clock_skew;
 pub mod clock_step;
 pub mod detector_comparison;
 pub mod disk_stall;
@@ -15,6 +17,7 @@ pub mod leadership_transfer;
 pub mod lost_lease;
 pub mod membership_churn;
 pub mod needs;
+pub mod outage_recovery;
 pub mod partition;
 pub mod power_outage;
 pub mod quorum_loss;
@@ -24,12 +27,14 @@ pub mod restart_in_isolation;
 pub mod ring_break;
 pub mod rolling_restart;
 pub mod service_restart;
+pub mod session_expiry_unnoticed;
 pub mod slow_top_node;
 pub mod split_vote;
 pub mod starvation;
 pub mod steady;
 pub mod stonith_race;
 pub mod store_restart;
+pub mod thundering_herd;
 
 use crate::{
     belief,
@@ -93,6 +98,11 @@ protocols::registry! {
         &flapping::SCENARIO,
         &clique::SCENARIO,
         &starvation::SCENARIO,
+        &outage_recovery::SCENARIO,
+        &session_expiry_unnoticed::SCENARIO,
+        &clock_jump::SCENARIO,
+        &clock_skew::SCENARIO,
+        &thundering_herd::SCENARIO,
     ];
 }
 
