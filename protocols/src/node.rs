@@ -9,8 +9,10 @@ mod standing;
 pub use standing::Standing;
 
 use crate::{
+    bug::{Bug, Bugs, Shown},
     clock::Now,
     core::{Core, Input, Output, TimerId},
+    election::raft_core::LEASE_OUTLIVES_TRANSFER,
     elector::{self, AnyElector, ELECTOR_TIMERS},
     history::{Kind, NodeState},
     message::{Message, WriteVerdict},
@@ -39,6 +41,27 @@ const LOOK: TimerId = ELECTOR_TIMERS;
 const AGAIN: TimerId = ELECTOR_TIMERS + 1;
 /// The first timer of the works.
 const WORK: TimerId = ELECTOR_TIMERS + 2;
+
+/// What a program does that gives the lease back as soon as it is told to stop.
+pub const RELEASED_BEFORE_JOINED: Bug = Bug {
+    id: "released-before-joined",
+    protocols: &[],
+    what: "A leader that is told to stop gives leadership back at once, while work of its is still under way.",
+    source: "kubernetes/kubernetes pull request 139504 and KEP-5366: `ReleaseOnCancel` releases before `OnStartedLeading` has \
+             returned",
+    violation: "leaders_acting_by_effect",
+    shown: Shown::by("slow-drain", "etcd-election", 4).with("--fencing off"),
+};
+
+/// What a controller manager did on its way out.
+pub const SHUTDOWN_STARTS_WORK: Bug = Bug {
+    id: "shutdown-starts-work",
+    protocols: &[],
+    what: "A candidate that never led and is told to stop starts the leader's work on its way out, without a token.",
+    source: "kubernetes-sigs/controller-runtime issue 2719, fixed by pull request 2724",
+    violation: "acts_on_belief",
+    shown: Shown::by("stood-down", "redis-lease", 4),
+};
 
 /// A node's place in the world.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -70,6 +93,9 @@ pub struct Node {
     resigning: bool,
     /// To whom leadership is to go when it is given up.
     successor: Option<NodeId>,
+    /// It was given up with work under way.
+    released: bool,
+    bugs: Bugs,
     /// How many connections to the store have broken since it last said something.
     broken: u32,
     scratch: Vec<elector::Output>,
@@ -91,8 +117,14 @@ impl Node {
     /// A candidate that has not started yet, and will do the usual works.
     pub fn new(place: Place, elector: Box<AnyElector>) -> Self {
         let (lead, observed, successor, scratch) = (None, None, None, Vec::new());
-        let works = Arc::default();
-        Node { place, works, elector, elections: 0, lead, observed, resigning: false, successor, broken: 0, scratch }
+        let (works, bugs, resigning, released) = (Arc::default(), Bugs::default(), false, false);
+        let (elections, broken) = (0, 0);
+        Node { place, works, elector, elections, lead, observed, resigning, successor, released, bugs, broken, scratch }
+    }
+
+    /// The same candidate with these bugs.
+    pub fn with_bugs(self, bugs: Bugs) -> Self {
+        Node { bugs, ..self }
     }
 
     /// The same candidate, which will do these works.
@@ -161,7 +193,7 @@ impl Node {
         let sealed = self.works.each().map(|_| None).collect();
         let (valid_until, asked_at) = (leadership.valid_until, now.mono);
         self.lead = Some(Lead { incarnation, valid_until, sealed, asked_at, work: None });
-        self.resigning = false;
+        (self.resigning, self.released) = (false, false);
         out.push(Output::Point(Point::BeforeSeal));
         self.seal(out);
         self.look_later(now, out);
@@ -183,6 +215,10 @@ impl Node {
     }
 
     fn deposed(&mut self, reason: elector::Deposed, out: &mut Vec<Output>) {
+        if reason == elector::Deposed::Resigned && !self.is_joined() && self.bugs.has(&RELEASED_BEFORE_JOINED) {
+            self.released = true;
+            return;
+        }
         let Some(lead) = self.lead.take() else { return };
         self.resigning = false;
         out.push(Output::CancelTimer(LOOK));
@@ -263,7 +299,7 @@ impl Node {
         let Place { store, read_lease, .. } = self.place;
         match &self.lead {
             Some(Lead { incarnation, valid_until, work: Some(work), .. })
-                if now.mono < *valid_until && !self.resigning =>
+                if now.mono < *valid_until && (!self.resigning || self.bugs.has(&LEASE_OUTLIVES_TRANSFER)) =>
             {
                 let (generation, token) = (incarnation.generation, incarnation.token);
                 if read_lease {
@@ -302,16 +338,37 @@ impl Node {
             self.resigning = true;
             self.successor = successor;
             self.let_go_when_joined(now, out);
+        } else if self.bugs.has(&SHUTDOWN_STARTS_WORK) {
+            self.start_unled(now, out);
         }
     }
 
+    /// [`SHUTDOWN_STARTS_WORK`]: works for two periods, whoever leads.
+    fn start_unled(&mut self, now: Now, out: &mut Vec<Output>) {
+        let incarnation = Incarnation { token: 0, node: self.place.node, generation: self.place.starts << 16 };
+        let sealed = self.works.each().map(|_| None).collect();
+        let (valid_until, asked_at) = (now.mono + 2 * self.place.tick, now.mono);
+        self.lead = Some(Lead { incarnation, valid_until, sealed, asked_at, work: None });
+        self.seal(out);
+    }
+
+    fn is_joined(&self) -> bool {
+        self.lead.as_ref().and_then(|lead| lead.work.as_ref()).is_none_or(Duties::is_joined)
+    }
+
     fn let_go_when_joined(&mut self, now: Now, out: &mut Vec<Output>) {
-        let Some(lead) = &self.lead else { return };
-        let joined = lead.work.as_ref().is_none_or(Duties::is_joined);
+        if self.lead.is_none() {
+            return;
+        }
+        let joined = self.is_joined();
         if !joined {
             crate::mark!(NodeResignWaits);
         }
-        if joined {
+        if self.released {
+            if joined {
+                self.deposed(elector::Deposed::Resigned, out);
+            }
+        } else if joined || self.bugs.has(&RELEASED_BEFORE_JOINED) {
             let input = self.successor.take().map_or(elector::Input::Resign, elector::Input::Transfer);
             self.elect(now, input, out);
         }

@@ -5,7 +5,7 @@ pub mod kafka;
 pub mod place;
 pub mod queue;
 
-use crate::bug::Bug;
+use crate::bug::{Bug, Shown};
 
 /// What LeaderLatch does since 5.4.
 pub const REGAINS: Bug = Bug {
@@ -14,6 +14,7 @@ pub const REGAINS: Bug = Bug {
     what: "A leader whose connection comes back within its session leads again by the same node, and so with the same token.",
     source: "CURATOR-644, in 5.4.0: `RECONNECTED` looks at the queue where it used to create a new node",
     violation: "elections",
+    shown: Shown::by("flapping", "zk-election", 12),
 };
 
 /// A recipe whose candidates queue up as the children of one node.
