@@ -63,7 +63,7 @@ pub const REDLOCK_CLOCK: ByDesign = ByDesign {
         protocols: &["redlock"],
         what: "Keys end by the servers' wall clocks: where those are set forward, the lock is free while its holder believes.",
         source: "Kleppmann, How to do distributed locking, 2016",
-        violation: "leaders_acting_by_effect",
+        violation: "no_stale_write",
         shown: Shown::by("clock-step", "redlock", 12),
     },
     mended: Shown::by("clock-step", "redis-fenced", 12),
@@ -74,12 +74,13 @@ pub const REDIS_UNREPLICATED: ByDesign = ByDesign {
     bug: Bug {
         id: "redis-unreplicated",
         protocols: &["redis-sentinel"],
-        what: "A lock is acknowledged before any replica has it: after a failover it is given away a second time.",
-        source: "redisson/redisson issue 2669; Redis' replication is asynchronous",
-        violation: "elections",
-        shown: Shown::by("service-restart", "redis-sentinel", 12),
+        what: "A lock is acknowledged before any replica has it, and by a primary that is about to be replaced: after a failover it is \
+               given away a second time, and without a fence two write.",
+        source: "redisson/redisson issue 2669; reference text 003, on the old primary's clients",
+        violation: "leaders_acting_by_effect",
+        shown: Shown::by("unreplicated-grant", "redis-sentinel", 4).with("--fencing off"),
     },
-    mended: Shown::by("service-restart", "redis-fenced", 12),
+    mended: Shown::by("unreplicated-grant", "redis-sentinel", 4),
 };
 
 /// Expiry by the clock of whoever looks.

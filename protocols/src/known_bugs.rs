@@ -20,6 +20,7 @@ crate::registry! {
         &etcd::WAITER_NOT_READ_AGAIN,
         &etcd::CAMPAIGN_LEAVES_KEY,
         &etcd::RELEASE_BY_NAME,
+        &zookeeper::KEEPS_FLAG,
         &zookeeper::REGAINS,
         &kafka_zk_controller::MOVED_UNCHECKED,
         &consul::LOCK_INDEX,

@@ -4,12 +4,15 @@
 //! stops within the same step. Asked to resign: take no new work, join what is under way, and only then let go, so that the
 //! old leader has stopped before a successor can start.
 
+mod bugs;
+mod letting_go;
 mod standing;
 
+pub use bugs::{RELEASED_BEFORE_JOINED, SHUTDOWN_STARTS_WORK};
 pub use standing::Standing;
 
 use crate::{
-    bug::{Bug, Bugs, Shown},
+    bug::Bugs,
     clock::Now,
     core::{Core, Input, Output, TimerId},
     election::raft_core::LEASE_OUTLIVES_TRANSFER,
@@ -41,27 +44,6 @@ const LOOK: TimerId = ELECTOR_TIMERS;
 const AGAIN: TimerId = ELECTOR_TIMERS + 1;
 /// The first timer of the works.
 const WORK: TimerId = ELECTOR_TIMERS + 2;
-
-/// What a program does that gives the lease back as soon as it is told to stop.
-pub const RELEASED_BEFORE_JOINED: Bug = Bug {
-    id: "released-before-joined",
-    protocols: &[],
-    what: "A leader that is told to stop gives leadership back at once, while work of its is still under way.",
-    source: "kubernetes/kubernetes pull request 139504 and KEP-5366: `ReleaseOnCancel` releases before `OnStartedLeading` has \
-             returned",
-    violation: "leaders_acting_by_effect",
-    shown: Shown::by("slow-drain", "etcd-election", 4).with("--fencing off"),
-};
-
-/// What a controller manager did on its way out.
-pub const SHUTDOWN_STARTS_WORK: Bug = Bug {
-    id: "shutdown-starts-work",
-    protocols: &[],
-    what: "A candidate that never led and is told to stop starts the leader's work on its way out, without a token.",
-    source: "kubernetes-sigs/controller-runtime issue 2719, fixed by pull request 2724",
-    violation: "acts_on_belief",
-    shown: Shown::by("stood-down", "redis-lease", 4),
-};
 
 /// A node's place in the world.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -330,47 +312,6 @@ impl Node {
         // An order to resign may have come while the seals were under way.
         if self.resigning {
             self.let_go_when_joined(now, out);
-        }
-    }
-
-    fn let_go(&mut self, now: Now, successor: Option<NodeId>, out: &mut Vec<Output>) {
-        if self.lead.is_some() {
-            self.resigning = true;
-            self.successor = successor;
-            self.let_go_when_joined(now, out);
-        } else if self.bugs.has(&SHUTDOWN_STARTS_WORK) {
-            self.start_unled(now, out);
-        }
-    }
-
-    /// [`SHUTDOWN_STARTS_WORK`]: works for two periods, whoever leads.
-    fn start_unled(&mut self, now: Now, out: &mut Vec<Output>) {
-        let incarnation = Incarnation { token: 0, node: self.place.node, generation: self.place.starts << 16 };
-        let sealed = self.works.each().map(|_| None).collect();
-        let (valid_until, asked_at) = (now.mono + 2 * self.place.tick, now.mono);
-        self.lead = Some(Lead { incarnation, valid_until, sealed, asked_at, work: None });
-        self.seal(out);
-    }
-
-    fn is_joined(&self) -> bool {
-        self.lead.as_ref().and_then(|lead| lead.work.as_ref()).is_none_or(Duties::is_joined)
-    }
-
-    fn let_go_when_joined(&mut self, now: Now, out: &mut Vec<Output>) {
-        if self.lead.is_none() {
-            return;
-        }
-        let joined = self.is_joined();
-        if !joined {
-            crate::mark!(NodeResignWaits);
-        }
-        if self.released {
-            if joined {
-                self.deposed(elector::Deposed::Resigned, out);
-            }
-        } else if joined || self.bugs.has(&RELEASED_BEFORE_JOINED) {
-            let input = self.successor.take().map_or(elector::Input::Resign, elector::Input::Transfer);
-            self.elect(now, input, out);
         }
     }
 

@@ -149,8 +149,8 @@ impl<M: Memory> Ledger<M> {
     /// leader's.
     pub fn read(&self, node: NodeId, generation: u32, token: u64) -> WriteVerdict {
         let newest = token == self.state.highest && self.is_owner((node, generation));
-        let newest = newest || (token > self.state.highest && !self.checks.rules.seal);
-        if newest || !self.checks.token || self.unchecked(token) {
+        let unsealed = token > self.state.highest && !self.checks.rules.seal;
+        if newest || unsealed || !self.checks.token || self.unchecked(token) {
             WriteVerdict::Ok
         } else {
             WriteVerdict::Fenced { highest: self.state.highest }
@@ -168,8 +168,8 @@ impl<M: Memory> Ledger<M> {
         if write.token > self.state.highest && !self.checks.rules.seal {
             self.raise(write.token, (node, write.generation));
         }
-        let owned = write.token == self.state.highest && self.is_owner((node, write.generation));
-        let owned = owned && self.checks.rules.again;
+        let held = write.token == self.state.highest && self.is_owner((node, write.generation));
+        let owned = held && self.checks.rules.again;
         if !owned && self.checks.token {
             crate::mark!(LedgerFenced);
             return WriteVerdict::Fenced { highest: self.state.highest };

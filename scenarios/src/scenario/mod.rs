@@ -8,6 +8,7 @@ pub mod clique;
 pub mod clock_step;
 pub mod detector_comparison;
 pub mod disk_stall;
+pub mod expired_waiter;
 pub mod flapping;
 pub mod gc_pause;
 pub mod graceful_step_down;
@@ -29,7 +30,6 @@ pub mod restart_in_isolation;
 pub mod ring_break;
 pub mod rolling_restart;
 pub mod service_restart;
-pub mod session_expiry_unnoticed;
 pub mod slow_drain;
 pub mod slow_top_node;
 pub mod split_vote;
@@ -39,6 +39,7 @@ pub mod stonith_race;
 pub mod stood_down;
 pub mod store_restart;
 pub mod unheard_transfer;
+pub mod unreplicated_grant;
 
 use crate::{
     belief,
@@ -102,7 +103,7 @@ protocols::registry! {
         &flapping::SCENARIO,
         &clique::SCENARIO,
         &starvation::SCENARIO,
-        &session_expiry_unnoticed::SCENARIO,
+        &expired_waiter::SCENARIO,
         &slow_drain::SCENARIO,
         &lost_answer::SCENARIO,
         &late_answer::SCENARIO,
@@ -111,6 +112,7 @@ protocols::registry! {
         &mixed_timings::SCENARIO,
         &stood_down::SCENARIO,
         &adversary_forged_token::SCENARIO,
+        &unreplicated_grant::SCENARIO,
     ];
 }
 

@@ -21,7 +21,7 @@ pub const LOCK_INDEX: Bug = Bug {
     what: "The token is the key's LockIndex, which counts its acquisitions and starts again at 1 when the key was deleted.",
     source: "hashicorp/consul, website/content/docs/dynamic-app-config/sessions: the sequencer; agent/consul/state/kvs.go: \
              kvsLockTxn, kvsSetTxn",
-    violation: "liveness",
+    violation: "elections",
     shown: Shown::by("lost-lease", "consul-session", 12),
 };
 

@@ -10,7 +10,7 @@ pub const WAITER_NOT_READ_AGAIN: Bug = Bug {
            waited.",
     source: "Jepsen: etcd 3.4.3, locks; fixed for `Mutex.Lock` by etcd-io/etcd commit b14c7cd44",
     violation: "phantom_leader",
-    shown: Shown::by("session-expiry-unnoticed", "etcd-election", 4),
+    shown: Shown::by("expired-waiter", "etcd-election", 4),
 };
 
 /// What the library's `Campaign` does.

@@ -196,8 +196,7 @@ impl EtcdElection {
                 self.abandon(Deposed::Lost, out);
                 return self.again(now, out);
             }
-            Err(_) if self.leaves_key() => return self.leave_key(out),
-            Err(_) => return self.again(now, out),
+            Err(_) => return self.failed(now, out),
         };
         match (self.stage.clone(), reply, &mut self.session) {
             (Stage::Granting, Reply::Granted { lease, ttl_s }, _) => self.granted(now, lease, ttl_s, out),
@@ -282,10 +281,7 @@ impl EtcdElection {
         } else if self.stage == Stage::Waiting(number) {
             crate::mark!(EtcdWatchEnded);
             self.stage = self.recipe.after_waiting();
-            if self.leaves_key() {
-                return self.leave_key(out);
-            }
-            self.again(now, out);
+            self.failed(now, out);
         } else if let Some(session) = self.session.as_mut().filter(|s| s.stream == Some(number)) {
             crate::mark!(EtcdKeepaliveEnded);
             session.stream = None;

@@ -17,6 +17,17 @@ pub const REGAINS: Bug = Bug {
     shown: Shown::by("flapping", "zk-election", 12),
 };
 
+/// What LeaderLatch did before 5.4, when a reconnection and the end of the node in front came together.
+pub const KEEPS_FLAG: Bug = Bug {
+    id: "zk-latch-keeps-flag",
+    protocols: &["zk-election"],
+    what: "A latch whose connection comes back may be found in front by the node that it is about to delete, and is not told that \
+           the new one stands behind another's.",
+    source: "CURATOR-620; apache/curator pull request 398 (CURATOR-653); fixed with CURATOR-644 and 645",
+    violation: "phantom_leader",
+    shown: Shown::by("service-restart", "zk-election", 12),
+};
+
 /// A recipe whose candidates queue up as the children of one node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {

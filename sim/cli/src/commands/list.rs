@@ -88,11 +88,11 @@ fn without(shown: &Shown) -> String {
 
 /// Each with its id, protocols, violation, what it is, its source, and the command that shows it.
 fn bugs(registry: &Registry, indent: &str) -> String {
-    let switches = registry.plans.bugs.iter().map(|bug| entry(bug, &[("shown by", with(bug))], indent));
+    let switches = registry.plans.bugs.iter().map(|bug| entry(bug, &[("Shown by:", with(bug))], indent));
     let mut text: String = switches.collect();
     text += &format!("\n{indent}By design or by settings, without a switch:\n");
     for design in by_design::ALL {
-        let commands = [("shown by", without(&design.bug.shown)), ("not by", without(&design.mended))];
+        let commands = [("Shown by:", without(&design.bug.shown)), ("Not by:", without(&design.mended))];
         text += &entry(&design.bug, &commands, indent);
     }
     text
@@ -102,19 +102,24 @@ fn entry(bug: &Bug, commands: &[(&str, String)], indent: &str) -> String {
     let protocols = if bug.protocols.is_empty() { "all protocols".to_owned() } else { bug.protocols.join(", ") };
     let above = if bug.shown.above > 0 { format!(" above {}", bug.shown.above) } else { String::new() };
     let mut text = format!("{indent}{}  ({protocols}; {}{above})\n", bug.id, bug.violation);
-    let mut paragraph = |words: &str| text += &wrapped(words, &format!("{indent}    "));
-    paragraph(bug.what);
-    paragraph(&format!("Source: {}", bug.source.trim_end_matches('.')));
-    commands.iter().for_each(|(why, command)| paragraph(&format!("{why}: {command}")));
+    let mut paragraph = |words: &str, end| text += &wrapped(words, &format!("{indent}    "), end);
+    paragraph(bug.what, "");
+    paragraph(&format!("Source: {}", bug.source.trim_end_matches('.')), "");
+    for (why, command) in commands {
+        paragraph(why, "");
+        // As a shell takes it over several lines.
+        paragraph(command, " \\");
+    }
     text
 }
 
-/// Words in lines of at most [`WIDTH`].
-fn wrapped(words: &str, indent: &str) -> String {
+/// Words in lines of at most [`WIDTH`], all but the last of which end so.
+fn wrapped(words: &str, indent: &str, end: &str) -> String {
     let (mut text, mut line) = (String::new(), String::new());
+    let room = WIDTH - indent.len() - end.len();
     for word in words.split(' ') {
-        if !line.is_empty() && indent.len() + line.chars().count() + 1 + word.chars().count() > WIDTH {
-            text += &format!("{indent}{line}\n");
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
+            text += &format!("{indent}{line}{end}\n");
             line.clear();
         }
         if !line.is_empty() {

@@ -14,14 +14,17 @@ use crate::{
 };
 
 impl EtcdElection {
-    /// Does an error end the campaign, and leave its key behind? [`CAMPAIGN_LEAVES_KEY`].
-    pub(super) fn leaves_key(&self) -> bool {
+    /// Nobody knows what became of a request, or a watch has ended: asks again.
+    pub(super) fn failed(&mut self, now: u64, out: &mut Vec<Output>) {
         let entered = matches!(self.stage, Stage::Proclaiming | Stage::Looking | Stage::Rechecking);
-        entered && self.setup.bugs.has(&CAMPAIGN_LEAVES_KEY)
+        match entered && self.setup.bugs.has(&CAMPAIGN_LEAVES_KEY) {
+            true => self.leave_key(out),
+            false => self.again(now, out),
+        }
     }
 
     /// Another campaign, on a session of its own; the old one is kept alive in the background, as the library does.
-    pub(super) fn leave_key(&mut self, out: &mut Vec<Output>) {
+    fn leave_key(&mut self, out: &mut Vec<Output>) {
         if let Some(Session { lease, ttl_s, stream, .. }) = self.session.take() {
             self.left_behind.push((lease, ttl_s, stream));
         }

@@ -1,4 +1,4 @@
-//! `session-expiry-unnoticed`: those who wait in line lose their sessions, do not know it, and then it is their turn.
+//! `expired-waiter`: those who wait in line lose their sessions, do not know it, and then it is their turn.
 //!
 //! A session ends at the service, by an operator's hand or because its keepalives were late; whoever holds it hears of that at
 //! its next keepalive, not before. In between the leader lets go, and the next in line is woken. Whoever takes the absence of a
@@ -21,7 +21,7 @@ use protocols::{
 
 /// The scenario.
 pub const SCENARIO: Scenario = Scenario {
-    name: "session-expiry-unnoticed",
+    name: "expired-waiter",
     about: "Those who wait lose their sessions, and the leader resigns before they notice.",
     story: "At a time drawn from the seed the coordination service ends the sessions of all who wait, and everything that they \
             hold goes with them. Before they hear of it the leader resigns, and whoever looks finds nobody in front. To lead \
