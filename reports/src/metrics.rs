@@ -16,7 +16,7 @@ use failover::Failovers;
 use figures::ms;
 use losses::Losses;
 use protocols::{
-    history::{Event, Header, Kind, Outcome, SERVICE_REQUESTS},
+    history::{Event, Header, Kind, Outcome, SERVICE_REQUESTS, SERVICE_REQUESTS_PEAK},
     message::WriteVerdict,
     types::{Incarnation, Resource},
 };
@@ -93,6 +93,8 @@ impl Meter {
                 self.metrics.messages = *messages;
                 self.metrics.messages_by_kind = by_kind.clone();
                 self.metrics.requests_to_service = self.metrics.messages_by_kind.remove(SERVICE_REQUESTS);
+                let peak = self.metrics.messages_by_kind.remove(SERVICE_REQUESTS_PEAK);
+                self.metrics.requests_to_service_in_one_second_max = peak;
             }
             _ => self.seldom(event),
         }

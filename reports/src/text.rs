@@ -255,6 +255,11 @@ fn figures(run: &Run) -> Vec<(String, String)> {
         rows.push(("contested elections", grouped(m.contested_elections)));
         rows.push(("messages of the election", by_kind(&m.messages_by_kind)));
     }
+    if let Some(asked) = m.requests_to_service {
+        let peak = m.requests_to_service_in_one_second_max;
+        let peak = peak.map_or_else(String::new, |peak| format!(", at most {} in one second", grouped(peak)));
+        rows.push(("requests to the service", grouped(asked) + &peak));
+    }
     if let Some(events) = run.facts.events {
         rows.push(("events", grouped(events)));
     }

@@ -25,7 +25,7 @@
 //! | `run` | one plan in, one judged run out |
 //! | `registry` | what there is to run, to which other crates add |
 //! | `sweep`, `outcome` | many seeds on all cores, held to what protocols promise; how each of them ended |
-//! | `world`, `host` | the simulated world, and the executor under it |
+//! | `world`, `host` | the simulated world, and what runs its tasks |
 //! | `service` | etcd, Redis and a power device as they answer in that world |
 //! | `determinism`, `bisect`, `election_times`, `ttl_sweep` | what the commands of these names measure |
 //! | `artifacts`, `repro`, `identity` | what a failing run leaves, and how to repeat it |
@@ -60,6 +60,8 @@ pub mod host;
 pub mod interrupt;
 #[cfg(madsim)]
 pub mod known;
+#[cfg(madsim)]
+pub mod matrix;
 #[cfg(madsim)]
 pub mod outcome;
 #[cfg(madsim)]

@@ -68,7 +68,11 @@ pub struct Window {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Client {
     client: NodeId,
+    /// Requests with a lower number are forgotten.
+    oldest: u64,
+    /// The request whose sequence number comes first in `seqs`; none before it was applied.
     first: u64,
+    /// 0 for a request that was not applied.
     seqs: VecDeque<u64>,
 }
 
@@ -232,10 +236,11 @@ impl Memory for Window {
     #[inline]
     fn recall(&self, request: RequestId) -> Recall {
         let Some(memory) = self.clients.iter().find(|m| m.client == request.client) else { return Recall::New };
-        if request.number < memory.first {
+        if request.number < memory.oldest {
             return Recall::TooOld;
         }
-        match memory.seqs.get((request.number - memory.first) as usize) {
+        let place = request.number.checked_sub(memory.first);
+        match place.and_then(|place| memory.seqs.get(place as usize)) {
             Some(0) | None => Recall::New,
             Some(seq) => Recall::Applied(*seq),
         }
@@ -244,7 +249,7 @@ impl Memory for Window {
     fn remember(&mut self, request: RequestId, seq: u64) {
         let known = self.clients.iter().position(|m| m.client == request.client);
         let place = known.unwrap_or_else(|| {
-            self.clients.push(Client { client: request.client, first: request.number, seqs: VecDeque::new() });
+            self.clients.push(Client { client: request.client, oldest: 0, first: 0, seqs: VecDeque::new() });
             self.clients.len() - 1
         });
         self.clients[place].insert(request.number, seq);
@@ -253,14 +258,19 @@ impl Memory for Window {
 
 impl Client {
     fn insert(&mut self, number: u64, seq: u64) {
-        // The first request seen need not be the oldest under way: leave room for those behind it.
-        if self.seqs.is_empty() {
-            self.first = number.saturating_sub(REMEMBERED_REQUESTS as u64 / 2);
-        }
-        // A number far ahead (a client that restarted with another origin) starts the window afresh.
-        if number - self.first >= 2 * REMEMBERED_REQUESTS as u64 {
+        const WINDOW: u64 = REMEMBERED_REQUESTS as u64;
+        // A number far ahead (a client that restarted with another origin) starts the window afresh. The first request seen
+        // need not be the oldest under way: there is room for those behind it.
+        if self.seqs.is_empty() || number >= self.oldest + 2 * WINDOW {
             self.seqs.clear();
-            self.first = number - REMEMBERED_REQUESTS as u64 / 2;
+            (self.oldest, self.first) = (number.saturating_sub(WINDOW / 2), number);
+        }
+        if number < self.oldest {
+            return;
+        }
+        while number < self.first {
+            self.seqs.push_front(0);
+            self.first -= 1;
         }
         let index = (number - self.first) as usize;
         if index == self.seqs.len() {
@@ -272,7 +282,9 @@ impl Client {
             }
             self.seqs[index] = seq;
         }
-        while self.seqs.len() > REMEMBERED_REQUESTS {
+        let end = self.first + self.seqs.len() as u64;
+        self.oldest = self.oldest.max(end.saturating_sub(WINDOW));
+        while self.first < self.oldest {
             self.seqs.pop_front();
             self.first += 1;
         }

@@ -5,6 +5,8 @@ pub mod adversary_forged_token;
 pub mod asymmetric_partition;
 pub mod clean_kill;
 pub mod clique;
+pub mod clock_jump;
+pub mod clock_skew;
 pub mod clock_step;
 pub mod detector_comparison;
 pub mod disk_stall;
@@ -21,6 +23,7 @@ pub mod lost_lease;
 pub mod membership_churn;
 pub mod mixed_timings;
 pub mod needs;
+pub mod outage_recovery;
 pub mod partition;
 pub mod power_outage;
 pub mod quorum_loss;
@@ -30,6 +33,7 @@ pub mod restart_in_isolation;
 pub mod ring_break;
 pub mod rolling_restart;
 pub mod service_restart;
+pub mod session_expiry_unnoticed;
 pub mod slow_drain;
 pub mod slow_top_node;
 pub mod split_vote;
@@ -38,6 +42,7 @@ pub mod steady;
 pub mod stonith_race;
 pub mod stood_down;
 pub mod store_restart;
+pub mod thundering_herd;
 pub mod unheard_transfer;
 pub mod unreplicated_grant;
 
@@ -113,6 +118,11 @@ protocols::registry! {
         &stood_down::SCENARIO,
         &adversary_forged_token::SCENARIO,
         &unreplicated_grant::SCENARIO,
+        &outage_recovery::SCENARIO,
+        &session_expiry_unnoticed::SCENARIO,
+        &clock_jump::SCENARIO,
+        &clock_skew::SCENARIO,
+        &thundering_herd::SCENARIO,
     ];
 }
 

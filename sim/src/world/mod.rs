@@ -45,8 +45,8 @@ use protocols::{
     division::Division,
     election::Protocol,
     elector::ServiceOutput,
-    history::{Kind, SERVICE_REQUESTS},
-    types::{Incarnation, MILLISECOND, NodeId},
+    history::{Kind, SERVICE_REQUESTS, SERVICE_REQUESTS_PEAK},
+    types::{Incarnation, MILLISECOND, NodeId, SECOND},
 };
 use queue::{Event, Queue};
 use rand_chacha::ChaCha8Rng;
@@ -123,6 +123,8 @@ pub struct World {
     delivered: u64,
     /// Messages of the election that were sent, by kind.
     by_kind: BTreeMap<&'static str, u64>,
+    /// When services were asked in the last second.
+    asked: VecDeque<u64>,
     driver: Driver,
     outputs: Vec<protocols::core::Output>,
     todo: VecDeque<HostAction>,
@@ -210,6 +212,7 @@ impl World {
             recorder,
             delivered: 0,
             by_kind: BTreeMap::new(),
+            asked: VecDeque::new(),
             driver,
             topology: topology.clone(),
             outputs: Vec::new(),
@@ -270,6 +273,12 @@ impl World {
             matches!(output, ServiceOutput::Request { .. } | ServiceOutput::Push(_) | ServiceOutput::Open { .. });
         if asks {
             self.count(SERVICE_REQUESTS);
+            self.asked.push_back(self.now);
+            while self.asked.front().is_some_and(|at| at + SECOND <= self.now) {
+                self.asked.pop_front();
+            }
+            let peak = self.by_kind.entry(SERVICE_REQUESTS_PEAK).or_default();
+            *peak = (*peak).max(self.asked.len() as u64);
         }
     }
 
@@ -283,24 +292,14 @@ impl World {
         self.main = Some(waker.clone());
     }
 
-    /// Was a task woken since this was last called?
-    pub fn take_woke(&mut self) -> bool {
-        std::mem::take(&mut self.woke)
-    }
-
-    /// Will a task run before the next event?
-    pub fn has_woken(&self) -> bool {
-        self.woke
+    /// Whatever was woken has run.
+    pub fn forget_woken(&mut self) {
+        self.woke = false;
     }
 
     /// True while there is something left to do for the host.
     pub fn next_action(&mut self) -> Option<HostAction> {
         self.todo.pop_front()
-    }
-
-    /// Notes that tasks run outside the loop's control (a process was started or killed).
-    pub fn note_woken(&mut self) {
-        self.woke = true;
     }
 
     #[inline]

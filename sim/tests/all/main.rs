@@ -20,6 +20,7 @@ mod generated;
 mod golden;
 mod groups;
 mod house_rules;
+mod matrix;
 mod members;
 mod promises;
 mod quorum;

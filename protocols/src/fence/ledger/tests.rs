@@ -79,6 +79,27 @@ fn a_request_older_than_memory_is_refused() {
 }
 
 #[test]
+fn memory_reaches_half_a_window_behind_the_first_request_that_it_saw() {
+    let half = REMEMBERED_REQUESTS as u64 / 2;
+    let first = 1 << 40;
+    let mut window = Window::default();
+    let request = |number| RequestId { client: NodeId(7), number };
+    let recalls = |window: &Window, numbers: [u64; 4]| numbers.map(|number| window.recall(request(number)));
+    window.remember(request(first), 1);
+    let numbers = [first - half - 1, first - half, first, first + 1];
+    assert_eq!(recalls(&window, numbers), [Recall::TooOld, Recall::New, Recall::Applied(1), Recall::New]);
+    window.remember(request(first - 2), 2);
+    window.remember(request(first + 2), 3);
+    let numbers = [first - 2, first - 1, first, first + 2];
+    let applied = [Recall::Applied(2), Recall::New, Recall::Applied(1), Recall::Applied(3)];
+    assert_eq!(recalls(&window, numbers), applied);
+    // What is far ahead begins anew.
+    window.remember(request(3 * first), 4);
+    let numbers = [first + 2, 3 * first - half - 1, 3 * first - half, 3 * first];
+    assert_eq!(recalls(&window, numbers), [Recall::TooOld, Recall::TooOld, Recall::New, Recall::Applied(4)]);
+}
+
+#[test]
 fn a_read_is_refused_where_a_write_would_be() {
     let mut ledger = Ledger::new(true);
     assert!(ledger.seal(NodeId(0), 1, 5));

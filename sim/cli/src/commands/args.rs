@@ -119,6 +119,11 @@ pub enum Command {
         #[command(flatten)]
         shared: SharedArgs,
     },
+    /// Run every scenario with every protocol, with fencing and without: what holds, and by what
+    #[command(
+        after_help = "Examples:  fencepost matrix\n           fencepost matrix gc-pause lost-lease --protocol etcd-election,redis-lease"
+    )]
+    Matrix(MatrixArgs),
     /// Find the smallest clock drift at which some seed violates safety
     #[command(after_help = "Example:  fencepost bisect read-lease --protocol redis-fenced --seeds 0..50")]
     Bisect(BisectArgs),
@@ -279,6 +284,30 @@ pub struct BisectArgs {
     /// Number of runs at a time; by default as many as there are cores
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
+    #[command(flatten)]
+    pub plan: PlanOptions,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+/// Every scenario with every protocol.
+#[derive(ClapArgs, Debug)]
+pub struct MatrixArgs {
+    /// Scenarios, or `all`
+    #[arg(default_value = "all")]
+    pub names: Vec<String>,
+    /// Protocols, separated by commas, or `all`
+    #[arg(long, default_value = "all", value_name = "P,…")]
+    pub protocol: String,
+    /// Seeds A..B of each cell, B excluded; a cell is the worst of them
+    #[arg(long, value_parser = parse::seeds, default_value = "0..5", value_name = "A..B")]
+    pub seeds: Range<u64>,
+    /// Number of runs at a time; by default as many as there are cores
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// Also say what is behind each cell, however many there are
+    #[arg(long)]
+    pub why: bool,
     #[command(flatten)]
     pub plan: PlanOptions,
     #[command(flatten)]

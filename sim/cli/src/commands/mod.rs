@@ -5,6 +5,7 @@ mod bisect;
 mod interrupt;
 mod junit;
 mod list;
+mod matrix;
 mod one_run;
 mod plot;
 mod progress;
@@ -88,6 +89,7 @@ fn dispatch(registry: &Registry, command: Command) -> Result<u8, Stop> {
             };
             sweep::run(&work, show, &out, record_baseline.as_deref())
         }
+        Command::Matrix(args) => matrix::run(registry, &args),
         Command::Bisect(args) => bisect::run(registry, &args),
         Command::Plot { plot: Plot::TtlSweep { ttl, protocol, seeds, shared } } => {
             plot::ttl_sweep(registry, &ttl, &protocol, seeds, &shared)

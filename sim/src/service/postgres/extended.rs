@@ -16,7 +16,22 @@ use std::sync::Arc;
 impl<E: Env> Backend<E> {
     pub(super) fn parse(&mut self, name: String, text: &str, types: &[u32]) -> Result<(), Error> {
         self.begin_command();
-        let mut statements = self.server.model().parse(text)?;
+        let recalled = self.server.model().recall(self.pid, text, types)?;
+        let prepared = match recalled {
+            Some(prepared) => prepared,
+            None => self.analyse(text, types)?,
+        };
+        if !name.is_empty() && self.statements.contains_key(&name) {
+            return Err(Error::new("42P05", format!("prepared statement \"{name}\" already exists")));
+        }
+        self.statements.insert(name, prepared);
+        self.out.bare(b'1');
+        Ok(())
+    }
+
+    fn analyse(&self, text: &str, types: &[u32]) -> Result<Arc<Prepared>, Error> {
+        let mut model = self.server.model();
+        let mut statements = model.parse(text)?;
         if statements.len() > 1 {
             return Err(Error::new("42601", "cannot insert multiple commands into a prepared statement"));
         }
@@ -29,13 +44,9 @@ impl<E: Env> Backend<E> {
             },
         };
         let given = types.iter().map(of).collect::<Result<Vec<_>, _>>()?;
-        let prepared = Arc::new(self.server.model().prepare(self.pid, statement, &given)?);
-        if !name.is_empty() && self.statements.contains_key(&name) {
-            return Err(Error::new("42P05", format!("prepared statement \"{name}\" already exists")));
-        }
-        self.statements.insert(name, prepared);
-        self.out.bare(b'1');
-        Ok(())
+        let prepared = Arc::new(model.prepare(self.pid, statement, &given)?);
+        model.remember(text, types, &prepared);
+        Ok(prepared)
     }
 
     fn statement(&self, name: &str) -> Result<&Arc<Prepared>, Error> {

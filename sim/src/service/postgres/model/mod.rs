@@ -29,7 +29,7 @@ use super::{
 };
 use locks::Locks;
 use protocols::{clock::Now, service::postgres::SCHEMA};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// A session, by the number of its process.
 pub type Pid = i32;
@@ -46,7 +46,13 @@ pub struct Model {
     /// What leadership is, here.
     watched: Watched,
     granted: holders::Granted,
+    /// What has been read before, by its text and the types that were given; at most [`ANALYSED_MAX`]. Clients ask the same
+    /// again and again.
+    analysed: BTreeMap<String, (Vec<u32>, Arc<Prepared>)>,
 }
+
+/// How many statements a server remembers the meaning of.
+const ANALYSED_MAX: usize = 64;
 
 #[derive(Clone, Debug, Default)]
 struct Session {
@@ -130,10 +136,31 @@ impl Model {
         parse(text)
     }
 
+    /// What a statement that was remembered means, for a session.
+    ///
+    /// # Errors
+    /// As for [`Model::prepare`].
+    pub fn recall(&self, pid: Pid, text: &str, types: &[u32]) -> Result<Option<Arc<Prepared>>, Error> {
+        match self.analysed.get(text) {
+            Some((given, prepared)) if given == types => {
+                self.check_not_failed(pid, &prepared.statement)?;
+                Ok(Some(prepared.clone()))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Remembers what a statement means, until there is a table more.
+    pub fn remember(&mut self, text: &str, types: &[u32], prepared: &Arc<Prepared>) {
+        if self.analysed.len() < ANALYSED_MAX {
+            self.analysed.insert(text.to_owned(), (types.to_vec(), prepared.clone()));
+        }
+    }
+
     /// What a statement means.
     ///
     /// # Errors
-    /// Nothing.
+    /// It cannot be carried out as it stands, or the session's transaction has failed.
     pub fn prepare(&self, pid: Pid, statement: Statement, given: &[Option<Type>]) -> Result<Prepared, Error> {
         self.check_not_failed(pid, &statement)?;
         analyse(statement, given, &|name: &str| self.tables.get(name).map(|table| &**table))

@@ -295,6 +295,7 @@ impl Model {
             return Ok(answer);
         }
         self.tables.insert(name.clone(), Table::new(create));
+        self.analysed.clear();
         Ok(answer)
     }
 }

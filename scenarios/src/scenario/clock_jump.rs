@@ -1,0 +1,54 @@
+//! `clock-jump`: the coordination service's wall clock jumps forward by more than the lease, once.
+//!
+//! What a time server that was wrong for a while, a virtual machine that was resumed, or an operator does to one machine. A
+//! service that counts leases on a monotonic clock does not notice. One that counts on a wall clock, as Redis and rows with an
+//! expiry do, gives the leader's lease to the next who asks while the leader's own clock says that it is good: Kleppmann's
+//! objection to Redlock ("How to do distributed locking", 2016), and of one server even simpler.
+//!
+//! By one to ten leases, and set right again five seconds later, as `clock-step` sets everybody's to and fro.
+
+use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, strike_ms};
+use crate::{
+    fault::{Fault, Who},
+    params::Params,
+    plan::Plan,
+    streams::{self, PLAN},
+};
+use protocols::{
+    election::{Hazard, Protocol},
+    history::Fact,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "clock-jump",
+    about: "The coordination service's wall clock jumps forward by more than a lease, and back later.",
+    story: "At a time drawn from the seed the wall clock of the coordination service is set forward by one lease to ten, and \
+            five seconds later set right. A service that counts leases on a wall clock gives the lease away at once, while \
+            the leader goes by a clock that nobody touched.",
+    hazard: Hazard::ClockSteps,
+    needs: Needs::Service,
+    plan,
+};
+
+/// The clock is wrong for so long, milliseconds.
+const WRONG_MS: u64 = 5_000;
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let ttl_ms = params.granted_ttl_ms(protocol);
+    let on_wall_clock = protocol.service.expires_by_wall_clock;
+    let read_lease = params.read_lease.or(on_wall_clock.then_some(false));
+    let params = &Params { read_lease, ..params.clone() };
+    // Set back, a lease that was given by the wrong clock lasts for so much longer.
+    let jump_max_ms = 10 * ttl_ms;
+    let needed_ms = last_strike_ms(params, protocol) + WRONG_MS + jump_max_ms + params.aftermath_ms(protocol);
+    let mut random = streams::stream(seed, PLAN);
+    let strike_ms = strike_ms(&mut random, params, protocol);
+    let by_ms = drawn_ms(&mut random, (ttl_ms + 100) as f64, jump_max_ms as f64) as i64;
+    let step = |by_ms| Fault::ClockStep { node: Who::Service, by_ms };
+    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    plan.faults = vec![at(strike_ms, step(by_ms)), at(strike_ms + WRONG_MS as f64, step(-by_ms))];
+    plan.liveness_bound_ms += jump_max_ms;
+    plan.requires = require([(Fact::ClockSteps, 2), (Fact::LeadersTookEffect, 1)]);
+    plan
+}

@@ -1,0 +1,51 @@
+//! `clock-skew`: the candidates' wall clocks are minutes apart from the start on, and the leader dies.
+//!
+//! Machines without a time server drift by seconds a day, and one that was set by hand is anywhere. Leases that a service counts
+//! do not notice; rows that carry an expiry by the writer's clock do (lukas-krecan/ShedLock issue 231, quartznet/quartznet
+//! issue 3515): whoever is ahead takes a lease that is good, and a lease written by whoever is ahead outlives its holder by as
+//! much. Each clock is off by up to three minutes, either way.
+
+use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
+use crate::{
+    fault::{Fault, Who},
+    params::Params,
+    plan::Plan,
+    streams::{self, PLAN},
+};
+use protocols::{
+    election::{Hazard, Protocol},
+    history::Fact,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "clock-skew",
+    about: "The candidates' wall clocks are minutes apart, and the leader dies.",
+    story: "From the start on, each candidate's wall clock is off by up to three minutes, either way. At a time drawn from the \
+            seed the leader is killed, and starts again later. Whoever counts leases on its own wall clock takes one that is \
+            good, or waits minutes for one that is not.",
+    hazard: Hazard::ClockSteps,
+    needs: Needs::Nothing,
+    plan,
+};
+
+/// A clock is off by up to this, milliseconds.
+const OFF_MAX_MS: u64 = 180_000;
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let ttl_ms = params.granted_ttl_ms(protocol);
+    let on_wall_clock = protocol.service.expires_by_wall_clock;
+    let read_lease = params.read_lease.or(on_wall_clock.then_some(false));
+    let params = &Params { read_lease, ..params.clone() };
+    let needed_ms = last_strike_ms(params, protocol) + 2 * ttl_ms + params.aftermath_ms(protocol);
+    let mut random = streams::stream(seed, PLAN);
+    let kill_ms = strike_ms(&mut random, params, protocol);
+    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    for candidate in &mut plan.candidates {
+        let off_ms = streams::between(&mut random, 0, 2 * OFF_MAX_MS) as i64 - OFF_MAX_MS as i64;
+        candidate.wall_offset_ms += off_ms;
+    }
+    plan.faults = vec![at(kill_ms, Fault::Kill { node: Who::Leader, restart_after_ms: Some(2.0 * ttl_ms as f64) })];
+    plan.requires = require([(Fact::Kills, 1), (Fact::LeadersTookEffect, 1)]);
+    plan
+}

@@ -1,0 +1,58 @@
+//! `outage-recovery`: the coordination service is away for longer than any lease, and everybody comes back to it at once.
+//!
+//! The second half of many an outage: the service is up again, and all who held something have lost it at the same time. They
+//! were refused for as long as it was away, so their clients have backed off, or have not, and ask together (AWS, October 2025:
+//! the managers of droplets lost their leases and could not get through to renew them, https://aws.amazon.com/message/101925/).
+//! What is measured is how long it stays dark after the service is back, and the most requests that it gets in a second.
+//!
+//! It is killed or loses power by the seed, for two leases to four, so that every lease and every belief is over whatever
+//! counts them. Where the service keeps several leaderships there are four groups, whose leaderships lapse together.
+
+use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, strike_ms};
+use crate::{
+    fault::{Fault, Who},
+    params::Params,
+    plan::Plan,
+    streams::{self, PLAN},
+};
+use protocols::{
+    election::{Hazard, Protocol},
+    history::Fact,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "outage-recovery",
+    about: "The coordination service is away for longer than any lease, and everybody comes back to it at once.",
+    story: "At a time drawn from the seed the coordination service is killed or its machine loses power, for two leases to \
+            four. Every lease has run out and every leader has stepped down when it is back, and all candidates ask it at \
+            once. Where it can keep several leaderships, four are lost and taken together.",
+    hazard: Hazard::ServiceRestart,
+    needs: Needs::Service,
+    plan,
+};
+
+/// So many leaderships lapse together, where a service can keep several.
+const GROUPS: u16 = 4;
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let groups = if protocol.service.has_groups { params.groups.max(GROUPS) } else { params.groups };
+    let params = &Params { groups, ..params.clone() };
+    let ttl_ms = params.granted_ttl_ms(protocol);
+    let longest_ms = 4 * ttl_ms;
+    let needed_ms = last_strike_ms(params, protocol) + 2 * longest_ms + params.aftermath_ms(protocol);
+    let mut random = streams::stream(seed, PLAN);
+    let strike_ms = strike_ms(&mut random, params, protocol);
+    let (node, down_ms) = (Who::Service, drawn_ms(&mut random, 2.0 * ttl_ms as f64, longest_ms as f64));
+    let restart_after_ms = Some(down_ms);
+    let what = match streams::between(&mut random, 0, 1) {
+        0 => Fault::Kill { node, restart_after_ms },
+        _ => Fault::PowerLoss { node, restart_after_ms },
+    };
+    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    plan.faults = vec![at(strike_ms, what)];
+    // Clients back off for as long as the service was away, and a service may count leases anew from its restart on.
+    plan.liveness_bound_ms += longest_ms;
+    plan.requires = require([(Fact::Kills, 1), (Fact::Restarts, 1), (Fact::LeadersTookEffect, 1)]);
+    plan
+}

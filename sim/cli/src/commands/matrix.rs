@@ -1,0 +1,119 @@
+//! `matrix`: a table of scenarios and protocols, and what is behind its cells.
+
+use super::{
+    args::{MatrixArgs, jobs_or_cores},
+    exit::Stop,
+    interrupt::{self, INTERRUPTED},
+    output::{Show, print},
+    parse,
+    progress::Progress,
+};
+use reports::{json::pretty, statistics::count};
+use serde_json::json;
+use sim::{
+    matrix::{Came, Cell, Matrix},
+    outcome::Ended,
+    registry::Registry,
+    repro,
+};
+use std::collections::BTreeMap;
+
+/// What is behind so many cells is said unasked.
+const WHY_MAX: usize = 40;
+
+/// Runs the matrix and prints it.
+///
+/// # Errors
+/// The arguments make no sense, or a run could not be finished.
+pub fn run(registry: &Registry, args: &MatrixArgs) -> Result<u8, Stop> {
+    let params = args.plan.sweep_params().map_err(Stop::usage)?;
+    let matrix = Matrix {
+        registry,
+        scenarios: parse::scenarios(&args.names).map_err(Stop::usage)?,
+        protocols: parse::protocols(&args.protocol).map_err(Stop::usage)?,
+        seeds: args.seeds.clone(),
+        params: &params,
+        jobs: jobs_or_cores(args.jobs),
+    };
+    matrix.check().map_err(Stop::usage)?;
+    interrupt::listen().map_err(Stop::harness)?;
+    let show = Show::from(&args.show);
+    let progress = Progress::new(matrix.plans(), show)?;
+    let cells = matrix.run(|| progress.done(Ended::Kept)).map_err(Stop::harness)?;
+    progress.finish();
+    let text = match (show.json, show.quiet) {
+        (true, _) => report(&matrix, &cells),
+        (false, true) => summary(&cells),
+        (false, false) => [table(&matrix, &cells), whys(&cells, args.why), summary(&cells)].concat(),
+    };
+    print(&text);
+    if sim::interrupt::asked() { Ok(INTERRUPTED) } else { Ok(0) }
+}
+
+/// A row for each protocol, a column for each scenario.
+fn table(matrix: &Matrix, cells: &[Cell]) -> String {
+    let known: BTreeMap<_, _> = cells.iter().map(|cell| ((cell.scenario, cell.protocol), cell.outcome)).collect();
+    let has = |scenario: &str| cells.iter().any(|cell| cell.scenario == scenario);
+    let scenarios: Vec<_> = matrix.scenarios.iter().map(|s| s.name).filter(|name| has(name)).collect();
+    let width = matrix.protocols.iter().map(|p| p.name.len()).max().unwrap_or(0);
+    let heading = |digit: fn(usize) -> String| -> String {
+        let digits = (1..=scenarios.len()).map(|number| format!(" {}", digit(number)));
+        format!("{:width$} {}", "", digits.collect::<String>()).trim_end().to_owned() + "\n"
+    };
+    let mut text = String::new();
+    if scenarios.len() > 9 {
+        text += &heading(|number| if number < 10 { " ".to_owned() } else { (number / 10).to_string() });
+    }
+    text += &heading(|number| (number % 10).to_string());
+    for protocol in &matrix.protocols {
+        let sign = |scenario: &&str| known.get(&(*scenario, protocol.name)).map_or('.', |came| came.sign());
+        let signs: String = scenarios.iter().map(|scenario| format!(" {}", sign(scenario))).collect();
+        text += &format!("{:width$} {signs}\n", protocol.name);
+    }
+    text += "\n";
+    let signs: Vec<_> = Came::ALL.iter().rev().map(|came| format!("{} {}", came.sign(), came.words())).collect();
+    text += &format!("{}, . does not apply\n", signs.join(", "));
+    let numbered: Vec<_> = scenarios.iter().enumerate().map(|(n, name)| format!("{:>2} {name:22}", n + 1)).collect();
+    for row in numbered.chunks(3) {
+        text += &format!("{}\n", row.concat().trim_end());
+    }
+    text + "\n"
+}
+
+/// What is behind the cells that do not simply hold.
+fn whys(cells: &[Cell], all: bool) -> String {
+    let behind: Vec<_> = cells.iter().filter(|cell| cell.outcome != Came::Holds).collect();
+    if behind.len() > WHY_MAX && !all {
+        return format!("--why says what is behind {} that do not simply hold.\n", count(behind.len() as u64, "cell"));
+    }
+    behind.into_iter().map(why).collect()
+}
+
+fn why(cell: &Cell) -> String {
+    let Cell { scenario, protocol, outcome, seed, why, parts, command, .. } = cell;
+    let mut text = format!("{} {scenario}, {protocol}, seed {seed}: {}\n", outcome.sign(), outcome.words());
+    if let Some(parts) = parts {
+        let seconds = parts.t_us as f64 / 1e6;
+        text += &format!("    at {seconds:.3} s  {}\n    without fencing  {}\n", parts.fenced, parts.unfenced);
+    }
+    if !why.is_empty() {
+        text += &format!("    {why}\n");
+    }
+    text + &format!("    {command}\n")
+}
+
+fn summary(cells: &[Cell]) -> String {
+    let of = |came: Came| cells.iter().filter(|cell| cell.outcome == came).count();
+    let counts: Vec<_> = Came::ALL.iter().rev().map(|came| format!("{} {}", of(*came), came.words())).collect();
+    format!("{}: {}\n", count(cells.len() as u64, "cell"), counts.join(", "))
+}
+
+fn report(matrix: &Matrix, cells: &[Cell]) -> String {
+    pretty(&json!({
+        "schema": 1,
+        "seeds": [matrix.seeds.start, matrix.seeds.end],
+        "nodes": matrix.params.nodes,
+        "options": repro::options(matrix.params).join(" "),
+        "cells": cells,
+    }))
+}
