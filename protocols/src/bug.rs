@@ -17,8 +17,58 @@ pub struct Bug {
     pub what: &'static str,
     /// Where it happened, or what it is derived from.
     pub source: &'static str,
-    /// The invariant that it violates.
+    /// The invariant that it violates; or the figure of reports that it moves, as `metrics.elections`.
     pub violation: &'static str,
+    /// What shows it.
+    pub shown: Shown,
+}
+
+/// The command that shows a bug: a sweep of this, with the bug switched on. The same without it holds.
+#[derive(PartialEq, Eq, Hash, Debug)]
+pub struct Shown {
+    /// The scenario.
+    pub scenario: &'static str,
+    /// The protocol.
+    pub protocol: &'static str,
+    /// Further options, as on the command line.
+    pub options: &'static str,
+    /// So many seeds, any that follow each other, are enough.
+    pub seeds: u64,
+    /// Where a figure shows it: the fixed form's is never above this.
+    pub above: u64,
+}
+
+/// What does wrong by its design or its settings what others do wrong by mistake: there is nothing to switch on.
+#[derive(PartialEq, Eq, Hash, Debug)]
+pub struct ByDesign {
+    /// What is wrong, and what shows it; the id is a name, and no switch's.
+    pub bug: Bug,
+    /// What does right under the same faults, and whose command it is.
+    pub mended: Shown,
+}
+
+impl Shown {
+    /// Shown by this scenario with this protocol, within that many seeds.
+    pub const fn by(scenario: &'static str, protocol: &'static str, seeds: u64) -> Self {
+        Shown { scenario, protocol, options: "", seeds, above: 0 }
+    }
+
+    /// The same with these options.
+    pub const fn with(self, options: &'static str) -> Self {
+        Shown { options, ..self }
+    }
+
+    /// The same, where the figure is above this.
+    pub const fn above(self, above: u64) -> Self {
+        Shown { above, ..self }
+    }
+
+    /// The command, but for the bug: `sweep gc-pause --protocol …`.
+    pub fn command(&self) -> String {
+        let Shown { scenario, protocol, options, seeds, .. } = self;
+        let space = if options.is_empty() { "" } else { " " };
+        format!("sweep {scenario} --protocol {protocol}{space}{options} --nodes 3 --seeds 0..{seeds}")
+    }
 }
 
 impl Bug {

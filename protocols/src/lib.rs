@@ -45,6 +45,7 @@
 
 pub mod bench;
 pub mod bug;
+pub mod by_design;
 pub mod clock;
 pub mod core;
 pub mod coverage;

@@ -4,13 +4,18 @@
 //! stops within the same step. Asked to resign: take no new work, join what is under way, and only then let go, so that the
 //! old leader has stopped before a successor can start.
 
+mod bugs;
+mod letting_go;
 mod standing;
 
+pub use bugs::{RELEASED_BEFORE_JOINED, SHUTDOWN_STARTS_WORK};
 pub use standing::Standing;
 
 use crate::{
+    bug::Bugs,
     clock::Now,
     core::{Core, Input, Output, TimerId},
+    election::raft_core::LEASE_OUTLIVES_TRANSFER,
     elector::{self, AnyElector, ELECTOR_TIMERS},
     history::{Kind, NodeState},
     message::{Message, WriteVerdict},
@@ -70,6 +75,9 @@ pub struct Node {
     resigning: bool,
     /// To whom leadership is to go when it is given up.
     successor: Option<NodeId>,
+    /// It was given up with work under way.
+    released: bool,
+    bugs: Bugs,
     /// How many connections to the store have broken since it last said something.
     broken: u32,
     scratch: Vec<elector::Output>,
@@ -91,8 +99,14 @@ impl Node {
     /// A candidate that has not started yet, and will do the usual works.
     pub fn new(place: Place, elector: Box<AnyElector>) -> Self {
         let (lead, observed, successor, scratch) = (None, None, None, Vec::new());
-        let works = Arc::default();
-        Node { place, works, elector, elections: 0, lead, observed, resigning: false, successor, broken: 0, scratch }
+        let (works, bugs, resigning, released) = (Arc::default(), Bugs::default(), false, false);
+        let (elections, broken) = (0, 0);
+        Node { place, works, elector, elections, lead, observed, resigning, successor, released, bugs, broken, scratch }
+    }
+
+    /// The same candidate with these bugs.
+    pub fn with_bugs(self, bugs: Bugs) -> Self {
+        Node { bugs, ..self }
     }
 
     /// The same candidate, which will do these works.
@@ -161,7 +175,7 @@ impl Node {
         let sealed = self.works.each().map(|_| None).collect();
         let (valid_until, asked_at) = (leadership.valid_until, now.mono);
         self.lead = Some(Lead { incarnation, valid_until, sealed, asked_at, work: None });
-        self.resigning = false;
+        (self.resigning, self.released) = (false, false);
         out.push(Output::Point(Point::BeforeSeal));
         self.seal(out);
         self.look_later(now, out);
@@ -183,6 +197,10 @@ impl Node {
     }
 
     fn deposed(&mut self, reason: elector::Deposed, out: &mut Vec<Output>) {
+        if reason == elector::Deposed::Resigned && !self.is_joined() && self.bugs.has(&RELEASED_BEFORE_JOINED) {
+            self.released = true;
+            return;
+        }
         let Some(lead) = self.lead.take() else { return };
         self.resigning = false;
         out.push(Output::CancelTimer(LOOK));
@@ -263,7 +281,7 @@ impl Node {
         let Place { store, read_lease, .. } = self.place;
         match &self.lead {
             Some(Lead { incarnation, valid_until, work: Some(work), .. })
-                if now.mono < *valid_until && !self.resigning =>
+                if now.mono < *valid_until && (!self.resigning || self.bugs.has(&LEASE_OUTLIVES_TRANSFER)) =>
             {
                 let (generation, token) = (incarnation.generation, incarnation.token);
                 if read_lease {
@@ -294,26 +312,6 @@ impl Node {
         // An order to resign may have come while the seals were under way.
         if self.resigning {
             self.let_go_when_joined(now, out);
-        }
-    }
-
-    fn let_go(&mut self, now: Now, successor: Option<NodeId>, out: &mut Vec<Output>) {
-        if self.lead.is_some() {
-            self.resigning = true;
-            self.successor = successor;
-            self.let_go_when_joined(now, out);
-        }
-    }
-
-    fn let_go_when_joined(&mut self, now: Now, out: &mut Vec<Output>) {
-        let Some(lead) = &self.lead else { return };
-        let joined = lead.work.as_ref().is_none_or(Duties::is_joined);
-        if !joined {
-            crate::mark!(NodeResignWaits);
-        }
-        if joined {
-            let input = self.successor.take().map_or(elector::Input::Resign, elector::Input::Transfer);
-            self.elect(now, input, out);
         }
     }
 

@@ -306,6 +306,8 @@ impl Cluster {
                 return change;
             }
             "latency" if !slower => return change,
+            // Whoever gives a connection up that hangs makes another.
+            "hang" => return change,
             "loss" if *strength > 0 && *strength <= LOSS_MAX => return change,
             // Only voters and servers wait for their disks.
             kind if kind.contains("disk") => {

@@ -129,6 +129,17 @@ pub enum Fault {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         for_ms: Option<f64>,
     },
+    /// The connections of client libraries that stand between two groups hang: what is sent on them is taken, and nothing comes
+    /// out at the other end, nor is anybody told. New ones can be made.
+    Hang {
+        /// One side.
+        from: Vec<Who>,
+        /// The other.
+        to: Vec<Who>,
+        /// How long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        for_ms: Option<f64>,
+    },
     /// Each sync of a node's disk takes longer.
     SlowDisk {
         /// Whose.
@@ -208,6 +219,11 @@ pub enum Fault {
         /// Whose.
         node: Who,
     },
+    /// Somebody shows the store a token that nobody handed out, higher than all, as a candidate would.
+    ForgeToken {
+        /// In whose name.
+        node: Who,
+    },
 }
 
 impl Fault {
@@ -221,6 +237,7 @@ impl Fault {
             Fault::Partition { from, to, one_way, for_ms } => link::partition(from, to, *one_way, *for_ms),
             Fault::Latency { from, to, extra_us, for_ms } => link::latency(from, to, *extra_us, *for_ms),
             Fault::Loss { from, to, probability, for_ms } => link::loss(from, to, *probability, *for_ms),
+            Fault::Hang { from, to, for_ms } => link::hang(from, to, *for_ms),
             Fault::SlowDisk { node, extra_us, for_ms } => disk::slow(node, *extra_us, *for_ms),
             Fault::SyncHang { node, for_ms } => disk::hang(node, *for_ms),
             Fault::SyncFail { node, silent, for_ms } => disk::fail(node, *silent, *for_ms),
@@ -232,6 +249,7 @@ impl Fault {
             Fault::Leave { node } => operator::leave(node),
             Fault::DropLease { node } => service::drop_lease(node),
             Fault::DropKey { node } => service::drop_key(node),
+            Fault::ForgeToken { node } => operator::forge_token(node),
         }
     }
 

@@ -350,6 +350,7 @@ fn candidate() -> impl Strategy<Value = Candidate> {
             rate_ppm,
             starts_at_ms,
             joins_later,
+            timings: None,
         },
     )
 }

@@ -263,6 +263,7 @@ impl Params {
             rate_ppm: streams::within(&mut clocks, self.clock_drift_ppm),
             starts_at_ms: streams::between(&mut clocks, 0, STARTS_WITHIN_MS),
             joins_later: false,
+            timings: None,
         });
         // What is asked for is the service's own number; what it has beside it is as many as usual.
         let members = |service: &Service| match std::ptr::eq(service, protocol.service) {

@@ -129,6 +129,9 @@ pub struct Candidate {
     /// It is no member at first, and does not start before it is asked to join; `starts_at_ms` is without meaning then.
     #[serde(default, skip_serializing_if = "is_false")]
     pub joins_later: bool,
+    /// Its timers, where they are not the plan's: it is configured in another way than the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timings: Option<Timings>,
 }
 
 /// The clients of the sequencer. They are open-loop: they ask at their rate whatever the answers.
@@ -207,6 +210,11 @@ impl Plan {
     pub fn digest(&self) -> String {
         let text = serde_json::to_string(self).expect("plans have string keys and finite numbers");
         format!("{:032x}", xxh3_128(text.as_bytes()))
+    }
+
+    /// The timers that a candidate is configured with.
+    pub fn timings_of(&self, candidate: NodeId) -> Timings {
+        self.candidates.get(candidate.index()).and_then(|c| c.timings).unwrap_or(self.timings)
     }
 
     /// How many members a service of that name has.

@@ -117,8 +117,8 @@ impl Fleet {
                     // Its disk has survived; so has what it is.
                     true => world.input(node, Input::Start),
                     false => {
-                        let resources = self.works.resources().count() * usize::from(self.plan.groups);
-                        world.set_core(node, Box::new(Store::new(self.plan.fencing, resources)))
+                        let (groups, resources) = (usize::from(self.plan.groups), self.works.resources().count());
+                        world.set_core(node, Box::new(Store::new(self.plan.fencing, groups, resources, &self.bugs)))
                     }
                 });
                 None
@@ -203,7 +203,7 @@ fn site(told: &Told, node: NodeId, group: u16) -> Site {
         peers: plan.candidates.iter().map(|c| endpoint(&c.name, port)).collect(),
         port,
         founders: topology.candidates().filter(|n| !joins_later(n)).collect(),
-        timings: plan.timings.resolved(),
+        timings: plan.timings_of(node).resolved(),
     }
 }
 
@@ -226,7 +226,7 @@ fn of_groups(
 
 async fn candidate_core(told: &Told, env: SimEnv) -> Box<dyn Core> {
     let Told { plan, protocol, topology, works, bugs, .. } = told;
-    let timings = plan.timings.resolved();
+    let timings = plan.timings_of(env.node).resolved();
     // A simulated disk can always be read.
     let stored = env.disk().read(task_driver::STATE).await.unwrap_or_default();
     let division = plan.division(topology);
@@ -248,7 +248,7 @@ async fn candidate_core(told: &Told, env: SimEnv) -> Box<dyn Core> {
             service: service.clone(),
             bugs: bugs.clone(),
         };
-        Box::new(Node::new(place, (protocol.elector)(setup)).with_works(works.clone()))
+        Box::new(Node::new(place, (protocol.elector)(setup)).with_works(works.clone()).with_bugs(bugs.clone()))
     };
     of_groups(division, Node::timers(works), stored.clone(), node)
 }

@@ -28,6 +28,7 @@
 //! store since it was created (the lease may have ended meanwhile), and every session that is given up is revoked, which
 //! deletes its key with it.
 
+mod bugs;
 pub(super) mod candidate;
 mod observer;
 pub(super) mod session;
@@ -38,6 +39,7 @@ use super::{
     promise::{self, UNCHECKED},
 };
 use crate::{elector::boxed, service::etcd, types::SECOND};
+pub use bugs::{CAMPAIGN_LEAVES_KEY, RELEASE_BY_NAME, WAITER_NOT_READ_AGAIN};
 use candidate::EtcdElection;
 use session::DEADLINE_SCAN;
 pub use session::{PREFIX, Recipe, SOLE_PREFIX, prefix_of};

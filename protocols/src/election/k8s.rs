@@ -30,6 +30,7 @@
 //!
 //! **What shows it.** `gc-pause`, `partition`, `lost-lease`.
 
+mod bugs;
 mod candidate;
 mod round;
 mod timing;
@@ -43,6 +44,7 @@ use crate::{
     service::kubernetes,
     types::{MILLISECOND, SECOND},
 };
+pub use bugs::{LEADS_BEFORE_UPDATE, NO_REQUEST_TIMEOUT, OWN_DURATION, RENEWS_FOR_EVER};
 use candidate::Candidate;
 use timing::{granted, refuses, renew_deadline};
 pub use timing::{name_of, token};

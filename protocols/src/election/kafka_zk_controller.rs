@@ -35,6 +35,7 @@ use crate::{
     types::{MILLISECOND, SECOND},
 };
 use controller::Controller;
+pub use controller::MOVED_UNCHECKED;
 
 /// The registry's entry.
 pub const PROTOCOL: Protocol = Protocol {

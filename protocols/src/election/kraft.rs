@@ -53,6 +53,7 @@ use super::{
     promise::{self, UNCHECKED},
 };
 use crate::{
+    bug::{Bug, Shown},
     clock::Now,
     core::TimerId,
     elector::{self, Deposed, Elector, boxed},
@@ -69,6 +70,16 @@ use std::collections::VecDeque;
 
 type Input = elector::Input<Message, Nothing>;
 type Output = elector::Output<Message, Nothing>;
+
+/// What Kafka's leaders did before 3.7.
+pub const NO_CHECK_QUORUM: Bug = Bug {
+    id: "kraft-no-check-quorum",
+    protocols: &["kraft"],
+    what: "A leader that a majority does not fetch from any more goes on leading, until it hears of a higher epoch.",
+    source: "KAFKA-15489: split brain in KRaft cluster; fixed in 3.7",
+    violation: "dual_belief",
+    shown: Shown::by("isolate-leader", "kraft", 4).with("--fencing off"),
+};
 
 /// The protocol as the registry knows it.
 pub const PROTOCOL: Protocol = Protocol {
@@ -206,7 +217,8 @@ impl Kraft {
 
     /// `LeaderState.checkQuorumTimeoutMs`; a leader without others never loses them.
     fn quorum_until(&self, now: Now) -> u64 {
-        if self.voters() > 1 { now.mono + self.fetch_timeout() / 2 * 3 } else { u64::MAX }
+        let alone = self.voters() == 1 || self.setup.bugs.has(&NO_CHECK_QUORUM);
+        if alone { u64::MAX } else { now.mono + self.fetch_timeout() / 2 * 3 }
     }
 
     /// `QuorumState.randomElectionTimeoutMs`.

@@ -30,6 +30,7 @@ use super::{
     promise::{self, UNFENCED},
 };
 use crate::{
+    bug::{Bug, Shown},
     clock::Now,
     elector::{Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput, boxed},
     error::Failure,
@@ -68,6 +69,17 @@ pub const PROTOCOL: Protocol = Protocol {
     },
     bounds: promise::settled,
     belief_overlap: promise::without_bound,
+};
+
+/// Who holds a lock need not be asked whether it still does.
+pub const NEVER_ASKED: Bug = Bug {
+    id: "pg-advisory-never-asked",
+    protocols: &["pg-advisory"],
+    what: "The holder of the lock never asks whether its session still stands: when that is terminated, it leads on beside \
+           whoever takes the lock next.",
+    source: "JasperFx/wolverine issue 2602",
+    violation: "leaders_acting_by_effect",
+    shown: Shown::by("lost-lease", "pg-advisory", 4),
 };
 
 /// The same through a pool.
@@ -133,7 +145,7 @@ impl PgAdvisory {
     /// The leader's turn. A ping that is not answered yet is waited for.
     fn ping(&mut self, now: Now, out: &mut Vec<Output>) {
         out.push(Output::SetTimer { id: RENEW, at: now.mono + self.postgres.setup.timings.renew_interval });
-        let Some(session) = self.session else { return };
+        let Some(session) = self.session.filter(|_| !self.postgres.setup.bugs.has(&NEVER_ASKED)) else { return };
         if self.under_way.is_some() {
             crate::mark!(AdvisoryHalfOpen);
             return;

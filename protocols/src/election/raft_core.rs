@@ -39,6 +39,7 @@
 
 mod append;
 mod arithmetic;
+mod bugs;
 mod durable;
 mod lead;
 mod message;
@@ -47,6 +48,7 @@ mod role;
 mod tests;
 mod vote;
 
+pub use bugs::{ANSWERS_BEFORE_SYNC, LEASE_FROM_ANSWER, LEASE_OUTLIVES_TRANSFER};
 pub use message::{Index, Message, Term};
 
 use super::{
@@ -125,6 +127,8 @@ struct RaftCore {
     state: Durable,
     /// What is on disk, or on its way there.
     written: Durable,
+    /// When something was last put on disk that was not there; with [`ANSWERS_BEFORE_SYNC`] when that was last thought of.
+    synced_at: Option<u64>,
     role: Role,
     /// Who leads in this term, as far as this server knows; itself never.
     leader: Option<NodeId>,
@@ -156,6 +160,7 @@ impl RaftCore {
             random: Random::new(setup.nonce),
             setup,
             written: state.clone(),
+            synced_at: None,
             state,
             role: Role::Follower,
             leader: None,
@@ -295,6 +300,11 @@ impl RaftCore {
             out.append(&mut self.held);
             return;
         }
+        let synced_at = *self.synced_at.get_or_insert(now.mono);
+        if self.setup.bugs.has(&ANSWERS_BEFORE_SYNC) && now.mono < synced_at + bugs::SYNCED_EVERY {
+            return self.go_on_unsynced(now, out);
+        }
+        self.synced_at = Some(now.mono);
         let follows = |output: &Output| {
             matches!(output, Output::Send { .. } | Output::Voted { .. } | Output::Point(Point::Voted))
         };
@@ -305,6 +315,19 @@ impl RaftCore {
         self.written = self.state.clone();
         out.push(Output::Point(Point::BeforePersist));
         out.push(Output::Persist(self.state.encode()));
+    }
+
+    /// What has been decided is said as if it were on disk.
+    fn go_on_unsynced(&mut self, now: Now, out: &mut Vec<Output>) {
+        out.append(&mut self.held);
+        let last = self.state.last_index();
+        if let Role::Leader(leading) = &mut self.role
+            && leading.matched[self.setup.node.index()] != last
+        {
+            leading.matched[self.setup.node.index()] = last;
+            self.advance(now);
+            out.append(&mut self.held);
+        }
     }
 
     /// What has been decided is on disk.

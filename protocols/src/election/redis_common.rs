@@ -3,7 +3,7 @@
 
 use super::{OwnTimer, Setup, Timer};
 use crate::{
-    bug::Bug,
+    bug::{Bug, Shown},
     core::TimerId,
     elector::{self, RequestNumber, ServiceOutput},
     payload::Nothing,
@@ -45,6 +45,7 @@ pub const FORGOTTEN_ON_RESTART: Bug = Bug {
     what: "The server keeps nothing on disk: when it comes back, keys and the counter of tokens are gone.",
     source: "redis.conf of Redis 7.0: `appendonly no` is the default",
     violation: "dual_belief",
+    shown: Shown::by("service-restart", "redis-lease", 12),
 };
 
 /// Time for a follower to ask.

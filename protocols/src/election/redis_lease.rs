@@ -29,7 +29,7 @@ use super::{
     redis_common::{EXPIRE, Input, Output, POLL, RENEW, RETRIED, RedisRequests},
 };
 use crate::{
-    bug::Bug,
+    bug::{Bug, Shown},
     clock::Now,
     elector::{Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput, boxed},
     error::Failure,
@@ -83,7 +83,32 @@ pub const BELIEF_FROM_ANSWER: Bug = Bug {
            the answer took.",
     source: "derived; in Raft's leases: etcd-io/raft issue 166, sofa-jraft issue 34",
     violation: "dual_belief",
+    shown: Shown::by("late-answer", "redis-lease", 4),
 };
+
+/// Reference text 000, "Fix 1", as printed.
+pub const RENEWAL_THROWS: Bug = Bug {
+    id: "redis-lease-renewal-throws",
+    protocols: &["redis-lease"],
+    what: "A renewal that cannot reach Redis throws before it comes to `isLeader = false`: the leader stops only when it is \
+           told that the key is not its own.",
+    source: "reference text 000, Fix 1: `renew()` has no `catch`, and no clock ends `isLeader`",
+    violation: "leaders_acting_by_effect",
+    shown: Shown::by("partition", "redis-lease", 4),
+};
+
+/// A lock for good.
+pub const NO_TTL: Bug = Bug {
+    id: "redis-lease-without-ttl",
+    protocols: &["redis-lease"],
+    what: "The key is set without a time to live: when its holder dies, it is held for ever.",
+    source: "reference text 002: \"locks without expiration are a deadlock\"; `SET key id NX` without `PX`",
+    violation: "liveness",
+    shown: Shown::by("clean-kill", "redis-lease", 4),
+};
+
+/// In milliseconds as good as for ever: a century.
+const FOR_EVER_MS: u64 = 100 * 365 * 24 * 3_600_000;
 
 /// The lease that this node believes to hold.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -149,8 +174,22 @@ impl RedisLease {
         }
         out.push(Output::Point(Point::BeforeCampaign));
         let value = self.redis.attempt_value();
-        let request = Request::SetNxPx { key: self.redis.key(), value: value.clone(), ttl_ms: self.redis.ttl_ms() };
+        let request = Request::SetNxPx { key: self.redis.key(), value: value.clone(), ttl_ms: self.key_ms() };
         self.ask(request, Asked::Acquire { value, sent: now.mono }, out);
+    }
+
+    /// How long the key is to live, milliseconds.
+    fn key_ms(&self) -> u64 {
+        if self.redis.setup.bugs.has(&NO_TTL) { FOR_EVER_MS } else { self.redis.ttl_ms() }
+    }
+
+    /// Until when a lease may be believed in that was asked for at `sent`.
+    fn valid_until(&self, now: Now, sent: u64) -> u64 {
+        if self.redis.setup.bugs.has(&RENEWAL_THROWS) {
+            return u64::MAX;
+        }
+        let from = if self.redis.setup.bugs.has(&BELIEF_FROM_ANSWER) { now.mono } else { sent };
+        from + self.redis.ttl()
     }
 
     fn look(&mut self, out: &mut Vec<Output>) {
@@ -167,11 +206,8 @@ impl RedisLease {
     fn renew(&mut self, now: Now, out: &mut Vec<Output>) {
         out.push(Output::SetTimer { id: RENEW, at: now.mono + self.redis.setup.timings.renew_interval });
         let Some(lease) = self.lease.as_ref().filter(|_| self.under_way.is_none()) else { return };
-        let request = Request::CompareAndPexpire {
-            key: self.redis.key(),
-            value: lease.value.clone(),
-            ttl_ms: self.redis.ttl_ms(),
-        };
+        let request =
+            Request::CompareAndPexpire { key: self.redis.key(), value: lease.value.clone(), ttl_ms: self.key_ms() };
         out.push(Output::Point(Point::BeforeRenew));
         self.ask(request, Asked::Renew { sent: now.mono }, out);
     }
@@ -207,8 +243,7 @@ impl RedisLease {
     }
 
     fn lead(&mut self, now: Now, value: String, sent: u64, out: &mut Vec<Output>) {
-        let from = if self.redis.setup.bugs.has(&BELIEF_FROM_ANSWER) { now.mono } else { sent };
-        let leadership = Leadership { token: 0, valid_until: from + self.redis.ttl() };
+        let leadership = Leadership { token: 0, valid_until: self.valid_until(now, sent) };
         if leadership.valid_until <= now.mono {
             crate::mark!(RedisTooLate);
             // The answer was so late that there is nothing left to believe.
@@ -224,9 +259,9 @@ impl RedisLease {
     }
 
     fn renewed(&mut self, now: Now, sent: u64, out: &mut Vec<Output>) {
+        let valid_until = self.valid_until(now, sent);
         let Some(lease) = &mut self.lease else { return };
-        let from = if self.redis.setup.bugs.has(&BELIEF_FROM_ANSWER) { now.mono } else { sent };
-        lease.leadership.valid_until = from + self.redis.ttl();
+        lease.leadership.valid_until = valid_until;
         out.push(Output::Point(Point::Renewed));
         out.push(Output::SetTimer { id: EXPIRE, at: lease.leadership.valid_until });
         out.push(Output::Renewed(lease.leadership));

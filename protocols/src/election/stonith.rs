@@ -42,7 +42,7 @@ mod message;
 use super::{Hazard, OwnTimers, Preference, Promise, Protocol, Transport, lowest_id, promise};
 use crate::{elector::boxed, fence::power, service::power as device, types::SECOND};
 use candidate::Stonith;
-pub use candidate::{DELAY_BASE, DELAY_RANDOM, SETTLE};
+pub use candidate::{DELAY_BASE, DELAY_RANDOM, NO_QUORUM, SETTLE};
 pub use message::{Message, Said};
 
 /// The protocol as the registry knows it.

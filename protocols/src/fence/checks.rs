@@ -2,6 +2,7 @@
 //!
 //! In JSON a bool where it can be, as it always was: `true` is all of them, `false` none; otherwise the word of the only one.
 
+use crate::bug::{Bug, Bugs, Shown};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 /// What the store checks before it accepts a write.
@@ -29,11 +30,106 @@ pub struct Checks {
     pub order: bool,
     /// A request that was applied is answered from memory.
     pub memory: bool,
+    /// How tokens are compared.
+    pub rules: Rules,
+}
+
+/// How tokens are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Rules {
+    /// A seal fences off what is older; otherwise the first write does.
+    pub seal: bool,
+    /// The newest token's owner goes on writing with it; otherwise every write has to have a higher one.
+    pub again: bool,
+    /// A token has one owner: node and generation.
+    pub owner: bool,
+    /// A token is authenticated: nothing counts that nobody handed out.
+    pub authentic: bool,
+}
+
+/// A token that nobody handed out. Tokens carry no authenticator in the simulation: this one stands for all that a store which
+/// looks at one would refuse.
+pub const FORGED: u64 = u64::MAX;
+
+/// The second fencing rule broken: the successor reads, and an old write under way lands behind its back.
+pub const READ_BEFORE_SEAL: Bug = Bug {
+    id: "ledger-read-before-seal",
+    protocols: &[],
+    what: "A new leader reads the resource's state without sealing it first: what is older is refused from its first write \
+           on, and not before.",
+    source: "the project's fencing rule 2",
+    violation: "no_stale_write",
+    shown: Shown::by("gc-pause", "redis-fenced", 12),
+};
+
+/// The first rule broken one way: `incoming <= highest` is refused, over bare integers.
+pub const EQUAL_REFUSED: Bug = Bug {
+    id: "ledger-equal-refused",
+    protocols: &[],
+    what: "The resource compares bare integers and refuses a token that is not higher than the last: the rightful leader \
+           cannot write a second time.",
+    source: "the project's fencing rule 1; reference text \"Fencing tokens\": reject if incoming_token <= max_token",
+    violation: "liveness",
+    shown: Shown::by("steady", "etcd-election", 1),
+};
+
+/// The same rule broken the other way: `incoming < highest` is refused, and whose the token is does not matter.
+pub const NO_OWNER: Bug = Bug {
+    id: "ledger-no-owner",
+    protocols: &[],
+    what: "The resource compares bare integers and lets in whoever has a token as high as the last: two owners of one token \
+           write.",
+    source: "the project's fencing rule 1",
+    violation: "tokens_monotone",
+    shown: Shown::by("lost-lease", "k8s-lease", 12),
+};
+
+/// The third rule broken: fences are per resource.
+pub const ONE_SEALED: Bug = Bug {
+    id: "ledger-one-sealed",
+    protocols: &[],
+    what: "A new leader seals the first of its resources only, and finds the others as they are.",
+    source: "the project's fencing rule 3",
+    violation: "no_stale_write",
+    shown: Shown::by("gc-pause", "redis-fenced", 12).with("--rate 2"),
+};
+
+/// The fourth rule broken: whoever reaches the resource can brick it.
+pub const FORGED_TOKEN: Bug = Bug {
+    id: "ledger-forged-token",
+    protocols: &[],
+    what: "Tokens are not authenticated: one that somebody made up, higher than all, is taken, and no leader is let in any more.",
+    source: "the project's fencing rule 4",
+    violation: "liveness",
+    shown: Shown::by("adversary-forged-token", "redis-fenced", 1),
+};
+
+/// The fifth rule broken: a retry has nothing by which it could be told from a new request.
+pub const RETRY_WITHOUT_ID: Bug = Bug {
+    id: "ledger-retry-without-id",
+    protocols: &[],
+    what: "A retry after an unknown outcome carries no request id, and is applied a second time.",
+    source: "the project's fencing rule 5",
+    violation: "one_number",
+    shown: Shown::by("store-restart", "redis-fenced", 12),
+};
+
+impl Rules {
+    /// The rules as they should be.
+    pub const ALL: Rules = Rules { seal: true, again: true, owner: true, authentic: true };
 }
 
 impl Checks {
     /// None of them.
-    pub const NONE: Checks = Checks { token: false, order: false, memory: false };
+    pub const NONE: Checks = Checks { token: false, order: false, memory: false, rules: Rules::ALL };
+
+    /// The same for the resource at a place among a leader's, as far as the bugs that are switched on leave it alone.
+    pub fn but_for(self, bugs: &Bugs, place: usize) -> Checks {
+        let seal = !bugs.has(&READ_BEFORE_SEAL) && !(place > 0 && bugs.has(&ONE_SEALED));
+        let [again, owner, authentic] = [&EQUAL_REFUSED, &NO_OWNER, &FORGED_TOKEN].map(|bug| !bugs.has(bug));
+        let rules = Rules { seal, again, owner, authentic };
+        Checks { memory: self.memory && !bugs.has(&RETRY_WITHOUT_ID), rules, ..self }
+    }
 
     /// Is there any?
     pub const fn any(self) -> bool {
@@ -64,7 +160,7 @@ impl Fencing {
     /// What is checked.
     pub const fn checks(self) -> Checks {
         match self {
-            Fencing::On => Checks { token: true, order: true, memory: true },
+            Fencing::On => Checks { token: true, order: true, memory: true, rules: Rules::ALL },
             Fencing::Off => Checks::NONE,
             Fencing::Token => Checks { token: true, ..Checks::NONE },
             Fencing::Order => Checks { order: true, ..Checks::NONE },

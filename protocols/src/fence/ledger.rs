@@ -4,7 +4,7 @@
 //! answers a request that it has applied before from memory. Source: the fencing rules of the project's protocol facts,
 //! after Kleppmann, "How to do distributed locking" (2016), and Chubby's sequencers (Burrows, OSDI 2006, §2.4).
 
-use super::checks::Checks;
+use super::checks::{Checks, FORGED};
 use crate::{
     message::{Write, WriteVerdict},
     types::{NodeId, Payload, RequestId},
@@ -126,19 +126,35 @@ impl<M: Memory> Ledger<M> {
         if self.unchecked(token) {
             return true;
         }
+        if token == FORGED && self.checks.rules.authentic {
+            return false;
+        }
         if token > self.state.highest {
-            self.state.highest = token;
-            self.state.owner = Some((node, generation));
+            if self.checks.rules.seal {
+                self.raise(token, (node, generation));
+            }
             return true;
         }
-        !self.checks.token || (token == self.state.highest && self.state.owner == Some((node, generation)))
+        !self.checks.token || (token == self.state.highest && self.is_owner((node, generation)))
+    }
+
+    /// From now on everything older is refused.
+    fn raise(&mut self, token: u64, owner: (NodeId, u32)) {
+        self.state.highest = token;
+        self.state.owner = Some(owner);
+    }
+
+    /// Does the highest token belong to that leadership?
+    fn is_owner(&self, leadership: (NodeId, u32)) -> bool {
+        self.state.owner == Some(leadership) || !self.checks.rules.owner
     }
 
     /// Decides on a question for the state: it is refused where a write would be, so that what is answered is the newest
     /// leader's.
     pub fn read(&self, node: NodeId, generation: u32, token: u64) -> WriteVerdict {
-        let newest = token == self.state.highest && self.state.owner == Some((node, generation));
-        if newest || !self.checks.token || self.unchecked(token) {
+        let newest = token == self.state.highest && self.is_owner((node, generation));
+        let unsealed = token > self.state.highest && !self.checks.rules.seal;
+        if newest || unsealed || !self.checks.token || self.unchecked(token) {
             WriteVerdict::Ok
         } else {
             WriteVerdict::Fenced { highest: self.state.highest }
@@ -153,7 +169,11 @@ impl<M: Memory> Ledger<M> {
             self.record(write);
             return WriteVerdict::Ok;
         }
-        let owned = write.token == self.state.highest && self.state.owner == Some((node, write.generation));
+        if write.token > self.state.highest && !self.checks.rules.seal {
+            self.raise(write.token, (node, write.generation));
+        }
+        let held = write.token == self.state.highest && self.is_owner((node, write.generation));
+        let owned = held && self.checks.rules.again;
         if !owned && self.checks.token {
             crate::mark!(LedgerFenced);
             return WriteVerdict::Fenced { highest: self.state.highest };

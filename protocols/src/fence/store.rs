@@ -8,7 +8,7 @@ use super::{
     ledger::{Ledger, Memory, Window},
 };
 use crate::{
-    bug::Bug,
+    bug::{Bug, Bugs, Shown},
     clock::Now,
     core::{Core, Input, Output},
     history::Kind,
@@ -26,6 +26,7 @@ pub const FORGOTTEN_ON_RESTART: Bug = Bug {
     what: "The store acknowledges before it is on disk: when it comes back, its numbers and tokens are gone.",
     source: "Jepsen: NATS 2.12.1, fsync every two minutes",
     violation: "seq_strictly_increasing",
+    shown: Shown::by("store-restart", "redis-fenced", 4),
 };
 
 /// The fenced store.
@@ -35,10 +36,11 @@ pub struct Store {
 }
 
 impl Store {
-    /// An empty store of so many resources, which makes these checks.
-    pub fn new(checks: impl Into<Checks>, resources: usize) -> Self {
+    /// An empty store, which makes these checks, for so many groups whose leaders have so many resources each.
+    pub fn new(checks: impl Into<Checks>, groups: usize, resources: usize, bugs: &Bugs) -> Self {
         let checks = checks.into();
-        Store { ledgers: (0..resources).map(|_| Ledger::new(checks)).collect() }
+        let of_group = |_| (0..resources).map(|place| Ledger::new(checks.but_for(bugs, place)));
+        Store { ledgers: (0..groups).flat_map(of_group).collect() }
     }
 }
 

@@ -77,6 +77,11 @@ pub enum Request {
         /// The guard.
         create_revision: i64,
     },
+    /// Deletes the key of that name, whoever has made it; answered by [`Reply::Deleted`].
+    DeleteAnyKey {
+        /// The key.
+        key: String,
+    },
     /// The key with the highest create revision up to a bound: who is in front in the queue. Answered by
     /// [`Reply::Found`].
     Predecessor {

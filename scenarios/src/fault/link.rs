@@ -29,3 +29,8 @@ pub(super) fn loss<'a>(from: &'a [Who], to: &'a [Who], probability: f64, for_ms:
     let parts = Parts::between("loss", from, to).silent(for_ms).words(order, event);
     Parts { strength: (probability * 1e6) as u64, ..parts }
 }
+
+pub(super) fn hang<'a>(from: &'a [Who], to: &'a [Who], for_ms: Option<f64>) -> Parts<'a> {
+    let order = format!("hang the connections between {} and {}", group(from), group(to));
+    Parts::between("hang", from, to).silent(for_ms).words(order, "connections between {on} and {to} hang")
+}

@@ -96,6 +96,13 @@ pub(super) static ALL: &[Kind] = &[
         },
     },
     Kind {
+        name: "hang",
+        about: "The connections of client libraries between two groups take what is sent on them, and nothing comes out.",
+        // Not drawn: plans that were drawn before stay what they were.
+        applies: |_| false,
+        make: |_, _, _| None,
+    },
+    Kind {
         name: "slow-disk",
         about: "Each sync of a node's disk takes longer.",
         applies: any,
@@ -184,6 +191,12 @@ pub(super) static ALL: &[Kind] = &[
         about: "The coordination service drops the key that a candidate holds, or its own counter of tokens; nobody is told.",
         applies: |protocol| protocol.service.has_keys,
         make: |cast, draft, _| Some(Fault::DropKey { node: cast.holder(draft) }),
+    },
+    Kind {
+        name: "forge-token",
+        about: "Somebody shows the store a token that nobody handed out, as a candidate would.",
+        applies: |_| false,
+        make: |_, _, _| None,
     },
 ];
 

@@ -41,6 +41,10 @@ fn plan(plan: &Plan, known: &Known) -> Checked {
     bugs(plan, known)?;
     range("duration_ms", plan.duration_ms, 1, LONGEST_MS)?;
     timers::timings(plan, protocol)?;
+    for (index, candidate) in plan.candidates.iter().enumerate() {
+        let own = candidate.timings.map(|timings| Plan { timings, ..plan.clone() });
+        own.map_or(Ok(()), |own| timers::timings(&own, protocol)).map_err(|e| format!("candidates[{index}].{e}"))?;
+    }
     range("liveness_bound_ms", plan.liveness_bound_ms, 1, LONGEST_MS)?;
     candidates(plan, known)?;
     members(plan, protocol)?;
@@ -201,7 +205,9 @@ fn parameters(whole: &Whole, what: &Fault) -> Checked {
     match what {
         Fault::Kill { restart_after_ms: Some(after_ms), .. }
         | Fault::PowerLoss { restart_after_ms: Some(after_ms), .. } => milliseconds("restarts after", *after_ms),
-        Fault::Partition { from, to, .. } | Fault::Latency { from, to, .. } => sides(from, to),
+        Fault::Partition { from, to, .. } | Fault::Latency { from, to, .. } | Fault::Hang { from, to, .. } => {
+            sides(from, to)
+        }
         Fault::Loss { from, to, probability: lost, .. } => {
             sides(from, to)?;
             probability(*lost).map_err(|what| format!("has a probability that {what}"))
@@ -238,6 +244,7 @@ fn parameters(whole: &Whole, what: &Fault) -> Checked {
             }
             elects(whole, node)
         }
+        Fault::ForgeToken { node } => elects(whole, node),
         Fault::Resign { node } if !may_elect(whole, node) => {
             Err(format!("asks `{}` to resign, which is not a candidate", String::from(node.clone())))
         }

@@ -54,6 +54,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
             rate_ppm: streams::within(&mut clocks, params.clock_drift_ppm),
             starts_at_ms: 0,
             joins_later: true,
+            timings: None,
         });
     }
     for last in (1..changes.len()).rev() {

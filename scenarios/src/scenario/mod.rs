@@ -1,6 +1,7 @@
 //! The scenarios, one file each. A scenario is a pure function (parameters, protocol, seed) → [`Plan`]; what it draws, it
 //! draws from the seed's stream `plan`.
 
+pub mod adversary_forged_token;
 pub mod asymmetric_partition;
 pub mod clean_kill;
 pub mod clique;
@@ -9,13 +10,18 @@ pub mod clock_skew;
 pub mod clock_step;
 pub mod detector_comparison;
 pub mod disk_stall;
+pub mod expired_waiter;
 pub mod flapping;
 pub mod gc_pause;
 pub mod graceful_step_down;
+pub mod hung_connection;
 pub mod isolate_leader;
+pub mod late_answer;
 pub mod leadership_transfer;
+pub mod lost_answer;
 pub mod lost_lease;
 pub mod membership_churn;
+pub mod mixed_timings;
 pub mod needs;
 pub mod outage_recovery;
 pub mod partition;
@@ -28,13 +34,17 @@ pub mod ring_break;
 pub mod rolling_restart;
 pub mod service_restart;
 pub mod session_expiry_unnoticed;
+pub mod slow_drain;
 pub mod slow_top_node;
 pub mod split_vote;
 pub mod starvation;
 pub mod steady;
 pub mod stonith_race;
+pub mod stood_down;
 pub mod store_restart;
 pub mod thundering_herd;
+pub mod unheard_transfer;
+pub mod unreplicated_grant;
 
 use crate::{
     belief,
@@ -98,6 +108,16 @@ protocols::registry! {
         &flapping::SCENARIO,
         &clique::SCENARIO,
         &starvation::SCENARIO,
+        &expired_waiter::SCENARIO,
+        &slow_drain::SCENARIO,
+        &lost_answer::SCENARIO,
+        &late_answer::SCENARIO,
+        &unheard_transfer::SCENARIO,
+        &hung_connection::SCENARIO,
+        &mixed_timings::SCENARIO,
+        &stood_down::SCENARIO,
+        &adversary_forged_token::SCENARIO,
+        &unreplicated_grant::SCENARIO,
         &outage_recovery::SCENARIO,
         &session_expiry_unnoticed::SCENARIO,
         &clock_jump::SCENARIO,

@@ -29,6 +29,8 @@ pub enum Needs {
     Disk,
     /// Somebody beside the two ends of a link.
     ThirdParty,
+    /// To be one of these: the story is of how they, and few others, are made.
+    Named(&'static [&'static str]),
 }
 
 impl Needs {
@@ -47,6 +49,7 @@ impl Needs {
             Needs::PowerDevice => protocol.service.process == Some(POWER),
             Needs::Disk => protocol.persists,
             Needs::ThirdParty => true,
+            Needs::Named(names) => names.contains(&protocol.name),
         }
     }
 
@@ -55,6 +58,7 @@ impl Needs {
         match self {
             Needs::Nothing | Needs::Service => 1,
             Needs::Peers | Needs::Lease | Needs::Ring | Needs::Detector | Needs::Transfer | Needs::PowerDevice => 2,
+            Needs::Named(_) => 2,
             // The leader dies, and two stand against each other.
             Needs::ElectionTimeout => 3,
             // The two ends, and who reaches both.
@@ -79,6 +83,9 @@ impl Needs {
             true => "no protocol has".to_owned(),
             false => format!("these have: {}", known.join(", ")),
         };
+        if let Needs::Named(_) = self {
+            return Err(format!("`{scenario}` is not told of `{}`; {}", protocol.name, known.replace("have", "it is")));
+        }
         Err(format!("`{scenario}` needs {}, but `{}` has none; {known}", self.words(), protocol.name))
     }
 
@@ -97,6 +104,7 @@ impl Needs {
             Needs::PowerDevice => "a device that cuts power",
             Needs::Disk => "candidates that keep something on disk",
             Needs::ThirdParty => "somebody beside the two ends of a link",
+            Needs::Named(_) => "one of some protocols",
         }
     }
 }

@@ -214,6 +214,11 @@ fn new_faults_read_like_sentences() {
         (Fault::DropLease { node: Who::Leader }, "drop the lease of leader"),
         (Fault::DropKey { node: named() }, "drop the key of n2"),
         (Fault::DropKey { node: Who::Service }, "drop the counter of tokens"),
+        (Fault::ForgeToken { node: named() }, "show the store a forged token as n2"),
+        (
+            Fault::Hang { from: vec![named()], to: vec![Who::Service], for_ms: Some(500.0) },
+            "hang the connections between n2 and service for 500 ms",
+        ),
     ];
     for (fault, expected) in cases {
         assert_eq!(fault.to_string(), expected);

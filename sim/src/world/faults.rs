@@ -8,9 +8,11 @@ use super::{
 };
 use protocols::{
     core::Input,
+    fence::checks::FORGED,
     history::{GrantEnd, Kind, NodeState, Phase},
+    message::Message,
     point::Point,
-    types::{MICROSECOND, MILLISECOND, NodeId},
+    types::{MICROSECOND, MILLISECOND, NodeId, Resource},
 };
 use scenarios::{
     fault::{Fault, PlannedFault, SUPERVISOR_MS, Who},
@@ -162,6 +164,12 @@ impl World {
                 let probability = if on { *probability } else { 0.0 };
                 self.each_link(struck, |world, a, b| world.links.lose(a, b, probability));
             }
+            Fault::Hang { .. } => {
+                for a in &struck.on {
+                    struck.to.iter().for_each(|b| self.hang(*a, *b, on));
+                }
+            }
+            Fault::ForgeToken { .. } => nodes.iter().for_each(|n| self.forge_token(*n, group)),
             Fault::ClockStep { by_ms, .. } => nodes.iter().for_each(|n| self.step_clock(*n, *by_ms)),
             Fault::ClockRate { ppm, .. } => {
                 for (node, before) in nodes.iter().zip(&struck.rate_before) {
@@ -269,6 +277,15 @@ impl World {
         self.granted_to(group, holder, GrantEnd::Lost);
         // Those who watch it are told.
         self.woke = true;
+    }
+
+    /// A seal with a token that nobody handed out reaches the store, for every resource of a group.
+    fn forge_token(&mut self, from: NodeId, group: u16) {
+        let resources = self.topology.works().resources().count() as u16;
+        for place in group * resources..(group + 1) * resources {
+            let message = Message::Seal { resource: Resource(place as u8), generation: 0, token: FORGED };
+            self.input(self.topology.store(), Input::Message { from, message });
+        }
     }
 
     fn set_rate(&mut self, node: NodeId, ppm: i64) {

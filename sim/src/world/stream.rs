@@ -3,6 +3,7 @@
 //! A crash resets a process's connections as far as packets can travel; a power loss and a partition are silence. What was
 //! sent into the silence is sent again as TCP would, so it arrives some time *after* the partition is healed.
 
+mod hang;
 mod keepalive;
 pub(super) mod segment;
 mod sending;
@@ -51,6 +52,9 @@ pub struct Conn {
     sides: [Side; 2],
     opening: Opening,
     opener: Option<Waker>,
+    /// How many faults make it hang, and what has arrived meanwhile.
+    hangs: u32,
+    withheld: Vec<Segment>,
 }
 
 /// A listening socket.
@@ -107,6 +111,7 @@ impl World {
             }
             return;
         }
+        let Some(segment) = self.withhold(segment) else { return };
         match segment {
             Segment::Syn { conn, port } => self.syn_arrives(conn, node, port),
             Segment::SynAck { conn } => {
@@ -217,7 +222,8 @@ impl World {
         let number = process.connections;
         let mine = Side { node: from.0, starts: process.starts, ..Side::default() };
         let theirs = Side { node: to.0, starts: u32::MAX, ..Side::default() };
-        self.conns.push(Conn { number, sides: [mine, theirs], opening: Opening::Asked, opener: None });
+        let (opening, sides) = (Opening::Asked, [mine, theirs]);
+        self.conns.push(Conn { number, sides, opening, opener: None, hangs: 0, withheld: Vec::new() });
         let conn = self.conns.len() as u32 - 1;
         self.send_segment(Segment::Syn { conn, port }, self.now);
         conn

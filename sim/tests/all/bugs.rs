@@ -1,11 +1,10 @@
 //! Known bugs that can be switched on: each violates what it says, and the same runs without it hold.
 
-use protocols::{bug::Bug, election, known_bugs, point::Point};
-use scenarios::{
-    Params, Plan, belief,
-    fault::{Fault, PlannedFault, Trigger, Who},
-    scenario,
+use protocols::{
+    bug::{Bug, Shown},
+    by_design, election, known_bugs,
 };
+use scenarios::{Params, Plan, scenario};
 
 /// The plans of a scenario at the first seeds, with and without a bug.
 fn plans(scenario: &str, protocol: &str, bug: &'static Bug, seeds: u64) -> [Vec<Plan>; 2] {
@@ -28,44 +27,23 @@ fn violations(bug: &Bug, plans: &[Plan]) -> usize {
 
 #[test]
 fn every_bug_says_where_it_is_and_what_it_violates() {
-    for (place, bug) in known_bugs::ALL.iter().enumerate() {
-        assert!(known_bugs::ALL[..place].iter().all(|other| other.id != bug.id), "{} twice", bug.id);
-        assert!(bug.protocols.iter().all(|name| election::find(name).is_some()), "{}", bug.id);
-        assert!(reports::invariant::ALL.iter().any(|i| i.name == bug.violation), "{}", bug.id);
-        assert!(bug.what.ends_with('.') && !bug.source.is_empty(), "{}", bug.id);
-    }
-}
-
-#[test]
-fn a_lease_that_is_counted_from_the_answer_outlasts_the_key() {
-    let bug = &election::redis_lease::BELIEF_FROM_ANSWER;
-    let slow_and_then_silent = |mut plan: Plan| {
-        let slow = Fault::Latency {
-            from: vec![Who::Service],
-            to: vec![Who::Leader],
-            extra_us: 900_000,
-            for_ms: Some(9_000.0),
-        };
-        let cut = Fault::Partition {
-            from: vec![Who::Trigger],
-            to: vec![Who::Service],
-            one_way: false,
-            for_ms: Some(8_000.0),
-        };
-        let (point, node) = (Point::Renewed.name().to_owned(), Who::Leader);
-        let after = Some(Box::new(Trigger::At { ms: 5_000.0 }));
-        let renewed = Trigger::Passage { point, node, nth: 2, after, delay_ms: 0.0 };
-        plan.faults = vec![
-            PlannedFault { when: Trigger::At { ms: 5_000.0 }, what: slow, group: 0 },
-            PlannedFault { when: renewed, what: cut, group: 0 },
-        ];
-        plan.dual_belief_bound_ms = belief::bound_ms(&plan, &election::redis_lease::PROTOCOL);
-        plan.validate().expect("the plan makes sense");
-        plan
+    let by_design = by_design::ALL.iter().map(|design| &design.bug);
+    let all: Vec<&Bug> = known_bugs::ALL.into_iter().chain(by_design).collect();
+    let told = |shown: &Shown| {
+        let protocol = election::find(shown.protocol).expect("a protocol");
+        let scenario = scenario::find(shown.scenario).expect("a scenario");
+        assert!(scenario.needs.met_by(protocol) && shown.seeds > 0, "{}", shown.command());
     };
-    let plans =
-        plans("steady", "redis-lease", bug, 3).map(|of| of.into_iter().map(slow_and_then_silent).collect::<Vec<_>>());
-    assert_eq!(plans.each_ref().map(|plans| violations(bug, plans)), [3, 0]);
+    for (place, bug) in all.iter().enumerate() {
+        assert!(all[..place].iter().all(|other| other.id != bug.id), "{} twice", bug.id);
+        assert!(bug.protocols.iter().all(|name| election::find(name).is_some()), "{}", bug.id);
+        let is_figure = bug.violation.starts_with("metrics.");
+        assert!(is_figure || reports::invariant::ALL.iter().any(|i| i.name == bug.violation), "{}", bug.id);
+        assert!(bug.what.ends_with('.') && !bug.source.is_empty(), "{}", bug.id);
+        assert!(bug.concerns(bug.shown.protocol), "{}", bug.id);
+        told(&bug.shown);
+    }
+    by_design::ALL.iter().for_each(|design| told(&design.mended));
 }
 
 #[test]

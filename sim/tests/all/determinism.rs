@@ -74,7 +74,8 @@ fn the_inline_and_the_task_driver_give_the_same_history() {
         // Clients that begin to wait for an answer at the same instant go on asking at the same instants: only there does
         // a leader find questions of two of them in one moment, in either order.
         // An etcd that starts again draws when it looks for leases that have expired.
-        let draws = protocol.service.name == "etcd" && ["power-outage", "service-restart", "outage-recovery"].contains(&scenario.name);
+        let draws = protocol.service.name == "etcd"
+            && ["power-outage", "service-restart", "outage-recovery"].contains(&scenario.name);
         let within_us = if draws { EXPIRY_SCAN_US } else { PACKETS_US };
         compare_drivers(&plan, scenario.name != "read-lease" && !draws, within_us);
         // Where links lose and delay by chance, what is said in another order of one instant is said to other ears.

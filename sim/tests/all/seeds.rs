@@ -14,8 +14,28 @@ struct Case {
     verdict: String,
     /// The invariants that must be violated; these and no others.
     violated: Vec<String>,
+    /// What the same plan comes to without its bugs, if it has any.
+    mended: Option<Mended>,
     /// The plan.
     plan: serde_json::Value,
+}
+
+/// What a plan comes to without its bugs.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Mended {
+    /// The verdict.
+    verdict: String,
+    /// The invariants that are violated all the same.
+    violated: Vec<String>,
+}
+
+/// A plan comes to this verdict, and violates these invariants and no others.
+fn comes_to(name: &str, plan: &Plan, verdict: &str, violated: &[String]) {
+    let run = run(plan);
+    let seen: Vec<_> = run.judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.name).collect();
+    assert_eq!(run.judgement.verdict.name(), verdict, "{name}: {seen:?}");
+    assert_eq!(seen, violated, "{name}");
 }
 
 #[test]
@@ -34,9 +54,12 @@ fn every_case_comes_to_what_it_did() {
         let case: Case = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert!(case.story.len() > 80, "{name}: tell the story");
         let plan = Plan::from_json(&case.plan.to_string()).unwrap_or_else(|e| panic!("{name}: {e}"));
-        let run = run(&plan);
-        let violated: Vec<_> = run.judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.name).collect();
-        assert_eq!(run.judgement.verdict.name(), case.verdict, "{name}: {violated:?}");
-        assert_eq!(violated, case.violated, "{name}");
+        let name = name.to_string();
+        comes_to(&name, &plan, &case.verdict, &case.violated);
+        assert_eq!(case.mended.is_some(), !plan.bugs.is_empty(), "{name}: say what it comes to without its bugs");
+        if let Some(Mended { verdict, violated }) = case.mended {
+            let plan = Plan { bugs: Vec::new(), ..plan };
+            comes_to(&format!("{name}, mended"), &plan, &verdict, &violated);
+        }
     }
 }

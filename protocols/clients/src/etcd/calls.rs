@@ -31,6 +31,9 @@ pub(super) async fn request(mut client: Client, request: Request) -> Result<Repl
             let delete = TxnOp::delete(key.clone(), None);
             guarded(client, key, create_revision, delete).await.map(|done| Reply::Deleted { done })
         }
+        Request::DeleteAnyKey { key } => {
+            client.delete(key, None).await.map(|answer| Reply::Deleted { done: answer.deleted() > 0 }).map_err(failure)
+        }
         Request::Predecessor { prefix, max_create_revision } => {
             let options = top(SortOrder::Descend).with_max_create_revision(max_create_revision);
             found(client.get(prefix, Some(options)).await)

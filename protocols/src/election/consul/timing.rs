@@ -1,6 +1,10 @@
 //! The key, the token by the book, and what sessions and lock-delays come to, in time.
 
-use crate::{bug::Bug, election::Timings, types::SECOND};
+use crate::{
+    bug::{Bug, Shown},
+    election::Timings,
+    types::SECOND,
+};
 
 /// The key that a group's leader holds. `consul lock fencepost/leader …` takes the first group's.
 pub fn key_of(group: u16) -> String {
@@ -17,7 +21,8 @@ pub const LOCK_INDEX: Bug = Bug {
     what: "The token is the key's LockIndex, which counts its acquisitions and starts again at 1 when the key was deleted.",
     source: "hashicorp/consul, website/content/docs/dynamic-app-config/sessions: the sequencer; agent/consul/state/kvs.go: \
              kvsLockTxn, kvsSetTxn",
-    violation: "liveness",
+    violation: "elections",
+    shown: Shown::by("lost-lease", "consul-session", 12),
 };
 
 /// The shortest time to live of a session (`session_ttl_min`).

@@ -5,6 +5,7 @@ mod keeping;
 mod observing;
 
 use super::{
+    bugs::{RELEASE_BY_NAME, WAITER_NOT_READ_AGAIN},
     observer::Observer,
     session::{self, Numbers, RETRY, Recipe, Session, Stage},
     timing::{AGAIN, DEADLINE, KEEPALIVE, OBSERVE, REOPEN},
@@ -40,6 +41,8 @@ pub(in crate::election) struct EtcdElection {
     scan_from: Option<u64>,
     observer: Observer,
     back_off: BackOff,
+    /// Leases of campaigns that were given up with their keys: [`CAMPAIGN_LEAVES_KEY`].
+    left_behind: Vec<(i64, i64, Option<StreamNumber>)>,
 }
 
 fn open(number: StreamNumber, request: StreamRequest) -> Output {
@@ -59,6 +62,7 @@ impl EtcdElection {
             scan_from: None,
             observer: Observer::default(),
             back_off: BackOff::default(),
+            left_behind: Vec::new(),
         }
     }
 
@@ -77,6 +81,10 @@ impl EtcdElection {
     fn ask(&mut self, out: &mut Vec<Output>) {
         let ttl = self.setup.timings.lease_ttl;
         let Some(request) = session::request(&self.stage, self.session.as_ref(), self.name(), ttl) else { return };
+        let request = match request {
+            Request::DeleteKey { key, .. } if self.setup.bugs.has(&RELEASE_BY_NAME) => Request::DeleteAnyKey { key },
+            request => request,
+        };
         out.push(Output::Point(Point::BeforeAsk));
         self.pending = Some(self.request(request, false, out));
     }
@@ -188,7 +196,7 @@ impl EtcdElection {
                 self.abandon(Deposed::Lost, out);
                 return self.again(now, out);
             }
-            Err(_) => return self.again(now, out),
+            Err(_) => return self.failed(now, out),
         };
         match (self.stage.clone(), reply, &mut self.session) {
             (Stage::Granting, Reply::Granted { lease, ttl_s }, _) => self.granted(now, lease, ttl_s, out),
@@ -211,7 +219,7 @@ impl EtcdElection {
             (Stage::Proclaiming, Reply::Proclaimed { done: true }, _) => self.go(Stage::Looking, out),
             // Whatever has happened since the key was created may have been its end.
             (Stage::Looking, Reply::Found { key: None, revision }, Some(session)) => {
-                if revision > session.create_revision {
+                if revision > session.create_revision && !self.setup.bugs.has(&WAITER_NOT_READ_AGAIN) {
                     self.go(Stage::Rechecking, out);
                 } else {
                     self.win(now, out);
@@ -273,12 +281,14 @@ impl EtcdElection {
         } else if self.stage == Stage::Waiting(number) {
             crate::mark!(EtcdWatchEnded);
             self.stage = self.recipe.after_waiting();
-            self.again(now, out);
+            self.failed(now, out);
         } else if let Some(session) = self.session.as_mut().filter(|s| s.stream == Some(number)) {
             crate::mark!(EtcdKeepaliveEnded);
             session.stream = None;
             out.push(Output::CancelTimer(KEEPALIVE));
             out.push(Output::SetTimer { id: REOPEN, at: now + RETRY });
+        } else if let Some((_, _, stream)) = self.left_behind.iter_mut().find(|(_, _, s)| *s == Some(number)) {
+            *stream = None;
         }
     }
 }

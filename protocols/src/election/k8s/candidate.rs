@@ -1,6 +1,7 @@
 //! A candidate: `acquire`, `renew` and `release`, one after the other, for ever.
 
 use super::{
+    bugs::{LEADS_BEFORE_UPDATE, NO_REQUEST_TIMEOUT, NO_TIMEOUT, RENEWS_FOR_EVER},
     round::{Observed, Outcome},
     timing::{granted, name_of, renew_deadline, request_timeout},
 };
@@ -57,6 +58,8 @@ pub(super) struct Candidate {
     /// Until then others go first.
     held_off: u64,
     campaigning: bool,
+    /// It leads although its update is not accepted yet: [`LEADS_BEFORE_UPDATE`].
+    early: bool,
     /// The token of the leadership, and of the last one. What a renewal finds changes nothing about it.
     token: u64,
     /// What was last said to `Observed`.
@@ -78,6 +81,7 @@ impl Candidate {
             runs: 0,
             held_off: 0,
             campaigning: false,
+            early: false,
             token: 0,
             told: None,
             back_off: BackOff::default(),
@@ -99,10 +103,11 @@ impl Candidate {
     fn ask(&mut self, request: Request, out: &mut Vec<Output>) {
         self.requests += 1;
         out.push(Output::Point(Point::BeforeAsk));
+        let patient = self.setup.bugs.has(&NO_REQUEST_TIMEOUT);
         out.push(Output::Service(ServiceOutput::Request {
             number: self.requests,
             request,
-            timeout: request_timeout(&self.setup.timings),
+            timeout: if patient { NO_TIMEOUT } else { request_timeout(&self.setup.timings) },
             concurrent: false,
         }));
         self.under_way = Some(self.requests);
@@ -135,7 +140,9 @@ impl Candidate {
     /// A round of `renew`.
     fn renew(&mut self, now: Now, out: &mut Vec<Output>) {
         self.stage = Stage::Renewing { ticks_from: None };
-        out.push(Output::SetTimer { id: DEADLINE, at: now.mono + renew_deadline(&self.setup.timings) });
+        if !self.setup.bugs.has(&RENEWS_FOR_EVER) {
+            out.push(Output::SetTimer { id: DEADLINE, at: now.mono + renew_deadline(&self.setup.timings) });
+        }
         out.push(Output::Point(Point::BeforeRenew));
         self.call(now, out);
     }
@@ -144,14 +151,15 @@ impl Candidate {
     fn called(&mut self, now: Now, held: bool, out: &mut Vec<Output>) {
         match (self.stage, held) {
             (Stage::Acquiring, true) => {
-                self.campaigning = false;
-                self.token = self.observed.token();
-                out.push(Output::Elected(Leadership { token: self.token, valid_until: FOR_EVER }));
+                if !std::mem::take(&mut self.early) {
+                    self.lead(self.observed.token(), out);
+                }
                 self.observe(out);
                 // `wait.Until` begins at once.
                 self.renew(now, out);
             }
             (Stage::Acquiring, false) => {
+                self.see_that_it_does_not_lead(out);
                 self.observe(out);
                 self.acquire_later(now.mono, out);
             }
@@ -174,6 +182,20 @@ impl Candidate {
                 out.push(Output::SetTimer { id: CALL, at: from + ticks * period });
             }
             _ => {}
+        }
+    }
+
+    fn lead(&mut self, token: u64, out: &mut Vec<Output>) {
+        self.campaigning = false;
+        self.token = token;
+        out.push(Output::Elected(Leadership { token, valid_until: FOR_EVER }));
+    }
+
+    /// [`LEADS_BEFORE_UPDATE`]: it has seen that the lease is another's, after it began to lead.
+    fn see_that_it_does_not_lead(&mut self, out: &mut Vec<Output>) {
+        if self.early && !self.observed.record.holder.is_empty() && !self.observed.is_leader() {
+            self.early = false;
+            out.push(Output::Deposed(Deposed::Lost));
         }
     }
 
@@ -231,7 +253,15 @@ impl Candidate {
             Stage::Releasing => self.begin_anew(now, out),
             Stage::Acquiring | Stage::Resting | Stage::Renewing { .. } => {
                 match self.observed.answered(now.mono, reply, &self.setup, self.name()) {
-                    Outcome::Ask(request) => self.ask(request, out),
+                    Outcome::Ask(request) => {
+                        let takes = matches!(request, Request::Create { .. } | Request::Update { .. });
+                        let early =
+                            takes && self.stage == Stage::Acquiring && self.setup.bugs.has(&LEADS_BEFORE_UPDATE);
+                        if early && !std::mem::replace(&mut self.early, true) {
+                            self.lead(self.observed.next_token(), out);
+                        }
+                        self.ask(request, out);
+                    }
                     Outcome::Held => self.called(now, true, out),
                     Outcome::Failed => self.called(now, false, out),
                 }
@@ -269,6 +299,10 @@ impl Elector for Candidate {
             Input::Service(ServiceInput::Reply { number, reply }) if self.under_way == Some(number) => {
                 self.under_way = None;
                 self.replied(now, reply, out);
+            }
+            Input::Fenced if self.early => {
+                self.early = false;
+                out.push(Output::Deposed(Deposed::Fenced));
             }
             Input::Resign if self.leads() => {
                 out.push(Output::Point(Point::BeforeRelease));

@@ -1,6 +1,9 @@
 //! One call of `tryAcquireOrRenew`: up to three requests, and what is known after each.
 
-use super::timing::{granted, token};
+use super::{
+    bugs::OWN_DURATION,
+    timing::{granted, token},
+};
 use crate::{
     clock::Now,
     election::Setup,
@@ -62,8 +65,17 @@ impl Observed {
         token(self.record.transitions)
     }
 
-    fn is_valid(&self, now: u64) -> bool {
-        self.at.saturating_add(u64::from(self.record.duration_s) * SECOND) > now
+    /// The token that goes with the record once it is this candidate's, who has it not yet.
+    pub(super) fn next_token(&self) -> u64 {
+        token(self.record.transitions.saturating_add(u32::from(!self.version.is_empty())))
+    }
+
+    fn is_valid(&self, now: u64, setup: &Setup) -> bool {
+        let duration = match setup.bugs.has(&OWN_DURATION) {
+            true => granted(setup.timings.lease_ttl),
+            false => u64::from(self.record.duration_s) * SECOND,
+        };
+        self.at.saturating_add(duration) > now
     }
 
     /// The record as this candidate writes it.
@@ -81,7 +93,7 @@ impl Observed {
     /// The call begins.
     pub(super) fn begin(&mut self, now: Now, setup: &Setup, name: String) -> Request {
         self.began = now;
-        if self.is_leader() && self.is_valid(now.mono) {
+        if self.is_leader() && self.is_valid(now.mono, setup) {
             let Record { acquired_us, transitions, .. } = self.record;
             let record = Record { acquired_us, transitions, ..self.own(setup) };
             self.step = Some(Step::Fast(record.clone()));
@@ -135,7 +147,7 @@ impl Observed {
             self.see(old.clone(), now);
         }
         self.version = version;
-        if !old.holder.is_empty() && self.is_valid(self.began.mono) && !self.is_leader() {
+        if !old.holder.is_empty() && self.is_valid(self.began.mono, setup) && !self.is_leader() {
             return Outcome::Failed;
         }
         let mut record = self.own(setup);

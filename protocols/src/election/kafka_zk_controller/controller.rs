@@ -2,6 +2,7 @@
 
 use super::client::{Client, Event};
 use crate::{
+    bug::{Bug, Shown},
     clock::Now,
     core::TimerId,
     election::{Setup, back_off::BackOff, zookeeper::kafka},
@@ -15,6 +16,16 @@ use std::collections::VecDeque;
 
 type Input = elector::Input<Nothing, Api>;
 type Output = elector::Output<Nothing, Api>;
+
+/// What Kafka did before 1.1.
+pub const MOVED_UNCHECKED: Bug = Bug {
+    id: "kafka-moved-unchecked",
+    protocols: &["kafka-zk-controller"],
+    what: "A controller that gives up deletes `/controller` whatever the epoch is by then: that may be its successor's.",
+    source: "KAFKA-6082: zookeeper updates are not fenced with the controller epoch's zkVersion",
+    violation: "metrics.false_failovers",
+    shown: Shown::by("lost-answer", "kafka-zk-controller", 12),
+};
 
 /// Others have had their chance.
 const STAND: TimerId = 0;
@@ -155,6 +166,9 @@ impl Controller {
                 },
                 Op::Set { path: kafka::epoch(group), data: epoch.to_string().into(), version: self.version },
             ]),
+            Step::Move(_) if self.setup.bugs.has(&MOVED_UNCHECKED) => {
+                Request::Write(Op::Delete { path: kafka::controller(group), version: -1 })
+            }
             Step::Move(version) => Request::Multi(vec![
                 Op::Check { path: kafka::epoch(group), version },
                 Op::Delete { path: kafka::controller(group), version: -1 },

@@ -2,6 +2,7 @@
 
 use super::{
     Output, RaftCore, belief,
+    bugs::{LEASE_FROM_ANSWER, LEASE_OUTLIVES_TRANSFER},
     message::{Index, Message, Term},
     role::{Leading, Role},
 };
@@ -80,7 +81,8 @@ impl RaftCore {
             return self.adopt(now, term);
         }
         let (last, own_term) = (self.state.last_index(), self.state.term);
-        let counts_from = if self.is_hashicorp() { now.mono } else { sent };
+        let from_answer = self.is_hashicorp() || self.setup.bugs.has(&LEASE_FROM_ANSWER);
+        let counts_from = if from_answer { now.mono } else { sent };
         let Role::Leader(leading) = &mut self.role else { return };
         // What is from the future was sent by nobody.
         if term < own_term || sent > now.mono {
@@ -182,7 +184,9 @@ impl RaftCore {
         match to {
             Some(to) if to != self.setup.node && leading.hands_over.is_none() => {
                 leading.hands_over = Some((to, now.mono.saturating_add(patience)));
-                self.depose(Deposed::Resigned);
+                if !self.setup.bugs.has(&LEASE_OUTLIVES_TRANSFER) {
+                    self.depose(Deposed::Resigned);
+                }
                 self.go_on_handing_over(now);
             }
             Some(to) if to != self.setup.node => {}
@@ -197,7 +201,10 @@ impl RaftCore {
         if matched[to.index()] == self.state.last_index() {
             crate::mark!(RaftCoreHandsOver);
             self.send(to, Message::TimeoutNow { term: self.state.term });
-            self.step_down(now, Deposed::Resigned);
+            match &mut self.role {
+                Role::Leader(leading) if self.setup.bugs.has(&LEASE_OUTLIVES_TRANSFER) => leading.hands_over = None,
+                _ => self.step_down(now, Deposed::Resigned),
+            }
         }
     }
 }

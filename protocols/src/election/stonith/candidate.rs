@@ -2,6 +2,7 @@
 
 use super::message::{Message, Said};
 use crate::{
+    bug::{Bug, Shown},
     clock::Now,
     core::TimerId,
     election::Setup,
@@ -25,6 +26,16 @@ pub const DELAY_BASE: u64 = 2 * SECOND;
 pub const DELAY_RANDOM: u64 = SECOND;
 /// The longest that a packet travels, nanoseconds: assumed. Several times the slowest network profile's.
 pub const SETTLE: u64 = 200 * MILLISECOND;
+
+/// What pairs of servers have, and clusters that are set to ignore a quorum they do not have.
+pub const NO_QUORUM: Bug = Bug {
+    id: "stonith-no-quorum",
+    protocols: &["stonith"],
+    what: "Who loses sight of the others cuts their power without having a majority: both sides of a cut do, and all are off.",
+    source: "GitHub, downtime of 22 December 2012; Pacemaker's `no-quorum-policy=ignore`",
+    violation: "metrics.elections",
+    shown: Shown::by("quorum-loss", "stonith", 8).above(4),
+};
 
 /// Timers from here on are the wrapper's, those below the inner elector's.
 const HEARTBEAT: TimerId = 8;
@@ -109,7 +120,7 @@ impl Stonith {
     }
 
     fn quorate(&self, now: Now) -> bool {
-        now.mono < self.quorum_until()
+        now.mono < self.quorum_until() || self.setup.bugs.has(&NO_QUORUM)
     }
 
     /// When a peer that is not heard any more counts as lost: a heartbeat and a trip after the ttl. Whoever else a cut has

@@ -7,7 +7,7 @@ use crate::{
         Setup,
         back_off::BackOff,
         zookeeper::{
-            Kind, REGAINS,
+            KEEPS_FLAG, Kind, REGAINS,
             place::{News, Place},
         },
     },
@@ -35,6 +35,8 @@ pub(super) struct Latch {
     elected_at: u64,
     campaigning: bool,
     back_off: BackOff,
+    /// Its connection has come back, and it looks where it is before it begins anew: [`KEEPS_FLAG`].
+    resets: bool,
     /// Keeps away, because the resource refuses whatever this candidate leads by.
     away: bool,
 }
@@ -49,6 +51,7 @@ impl Latch {
             elected_at: 0,
             campaigning: false,
             back_off: BackOff::default(),
+            resets: false,
             away: false,
         }
     }
@@ -80,7 +83,7 @@ impl Latch {
         if self.leads || !self.place.is_connected() {
             return;
         }
-        let may_lead = !self.used || self.setup.bugs.has(&REGAINS);
+        let may_lead = !self.used || self.setup.bugs.has(&REGAINS) || self.resets;
         if stat.owner != self.place.session() || !may_lead {
             crate::mark!(ZkNodeOfBefore);
             return self.reset(Deposed::Lost, out);
@@ -96,6 +99,10 @@ impl Latch {
         match news {
             News::Connected { .. } if self.away => {}
             News::Connected { first: true } | News::Gone => self.reset(Deposed::Lost, out),
+            News::Connected { .. } if self.setup.bugs.has(&KEEPS_FLAG) => {
+                self.resets = true;
+                self.place.list(out);
+            }
             // A node that has led once does not lead again.
             News::Connected { .. } if self.used && !self.setup.bugs.has(&REGAINS) => {
                 crate::mark!(ZkComesBack);
@@ -107,8 +114,19 @@ impl Latch {
                 self.depose(Deposed::Expired, out);
                 self.campaign(out);
             }
+            News::Behind if self.setup.bugs.has(&KEEPS_FLAG) => self.begin_anew(out),
             News::Lost | News::Behind => self.depose(Deposed::Lost, out),
-            News::InFront(stat) => self.in_front(now, stat, out),
+            News::InFront(stat) => {
+                self.in_front(now, stat, out);
+                self.begin_anew(out);
+            }
+        }
+    }
+
+    /// [`KEEPS_FLAG`]: the node goes, and what was found by it stays.
+    fn begin_anew(&mut self, out: &mut Vec<Output>) {
+        if std::mem::take(&mut self.resets) {
+            self.place.enter_anew(out);
         }
     }
 

@@ -5,7 +5,7 @@ pub mod kafka;
 pub mod place;
 pub mod queue;
 
-use crate::bug::Bug;
+use crate::bug::{Bug, Shown};
 
 /// What LeaderLatch does since 5.4.
 pub const REGAINS: Bug = Bug {
@@ -14,6 +14,18 @@ pub const REGAINS: Bug = Bug {
     what: "A leader whose connection comes back within its session leads again by the same node, and so with the same token.",
     source: "CURATOR-644, in 5.4.0: `RECONNECTED` looks at the queue where it used to create a new node",
     violation: "elections",
+    shown: Shown::by("flapping", "zk-election", 12),
+};
+
+/// What LeaderLatch did before 5.4, when a reconnection and the end of the node in front came together.
+pub const KEEPS_FLAG: Bug = Bug {
+    id: "zk-latch-keeps-flag",
+    protocols: &["zk-election"],
+    what: "A latch whose connection comes back may be found in front by the node that it is about to delete, and is not told that \
+           the new one stands behind another's.",
+    source: "CURATOR-620; apache/curator pull request 398 (CURATOR-653); fixed with CURATOR-644 and 645",
+    violation: "phantom_leader",
+    shown: Shown::by("service-restart", "zk-election", 12),
 };
 
 /// A recipe whose candidates queue up as the children of one node.

@@ -39,6 +39,9 @@ pub enum Command {
     List {
         /// What to list; everything by default
         what: Option<Listing>,
+        /// Print one JSON object and nothing else
+        #[arg(long)]
+        json: bool,
     },
     /// Print a scenario's plan as JSON, without running it
     #[command(after_help = "Example:  fencepost plan gc-pause --seed 42 > plan.json")]

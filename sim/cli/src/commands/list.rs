@@ -1,15 +1,20 @@
-//! `list`: what there is, a line each with one sentence.
+//! `list`: what there is, a line each with one sentence; of bugs a few lines each.
 
 use super::{args::Listing, output::print};
 use protocols::{
-    election,
+    bug::{Bug, Shown},
+    by_design, election,
     types::{MILLISECOND, SECOND},
 };
 use scenarios::{generate, params};
+use serde_json::{Map, Value, json};
 use sim::registry::Registry;
 
+/// Lines are no longer than this.
+const WIDTH: usize = 100;
+
 /// Lists one kind of thing, or everything.
-pub fn run(registry: &Registry, what: Option<Listing>) {
+pub fn run(registry: &Registry, what: Option<Listing>, json: bool) {
     let all = [
         Listing::Scenarios,
         Listing::Protocols,
@@ -20,14 +25,24 @@ pub fn run(registry: &Registry, what: Option<Listing>) {
         Listing::Bugs,
     ];
     let listed: &[Listing] = what.as_ref().map_or(&all, std::slice::from_ref);
+    if json {
+        let lists = listed.iter().map(|listing| (words(*listing), as_json(registry, *listing)));
+        let mut report: Map<String, Value> = lists.collect();
+        report.insert("schema".to_owned(), json!(1));
+        return print(&serde_json::to_string_pretty(&report).unwrap_or_default());
+    }
     let mut text = String::new();
     for listing in listed {
+        let indent = if what.is_none() { "  " } else { "" };
         if what.is_none() {
-            text += &format!("{}{:?}\n", if text.is_empty() { "" } else { "\n" }, listing).to_lowercase();
+            text += &format!("{}{}\n", if text.is_empty() { "" } else { "\n" }, words(*listing));
+        }
+        if *listing == Listing::Bugs {
+            text += &bugs(registry, indent);
+            continue;
         }
         let rows = rows(registry, *listing);
         let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-        let indent = if what.is_none() { "  " } else { "" };
         if rows.is_empty() {
             text += &format!("{indent}none yet\n");
         }
@@ -36,6 +51,83 @@ pub fn run(registry: &Registry, what: Option<Listing>) {
         }
     }
     print(&text);
+}
+
+fn words(listing: Listing) -> String {
+    format!("{listing:?}").to_lowercase()
+}
+
+fn as_json(registry: &Registry, listing: Listing) -> Value {
+    if listing == Listing::Bugs {
+        let switches = registry.plans.bugs.iter().map(|bug| bug_as_json(bug, &with(bug), &without(&bug.shown), true));
+        let designs = by_design::ALL
+            .iter()
+            .map(|design| bug_as_json(&design.bug, &without(&design.bug.shown), &without(&design.mended), false));
+        return switches.chain(designs).collect();
+    }
+    rows(registry, listing).into_iter().map(|(name, about)| json!({ "name": name, "about": about })).collect()
+}
+
+fn bug_as_json(bug: &Bug, shows: &str, mended: &str, switch: bool) -> Value {
+    let Bug { id, protocols, what, source, violation, shown } = bug;
+    json!({
+        "id": id, "switch": switch, "protocols": protocols, "what": what, "source": source, "violation": violation,
+        "above": shown.above, "seeds": shown.seeds, "shows": shows, "mended": mended,
+    })
+}
+
+/// The command that shows a bug that is switched on.
+fn with(bug: &Bug) -> String {
+    format!("{} --bug {}", without(&bug.shown), bug.id)
+}
+
+/// The same without it.
+fn without(shown: &Shown) -> String {
+    format!("fencepost {}", shown.command())
+}
+
+/// Each with its id, protocols, violation, what it is, its source, and the command that shows it.
+fn bugs(registry: &Registry, indent: &str) -> String {
+    let switches = registry.plans.bugs.iter().map(|bug| entry(bug, &[("Shown by:", with(bug))], indent));
+    let mut text: String = switches.collect();
+    text += &format!("\n{indent}By design or by settings, without a switch:\n");
+    for design in by_design::ALL {
+        let commands = [("Shown by:", without(&design.bug.shown)), ("Not by:", without(&design.mended))];
+        text += &entry(&design.bug, &commands, indent);
+    }
+    text
+}
+
+fn entry(bug: &Bug, commands: &[(&str, String)], indent: &str) -> String {
+    let protocols = if bug.protocols.is_empty() { "all protocols".to_owned() } else { bug.protocols.join(", ") };
+    let above = if bug.shown.above > 0 { format!(" above {}", bug.shown.above) } else { String::new() };
+    let mut text = format!("{indent}{}  ({protocols}; {}{above})\n", bug.id, bug.violation);
+    let mut paragraph = |words: &str, end| text += &wrapped(words, &format!("{indent}    "), end);
+    paragraph(bug.what, "");
+    paragraph(&format!("Source: {}", bug.source.trim_end_matches('.')), "");
+    for (why, command) in commands {
+        paragraph(why, "");
+        // As a shell takes it over several lines.
+        paragraph(command, " \\");
+    }
+    text
+}
+
+/// Words in lines of at most [`WIDTH`], all but the last of which end so.
+fn wrapped(words: &str, indent: &str, end: &str) -> String {
+    let (mut text, mut line) = (String::new(), String::new());
+    let room = WIDTH - indent.len() - end.len();
+    for word in words.split(' ') {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
+            text += &format!("{indent}{line}{end}\n");
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line += word;
+    }
+    text + &format!("{indent}{line}\n")
 }
 
 fn rows(registry: &Registry, listing: Listing) -> Vec<(String, String)> {

@@ -45,8 +45,8 @@ fn dispatch(registry: &Registry, command: Command) -> Result<u8, Stop> {
     match command {
         Command::Scenario(args) => scenario::run(registry, &args),
         Command::Plan(args) => scenario::print_plan(registry, &args),
-        Command::List { what } => {
-            list::run(registry, what);
+        Command::List { what, json } => {
+            list::run(registry, what, json);
             Ok(0)
         }
         Command::Replay { file, strict, no_artifacts, output } => {

@@ -1,7 +1,7 @@
 //! What words on the command line mean: durations, ranges, lists of names.
 
 use super::{names::known, suggest::unknown};
-use protocols::{bug::Bug, election::Protocol, fence::checks::Fencing, group::GROUPS_MAX, work::Kind};
+use protocols::{bug::Bug, by_design, election::Protocol, fence::checks::Fencing, group::GROUPS_MAX, work::Kind};
 use scenarios::{
     Scenario,
     params::{PROFILES, Profile},
@@ -136,6 +136,9 @@ pub fn fencing(text: &str) -> Result<Fencing, String> {
 /// # Errors
 /// One sentence with the nearest id.
 pub fn bug(id: &str) -> Result<&'static Bug, String> {
+    if let Some(design) = by_design::ALL.iter().find(|design| design.bug.id == id) {
+        return Err(format!("`{id}` is no switch: `fencepost {}` shows it", design.bug.shown.command()));
+    }
     find(&known().bugs, "bug", id, |bug| bug.id)
 }
 

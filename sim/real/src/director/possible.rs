@@ -32,6 +32,11 @@ pub(super) fn playable(plan: &Plan) -> Result<(), String> {
     if plan.network.bandwidth_mbps > 0 {
         return Err("a limited bandwidth is for the simulation; proxies carry out latency and loss".to_owned());
     }
+    if plan.candidates.iter().any(|candidate| candidate.timings.is_some()) {
+        return Err(
+            "candidates with timers of their own are for the simulation; real processes share the plan's".to_owned()
+        );
+    }
     // An operator's hand is known for some services.
     let can_drop = plan.election().is_some_and(|protocol| operator::dropping(protocol).is_some());
     let is_hand = |fault: &Fault| can_drop && matches!(fault, Fault::DropKey { .. });

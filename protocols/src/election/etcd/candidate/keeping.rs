@@ -3,8 +3,9 @@
 use super::{EtcdElection, Output, open};
 use crate::{
     election::etcd::{
+        bugs::CAMPAIGN_LEAVES_KEY,
         session::{DEADLINE_SCAN, RETRY, Session, Stage, tick_after},
-        timing::{DEADLINE, KEEPALIVE},
+        timing::{AGAIN, DEADLINE, KEEPALIVE, REOPEN},
     },
     elector::{Deposed, ServiceOutput},
     point::Point,
@@ -13,6 +14,37 @@ use crate::{
 };
 
 impl EtcdElection {
+    /// Nobody knows what became of a request, or a watch has ended: asks again.
+    pub(super) fn failed(&mut self, now: u64, out: &mut Vec<Output>) {
+        let entered = matches!(self.stage, Stage::Proclaiming | Stage::Looking | Stage::Rechecking);
+        match entered && self.setup.bugs.has(&CAMPAIGN_LEAVES_KEY) {
+            true => self.leave_key(out),
+            false => self.again(now, out),
+        }
+    }
+
+    /// Another campaign, on a session of its own; the old one is kept alive in the background, as the library does.
+    fn leave_key(&mut self, out: &mut Vec<Output>) {
+        if let Some(Session { lease, ttl_s, stream, .. }) = self.session.take() {
+            self.left_behind.push((lease, ttl_s, stream));
+        }
+        out.extend([DEADLINE, AGAIN, REOPEN].map(Output::CancelTimer));
+        self.start(out);
+    }
+
+    fn keep_what_is_left_behind(&mut self, out: &mut Vec<Output>) {
+        for (lease, ttl_s, stream) in &mut self.left_behind {
+            match stream {
+                Some(stream) => out.push(Output::Service(ServiceOutput::Push(*stream))),
+                None => {
+                    let number = self.numbers.stream();
+                    *stream = Some(number);
+                    out.push(open(number, StreamRequest::Keepalive { lease: *lease, ttl_s: *ttl_s }));
+                }
+            }
+        }
+    }
+
     pub(super) fn granted(&mut self, now: u64, lease: i64, ttl_s: i64, out: &mut Vec<Output>) {
         self.scan_from.get_or_insert(now);
         self.session = Some(Session::new(self.recipe, self.setup.group, lease, ttl_s, now));
@@ -61,6 +93,7 @@ impl EtcdElection {
 
     /// A tick of the library's send loop: unanswered keepalives are sent again at every one.
     pub(super) fn keepalive_tick(&mut self, now: u64, out: &mut Vec<Output>) {
+        self.keep_what_is_left_behind(out);
         let Some(Session { stream: Some(stream), keepalive_due, opened, .. }) = &self.session else { return };
         let (stream, at) = (*stream, tick_after(*opened, RETRY, now));
         if *keepalive_due < now {

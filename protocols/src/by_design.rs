@@ -1,0 +1,124 @@
+//! What happened to others by mistake, and to these by design or by their settings: the command shows it without a switch.
+
+use crate::bug::{Bug, ByDesign, Shown};
+
+crate::registry! {
+    /// In the order in which reports show them.
+    pub const ALL: [&ByDesign] = [
+        &UNFENCED,
+        &ETCD_BELIEF_FROM_ANSWER,
+        &K8S_NO_MARGIN,
+        &REDLOCK_CLOCK,
+        &REDIS_UNREPLICATED,
+        &ROW_BY_NODE_CLOCK,
+        &NO_QUORUM,
+        &NO_HYSTERESIS,
+    ];
+}
+
+/// No fence at all.
+pub const UNFENCED: ByDesign = ByDesign {
+    bug: Bug {
+        id: "unfenced",
+        protocols: &[],
+        what: "The resource checks nothing: whoever wakes up with a write in its hands is let in.",
+        source: "reference text 004, experiment 5; `--fencing off`",
+        violation: "leaders_acting_by_effect",
+        shown: Shown::by("gc-pause", "etcd-election", 4).with("--fencing off"),
+    },
+    mended: Shown::by("gc-pause", "etcd-election", 4),
+};
+
+/// The library of etcd itself.
+pub const ETCD_BELIEF_FROM_ANSWER: ByDesign = ByDesign {
+    bug: Bug {
+        id: "etcd-belief-from-answer",
+        protocols: &["etcd-election", "etcd-key"],
+        what: "A session's end is counted from the keepalive's answer and looked at once a second, and the server counts from its \
+               arrival: the belief outlives the lease.",
+        source: "derived from etcd-io/etcd, client/v3/lease.go: recvKeepAlive, deadlineLoop",
+        violation: "no_stale_write",
+        shown: Shown::by("partition", "etcd-election", 4).with("--fencing off"),
+    },
+    mended: Shown::by("partition", "redis-fenced", 4).with("--fencing off"),
+};
+
+/// Flink's defaults.
+pub const K8S_NO_MARGIN: ByDesign = ByDesign {
+    bug: Bug {
+        id: "k8s-no-margin",
+        protocols: &["k8s-lease"],
+        what: "The renew deadline is as long as the lease: nothing is left for clocks and answers, and two believe after a cut.",
+        source: "apache/flink, KubernetesLeaderElectionConfiguration: both are 15 s",
+        violation: "metrics.dual_belief_ms",
+        shown: Shown::by("partition", "k8s-lease", 12).with("--lease-ttl 15s --renew-deadline 15s --fencing off"),
+    },
+    mended: Shown::by("partition", "k8s-lease", 12).with("--lease-ttl 15s --fencing off"),
+};
+
+/// Leases by the clocks of servers.
+pub const REDLOCK_CLOCK: ByDesign = ByDesign {
+    bug: Bug {
+        id: "redlock-clock",
+        protocols: &["redlock"],
+        what: "Keys end by the servers' wall clocks: where those are set forward, the lock is free while its holder believes.",
+        source: "Kleppmann, How to do distributed locking, 2016",
+        violation: "no_stale_write",
+        shown: Shown::by("clock-step", "redlock", 12),
+    },
+    mended: Shown::by("clock-step", "redis-fenced", 12),
+};
+
+/// Asynchronous replication.
+pub const REDIS_UNREPLICATED: ByDesign = ByDesign {
+    bug: Bug {
+        id: "redis-unreplicated",
+        protocols: &["redis-sentinel"],
+        what: "A lock is acknowledged before any replica has it, and by a primary that is about to be replaced: after a failover it is \
+               given away a second time, and without a fence two write.",
+        source: "redisson/redisson issue 2669; reference text 003, on the old primary's clients",
+        violation: "leaders_acting_by_effect",
+        shown: Shown::by("unreplicated-grant", "redis-sentinel", 4).with("--fencing off"),
+    },
+    mended: Shown::by("unreplicated-grant", "redis-sentinel", 4),
+};
+
+/// Expiry by the clock of whoever looks.
+pub const ROW_BY_NODE_CLOCK: ByDesign = ByDesign {
+    bug: Bug {
+        id: "row-by-node-clock",
+        protocols: &["db-row-node-clock"],
+        what: "Whether a row has expired the nodes say by their own wall clocks: who is minutes ahead takes it from its holder.",
+        source: "lukas-krecan/ShedLock issue 231; quartznet/quartznet issue 3515",
+        violation: "metrics.false_failovers",
+        shown: Shown::by("steady", "db-row-node-clock", 4).with("--clock-skew 3m"),
+    },
+    mended: Shown::by("steady", "db-row", 4).with("--clock-skew 3m"),
+};
+
+/// Whoever hears nobody better leads.
+pub const NO_QUORUM: ByDesign = ByDesign {
+    bug: Bug {
+        id: "no-quorum",
+        protocols: &["lowest-id"],
+        what: "Whoever hears no better one leads: where advertisements are lost in one direction, two do.",
+        source: "acassen/keepalived issue 1528",
+        violation: "leaders_acting_by_effect",
+        shown: Shown::by("asymmetric-partition", "lowest-id", 4),
+    },
+    mended: Shown::by("asymmetric-partition", "raft-core", 4),
+};
+
+/// The best takes over whenever it is back.
+pub const NO_HYSTERESIS: ByDesign = ByDesign {
+    bug: Bug {
+        id: "no-hysteresis",
+        protocols: &["bully"],
+        what: "The highest id takes leadership back each time it returns, and loses it again: leaders change with every stall of \
+               one node.",
+        source: "baidu/braft issue 261 (its like); Garcia-Molina 1982",
+        violation: "metrics.elections",
+        shown: Shown::by("slow-top-node", "bully", 4).above(4),
+    },
+    mended: Shown::by("slow-top-node", "raft-core", 4),
+};

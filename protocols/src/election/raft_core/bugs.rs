@@ -1,0 +1,40 @@
+//! What went wrong in implementations of Raft.
+
+use crate::{
+    bug::{Bug, Shown},
+    types::SECOND,
+};
+
+/// A lease that is anchored at the wrong end of a round trip.
+pub const LEASE_FROM_ANSWER: Bug = Bug {
+    id: "raft-lease-from-answer",
+    protocols: &["raft-core"],
+    what: "The leader counts its lease from the majority's answers on, where its followers count from what they answered to.",
+    source: "etcd-io/raft issue 166; sofastack/sofa-jraft issues 23 and 25, pull request 26",
+    violation: "dual_belief",
+    shown: Shown::by("late-answer", "raft-core", 40),
+};
+
+/// A lease that nobody takes away when leadership is handed over.
+pub const LEASE_OUTLIVES_TRANSFER: Bug = Bug {
+    id: "raft-lease-outlives-transfer",
+    protocols: &["raft-core"],
+    what: "A leader that has told its successor to stand goes on answering reads by its lease, which the successor does not wait \
+           for.",
+    source: "databendlabs/openraft issue 1747, fixed by pull request 1749; etcd-io/etcd issue 12704",
+    violation: "no_stale_read",
+    shown: Shown::by("unheard-transfer", "raft-core", 8),
+};
+
+/// A vote that is not on disk.
+pub const ANSWERS_BEFORE_SYNC: Bug = Bug {
+    id: "raft-answers-before-sync",
+    protocols: &["raft-core"],
+    what: "Votes, terms and entries are acknowledged at once, and synced every two minutes: a loss of power takes them back.",
+    source: "Jepsen: NATS 2.12.1, JetStream (`sync_interval` is 2 minutes)",
+    violation: "elections",
+    shown: Shown::by("power-outage", "raft-core", 4),
+};
+
+/// From one sync to the next, nanoseconds.
+pub(super) const SYNCED_EVERY: u64 = 120 * SECOND;

@@ -1,0 +1,38 @@
+//! `adversary-forged-token`: somebody who is no leader shows the store the highest token there is.
+//!
+//! A resource that takes any number for a token is bricked by the first that is larger than all that will ever be handed out:
+//! no leader is let in any more. Tokens have to be authenticated where not everybody who reaches the resource is trusted.
+
+use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
+use crate::{
+    fault::{Fault, Who},
+    params::Params,
+    plan::Plan,
+    streams::{self, PLAN},
+};
+use protocols::{
+    election::{Hazard, Protocol},
+    history::Fact,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "adversary-forged-token",
+    about: "Somebody who is no leader shows the store a token that nobody handed out, higher than all.",
+    story: "At a time drawn from the seed somebody seals every resource in a follower's name, with a token that nobody handed \
+            out and that is higher than all. A store that authenticates tokens refuses it, and the leader goes on; one that does \
+            not lets nobody in any more.",
+    hazard: Hazard::None,
+    needs: Needs::Named(&["redis-fenced", "etcd-election", "raft-core"]),
+    plan,
+};
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let needed_ms = last_strike_ms(params, protocol) + params.aftermath_ms(protocol);
+    let mut random = streams::stream(seed, PLAN);
+    let forged_ms = strike_ms(&mut random, params, protocol);
+    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    plan.faults = vec![at(forged_ms, Fault::ForgeToken { node: Who::Followers })];
+    plan.requires = require([(Fact::Faults, 1), (Fact::LeadersTookEffect, 1)]);
+    plan
+}

@@ -1,0 +1,46 @@
+//! `hung-connection`: the connections of those who wait hang, and then the leader dies.
+//!
+//! A proxy or a load balancer that has lost what it knew of a connection goes on taking what is sent on it, and says nothing. To
+//! the client's kernel it looks well. Who asks on it waits, until a timeout of its own, or for a quarter of an hour
+//! (kubernetes/kubernetes issues 65090 and 125530). A connection that is made anew works.
+//!
+//! It begins at a time drawn from the seed and lasts for as long as the run; a second later the leader's process dies.
+
+use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
+use crate::{
+    fault::{Fault, Who},
+    params::Params,
+    plan::Plan,
+    streams::{self, PLAN},
+};
+use protocols::{
+    election::{Hazard, Protocol},
+    history::Fact,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "hung-connection",
+    about: "The connections of those who wait begin to hang, and the leader dies.",
+    story: "At a time drawn from the seed everything that followers and the coordination service send each other is taken by \
+            something in between, and nothing comes out; new connections would work. A second later the leader dies. Whoever \
+            has no timeout for its requests waits for an answer that does not come, while nobody leads.",
+    hazard: Hazard::Crash,
+    needs: Needs::Named(&["k8s-lease", "consul-session", "redis-fenced"]),
+    plan,
+};
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let timeouts_ms = 3 * params.granted_ttl_ms(protocol);
+    let needed_ms = last_strike_ms(params, protocol) + timeouts_ms + params.aftermath_ms(protocol);
+    let mut random = streams::stream(seed, PLAN);
+    let hang_ms = strike_ms(&mut random, params, protocol);
+    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    let (from, to) = (vec![Who::Followers], vec![Who::Service]);
+    plan.faults = vec![
+        at(hang_ms, Fault::Hang { from, to, for_ms: None }),
+        at(hang_ms + 1_000.0, Fault::Kill { node: Who::Leader, restart_after_ms: None }),
+    ];
+    plan.requires = require([(Fact::Kills, 1), (Fact::LeadersTookEffect, 2)]);
+    plan
+}

@@ -1,0 +1,56 @@
+//! `late-answer`: what confirms the leader comes late, and then it is cut off.
+//!
+//! A lease is worth as much as was granted from when it was *asked* for: whoever grants it counts from no later. Whoever counts
+//! from the answer on believes for longer than others wait, by as long as the answer took, which nobody notices until the
+//! leader is cut off right after one.
+//!
+//! Answers of the service, or of the other candidates where there is none, take three tenths of a lease longer, which is less than
+//! it takes to the next renewal; the cut begins at the second renewal from then on.
+
+use super::{Needs, Scenario, at, cut_ms, last_strike_ms, require, strike_ms};
+use crate::{
+    fault::{Fault, PlannedFault, Trigger, Who},
+    params::Params,
+    plan::Plan,
+    streams::{self, PLAN},
+};
+use protocols::{
+    election::{Hazard, Protocol},
+    history::Fact,
+    point::Point,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "late-answer",
+    about: "Answers to the leader take long, and right after one of them it is cut off.",
+    story: "At a time drawn from the seed everything that confirms the leader begins to take a good part of a lease to arrive. \
+            Right after the second confirmation the leader is cut off from whoever confirms it. Others wait for a lease from \
+            when they said yes; the leader may not believe for longer.",
+    hazard: Hazard::Any,
+    needs: Needs::Named(&["redis-lease", "redis-fenced", "etcd-election", "raft-core"]),
+    plan,
+};
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let (ttl_ms, cut_ms) = (params.granted_ttl_ms(protocol), cut_ms(params, protocol));
+    let others = if protocol.elects_among_peers() { Who::Followers } else { Who::Service };
+    let slow_ms = 4 * ttl_ms;
+    let needed_ms = last_strike_ms(params, protocol) + slow_ms + cut_ms + params.aftermath_ms(protocol);
+    let mut random = streams::stream(seed, PLAN);
+    let strike_ms = strike_ms(&mut random, params, protocol);
+    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    let extra_us = ttl_ms * 300;
+    let (from, to, for_ms) = (vec![others.clone()], vec![Who::Leader], Some(slow_ms as f64));
+    let (point, node) = (Point::Renewed.name().to_owned(), Who::Leader);
+    let after = Some(Box::new(Trigger::At { ms: strike_ms }));
+    let confirmed = Trigger::Passage { point, node, nth: 2, after, delay_ms: 2.0 * (extra_us as f64 / 1e3) };
+    let cut =
+        Fault::Partition { from: vec![Who::Trigger], to: vec![others], one_way: false, for_ms: Some(cut_ms as f64) };
+    plan.faults = vec![
+        at(strike_ms, Fault::Latency { from, to, extra_us, for_ms }),
+        PlannedFault { when: confirmed, what: cut, group: 0 },
+    ];
+    plan.requires = require([(Fact::ElectedWhileCutOff, 1), (Fact::LeadersTookEffect, 2)]);
+    plan
+}

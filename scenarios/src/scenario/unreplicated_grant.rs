@@ -1,0 +1,55 @@
+//! `unreplicated-grant`: the primary is cut off with its leader, goes on acknowledging, and is replaced.
+//!
+//! Redis acknowledges before any replica has what it acknowledges. So a primary that loses sight of its replicas and of the
+//! sentinels goes on granting and renewing, to whoever still reaches it, while another is promoted without what it had not been
+//! sent, the lock and the counter of tokens among it. `min-replicas-to-write` makes the window shorter. Only the resource can
+//! tell the two leaders apart.
+//!
+//! The primary is `redis-1`; it and the leader are cut off from the other servers and all sentinels for 20 s, from a time drawn
+//! from the seed on: two leases of silence, the vote and the promotion are over before that is.
+
+use super::{Needs, Scenario, at, drawn_ms, require};
+use crate::{
+    fault::{Fault, Who},
+    params::Params,
+    plan::Plan,
+    streams::{self, PLAN},
+};
+use protocols::{
+    election::{Hazard, Protocol},
+    history::Fact,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "unreplicated-grant",
+    about: "The primary and its leader are cut off from replicas and sentinels, which promote another.",
+    story: "From a time drawn from the seed on, the primary and the leader see each other and nobody else of the service. The \
+            primary goes on acknowledging, and the leader goes on leading, while sentinels promote a replica that has less than \
+            was acknowledged, and a follower takes the lock there.",
+    hazard: Hazard::Any,
+    needs: Needs::Named(&["redis-sentinel"]),
+    plan,
+};
+
+/// The trouble begins between these, milliseconds: replicas have got everything by then.
+const BEGINS_MS: (f64, f64) = (10_000.0, 14_000.0);
+/// It lasts so long, milliseconds.
+const LASTS_MS: u64 = 20_000;
+/// The service's other processes.
+const OTHERS: [&str; 5] = ["redis-2", "redis-3", "sentinel-1", "sentinel-2", "sentinel-3"];
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let needed_ms = BEGINS_MS.1 as u64 + LASTS_MS + params.aftermath_ms(protocol) + LASTS_MS / 2;
+    let mut random = streams::stream(seed, PLAN);
+    let cut_ms = drawn_ms(&mut random, BEGINS_MS.0, BEGINS_MS.1);
+    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    let others = || OTHERS.iter().map(|name| Who::Named((*name).to_owned())).collect::<Vec<_>>();
+    let cut = |from, to| at(cut_ms, Fault::Partition { from, to, one_way: false, for_ms: Some(LASTS_MS as f64) });
+    let far: Vec<Who> = others().into_iter().chain([Who::Followers]).collect();
+    plan.faults = vec![cut(vec![Who::Named("redis-1".to_owned())], far), cut(vec![Who::Leader], others())];
+    // Nobody else can act until the primary is replaced.
+    plan.liveness_bound_ms += LASTS_MS;
+    plan.requires = require([(Fact::Faults, 2), (Fact::LeadersTookEffect, 2), (Fact::Elections, 2)]);
+    plan
+}

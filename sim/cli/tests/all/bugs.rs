@@ -1,0 +1,92 @@
+//! Every known bug is found by the command that `list bugs` names, and the same runs without it hold.
+//!
+//! `FENCEPOST_UPDATE=1` writes the case under `seeds/` of a bug that has none.
+
+#[path = "../../examples/bugs/shown.rs"]
+mod shown;
+
+use protocols::{
+    bug::{Bug, ByDesign},
+    by_design, known_bugs,
+};
+use reports::Judgement;
+use scenarios::Plan;
+use serde::Serialize;
+use shown::{each, found, judged, plan, shows};
+use std::path::{Path, PathBuf};
+
+#[test]
+fn every_bug_is_found_by_its_command_and_by_it_alone() {
+    let checked = each(&known_bugs::ALL, |bug: &&'static Bug| {
+        let seeds = 0..bug.shown.seeds;
+        let with = found(bug, &bug.shown, true, seeds.clone());
+        let without = found(bug, &bug.shown, false, seeds);
+        (with == 0 || without > 0).then(|| format!("{}: {with} with it, {without} without", bug.id))
+    });
+    let wrong: Vec<String> = checked.into_iter().flatten().collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_is_wrong_by_design_is_shown_and_so_is_what_is_not() {
+    let checked = each(&by_design::ALL, |design: &&'static ByDesign| {
+        let ByDesign { bug, mended } = design;
+        let with = found(bug, &bug.shown, false, 0..bug.shown.seeds);
+        let without = found(bug, mended, false, 0..mended.seeds);
+        (with == 0 || without > 0).then(|| format!("{}: {with} of its own, {without} of the mended", bug.id))
+    });
+    let wrong: Vec<String> = checked.into_iter().flatten().collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A case as `sim/tests/all/seeds.rs` reads it.
+#[derive(Serialize)]
+struct Case {
+    story: String,
+    verdict: &'static str,
+    violated: Vec<&'static str>,
+    mended: Mended,
+    plan: Plan,
+}
+
+#[derive(Serialize)]
+struct Mended {
+    verdict: &'static str,
+    violated: Vec<&'static str>,
+}
+
+fn seeds_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../seeds")
+}
+
+/// What a plan comes to: its verdict, and what it violates.
+fn outcome(judgement: &Judgement) -> (&'static str, Vec<&'static str>) {
+    let violated = judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.name).collect();
+    (judgement.verdict.name(), violated)
+}
+
+#[test]
+fn every_bug_has_a_case() {
+    let updating = std::env::var_os("FENCEPOST_UPDATE").is_some_and(|v| v == "1");
+    each(&known_bugs::ALL, |bug: &&'static Bug| {
+        let file = seeds_folder().join(format!("{}.json", bug.id));
+        if file.exists() || !updating {
+            assert!(file.exists(), "{} is missing; FENCEPOST_UPDATE=1 writes it", file.display());
+            return;
+        }
+        let plans = (0..bug.shown.seeds).map(|seed| plan(&bug.shown, Some(bug), seed));
+        let broken = plans.map(|plan| (judged(&plan), plan)).find(|(seen, _)| shows(bug, bug.shown.above, seen));
+        let (judgement, plan) = broken.expect("its command finds it");
+        let mended = judged(&Plan { bugs: Vec::new(), ..plan.clone() });
+        let ((verdict, violated), (mended_verdict, mended_violated)) = (outcome(&judgement), outcome(&mended));
+        let figure = bug.violation.strip_prefix("metrics.").map_or(String::new(), |figure| {
+            let of = |judgement: &Judgement| serde_json::to_value(&judgement.metrics).expect("JSON")[figure].clone();
+            format!(" What it moves is `{figure}`: {} with it, {} without.", of(&judgement), of(&mended))
+        });
+        let story = format!("{} ({}.) Without it the same plan is what `mended` says.{figure}", bug.what, bug.source);
+        let mended = Mended { verdict: mended_verdict, violated: mended_violated };
+        let case = Case { story, verdict, violated, mended, plan };
+        let text = serde_json::to_string_pretty(&case).expect("a case is JSON") + "\n";
+        std::fs::write(&file, text).expect("the case can be written");
+    });
+}
