@@ -4,6 +4,7 @@ use crate::{
     bug::Bug,
     election::{consul, redis_common, redis_lease, zookeeper},
     fence::store,
+    service::etcd,
 };
 
 crate::registry! {
@@ -14,5 +15,6 @@ crate::registry! {
         &zookeeper::REGAINS,
         &store::FORGOTTEN_ON_RESTART,
         &consul::LOCK_INDEX,
+        &etcd::STALE_REVOCATION,
     ];
 }

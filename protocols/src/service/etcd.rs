@@ -6,6 +6,7 @@
 
 use super::{Members, Service};
 use crate::{
+    bug::Bug,
     news::{Holder, News, Purpose},
     payload::Payload,
 };
@@ -14,7 +15,7 @@ use crate::{
 pub const SERVICE: Service = Service {
     name: "etcd",
     process: Some("etcd"),
-    members: Members { most: 1, led: true, majority: true },
+    members: Members { most: 5, led: true, majority: true },
     port: 2379,
     elects: true,
     has_leases: true,
@@ -23,6 +24,15 @@ pub const SERVICE: Service = Service {
     is_watched: true,
     has_groups: true,
     ..Service::NONE
+};
+
+/// What etcd's members did before 3.4.31 and 3.5.13.
+pub const STALE_REVOCATION: Bug = Bug {
+    id: "etcd-stale-revocation",
+    protocols: &["etcd-election", "etcd-key"],
+    what: "A member that led until it stalled revokes leases that its successor has renewed.",
+    source: "etcd-io/etcd#15247; fixed in 3.4.31 and 3.5.13",
+    violation: "elections",
 };
 
 /// What is said to etcd and by it.

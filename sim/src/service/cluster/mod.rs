@@ -1,0 +1,56 @@
+//! Members of a service that agree on a log, whatever the service: terms, votes, entries that a majority has on disk, reads
+//! that a majority confirms. Each service's own model is the state machine, and brings its own timings.
+//!
+//! [`core`] is pure; [`member`] runs it: its log on the process's disk, its messages over connections between members,
+//! requests that one member makes to another beside them.
+//!
+//! **After** etcd-io/raft as etcd 3.4.23 and 3.5.13 have it (`raft/raft.go`, `raft/read_only.go`, `etcdserver/raft.go:
+//! start`, `rafthttp/stream.go`), whose rules the others can be told in: a leader sends before it has saved, a follower
+//! after; what is read is read at an index that a majority has confirmed.
+//!
+//! **What is simplified.** The log is kept whole: there are no snapshots. Members do not join or leave. Entries follow each
+//! other on one connection a direction, which breaks off after 5 s of silence; a real member has several for different kinds
+//! of message. Nothing limits how much is under way. The members have elected before anything begins, as a server that has
+//! run for a while; whoever starts later finds out by messages alone.
+
+pub mod core;
+mod journal;
+mod links;
+pub mod member;
+pub mod message;
+
+use protocols::types::{MILLISECOND, SECOND};
+
+/// The rules by which the members of a service elect.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rules {
+    /// From one look at the clock to the next, nanoseconds.
+    pub tick: u64,
+    /// Does time pass by ticks alone? Then a process that was stopped has missed none of it.
+    pub counts_ticks: bool,
+    /// From one heartbeat to the next, nanoseconds.
+    pub heartbeat: u64,
+    /// Where a follower's patience with a silent leader is drawn from, nanoseconds.
+    pub election: (u64, u64),
+    /// A leader looks every so often whether a majority was heard from within so long, and steps down otherwise; nanoseconds.
+    pub quorum: (u64, u64),
+    /// Does who wants to stand ask first?
+    pub pre_vote: bool,
+    /// Does who has heard from a leader within the shortest patience keep its vote?
+    pub keeps_vote: bool,
+    /// Is a leader gone whose connection breaks?
+    pub hangs_up: bool,
+}
+
+/// etcd's defaults: `--heartbeat-interval 100`, `--election-timeout 1000`, drawn from one to two of it by ticks
+/// (`resetRandomizedElectionTimeout`); `CheckQuorum`; `PreVote` since 3.5.
+pub const ETCD: Rules = Rules {
+    tick: 100 * MILLISECOND,
+    counts_ticks: true,
+    heartbeat: 100 * MILLISECOND,
+    election: (SECOND, 2 * SECOND),
+    quorum: (SECOND, SECOND),
+    pre_vote: true,
+    keeps_vote: true,
+    hangs_up: false,
+};
