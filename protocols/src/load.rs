@@ -18,7 +18,8 @@ use std::collections::VecDeque;
 pub const ATTEMPT_TIMEOUT: u64 = 100 * MILLISECOND;
 /// A request is given up this many nanoseconds after it was first made.
 pub const PATIENCE: u64 = 1_000 * MILLISECOND;
-/// How often waiting requests are looked at, nanoseconds.
+/// Waiting requests are looked at when so many nanoseconds have gone by since the client started, or a multiple of them: only
+/// at those times at which one of them may have to be asked again.
 const SWEEP_INTERVAL: u64 = 25 * MILLISECOND;
 /// How often one request moves on at once, after a "not I, ask that one" or a broken connection, before it waits for the
 /// next sweep.
@@ -41,6 +42,9 @@ pub struct Client {
     target: NodeId,
     number: u64,
     waiting: VecDeque<Waiting>,
+    started_at: u64,
+    /// When waiting requests are looked at next.
+    sweep_at: Option<u64>,
     /// When the connection to each candidate was given up or broke last: what was asked before is not answered any more.
     renewed_at: Vec<u64>,
 }
@@ -93,8 +97,22 @@ impl Client {
         let target = NodeId(me.0 % candidates.max(1));
         let (waiting, number) = (VecDeque::new(), u64::from(starts) << 32);
         let (attempt_timeout, renewed_at) = (ATTEMPT_TIMEOUT, vec![0; usize::from(candidates)]);
-        let (next_at, reads) = (0, None);
-        Client { me, candidates, attempt_timeout, interval, phase, next_at, reads, target, number, waiting, renewed_at }
+        let (next_at, started_at, reads, sweep_at) = (0, 0, None, None);
+        Client {
+            me,
+            candidates,
+            attempt_timeout,
+            interval,
+            phase,
+            next_at,
+            reads,
+            target,
+            number,
+            waiting,
+            started_at,
+            sweep_at,
+            renewed_at,
+        }
     }
 
     /// The same client, which takes a node for silent after `nanoseconds` instead of [`ATTEMPT_TIMEOUT`].
@@ -112,14 +130,15 @@ impl Client {
         let request = RequestId { client: self.me, number: self.number };
         out.push(Output::Record(Kind::Invoke { request }));
         out.push(Output::Send { to: self.target, message: Message::Next { request } });
-        self.wait(now, false, self.target);
+        self.wait(now, false, self.target, out);
         // Open loop: the schedule does not slip when the client itself was held up.
         self.next_at += self.interval;
         out.push(Output::SetTimer { id: ASK, at: self.next_at });
     }
 
-    fn wait(&mut self, now: Now, read: bool, asked: NodeId) {
+    fn wait(&mut self, now: Now, read: bool, asked: NodeId, out: &mut Vec<Output>) {
         let at = now.mono;
+        self.sweep_when(at + self.attempt_timeout.min(PATIENCE), now, out);
         self.waiting.push_back(Waiting {
             read,
             asked,
@@ -129,6 +148,34 @@ impl Client {
             moves: 0,
             state: State::Clean,
         });
+    }
+
+    /// Looks at waiting requests at the first of its times that is at or after `due`, and not later than planned.
+    fn sweep_when(&mut self, due: u64, now: Now, out: &mut Vec<Output>) {
+        let since = due.max(now.mono + 1) - self.started_at;
+        let at = self.started_at + since.next_multiple_of(SWEEP_INTERVAL);
+        if self.sweep_at.is_none_or(|planned| at < planned) {
+            self.sweep_at = Some(at);
+            out.push(Output::SetTimer { id: SWEEP, at });
+        }
+    }
+
+    /// When a request that waits has to be looked at, if it has not been answered before.
+    fn due(&self, waiting: &Waiting) -> Option<u64> {
+        match waiting.state {
+            State::Done => None,
+            State::Refused { .. } => Some(0),
+            _ if waiting.asked_at < self.renewed_at[waiting.asked.index()] => Some(0),
+            _ if waiting.read => Some(waiting.asked_at + self.attempt_timeout),
+            _ => Some((waiting.asked_at + self.attempt_timeout).min(waiting.first_at + PATIENCE)),
+        }
+    }
+
+    /// Plans the next look at waiting requests, after anything but an answer has happened to them.
+    fn plan_sweep(&mut self, now: Now, out: &mut Vec<Output>) {
+        if let Some(due) = self.waiting.iter().filter_map(|waiting| self.due(waiting)).min() {
+            self.sweep_when(due, now, out);
+        }
     }
 
     fn read(&mut self, now: Now, out: &mut Vec<Output>) {
@@ -142,7 +189,7 @@ impl Client {
         let request = RequestId { client: self.me, number: self.number };
         out.push(Output::Record(Kind::ReadInvoke { request }));
         out.push(Output::Send { to: asked, message: Message::Read { request } });
-        self.wait(now, true, asked);
+        self.wait(now, true, asked, out);
     }
 
     /// A read is over.
@@ -185,14 +232,18 @@ impl Client {
         // Nodes that stood still may refuse the same request several times in a row.
         let unsure = matches!(waiting.state, State::Unsure | State::Refused { unsure: true });
         waiting.state = State::Refused { unsure };
-        let Some(leader) = leader.filter(|l| *l != from && l.0 < candidates) else { return };
-        if waiting.moves < MOVES_MAX {
+        let leader = leader.filter(|l| *l != from && l.0 < candidates);
+        if let Some(leader) = leader
+            && waiting.moves < MOVES_MAX
+        {
             waiting.moves += 1;
             waiting.asked = leader;
             waiting.asked_at = now.mono;
             waiting.state = if unsure { State::Unsure } else { State::Clean };
             out.push(Output::Send { to: leader, message: Message::Next { request } });
             self.target = leader;
+        } else {
+            self.sweep_when(0, now, out);
         }
     }
 
@@ -222,6 +273,7 @@ impl Client {
         if self.target == peer {
             self.target = next;
         }
+        self.plan_sweep(now, out);
     }
 
     /// Gives up the connections to nodes that have not answered in time.
@@ -240,6 +292,7 @@ impl Client {
     }
 
     fn sweep(&mut self, now: Now, out: &mut Vec<Output>) {
+        self.sweep_at = None;
         self.give_up_silent(now, out);
         let first = self.number + 1 - self.waiting.len() as u64;
         for (index, waiting) in self.waiting.iter_mut().enumerate() {
@@ -280,7 +333,7 @@ impl Client {
             out.push(Output::Send { to: waiting.asked, message: Message::Next { request } });
         }
         self.forget_done();
-        out.push(Output::SetTimer { id: SWEEP, at: now.mono + SWEEP_INTERVAL });
+        self.plan_sweep(now, out);
     }
 }
 
@@ -288,9 +341,9 @@ impl Core for Client {
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         match input {
             Input::Start => {
+                self.started_at = now.mono;
                 self.next_at = now.mono + self.phase;
                 out.push(Output::SetTimer { id: ASK, at: self.next_at });
-                out.push(Output::SetTimer { id: SWEEP, at: now.mono + SWEEP_INTERVAL });
                 if let Some(reads) = &mut self.reads {
                     reads.next_at = now.mono + reads.phase;
                     out.push(Output::SetTimer { id: READ, at: reads.next_at });

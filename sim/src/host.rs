@@ -19,7 +19,7 @@ use std::{
     future::Future,
     pin::Pin,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     task::{Context, Poll, Wake, Waker},
@@ -79,6 +79,7 @@ struct Pump {
     start: Start,
     nodes: BTreeMap<NodeId, HostNode>,
     probe: Arc<IdleProbe>,
+    probe_waker: Waker,
     sleep: Pin<Box<Sleep>>,
     polls: u64,
     /// The run is over, and every process was killed.
@@ -91,7 +92,7 @@ struct IdleProbe {
     time: TimeHandle,
     at: AtomicU64,
     idle: AtomicBool,
-    pump: Mutex<Option<Waker>>,
+    pump: OnceLock<Waker>,
 }
 
 impl Wake for IdleProbe {
@@ -99,7 +100,7 @@ impl Wake for IdleProbe {
         if (self.time.elapsed().as_nanos() as u64) < self.at.load(Ordering::Relaxed) {
             self.idle.store(true, Ordering::Relaxed);
         }
-        if let Some(waker) = &*self.pump.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(waker) = self.pump.get() {
             waker.wake_by_ref();
         }
     }
@@ -108,10 +109,12 @@ impl Wake for IdleProbe {
 impl Pump {
     fn new(start: Start) -> Self {
         let time = TimeHandle::current();
-        let (at, idle, pump) = (AtomicU64::new(0), AtomicBool::new(true), Mutex::new(None));
+        let (at, idle, pump) = (AtomicU64::new(0), AtomicBool::new(true), OnceLock::new());
         let probe = Arc::new(IdleProbe { time: time.clone(), at, idle, pump });
+        let probe_waker = Waker::from(probe.clone());
         let sleep = Box::pin(madsim::time::sleep(Duration::from_secs(1)));
-        Pump { handle: Handle::current(), time, start, nodes: BTreeMap::new(), probe, sleep, polls: 0, ended: false }
+        let (handle, nodes) = (Handle::current(), BTreeMap::new());
+        Pump { handle, time, start, nodes, probe, probe_waker, sleep, polls: 0, ended: false }
     }
 
     fn perform(&mut self, action: HostAction) {
@@ -140,14 +143,9 @@ impl Pump {
         let now = self.time.elapsed().as_nanos() as u64;
         let at = now + IDLE_PROBE;
         self.probe.at.store(at, Ordering::Relaxed);
-        let mut pump = self.probe.pump.lock().unwrap_or_else(PoisonError::into_inner);
-        if !pump.as_ref().is_some_and(|w| w.will_wake(context.waker())) {
-            *pump = Some(context.waker().clone());
-        }
-        drop(pump);
+        self.probe.pump.get_or_init(|| context.waker().clone());
         self.sleep.as_mut().reset(self.time.now_instant() + Duration::from_nanos(IDLE_PROBE));
-        let waker = Waker::from(self.probe.clone());
-        let _ = self.sleep.as_mut().poll(&mut Context::from_waker(&waker));
+        let _ = self.sleep.as_mut().poll(&mut Context::from_waker(&self.probe_waker));
     }
 
     /// Moves madsim's clock to the world's, for code that reads libc's.

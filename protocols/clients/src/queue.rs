@@ -11,8 +11,9 @@ use protocols::{
 };
 use std::{
     collections::{BTreeMap, VecDeque},
-    future::Future,
+    future::{Future, poll_fn},
     pin::Pin,
+    task::Poll,
 };
 use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
 
@@ -86,6 +87,13 @@ struct Job<A: Api> {
     timeout: u64,
 }
 
+/// A request that others wait for. It is polled where the queue waits for events: it is most of them, and needs no task.
+struct First<A: Api> {
+    number: RequestNumber,
+    /// Gone when it has ended and its reply is to be settled.
+    work: Option<Boxed<Result<A::Reply, Failure>>>,
+}
+
 struct OpenStream<E: Env> {
     push: Sender<()>,
     _task: Option<E::Task>,
@@ -98,10 +106,10 @@ pub struct Queue<E: Env, A: Api, D> {
     deliver: D,
     events: UnboundedSender<Event<A>>,
     incoming: UnboundedReceiver<Event<A>>,
-    /// Everything under way; dropping a task stops it.
-    running: BTreeMap<RequestNumber, E::Task>,
-    /// The one of `running` that the requests in `waiting` wait for.
-    first: Option<RequestNumber>,
+    /// The requests under way that nothing waits for; dropping a task stops it.
+    concurrent: BTreeMap<RequestNumber, E::Task>,
+    /// The request under way that those in `waiting` wait for.
+    first: Option<First<A>>,
     waiting: VecDeque<Job<A>>,
     streams: BTreeMap<StreamNumber, OpenStream<E>>,
 }
@@ -110,8 +118,8 @@ impl<E: Env, A: Api, D: Fn(ServiceInput)> Queue<E, A, D> {
     /// Nothing is under way.
     pub fn new(env: E, service: &'static Service, deliver: D) -> Self {
         let (events, incoming) = unbounded_channel();
-        let (running, waiting, streams) = (BTreeMap::new(), VecDeque::new(), BTreeMap::new());
-        Queue { env, service, deliver, events, incoming, running, first: None, waiting, streams }
+        let (concurrent, waiting, streams) = (BTreeMap::new(), VecDeque::new(), BTreeMap::new());
+        Queue { env, service, deliver, events, incoming, concurrent, first: None, waiting, streams }
     }
 
     /// Has everything that comes from `outputs` carried out, until that closes.
@@ -132,14 +140,32 @@ impl<E: Env, A: Api, D: Fn(ServiceInput)> Queue<E, A, D> {
 
     /// The next that anything under way has to tell; for [`Queue::settle`].
     pub async fn event(&mut self) -> Option<Event<A>> {
-        self.incoming.recv().await
+        poll_fn(|context| {
+            if let Poll::Ready(event) = self.incoming.poll_recv(context) {
+                return Poll::Ready(event);
+            }
+            let Some(First { number, work: place @ Some(_) }) = &mut self.first else { return Poll::Pending };
+            let Some(Poll::Ready(reply)) = place.as_mut().map(|work| work.as_mut().poll(context)) else {
+                return Poll::Pending;
+            };
+            *place = None;
+            Poll::Ready(Some(Event::Done(*number, reply)))
+        })
+        .await
     }
 
     /// Takes what the elector asks. A request that waits for others is started by [`Queue::start_next`].
     pub fn accept(&mut self, output: ServiceOutput, backend: &impl Backend<Api = A>) {
         match output {
             ServiceOutput::Request { number, request, timeout, concurrent } => match A::Request::restore(request) {
-                Ok(request) if concurrent => self.start(Job { number, request, timeout }, backend),
+                Ok(request) if concurrent => {
+                    let (work, events) = (backend.request(request, timeout), self.events.clone());
+                    let task = self.env.spawn(async move {
+                        let reply = work.await;
+                        let _ = events.send(Event::Done(number, reply));
+                    });
+                    self.concurrent.insert(number, task);
+                }
                 Ok(request) => self.waiting.push_back(Job { number, request, timeout }),
                 Err(_) => {
                     let why = format!("{} cannot carry out another service's request", self.service.name);
@@ -193,10 +219,9 @@ impl<E: Env, A: Api, D: Fn(ServiceInput)> Queue<E, A, D> {
     /// Starts the request whose turn it is, if none of those that others wait for is under way.
     pub fn start_next(&mut self, backend: &impl Backend<Api = A>) {
         if self.first.is_none()
-            && let Some(job) = self.waiting.pop_front()
+            && let Some(Job { number, request, timeout }) = self.waiting.pop_front()
         {
-            self.first = Some(job.number);
-            self.start(job, backend);
+            self.first = Some(First { number, work: Some(backend.request(request, timeout)) });
         }
     }
 
@@ -216,7 +241,7 @@ impl<E: Env, A: Api, D: Fn(ServiceInput)> Queue<E, A, D> {
     }
 
     /// Something has come from the service's process.
-    async fn answered(&self) {
+    async fn answered(&mut self) {
         if self.service.is_asked {
             self.env.point(Point::Answered).await;
         }
@@ -224,17 +249,7 @@ impl<E: Env, A: Api, D: Fn(ServiceInput)> Queue<E, A, D> {
 
     /// Forgets a request, aborting it if it is under way; was it?
     fn finish(&mut self, number: RequestNumber) -> bool {
-        self.first.take_if(|first| *first == number);
-        self.running.remove(&number).is_some()
-    }
-
-    fn start(&mut self, Job { number, request, timeout }: Job<A>, backend: &impl Backend<Api = A>) {
-        let (work, events) = (backend.request(request, timeout), self.events.clone());
-        let task = self.env.spawn(async move {
-            let reply = work.await;
-            let _ = events.send(Event::Done(number, reply));
-        });
-        self.running.insert(number, task);
+        self.first.take_if(|first| first.number == number).is_some() || self.concurrent.remove(&number).is_some()
     }
 
     fn open(&mut self, number: StreamNumber, request: A::StreamRequest, backend: &impl Backend<Api = A>) {
