@@ -9,6 +9,7 @@ use crate::{
     bug::Bug,
     news::{Holder, News, Purpose},
     payload::Payload,
+    types::SECOND,
 };
 
 /// etcd.
@@ -16,6 +17,8 @@ pub const SERVICE: Service = Service {
     name: "etcd",
     process: Some("etcd"),
     members: Members { most: 5, led: true, majority: true },
+    // A patience of up to 2 s, perhaps twice, and the rounds of votes.
+    failover_max: 5 * SECOND,
     port: 2379,
     elects: true,
     has_leases: true,

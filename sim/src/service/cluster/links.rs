@@ -100,13 +100,13 @@ impl<S: AsyncRead> Frames<S> {
     }
 }
 
-/// Carries frames both ways until the connection ends, or nothing comes for too long.
+/// Carries frames both ways until the connection ends, or nothing comes for too long. Did it end?
 pub async fn carry<E: Env>(
     env: &E,
     stream: E::Stream,
     frames: &mut UnboundedReceiver<Vec<u8>>,
     mut take: impl FnMut(Frame),
-) {
+) -> bool {
     let (read, mut write) = tokio::io::split(stream);
     let mut coming = Frames { stream: read, buffer: Vec::new() };
     let now = env.now().mono;
@@ -117,7 +117,7 @@ pub async fn carry<E: Env>(
         let going = tokio::select! {
             biased;
             frame = coming.next() => {
-                let Ok(frame) = frame else { return };
+                let Ok(frame) = frame else { return true };
                 silent_at = env.now().mono + SILENCE;
                 take(frame);
                 continue;
@@ -125,14 +125,14 @@ pub async fn carry<E: Env>(
             Some(bytes) = frames.recv() => bytes,
             () = wake => {
                 if env.now().mono >= silent_at {
-                    return;
+                    return false;
                 }
                 Frame::Alive.encode()
             }
         };
         alive_at = env.now().mono + ALIVE;
         if write.write_all(&going).await.is_err() {
-            return;
+            return true;
         }
     }
 }
@@ -203,9 +203,12 @@ impl<E: Env> Links<E> {
                         let _ = waits.send(answer);
                     }
                 };
-                carry(&env, stream, &mut frames, take).await;
+                let ended = carry(&env, stream, &mut frames, take).await;
                 lock(&self.out)[to] = None;
-                lock(&self.asked).1.retain(|(of, _), _| *of != to);
+                // A question goes over a connection of its own, which hears of an end and waits through a silence.
+                if ended {
+                    lock(&self.asked).1.retain(|(of, _), _| *of != to);
+                }
                 lost();
             }
             env.sleep(DIAL.1).await;
