@@ -4,7 +4,7 @@
 //! lease to two, longer than any leader may believe without being renewed. Nothing is granted and nothing is renewed
 //! meanwhile: whoever leads stops by its own clock, and the fleet is dark. A member without a majority that went on answering
 //! would show here. Afterwards everything that was held is still held, for a whole lease more at least, by nobody: the
-//! bound on liveness is longer by the service's own failover and a lease.
+//! bound on liveness is longer by the service's own failover and a lease, and by the time without a majority.
 
 use super::{Needs, Scenario, at, clustered, drawn_ms, failover_ms, last_strike_ms, require, strike_ms};
 use crate::{
@@ -35,7 +35,8 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let ttl_ms = params.granted_ttl_ms(protocol);
     let longest_ms = failover_ms(protocol) + 2 * ttl_ms;
     let over_ms = failover_ms(protocol) + ttl_ms;
-    let needed_ms = last_strike_ms(params, protocol) + longest_ms + over_ms + params.aftermath_ms(protocol);
+    let needed_ms =
+        last_strike_ms(params, protocol) + longest_ms + over_ms + params.aftermath_ms(protocol) + longest_ms;
     let mut random = streams::stream(seed, PLAN);
     let first_ms = strike_ms(&mut random, params, protocol);
     let for_ms = drawn_ms(&mut random, (failover_ms(protocol) + ttl_ms) as f64, longest_ms as f64);
@@ -58,6 +59,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
         }
     };
     plan.requires = require([(Fact::Faults, plan.faults.len() as u64), (Fact::LeadersTookEffect, 2)]);
-    plan.liveness_bound_ms += over_ms;
+    // Who is not cut off from any member is no judge of whether they are a majority.
+    plan.liveness_bound_ms += over_ms + longest_ms;
     plan
 }
