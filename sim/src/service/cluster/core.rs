@@ -176,7 +176,7 @@ impl Core {
     }
 
     fn wait_anew(&mut self) {
-        let (min, max) = self.rules.election;
+        let (min, max) = if self.heard_at.is_some() { self.rules.election } else { self.rules.vote };
         self.patience_until = self.now + min + self.random.next_u64() % (max - min).max(1);
     }
 
@@ -253,6 +253,16 @@ impl Core {
             }
             _ => false,
         }
+    }
+
+    /// Proposes an entry if this member leads, as far as it knows; does it?
+    pub fn propose_leading(&mut self, data: std::sync::Arc<[u8]>) -> bool {
+        matches!(self.role, Role::Leader(_)) && self.propose(data)
+    }
+
+    /// The log's end.
+    pub fn end(&self) -> Index {
+        self.last()
     }
 
     /// What a member of that name has asked to read may be read once a majority has confirmed that nobody else leads.

@@ -1,6 +1,6 @@
 //! Connections between members: each dials every other one, and says there what it has to say. A connection on which
 //! nothing comes for a while is given up and dialled again, and what was on it is lost (etcd: `rafthttp/stream.go`,
-//! `ConnReadTimeout`, a heartbeat every third of it; `streamReader.run` dials again after 100 ms).
+//! `ConnReadTimeout`, a sign of life every third of it; `streamReader.run` dials again after 100 ms).
 
 use super::message::{Message, Reader, Writer};
 use protocols::types::{MILLISECOND, SECOND};
@@ -18,10 +18,6 @@ use tokio::{
     },
 };
 
-/// Nothing heard for so long: the other end is gone, nanoseconds.
-const SILENCE: u64 = 5 * SECOND;
-/// From one sign of life to the next, nanoseconds.
-const ALIVE: u64 = SILENCE / 3;
 /// How long dialling may take, and from one attempt to the next, nanoseconds.
 const DIAL: (u64, u64) = (SECOND, 100 * MILLISECOND);
 /// The longest frame, bytes.
@@ -103,6 +99,7 @@ impl<S: AsyncRead> Frames<S> {
 /// Carries frames both ways until the connection ends, or nothing comes for too long. Did it end?
 pub async fn carry<E: Env>(
     env: &E,
+    silence: u64,
     stream: E::Stream,
     frames: &mut UnboundedReceiver<Vec<u8>>,
     mut take: impl FnMut(Frame),
@@ -110,7 +107,7 @@ pub async fn carry<E: Env>(
     let (read, mut write) = tokio::io::split(stream);
     let mut coming = Frames { stream: read, buffer: Vec::new() };
     let now = env.now().mono;
-    let (mut alive_at, mut silent_at) = (now + ALIVE, now + SILENCE);
+    let (mut alive_at, mut silent_at) = (now + silence / 3, now + silence);
     loop {
         let wake = env.sleep_until(alive_at.min(silent_at));
         // What has come goes before what is due: it may have lain there while the process was stopped.
@@ -118,7 +115,7 @@ pub async fn carry<E: Env>(
             biased;
             frame = coming.next() => {
                 let Ok(frame) = frame else { return true };
-                silent_at = env.now().mono + SILENCE;
+                silent_at = env.now().mono + silence;
                 take(frame);
                 continue;
             }
@@ -130,7 +127,7 @@ pub async fn carry<E: Env>(
                 Frame::Alive.encode()
             }
         };
-        alive_at = env.now().mono + ALIVE;
+        alive_at = env.now().mono + silence / 3;
         if write.write_all(&going).await.is_err() {
             return true;
         }
@@ -144,6 +141,7 @@ type Asked = BTreeMap<(usize, u64), oneshot::Sender<Option<Vec<u8>>>>;
 pub struct Links<E> {
     env: E,
     own: usize,
+    silence: u64,
     peers: Vec<Endpoint>,
     out: Mutex<Vec<Option<UnboundedSender<Vec<u8>>>>>,
     asked: Mutex<(u64, Asked)>,
@@ -155,9 +153,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl<E: Env> Links<E> {
     /// Those of member `own`; nothing is dialled yet.
-    pub fn new(env: E, own: usize, peers: Vec<Endpoint>) -> Arc<Self> {
+    pub fn new(env: E, own: usize, silence: u64, peers: Vec<Endpoint>) -> Arc<Self> {
         let out = peers.iter().map(|_| None).collect();
-        Arc::new(Links { env, own, peers, out: Mutex::new(out), asked: Mutex::default() })
+        Arc::new(Links { env, own, silence, peers, out: Mutex::new(out), asked: Mutex::default() })
     }
 
     /// Sends a frame, if there is a connection.
@@ -203,7 +201,7 @@ impl<E: Env> Links<E> {
                         let _ = waits.send(answer);
                     }
                 };
-                let ended = carry(&env, stream, &mut frames, take).await;
+                let ended = carry(&env, self.silence, stream, &mut frames, take).await;
                 lock(&self.out)[to] = None;
                 // A question goes over a connection of its own, which hears of an end and waits through a silence.
                 if ended {

@@ -105,7 +105,7 @@ impl<E: Env> Member<E> {
         }
         let (standing, applied) = (watch::Sender::new(Standing::default()), watch::Sender::new(0));
         Ok(Arc::new(Member {
-            links: Links::new(env.clone(), own, peers),
+            links: Links::new(env.clone(), own, rules.silence, peers),
             env,
             own,
             rules,
@@ -170,6 +170,16 @@ impl<E: Env> Member<E> {
                 return false;
             }
         }
+    }
+
+    /// Proposes an entry if this member leads, as far as its core knows.
+    pub fn propose_leading(&self, data: Vec<u8>) -> bool {
+        self.step(|core| core.propose_leading(data.into()))
+    }
+
+    /// The end of this member's log, whatever is committed of it.
+    pub fn end(&self) -> Index {
+        lock(&self.core).end()
     }
 
     /// The index from which on may be read what is up to date, confirmed by a majority.
@@ -289,7 +299,7 @@ impl<E: Env> Member<E> {
             }
             _ => {}
         };
-        carry(&self.env, stream, &mut frames, take).await;
+        carry(&self.env, self.rules.silence, stream, &mut frames, take).await;
     }
 
     fn hear(&self, from: usize, message: Message) {

@@ -32,6 +32,10 @@ pub struct Rules {
     pub heartbeat: u64,
     /// Where a follower's patience with a silent leader is drawn from, nanoseconds.
     pub election: (u64, u64),
+    /// The same where nobody is known to lead: of who stands, and of who has lost its leader.
+    pub vote: (u64, u64),
+    /// Nothing heard on a connection for so long: it is given up, nanoseconds.
+    pub silence: u64,
     /// A leader looks every so often whether a majority was heard from within so long, and steps down otherwise; nanoseconds.
     pub quorum: (u64, u64),
     /// Does who wants to stand ask first?
@@ -49,8 +53,27 @@ pub const ETCD: Rules = Rules {
     counts_ticks: true,
     heartbeat: 100 * MILLISECOND,
     election: (SECOND, 2 * SECOND),
+    vote: (SECOND, 2 * SECOND),
+    silence: 5 * SECOND,
     quorum: (SECOND, SECOND),
     pre_vote: true,
     keeps_vote: true,
     hangs_up: false,
+};
+
+/// ZooKeeper's: `tickTime` 2 s, `syncLimit` 5. A leader pings twice a tick and looks as often whether a majority is in step
+/// (`Leader.java: lead`); a follower gives up a leader of which it has read nothing for `syncLimit` ticks
+/// (`Learner.java: connectToLeader`), or whose connection ends. An election takes a round of notifications and 200 ms for
+/// more of them (`FastLeaderElection.java: finalizeWait`), and is not drawn out by rivals.
+pub const ZOOKEEPER: Rules = Rules {
+    tick: 100 * MILLISECOND,
+    counts_ticks: false,
+    heartbeat: SECOND,
+    election: (10 * SECOND, 10 * SECOND + 200 * MILLISECOND),
+    vote: (200 * MILLISECOND, 700 * MILLISECOND),
+    silence: 10 * SECOND,
+    quorum: (SECOND, 10 * SECOND),
+    pre_vote: true,
+    keeps_vote: true,
+    hangs_up: true,
 };

@@ -8,6 +8,7 @@ impl Core {
     /// It stands, or asks first whether it should.
     pub(super) fn stand(&mut self, pre: bool) {
         self.leader = None;
+        self.heard_at = None;
         self.wait_anew();
         let mut votes = vec![false; self.count];
         votes[self.own] = true;
@@ -93,6 +94,7 @@ impl Core {
         }
         self.role = Role::Follower;
         self.leader = leader;
+        self.heard_at = self.heard_at.filter(|_| leader.is_some());
         self.early.clear();
         self.wait_anew();
     }
