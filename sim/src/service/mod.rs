@@ -47,7 +47,7 @@ protocols::registry! {
         Entry { service: postgres_service::POOLED.name, members: |count, _| postgres::members(count, Watched::Pool) },
         Entry { service: etcd_service::SERVICE.name, members: etcd::members },
         Entry { service: zookeeper_service::SERVICE.name, members: |count, _| zookeeper::members(count) },
-        Entry { service: consul_service::SERVICE.name, members: |count, _| alone(count, || Arc::new(consul::Consul::default())) },
+        Entry { service: consul_service::SERVICE.name, members: |count, _| consul::members(count) },
         Entry {
             service: object_service::SERVICE.name,
             members: |count, _| alone(count, || Arc::new(object_store::ObjectStore::default())),

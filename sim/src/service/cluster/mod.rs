@@ -77,3 +77,19 @@ pub const ZOOKEEPER: Rules = Rules {
     keeps_vote: true,
     hangs_up: true,
 };
+
+/// hashicorp/raft's defaults (`config.go: DefaultConfig`): heartbeats a tenth of their timeout of 1 s, or up to twice that; a
+/// leader that has not reached a majority for 500 ms steps down (`checkLeaderLease`). Consul multiplies all three by 5
+/// unless `raft_multiplier` is 1.
+pub const CONSUL: Rules = Rules {
+    tick: 50 * MILLISECOND,
+    counts_ticks: false,
+    heartbeat: 100 * MILLISECOND,
+    election: (SECOND, 2 * SECOND),
+    vote: (SECOND, 2 * SECOND),
+    silence: 10 * SECOND,
+    quorum: (50 * MILLISECOND, 500 * MILLISECOND),
+    pre_vote: false,
+    keeps_vote: true,
+    hangs_up: false,
+};
