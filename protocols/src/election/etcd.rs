@@ -76,6 +76,6 @@ pub const PROTOCOL: Protocol = Protocol {
         // A successor that is elected late in the scan of both clocks may find nobody.
         _ => Promise::May,
     },
-    bounds: promise::settled,
+    bounds: promise::kept_alive,
     belief_overlap: overlap,
 };

@@ -62,6 +62,6 @@ pub const PROTOCOL: Protocol = Protocol {
         // As for `etcd-election`.
         _ => Promise::May,
     },
-    bounds: promise::settled,
+    bounds: promise::kept_alive,
     belief_overlap: overlap,
 };

@@ -35,7 +35,7 @@ pub const STALE_REVOCATION: Bug = Bug {
     protocols: &["etcd-election", "etcd-key"],
     what: "A member that led until it stalled revokes leases that its successor has renewed.",
     source: "etcd-io/etcd#15247; fixed in 3.4.31 and 3.5.13",
-    violation: "elections",
+    violation: "leaders_acting_by_effect",
 };
 
 /// What is said to etcd and by it.

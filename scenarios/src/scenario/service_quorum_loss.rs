@@ -58,7 +58,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
             members[..members.len() - 1].iter().enumerate().map(cut).collect()
         }
     };
-    plan.requires = require([(Fact::Faults, plan.faults.len() as u64), (Fact::LeadersTookEffect, 2)]);
+    plan.requires = require([(Fact::Faults, plan.faults.len() as u64), (Fact::LeadersTookEffect, 1)]);
     // Who is not cut off from any member is no judge of whether they are a majority.
     plan.liveness_bound_ms += over_ms + longest_ms;
     plan

@@ -260,6 +260,13 @@ impl Core {
         matches!(self.role, Role::Leader(_)) && self.propose(data)
     }
 
+    /// Says that this member leads, if it does, and nothing else.
+    pub fn say_that_it_leads(&self) -> Vec<(usize, Message)> {
+        let bare = |_| Message::Append { term: self.hard.term, prev: (0, 0), commit: 0, read: 0, entries: Vec::new() };
+        let followers = self.others().filter(|_| matches!(self.role, Role::Leader(_)));
+        followers.map(|to| (to, bare(to))).collect()
+    }
+
     /// The log's end.
     pub fn end(&self) -> Index {
         self.last()

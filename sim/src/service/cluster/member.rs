@@ -5,7 +5,7 @@
 //! one leads, and its state machine does not.
 
 use super::{
-    Rules,
+    Rules, WhileSaving,
     core::{Core, Hard, Record, Standing, Stored},
     journal,
     links::{Frame, Links, carry},
@@ -307,13 +307,20 @@ impl<E: Env> Member<E> {
     }
 
     /// Saves, sends and applies what there is to be.
-    async fn work_off(&self, machine: &impl Machine, confirmed: mpsc::UnboundedSender<(u64, Index)>) -> io::Result<()> {
-        let disk = self.env.disk();
+    async fn work_off(
+        self: &Arc<Self>,
+        machine: &impl Machine,
+        confirmed: mpsc::UnboundedSender<(u64, Index)>,
+    ) -> io::Result<()> {
+        let mut saver = Saver::start(self);
         loop {
             let ready = lock(&self.core).ready();
             let Some(ready) = ready else {
-                self.work.notified().await;
-                continue;
+                tokio::select! {
+                    biased;
+                    error = saver.failed() => return Err(error),
+                    () = self.work.notified() => continue,
+                }
             };
             if let Some(standing) = ready.standing {
                 machine.stands(standing, self.own);
@@ -327,8 +334,10 @@ impl<E: Env> Member<E> {
                 self.applied.send_replace(*index);
             }
             if !ready.record.is_empty() {
-                journal::save(&disk, &ready.record).await?;
-                self.step(|core| core.saved(ready.saved));
+                saver.save(ready.record, ready.saved);
+            }
+            if !(ready.leads && self.rules.while_saving == WhileSaving::GoesOn) {
+                saver.wait(self).await?;
             }
             if !ready.leads {
                 self.send(&ready.messages);
@@ -396,6 +405,67 @@ impl<E: Env> Member<E> {
                 }
                 () = self.env.sleep_until(again_at.min(until)) => {}
             }
+        }
+    }
+}
+
+/// What has to be saved, in its order, on a task of its own.
+struct Saver<E: Env> {
+    records: mpsc::UnboundedSender<(Record, (Term, Index))>,
+    done: watch::Receiver<(u64, Option<io::ErrorKind>)>,
+    asked: u64,
+    _task: E::Task,
+}
+
+impl<E: Env> Saver<E> {
+    fn start(member: &Arc<Member<E>>) -> Self {
+        let (records, mut coming) = mpsc::unbounded_channel::<(Record, (Term, Index))>();
+        let (sender, done) = watch::channel((0, None));
+        let (member, disk) = (member.clone(), member.env.disk());
+        let task = member.env.clone().spawn(async move {
+            while let Some((record, saved)) = coming.recv().await {
+                if let Err(error) = journal::save(&disk, &record).await {
+                    sender.send_modify(|done| done.1 = Some(error.kind()));
+                    return;
+                }
+                member.step(|core| core.saved(saved));
+                sender.send_modify(|done| done.0 += 1);
+            }
+        });
+        Saver { records, done, asked: 0, _task: task }
+    }
+
+    fn save(&mut self, record: Record, saved: (Term, Index)) {
+        self.asked += 1;
+        // It ends when the disk fails, which is told otherwise.
+        let _ = self.records.send((record, saved));
+    }
+
+    /// The disk has failed.
+    async fn failed(&mut self) -> io::Error {
+        match self.done.wait_for(|done| done.1.is_some()).await {
+            Ok(done) => done.1.unwrap_or(io::ErrorKind::Other).into(),
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// Waits until everything is saved.
+    async fn wait(&mut self, member: &Member<E>) -> io::Result<()> {
+        let says = member.rules.while_saving == WhileSaving::SaysThatItLeads;
+        loop {
+            let asked = self.asked;
+            let done = &mut self.done;
+            let saved = async {
+                let seen = done.wait_for(|done| done.0 >= asked || done.1.is_some()).await;
+                seen.map_or(Some(io::ErrorKind::Other), |done| done.1)
+            };
+            let again = if says { member.rules.heartbeat } else { u64::MAX };
+            let Some(saved) = member.env.timeout(again, saved).await else {
+                let bare = lock(&member.core).say_that_it_leads();
+                member.send(&bare);
+                continue;
+            };
+            return saved.map_or(Ok(()), |kind| Err(kind.into()));
         }
     }
 }

@@ -21,6 +21,19 @@ pub mod message;
 
 use protocols::types::{MILLISECOND, SECOND};
 
+/// What a leader does while its disk is at work. A follower waits for it before it says anything.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WhileSaving {
+    /// Nothing: it has sent what it had to send (etcd: `etcdserver/raft.go: start`, one loop for all of it).
+    Waits,
+    /// It says that it leads, and does nothing else (hashicorp/raft: `replication.go: heartbeat` beside `raft.go:
+    /// dispatchLogs`). Nobody replaces it, and nothing is committed, for as long as its disk stalls.
+    SaysThatItLeads,
+    /// Everything: its followers' disks may be a majority without its own (ZooKeeper: `SyncRequestProcessor.java` beside
+    /// `ProposalRequestProcessor.java`).
+    GoesOn,
+}
+
 /// The rules by which the members of a service elect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rules {
@@ -44,6 +57,8 @@ pub struct Rules {
     pub keeps_vote: bool,
     /// Is a leader gone whose connection breaks?
     pub hangs_up: bool,
+    /// What does a leader do while its disk is at work?
+    pub while_saving: WhileSaving,
 }
 
 /// etcd's defaults: `--heartbeat-interval 100`, `--election-timeout 1000`, drawn from one to two of it by ticks
@@ -59,6 +74,7 @@ pub const ETCD: Rules = Rules {
     pre_vote: true,
     keeps_vote: true,
     hangs_up: false,
+    while_saving: WhileSaving::Waits,
 };
 
 /// ZooKeeper's: `tickTime` 2 s, `syncLimit` 5. A leader pings twice a tick and looks as often whether a majority is in step
@@ -76,6 +92,7 @@ pub const ZOOKEEPER: Rules = Rules {
     pre_vote: true,
     keeps_vote: true,
     hangs_up: true,
+    while_saving: WhileSaving::GoesOn,
 };
 
 /// hashicorp/raft's defaults (`config.go: DefaultConfig`): heartbeats a tenth of their timeout of 1 s, or up to twice that; a
@@ -92,4 +109,5 @@ pub const CONSUL: Rules = Rules {
     pre_vote: false,
     keeps_vote: true,
     hangs_up: false,
+    while_saving: WhileSaving::SaysThatItLeads,
 };
