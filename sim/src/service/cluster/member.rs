@@ -443,9 +443,10 @@ impl<E: Env> Saver<E> {
 
     /// The disk has failed.
     async fn failed(&mut self) -> io::Error {
-        match self.done.wait_for(|done| done.1.is_some()).await {
-            Ok(done) => done.1.unwrap_or(io::ErrorKind::Other).into(),
-            Err(_) => std::future::pending().await,
+        let failed = self.done.wait_for(|done| done.1.is_some()).await.ok().and_then(|done| done.1);
+        match failed {
+            Some(kind) => kind.into(),
+            None => std::future::pending().await,
         }
     }
 

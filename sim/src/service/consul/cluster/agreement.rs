@@ -134,6 +134,10 @@ impl Agreement {
                 return server.answer_here(request).await;
             }
             if let Some(leader) = self.member.standing().leader.filter(|leader| *leader != self.member.own) {
+                if !self.member.reaches(leader) {
+                    let words = "rpc error getting client: failed to get conn: dial tcp: connect: connection refused";
+                    return http::text(StatusCode::INTERNAL_SERVER_ERROR, words);
+                }
                 match self.member.ask(leader, question.clone()).await.as_deref().map(answer) {
                     Some(Some(answer)) => return answer,
                     // What may have been done is not asked for again.
