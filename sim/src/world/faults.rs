@@ -252,9 +252,14 @@ impl World {
         }
     }
 
-    /// What a member of a service knows, now that it runs. Faults that found no member leading strike now.
+    /// What a member of a service knows, now that it runs.
     pub fn set_member_state(&mut self, node: NodeId, state: State) {
         self.members.insert(node, state);
+        self.service_leads();
+    }
+
+    /// A member of the service leads, or may: faults that found none leading strike now.
+    pub fn service_leads(&mut self) {
         let plan = self.faults.plan.clone();
         let waits = |index: &u32| plan.faults[*index as usize].what.whom().contains(&&Who::ServiceLeader);
         for fault in self.faults.waiting.extract_if(.., |index| waits(index)).collect::<Vec<_>>() {
