@@ -4,6 +4,8 @@
 //! what it has to say about them waits.
 
 mod append;
+#[cfg(test)]
+mod tests;
 mod vote;
 
 pub use super::journal::{Hard, Record, Stored};

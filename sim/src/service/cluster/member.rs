@@ -4,14 +4,17 @@
 //! meanwhile, and what follows from them waits for the loop. So a member whose disk stalls may know in its core that another
 //! one leads, and its state machine does not.
 
+mod reads;
+
 use super::{
     Rules, WhileSaving,
     core::{Core, Hard, Record, Standing, Stored},
     journal,
     links::{Frame, Links, carry},
     message::{Index, Message, Term},
+    saver::Saver,
 };
-use protocols::types::{MILLISECOND, SECOND};
+use protocols::types::SECOND;
 use protocols_clients::{
     env::{Env, Listener},
     site::Endpoint,
@@ -27,9 +30,6 @@ use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 /// How long a request waits for the agreement (etcd's `ReqTimeout`: 5 s and two election timeouts), nanoseconds.
 pub const PATIENCE: u64 = 7 * SECOND;
-/// A read that was not confirmed is asked for again (`readIndexRetryTime`), nanoseconds.
-const READ_AGAIN: u64 = 500 * MILLISECOND;
-
 /// What comes of a question of another member.
 pub type Answered = Pin<Box<dyn Future<Output = Option<Vec<u8>>> + Send>>;
 
@@ -312,7 +312,8 @@ impl<E: Env> Member<E> {
         machine: &impl Machine,
         confirmed: mpsc::UnboundedSender<(u64, Index)>,
     ) -> io::Result<()> {
-        let mut saver = Saver::start(self);
+        let member = self.clone();
+        let mut saver = Saver::start(&self.env, move |saved| member.step(|core| core.saved(saved)));
         loop {
             let ready = lock(&self.core).ready();
             let Some(ready) = ready else {
@@ -337,7 +338,8 @@ impl<E: Env> Member<E> {
                 saver.save(ready.record, ready.saved);
             }
             if !(ready.leads && self.rules.while_saving == WhileSaving::GoesOn) {
-                saver.wait(self).await?;
+                let says = (self.rules.while_saving == WhileSaving::SaysThatItLeads).then_some(self.rules.heartbeat);
+                saver.wait(&self.env, says, || self.send(&lock(&self.core).say_that_it_leads())).await?;
             }
             if !ready.leads {
                 self.send(&ready.messages);
@@ -352,121 +354,6 @@ impl<E: Env> Member<E> {
     fn send(&self, messages: &[(usize, Message)]) {
         for (to, message) in messages {
             self.links.send(*to, &Frame::Message(message.clone()));
-        }
-    }
-
-    /// One read at a time stands for all that came before it (`linearizableReadLoop`).
-    async fn read(self: Arc<Self>, mut confirmed: mpsc::UnboundedReceiver<(u64, Index)>) {
-        let mut number = 0;
-        loop {
-            self.wants.notified().await;
-            let waiting = std::mem::take(&mut *lock(&self.waiting));
-            if waiting.is_empty() {
-                continue;
-            }
-            number += 1;
-            let answer = self.confirm(number, &mut confirmed).await;
-            for waits in waiting {
-                // Who does not wait any more has had its own timeout.
-                let _ = waits.send(answer);
-            }
-        }
-    }
-
-    async fn confirm(
-        &self,
-        number: u64,
-        confirmed: &mut mpsc::UnboundedReceiver<(u64, Index)>,
-    ) -> Result<Index, Unread> {
-        let mut changes = self.changes();
-        let until = self.env.now().mono + PATIENCE;
-        let mut again_at = 0;
-        loop {
-            let now = self.env.now().mono;
-            if now >= until {
-                return Err(Unread::TimedOut);
-            }
-            if now >= again_at {
-                again_at = now + READ_AGAIN;
-                self.step(|core| core.read(number));
-            }
-            tokio::select! {
-                biased;
-                Some((of, index)) = confirmed.recv() => {
-                    // One that was confirmed late says nothing of this one.
-                    if of == number {
-                        return Ok(index);
-                    }
-                }
-                Ok(()) = changes.changed() => {
-                    if changes.borrow_and_update().leader.is_some() {
-                        return Err(Unread::LeaderChanged);
-                    }
-                }
-                () = self.env.sleep_until(again_at.min(until)) => {}
-            }
-        }
-    }
-}
-
-/// What has to be saved, in its order, on a task of its own.
-struct Saver<E: Env> {
-    records: mpsc::UnboundedSender<(Record, (Term, Index))>,
-    done: watch::Receiver<(u64, Option<io::ErrorKind>)>,
-    asked: u64,
-    _task: E::Task,
-}
-
-impl<E: Env> Saver<E> {
-    fn start(member: &Arc<Member<E>>) -> Self {
-        let (records, mut coming) = mpsc::unbounded_channel::<(Record, (Term, Index))>();
-        let (sender, done) = watch::channel((0, None));
-        let (member, disk) = (member.clone(), member.env.disk());
-        let task = member.env.clone().spawn(async move {
-            while let Some((record, saved)) = coming.recv().await {
-                if let Err(error) = journal::save(&disk, &record).await {
-                    sender.send_modify(|done| done.1 = Some(error.kind()));
-                    return;
-                }
-                member.step(|core| core.saved(saved));
-                sender.send_modify(|done| done.0 += 1);
-            }
-        });
-        Saver { records, done, asked: 0, _task: task }
-    }
-
-    fn save(&mut self, record: Record, saved: (Term, Index)) {
-        self.asked += 1;
-        // It ends when the disk fails, which is told otherwise.
-        let _ = self.records.send((record, saved));
-    }
-
-    /// The disk has failed.
-    async fn failed(&mut self) -> io::Error {
-        let failed = self.done.wait_for(|done| done.1.is_some()).await.ok().and_then(|done| done.1);
-        match failed {
-            Some(kind) => kind.into(),
-            None => std::future::pending().await,
-        }
-    }
-
-    /// Waits until everything is saved.
-    async fn wait(&mut self, member: &Member<E>) -> io::Result<()> {
-        let says = member.rules.while_saving == WhileSaving::SaysThatItLeads;
-        loop {
-            let asked = self.asked;
-            let done = &mut self.done;
-            let saved = async {
-                let seen = done.wait_for(|done| done.0 >= asked || done.1.is_some()).await;
-                seen.map_or(Some(io::ErrorKind::Other), |done| done.1)
-            };
-            let again = if says { member.rules.heartbeat } else { u64::MAX };
-            let Some(saved) = member.env.timeout(again, saved).await else {
-                let bare = lock(&member.core).say_that_it_leads();
-                member.send(&bare);
-                continue;
-            };
-            return saved.map_or(Ok(()), |kind| Err(kind.into()));
         }
     }
 }

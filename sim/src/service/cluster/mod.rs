@@ -18,6 +18,7 @@ mod journal;
 mod links;
 pub mod member;
 pub mod message;
+mod saver;
 
 use protocols::types::{MILLISECOND, SECOND};
 

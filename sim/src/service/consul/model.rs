@@ -13,6 +13,8 @@
 //! written with what it holds already keeps its own. **LockIndex** counts a key's acquisitions, but a plain write, or one by
 //! compare-and-set, sets it to 0, under a lock as well.
 
+mod member;
+
 use super::pieces::{Text, duration_text};
 use crate::service::grants::Holder;
 use crate::world::model::Dropped;
@@ -345,34 +347,6 @@ impl Model {
             // Tokens are indexes here: there is no counter to lose. Who holds nothing loses nothing.
             _ => {}
         }
-    }
-
-    /// The lock's key and the session that holds it, if it is a candidate's in a group.
-    pub fn held_by(&self, candidate: &str, group: u16) -> Option<(Text, String)> {
-        let key = key_of(group).into_bytes();
-        let held = self.keys.get(&key).filter(|pair| pair.value == candidate.as_bytes())?;
-        Some((key, held.session.clone()?))
-    }
-
-    /// Is a key kept from everybody?
-    pub fn is_delayed(&self, key: &[u8], now: u64) -> bool {
-        self.delays.get(key).is_some_and(|until| *until > now)
-    }
-
-    /// The sessions whose time is up; their ends are under way then.
-    pub fn take_due(&mut self, now: u64) -> Vec<String> {
-        let due = self.sessions.iter_mut().filter(|(_, s)| s.ends_at.is_some_and(|at| at <= now));
-        due.map(|(id, session)| {
-            session.ends_at = Some(u64::MAX);
-            id.clone()
-        })
-        .collect()
-    }
-
-    /// This server leads, since its clock showed so many nanoseconds: every session has its whole time again. Or it does not,
-    /// and does not know when sessions end.
-    pub fn renew_all(&mut self, leads_since: Option<u64>) {
-        self.sessions.values_mut().for_each(|session| session.renew(leads_since.unwrap_or(u64::MAX)));
     }
 
     fn next(&mut self) -> u64 {

@@ -7,7 +7,7 @@
 //! sixteenth is added so that clients that began together do not come back together.
 
 use super::{
-    cluster::Agreement,
+    cluster::agreement::Agreement,
     command::Command,
     model::{Behavior, Model, NODE, Pair, Refusal, Session},
     pieces::duration,
@@ -67,7 +67,11 @@ pub(super) struct Server<E> {
 pub(super) fn member(env: SimEnv, agreement: Arc<Agreement>) -> Server<SimEnv> {
     let (model, changed) = (agreement.model.clone(), agreement.changed.clone());
     let server = Server { env, model, changed, agreement: Some(Arc::downgrade(&agreement)) };
-    agreement.answers_by(server.clone());
+    let here = server.clone();
+    agreement.answers_by(Box::new(move |request| {
+        let here = here.clone();
+        Box::pin(async move { here.answer_here(request).await })
+    }));
     server
 }
 
@@ -85,7 +89,7 @@ impl Server<SimEnv> {
             return empty(StatusCode::INTERNAL_SERVER_ERROR);
         };
         let stale = request.method() == Method::GET && Query::of(request.uri().query()).has("stale");
-        agreement.route(&self, request, stale).await
+        agreement.route(request, stale).await
     }
 }
 

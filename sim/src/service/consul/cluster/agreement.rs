@@ -3,7 +3,6 @@
 use super::super::{
     command::Command,
     model::{Model, Refusal},
-    wire::Server,
 };
 use crate::{
     service::{
@@ -23,6 +22,8 @@ use protocols::types::SECOND;
 use protocols_clients::env::Env;
 use std::{
     collections::BTreeMap,
+    future::Future,
+    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 use tokio::sync::{Notify, oneshot};
@@ -32,6 +33,10 @@ use tokio::sync::{Notify, oneshot};
 const HOLD: u64 = 7 * SECOND;
 /// The end of a session is tried again after so long, twice that, and so on, so many times in all.
 const INVALIDATE: (u64, u32) = (10 * SECOND, 6);
+
+/// Answers a request by what a server knows.
+pub(in super::super) type Here =
+    Box<dyn Fn(Request<Bytes>) -> Pin<Box<dyn Future<Output = Answer> + Send>> + Send + Sync>;
 
 /// A server's copy, and the log.
 pub(in super::super) struct Agreement {
@@ -44,7 +49,7 @@ pub(in super::super) struct Agreement {
     numbers: Mutex<u64>,
     leads: Mutex<bool>,
     tells: Box<dyn Fn(bool) + Send + Sync>,
-    server: OnceLock<Server<SimEnv>>,
+    here: OnceLock<Here>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -66,14 +71,21 @@ impl Agreement {
             numbers: Mutex::new(env.random() << 16),
             leads: Mutex::new(false),
             tells: Box::new(tells),
-            server: OnceLock::new(),
+            here: OnceLock::new(),
         })
     }
 
-    /// Who answers requests that another server passes on.
-    pub(in super::super) fn answers_by(&self, server: Server<SimEnv>) {
+    /// What answers a request by what this server knows.
+    pub(in super::super) fn answers_by(&self, here: Here) {
         // It is set once.
-        let _ = self.server.set(server);
+        let _ = self.here.set(here);
+    }
+
+    async fn answer_here(&self, request: Request<Bytes>) -> Answer {
+        match self.here.get() {
+            Some(here) => here(request).await,
+            None => http::empty(StatusCode::INTERNAL_SERVER_ERROR),
+        }
     }
 
     fn is_leader(&self) -> bool {
@@ -117,21 +129,16 @@ impl Agreement {
     }
 
     /// A client's request: answered here by the leader, or where it is content with what is old, and else passed on.
-    pub(in super::super) async fn route(
-        &self,
-        server: &Server<SimEnv>,
-        request: Request<Bytes>,
-        stale: bool,
-    ) -> Answer {
+    pub(in super::super) async fn route(&self, request: Request<Bytes>, stale: bool) -> Answer {
         if stale {
-            return server.answer_here(request).await;
+            return self.answer_here(request).await;
         }
         let until = self.env.now().mono + HOLD;
         let question = question(&request);
         let is_read = request.method() == Method::GET;
         loop {
             if self.is_leader() {
-                return server.answer_here(request).await;
+                return self.answer_here(request).await;
             }
             if let Some(leader) = self.member.standing().leader.filter(|leader| *leader != self.member.own) {
                 if !self.member.reaches(leader) {
@@ -235,9 +242,8 @@ impl Machine for Agreement {
     fn asked(self: Arc<Self>, body: Vec<u8>) -> Answered {
         Box::pin(async move {
             let request = request(&body)?;
-            let server = self.server.get()?;
             // Whoever led when it was asked for may not lead when it comes.
-            let answered = self.route(server, request, false).await;
+            let answered = self.route(request, false).await;
             let (head, body) = answered.into_parts();
             let body = body.collect().await.ok()?.to_bytes();
             let mut answer = Writer::default();

@@ -20,7 +20,7 @@
 //! Not here: servers that come and go (Serf, autopilot); the barrier that a new leader waits for before it is one, but for
 //! reads that are to be consistent.
 
-mod agreement;
+pub(super) mod agreement;
 
 use crate::{
     service::{
@@ -33,7 +33,7 @@ use crate::{
     },
     world::{self, env::SimEnv},
 };
-pub(super) use agreement::Agreement;
+use agreement::Agreement;
 use protocols_clients::{env::Env, site::Endpoint};
 use std::sync::{
     Arc, Mutex, PoisonError, Weak,

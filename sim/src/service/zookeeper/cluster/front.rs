@@ -5,14 +5,14 @@ use super::{
         model::{Connected, ConnectionId, Out, bucket_after},
         wire::{AGE_MS, encode},
     },
-    replica::{Done, Entry, Replica, lock},
+    replica::{Done, Entry, Front, Replica, lock},
 };
 use crate::{
     service::{
         Dropped,
         cluster::{
             core::Standing,
-            member::Member,
+            member::{Answered, Member},
             message::{Reader, Writer},
         },
     },
@@ -54,7 +54,7 @@ pub(super) struct Server {
     env: SimEnv,
     member: Arc<Member<SimEnv>>,
     replica: Arc<Replica>,
-    pub(super) place: usize,
+    place: usize,
     age_ms: u64,
     numbers: Mutex<u64>,
     /// Sessions with a sign of life that the leader was not told of, with their timeouts.
@@ -70,12 +70,9 @@ impl Server {
         let server = Arc::new(Server { env, member, replica: replica.clone(), place, age_ms, numbers, touched });
         lock(&replica.model).be_member(place, server.now_ms());
         // It is set once.
-        let _ = replica.server.set(Arc::downgrade(&server));
+        let front: Weak<dyn Front> = Arc::downgrade(&(server.clone() as Arc<dyn Front>));
+        let _ = replica.server.set(front);
         server
-    }
-
-    pub(super) fn now_ms(&self) -> u64 {
-        self.env.now().mono / MILLISECOND + self.age_ms
     }
 
     /// Proposes an entry and waits until this member has applied it; for ever, if that does not come to pass: then the
@@ -132,21 +129,6 @@ impl Server {
         }
     }
 
-    /// A member that follows serves clients when it has what its leader has.
-    pub(super) fn start_joining(self: &Arc<Self>, standing: Standing) {
-        let server = self.clone();
-        self.env.spawn_detached(async move {
-            while server.replica.stands_so(standing) {
-                let end = server.ask_leader(vec![SYNC]).await;
-                if let Some(end) = end.and_then(|end| Reader(&end).number()) {
-                    server.member.wait_applied(end).await;
-                    return server.replica.joined(standing);
-                }
-                server.env.sleep(JOIN_AGAIN).await;
-            }
-        });
-    }
-
     /// A session has given a sign of life.
     fn touch(&self, connection: ConnectionId) {
         let now_ms = self.now_ms();
@@ -157,7 +139,7 @@ impl Server {
     }
 
     /// Answers another member, if this one leads.
-    pub(super) async fn answer(&self, body: &[u8]) -> Option<Vec<u8>> {
+    async fn answer(&self, body: &[u8]) -> Option<Vec<u8>> {
         if self.replica.serves() != Some(true) {
             return None;
         }
@@ -326,6 +308,34 @@ impl Server {
         let end = Reader(&self.ask_leader(vec![SYNC]).await?).number()?;
         self.member.wait_applied(end).await;
         Some((lock(&self.replica.model).zxid(), Ok(Answer::Path(path))))
+    }
+}
+
+impl Front for Server {
+    fn place(&self) -> usize {
+        self.place
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.env.now().mono / MILLISECOND + self.age_ms
+    }
+
+    fn join(self: Arc<Self>, standing: Standing) {
+        let env = self.env;
+        env.spawn_detached(async move {
+            while self.replica.stands_so(standing) {
+                let end = self.ask_leader(vec![SYNC]).await;
+                if let Some(end) = end.and_then(|end| Reader(&end).number()) {
+                    self.member.wait_applied(end).await;
+                    return self.replica.joined(standing);
+                }
+                self.env.sleep(JOIN_AGAIN).await;
+            }
+        });
+    }
+
+    fn answer_to(self: Arc<Self>, body: Vec<u8>) -> Answered {
+        Box::pin(async move { self.answer(&body).await })
     }
 }
 

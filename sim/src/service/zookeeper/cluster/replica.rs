@@ -1,9 +1,6 @@
 //! A member's copy of nodes and sessions, and what goes through the log to change it.
 
-use super::{
-    super::model::{ConnectionId, Model, Out},
-    front::Server,
-};
+use super::super::model::{ConnectionId, Model, Out};
 use crate::service::cluster::{
     core::Standing,
     member::{Answered, Machine},
@@ -68,6 +65,18 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What stands before a copy.
+pub(super) trait Front: Send + Sync {
+    /// The member's place.
+    fn place(&self) -> usize;
+    /// Milliseconds, as sessions count.
+    fn now_ms(&self) -> u64;
+    /// The member follows another leader, and is to serve clients when it has what that one has.
+    fn join(self: Arc<Self>, standing: Standing);
+    /// Another member asks something.
+    fn answer_to(self: Arc<Self>, body: Vec<u8>) -> Answered;
+}
+
 /// The copy.
 pub(super) struct Replica {
     pub(super) model: Mutex<Model>,
@@ -77,7 +86,7 @@ pub(super) struct Replica {
     serves: Mutex<Option<bool>>,
     standing: Mutex<Standing>,
     tells: Box<dyn Fn(bool) + Send + Sync>,
-    pub(super) server: OnceLock<Weak<Server>>,
+    pub(super) server: OnceLock<Weak<dyn Front>>,
 }
 
 impl Replica {
@@ -94,7 +103,7 @@ impl Replica {
         }
     }
 
-    fn server(&self) -> Option<Arc<Server>> {
+    fn server(&self) -> Option<Arc<dyn Front>> {
         self.server.get().and_then(Weak::upgrade)
     }
 
@@ -142,7 +151,7 @@ impl Machine for Replica {
         if data.is_empty() {
             self.with(|model| model.begin_epoch(term));
             let Some(server) = self.server() else { return };
-            let is_own = *lock(&self.standing) == Standing { term, leader: Some(server.place) };
+            let is_own = *lock(&self.standing) == Standing { term, leader: Some(server.place()) };
             if is_own {
                 *lock(&self.serves) = Some(true);
                 lock(&self.model).track(Some(server.now_ms()));
@@ -188,13 +197,16 @@ impl Machine for Replica {
         }
         lock(&self.model).track(None);
         (self.tells)(false);
-        let follows = |server: &Arc<Server>| standing.leader.is_some_and(|leader| leader != server.place);
+        let follows = |server: &Arc<dyn Front>| standing.leader.is_some_and(|leader| leader != server.place());
         if let Some(server) = self.server().filter(follows) {
-            server.start_joining(standing);
+            server.join(standing);
         }
     }
 
     fn asked(self: Arc<Self>, body: Vec<u8>) -> Answered {
-        Box::pin(async move { self.server()?.answer(&body).await })
+        match self.server() {
+            Some(server) => server.answer_to(body),
+            None => Box::pin(async { None }),
+        }
     }
 }
