@@ -10,6 +10,8 @@ mod commands;
 #[cfg(madsim)]
 mod determinism;
 #[cfg(madsim)]
+mod found;
+#[cfg(madsim)]
 mod groups;
 #[cfg(real_mode)]
 mod real;
