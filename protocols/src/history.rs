@@ -28,7 +28,7 @@ pub const UNKNOWN_REQUEST: RequestId = RequestId { client: NodeId(u16::MAX), num
 /// told apart from the messages of the election.
 pub const SERVICE_REQUESTS: &str = "request-to-service";
 
-/// The kind under which it counts the most of them in any one second.
+/// The kind under which it counts the most of them in any one second, from the first fault on.
 pub const SERVICE_REQUESTS_PEAK: &str = "request-to-service-in-one-second";
 
 /// One event.

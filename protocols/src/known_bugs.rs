@@ -8,6 +8,7 @@ use crate::{
     },
     fence::{checks, store},
     node,
+    service::etcd as etcd_service,
 };
 
 crate::registry! {
@@ -43,5 +44,6 @@ crate::registry! {
         &checks::FORGED_TOKEN,
         &checks::RETRY_WITHOUT_ID,
         &store::FORGOTTEN_ON_RESTART,
+        &etcd_service::STALE_REVOCATION,
     ];
 }

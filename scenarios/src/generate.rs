@@ -330,10 +330,10 @@ impl Drawn {
 /// No lease is made shorter than this so that a run fits, milliseconds.
 const LEASE_MIN_MS: u64 = 400;
 
-/// How many members the protocol's service has: one, a few, or five, where it can have several.
+/// How many members the protocol's service has: one, a few, or five, where it usually has several.
 fn members(protocol: &Protocol, seed: u64) -> u16 {
     match protocol.service.members.most {
-        1 => 1,
+        _ if protocol.service.usual_members == 1 => 1,
         most => streams::between(&mut streams::stream(seed, streams::MEMBERS), 1, u64::from(most.min(5))) as u16,
     }
 }

@@ -15,6 +15,8 @@ pub const CLOCKS: &str = "clocks";
 pub const READS: &str = "reads";
 /// The stream that generated plans draw from how many members a service has.
 pub const MEMBERS: &str = "members";
+/// The stream that the member is drawn from that leads a service before anything begins.
+pub const FOUNDER: &str = "founder";
 /// The stream that `sweep swarm` draws a plan's protocol from.
 pub const SWARM: &str = "swarm";
 

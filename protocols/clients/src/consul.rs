@@ -19,40 +19,74 @@ use protocols::{
 };
 use serde::Deserialize;
 use serde_json::json;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 /// The client as registries know it.
 pub fn client<E: Env>() -> client::Client<E> {
     client::Client {
         service: SERVICE.name,
-        run: |env, site, outputs, deliver| Box::pin(run(env, site.only(), outputs, move |input| deliver(input))),
+        run: |env, site, outputs, deliver| Box::pin(run(env, site.service, outputs, move |input| deliver(input))),
     }
 }
 
 /// Carries out the requests that come from `outputs` and hands every answer to `deliver`, until `outputs` closes.
 pub async fn run<E: Env>(
     env: E,
-    endpoint: Endpoint,
+    endpoints: Vec<Endpoint>,
     outputs: UnboundedReceiver<ServiceOutput>,
     deliver: impl Fn(ServiceInput) + Send + Sync + 'static,
 ) {
-    let backend = Consul { env: env.clone(), http: Http::new(env.clone(), endpoint) };
+    let backend = Consul { env: env.clone(), agent: Arc::new(Agent::new(&env, endpoints)) };
     Queue::new(env, &SERVICE, deliver).run(backend, outputs).await;
+}
+
+/// The agent that a client talks to, as far as a client can tell: it keeps to one server, and goes on to the next when that
+/// one cannot be reached (`agent/router/manager.go: NotifyFailedServer`). The servers are in an order that is drawn.
+struct Agent<E: Env> {
+    servers: Vec<Http<E>>,
+    current: AtomicUsize,
+}
+
+impl<E: Env> Agent<E> {
+    fn new(env: &E, endpoints: Vec<Endpoint>) -> Self {
+        let mut servers: Vec<Http<E>> = endpoints.into_iter().map(|to| Http::new(env.clone(), to)).collect();
+        for last in (1..servers.len()).rev() {
+            servers.swap(last, (env.random() % (last as u64 + 1)) as usize);
+        }
+        Agent { servers, current: AtomicUsize::new(0) }
+    }
+
+    async fn ask(&self, ask: Ask) -> Result<Answer, Failure> {
+        let current = self.current.load(Ordering::Relaxed);
+        let server = self.servers.get(current % self.servers.len().max(1));
+        let server = server.ok_or_else(|| Failure::Unknown("there is no server".into()))?;
+        let answer = server.ask(ask).await;
+        if answer.is_err() {
+            // Unless somebody else has gone on already.
+            let next = current.wrapping_add(1);
+            let _ = self.current.compare_exchange(current, next, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        answer
+    }
 }
 
 struct Consul<E: Env> {
     env: E,
-    http: Http<E>,
+    agent: Arc<Agent<E>>,
 }
 
 impl<E: Env> Backend for Consul<E> {
     type Api = Api;
 
     fn request(&self, request: Request, timeout: u64) -> Boxed<Result<Reply, Failure>> {
-        let (env, http) = (self.env.clone(), self.http.clone());
+        let (env, agent) = (self.env.clone(), self.agent.clone());
         Box::pin(async move {
             let attempt = async {
-                let answer = http.ask(ask(&request)).await?;
+                let answer = agent.ask(ask(&request)).await?;
                 understand(&request, &answer)
             };
             within(&env, timeout, attempt).await
@@ -60,12 +94,12 @@ impl<E: Env> Backend for Consul<E> {
     }
 
     fn stream(&self, watch: Watch, stream: Stream<Api>) -> Option<Boxed<Failure>> {
-        let http = self.http.clone();
+        let agent = self.agent.clone();
         let (_pushes, give) = stream.split();
         Some(Box::pin(async move {
             let mut index = 0;
             loop {
-                let attempt = async { found(&http.ask(wait(&watch, index)).await?) };
+                let attempt = async { found(&agent.ask(wait(&watch, index)).await?) };
                 match attempt.await {
                     Ok((pair, now)) => {
                         // An index that goes back is of a server that was set back: what was known of it is worth nothing.

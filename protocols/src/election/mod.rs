@@ -152,6 +152,12 @@ pub enum Hazard {
     StoreRestart,
     /// The coordination service dies, or loses power, and comes back.
     ServiceRestart,
+    /// The member that leads the coordination service dies.
+    ServiceFailover,
+    /// The coordination service has no majority of its members.
+    ServiceQuorumLoss,
+    /// The member that leads the coordination service stops for longer than a lease, and wakes up.
+    ServiceStall,
     /// Syncs of a candidate's disk are slow, hang, or fail.
     DiskStall,
     /// Wall clocks are set forward and back.

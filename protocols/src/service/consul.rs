@@ -7,13 +7,16 @@ use super::{Members, Service};
 use crate::{
     news::{Holder, News, Purpose},
     payload::Payload,
+    types::SECOND,
 };
 
-/// Consul: one server, which is its own agent.
+/// Consul: a server, which is its own agent, or several.
 pub const SERVICE: Service = Service {
     name: "consul",
     process: Some("consul"),
-    members: Members { most: 1, led: true, majority: true },
+    members: Members { most: 5, led: true, majority: true },
+    // A patience of up to 2 s, perhaps twice, and the rounds of votes.
+    failover_max: 6 * SECOND,
     port: 8500,
     elects: true,
     has_leases: true,

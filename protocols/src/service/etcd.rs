@@ -6,15 +6,19 @@
 
 use super::{Members, Service};
 use crate::{
+    bug::{Bug, Shown},
     news::{Holder, News, Purpose},
     payload::Payload,
+    types::SECOND,
 };
 
 /// etcd.
 pub const SERVICE: Service = Service {
     name: "etcd",
     process: Some("etcd"),
-    members: Members { most: 1, led: true, majority: true },
+    members: Members { most: 5, led: true, majority: true },
+    // A patience of up to 2 s, perhaps twice, and the rounds of votes.
+    failover_max: 5 * SECOND,
     port: 2379,
     elects: true,
     has_leases: true,
@@ -23,6 +27,16 @@ pub const SERVICE: Service = Service {
     is_watched: true,
     has_groups: true,
     ..Service::NONE
+};
+
+/// What etcd's members did before 3.4.31 and 3.5.13.
+pub const STALE_REVOCATION: Bug = Bug {
+    id: "etcd-stale-revocation",
+    protocols: &["etcd-election", "etcd-key"],
+    what: "A member that led until it stalled revokes leases that its successor has renewed.",
+    source: "etcd-io/etcd#15247; fixed in 3.4.31 and 3.5.13",
+    violation: "metrics.elections",
+    shown: Shown::by("service-leader-stall", "etcd-election", 8),
 };
 
 /// What is said to etcd and by it.

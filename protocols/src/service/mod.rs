@@ -61,6 +61,9 @@ pub struct Service {
     pub members: Members,
     /// How many it has unless somebody asks for another number.
     pub usual_members: u16,
+    /// How long it takes at most until another of its members leads when the one that does dies or stops, nanoseconds; 0 where
+    /// none leads.
+    pub failover_max: u64,
     /// Another service whose members it has beside its own; candidates are told of its own alone.
     pub beside: Option<&'static Service>,
     /// Is it part of each candidate's process, and talks to its peers by itself?
@@ -103,6 +106,13 @@ pub struct Members {
     pub majority: bool,
 }
 
+impl Members {
+    /// Can there be several, of which a majority makes one their leader?
+    pub const fn agree(self) -> bool {
+        self.most > 1 && self.led && self.majority
+    }
+}
+
 impl Service {
     /// No service: the candidates elect among themselves, by messages. Also what others are written as differing from.
     pub const NONE: Service = Service {
@@ -110,6 +120,7 @@ impl Service {
         process: None,
         members: Members { most: 1, led: false, majority: false },
         usual_members: 1,
+        failover_max: 0,
         beside: None,
         is_embedded: false,
         port: 0,

@@ -17,7 +17,9 @@ use crate::{
 pub const SERVICE: Service = Service {
     name: "zookeeper",
     process: Some("zookeeper"),
-    members: Members { most: 1, led: true, majority: true },
+    members: Members { most: 5, led: true, majority: true },
+    // `syncLimit` ticks of silence, a second until a leader notices that it is alone, and the votes.
+    failover_max: 13 * SECOND,
     port: 2181,
     elects: true,
     has_leases: true,

@@ -65,7 +65,7 @@ pub struct Metrics {
     /// where nobody asked or counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_to_service: Option<u64>,
-    /// The most of them in any one second; left out as they are.
+    /// The most of them in any one second, from the first fault on; left out as they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_to_service_in_one_second_max: Option<u64>,
     /// Time in which no request would have been served, measured with the clients' requests; `None` without them.

@@ -32,6 +32,9 @@ pub mod rejoin;
 pub mod restart_in_isolation;
 pub mod ring_break;
 pub mod rolling_restart;
+pub mod service_failover;
+pub mod service_leader_stall;
+pub mod service_quorum_loss;
 pub mod service_restart;
 pub mod session_expiry_unnoticed;
 pub mod slow_drain;
@@ -58,6 +61,7 @@ use protocols::{
     election::{self, Bounds, Hazard, Preference, Promise, Protocol, Timers, Transport},
     fence::checks::Fencing,
     history::{Fact, Requirement},
+    types::MILLISECOND,
 };
 use rand_core::RngCore;
 
@@ -123,6 +127,9 @@ protocols::registry! {
         &clock_jump::SCENARIO,
         &clock_skew::SCENARIO,
         &thundering_herd::SCENARIO,
+        &service_failover::SCENARIO,
+        &service_quorum_loss::SCENARIO,
+        &service_leader_stall::SCENARIO,
     ];
 }
 
@@ -298,6 +305,17 @@ pub fn last_strike_ms(params: &Params, protocol: &Protocol) -> u64 {
 pub fn cut_ms(params: &Params, protocol: &Protocol) -> u64 {
     let (ttl_ms, takeover_ms) = (params.granted_ttl_ms(protocol), params.takeover_max_ms(protocol));
     2 * ttl_ms + ttl_ms.max(takeover_ms) + 2_000
+}
+
+/// The parameters with a service of three members, unless another number is asked for.
+fn clustered(params: &Params, protocol: &Protocol) -> Params {
+    let usual = protocol.service.usual_members.max(3);
+    Params { service_members: params.service_members.or(Some(usual)), ..params.clone() }
+}
+
+/// How long the service's own failover takes at most, milliseconds.
+fn failover_ms(protocol: &Protocol) -> u64 {
+    protocol.service.failover_max / MILLISECOND
 }
 
 /// The candidates' names in an order that is drawn.

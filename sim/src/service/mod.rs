@@ -1,5 +1,6 @@
 //! Coordination services for the simulation: pure models, each served over its real wire protocol.
 
+pub mod cluster;
 pub mod consul;
 pub mod etcd;
 pub mod grants;
@@ -44,9 +45,9 @@ protocols::registry! {
         Entry { service: postgres_service::CHECK_INS.name, members: |count, _| postgres::members(count, Watched::CheckIn) },
         Entry { service: postgres_service::SESSIONS.name, members: |count, _| postgres::members(count, Watched::Session) },
         Entry { service: postgres_service::POOLED.name, members: |count, _| postgres::members(count, Watched::Pool) },
-        Entry { service: etcd_service::SERVICE.name, members: |count, _| alone(count, || Arc::new(etcd::Etcd::default())) },
+        Entry { service: etcd_service::SERVICE.name, members: etcd::members },
         Entry { service: zookeeper_service::SERVICE.name, members: |count, _| zookeeper::members(count) },
-        Entry { service: consul_service::SERVICE.name, members: |count, _| alone(count, || Arc::new(consul::Consul::default())) },
+        Entry { service: consul_service::SERVICE.name, members: |count, _| consul::members(count) },
         Entry {
             service: object_service::SERVICE.name,
             members: |count, _| alone(count, || Arc::new(object_store::ObjectStore::default())),

@@ -115,6 +115,9 @@ impl World {
     }
 
     fn apply(&mut self, index: u32, what: &Fault, struck: Struck) {
+        if self.faults.struck.iter().all(Option::is_none) {
+            self.forget_peak();
+        }
         let lasts = what.parts().lasts;
         let phase = if lasts.is_some() { Phase::Begin } else { Phase::Once };
         self.record_fault(index, what, &struck, phase);
@@ -249,9 +252,14 @@ impl World {
         }
     }
 
-    /// What a member of a service knows, now that it runs. Faults that found no member leading strike now.
+    /// What a member of a service knows, now that it runs.
     pub fn set_member_state(&mut self, node: NodeId, state: State) {
         self.members.insert(node, state);
+        self.service_leads();
+    }
+
+    /// A member of the service leads, or may: faults that found none leading strike now.
+    pub fn service_leads(&mut self) {
         let plan = self.faults.plan.clone();
         let waits = |index: &u32| plan.faults[*index as usize].what.whom().contains(&&Who::ServiceLeader);
         for fault in self.faults.waiting.extract_if(.., |index| waits(index)).collect::<Vec<_>>() {

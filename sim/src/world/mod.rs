@@ -282,6 +282,12 @@ impl World {
         }
     }
 
+    /// The first fault strikes: what everybody asked at the start is not what a fault costs.
+    fn forget_peak(&mut self) {
+        self.asked.clear();
+        self.by_kind.remove(SERVICE_REQUESTS_PEAK);
+    }
+
     /// Is the run over?
     pub fn is_done(&self) -> bool {
         self.done

@@ -1,9 +1,10 @@
 //! What the world knows of a coordination service: that its members have states, which outlive their processes, and how an
 //! operator reaches into them.
 
+use super::with;
 use super::{Holder, World, env::SimEnv};
-use protocols::types::MILLISECOND;
-use scenarios::topology::Topology;
+use protocols::types::{MILLISECOND, NodeId};
+use scenarios::{streams, topology::Topology};
 use std::{future::Future, io, pin::Pin, sync::Arc};
 
 /// What a service is made to drop.
@@ -47,8 +48,25 @@ impl World {
         &self.topology
     }
 
+    /// The names of the members of the service that this process is one of, and which of them was elected before anything
+    /// began, where they elect.
+    pub fn members_like(&self, node: NodeId) -> (Vec<String>, usize) {
+        let services = self.topology.services().iter();
+        let members: Vec<NodeId> =
+            services.map(|service| service.nodes().collect::<Vec<_>>()).find(|m| m.contains(&node)).unwrap_or_default();
+        let mut random = streams::stream(self.faults.plan.seed, streams::FOUNDER);
+        let founder = streams::between(&mut random, 0, (members.len() as u64).saturating_sub(1));
+        (members.into_iter().map(|member| self.topology.name(member).to_owned()).collect(), founder as usize)
+    }
+
     /// How long a lease lasts that nobody renews, milliseconds.
     pub fn lease_ms(&self) -> i64 {
         (self.faults.plan.timings.resolved().lease_ttl / MILLISECOND) as i64
     }
+}
+
+/// A process ends by itself, since it cannot go on; its supervisor starts it again. Nothing comes after this.
+pub async fn crash_here(node: NodeId) -> io::Result<()> {
+    with(|world| world.crash(node));
+    std::future::pending().await
 }

@@ -2,9 +2,15 @@
 
 use protocols::{
     bug::{Bug, Shown},
-    by_design, election, known_bugs,
+    by_design, election,
+    fence::checks::Fencing,
+    known_bugs,
 };
-use scenarios::{Params, Plan, scenario};
+use scenarios::{
+    Params, Plan,
+    fault::{Fault, PlannedFault, Trigger, Who},
+    scenario,
+};
 
 /// The plans of a scenario at the first seeds, with and without a bug.
 fn plans(scenario: &str, protocol: &str, bug: &'static Bug, seeds: u64) -> [Vec<Plan>; 2] {
@@ -63,4 +69,32 @@ fn a_store_that_forgets_gives_numbers_twice() {
         let [with, without] = plans("store-restart", protocol, bug, 4).map(|plans| violations(bug, &plans));
         assert!(with > 0 && without == 0, "{protocol}: {with} with it, {without} without");
     }
+}
+
+/// The lease that a stalled member revokes is its holder's no more, and the holder is told late.
+#[test]
+fn a_member_that_stalled_revokes_leases_that_were_renewed() {
+    let bug = &protocols::service::etcd::STALE_REVOCATION;
+    let told_late = |mut plan: Plan| {
+        let stall = plan.faults.first().expect("the service's leader stalls").clone();
+        let (Trigger::At { ms }, Fault::SyncHang { for_ms: Some(for_ms), .. }) = (&stall.when, &stall.what) else {
+            return None;
+        };
+        let (from, to) = (vec![Who::Service], vec![Who::Leader]);
+        let cut = Fault::Partition { from, to, one_way: true, for_ms: Some(3_000.0) };
+        let when = Trigger::At { ms: ((ms + for_ms - 100.0) * 1e3).round() / 1e3 };
+        plan.faults.push(PlannedFault { when, what: cut, group: 0 });
+        plan.fencing = Fencing::Off;
+        plan.validate().expect("the plan makes sense");
+        Some(plan)
+    };
+    let plans = plans("service-leader-stall", "etcd-election", bug, 8);
+    let [with, without] = plans.map(|of| {
+        let of: Vec<Plan> = of.into_iter().filter_map(told_late).collect();
+        let doubled = |plan: &&Plan| {
+            crate::common::run(plan).judgement.invariant("leaders_acting_by_effect").is_some_and(|i| !i.holds)
+        };
+        of.iter().filter(doubled).count()
+    });
+    assert!(with > 0 && without == 0, "{with} with it, {without} without");
 }

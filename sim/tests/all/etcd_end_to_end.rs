@@ -277,7 +277,7 @@ impl Candidate {
         let (requests, service) = unbounded_channel();
         let answers = inputs.clone();
         let deliver = move |input: ServiceInput| drop(answers.send(Input::Service(input)));
-        let client = protocols_clients::etcd::run(env.clone(), endpoint.clone(), service, deliver);
+        let client = protocols_clients::etcd::run(env.clone(), vec![endpoint.clone()], service, deliver);
         let timings = Timings {
             lease_ttl,
             renew_interval: lease_ttl / 3,

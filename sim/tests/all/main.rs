@@ -8,6 +8,7 @@
 
 mod bugs;
 mod client_timers;
+mod clusters;
 mod common;
 mod conformance;
 mod defects;

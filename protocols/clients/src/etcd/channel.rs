@@ -85,6 +85,44 @@ impl<E: Env> Future for EnvSleep<E> {
 
 impl<E: Env> hyper::rt::Sleep for EnvSleep<E> {}
 
+/// Sends requests on one connection.
+pub(super) type Sender = http2::SendRequest<Body>;
+
+/// A connection that was just opened.
+pub(super) struct Opened<F> {
+    /// Sends requests on it.
+    pub(super) sender: Sender,
+    /// Drives it until it ends.
+    pub(super) ended: F,
+}
+
+/// Dials.
+pub(super) async fn open<E: Env>(
+    env: &E,
+    endpoint: &Endpoint,
+) -> Result<Opened<impl Future<Output = ()> + Send + use<E>>, BoxError> {
+    let stream = env.timeout(CONNECT_TIMEOUT, env.connect(endpoint)).await;
+    let stream = stream.ok_or_else(|| format!("no connection within {} ms", CONNECT_TIMEOUT / MILLISECOND))??;
+    let mut builder = http2::Builder::new(EnvExecutor(env.clone()));
+    builder.timer(EnvTimer(env.clone()));
+    // Without pings the client of a server that lost power would never dial again.
+    builder.keep_alive_interval(PING_AFTER).keep_alive_timeout(PING_TIMEOUT).keep_alive_while_idle(true);
+    let (sender, driver) = builder.handshake(TokioIo::new(stream)).await?;
+    // How it ended reaches every request that was on it.
+    let ended = async move { drop(driver.await) };
+    Ok(Opened { sender, ended })
+}
+
+/// A request as that member is to have it.
+pub(super) fn addressed(request: http::Request<Body>, to: &Endpoint) -> Result<http::Request<Body>, BoxError> {
+    let (mut head, body) = request.into_parts();
+    let mut uri = head.uri.into_parts();
+    uri.scheme = Some(http::uri::Scheme::HTTP);
+    uri.authority = Some(format!("{}:{}", to.host, to.port).parse()?);
+    head.uri = http::Uri::from_parts(uri)?;
+    Ok(http::Request::from_parts(head, body))
+}
+
 /// The channel: one connection, dialled when it is needed and dialled again when it broke. Clones share it.
 pub struct Channel<E: Env> {
     shared: Arc<Shared<E>>,
@@ -103,7 +141,7 @@ struct Shared<E: Env> {
 }
 
 struct Connection<E: Env> {
-    sender: http2::SendRequest<Body>,
+    sender: Sender,
     /// Drives the connection; aborted with it.
     _driver: E::Task,
 }
@@ -117,36 +155,23 @@ impl<E: Env> Channel<E> {
 
 impl<E: Env> Shared<E> {
     /// The open connection's sender, after dialling if there is none.
-    async fn sender(&self) -> Result<http2::SendRequest<Body>, BoxError> {
+    async fn sender(&self) -> Result<Sender, BoxError> {
         let mut connection = self.connection.lock().await;
         if let Some(open) = connection.as_ref().filter(|c| !c.sender.is_closed()) {
             return Ok(open.sender.clone());
         }
         *connection = None;
-        let stream = self.env.timeout(CONNECT_TIMEOUT, self.env.connect(&self.endpoint)).await;
-        let stream = stream.ok_or_else(|| format!("no connection within {} ms", CONNECT_TIMEOUT / MILLISECOND))??;
-        let mut builder = http2::Builder::new(EnvExecutor(self.env.clone()));
-        builder.timer(EnvTimer(self.env.clone()));
-        // Without pings the client of a server that lost power would never dial again.
-        builder.keep_alive_interval(PING_AFTER).keep_alive_timeout(PING_TIMEOUT).keep_alive_while_idle(true);
-        let (sender, driver) = builder.handshake(TokioIo::new(stream)).await?;
-        let driver = self.env.spawn(async move {
-            // How it ended reaches every request that was on it.
-            let _ = driver.await;
-        });
+        let Opened { sender, ended } = open(&self.env, &self.endpoint).await?;
+        let driver = self.env.spawn(ended);
         *connection = Some(Connection { sender: sender.clone(), _driver: driver });
         Ok(sender)
     }
 
     async fn call(&self, request: http::Request<Body>) -> Result<http::Response<Body>, BoxError> {
-        let (mut head, body) = request.into_parts();
-        let mut uri = head.uri.into_parts();
-        uri.scheme = Some(http::uri::Scheme::HTTP);
-        uri.authority = Some(format!("{}:{}", self.endpoint.host, self.endpoint.port).parse()?);
-        head.uri = http::Uri::from_parts(uri)?;
+        let request = addressed(request, &self.endpoint)?;
         let mut sender = self.sender().await?;
         sender.ready().await?;
-        Ok(sender.send_request(http::Request::from_parts(head, body)).await?.map(Body::new))
+        Ok(sender.send_request(request).await?.map(Body::new))
     }
 }
 

@@ -1,5 +1,6 @@
 //! etcd over the genuine `etcd-client` crate.
 
+mod balance;
 mod calls;
 pub mod channel;
 
@@ -21,7 +22,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 pub fn client<E: Env>() -> client::Client<E> {
     client::Client {
         service: SERVICE.name,
-        run: |env, site, outputs, deliver| Box::pin(run(env, site.only(), outputs, move |input| deliver(input))),
+        run: |env, site, outputs, deliver| Box::pin(run(env, site.service, outputs, move |input| deliver(input))),
     }
 }
 
@@ -29,12 +30,12 @@ pub fn client<E: Env>() -> client::Client<E> {
 /// to `deliver`. Dials when there is something to send, and again when the connection broke.
 pub async fn run<E: Env>(
     env: E,
-    endpoint: Endpoint,
+    endpoints: Vec<Endpoint>,
     outputs: UnboundedReceiver<ServiceOutput>,
     deliver: impl Fn(ServiceInput) + Send + Sync + 'static,
 ) {
     // Without credentials this sends nothing, so it has no way to fail.
-    if let Ok(client) = connect(env.clone(), endpoint).await {
+    if let Ok(client) = connect_to(env.clone(), endpoints).await {
         Queue::new(env.clone(), &SERVICE, deliver).run(Etcd { env, client }, outputs).await;
     }
 }
@@ -65,6 +66,23 @@ impl<E: Env> Backend for Etcd<E> {
 /// # Errors
 /// None while it has no credentials; the library's signature has one.
 pub async fn connect<E: Env>(env: E, endpoint: Endpoint) -> Result<etcd_client::Client, etcd_client::Error> {
-    let channel = tower::util::BoxCloneSyncService::new(channel::Channel::new(env, endpoint));
+    connect_to(env, vec![endpoint]).await
+}
+
+/// The same to the members of a cluster, or to one that is by itself.
+///
+/// # Errors
+/// As for [`connect`].
+pub async fn connect_to<E: Env>(
+    env: E,
+    mut endpoints: Vec<Endpoint>,
+) -> Result<etcd_client::Client, etcd_client::Error> {
+    let channel = match (endpoints.len(), endpoints.pop()) {
+        (1, Some(only)) => tower::util::BoxCloneSyncService::new(channel::Channel::new(env, only)),
+        (_, last) => {
+            endpoints.extend(last);
+            tower::util::BoxCloneSyncService::new(balance::Balanced::new(env, endpoints))
+        }
+    };
     etcd_client::Client::from_channel(etcd_client::Channel::Custom(channel), None).await
 }

@@ -81,6 +81,11 @@ pub struct Watches {
 }
 
 impl Call {
+    /// Does it change what there is?
+    pub fn is_write(&self) -> bool {
+        matches!(self, Call::Create { .. } | Call::Delete(..) | Call::SetData(..) | Call::Check(..) | Call::Multi(..))
+    }
+
     /// What it is called.
     pub fn op(&self) -> i32 {
         match self {

@@ -7,17 +7,21 @@
 //! lock-delay that the log tells of begins anew (`agent/consul/state/delay.go`). The seconds in which a restarted server has
 //! no leader are left out, and so is the time that consensus and disk take.
 //!
+//! [`cluster`] has several servers.
+//!
 //! Not here: access control, other nodes, services and health checks (a session's checks pass while its server runs),
 //! transactions, lists and trees of keys, prepared queries, events, namespaces. Whatever is asked of those is refused in so
 //! many words.
 
+pub mod cluster;
+mod command;
 pub mod model;
 mod pieces;
 pub(super) mod target;
 mod wanted;
 pub mod wire;
 
-use super::{Dropped, Model, Serving, grants::Holder};
+use super::{Dropped, Model, Serving, State, grants::Holder};
 use crate::world::env::SimEnv;
 use protocols_clients::env::Env;
 use std::{
@@ -25,6 +29,14 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 use tokio::sync::Notify;
+
+/// One server by itself, or several that agree.
+pub(super) fn members(count: usize) -> Vec<State> {
+    match count {
+        1 => vec![Arc::new(Consul::default())],
+        _ => cluster::members(count),
+    }
+}
 
 /// Consul, and what tells it that it was changed from outside.
 #[derive(Default)]

@@ -13,6 +13,8 @@
 //! written with what it holds already keeps its own. **LockIndex** counts a key's acquisitions, but a plain write, or one by
 //! compare-and-set, sets it to 0, under a lock as well.
 
+mod member;
+
 use super::pieces::{Text, duration_text};
 use crate::service::grants::Holder;
 use crate::world::model::Dropped;

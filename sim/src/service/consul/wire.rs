@@ -7,14 +7,19 @@
 //! sixteenth is added so that clients that began together do not come back together.
 
 use super::{
+    cluster::agreement::Agreement,
+    command::Command,
     model::{Behavior, Model, NODE, Pair, Refusal, Session},
     pieces::duration,
     target::{Query, decoded},
     wanted::Wanted,
 };
-use crate::service::{
-    grants,
-    http::{self, Answer, empty, text, with_header},
+use crate::{
+    service::{
+        grants,
+        http::{self, Answer, empty, text, with_header},
+    },
+    world::env::SimEnv,
 };
 use data_encoding::BASE64;
 use hyper::{Method, Request, StatusCode, body::Bytes};
@@ -23,7 +28,7 @@ use protocols_clients::env::Env;
 use serde_json::{Value, json};
 use std::{
     io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 use tokio::sync::Notify;
 
@@ -42,17 +47,50 @@ const VALUE_MAX: usize = 512 * 1024;
 /// # Errors
 /// The port cannot be listened on, or the socket is gone.
 pub async fn serve<E: Env>(env: E, port: u16, model: Arc<Mutex<Model>>, changed: Arc<Notify>) -> io::Result<()> {
-    let server = Server { env: env.clone(), model, changed };
+    let server = Server { env: env.clone(), model, changed, agreement: None };
     server.model().promote(env.now().mono);
     let _expiry = env.spawn(server.clone().expiry());
     http::serve(env, port, move |request| server.clone().answer(request)).await
 }
 
+/// The server's front.
 #[derive(Clone)]
-struct Server<E> {
+pub(super) struct Server<E> {
     env: E,
     model: Arc<Mutex<Model>>,
     changed: Arc<Notify>,
+    /// Of several servers: what they agree on. Held by it.
+    agreement: Option<Weak<Agreement>>,
+}
+
+/// The front of one of several servers.
+pub(super) fn member(env: SimEnv, agreement: Arc<Agreement>) -> Server<SimEnv> {
+    let (model, changed) = (agreement.model.clone(), agreement.changed.clone());
+    let server = Server { env, model, changed, agreement: Some(Arc::downgrade(&agreement)) };
+    let here = server.clone();
+    agreement.answers_by(Box::new(move |request| {
+        let here = here.clone();
+        Box::pin(async move { here.answer_here(request).await })
+    }));
+    server
+}
+
+impl Server<SimEnv> {
+    /// Serves clients of one of several servers until the process ends.
+    ///
+    /// # Errors
+    /// The port cannot be listened on, or the socket is gone.
+    pub(super) async fn serve(self, port: u16) -> io::Result<()> {
+        http::serve(self.env, port, move |request| self.clone().passed_on(request)).await
+    }
+
+    async fn passed_on(self, request: Request<Bytes>) -> Answer {
+        let Some(agreement) = self.agreement.as_ref().and_then(Weak::upgrade) else {
+            return empty(StatusCode::INTERNAL_SERVER_ERROR);
+        };
+        let stale = request.method() == Method::GET && Query::of(request.uri().query()).has("stale");
+        agreement.route(request, stale).await
+    }
 }
 
 /// What goes wrong with a request, as an answer.
@@ -74,6 +112,15 @@ fn not_modelled(what: &str) -> Refused {
 impl<E: Env> Server<E> {
     fn model(&self) -> MutexGuard<'_, Model> {
         self.model.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has a command done: at once, or through the log.
+    async fn write(&self, why: GrantEnd, command: Command) -> Result<bool, Refusal> {
+        match self.agreement.as_ref().map(Weak::upgrade) {
+            None => self.change(why, |model, now| command.apply(model, now)),
+            Some(Some(agreement)) => agreement.write(command).await,
+            Some(None) => Err("node is not the leader".to_owned()),
+        }
     }
 
     /// Does something to the model at the present time, and tells those who wait; `why` says how a leadership that is over
@@ -109,11 +156,16 @@ impl<E: Env> Server<E> {
     }
 
     async fn answer(self, request: Request<Bytes>) -> Answer {
+        self.answer_here(request).await
+    }
+
+    /// Answers a request by what this server knows.
+    pub(super) async fn answer_here(&self, request: Request<Bytes>) -> Answer {
         let path = request.uri().path().to_owned();
         let query = Query::of(request.uri().query());
         let answer = match path.strip_prefix("/v1/").and_then(|rest| rest.split_once('/')) {
             Some(("kv", key)) => self.key(key, &query, request).await,
-            Some(("session", rest)) => self.session(rest, &query, &request),
+            Some(("session", rest)) => self.session(rest, &query, &request).await,
             Some(("status", "leader")) => Ok(http::json(StatusCode::OK, &"127.0.0.1:8300")),
             Some((known @ ("agent" | "catalog" | "health" | "event" | "txn" | "query" | "acl"), _)) => {
                 Err(not_modelled(&format!("/v1/{known}")))
@@ -123,7 +175,7 @@ impl<E: Env> Server<E> {
         with_header(answer.unwrap_or_else(|refused| *refused), "vary", "Accept-Encoding")
     }
 
-    fn session(&self, rest: &str, query: &Query, request: &Request<Bytes>) -> Result<Answer, Refused> {
+    async fn session(&self, rest: &str, query: &Query, request: &Request<Bytes>) -> Result<Answer, Refused> {
         let (verb, id) = rest.split_once('/').unwrap_or((rest, ""));
         let id = decoded(id).and_then(|id| String::from_utf8(id).ok()).unwrap_or_default();
         let allowed = match verb {
@@ -136,7 +188,7 @@ impl<E: Env> Server<E> {
             return Err(Box::new(not_allowed(request.method(), allowed.as_str())));
         }
         if verb == "create" {
-            return self.create(request.body());
+            return self.create(request.body()).await;
         }
         if verb != "destroy" && query.has("index") {
             return Err(not_modelled("waiting for a session"));
@@ -146,7 +198,7 @@ impl<E: Env> Server<E> {
         }
         match verb {
             "destroy" => {
-                self.change(GrantEnd::Released, |model, _| model.destroy_session(&id)).map_err(internal)?;
+                self.write(GrantEnd::Released, Command::Destroy(id)).await.map_err(internal)?;
                 Ok(http::json(StatusCode::OK, &true))
             }
             "renew" => {
@@ -170,7 +222,7 @@ impl<E: Env> Server<E> {
         }
     }
 
-    fn create(&self, body: &Bytes) -> Result<Answer, Refused> {
+    async fn create(&self, body: &Bytes) -> Result<Answer, Refused> {
         let wanted = Wanted::read(body).map_err(|why| bad(format!("Request decode failed: {why}")))?;
         let behavior = match wanted.behavior.as_deref() {
             None | Some("" | "release") => Behavior::Release,
@@ -191,7 +243,8 @@ impl<E: Env> Server<E> {
         if session.node.is_empty() {
             return Err(internal("Must provide Node".to_owned()));
         }
-        self.change(GrantEnd::Released, |model, now| model.create_session(now, &id, session)).map_err(internal)?;
+        let create = Command::Create(id.clone(), Box::new(session));
+        self.write(GrantEnd::Released, create).await.map_err(internal)?;
         Ok(http::json(StatusCode::OK, &json!({ "ID": id })))
     }
 
@@ -213,14 +266,14 @@ impl<E: Env> Server<E> {
         match method {
             Method::DELETE => {
                 let cas = number(query, "cas")?;
-                let gone = self.change(GrantEnd::Lost, |model, _| model.delete(&key, cas));
+                let gone = self.write(GrantEnd::Lost, Command::Delete(key, cas)).await.map_err(internal)?;
                 Ok(http::json(StatusCode::OK, &(gone || cas.is_none())))
             }
-            _ => self.put(&key, query, request.into_body()),
+            _ => self.put(key, query, request.into_body()).await,
         }
     }
 
-    fn put(&self, key: &[u8], query: &Query, value: Bytes) -> Result<Answer, Refused> {
+    async fn put(&self, key: Vec<u8>, query: &Query, value: Bytes) -> Result<Answer, Refused> {
         if ["cas", "acquire", "release"].into_iter().filter(|flag| query.has(flag)).count() > 1 {
             return Err(bad(format!("Conflicting flags: {}\n", query.encode())));
         }
@@ -230,11 +283,12 @@ impl<E: Env> Server<E> {
             return Err(not_modelled("a value of more than 512 KiB"));
         }
         let value = value.to_vec();
-        let done = self.change(GrantEnd::Released, |model, now| match (query.get("acquire"), query.get("release")) {
-            (Some(session), _) => model.acquire(now, key, value, flags, session),
-            (None, Some(session)) => model.release(key, value, flags, session),
-            (None, None) => Ok(model.set(key, value, flags, cas)),
-        });
+        let command = match (query.get("acquire"), query.get("release")) {
+            (Some(session), _) => Command::Acquire(key, value, flags, session.to_owned()),
+            (None, Some(session)) => Command::Release(key, value, flags, session.to_owned()),
+            (None, None) => Command::Set(key, value, flags, cas),
+        };
+        let done = self.write(GrantEnd::Released, command).await;
         Ok(http::json(StatusCode::OK, &done.map_err(internal)?))
     }
 
@@ -253,6 +307,11 @@ impl<E: Env> Server<E> {
         }
         if key.is_empty() {
             return Err(bad("Missing key name"));
+        }
+        if let Some(agreement) = self.agreement.as_ref().and_then(Weak::upgrade)
+            && query.has("consistent")
+        {
+            agreement.verify().await.map_err(internal)?;
         }
         if index > 0 {
             let jitter = self.env.random() % (wait / JITTER_PART).max(1);

@@ -2,21 +2,33 @@
 //!
 //! [`model`] is pure. [`wire`] serves it over gRPC, so that the genuine client runs against it unmodified.
 //!
-//! Not here: authentication, cluster and maintenance calls (`Unimplemented`); more than one member; lease checkpoints
+//! [`cluster`] has several members.
+//!
+//! Not here: authentication, cluster and maintenance calls (`Unimplemented`); lease checkpoints
 //! (they only shorten leases of more than five minutes after a change of leader); unsolicited progress notices on watches
 //! (every ten minutes); fragmented watch responses; the time that consensus and disk take.
 
+pub mod cluster;
 pub mod model;
 pub mod wire;
 
-use super::{Dropped, Model, Serving, grants::Holder};
+use super::{Dropped, Model, Serving, State, grants::Holder};
 use crate::world::env::SimEnv;
+use protocols::bug::Bugs;
 use protocols_clients::env::Env;
 use std::{
     io,
     sync::{Arc, Mutex, PoisonError},
 };
 use tokio::sync::Notify;
+
+/// One member by itself, or several that agree.
+pub(super) fn members(count: usize, bugs: &Bugs) -> Vec<State> {
+    match count {
+        1 => vec![Arc::new(Etcd::default())],
+        _ => cluster::members(count, bugs),
+    }
+}
 
 /// etcd, and what tells it that it was changed from outside.
 #[derive(Default)]

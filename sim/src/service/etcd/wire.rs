@@ -4,7 +4,7 @@
 //! it: the scan for expired leases (every 500 ms), the resynchronisation of watches (every 100 ms), and one task for each
 //! stream that a client opened.
 
-use super::model::{EXPIRY_SCAN, Error, Model, RESYNC, Renewal, StreamId, WatchCreate};
+use super::model::{EXPIRY_SCAN, Error, Model, RESYNC, Renewal, StreamId};
 use crate::service::grants;
 use etcd_client::proto::*;
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
@@ -27,8 +27,8 @@ use tokio::sync::{
 use tokio_stream::{Stream, StreamExt, wrappers::UnboundedReceiverStream};
 use tonic::{Request, Response, Status, Streaming, service::Routes};
 
-type Answer<T> = Result<Response<T>, Status>;
-type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+pub(super) type Answer<T> = Result<Response<T>, Status>;
+pub(super) type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 type WatchSender = UnboundedSender<Result<PbWatchResponse, Status>>;
 
 /// Serves `model` on `port` of the process until the process ends or the future is dropped, which breaks every connection.
@@ -65,6 +65,11 @@ pub async fn serve_changing<E: Env>(
             server.apply(|_, _| {});
         }
     });
+    listen(env, port, routes).await
+}
+
+/// Answers clients by these services until the future is dropped.
+pub(super) async fn listen<E: Env>(env: E, port: u16, routes: Routes) -> io::Result<()> {
     // Connections end when this sender is gone.
     let (_alive, serving) = watch::channel(());
     let mut listener = env.listen(port).await?;
@@ -174,23 +179,7 @@ impl<E: Env> EtcdServer<E> {
 
     async fn watch(self, stream: StreamId, mut requests: Streaming<PbWatchRequest>) {
         while let Some(Ok(request)) = requests.next().await {
-            self.apply(|model, _| match request.request_union {
-                Some(PbWatchRequestUnion::CreateRequest(create)) => {
-                    let wants = WatchCreate {
-                        no_put: create.filters.contains(&0),
-                        no_delete: create.filters.contains(&1),
-                        key: create.key,
-                        range_end: create.range_end,
-                        start_revision: create.start_revision,
-                        prev_kv: create.prev_kv,
-                        watch_id: create.watch_id,
-                    };
-                    model.watch_create(stream, wants);
-                }
-                Some(PbWatchRequestUnion::CancelRequest(cancel)) => model.watch_cancel(stream, cancel.watch_id),
-                Some(PbWatchRequestUnion::ProgressRequest(_)) => model.watch_progress(stream),
-                None => {}
-            });
+            self.apply(|model, _| model.watch_request(stream, request));
         }
         self.apply(|model, _| model.watch_close(stream));
         self.watches.lock().unwrap_or_else(PoisonError::into_inner).remove(&stream);

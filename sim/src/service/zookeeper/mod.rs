@@ -2,11 +2,14 @@
 //!
 //! [`model`] is pure. [`wire`] serves it in ZooKeeper's own protocol.
 //!
-//! Not here: the ensemble behind the one member, and what consensus and disks take; access lists beyond that there is one, and
+//! [`cluster`] has several members.
+//!
+//! Not here: what disks take, of the one member; access lists beyond that there is one, and
 //! authentication; quotas; nodes with a time to live (which are off by default), and the scan that deletes empty containers
 //! once a minute; persistent and recursive watches; several reads in one request; reconfiguration; the commands of four
 //! letters.
 
+pub mod cluster;
 pub mod model;
 pub mod wire;
 
@@ -18,9 +21,12 @@ use std::sync::{Arc, PoisonError};
 #[derive(Default)]
 pub struct Zookeeper(Arc<wire::Server>);
 
-/// One that was never used.
+/// One member by itself, or several that agree, never used.
 pub(super) fn members(count: usize) -> Vec<State> {
-    super::alone(count, || Arc::new(Zookeeper::default()))
+    match count {
+        1 => vec![Arc::new(Zookeeper::default())],
+        _ => cluster::members(count),
+    }
 }
 
 impl Zookeeper {

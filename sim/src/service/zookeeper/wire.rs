@@ -36,7 +36,7 @@ pub struct Server {
 }
 
 /// The server has run for a while before its process's clock begins, milliseconds.
-const AGE_MS: u64 = 3_600 * (SECOND / MILLISECOND);
+pub(super) const AGE_MS: u64 = 3_600 * (SECOND / MILLISECOND);
 
 /// Serves until the future is dropped, which breaks every connection.
 ///
@@ -190,7 +190,7 @@ impl<E: Env> Drop for Open<'_, E> {
 }
 
 /// As a packet; `None`: the connection is to be closed.
-fn encode(out: &Out) -> Option<Vec<u8>> {
+pub(super) fn encode(out: &Out) -> Option<Vec<u8>> {
     match out {
         Out::Connected(response) => Some(response.packet()),
         Out::Reply { xid, zxid, answer } => {

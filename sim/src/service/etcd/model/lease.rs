@@ -126,6 +126,11 @@ impl Model {
         }
     }
 
+    /// Leases that have expired, and are to be revoked.
+    pub fn expired(&self, now: u64) -> Vec<i64> {
+        self.by_expiry(now)
+    }
+
     /// Leases that expire by then, in that order.
     fn by_expiry(&self, until: u64) -> Vec<i64> {
         let mut due: Vec<(u64, i64)> = self.leases.iter().map(|(id, lease)| (lease.expiry, *id)).collect();

@@ -103,6 +103,8 @@ pub struct Model {
     granted: i64,
     /// Grows with every new leader; headers carry it.
     raft_term: u64,
+    /// The member that answers; headers carry it.
+    member: u64,
     streams: BTreeMap<StreamId, watch::Stream>,
     opened: StreamId,
     outbox: Vec<(StreamId, PbWatchResponse)>,
@@ -119,6 +121,7 @@ impl Default for Model {
             leases: BTreeMap::new(),
             granted: 0,
             raft_term: 1,
+            member: MEMBER,
             streams: BTreeMap::new(),
             opened: 0,
             outbox: Vec::new(),
@@ -159,14 +162,22 @@ impl Model {
         self.extend_leases(now);
     }
 
+    /// It is one of several members, of that place.
+    pub fn be_member(&mut self, place: usize) {
+        self.member = MEMBER.wrapping_add(place as u64);
+    }
+
+    /// The member's term has changed, or who leads: it does, since its clock showed so many nanoseconds, and every lease has
+    /// its whole time again and an election timeout; or somebody else does, and leases end when that one says.
+    pub fn stand(&mut self, term: u64, leads_since: Option<u64>) {
+        self.raft_term = term;
+        self.extend_leases(leads_since.unwrap_or(u64::MAX));
+    }
+
     /// Drops the key that a candidate holds in a group, or its lease, as when somebody else deletes or revokes it. The key's
     /// value is the candidate's name.
     pub fn drop_leadership_of(&mut self, candidate: &str, group: u16, what: Dropped) {
-        let prefixes = [Recipe::Queue, Recipe::OneKey].map(|recipe| recipe.prefix(group).into_bytes());
-        let elects = |key: &[u8]| prefixes.iter().any(|prefix| key.starts_with(prefix));
-        let held = self.keys.values().filter(|kv| kv.value == candidate.as_bytes() && elects(&kv.key));
-        let held: Vec<(Vec<u8>, i64)> = held.map(|kv| (kv.key.clone(), kv.lease)).collect();
-        for (key, id) in held {
+        for (key, id) in self.keys_of(candidate, group) {
             // Both are there: they were read a moment ago.
             match what {
                 Dropped::Lease => drop(self.lease_revoke(&PbLeaseRevokeRequest { id })),
@@ -177,6 +188,14 @@ impl Model {
         }
     }
 
+    /// The keys that a candidate holds in a group, with their leases.
+    pub fn keys_of(&self, candidate: &str, group: u16) -> Vec<(Vec<u8>, i64)> {
+        let prefixes = [Recipe::Queue, Recipe::OneKey].map(|recipe| recipe.prefix(group).into_bytes());
+        let elects = |key: &[u8]| prefixes.iter().any(|prefix| key.starts_with(prefix));
+        let held = self.keys.values().filter(|kv| kv.value == candidate.as_bytes() && elects(&kv.key));
+        held.map(|kv| (kv.key.clone(), kv.lease)).collect()
+    }
+
     /// What the watches have to say since the last call, in order.
     pub fn take_watch_responses(&mut self) -> Vec<(StreamId, PbWatchResponse)> {
         std::mem::take(&mut self.outbox)
@@ -184,10 +203,11 @@ impl Model {
 
     /// A header as the API server fills it in.
     fn header(&self, revision: i64) -> Option<PbResponseHeader> {
-        Some(PbResponseHeader { cluster_id: CLUSTER, member_id: MEMBER, revision, raft_term: self.raft_term })
+        Some(PbResponseHeader { cluster_id: CLUSTER, member_id: self.member, revision, raft_term: self.raft_term })
     }
 
-    fn header_now(&self) -> Option<PbResponseHeader> {
+    /// A header at the store's revision.
+    pub fn header_now(&self) -> Option<PbResponseHeader> {
         self.header(self.revision)
     }
 }

@@ -5,7 +5,7 @@ use super::{
     Error, Model, in_range,
     kv::{DELETE, PUT, revision_of},
 };
-use etcd_client::proto::{PbEvent, PbWatchResponse};
+use etcd_client::proto::{PbEvent, PbWatchRequest, PbWatchRequestUnion, PbWatchResponse};
 use protocols::types::MILLISECOND;
 use std::collections::BTreeMap;
 
@@ -76,6 +76,27 @@ impl Model {
     /// The stream is gone, and its watchers with it.
     pub fn watch_close(&mut self, stream: StreamId) {
         self.streams.remove(&stream);
+    }
+
+    /// What a client says on a stream.
+    pub fn watch_request(&mut self, stream: StreamId, request: PbWatchRequest) {
+        match request.request_union {
+            Some(PbWatchRequestUnion::CreateRequest(create)) => {
+                let wants = WatchCreate {
+                    no_put: create.filters.contains(&0),
+                    no_delete: create.filters.contains(&1),
+                    key: create.key,
+                    range_end: create.range_end,
+                    start_revision: create.start_revision,
+                    prev_kv: create.prev_kv,
+                    watch_id: create.watch_id,
+                };
+                self.watch_create(stream, wants);
+            }
+            Some(PbWatchRequestUnion::CancelRequest(cancel)) => self.watch_cancel(stream, cancel.watch_id),
+            Some(PbWatchRequestUnion::ProgressRequest(_)) => self.watch_progress(stream),
+            None => {}
+        }
     }
 
     /// Starts a watcher; a response with `created` says so, or with `canceled` as well that it is refused.

@@ -9,6 +9,7 @@
 //! All of it survives a restart (the log is synced before anything is answered) except connections and watches; sessions
 //! have their whole timeout again.
 
+mod member;
 mod path;
 mod request;
 mod session;

@@ -48,7 +48,7 @@ impl Model {
     }
 
     /// What cannot be read takes a number if it is a write.
-    fn unreadable(&mut self, op: i32) -> Outcome {
+    pub(super) fn unreadable(&mut self, op: i32) -> Outcome {
         if [op::CREATE, op::CREATE2, op::CREATE_CONTAINER, op::DELETE, op::SET_DATA, op::CHECK, op::MULTI].contains(&op)
         {
             self.next_zxid();
@@ -56,7 +56,7 @@ impl Model {
         Err(code::MARSHALLING_ERROR)
     }
 
-    fn carry_out(&mut self, connection: ConnectionId, session: i64, wall_ms: i64, call: Call) -> Outcome {
+    pub(super) fn carry_out(&mut self, connection: ConnectionId, session: i64, wall_ms: i64, call: Call) -> Outcome {
         match call {
             Call::Create { .. } | Call::Delete(..) | Call::SetData(..) => {
                 let zxid = self.next_zxid();

@@ -89,7 +89,7 @@ impl Model {
     }
 
     /// A session is over: its nodes go in one transaction, and its connection is closed.
-    pub(super) fn end_session(&mut self, id: i64) {
+    pub fn end_session(&mut self, id: i64) {
         let zxid = self.next_zxid();
         for path in self.tree.of_session(id) {
             self.delete(&path, zxid);

@@ -48,6 +48,10 @@ impl Model {
         std::mem::take(&mut self.outbox)
     }
 
+    pub(super) fn set_zxid(&mut self, zxid: i64) {
+        self.zxid = zxid;
+    }
+
     pub(super) fn next_zxid(&mut self) -> i64 {
         self.zxid += 1;
         self.zxid
@@ -75,15 +79,7 @@ impl Model {
     /// Drops the nodes that a candidate holds in a group, or its session, as when somebody else deletes or closes them. The
     /// nodes hold the candidate's name.
     pub fn drop_leadership_of(&mut self, candidate: &str, group: u16, what: Dropped) {
-        let controller = kafka::controller(group);
-        let is_its = |(path, node): &(&String, &Node)| {
-            let data = node.data.as_deref().unwrap_or_default();
-            let queues = kind_of(path, group).is_some() && data == candidate.as_bytes();
-            queues || (**path == controller && kafka::name_of(data).as_deref() == Some(candidate))
-        };
-        let held: Vec<(String, i64)> =
-            self.tree.iter().filter(is_its).map(|(path, node)| (path.clone(), node.owner)).collect();
-        for (path, owner) in held {
+        for (path, owner) in self.nodes_of(candidate, group) {
             match what {
                 Dropped::Lease => self.end_session(owner),
                 Dropped::Key => {
@@ -95,6 +91,17 @@ impl Model {
                 Dropped::Counter => {}
             }
         }
+    }
+
+    /// The nodes that a candidate holds in a group, with the sessions that they end with.
+    pub fn nodes_of(&self, candidate: &str, group: u16) -> Vec<(String, i64)> {
+        let controller = kafka::controller(group);
+        let is_its = |(path, node): &(&String, &Node)| {
+            let data = node.data.as_deref().unwrap_or_default();
+            let queues = kind_of(path, group).is_some() && data == candidate.as_bytes();
+            queues || (**path == controller && kafka::name_of(data).as_deref() == Some(candidate))
+        };
+        self.tree.iter().filter(is_its).map(|(path, node)| (path.clone(), node.owner)).collect()
     }
 
     /// Deletes a node that is there, and tells whoever watches.

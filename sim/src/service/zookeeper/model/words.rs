@@ -48,6 +48,8 @@ pub mod code {
     pub const NODE_EXISTS: i32 = -110;
     /// The node has children.
     pub const NOT_EMPTY: i32 = -111;
+    /// The session is over.
+    pub const SESSION_EXPIRED: i32 = -112;
     /// It is not said who may do what with the node.
     pub const INVALID_ACL: i32 = -114;
 }

@@ -1,0 +1,335 @@
+//! A member of a cluster that agrees on a log: pure, stepped by whoever has something for it, emptied by [`Core::ready`].
+//!
+//! As in etcd-io/raft, stepping and saving are two things: while the disk is at work the core goes on hearing messages, and
+//! what it has to say about them waits.
+
+mod append;
+#[cfg(test)]
+mod tests;
+mod vote;
+
+pub use super::journal::{Hard, Record, Stored};
+use super::{
+    Rules,
+    message::{Entry, Index, Message, Term},
+};
+use protocols::random::Random;
+use std::collections::VecDeque;
+
+/// Who leads, as a member knows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Standing {
+    /// The term.
+    pub term: Term,
+    /// Who leads in it.
+    pub leader: Option<usize>,
+}
+
+/// What has to be done now, in this order; but a leader sends before it saves.
+#[derive(Default)]
+pub struct Ready {
+    /// Who leads, if that has changed.
+    pub standing: Option<Standing>,
+    /// Is this member the leader?
+    pub leads: bool,
+    /// To be applied.
+    pub committed: Vec<(Index, Entry)>,
+    /// To be saved.
+    pub record: Record,
+    /// The log's end, once that is saved.
+    pub saved: (Term, Index),
+    /// To be sent.
+    pub messages: Vec<(usize, Message)>,
+    /// Reads that may go on, once so much of the log is applied.
+    pub reads: Vec<(u64, Index)>,
+}
+
+enum Role {
+    Follower,
+    /// It asks (`pre`), or stands, and has these votes.
+    Candidate {
+        pre: bool,
+        votes: Vec<bool>,
+    },
+    Leader(Leading),
+}
+
+struct Leading {
+    /// What each is sent next.
+    next: Vec<Index>,
+    /// Up to where each has the log on disk.
+    matched: Vec<Index>,
+    /// When each was heard last.
+    heard: Vec<u64>,
+    /// The last round of reads that each has confirmed.
+    confirmed: Vec<u64>,
+    /// Rounds of reads so far.
+    rounds: u64,
+    /// Reads that wait: who asked, what it calls them, the round, the index.
+    reads: VecDeque<(usize, u64, u64, Index)>,
+    heartbeat_at: u64,
+    looks_at: u64,
+}
+
+/// The state.
+pub struct Core {
+    own: usize,
+    count: usize,
+    rules: Rules,
+    random: Random,
+    now: u64,
+    hard: Hard,
+    log: Vec<Entry>,
+    role: Role,
+    leader: Option<usize>,
+    heard_at: Option<u64>,
+    patience_until: u64,
+    applied: Index,
+    /// The first entry that was not handed over to be saved.
+    unsaved: Index,
+    saved_hard: Hard,
+    told: Standing,
+    messages: Vec<(usize, Message)>,
+    reads: Vec<(u64, Index)>,
+    /// Reads that came before this leader's first entry was committed.
+    early: Vec<(usize, u64)>,
+}
+
+impl Core {
+    /// Member `own` of `count`, with what it has on its disk.
+    pub fn new(own: usize, count: usize, rules: Rules, seed: u64, stored: Stored) -> Core {
+        let mut core = Core {
+            own,
+            count,
+            rules,
+            random: Random::new(seed),
+            now: 0,
+            hard: stored.hard,
+            unsaved: stored.log.len() as Index + 1,
+            log: stored.log,
+            role: Role::Follower,
+            leader: None,
+            heard_at: None,
+            patience_until: 0,
+            applied: 0,
+            saved_hard: stored.hard,
+            told: Standing::default(),
+            messages: Vec::new(),
+            reads: Vec::new(),
+            early: Vec::new(),
+        };
+        core.wait_anew();
+        core
+    }
+
+    /// What a member's disk has when `leader` was elected before anything began.
+    pub fn founded(leader: usize) -> Stored {
+        Stored { hard: Hard { term: 1, vote: Some(leader), commit: 0 }, log: Vec::new() }
+    }
+
+    /// It goes on as what it was elected to be.
+    pub fn found(&mut self, now: u64, leader: usize) {
+        self.now = now;
+        match leader == self.own {
+            true => self.lead(),
+            false => self.follow_leader(leader),
+        }
+    }
+
+    /// Who leads, as far as the core has heard; what was told of it may be older.
+    pub fn leader(&self) -> Option<usize> {
+        self.leader
+    }
+
+    /// The term.
+    pub fn term(&self) -> Term {
+        self.hard.term
+    }
+
+    /// How many members there are.
+    pub fn members(&self) -> usize {
+        self.count
+    }
+
+    /// It is so late.
+    pub fn at(&mut self, now: u64) {
+        self.now = now;
+    }
+
+    fn majority(&self) -> usize {
+        self.count / 2 + 1
+    }
+
+    fn others(&self) -> impl Iterator<Item = usize> + use<> {
+        let own = self.own;
+        (0..self.count).filter(move |member| *member != own)
+    }
+
+    fn last(&self) -> Index {
+        self.log.len() as Index
+    }
+
+    fn term_at(&self, index: Index) -> Term {
+        index.checked_sub(1).and_then(|place| self.log.get(place as usize)).map_or(0, |entry| entry.term)
+    }
+
+    fn send(&mut self, to: usize, message: Message) {
+        self.messages.push((to, message));
+    }
+
+    fn wait_anew(&mut self) {
+        let (min, max) = if self.heard_at.is_some() { self.rules.election } else { self.rules.vote };
+        self.patience_until = self.now + min + self.random.next_u64() % (max - min).max(1);
+    }
+
+    /// Time has come so far.
+    pub fn tick(&mut self, now: u64) {
+        self.now = now;
+        let majority = self.majority();
+        match &mut self.role {
+            Role::Leader(leading) => {
+                let (every, within) = self.rules.quorum;
+                if now >= leading.looks_at {
+                    leading.looks_at = now + every;
+                    let heard = leading.heard.iter().enumerate();
+                    let heard = heard.filter(|(member, at)| *member == self.own || **at + within > now).count();
+                    if heard < majority {
+                        return self.step_down(self.hard.term, None);
+                    }
+                }
+                if now >= leading.heartbeat_at {
+                    leading.heartbeat_at = now + self.rules.heartbeat;
+                    self.append_all(true);
+                }
+            }
+            _ if now >= self.patience_until => self.stand(self.rules.pre_vote),
+            _ => {}
+        }
+    }
+
+    /// A message has come.
+    pub fn hear(&mut self, from: usize, message: Message) {
+        if let Role::Leader(leading) = &mut self.role {
+            leading.heard[from] = self.now;
+        }
+        match message {
+            Message::Vote { term, pre, last } => self.asked(from, term, pre, last),
+            Message::Voted { term, pre, granted } => self.voted(from, term, pre, granted),
+            Message::Append { term, prev, commit, read, entries } => {
+                self.append(from, term, prev, commit, read, entries);
+            }
+            Message::Appended { term, success, index, read } => self.appended(from, term, success, index, read),
+            Message::Propose(data) => drop(self.propose(data)),
+            Message::AskRead(read) => self.read_for(from, read),
+            Message::ReadAt(read, index) => self.reads.push((read, index)),
+        }
+    }
+
+    /// The connection to a member is gone.
+    pub fn lost(&mut self, member: usize) {
+        if !self.rules.hangs_up {
+            return;
+        }
+        match &mut self.role {
+            Role::Leader(leading) => leading.heard[member] = 0,
+            _ if self.leader == Some(member) => {
+                self.leader = None;
+                self.heard_at = None;
+                self.wait_anew();
+            }
+            _ => {}
+        }
+    }
+
+    /// Proposes an entry, here or at the leader; `false` when nobody leads.
+    pub fn propose(&mut self, data: std::sync::Arc<[u8]>) -> bool {
+        match (&self.role, self.leader) {
+            (Role::Leader(_), _) => {
+                self.log.push(Entry { term: self.hard.term, data });
+                self.append_all(false);
+                true
+            }
+            (_, Some(leader)) => {
+                self.send(leader, Message::Propose(data));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Proposes an entry if this member leads, as far as it knows; does it?
+    pub fn propose_leading(&mut self, data: std::sync::Arc<[u8]>) -> bool {
+        matches!(self.role, Role::Leader(_)) && self.propose(data)
+    }
+
+    /// Says that this member leads, if it does, and nothing else.
+    pub fn say_that_it_leads(&self) -> Vec<(usize, Message)> {
+        let bare = |_| Message::Append { term: self.hard.term, prev: (0, 0), commit: 0, read: 0, entries: Vec::new() };
+        let followers = self.others().filter(|_| matches!(self.role, Role::Leader(_)));
+        followers.map(|to| (to, bare(to))).collect()
+    }
+
+    /// The log's end.
+    pub fn end(&self) -> Index {
+        self.last()
+    }
+
+    /// What a member of that name has asked to read may be read once a majority has confirmed that nobody else leads.
+    pub fn read(&mut self, read: u64) {
+        match self.leader {
+            Some(leader) if leader != self.own => self.send(leader, Message::AskRead(read)),
+            Some(_) => self.read_for(self.own, read),
+            None => {}
+        }
+    }
+
+    fn read_for(&mut self, member: usize, read: u64) {
+        let in_term = self.term_at(self.hard.commit) == self.hard.term;
+        let Role::Leader(leading) = &mut self.role else { return };
+        if !in_term {
+            return self.early.push((member, read));
+        }
+        leading.rounds += 1;
+        leading.reads.push_back((member, read, leading.rounds, self.hard.commit));
+        self.append_all(true);
+        self.confirm();
+    }
+
+    /// What was handed over is on disk, up to this entry.
+    pub fn saved(&mut self, (term, index): (Term, Index)) {
+        let (own, is_there) = (self.own, self.term_at(index) == term);
+        if let Role::Leader(leading) = &mut self.role
+            && is_there
+        {
+            leading.matched[own] = leading.matched[own].max(index);
+            self.advance();
+        }
+    }
+
+    /// What has to be done now; nothing more is to be done when it is `None`.
+    pub fn ready(&mut self) -> Option<Ready> {
+        let standing = Standing { term: self.hard.term, leader: self.leader };
+        let standing = (standing != self.told).then_some(standing);
+        let commit = self.hard.commit.min(self.last());
+        let committed =
+            (self.applied + 1..=commit).map(|index| (index, self.log[index as usize - 1].clone())).collect();
+        let hard = (self.hard != self.saved_hard).then_some(self.hard);
+        let entries =
+            (self.unsaved <= self.last()).then(|| (self.unsaved, self.log[self.unsaved as usize - 1..].to_vec()));
+        let votes = (self.hard.term, self.hard.vote) != (self.saved_hard.term, self.saved_hard.vote);
+        let record = Record { sync: votes || entries.is_some(), hard, entries };
+        let ready = Ready {
+            standing,
+            leads: matches!(self.role, Role::Leader(_)),
+            committed,
+            record,
+            saved: (self.term_at(self.last()), self.last()),
+            messages: std::mem::take(&mut self.messages),
+            reads: std::mem::take(&mut self.reads),
+        };
+        self.told = Standing { term: self.hard.term, leader: self.leader };
+        (self.applied, self.saved_hard, self.unsaved) = (commit, self.hard, self.last() + 1);
+        let nothing = ready.standing.is_none() && ready.committed.is_empty() && ready.record.is_empty();
+        (!nothing || !ready.messages.is_empty() || !ready.reads.is_empty()).then_some(ready)
+    }
+}

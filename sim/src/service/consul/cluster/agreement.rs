@@ -1,0 +1,283 @@
+//! A server's copy of the store, its writes, and the requests that are passed on to the leader.
+
+use super::super::{
+    command::Command,
+    model::{Model, Refusal},
+};
+use crate::{
+    service::{
+        Dropped,
+        cluster::{
+            core::Standing,
+            member::{Answered, Machine, Member},
+            message::{Index, Reader, Term, Writer},
+        },
+        http::{self, Answer},
+    },
+    world::env::SimEnv,
+};
+use http_body_util::BodyExt;
+use hyper::{Method, Request, StatusCode, body::Bytes};
+use protocols::types::SECOND;
+use protocols_clients::env::Env;
+use std::{
+    collections::BTreeMap,
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+};
+use tokio::sync::{Notify, oneshot};
+
+/// For how long a request is kept while nobody leads (`rpc_hold_timeout`), nanoseconds; it is tried again after up to a
+/// sixteenth of that.
+const HOLD: u64 = 7 * SECOND;
+/// The end of a session is tried again after so long, twice that, and so on, so many times in all.
+const INVALIDATE: (u64, u32) = (10 * SECOND, 6);
+
+/// Answers a request by what a server knows.
+pub(in super::super) type Here =
+    Box<dyn Fn(Request<Bytes>) -> Pin<Box<dyn Future<Output = Answer> + Send>> + Send + Sync>;
+
+/// A server's copy, and the log.
+pub(in super::super) struct Agreement {
+    pub(in super::super) env: SimEnv,
+    member: Arc<Member<SimEnv>>,
+    pub(in super::super) model: Arc<Mutex<Model>>,
+    /// Told of every change.
+    pub(in super::super) changed: Arc<Notify>,
+    waiting: Mutex<BTreeMap<u64, oneshot::Sender<Result<bool, Refusal>>>>,
+    numbers: Mutex<u64>,
+    leads: Mutex<bool>,
+    tells: Box<dyn Fn(bool) + Send + Sync>,
+    here: OnceLock<Here>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Agreement {
+    pub(super) fn new(
+        env: SimEnv,
+        member: Arc<Member<SimEnv>>,
+        tells: impl Fn(bool) + Send + Sync + 'static,
+    ) -> Arc<Agreement> {
+        Arc::new(Agreement {
+            env,
+            member,
+            model: Arc::default(),
+            changed: Arc::default(),
+            waiting: Mutex::default(),
+            numbers: Mutex::new(env.random() << 16),
+            leads: Mutex::new(false),
+            tells: Box::new(tells),
+            here: OnceLock::new(),
+        })
+    }
+
+    /// What answers a request by what this server knows.
+    pub(in super::super) fn answers_by(&self, here: Here) {
+        // It is set once.
+        let _ = self.here.set(here);
+    }
+
+    async fn answer_here(&self, request: Request<Bytes>) -> Answer {
+        match self.here.get() {
+            Some(here) => here(request).await,
+            None => http::empty(StatusCode::INTERNAL_SERVER_ERROR),
+        }
+    }
+
+    fn is_leader(&self) -> bool {
+        *lock(&self.leads)
+    }
+
+    /// Has a command done through the log, if this server leads.
+    ///
+    /// # Errors
+    /// Why it is refused, by the store or by Raft.
+    pub(in super::super) async fn write(&self, command: Command) -> Result<bool, Refusal> {
+        if let Command::Acquire(key, ..) = &command
+            && lock(&self.model).is_delayed(key, self.env.now().mono)
+        {
+            // Before it reaches Raft.
+            return Ok(false);
+        }
+        let number = {
+            let mut numbers = lock(&self.numbers);
+            *numbers = numbers.wrapping_add(1);
+            *numbers
+        };
+        let mut entry = Writer::default();
+        entry.number(number);
+        command.encode(&mut entry);
+        let (sender, done) = oneshot::channel();
+        lock(&self.waiting).insert(number, sender);
+        if !self.member.propose_leading(entry.0) {
+            lock(&self.waiting).remove(&number);
+            return Err("node is not the leader".to_owned());
+        }
+        done.await.unwrap_or_else(|_| Err("leadership lost while committing log".to_owned()))
+    }
+
+    /// May what is read here be taken for the latest?
+    ///
+    /// # Errors
+    /// No majority says so.
+    pub(in super::super) async fn verify(&self) -> Result<(), Refusal> {
+        self.member.catch_up().await.map_err(|_| "leadership lost while committing log".to_owned())
+    }
+
+    /// A client's request: answered here by the leader, or where it is content with what is old, and else passed on.
+    pub(in super::super) async fn route(&self, request: Request<Bytes>, stale: bool) -> Answer {
+        if stale {
+            return self.answer_here(request).await;
+        }
+        let until = self.env.now().mono + HOLD;
+        let question = question(&request);
+        let is_read = request.method() == Method::GET;
+        loop {
+            if self.is_leader() {
+                return self.answer_here(request).await;
+            }
+            if let Some(leader) = self.member.standing().leader.filter(|leader| *leader != self.member.own) {
+                if !self.member.reaches(leader) {
+                    let words = "rpc error getting client: failed to get conn: dial tcp: connect: connection refused";
+                    return http::text(StatusCode::INTERNAL_SERVER_ERROR, words);
+                }
+                match self.member.ask(leader, question.clone()).await.as_deref().map(answer) {
+                    Some(Some(answer)) => return answer,
+                    // What may have been done is not asked for again.
+                    None | Some(None) if !is_read => {
+                        return http::text(StatusCode::INTERNAL_SERVER_ERROR, "rpc error making call: EOF");
+                    }
+                    _ => {}
+                }
+            }
+            if self.env.now().mono >= until {
+                return http::text(StatusCode::INTERNAL_SERVER_ERROR, "No cluster leader");
+            }
+            self.env.sleep(self.env.random() % (HOLD / 16)).await;
+        }
+    }
+
+    /// Ends sessions when their time is up, for as long as this server leads.
+    pub(super) async fn expire(self: Arc<Self>) {
+        loop {
+            let changed = self.changed.notified();
+            let next = lock(&self.model).next_end().filter(|at| *at < u64::MAX);
+            match next {
+                None => changed.await,
+                Some(at) => tokio::select! {
+                    biased;
+                    () = changed => {}
+                    () = self.env.sleep_until(at) => {}
+                },
+            }
+            for id in lock(&self.model).take_due(self.env.now().mono) {
+                self.env.spawn_detached(self.clone().invalidate(id));
+            }
+        }
+    }
+
+    async fn invalidate(self: Arc<Self>, id: String) {
+        for attempt in 0..INVALIDATE.1 {
+            if self.write(Command::Destroy(id.clone())).await.is_ok() {
+                return;
+            }
+            self.env.sleep(INVALIDATE.0 << attempt).await;
+        }
+    }
+
+    /// Somebody else ends a candidate's session, or deletes its key.
+    pub(super) fn drop_leadership(self: &Arc<Self>, candidate: &str, group: u16, what: Dropped) {
+        let held = lock(&self.model).held_by(candidate, group);
+        let command = match (what, held) {
+            (Dropped::Key, Some((key, _))) => Command::Delete(key, None),
+            (Dropped::Lease, Some((_, session))) => Command::Destroy(session),
+            // Tokens are indexes here: there is no counter to lose. Who holds nothing loses nothing.
+            _ => return,
+        };
+        let agreement = self.clone();
+        self.env.spawn_detached(async move {
+            // Nobody waits for it.
+            let _ = agreement.write(command).await;
+        });
+    }
+}
+
+impl Machine for Agreement {
+    fn apply(&self, _: Index, _: Term, data: &[u8]) {
+        let mut data = Reader(data);
+        let Some(number) = data.number() else { return };
+        let Some(command) = Command::decode(&mut data) else { return };
+        // Only a leader knows when a session ends, and lock-delays were looked at before.
+        let now = self.env.now().mono;
+        let counts = if self.is_leader() && matches!(command, Command::Create(..)) { now } else { u64::MAX };
+        let done = {
+            let mut model = lock(&self.model);
+            let done = command.apply(&mut model, counts);
+            model.settle(now);
+            done
+        };
+        self.changed.notify_waiters();
+        let waits = lock(&self.waiting).remove(&number);
+        if let Some(waits) = waits {
+            // Who does not wait any more has had its own timeout.
+            let _ = waits.send(done);
+        }
+    }
+
+    fn stands(&self, standing: Standing, own: usize) {
+        let leads = standing.leader == Some(own);
+        if *lock(&self.leads) != leads {
+            lock(&self.model).renew_all(leads.then(|| self.env.now().mono));
+        }
+        *lock(&self.leads) = leads;
+        lock(&self.waiting).clear();
+        self.changed.notify_waiters();
+        (self.tells)(leads);
+    }
+
+    fn asked(self: Arc<Self>, body: Vec<u8>) -> Answered {
+        Box::pin(async move {
+            let request = request(&body)?;
+            // Whoever led when it was asked for may not lead when it comes.
+            let answered = self.route(request, false).await;
+            let (head, body) = answered.into_parts();
+            let body = body.collect().await.ok()?.to_bytes();
+            let mut answer = Writer::default();
+            answer.number(u64::from(head.status.as_u16())).bytes(&body).number(head.headers.len() as u64);
+            for (name, value) in &head.headers {
+                answer.bytes(name.as_str().as_bytes()).bytes(value.as_bytes());
+            }
+            Some(answer.0)
+        })
+    }
+}
+
+fn question(request: &Request<Bytes>) -> Vec<u8> {
+    let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
+    let mut question = Writer::default();
+    question.bytes(request.method().as_str().as_bytes()).bytes(target.as_bytes()).bytes(request.body());
+    question.0
+}
+
+fn request(question: &[u8]) -> Option<Request<Bytes>> {
+    let mut from = Reader(question);
+    let (method, target) = (from.bytes()?, from.bytes()?);
+    let request = Request::builder().method(method).uri(target);
+    request.body(Bytes::copy_from_slice(from.bytes()?)).ok()
+}
+
+fn answer(bytes: &[u8]) -> Option<Answer> {
+    let mut from = Reader(bytes);
+    let status = StatusCode::from_u16(u16::try_from(from.number()?).ok()?).ok()?;
+    let mut answer = hyper::Response::new(http::whole(Bytes::copy_from_slice(from.bytes()?)));
+    *answer.status_mut() = status;
+    for _ in 0..from.number()? {
+        let name = hyper::header::HeaderName::from_bytes(from.bytes()?).ok()?;
+        answer.headers_mut().insert(name, hyper::header::HeaderValue::from_bytes(from.bytes()?).ok()?);
+    }
+    Some(answer)
+}

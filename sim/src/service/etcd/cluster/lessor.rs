@@ -1,0 +1,171 @@
+//! When leases end: known to the leader, asked by all.
+
+use super::{
+    super::model::{EXPIRY_SCAN, Renewal},
+    replica::{Server, lock, unavailable},
+};
+use crate::{
+    service::cluster::{
+        member::PATIENCE,
+        message::{Reader, Writer},
+    },
+    world::env::SimEnv,
+};
+use etcd_client::proto::{PbLeaseRevokeRequest, PbLeaseTimeToLiveRequest, PbLeaseTimeToLiveResponse};
+use prost::Message;
+use protocols::types::{MILLISECOND, SECOND};
+use protocols_clients::env::Env;
+use std::sync::Arc;
+use tonic::Status;
+
+/// When the revocation of an expired lease is tried again (`defaultExpiredleaseRetryInterval`), nanoseconds.
+const REVOKE_AGAIN: u64 = 3 * SECOND;
+/// From one attempt to reach the leader to the next, nanoseconds.
+const FORWARD_AGAIN: u64 = 50 * MILLISECOND;
+
+const RENEW: u8 = 0;
+const TIME_TO_LIVE: u8 = 1;
+
+/// What became of a keepalive at this member's lessor.
+enum Renewed {
+    /// So many seconds; 0: there is no such lease.
+    For(i64),
+    /// Another member's lessor knows.
+    NotPrimary,
+}
+
+impl Server {
+    /// Looks for expired leases, for as long as the process runs.
+    pub(super) fn start(self: &Arc<Self>) -> Vec<<SimEnv as Env>::Task> {
+        vec![self.env.spawn(self.clone().expire()), self.env.spawn(self.clone().resync())]
+    }
+
+    async fn expire(self: Arc<Self>) {
+        self.env.sleep(self.env.random() % EXPIRY_SCAN).await;
+        loop {
+            if self.replica.is_primary() {
+                let due = self.due(self.env.now().mono);
+                if !due.is_empty() {
+                    self.env.spawn_detached(self.clone().revoke(due));
+                }
+            }
+            self.env.sleep(EXPIRY_SCAN).await;
+        }
+    }
+
+    /// Expired leases whose revocation is not under way.
+    fn due(&self, now: u64) -> Vec<i64> {
+        let expired = lock(&self.replica.model).expired(now);
+        let mut again_at = lock(&self.again_at);
+        again_at.retain(|id, _| expired.contains(id));
+        let due: Vec<i64> = expired.into_iter().filter(|id| again_at.get(id).is_none_or(|at| *at <= now)).collect();
+        again_at.extend(due.iter().map(|id| (*id, now + REVOKE_AGAIN)));
+        due
+    }
+
+    async fn revoke(self: Arc<Self>, leases: Vec<i64>) {
+        if !self.trusts_itself && !self.ensure_leadership().await {
+            return;
+        }
+        for id in leases {
+            let server = self.clone();
+            self.env.spawn_detached(async move {
+                // It is tried again, or somebody else was faster.
+                let _ = server.write(&PbLeaseRevokeRequest { id }).await;
+            });
+        }
+    }
+
+    /// Watches that want history are brought up to date.
+    async fn resync(self: Arc<Self>) {
+        loop {
+            self.env.sleep(super::super::model::RESYNC).await;
+            if lock(&self.replica.model).watch_unsynced() {
+                self.replica.with(|model| model.watch_sync());
+            }
+        }
+    }
+
+    async fn renew_here(&self, id: i64) -> Renewed {
+        loop {
+            let changed = self.replica.changed.notified();
+            if !self.replica.is_primary() {
+                return Renewed::NotPrimary;
+            }
+            match lock(&self.replica.model).lease_keep_alive(self.env.now().mono, id) {
+                Renewal::Answered(answer) => return Renewed::For(answer.ttl),
+                // It waits until the lease is revoked, or another lessor is to know.
+                Renewal::Expired => {}
+            }
+            changed.await;
+        }
+    }
+
+    /// Renews a lease for so many seconds; 0: there is none.
+    pub(super) async fn renew(&self, id: i64) -> Result<i64, Status> {
+        if self.member.leads() {
+            if !self.trusts_itself && !self.ensure_leadership().await {
+                return Err(Status::unknown("not a primary lessor"));
+            }
+            if let Renewed::For(ttl) = self.renew_here(id).await {
+                return Ok(ttl);
+            }
+        }
+        let mut question = Writer::default();
+        question.byte(RENEW).number(id.cast_unsigned());
+        let answer = self.ask_leader(question.0).await?;
+        Reader(&answer).number().map(u64::cast_signed).ok_or_else(|| unavailable("request timed out"))
+    }
+
+    /// What is left of a lease.
+    pub(super) async fn time_to_live(
+        &self,
+        request: &PbLeaseTimeToLiveRequest,
+    ) -> Result<PbLeaseTimeToLiveResponse, Status> {
+        if self.member.leads() {
+            return Ok(lock(&self.replica.model).lease_time_to_live(self.env.now().mono, request));
+        }
+        let mut question = Writer::default();
+        question.byte(TIME_TO_LIVE).bytes(&request.encode_to_vec());
+        let answer = self.ask_leader(question.0).await?;
+        PbLeaseTimeToLiveResponse::decode(&answer[..]).map_err(|_| unavailable("request timed out"))
+    }
+
+    /// Asks whoever leads until there is an answer.
+    async fn ask_leader(&self, question: Vec<u8>) -> Result<Vec<u8>, Status> {
+        let until = self.env.now().mono + PATIENCE;
+        loop {
+            let left = until.saturating_sub(self.env.now().mono);
+            let Some(leader) = self.member.wait_leader(left).await else { return Err(unavailable("no leader")) };
+            let answer = match leader == self.member.own {
+                true => self.answer(question.clone()).await,
+                false => self.env.timeout(left, self.member.ask(leader, question.clone())).await.flatten(),
+            };
+            if let Some(answer) = answer {
+                return Ok(answer);
+            }
+            if self.env.now().mono >= until {
+                return Err(unavailable("request timed out"));
+            }
+            self.env.sleep(FORWARD_AGAIN).await;
+        }
+    }
+
+    /// Answers another member, if this one's lessor is the one that knows.
+    pub(super) async fn answer(&self, question: Vec<u8>) -> Option<Vec<u8>> {
+        let mut question = Reader(&question);
+        match question.byte()? {
+            RENEW => {
+                let Renewed::For(ttl) = self.renew_here(question.number()?.cast_signed()).await else { return None };
+                let mut answer = Writer::default();
+                answer.number(ttl.cast_unsigned());
+                Some(answer.0)
+            }
+            TIME_TO_LIVE if self.replica.is_primary() => {
+                let request = PbLeaseTimeToLiveRequest::decode(question.bytes()?).ok()?;
+                Some(lock(&self.replica.model).lease_time_to_live(self.env.now().mono, &request).encode_to_vec())
+            }
+            _ => None,
+        }
+    }
+}

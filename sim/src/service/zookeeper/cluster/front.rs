@@ -1,0 +1,353 @@
+//! A member before its clients: connections, requests in their order, and the ends of sessions.
+
+use super::{
+    super::{
+        model::{Connected, ConnectionId, Out, bucket_after},
+        wire::{AGE_MS, encode},
+    },
+    replica::{Done, Entry, Front, Replica, lock},
+};
+use crate::{
+    service::{
+        Dropped,
+        cluster::{
+            core::Standing,
+            member::{Answered, Member},
+            message::{Reader, Writer},
+        },
+    },
+    world::env::SimEnv,
+};
+use protocols::{
+    service::zookeeper::TICK,
+    types::{MILLISECOND, SECOND},
+};
+use protocols_clients::{
+    env::{Env, Listener},
+    zookeeper::{answer::Answer, call::Call, jute::Packets, wire::ConnectRequest},
+};
+use std::{
+    collections::BTreeMap,
+    io,
+    sync::{Arc, Mutex, Weak},
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    sync::{
+        mpsc::{UnboundedReceiver, unbounded_channel},
+        oneshot,
+    },
+};
+
+/// What a member asks of the leader.
+const TOUCH: u8 = 0;
+const REVALIDATE: u8 = 1;
+const SYNC: u8 = 2;
+/// How long it waits for the answer; its connection ends before.
+const PATIENCE: u64 = 10 * SECOND;
+
+/// From one attempt to be let in by a leader to the next, nanoseconds.
+const JOIN_AGAIN: u64 = 50 * MILLISECOND;
+
+/// A member before its clients.
+pub(super) struct Server {
+    env: SimEnv,
+    member: Arc<Member<SimEnv>>,
+    replica: Arc<Replica>,
+    place: usize,
+    age_ms: u64,
+    numbers: Mutex<u64>,
+    /// Sessions with a sign of life that the leader was not told of, with their timeouts.
+    touched: Mutex<BTreeMap<i64, u64>>,
+}
+
+impl Server {
+    pub(super) fn new(env: SimEnv, member: Arc<Member<SimEnv>>, replica: Arc<Replica>, place: usize) -> Arc<Server> {
+        // Ticks are counted from some moment in the past: their phase is anything.
+        let age_ms = AGE_MS + env.random() % (TICK / MILLISECOND);
+        let numbers = Mutex::new((place as u64 + 1) << 56 | env.random() >> 24 << 16);
+        let touched = Mutex::default();
+        let server = Arc::new(Server { env, member, replica: replica.clone(), place, age_ms, numbers, touched });
+        lock(&replica.model).be_member(place, server.now_ms());
+        // It is set once.
+        let front: Weak<dyn Front> = Arc::downgrade(&(server.clone() as Arc<dyn Front>));
+        let _ = replica.server.set(front);
+        server
+    }
+
+    /// Proposes an entry and waits until this member has applied it; for ever, if that does not come to pass: then the
+    /// client's connection is closed.
+    async fn write(&self, entry: Entry<'_>) -> Option<Done> {
+        let number = {
+            let mut number = lock(&self.numbers);
+            *number += 1;
+            *number
+        };
+        let (sender, done) = oneshot::channel();
+        lock(&self.replica.waiting).insert(number, sender);
+        match self.member.propose(entry.encode(number), 0).await {
+            true => done.await.ok(),
+            false => None,
+        }
+    }
+
+    /// Ends the sessions whose time is up, at every tick.
+    pub(super) async fn expire(self: Arc<Self>) {
+        loop {
+            let left_ms = bucket_after(self.now_ms()) - self.now_ms();
+            // The rest of the millisecond is not waited for.
+            let mono = self.env.now().mono / MILLISECOND + left_ms;
+            self.env.sleep_until(mono * MILLISECOND).await;
+            if self.replica.serves() == Some(true) {
+                for id in lock(&self.replica.model).take_expired(self.now_ms()) {
+                    // Its own proposal, or nobody's: one that leads no more has none to follow it.
+                    self.member.propose_leading(Entry::End(id).encode(0));
+                }
+            }
+        }
+    }
+
+    /// Tells the leader, twice a tick, of signs of life.
+    pub(super) async fn report(self: Arc<Self>) {
+        self.env.sleep(self.env.random() % (TICK / 2)).await;
+        loop {
+            self.env.sleep(TICK / 2).await;
+            let touched = std::mem::take(&mut *lock(&self.touched));
+            let leader = self.member.standing().leader;
+            if let Some(leader) = leader.filter(|leader| *leader != self.place && !touched.is_empty()) {
+                let mut body = Writer::default();
+                body.byte(TOUCH);
+                for (id, timeout_ms) in touched {
+                    body.number(id.cast_unsigned()).number(timeout_ms);
+                }
+                let (server, bytes) = (self.clone(), body.0);
+                self.env.spawn_detached(async move {
+                    // What is lost is made up for by the next.
+                    let _ = server.env.timeout(PATIENCE, server.member.ask(leader, bytes)).await;
+                });
+            }
+        }
+    }
+
+    /// A session has given a sign of life.
+    fn touch(&self, connection: ConnectionId) {
+        let now_ms = self.now_ms();
+        let touched = lock(&self.replica.model).touch_here(connection, now_ms);
+        if let Some((id, timeout_ms)) = touched.filter(|_| self.replica.serves() == Some(false)) {
+            lock(&self.touched).insert(id, timeout_ms);
+        }
+    }
+
+    /// Answers another member, if this one leads.
+    async fn answer(&self, body: &[u8]) -> Option<Vec<u8>> {
+        if self.replica.serves() != Some(true) {
+            return None;
+        }
+        let mut body = Reader(body);
+        let mut answer = Writer::default();
+        match body.byte()? {
+            TOUCH => {
+                let (now_ms, mut model) = (self.now_ms(), lock(&self.replica.model));
+                while let (Some(id), Some(timeout_ms)) = (body.number(), body.number()) {
+                    model.touch_session(id.cast_signed(), timeout_ms, now_ms);
+                }
+            }
+            REVALIDATE => {
+                let (id, timeout_ms) = (body.number()?.cast_signed(), body.number()?);
+                let goes_on = lock(&self.replica.model).touch_session(id, timeout_ms, self.now_ms());
+                answer.byte(u8::from(goes_on));
+            }
+            SYNC => {
+                // What it has in its hands has to be committed; whether it still leads, nobody is asked.
+                let end = self.member.end();
+                self.member.wait_applied(end).await;
+                answer.number(end);
+            }
+            _ => return None,
+        }
+        Some(answer.0)
+    }
+
+    /// Asks the leader; nothing when there is none.
+    async fn ask_leader(&self, body: Vec<u8>) -> Option<Vec<u8>> {
+        let leader = self.replica.leader()?;
+        match leader == self.place {
+            true => self.answer(&body).await,
+            false => self.env.timeout(PATIENCE, self.member.ask(leader, body)).await.flatten(),
+        }
+    }
+
+    /// Somebody else closes a candidate's session, or deletes its nodes.
+    pub(super) fn drop_leadership(&self, candidate: &str, group: u16, what: Dropped) {
+        for (path, owner) in lock(&self.replica.model).nodes_of(candidate, group) {
+            let entry = match what {
+                Dropped::Lease => Entry::End(owner),
+                Dropped::Key => Entry::Delete(&path),
+                // Tokens are transactions here: there is no counter to lose.
+                Dropped::Counter => continue,
+            };
+            self.member.propose_leading(entry.encode(0));
+        }
+    }
+
+    /// Serves clients until the process ends.
+    ///
+    /// # Errors
+    /// The port is taken, or the socket is gone.
+    pub(super) async fn serve(self: Arc<Self>, port: u16) -> io::Result<()> {
+        let mut listener = self.env.listen(port).await?;
+        let mut connections: Vec<(Weak<()>, <SimEnv as Env>::Task)> = Vec::new();
+        loop {
+            let stream = listener.accept().await?;
+            connections.retain(|(alive, _)| alive.strong_count() > 0);
+            let alive = Arc::new(());
+            let watch = Arc::downgrade(&alive);
+            let server = self.clone();
+            let task = self.env.spawn(async move {
+                let _alive = alive;
+                // However it ended, there is nobody to tell.
+                let _ = server.connection(stream).await;
+            });
+            connections.push((watch, task));
+        }
+    }
+
+    async fn connection(self: Arc<Self>, stream: <SimEnv as Env>::Stream) -> io::Result<()> {
+        let (sender, mut outs) = unbounded_channel();
+        let id = lock(&self.replica.model).open();
+        lock(&self.replica.senders).insert(id, sender);
+        let _open = Open { server: &self, id };
+        let (requests, incoming) = unbounded_channel();
+        let _worker = self.env.spawn(self.clone().work(id, incoming));
+        let (mut reading, mut writing) = tokio::io::split(stream);
+        let (mut packets, mut bytes) = (Packets::default(), vec![0; 4096]);
+        loop {
+            tokio::select! {
+                biased;
+                out = outs.recv() => match out.as_ref().map(encode) {
+                    Some(Some(packet)) => writing.write_all(&packet).await?,
+                    _ => return writing.shutdown().await,
+                },
+                count = reading.read(&mut bytes) => {
+                    let count = count?;
+                    if count == 0 {
+                        return Ok(());
+                    }
+                    packets.feed(&bytes[..count]);
+                    while let Some(packet) = packets.next_packet()? {
+                        // A sign of life counts when it comes, whatever waits before it.
+                        self.touch(id);
+                        let _ = requests.send(packet.to_vec());
+                    }
+                }
+            }
+        }
+    }
+
+    /// A connection's requests, one after the other.
+    async fn work(self: Arc<Self>, id: ConnectionId, mut requests: UnboundedReceiver<Vec<u8>>) {
+        let close = || self.replica.with(|model| model.say(id, Out::Close));
+        let Some(first) = requests.recv().await else { return };
+        let session = match ConnectRequest::read(&first) {
+            Ok(request) => self.connect(id, &request).await,
+            Err(_) => None,
+        };
+        let Some(session) = session else { return close() };
+        while let Some(packet) = requests.recv().await {
+            let Ok((xid, op, body)) = Call::read(&packet) else { return close() };
+            let is_write = match &body {
+                Ok(call) => call.is_write(),
+                // What cannot be read is refused where it would be done.
+                Err(_) => true,
+            };
+            let ends = matches!(body, Ok(Call::CloseSession));
+            let done = match body {
+                Ok(Call::CloseSession) => self.write(Entry::End(session)).await,
+                Ok(Call::Sync(path)) => self.sync(path).await,
+                _ if is_write => {
+                    let wall_ms = i64::try_from(self.env.now().wall / MILLISECOND).unwrap_or(i64::MAX);
+                    self.write(Entry::Write(session, wall_ms, &packet)).await
+                }
+                _ => {
+                    self.replica.with(|model| model.read_on(id, session, (xid, op), body));
+                    continue;
+                }
+            };
+            // Without an answer the connection is closed, by whoever knows that the leader is gone.
+            let Some((zxid, answer)) = done else { return };
+            self.replica.with(|model| model.say(id, Out::Reply { xid, zxid, answer }));
+            if ends {
+                return close();
+            }
+        }
+    }
+
+    /// A client asks for a session, new or known; which it has then.
+    async fn connect(&self, id: ConnectionId, request: &ConnectRequest) -> Option<i64> {
+        self.replica.serves()?;
+        let timeout_ms = lock(&self.replica.model).admit(request)?;
+        let session = match request.session {
+            0 => {
+                let session = lock(&self.replica.model).next_session();
+                let _begun = self.write(Entry::Begin(session, timeout_ms)).await?;
+                Some(session)
+            }
+            known => {
+                let mut body = Writer::default();
+                body.byte(REVALIDATE).number(known.cast_unsigned()).number(timeout_ms);
+                let goes_on = self.ask_leader(body.0).await?.first() == Some(&1);
+                Some(known).filter(|_| goes_on)
+            }
+        };
+        let connected = self.replica.with(|model| model.attach(id, session, timeout_ms, request));
+        self.touch(id);
+        session.filter(|_| connected == Connected::Yes)
+    }
+
+    async fn sync(&self, path: String) -> Option<Done> {
+        let end = Reader(&self.ask_leader(vec![SYNC]).await?).number()?;
+        self.member.wait_applied(end).await;
+        Some((lock(&self.replica.model).zxid(), Ok(Answer::Path(path))))
+    }
+}
+
+impl Front for Server {
+    fn place(&self) -> usize {
+        self.place
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.env.now().mono / MILLISECOND + self.age_ms
+    }
+
+    fn join(self: Arc<Self>, standing: Standing) {
+        let env = self.env;
+        env.spawn_detached(async move {
+            while self.replica.stands_so(standing) {
+                let end = self.ask_leader(vec![SYNC]).await;
+                if let Some(end) = end.and_then(|end| Reader(&end).number()) {
+                    self.member.wait_applied(end).await;
+                    return self.replica.joined(standing);
+                }
+                self.env.sleep(JOIN_AGAIN).await;
+            }
+        });
+    }
+
+    fn answer_to(self: Arc<Self>, body: Vec<u8>) -> Answered {
+        Box::pin(async move { self.answer(&body).await })
+    }
+}
+
+/// A connection that is to be forgotten when its task ends, however it does.
+struct Open<'a> {
+    server: &'a Server,
+    id: ConnectionId,
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        lock(&self.server.replica.senders).remove(&self.id);
+        lock(&self.server.replica.model).close(self.id);
+    }
+}

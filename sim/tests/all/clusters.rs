@@ -1,0 +1,111 @@
+//! Services with several members, whole runs: who is struck, who leads then, and that the plan says it all.
+
+use crate::common;
+use protocols::{
+    election,
+    history::{Kind, NodeState, json::Reader},
+};
+use scenarios::{
+    Params, Plan,
+    fault::{Fault, PlannedFault, Trigger, Who},
+    scenario,
+    topology::Topology,
+};
+use sim::run::{Options, Run};
+
+const PROTOCOLS: [&str; 3] = ["etcd-election", "zk-election", "consul-session"];
+
+fn plan(scenario: &str, protocol: &str, members: u16, seed: u64) -> Plan {
+    let (scenario, protocol) = (scenario::find(scenario).expect("one"), election::find(protocol).expect("one"));
+    let params = Params { rate: 50, service_members: Some(members), ..Params::default() };
+    scenario.compile(&params, protocol, seed).expect("a plan")
+}
+
+fn topology(plan: &Plan) -> Topology {
+    plan.topology_of(election::find(&plan.protocol).expect("a protocol"))
+}
+
+/// Runs a plan; what happened, with milliseconds.
+fn run(plan: &Plan) -> (Run, Vec<(u64, Kind)>) {
+    let (run, history) = common::run_with_history(plan, Options::default());
+    let events = Reader::new(history.as_bytes()).expect("a history").map(|event| event.expect("an event"));
+    (run, events.map(|event| (event.t_us / 1_000, event.kind)).collect())
+}
+
+fn failed(run: &Run) -> Vec<&'static str> {
+    run.judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.name).collect()
+}
+
+fn at(ms: f64, what: Fault) -> PlannedFault {
+    PlannedFault { when: Trigger::At { ms }, what, group: 0 }
+}
+
+#[test]
+fn a_run_with_members_is_the_same_again() {
+    for protocol in PROTOCOLS {
+        let plan = plan("service-failover", protocol, 3, 1);
+        assert_eq!(serde_json::from_str::<Plan>(&plan.to_json_pretty()).expect("a plan"), plan);
+        let [one, again] = [(); 2].map(|()| common::run(&plan));
+        assert_eq!(one.trace_hash(), again.trace_hash(), "{protocol}");
+    }
+}
+
+/// Whoever leads is killed, and whoever leads then, and whoever leads then: three of five, each another one, and still a
+/// leader is elected in time.
+#[test]
+fn leaders_of_the_service_die_one_after_the_other() {
+    for protocol in PROTOCOLS {
+        let mut plan = plan("steady", protocol, 5, 2);
+        let kill = || Fault::Kill { node: Who::ServiceLeader, restart_after_ms: Some(60_000.0) };
+        plan.faults = vec![at(8_000.0, kill()), at(24_000.0, kill())];
+        plan.duration_ms = 60_000;
+        plan.liveness_bound_ms = 40_000;
+        plan.validate().expect("a plan");
+        let (run, events) = run(&plan);
+        let down = events.iter().filter_map(|(_, kind)| match kind {
+            Kind::Node { node, state: NodeState::Down } => Some(*node),
+            _ => None,
+        });
+        let down: Vec<_> = down.collect();
+        assert!(down.len() == 2 && down[0] != down[1], "{protocol}: {down:?}");
+        assert!(down.iter().all(|node| topology(&plan).is_member(*node)), "{protocol}: {down:?}");
+        assert_eq!(failed(&run), [""; 0], "{protocol}");
+    }
+}
+
+/// Two members cannot reach each other, everybody else reaches both: the third keeps the service going.
+#[test]
+fn a_link_between_two_members_is_struck_alone() {
+    for protocol in PROTOCOLS {
+        let mut plan = plan("steady", protocol, 3, 3);
+        let names: Vec<Who> =
+            topology(&plan).members().map(|member| Who::Named(topology(&plan).name(member).to_owned())).collect();
+        let (from, to) = (vec![names[0].clone()], vec![names[1].clone()]);
+        plan.faults = vec![at(8_000.0, Fault::Partition { from, to, one_way: false, for_ms: Some(15_000.0) })];
+        plan.duration_ms = 60_000;
+        plan.liveness_bound_ms = 40_000;
+        plan.validate().expect("a plan");
+        let (run, events) = run(&plan);
+        assert!(events.iter().any(|(_, kind)| matches!(kind, Kind::Fault(_))), "{protocol}");
+        assert_eq!(failed(&run), [""; 0], "{protocol}");
+    }
+}
+
+/// Without a majority nobody is granted anything: two of three members are gone for good, and everybody stops for good.
+#[test]
+fn a_minority_grants_nothing() {
+    for protocol in PROTOCOLS {
+        let mut plan = plan("steady", protocol, 3, 4);
+        let kill = |node: &str| Fault::Kill { node: Who::Named(node.to_owned()), restart_after_ms: None };
+        let topology = topology(&plan);
+        let names: Vec<&str> = topology.members().map(|member| topology.name(member)).collect();
+        plan.faults = vec![at(8_000.0, kill(names[0])), at(8_000.0, kill(names[2]))];
+        plan.duration_ms = 120_000;
+        plan.validate().expect("a plan");
+        let (_, events) = run(&plan);
+        let elected = events.iter().filter(|(at, kind)| *at > 8_100 && matches!(kind, Kind::Elected(_))).count();
+        assert_eq!(elected, 0, "{protocol}");
+        let last = events.iter().rev().find(|(_, kind)| matches!(kind, Kind::Apply { .. } | Kind::Deposed { .. }));
+        assert!(last.is_some_and(|(at, _)| *at < 60_000), "{protocol}: somebody goes on");
+    }
+}
