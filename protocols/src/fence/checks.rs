@@ -91,7 +91,7 @@ pub const ONE_SEALED: Bug = Bug {
     what: "A new leader seals the first of its resources only, and finds the others as they are.",
     source: "the project's fencing rule 3",
     violation: "no_stale_write",
-    shown: Shown::by("gc-pause", "redis-fenced", 12).with("--rate 2"),
+    shown: Shown::by("gc-pause", "redis-fenced", 24).with("--rate 2"),
 };
 
 /// The fourth rule broken: whoever reaches the resource can brick it.

@@ -22,7 +22,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed somebody seals every resource in a follower's name, with a token that nobody handed \
             out and that is higher than all. A store that authenticates tokens refuses it, and the leader goes on; one that does \
             not lets nobody in any more.",
-    hazard: Hazard::None,
+    hazard: Hazard::Any,
     needs: Needs::Named(&["redis-fenced", "etcd-election", "raft-core"]),
     plan,
 };

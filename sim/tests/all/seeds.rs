@@ -3,6 +3,7 @@
 use crate::common::{root, run};
 use scenarios::Plan;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 /// A case: `seeds/<scenario>-<what>.json`.
 #[derive(Deserialize)]
@@ -14,6 +15,9 @@ struct Case {
     verdict: String,
     /// The invariants that must be violated; these and no others.
     violated: Vec<String>,
+    /// Figures of the report, where those are what it is about.
+    #[serde(default)]
+    figures: BTreeMap<String, f64>,
     /// What the same plan comes to without its bugs, if it has any.
     mended: Option<Mended>,
     /// The plan.
@@ -28,14 +32,21 @@ struct Mended {
     verdict: String,
     /// The invariants that are violated all the same.
     violated: Vec<String>,
+    /// The figures.
+    #[serde(default)]
+    figures: BTreeMap<String, f64>,
 }
 
-/// A plan comes to this verdict, and violates these invariants and no others.
-fn comes_to(name: &str, plan: &Plan, verdict: &str, violated: &[String]) {
+/// A plan comes to this verdict, violates these invariants and no others, and has these figures.
+fn comes_to(name: &str, plan: &Plan, verdict: &str, violated: &[String], figures: &BTreeMap<String, f64>) {
     let run = run(plan);
     let seen: Vec<_> = run.judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.name).collect();
     assert_eq!(run.judgement.verdict.name(), verdict, "{name}: {seen:?}");
     assert_eq!(seen, violated, "{name}");
+    let metrics = serde_json::to_value(&run.judgement.metrics).expect("figures are JSON");
+    for (figure, value) in figures {
+        assert_eq!(metrics[figure].as_f64(), Some(*value), "{name}: {figure}");
+    }
 }
 
 #[test]
@@ -55,11 +66,11 @@ fn every_case_comes_to_what_it_did() {
         assert!(case.story.len() > 80, "{name}: tell the story");
         let plan = Plan::from_json(&case.plan.to_string()).unwrap_or_else(|e| panic!("{name}: {e}"));
         let name = name.to_string();
-        comes_to(&name, &plan, &case.verdict, &case.violated);
+        comes_to(&name, &plan, &case.verdict, &case.violated, &case.figures);
         assert_eq!(case.mended.is_some(), !plan.bugs.is_empty(), "{name}: say what it comes to without its bugs");
-        if let Some(Mended { verdict, violated }) = case.mended {
+        if let Some(Mended { verdict, violated, figures }) = case.mended {
             let plan = Plan { bugs: Vec::new(), ..plan };
-            comes_to(&format!("{name}, mended"), &plan, &verdict, &violated);
+            comes_to(&format!("{name}, mended"), &plan, &verdict, &violated, &figures);
         }
     }
 }

@@ -13,7 +13,10 @@ use reports::Judgement;
 use scenarios::Plan;
 use serde::Serialize;
 use shown::{each, found, judged, plan, shows};
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 #[test]
 fn every_bug_is_found_by_its_command_and_by_it_alone() {
@@ -45,6 +48,8 @@ struct Case {
     story: String,
     verdict: &'static str,
     violated: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    figures: Option<BTreeMap<String, f64>>,
     mended: Mended,
     plan: Plan,
 }
@@ -53,6 +58,8 @@ struct Case {
 struct Mended {
     verdict: &'static str,
     violated: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    figures: Option<BTreeMap<String, f64>>,
 }
 
 fn seeds_folder() -> PathBuf {
@@ -79,13 +86,15 @@ fn every_bug_has_a_case() {
         let (judgement, plan) = broken.expect("its command finds it");
         let mended = judged(&Plan { bugs: Vec::new(), ..plan.clone() });
         let ((verdict, violated), (mended_verdict, mended_violated)) = (outcome(&judgement), outcome(&mended));
-        let figure = bug.violation.strip_prefix("metrics.").map_or(String::new(), |figure| {
-            let of = |judgement: &Judgement| serde_json::to_value(&judgement.metrics).expect("JSON")[figure].clone();
-            format!(" What it moves is `{figure}`: {} with it, {} without.", of(&judgement), of(&mended))
-        });
-        let story = format!("{} ({}.) Without it the same plan is what `mended` says.{figure}", bug.what, bug.source);
-        let mended = Mended { verdict: mended_verdict, violated: mended_violated };
-        let case = Case { story, verdict, violated, mended, plan };
+        let figures = |judgement: &Judgement| {
+            let figure = bug.violation.strip_prefix("metrics.")?;
+            let metrics = serde_json::to_value(&judgement.metrics).expect("figures are JSON");
+            Some(BTreeMap::from([(figure.to_owned(), metrics[figure].as_f64()?)]))
+        };
+        let story = format!("{} ({}.) Without it the same plan is what `mended` says.", bug.what, bug.source);
+        let (figures, mended_figures) = (figures(&judgement), figures(&mended));
+        let mended = Mended { verdict: mended_verdict, violated: mended_violated, figures: mended_figures };
+        let case = Case { story, verdict, violated, figures, mended, plan };
         let text = serde_json::to_string_pretty(&case).expect("a case is JSON") + "\n";
         std::fs::write(&file, text).expect("the case can be written");
     });
