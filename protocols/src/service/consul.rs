@@ -15,8 +15,8 @@ pub const SERVICE: Service = Service {
     name: "consul",
     process: Some("consul"),
     members: Members { most: 5, led: true, majority: true },
-    // A patience of up to 2 s, perhaps twice, and the rounds of votes.
-    failover_max: 6 * SECOND,
+    // A patience of up to 3 s, perhaps 2 s more, and the rounds of votes.
+    failover_max: 8 * SECOND,
     port: 8500,
     elects: true,
     has_leases: true,

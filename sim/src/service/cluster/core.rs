@@ -202,8 +202,11 @@ impl Core {
                     self.append_all(true);
                 }
             }
-            _ if now >= self.patience_until => self.stand(self.rules.pre_vote),
-            _ => {}
+            _ if now < self.patience_until => {}
+            _ if self.rules.own_pace && self.heard_at.is_some_and(|at| now < at + self.rules.election.0) => {
+                self.wait_anew();
+            }
+            _ => self.stand(self.rules.pre_vote),
         }
     }
 

@@ -48,6 +48,9 @@ pub struct Rules {
     pub election: (u64, u64),
     /// The same where nobody is known to lead: of who stands, and of who has lost its leader.
     pub vote: (u64, u64),
+    /// Does a follower look at its own pace whether it has heard from the leader within the shortest patience? Otherwise every
+    /// message of the leader's starts its patience anew.
+    pub own_pace: bool,
     /// Nothing heard on a connection for so long: it is given up, nanoseconds.
     pub silence: u64,
     /// A leader looks every so often whether a majority was heard from within so long, and steps down otherwise; nanoseconds.
@@ -70,6 +73,7 @@ pub const ETCD: Rules = Rules {
     heartbeat: 100 * MILLISECOND,
     election: (SECOND, 2 * SECOND),
     vote: (SECOND, 2 * SECOND),
+    own_pace: false,
     silence: 5 * SECOND,
     quorum: (SECOND, SECOND),
     pre_vote: true,
@@ -88,6 +92,7 @@ pub const ZOOKEEPER: Rules = Rules {
     heartbeat: SECOND,
     election: (10 * SECOND, 10 * SECOND + 200 * MILLISECOND),
     vote: (200 * MILLISECOND, 700 * MILLISECOND),
+    own_pace: false,
     silence: 10 * SECOND,
     quorum: (SECOND, 10 * SECOND),
     pre_vote: true,
@@ -97,7 +102,8 @@ pub const ZOOKEEPER: Rules = Rules {
 };
 
 /// hashicorp/raft's defaults (`config.go: DefaultConfig`): heartbeats a tenth of their timeout of 1 s, or up to twice that; a
-/// leader that has not reached a majority for 500 ms steps down (`checkLeaderLease`). Consul multiplies all three by 5
+/// leader that has not reached a majority for 500 ms steps down (`checkLeaderLease`); a follower looks after one to two
+/// heartbeat timeouts whether the last heartbeat is one ago (`runFollower`). Consul multiplies all three by 5
 /// unless `raft_multiplier` is 1.
 pub const CONSUL: Rules = Rules {
     tick: 50 * MILLISECOND,
@@ -105,6 +111,7 @@ pub const CONSUL: Rules = Rules {
     heartbeat: 100 * MILLISECOND,
     election: (SECOND, 2 * SECOND),
     vote: (SECOND, 2 * SECOND),
+    own_pace: true,
     silence: 10 * SECOND,
     quorum: (50 * MILLISECOND, 500 * MILLISECOND),
     pre_vote: false,

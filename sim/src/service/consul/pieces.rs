@@ -1,4 +1,4 @@
-//! Durations as Go writes and reads them (golang/go, `src/time/format.go: ParseDuration`, `src/time/time.go:
+//! Durations and ids as Go writes and reads them (golang/go, `src/time/format.go: ParseDuration`, `src/time/time.go:
 //! Duration.String`), which is how Consul does.
 
 use protocols::types::{MICROSECOND, MILLISECOND, SECOND};
@@ -72,6 +72,12 @@ pub(super) fn duration_text(nanoseconds: u64) -> String {
         (0, m, s) => format!("{m}m{s}s"),
         (h, m, s) => format!("{h}h{m}m{s}s"),
     }
+}
+
+/// A session's id out of random numbers (hashicorp/go-uuid, `uuid.go: FormatUUID`).
+pub(super) fn uuid([high, low]: [u64; 2]) -> String {
+    let (a, b, c) = (high >> 32, high >> 16 & 0xffff, high & 0xffff);
+    format!("{a:08x}-{b:04x}-{c:04x}-{:04x}-{:012x}", low >> 48, low & 0xffff_ffff_ffff)
 }
 
 #[cfg(test)]

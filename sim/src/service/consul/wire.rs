@@ -10,7 +10,7 @@ use super::{
     cluster::agreement::Agreement,
     command::Command,
     model::{Behavior, Model, NODE, Pair, Refusal, Session},
-    pieces::duration,
+    pieces::{duration, uuid},
     target::{Query, decoded},
     wanted::Wanted,
 };
@@ -394,10 +394,4 @@ fn shown(id: &str, session: &Session) -> Value {
         "CreateIndex": session.create_index,
         "ModifyIndex": session.create_index,
     })
-}
-
-/// A session's id out of random numbers (hashicorp/go-uuid, `uuid.go: FormatUUID`).
-fn uuid([high, low]: [u64; 2]) -> String {
-    let (a, b, c) = (high >> 32, high >> 16 & 0xffff, high & 0xffff);
-    format!("{a:08x}-{b:04x}-{c:04x}-{:04x}-{:012x}", low >> 48, low & 0xffff_ffff_ffff)
 }

@@ -100,9 +100,12 @@ impl Core {
     }
 
     pub(super) fn follow_leader(&mut self, leader: usize) {
+        let known = self.leader == Some(leader) && matches!(self.role, Role::Follower);
         self.role = Role::Follower;
         self.leader = Some(leader);
         self.heard_at = Some(self.now);
-        self.wait_anew();
+        if !(known && self.rules.own_pace) {
+            self.wait_anew();
+        }
     }
 }
