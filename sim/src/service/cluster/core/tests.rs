@@ -95,7 +95,8 @@ impl Fleet {
         }
         if !ready.record.is_empty() {
             self.seats[own].unsaved.push((ready.record, ready.saved));
-            if ready.leads || !self.one_in(3) {
+            // Who follows saves before it answers; a leader sends first.
+            if !ready.leads || !self.one_in(3) {
                 self.save(own);
             }
         }
