@@ -71,12 +71,12 @@ use std::collections::VecDeque;
 type Input = elector::Input<Message, Nothing>;
 type Output = elector::Output<Message, Nothing>;
 
-/// What Kafka's leaders did before 3.7.
+/// What KRaft's leaders did at first.
 pub const NO_CHECK_QUORUM: Bug = Bug {
     id: "kraft-no-check-quorum",
     protocols: &["kraft"],
     what: "A leader that a majority does not fetch from any more goes on leading, until it hears of a higher epoch.",
-    source: "KAFKA-15489: split brain in KRaft cluster; fixed in 3.7",
+    source: "KAFKA-15489: split brain in KRaft cluster",
     violation: "dual_belief",
     shown: Shown::by("isolate-leader", "kraft", 4).with("--fencing off"),
 };

@@ -36,7 +36,7 @@ pub const STALE_REVOCATION: Bug = Bug {
     what: "A member that led until it stalled revokes leases that its successor has renewed.",
     source: "etcd-io/etcd#15247; fixed in 3.4.31 and 3.5.13",
     violation: "metrics.elections",
-    shown: Shown::by("service-leader-stall", "etcd-election", 8),
+    shown: Shown::by("service-leader-stall", "etcd-election", 8).above(1),
 };
 
 /// What is said to etcd and by it.

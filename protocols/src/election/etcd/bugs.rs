@@ -2,7 +2,7 @@
 
 use crate::bug::{Bug, Shown};
 
-/// What the library's lock did before 3.4.4, and its election does still.
+/// What the library's lock did, and its election does still.
 pub const WAITER_NOT_READ_AGAIN: Bug = Bug {
     id: "etcd-waiter-not-read-again",
     protocols: &["etcd-election"],

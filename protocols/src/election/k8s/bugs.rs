@@ -5,7 +5,7 @@ use crate::{
     types::SECOND,
 };
 
-/// What client-go did before 1.3.
+/// What client-go did at first.
 pub const RENEWS_FOR_EVER: Bug = Bug {
     id: "k8s-renews-for-ever",
     protocols: &["k8s-lease"],
@@ -15,7 +15,7 @@ pub const RENEWS_FOR_EVER: Bug = Bug {
     shown: Shown::by("partition", "k8s-lease", 4).with("--fencing off --lease-ttl 15s"),
 };
 
-/// What client-go did before 1.21, and ports of it do.
+/// What client-go did, and ports of it do.
 pub const OWN_DURATION: Bug = Bug {
     id: "k8s-own-duration",
     protocols: &["k8s-lease"],
@@ -25,7 +25,7 @@ pub const OWN_DURATION: Bug = Bug {
     shown: Shown::by("mixed-timings", "k8s-lease", 4).with("--fencing off"),
 };
 
-/// What client-go did before 1.13.
+/// What client-go did before its requests had a timeout.
 pub const NO_REQUEST_TIMEOUT: Bug = Bug {
     id: "k8s-no-request-timeout",
     protocols: &["k8s-lease"],

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 type Input = elector::Input<Nothing, Api>;
 type Output = elector::Output<Nothing, Api>;
 
-/// What Kafka did before 1.1.
+/// What Kafka did before it checked the epoch.
 pub const MOVED_UNCHECKED: Bug = Bug {
     id: "kafka-moved-unchecked",
     protocols: &["kafka-zk-controller"],
