@@ -13,7 +13,7 @@ use crate::{
 };
 use etcd_client::proto::{PbLeaseRevokeRequest, PbLeaseTimeToLiveRequest, PbLeaseTimeToLiveResponse};
 use prost::Message;
-use protocols::types::{MILLISECOND, SECOND};
+use protocols::types::{MICROSECOND, MILLISECOND, SECOND};
 use protocols_clients::env::Env;
 use std::sync::Arc;
 use tonic::Status;
@@ -22,6 +22,9 @@ use tonic::Status;
 const REVOKE_AGAIN: u64 = 3 * SECOND;
 /// From one attempt to reach the leader to the next, nanoseconds.
 const FORWARD_AGAIN: u64 = 50 * MILLISECOND;
+
+/// What is to be revoked is on its way for so long, or not at all, nanoseconds.
+const GOROUTINES: u64 = 50 * MICROSECOND;
 
 const RENEW: u8 = 0;
 const TIME_TO_LIVE: u8 = 1;
@@ -66,6 +69,11 @@ impl Server {
     async fn revoke(self: Arc<Self>, leases: Vec<i64>) {
         if !self.trusts_itself && !self.ensure_leadership().await {
             return;
+        }
+        // From the lessor to Raft it goes through several goroutines; a process that wakes up may hear of the next leader
+        // before, and passes on to it what it wanted to do itself.
+        if self.env.random() & 1 == 0 {
+            self.env.sleep(GOROUTINES).await;
         }
         for id in leases {
             let server = self.clone();
