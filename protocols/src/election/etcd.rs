@@ -72,7 +72,6 @@ pub const PROTOCOL: Protocol = Protocol {
         _ if fencing => Promise::Holds,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart => Promise::Holds,
-        Hazard::ServiceFailover | Hazard::ServiceQuorumLoss | Hazard::ServiceStall => Promise::Holds,
         Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
         Hazard::PauseBeyondLease => UNCHECKED,
         // A successor that is elected late in the scan of both clocks may find nobody.

@@ -62,7 +62,6 @@ pub const PROTOCOL: Protocol = Protocol {
         _ if fencing => Promise::Holds,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart => Promise::Holds,
-        Hazard::ServiceFailover | Hazard::ServiceQuorumLoss | Hazard::ServiceStall => Promise::Holds,
         Hazard::ClockSteps | Hazard::Starvation | Hazard::ClockDrift => Promise::Holds,
         Hazard::PauseBeyondLease => UNCHECKED,
         _ => Promise::May,

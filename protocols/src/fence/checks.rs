@@ -125,9 +125,9 @@ impl Checks {
 
     /// The same for the resource at a place among a leader's, as far as the bugs that are switched on leave it alone.
     pub fn but_for(self, bugs: &Bugs, place: usize) -> Checks {
-        let seal = !bugs.has(&READ_BEFORE_SEAL) && !(place > 0 && bugs.has(&ONE_SEALED));
+        let unsealed = bugs.has(&READ_BEFORE_SEAL) || (place > 0 && bugs.has(&ONE_SEALED));
         let [again, owner, authentic] = [&EQUAL_REFUSED, &NO_OWNER, &FORGED_TOKEN].map(|bug| !bugs.has(bug));
-        let rules = Rules { seal, again, owner, authentic };
+        let rules = Rules { seal: !unsealed, again, owner, authentic };
         Checks { memory: self.memory && !bugs.has(&RETRY_WITHOUT_ID), rules, ..self }
     }
 

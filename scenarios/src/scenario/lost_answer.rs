@@ -31,8 +31,12 @@ pub const SCENARIO: Scenario = Scenario {
 /// For so long no answer comes back, milliseconds.
 const DEAF_MS: f64 = 2_500.0;
 
+/// The leader may take so long to give its lease back, milliseconds.
+const RELEASED_WITHIN_MS: u64 = 4_000;
+
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
-    let needed_ms = last_strike_ms(params, protocol) + DEAF_MS as u64 + params.aftermath_ms(protocol);
+    let needed_ms =
+        last_strike_ms(params, protocol) + DEAF_MS as u64 + RELEASED_WITHIN_MS + params.aftermath_ms(protocol);
     let mut random = streams::stream(seed, PLAN);
     let resign_ms = strike_ms(&mut random, params, protocol);
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);

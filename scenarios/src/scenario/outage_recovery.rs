@@ -2,7 +2,7 @@
 //!
 //! The second half of many an outage: the service is up again, and all who held something have lost it at the same time. They
 //! were refused for as long as it was away, so their clients have backed off, or have not, and ask together (AWS, October 2025:
-//! the managers of droplets lost their leases and could not get through to renew them, https://aws.amazon.com/message/101925/).
+//! the managers of droplets lost their leases and could not get through to renew them, <https://aws.amazon.com/message/101925/>).
 //! What is measured is how long it stays dark after the service is back, and the most requests that it gets in a second.
 //!
 //! It is killed or loses power by the seed, for two leases to four, so that every lease and every belief is over whatever

@@ -72,6 +72,8 @@ fn every_kind_of_fault_changes_what_happens() {
         ("raft", vec![Fault::Leave { node: leader() }]),
         ("etcd-election", vec![Fault::DropLease { node: leader() }]),
         ("redis-fenced", vec![Fault::DropKey { node: leader() }]),
+        ("redis-fenced", vec![Fault::ForgeToken { node: leader() }]),
+        ("k8s-lease", vec![Fault::Hang { from: vec![Who::Followers], to: vec![Who::Service], for_ms: None }, kill()]),
     ];
     let mut seen = BTreeSet::new();
     for (protocol, faults) in cases {

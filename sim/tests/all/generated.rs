@@ -50,7 +50,8 @@ fn a_swarm_keeps_every_promise_generates_every_fault_and_reaches_every_mark() {
     let why: Vec<_> = swept.outcome.failures.iter().map(|f| format!("{}: {}", f.repro, f.why)).collect();
     assert!(why.is_empty(), "{}", why.join("\n"));
     assert_eq!(swept.runs, SEEDS);
-    for (kind, _) in generate::kinds() {
+    // These are for scenarios of their own.
+    for (kind, _) in generate::kinds().filter(|(kind, _)| !["hang", "forge-token"].contains(kind)) {
         assert!(swept.kinds.contains_key(kind), "no {kind} in {SEEDS} plans");
     }
     for cell in &swept.outcome.cells {
