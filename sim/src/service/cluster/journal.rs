@@ -89,8 +89,7 @@ pub async fn open(disk: &impl Disk) -> io::Result<Option<Stored>> {
     let Some(bytes) = disk.read(FILE).await?.filter(|bytes| !bytes.is_empty()) else { return Ok(None) };
     let (mut stored, mut rest) = (Stored::default(), Reader(&bytes));
     let mut whole = 0;
-    loop {
-        let (Some(sum), Some(body)) = (rest.number(), rest.bytes()) else { break };
+    while let (Some(sum), Some(body)) = (rest.number(), rest.bytes()) {
         if xxh3_64(body) != sum || Record::apply(body, &mut stored).is_none() {
             break;
         }

@@ -115,7 +115,8 @@ impl Core {
         let mut confirmed = leading.confirmed.clone();
         confirmed.sort_unstable();
         let round = confirmed[place];
-        while let Some((member, read, _, index)) = leading.reads.pop_front_if(|(_, _, of, _)| *of <= round) {
+        let confirmed = leading.reads.iter().take_while(|(_, _, of, _)| *of <= round).count();
+        for (member, read, _, index) in leading.reads.drain(..confirmed) {
             if member == own {
                 self.reads.push((read, index));
             } else {
