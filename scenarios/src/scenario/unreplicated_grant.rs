@@ -40,7 +40,7 @@ const LASTS_MS: u64 = 20_000;
 const OTHERS: [&str; 5] = ["redis-2", "redis-3", "sentinel-1", "sentinel-2", "sentinel-3"];
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
-    let needed_ms = BEGINS_MS.1 as u64 + LASTS_MS + params.aftermath_ms(protocol) + LASTS_MS / 2;
+    let needed_ms = BEGINS_MS.1 as u64 + LASTS_MS + params.aftermath_ms(protocol) + LASTS_MS;
     let mut random = streams::stream(seed, PLAN);
     let cut_ms = drawn_ms(&mut random, BEGINS_MS.0, BEGINS_MS.1);
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);

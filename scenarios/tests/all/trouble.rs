@@ -248,7 +248,7 @@ fn every_run_has_reads_and_half_of_them_are_from_memory_where_the_lease_covers_t
             "clock-jump",
             "clock-skew",
             "session-expiry-unnoticed",
-            "outage-recovery",
+            "unheard-transfer",
         ];
         for scenario in scenario::of(protocol).filter(|s| !special.contains(&s.name)) {
             let drawn: Vec<_> = (0..40).map(|seed| reading(scenario, protocol, &params, seed)).collect();
