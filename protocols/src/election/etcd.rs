@@ -77,6 +77,6 @@ pub const PROTOCOL: Protocol = Protocol {
         // A successor that is elected late in the scan of both clocks may find nobody.
         _ => Promise::May,
     },
-    bounds: promise::kept_alive,
+    bounds: promise::settled,
     belief_overlap: overlap,
 };

@@ -61,6 +61,6 @@ pub const PROTOCOL: Protocol = Protocol {
         // As for `etcd-election`.
         _ => Promise::May,
     },
-    bounds: promise::kept_alive,
+    bounds: promise::settled,
     belief_overlap: overlap,
 };

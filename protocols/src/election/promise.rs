@@ -70,14 +70,6 @@ pub fn settled(hazard: Hazard) -> Bounds {
     }
 }
 
-/// The same, and nobody who keeps its lease alive loses it because the service has changed its own leader.
-pub fn kept_alive(hazard: Hazard) -> Bounds {
-    match hazard {
-        Hazard::ServiceStall => Bounds { elections: Some(1), ..Bounds::default() },
-        hazard => settled(hazard),
-    }
-}
-
 /// What a run does to clocks and messages at the worst, as far as beliefs depend on it. Times are nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Conditions {
