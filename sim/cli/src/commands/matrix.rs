@@ -73,7 +73,7 @@ fn table(matrix: &Matrix, cells: &[Cell]) -> String {
     text += "\n";
     let signs: Vec<_> = Came::ALL.iter().rev().map(|came| format!("{} {}", came.sign(), came.words())).collect();
     text += &format!("{}, . does not apply\n", signs.join(", "));
-    let numbered: Vec<_> = scenarios.iter().enumerate().map(|(n, name)| format!("{:>2} {name:22}", n + 1)).collect();
+    let numbered: Vec<_> = scenarios.iter().enumerate().map(|(n, name)| format!("{:>2} {name:26}", n + 1)).collect();
     for row in numbered.chunks(3) {
         text += &format!("{}\n", row.concat().trim_end());
     }
