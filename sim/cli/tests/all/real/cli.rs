@@ -97,7 +97,10 @@ fn a_node_says_what_is_wrong_with_its_arguments() {
         ("--service 127.0.0.1:1 --id etcd --peers etcd=h:1", "may not be called `etcd`"),
         ("--service 127.0.0.1:1 --id store --peers store=h:1", "may not be called `store`"),
         ("--service h:1,h:2 --backend redlock --id redis-2 --peers redis-2=h:1", "may not be called `redis-2`"),
-        ("--service h:1,h:2 --id n1 --peers n1=h:1", "--service has 2 addresses; `etcd-election` uses one server"),
+        (
+            "--backend redis-lease --service h:1,h:2 --id n1 --peers n1=h:1",
+            "--service has 2 addresses; `redis-lease` uses one server",
+        ),
         ("--backend etcd --id n1 --peers n1=h:1", "--service"),
         ("--service nonsense --id n1 --peers n1=h:1", "`nonsense` is no HOST:PORT"),
         ("--service h:99999 --id n1 --peers n1=h:1", "`h:99999` is no HOST:PORT"),
