@@ -31,6 +31,9 @@ pub const SERVICE_REQUESTS: &str = "request-to-service";
 /// The kind under which it counts the most of them in any one second, from the first fault on.
 pub const SERVICE_REQUESTS_PEAK: &str = "request-to-service-in-one-second";
 
+/// The same within ten milliseconds.
+pub const SERVICE_REQUESTS_BURST: &str = "request-to-service-in-ten-ms";
+
 /// One event.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Event {

@@ -3,7 +3,7 @@
 use crate::{
     bug::Bug,
     election::{
-        consul, etcd, k8s, kafka_zk_controller, kraft, pg_advisory, raft_core, redis_common, redis_lease, stonith,
+        back_off, consul, etcd, k8s, kafka_zk_controller, kraft, pg_advisory, raft_core, redis_common, redis_lease, stonith,
         zookeeper,
     },
     fence::{checks, store},
@@ -30,6 +30,7 @@ crate::registry! {
         &k8s::NO_REQUEST_TIMEOUT,
         &k8s::LEADS_BEFORE_UPDATE,
         &pg_advisory::NEVER_ASKED,
+        &back_off::IN_STEP,
         &kraft::NO_CHECK_QUORUM,
         &raft_core::LEASE_FROM_ANSWER,
         &raft_core::LEASE_OUTLIVES_TRANSFER,

@@ -16,7 +16,7 @@ use failover::Failovers;
 use figures::ms;
 use losses::Losses;
 use protocols::{
-    history::{Event, Header, Kind, Outcome, SERVICE_REQUESTS, SERVICE_REQUESTS_PEAK},
+    history::{Event, Header, Kind, Outcome, SERVICE_REQUESTS, SERVICE_REQUESTS_BURST, SERVICE_REQUESTS_PEAK},
     message::WriteVerdict,
     types::{Incarnation, Resource},
 };
@@ -95,6 +95,8 @@ impl Meter {
                 self.metrics.requests_to_service = self.metrics.messages_by_kind.remove(SERVICE_REQUESTS);
                 let peak = self.metrics.messages_by_kind.remove(SERVICE_REQUESTS_PEAK);
                 self.metrics.requests_to_service_in_one_second_max = peak;
+                let burst = self.metrics.messages_by_kind.remove(SERVICE_REQUESTS_BURST);
+                self.metrics.requests_to_service_in_ten_ms_max = burst;
             }
             _ => self.seldom(event),
         }

@@ -256,8 +256,10 @@ fn figures(run: &Run) -> Vec<(String, String)> {
         rows.push(("messages of the election", by_kind(&m.messages_by_kind)));
     }
     if let Some(asked) = m.requests_to_service {
-        let peak = m.requests_to_service_in_one_second_max;
-        let peak = peak.map_or_else(String::new, |peak| format!(", at most {} in one second", grouped(peak)));
+        let peak = m.requests_to_service_in_one_second_max.zip(m.requests_to_service_in_ten_ms_max);
+        let peak = peak.map_or_else(String::new, |(second, burst)| {
+            format!("; after the first fault at most {} in 1 s, {} in 10 ms", grouped(second), grouped(burst))
+        });
         rows.push(("requests to the service", grouped(asked) + &peak));
     }
     if let Some(events) = run.facts.events {

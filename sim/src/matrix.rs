@@ -124,7 +124,8 @@ struct Seen {
 }
 
 impl Matrix<'_> {
-    fn pairs(&self) -> Vec<(&'static Scenario, &'static Protocol)> {
+    /// Its cells: each scenario with each protocol that it applies to.
+    pub fn pairs(&self) -> Vec<(&'static Scenario, &'static Protocol)> {
         scenario::pairs(&self.scenarios, &self.protocols, self.params)
     }
 

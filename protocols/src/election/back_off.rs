@@ -1,10 +1,42 @@
-//! How long a candidate stays away that the resource refuses again and again.
+//! From one attempt to the next: the pace of who polls, and how long a candidate stays away that the resource refuses again
+//! and again.
 //!
 //! A leader that the resource refuses was replaced, and stands again at once: its next token is the highest. Unless the
 //! service has lost its data: then every token that it hands out is below what the resource has seen, and candidates would
 //! be elected and refused dozens of times a second.
 
-use crate::types::{MILLISECOND, SECOND};
+use crate::{
+    bug::{Bug, Bugs, Shown},
+    random::Random,
+    types::{MILLISECOND, SECOND},
+};
+
+/// What whoever writes a loop with a fixed sleep does.
+pub const IN_STEP: Bug = Bug {
+    id: "polls-in-step",
+    protocols: &[
+        "redis-naive",
+        "redis-lease",
+        "redis-fenced",
+        "redis-sentinel",
+        "k8s-lease",
+        "object-lease",
+        "db-row",
+        "db-row-node-clock",
+    ],
+    what: "Who polls waits for exactly an interval: candidates that ever ask in the same moment do so from then on.",
+    source: "derived; Brooker, Exponential Backoff and Jitter (AWS Architecture Blog, 2015)",
+    violation: "metrics.requests_to_service_in_ten_ms_max",
+    shown: Shown::by("outage-recovery", "db-row", 4).above(11),
+};
+
+/// Nanoseconds until the next poll: drawn from this range, so that candidates do not stay in step.
+pub(super) fn paced(bugs: &Bugs, interval: u64, (shortest, longest): (u64, u64), random: &mut Random) -> u64 {
+    if bugs.has(&IN_STEP) {
+        return interval;
+    }
+    shortest + random.next_u64() % (longest.saturating_sub(shortest) + 1)
+}
 
 /// After the second refusal in a row; doubled with each further one, nanoseconds.
 const SHORTEST: u64 = 500 * MILLISECOND;

@@ -18,7 +18,7 @@
 
 use super::{
     Conditions, Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Timings, Transport,
-    back_off::BackOff,
+    back_off::{BackOff, paced},
     promise::{self, UNCHECKED},
 };
 use crate::{
@@ -169,7 +169,9 @@ impl ObjectLease {
     /// The next turn of who waits: ¾ to 19/20 of an interval, so that candidates do not stay in step.
     fn turn_later(&mut self, now: u64, out: &mut Vec<Output>) {
         let interval = self.setup.timings.renew_interval;
-        let wait = interval / 4 * 3 + self.random.next_u64() % (interval / 5).max(1);
+        let shortest = interval / 4 * 3;
+        let drawn = (shortest, shortest + (interval / 5).saturating_sub(1));
+        let wait = paced(&self.setup.bugs, interval, drawn, &mut self.random);
         out.push(Output::SetTimer { id: TURN, at: now + wait });
     }
 

@@ -1,7 +1,7 @@
 //! What the PostgreSQL elections share and what is not election: whose value is whose, numbering requests, the pace of
 //! polling, and telling others who leads. What any of it is used for stands in the protocols' own files.
 
-use super::{OwnTimer, Setup, Timer};
+use super::{OwnTimer, Setup, Timer, back_off::paced};
 use crate::{
     core::TimerId,
     elector::{self, RequestNumber, ServiceOutput},
@@ -97,10 +97,9 @@ impl PostgresRequests {
     /// poll's arrival at the server to the next one's takes no longer than that.
     pub(super) fn poll_wait(&mut self) -> u64 {
         let interval = self.setup.timings.retry_period();
-        let longest = interval / 20 * 19;
         let shortest = if self.polled { interval / 4 * 3 } else { 1 };
         self.polled = true;
-        shortest + self.random.next_u64() % (longest.saturating_sub(shortest) + 1)
+        paced(&self.setup.bugs, interval, (shortest, interval / 20 * 19), &mut self.random)
     }
 
     /// Says who leads, given what the row holds, if that is news. A value of this very node means nobody: it is not

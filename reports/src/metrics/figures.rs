@@ -68,6 +68,9 @@ pub struct Metrics {
     /// The most of them in any one second, from the first fault on; left out as they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_to_service_in_one_second_max: Option<u64>,
+    /// The same within ten milliseconds: what a service is asked at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests_to_service_in_ten_ms_max: Option<u64>,
     /// Time in which no request would have been served, measured with the clients' requests; `None` without them.
     pub dark_ms: Option<f64>,
     /// The same before the first election, which does not count as dark; `None` without a probe.

@@ -7,7 +7,7 @@
 //!
 //! By one to ten leases, and set right again five seconds later, as `clock-step` sets everybody's to and fro.
 
-use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, strike_ms};
+use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, strike_ms, with_wrong_clocks};
 use crate::{
     fault::{Fault, Who},
     params::Params,
@@ -36,9 +36,7 @@ const WRONG_MS: u64 = 5_000;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let ttl_ms = params.granted_ttl_ms(protocol);
-    let on_wall_clock = protocol.service.expires_by_wall_clock;
-    let read_lease = params.read_lease.or(on_wall_clock.then_some(false));
-    let params = &Params { read_lease, ..params.clone() };
+    let params = &with_wrong_clocks(params, protocol);
     // Set back, a lease that was given by the wrong clock lasts for so much longer.
     let jump_max_ms = 10 * ttl_ms;
     let needed_ms = last_strike_ms(params, protocol) + WRONG_MS + jump_max_ms + params.aftermath_ms(protocol);

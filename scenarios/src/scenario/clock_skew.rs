@@ -5,7 +5,7 @@
 //! issue 3515): whoever is ahead takes a lease that is good, and a lease written by whoever is ahead outlives its holder by as
 //! much. Each clock is off by up to three minutes, either way.
 
-use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
+use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms, with_wrong_clocks};
 use crate::{
     fault::{Fault, Who},
     params::Params,
@@ -34,9 +34,7 @@ const OFF_MAX_MS: u64 = 180_000;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let ttl_ms = params.granted_ttl_ms(protocol);
-    let on_wall_clock = protocol.service.expires_by_wall_clock;
-    let read_lease = params.read_lease.or(on_wall_clock.then_some(false));
-    let params = &Params { read_lease, ..params.clone() };
+    let params = &with_wrong_clocks(params, protocol);
     let needed_ms = last_strike_ms(params, protocol) + 2 * ttl_ms + params.aftermath_ms(protocol);
     let mut random = streams::stream(seed, PLAN);
     let kill_ms = strike_ms(&mut random, params, protocol);

@@ -9,7 +9,7 @@
 //! an order that is drawn, half a lease to a lease apart. Reads go to the store where leases are Redis's: no lease there is
 //! as good as a clock that is set.
 
-use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, strike_ms};
+use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, strike_ms, with_wrong_clocks};
 use crate::{
     fault::{Fault, Who},
     params::Params,
@@ -53,10 +53,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     for last in (1..steps.len()).rev() {
         steps.swap(last, streams::between(&mut random, 0, last as u64) as usize);
     }
-    let on_wall_clock = protocol.service.expires_by_wall_clock;
-    let read_lease = params.read_lease.or(on_wall_clock.then_some(false));
-    let params = Params { read_lease, ..params.clone() };
-    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    let mut plan = with_wrong_clocks(params, protocol).plan(SCENARIO.name, protocol, seed, needed_ms);
     // A candidate alone has no followers whose clock could be set.
     let alone = if params.nodes == 1 { 2 } else { 0 };
     let set = steps.len() as u64 - alone;

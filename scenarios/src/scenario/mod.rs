@@ -313,6 +313,13 @@ fn clustered(params: &Params, protocol: &Protocol) -> Params {
     Params { service_members: params.service_members.or(Some(usual)), ..params.clone() }
 }
 
+/// The parameters of a scenario in which wall clocks are wrong. Reads go to the store where leases are counted on a wall
+/// clock: no lease there is as good as a clock that is set.
+fn with_wrong_clocks(params: &Params, protocol: &Protocol) -> Params {
+    let on_wall_clock = protocol.service.expires_by_wall_clock;
+    Params { read_lease: params.read_lease.or(on_wall_clock.then_some(false)), ..params.clone() }
+}
+
 /// How long the service's own failover takes at most, milliseconds.
 fn failover_ms(protocol: &Protocol) -> u64 {
     protocol.service.failover_max / MILLISECOND

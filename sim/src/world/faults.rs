@@ -115,9 +115,7 @@ impl World {
     }
 
     fn apply(&mut self, index: u32, what: &Fault, struck: Struck) {
-        if self.faults.struck.iter().all(Option::is_none) {
-            self.forget_peak();
-        }
+        self.count_peak();
         let lasts = what.parts().lasts;
         let phase = if lasts.is_some() { Phase::Begin } else { Phase::Once };
         self.record_fault(index, what, &struck, phase);

@@ -45,7 +45,7 @@ use protocols::{
     division::Division,
     election::Protocol,
     elector::ServiceOutput,
-    history::{Kind, SERVICE_REQUESTS, SERVICE_REQUESTS_PEAK},
+    history::{Kind, SERVICE_REQUESTS, SERVICE_REQUESTS_BURST, SERVICE_REQUESTS_PEAK},
     types::{Incarnation, MILLISECOND, NodeId, SECOND},
 };
 use queue::{Event, Queue};
@@ -123,8 +123,8 @@ pub struct World {
     delivered: u64,
     /// Messages of the election that were sent, by kind.
     by_kind: BTreeMap<&'static str, u64>,
-    /// When services were asked in the last second.
-    asked: VecDeque<u64>,
+    /// When services were asked in the last second, from the first fault on.
+    asked: Option<VecDeque<u64>>,
     driver: Driver,
     outputs: Vec<protocols::core::Output>,
     todo: VecDeque<HostAction>,
@@ -212,7 +212,7 @@ impl World {
             recorder,
             delivered: 0,
             by_kind: BTreeMap::new(),
-            asked: VecDeque::new(),
+            asked: None,
             driver,
             topology: topology.clone(),
             outputs: Vec::new(),
@@ -273,19 +273,22 @@ impl World {
             matches!(output, ServiceOutput::Request { .. } | ServiceOutput::Push(_) | ServiceOutput::Open { .. });
         if asks {
             self.count(SERVICE_REQUESTS);
-            self.asked.push_back(self.now);
-            while self.asked.front().is_some_and(|at| at + SECOND <= self.now) {
-                self.asked.pop_front();
+            let Some(asked) = &mut self.asked else { return };
+            asked.push_back(self.now);
+            while asked.front().is_some_and(|at| at + SECOND <= self.now) {
+                asked.pop_front();
             }
-            let peak = self.by_kind.entry(SERVICE_REQUESTS_PEAK).or_default();
-            *peak = (*peak).max(self.asked.len() as u64);
+            let burst = asked.iter().rev().take_while(|at| **at + 10 * MILLISECOND > self.now).count();
+            for (kind, many) in [(SERVICE_REQUESTS_PEAK, asked.len()), (SERVICE_REQUESTS_BURST, burst)] {
+                let most = self.by_kind.entry(kind).or_default();
+                *most = (*most).max(many as u64);
+            }
         }
     }
 
-    /// The first fault strikes: what everybody asked at the start is not what a fault costs.
-    fn forget_peak(&mut self) {
-        self.asked.clear();
-        self.by_kind.remove(SERVICE_REQUESTS_PEAK);
+    /// A fault strikes. From the first on it is counted: what everybody asked at the start is not what a fault costs.
+    fn count_peak(&mut self) {
+        self.asked.get_or_insert_default();
     }
 
     /// Is the run over?

@@ -50,6 +50,17 @@ fn a_run_with_members_is_the_same_again() {
     }
 }
 
+/// Somebody else revokes the leader's lease, or deletes its key: whichever member leads carries it out.
+#[test]
+fn a_lease_is_lost_in_a_cluster_too() {
+    for protocol in PROTOCOLS {
+        let (run, events) = run(&plan("lost-lease", protocol, 3, 1));
+        assert_eq!(failed(&run), [""; 0], "{protocol}");
+        let elections = events.iter().filter(|(_, kind)| matches!(kind, Kind::Elected { .. })).count();
+        assert!(elections > 1, "{protocol}: {elections}");
+    }
+}
+
 /// Whoever leads is killed, and whoever leads then, and whoever leads then: three of five, each another one, and still a
 /// leader is elected in time.
 #[test]

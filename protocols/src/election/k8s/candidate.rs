@@ -8,7 +8,7 @@ use super::{
 use crate::{
     clock::Now,
     core::TimerId,
-    election::{Setup, back_off::BackOff},
+    election::{Setup, back_off::{BackOff, paced}},
     elector::{self, Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput},
     error::Failure,
     payload::Nothing,
@@ -133,8 +133,9 @@ impl Candidate {
     /// more.
     fn acquire_later(&mut self, now: u64, out: &mut Vec<Output>) {
         let period = self.retry_period();
-        let jitter = self.random.next_u64() % (period * 12 / 10).max(1);
-        out.push(Output::SetTimer { id: CALL, at: (now + period + jitter).max(self.held_off) });
+        let drawn = (period, (period + period * 12 / 10).saturating_sub(1));
+        let wait = paced(&self.setup.bugs, period, drawn, &mut self.random);
+        out.push(Output::SetTimer { id: CALL, at: (now + wait).max(self.held_off) });
     }
 
     /// A round of `renew`.

@@ -43,17 +43,19 @@ pub fn run(registry: &Registry, args: &MatrixArgs) -> Result<u8, Stop> {
     progress.finish();
     let text = match (show.json, show.quiet) {
         (true, _) => report(&matrix, &cells),
-        (false, true) => summary(&cells),
-        (false, false) => [table(&matrix, &cells), whys(&cells, args.why), summary(&cells)].concat(),
+        (false, true) => summary(&matrix, &cells),
+        (false, false) => [table(&matrix, &cells), whys(&cells, args.why), summary(&matrix, &cells)].concat(),
     };
     print(&text);
     if sim::interrupt::asked() { Ok(INTERRUPTED) } else { Ok(0) }
 }
 
-/// A row for each protocol, a column for each scenario.
+/// A row for each protocol, a column for each scenario; blank where an interrupted matrix did not come to.
 fn table(matrix: &Matrix, cells: &[Cell]) -> String {
-    let known: BTreeMap<_, _> = cells.iter().map(|cell| ((cell.scenario, cell.protocol), cell.outcome)).collect();
-    let has = |scenario: &str| cells.iter().any(|cell| cell.scenario == scenario);
+    let mut signs: BTreeMap<_, _> =
+        matrix.pairs().iter().map(|(scenario, protocol)| ((scenario.name, protocol.name), ' ')).collect();
+    signs.extend(cells.iter().map(|cell| ((cell.scenario, cell.protocol), cell.outcome.sign())));
+    let has = |scenario: &str| signs.keys().any(|(known, _)| *known == scenario);
     let scenarios: Vec<_> = matrix.scenarios.iter().map(|s| s.name).filter(|name| has(name)).collect();
     let width = matrix.protocols.iter().map(|p| p.name.len()).max().unwrap_or(0);
     let heading = |digit: fn(usize) -> String| -> String {
@@ -66,9 +68,10 @@ fn table(matrix: &Matrix, cells: &[Cell]) -> String {
     }
     text += &heading(|number| (number % 10).to_string());
     for protocol in &matrix.protocols {
-        let sign = |scenario: &&str| known.get(&(*scenario, protocol.name)).map_or('.', |came| came.sign());
-        let signs: String = scenarios.iter().map(|scenario| format!(" {}", sign(scenario))).collect();
-        text += &format!("{:width$} {signs}\n", protocol.name);
+        let sign = |scenario: &&str| signs.get(&(*scenario, protocol.name)).copied().unwrap_or('.');
+        let row: String = scenarios.iter().map(|scenario| format!(" {}", sign(scenario))).collect();
+        text += format!("{:width$} {row}", protocol.name).trim_end();
+        text += "\n";
     }
     text += "\n";
     let signs: Vec<_> = Came::ALL.iter().rev().map(|came| format!("{} {}", came.sign(), came.words())).collect();
@@ -102,10 +105,15 @@ fn why(cell: &Cell) -> String {
     text + &format!("    {command}\n")
 }
 
-fn summary(cells: &[Cell]) -> String {
+fn summary(matrix: &Matrix, cells: &[Cell]) -> String {
     let of = |came: Came| cells.iter().filter(|cell| cell.outcome == came).count();
     let counts: Vec<_> = Came::ALL.iter().rev().map(|came| format!("{} {}", of(*came), came.words())).collect();
-    format!("{}: {}\n", count(cells.len() as u64, "cell"), counts.join(", "))
+    let all = count(cells.len() as u64, "cell");
+    let interrupted = match sim::interrupt::asked() {
+        true => format!("INTERRUPTED after {all} of {}, the last perhaps not by all of its seeds\n", matrix.pairs().len()),
+        false => String::new(),
+    };
+    format!("{interrupted}{all}: {}\n", counts.join(", "))
 }
 
 fn report(matrix: &Matrix, cells: &[Cell]) -> String {
@@ -114,6 +122,7 @@ fn report(matrix: &Matrix, cells: &[Cell]) -> String {
         "seeds": [matrix.seeds.start, matrix.seeds.end],
         "nodes": matrix.params.nodes,
         "options": repro::options(matrix.params).join(" "),
+        "interrupted": sim::interrupt::asked(),
         "cells": cells,
     }))
 }

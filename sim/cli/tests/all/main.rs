@@ -13,6 +13,7 @@ mod determinism;
 mod found;
 #[cfg(madsim)]
 mod groups;
+mod readme;
 #[cfg(real_mode)]
 mod real;
 #[cfg(madsim)]

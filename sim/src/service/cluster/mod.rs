@@ -19,6 +19,7 @@ mod links;
 pub mod member;
 pub mod message;
 mod saver;
+pub(in crate::service) mod seat;
 
 use protocols::types::{MILLISECOND, SECOND};
 

@@ -22,81 +22,46 @@
 
 pub(super) mod agreement;
 
-use crate::{
-    service::{
-        Dropped, Model, Serving, State,
-        cluster::{
-            CONSUL,
-            member::{Member, Place},
-        },
-        grants::Holder,
+use crate::service::{
+    Dropped, State,
+    cluster::{
+        CONSUL, Rules,
+        seat::{self, Clustered, Seat, Task},
     },
-    world::{self, env::SimEnv},
 };
 use agreement::Agreement;
-use protocols_clients::{env::Env, site::Endpoint};
-use std::sync::{
-    Arc, Mutex, PoisonError, Weak,
-    atomic::{AtomicBool, Ordering},
-};
-
-/// Where servers listen for each other.
-pub const PEER_PORT: u16 = 8300;
+use protocols_clients::env::Env;
+use std::{io, sync::Arc};
 
 /// Servers that were never started.
 pub(in crate::service) fn members(count: usize) -> Vec<State> {
-    let member =
-        |place: usize| -> State { Arc::new(ConsulServer { place, leads: Arc::default(), running: Mutex::default() }) };
-    (0..count).map(member).collect()
+    seat::members(count, || Consul)
 }
 
-/// A server; what it knows is on its disk.
-struct ConsulServer {
-    place: usize,
-    leads: Arc<AtomicBool>,
-    running: Mutex<Weak<Agreement>>,
-}
+struct Consul;
 
-impl Model for ConsulServer {
-    fn leads(&self) -> bool {
-        self.leads.load(Ordering::Relaxed)
+impl Clustered for Consul {
+    const RULES: Rules = CONSUL;
+    const PEER_PORT: u16 = 8300;
+    type Machine = Agreement;
+    type Front = Agreement;
+
+    fn open(&self, Seat { env, member, leads, .. }: Seat) -> (Arc<Agreement>, Arc<Agreement>) {
+        let agreement = Agreement::new(env, member, leads);
+        (agreement.clone(), agreement)
     }
 
-    fn drop_leadership(&self, candidate: &str, group: u16, what: Dropped, _wall_ms: u64) -> Option<Holder> {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
-        if let Some(agreement) = running.filter(|_| self.leads()) {
-            agreement.drop_leadership(candidate, group, what);
-        }
-        None
+    fn start(agreement: &Arc<Agreement>) -> Vec<Task> {
+        vec![agreement.env.spawn(agreement.clone().expire())]
     }
 
-    fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving {
-        Box::pin(async move {
-            self.leads.store(false, Ordering::Relaxed);
-            let (names, founder) = world::with(|world| world.members_like(env.node));
-            let endpoint = |host| Endpoint { host, port: PEER_PORT };
-            let place = Place { own: self.place, peers: names.into_iter().map(endpoint).collect(), founder };
-            let Ok(member) = Member::open(env, place, CONSUL).await else {
-                return world::model::crash_here(env.node).await;
-            };
-            let told = self.leads.clone();
-            let leads = move |leads| {
-                told.store(leads, Ordering::Relaxed);
-                world::with(|world| world.service_leads());
-            };
-            let agreement = Agreement::new(env, member.clone(), leads);
-            *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&agreement);
-            let server = super::wire::member(env, agreement.clone());
-            let _tasks = [env.spawn(agreement.clone().expire())];
-            let _clients = env.spawn(async move {
-                // The port is the process's own.
-                let _ = server.serve(port).await;
-            });
-            match member.run(PEER_PORT, agreement).await {
-                Ok(()) => Ok(()),
-                // What a failed sync was to save may be lost, whatever a later one says: the process ends.
-                Err(_) => world::model::crash_here(env.node).await,
-            }
-        })
+    fn serve(agreement: Arc<Agreement>, port: u16) -> impl Future<Output = io::Result<()>> + Send {
+        // It is known to the agreement before any other server passes a request on.
+        let server = super::wire::member(agreement.env, agreement);
+        async move { server.serve(port).await }
+    }
+
+    fn drop_leadership(agreement: &Arc<Agreement>, candidate: &str, group: u16, what: Dropped) {
+        agreement.drop_leadership(candidate, group, what);
     }
 }

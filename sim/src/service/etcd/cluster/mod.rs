@@ -24,88 +24,49 @@ mod lessor;
 mod replica;
 mod wire;
 
-use crate::{
-    service::{
-        Dropped, Model, Serving, State,
-        cluster::{
-            ETCD,
-            member::{Member, Place},
-        },
-        grants::Holder,
+use crate::service::{
+    Dropped, State,
+    cluster::{
+        ETCD, Rules,
+        seat::{self, Clustered, Seat, Task},
     },
-    world::{self, env::SimEnv},
 };
 use protocols::{bug::Bugs, service::etcd};
-use protocols_clients::{env::Env, site::Endpoint};
+use protocols_clients::env::Env;
 use replica::{Replica, Server};
-use std::sync::{
-    Arc, Mutex, PoisonError, Weak,
-    atomic::{AtomicBool, Ordering},
-};
-
-/// Where members listen for each other.
-pub const PEER_PORT: u16 = 2380;
+use std::{io, sync::Arc};
 
 /// Members that were never started.
 pub(in crate::service) fn members(count: usize, bugs: &Bugs) -> Vec<State> {
     let trusts_itself = bugs.has(&etcd::STALE_REVOCATION);
-    let member = |place: usize| -> State {
-        Arc::new(EtcdMember { place, count, trusts_itself, leads: Arc::default(), running: Mutex::default() })
-    };
-    (0..count).map(member).collect()
+    seat::members(count, || Etcd { trusts_itself })
 }
 
-/// A member; what it knows is on its disk.
-struct EtcdMember {
-    place: usize,
-    count: usize,
+struct Etcd {
     trusts_itself: bool,
-    leads: Arc<AtomicBool>,
-    running: Mutex<Weak<Replica>>,
 }
 
-impl Model for EtcdMember {
-    fn leads(&self) -> bool {
-        self.leads.load(Ordering::Relaxed)
+impl Clustered for Etcd {
+    const RULES: Rules = ETCD;
+    const PEER_PORT: u16 = 2380;
+    type Machine = Replica;
+    type Front = Server;
+
+    fn open(&self, Seat { env, member, place, leads }: Seat) -> (Arc<Replica>, Arc<Server>) {
+        let replica = Arc::new(Replica::new(place, env.now(), leads));
+        let server = Server::new(env, member, replica.clone(), self.trusts_itself);
+        (replica, server)
     }
 
-    fn drop_leadership(&self, candidate: &str, group: u16, what: Dropped, _wall_ms: u64) -> Option<Holder> {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
-        if let Some(replica) = running.filter(|_| self.leads()) {
-            replica.drop_leadership(candidate, group, what);
-        }
-        None
+    fn start(server: &Arc<Server>) -> Vec<Task> {
+        server.start()
     }
 
-    fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving {
-        Box::pin(async move {
-            self.leads.store(false, Ordering::Relaxed);
-            let (names, founder) = world::with(|world| world.members_like(env.node));
-            let endpoint = |host| Endpoint { host, port: PEER_PORT };
-            let place = Place { own: self.place, peers: names.into_iter().map(endpoint).collect(), founder };
-            debug_assert_eq!(place.peers.len(), self.count);
-            let member = match Member::open(env, place, ETCD).await {
-                Ok(member) => member,
-                Err(_) => return world::model::crash_here(env.node).await,
-            };
-            let told = self.leads.clone();
-            let leads = move |leads| {
-                told.store(leads, Ordering::Relaxed);
-                world::with(|world| world.service_leads());
-            };
-            let replica = Arc::new(Replica::new(self.place, env.now(), leads));
-            *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&replica);
-            let server = Server::new(env, member.clone(), replica.clone(), self.trusts_itself);
-            let _tasks = server.start();
-            let _clients = env.spawn(async move {
-                // The port is the process's own.
-                let _ = wire::serve(server, port).await;
-            });
-            match member.run(PEER_PORT, replica).await {
-                Ok(()) => Ok(()),
-                // What a failed sync was to save may be lost, whatever a later one says: the process ends.
-                Err(_) => world::model::crash_here(env.node).await,
-            }
-        })
+    async fn serve(server: Arc<Server>, port: u16) -> io::Result<()> {
+        wire::serve(server, port).await
+    }
+
+    fn drop_leadership(server: &Arc<Server>, candidate: &str, group: u16, what: Dropped) {
+        server.replica.drop_leadership(candidate, group, what);
     }
 }

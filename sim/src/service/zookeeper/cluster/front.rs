@@ -51,7 +51,7 @@ const JOIN_AGAIN: u64 = 50 * MILLISECOND;
 
 /// A member before its clients.
 pub(super) struct Server {
-    env: SimEnv,
+    pub(super) env: SimEnv,
     member: Arc<Member<SimEnv>>,
     replica: Arc<Replica>,
     place: usize,
@@ -186,7 +186,11 @@ impl Server {
                 // Tokens are transactions here: there is no counter to lose.
                 Dropped::Counter => continue,
             };
-            self.member.propose_leading(entry.encode(0));
+            let (member, entry) = (self.member.clone(), entry.encode(0));
+            // Faults strike in the world's own time, when nothing of a process can run.
+            self.env.spawn_detached(async move {
+                member.propose_leading(entry);
+            });
         }
     }
 

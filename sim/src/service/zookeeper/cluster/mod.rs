@@ -22,83 +22,46 @@
 mod front;
 mod replica;
 
-use crate::{
-    service::{
-        Dropped, Model, Serving, State,
-        cluster::{
-            ZOOKEEPER,
-            member::{Member, Place},
-        },
-        grants::Holder,
+use crate::service::{
+    Dropped, State,
+    cluster::{
+        Rules, ZOOKEEPER,
+        seat::{self, Clustered, Seat, Task},
     },
-    world::{self, env::SimEnv},
 };
 use front::Server;
-use protocols_clients::{env::Env, site::Endpoint};
+use protocols_clients::env::Env;
 use replica::Replica;
-use std::sync::{
-    Arc, Mutex, PoisonError, Weak,
-    atomic::{AtomicBool, Ordering},
-};
-
-/// Where members listen for each other.
-pub const PEER_PORT: u16 = 2888;
+use std::{io, sync::Arc};
 
 /// Members that were never started.
 pub(in crate::service) fn members(count: usize) -> Vec<State> {
-    let member = |place: usize| -> State {
-        Arc::new(ZookeeperMember { place, leads: Arc::default(), running: Mutex::default() })
-    };
-    (0..count).map(member).collect()
+    seat::members(count, || Zookeeper)
 }
 
-/// A member; what it knows is on its disk.
-struct ZookeeperMember {
-    place: usize,
-    leads: Arc<AtomicBool>,
-    running: Mutex<Weak<Server>>,
-}
+struct Zookeeper;
 
-impl Model for ZookeeperMember {
-    fn leads(&self) -> bool {
-        self.leads.load(Ordering::Relaxed)
+impl Clustered for Zookeeper {
+    const RULES: Rules = ZOOKEEPER;
+    const PEER_PORT: u16 = 2888;
+    type Machine = Replica;
+    type Front = Server;
+
+    fn open(&self, Seat { env, member, place, leads }: Seat) -> (Arc<Replica>, Arc<Server>) {
+        let replica = Arc::new(Replica::new(leads));
+        let server = Server::new(env, member, replica.clone(), place);
+        (replica, server)
     }
 
-    fn drop_leadership(&self, candidate: &str, group: u16, what: Dropped, _wall_ms: u64) -> Option<Holder> {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
-        if let Some(server) = running.filter(|_| self.leads()) {
-            server.drop_leadership(candidate, group, what);
-        }
-        None
+    fn start(server: &Arc<Server>) -> Vec<Task> {
+        vec![server.env.spawn(server.clone().expire()), server.env.spawn(server.clone().report())]
     }
 
-    fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving {
-        Box::pin(async move {
-            self.leads.store(false, Ordering::Relaxed);
-            let (names, founder) = world::with(|world| world.members_like(env.node));
-            let endpoint = |host| Endpoint { host, port: PEER_PORT };
-            let place = Place { own: self.place, peers: names.into_iter().map(endpoint).collect(), founder };
-            let Ok(member) = Member::open(env, place, ZOOKEEPER).await else {
-                return world::model::crash_here(env.node).await;
-            };
-            let told = self.leads.clone();
-            let leads = move |leads| {
-                told.store(leads, Ordering::Relaxed);
-                world::with(|world| world.service_leads());
-            };
-            let replica = Arc::new(Replica::new(leads));
-            let server = Server::new(env, member.clone(), replica.clone(), self.place);
-            *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&server);
-            let _tasks = [env.spawn(server.clone().expire()), env.spawn(server.clone().report())];
-            let _clients = env.spawn(async move {
-                // The port is the process's own.
-                let _ = server.serve(port).await;
-            });
-            match member.run(PEER_PORT, replica).await {
-                Ok(()) => Ok(()),
-                // What a failed sync was to save may be lost, whatever a later one says: the process ends.
-                Err(_) => world::model::crash_here(env.node).await,
-            }
-        })
+    async fn serve(server: Arc<Server>, port: u16) -> io::Result<()> {
+        server.serve(port).await
+    }
+
+    fn drop_leadership(server: &Arc<Server>, candidate: &str, group: u16, what: Dropped) {
+        server.drop_leadership(candidate, group, what);
     }
 }
