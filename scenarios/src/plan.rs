@@ -17,7 +17,7 @@ use crate::{fault::PlannedFault, topology::Topology};
 use protocols::{
     bug::Bug,
     division::Division,
-    election::{self, Protocol, Timers, rules::Rules},
+    election::{self, Protocol, Timers, rules::Rules, token_counter},
     fence::checks::Fencing,
     group,
     history::{Header, Requirement},
@@ -196,7 +196,8 @@ pub struct Known<'a> {
 impl<'a> Known<'a> {
     /// The protocol of that name.
     pub fn protocol(&self, name: &str) -> Option<&'a Protocol> {
-        self.protocols.iter().copied().find(|protocol| protocol.name == name)
+        let listed = self.protocols.iter().copied().find(|protocol| protocol.name == name);
+        listed.or_else(|| token_counter::find(name))
     }
 }
 

@@ -32,6 +32,7 @@ pub mod rules;
 pub mod stonith;
 pub mod swim;
 pub mod timers;
+pub mod token_counter;
 pub mod zab_fle;
 pub mod zk_election;
 pub mod zk_selector;
@@ -288,9 +289,9 @@ crate::registry! {
     ];
 }
 
-/// The protocol of that name.
+/// The protocol of that name, one with a token counter around it included.
 pub fn find(name: &str) -> Option<&'static Protocol> {
-    ALL.into_iter().find(|p| p.name == name)
+    ALL.into_iter().find(|p| p.name == name).or_else(|| token_counter::find(name))
 }
 
 impl Protocol {

@@ -166,7 +166,7 @@ pub fn members(text: &str) -> Result<u16, String> {
 /// # Errors
 /// One sentence with the nearest name.
 pub fn protocol(name: &str) -> Result<&'static Protocol, String> {
-    find(&known().protocols, "protocol", name, |protocol| protocol.name)
+    find(&known().named().collect::<Vec<_>>(), "protocol", name, |protocol| protocol.name)
 }
 
 /// Protocols `a,b` or `all`.
