@@ -266,6 +266,8 @@ impl Cluster {
         match (fault.fault.as_str(), fault.phase) {
             // Their processes' states and clocks say more.
             ("pause" | "kill" | "power-loss" | "restart" | "clock-rate" | "clock-step", _) => None,
+            // An adversary changes neither who runs nor who reaches whom, and is owed no patience.
+            ("forge-claim" | "rogue-fence", _) => None,
             (kind, Phase::Once) => {
                 if kind == "join" {
                     for node in &fault.on {

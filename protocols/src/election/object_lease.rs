@@ -72,6 +72,7 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: false,
     changes_members: false,
     timers: OwnTimers::NONE,
+    claim: None,
     elector: |setup| boxed(ObjectLease::new(setup)),
     promise: |hazard, fencing| match hazard {
         Hazard::LostLease => Promise::Breaks(&["elections"]),

@@ -75,6 +75,7 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: true,
     changes_members: true,
     timers: OwnTimers::NONE,
+    claim: None,
     elector: |setup| boxed(Raft::new(setup)),
     promise: |hazard, fencing| match (hazard, fencing) {
         (_, true) => Promise::Holds,

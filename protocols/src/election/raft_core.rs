@@ -98,6 +98,7 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: true,
     changes_members: false,
     timers: OwnTimers::NONE,
+    claim: None,
     elector: |setup| boxed(RaftCore::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,

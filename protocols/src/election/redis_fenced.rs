@@ -69,6 +69,7 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: true,
     changes_members: false,
     timers: OwnTimers::of(&[RETRIED]),
+    claim: None,
     elector: |setup| boxed(RedisFenced::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,

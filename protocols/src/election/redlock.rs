@@ -74,6 +74,7 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: false,
     changes_members: false,
     timers: OwnTimers::of(&[RETRIED]),
+    claim: None,
     elector: |setup| boxed(Redlock::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::PauseBeyondLease => UNFENCED,

@@ -7,7 +7,7 @@ use scenarios::{
     params::{PROFILES, Profile},
     plan::CANDIDATES_MAX,
     preset::{PRESETS, Preset},
-    units::unit,
+    units::{bandwidth_mbps, unit},
 };
 use std::{collections::BTreeSet, ops::Range};
 
@@ -108,6 +108,26 @@ pub fn candidates(text: &str) -> Result<u16, String> {
 pub fn groups(text: &str) -> Result<u16, String> {
     let wrong = || format!("`{text}` is not a number of groups; write a whole number from 1 to {GROUPS_MAX}");
     text.parse().ok().filter(|groups| (1..=GROUPS_MAX).contains(groups)).ok_or_else(wrong)
+}
+
+/// A bandwidth.
+///
+/// # Errors
+/// One sentence.
+pub fn bandwidth(text: &str) -> Result<u64, String> {
+    bandwidth_mbps(text)
+}
+
+/// Has what elects a link of its own?
+///
+/// # Errors
+/// One sentence.
+pub fn control_link(text: &str) -> Result<bool, String> {
+    match text {
+        "shared" => Ok(false),
+        "separate" => Ok(true),
+        _ => Err(format!("`{text}` is neither `shared` nor `separate`")),
+    }
 }
 
 /// `on` or `off`.
