@@ -80,6 +80,7 @@ pub const PROTOCOL: Protocol = Protocol {
         Hazard::PauseBeyondLease => UNFENCED,
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::Starvation | Hazard::CutOffFromService => Promise::Holds,
+        Hazard::DelayedRenewals => Promise::Holds,
         // What is short enough for an extension to fail, and to be told to the servers, makes two leaders.
         _ => Promise::May,
     },

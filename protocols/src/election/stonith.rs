@@ -81,7 +81,7 @@ pub const PROTOCOL: Protocol = Protocol {
         // Its word is all that there is: nothing else keeps the past out.
         Hazard::LyingDevice => UNFENCED,
         // Packets may be slower than is assumed.
-        Hazard::Any => Promise::May,
+        Hazard::Any | Hazard::SaturatedLink => Promise::May,
         _ => Promise::Holds,
     },
     bounds: promise::preferring,

@@ -103,7 +103,7 @@ pub const PROTOCOL: Protocol = Protocol {
         _ if fencing => Promise::Holds,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
         Hazard::PowerOutage | Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
-        Hazard::Flapping | Hazard::MissingLink => Promise::Holds,
+        Hazard::Flapping | Hazard::MissingLink | Hazard::DelayedRenewals => Promise::Holds,
         Hazard::PauseBeyondLease => UNCHECKED,
         // Followers wait longer than the leader believes, as far as clocks are right.
         Hazard::CutOffFromPeers | Hazard::OneWayCut | Hazard::NoQuorum => Promise::Holds,

@@ -4,9 +4,10 @@
 //! coordination service, or the other candidates) lets everything else pass at once: the leader hears everybody, reaches the
 //! store and serves its clients. Its renewals arrive a lease and a half after they were sent, when somebody else leads.
 //!
-//! **What holds.** A belief that counts from the *sending* of what confirmed it last ends before the lease does, and a late
-//! renewal must not count for the successor's lease. **What breaks.** Where a belief counts from the answer (etcd's client, KRaft)
-//! it outlasts the lease by as long as answers are late, and only a token keeps the past out.
+//! **What holds.** Safety, with a token and without: a belief that counts from the *sending* of what confirmed it last ends
+//! before the lease does, and a renewal that comes late is one of a lease that is gone, and not the successor's. etcd's client
+//! and KRaft, which count from answers, promise nothing without a token; no answer comes in time, so that they stop as well.
+//! **What breaks.** Availability: the leader is replaced, once, although it could have gone on.
 
 use super::{Needs, Scenario, at, cut_ms, last_strike_ms, require, strike_ms};
 use crate::{

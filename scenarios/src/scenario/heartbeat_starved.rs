@@ -6,9 +6,11 @@
 //! others stand for election as if the leader were dead. Nobody else's link is narrow, so that the successor leads well; the
 //! former leader's heartbeats, renewals and writes go on arriving, later and later.
 //!
-//! **What breaks.** Whoever has neither a token nor a quorum may have two leaders, as behind a cut. **What holds.** With a
-//! link of its own for what elects (`--control-link separate`) no heartbeat waits for data, and the leader stays: it serves a
-//! tenth of what it is asked. So it is with `--control-link shared` where nothing is narrow: `steady`.
+//! **What breaks.** Everything but a token that is checked. Not only heartbeats wait, writes do as well: those that the leader
+//! sent while its lease was valid leave its machine when a successor has led for long. No lease, no quorum and no belief that
+//! counts from sending helps against it, nor does `stonith`, which assumes that no packet travels for longer than 200 ms.
+//! **What holds.** With a link of its own for what elects (`--control-link separate`) no heartbeat waits for data, and the
+//! leader stays: it serves a tenth of what it is asked. So it does where nothing is narrow: `steady`.
 
 use super::{Needs, Scenario, at, cut_ms, last_strike_ms, require, strike_ms};
 use crate::{
@@ -18,7 +20,11 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{
+        Hazard, Promise, Protocol,
+        promise::{UNCHECKED, UNFENCED},
+    },
+    fence::checks::Fencing,
     history::Fact,
 };
 
@@ -30,7 +36,7 @@ pub const SCENARIO: Scenario = Scenario {
             it sends in a second takes ten. Heartbeats and renewals wait behind the data, arrive too late, and a leader that \
             is well is replaced; unless they have a link of their own.",
     hazard: Hazard::SaturatedLink,
-    needs: Needs::Nothing,
+    needs: Needs::Heartbeats,
     plan,
 };
 
@@ -51,4 +57,17 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
         false => require([(Fact::Elections, 2)]),
     };
     plan
+}
+
+/// What is promised when a leader's link is full. With a link of its own for what elects nothing happens to leadership.
+/// Otherwise the leader is replaced, and its writes wait in its machine for longer than any lease lasts: whatever it believes,
+/// they arrive while its successor leads, and only a token that is checked tells them apart.
+pub(super) fn promised(protocol: &Protocol, params: &Params) -> Promise {
+    match (params.fencing, protocol.tokened) {
+        _ if params.control_apart => (protocol.promise)(Hazard::None, params.fencing == Fencing::On),
+        (Fencing::On, true) => (protocol.promise)(Hazard::SaturatedLink, true),
+        (Fencing::Token | Fencing::Order | Fencing::Memory, true) => Promise::May,
+        (Fencing::Off, true) => UNCHECKED,
+        (_, false) => UNFENCED,
+    }
 }

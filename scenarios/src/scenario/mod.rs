@@ -189,11 +189,16 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
         _ => params.read_lease == Some(true),
     };
     let unchecked = !(protocol.tokened && params.fencing == Fencing::On);
-    let cut_off = matches!(scenario.hazard, Hazard::CutOffFromService | Hazard::CutOffFromPeers | Hazard::OneWayCut);
+    let cut_off = matches!(scenario.hazard, Hazard::CutOffFromService | Hazard::CutOffFromPeers | Hazard::OneWayCut)
+        || scenario.hazard == Hazard::DelayedRenewals;
     // A lease that nothing but a clock ends is as good as the clocks.
     let by_clock = from_memory || (cut_off && unchecked);
     let relaxed = !params.rules(protocol).are_usual();
-    match promise_checking(scenario, protocol, params.fencing) {
+    let promised = match scenario.hazard {
+        Hazard::SaturatedLink => heartbeat_starved::promised(protocol, params),
+        _ => promise_checking(scenario, protocol, params.fencing),
+    };
+    match promised {
         // Beliefs end by other rules than the protocol promises by.
         Promise::Holds if unchecked && relaxed && scenario.hazard != Hazard::None => Promise::May,
         Promise::Holds if unchecked && params.net.is_hostile() => Promise::May,
