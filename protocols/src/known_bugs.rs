@@ -36,6 +36,7 @@ crate::registry! {
         &raft_core::LEASE_OUTLIVES_TRANSFER,
         &raft_core::ANSWERS_BEFORE_SYNC,
         &stonith::NO_QUORUM,
+        &stonith::ACCEPTED_IS_STOPPED,
         &node::RELEASED_BEFORE_JOINED,
         &node::SHUTDOWN_STARTS_WORK,
         &checks::READ_BEFORE_SEAL,

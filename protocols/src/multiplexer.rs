@@ -16,9 +16,21 @@ use std::collections::VecDeque;
 
 /// What a core says to another process's core of its group, when that is not the first.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Said {
+pub(crate) struct Said {
     group: u16,
     message: Opaque,
+}
+
+impl Said {
+    /// The group that something was said in, and what.
+    pub(crate) fn open(said: Opaque) -> (u16, Opaque) {
+        said.downcast().map_or_else(|message| (0, message), |Said { group, message }| (group, message))
+    }
+
+    /// The same as it travels.
+    pub(crate) fn wrap(group: u16, message: Opaque) -> Opaque {
+        if group == 0 { message } else { Said { group, message }.erase() }
+    }
 }
 
 impl Payload for Said {
@@ -131,7 +143,7 @@ impl Core for Multiplexer {
                 self.step_one(now, group, Input::Message { from, message }, out);
             }
             Input::Peer { from, message } => {
-                let Said { group, message } = message.downcast().unwrap_or_else(|message| Said { group: 0, message });
+                let (group, message) = Said::open(message);
                 self.step_one(now, group, Input::Peer { from, message }, out);
             }
             Input::Timer(id) => {

@@ -41,6 +41,8 @@ struct Process {
     outside: bool,
     /// Faults that make it slow.
     slowed: u32,
+    /// Those of them that keep what it sends from leaving it.
+    narrowed: u32,
     drifts: bool,
 }
 
@@ -159,7 +161,10 @@ impl Cluster {
     /// Whatever it is told, can it serve clients? It takes the store, and one client.
     pub(crate) fn can_act(&self, node: NodeId) -> bool {
         let client = |client: NodeId| self.is_able(client) && self.is_good(node, client);
-        self.is_able(self.store) && self.is_good(node, self.store) && self.clients.clone().map(NodeId).any(client)
+        self.node(node).narrowed == 0
+            && self.is_able(self.store)
+            && self.is_good(node, self.store)
+            && self.clients.clone().map(NodeId).any(client)
     }
 
     /// Can whoever leads already go on doing so, well or badly?
@@ -266,6 +271,8 @@ impl Cluster {
         match (fault.fault.as_str(), fault.phase) {
             // Their processes' states and clocks say more.
             ("pause" | "kill" | "power-loss" | "restart" | "clock-rate" | "clock-step", _) => None,
+            // An adversary changes neither who runs nor who reaches whom, and is owed no patience.
+            ("forge-claim" | "rogue-fence", _) => None,
             (kind, Phase::Once) => {
                 if kind == "join" {
                     for node in &fault.on {
@@ -309,6 +316,15 @@ impl Cluster {
             // Whoever gives a connection up that hangs makes another.
             "hang" => return change,
             "loss" if *strength > 0 && *strength <= LOSS_MAX => return change,
+            "bandwidth" => {
+                change.nodes.clone_from(on);
+                self.slow(on, by);
+                for node in on {
+                    if let Some(known) = self.nodes.get_mut(node.index()) {
+                        known.narrowed = known.narrowed.saturating_add_signed(by);
+                    }
+                }
+            }
             // Only voters and servers wait for their disks.
             kind if kind.contains("disk") => {
                 let slow = on.iter().filter(|node| !self.is_candidate(**node) || self.majority);

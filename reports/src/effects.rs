@@ -119,6 +119,11 @@ impl Effects {
         self.resources.iter().rev().filter_map(|(r, _)| self.overlap_on(r)).max_by_key(|o| o.most)
     }
 
+    /// How long more than one interval lasted at once, on the resource where that was longest; microseconds.
+    pub(crate) fn several_us(&self) -> u64 {
+        self.resources().map(|resource| several_us(&self.intervals(resource))).max().unwrap_or(0)
+    }
+
     fn overlap_on(&self, resource: Resource) -> Option<Overlap> {
         let mut open: Vec<Interval> = Vec::new();
         let mut most: Vec<Interval> = Vec::new();
@@ -131,6 +136,17 @@ impl Effects {
         }
         if most.is_empty() { None } else { Some(Overlap { resource, most: most.len() as u64, intervals: most }) }
     }
+}
+
+/// The time that at least two of these intervals, which are in the order of their beginnings, have in common.
+fn several_us(intervals: &[Interval]) -> u64 {
+    let (mut one_until, mut two_until, mut sum_us) = (0, 0, 0);
+    for Interval { first, last, .. } in intervals {
+        let until = last.t_us.min(one_until);
+        sum_us += until.saturating_sub(first.t_us.max(two_until));
+        (one_until, two_until) = (last.t_us.max(one_until), until.max(two_until));
+    }
+    sum_us
 }
 
 #[cfg(test)]
@@ -160,5 +176,17 @@ mod tests {
         let overlap = effects.overlap().unwrap();
         assert_eq!((overlap.resource, overlap.most), (Resource::SCHEDULE, 2));
         assert_eq!(effects.incarnations(), 4);
+    }
+
+    #[test]
+    fn what_several_have_in_common_counts_once() {
+        let mut effects = Effects::default();
+        // 1 acts from 1 to 10, 2 from 3 to 5, 3 from 4 to 12 and 4 from 20 to 30.
+        for (token, t) in [(1, 1), (2, 3), (3, 4), (2, 5), (1, 10), (3, 12), (4, 20), (4, 30)] {
+            effects.acted(Resource::SCHEDULE, incarnation(token), t);
+        }
+        effects.acted(Resource::SEQUENCE, incarnation(1), 2);
+        assert_eq!(effects.several_us(), 7);
+        assert_eq!(Effects::default().several_us(), 0);
     }
 }

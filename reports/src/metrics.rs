@@ -133,6 +133,7 @@ impl Meter {
     pub(crate) fn finish(self, end_us: u64) -> Metrics {
         let mut metrics = self.metrics;
         metrics.leaders_acting_by_effect_max = self.effects.overlap().map_or(0, |o| o.most);
+        metrics.dual_effect_ms = ms(self.effects.several_us() as i64);
         metrics.leaders_believing_max = self.beliefs.most();
         metrics.contested_elections = self.contest.contested();
         metrics.dual_belief_ms = ms(self.beliefs.several_us(end_us) as i64);

@@ -235,6 +235,9 @@ fn figures(run: &Run) -> Vec<(String, String)> {
         ("writes of unknown outcome", grouped(m.writes_unknown)),
         ("numbers skipped", grouped(m.seq_gaps)),
     ];
+    if m.leaders_acting_by_effect_max > 1 {
+        rows.push(("more than one took effect for", ms(m.dual_effect_ms)));
+    }
     if m.reads_answered > 0 {
         rows.push(("reads answered", grouped(m.reads_answered)));
         rows.push(("of them stale", grouped(m.reads_stale)));

@@ -39,10 +39,14 @@ pub fn conditions(plan: &Plan, protocol: &Protocol) -> Conditions {
         candidates: plan.candidates.len(),
         travel: network.one_way_max_us() * MICROSECOND + resent,
         unread: WRITE,
-        silent: network.loss > 0.0,
+        silent: network.loss > 0.0 || plan.limits_bandwidth(),
         ..Conditions::default()
     };
     plan.candidates.iter().for_each(|candidate| rate(&mut worst, candidate.rate_ppm));
+    if plan.limits_bandwidth() {
+        // What is sent may wait for all that was sent before it.
+        worst.travel = worst.travel.saturating_add(length(None));
+    }
     for fault in &plan.faults {
         strike(&mut worst, &topology, &fault.what);
     }

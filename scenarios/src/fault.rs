@@ -1,6 +1,8 @@
 //! What can go wrong, and when.
 
+mod adversary;
 mod clock;
+mod device;
 mod disk;
 mod link;
 mod operator;
@@ -140,6 +142,17 @@ pub enum Fault {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         for_ms: Option<f64>,
     },
+    /// What a process sends leaves its machine at no more than so many bits a second, all its links together. What elects is
+    /// left alone where it has a link of its own.
+    Bandwidth {
+        /// Whose.
+        node: Who,
+        /// Thousand bits a second.
+        kbps: u64,
+        /// How long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        for_ms: Option<f64>,
+    },
     /// Each sync of a node's disk takes longer.
     SlowDisk {
         /// Whose.
@@ -224,6 +237,41 @@ pub enum Fault {
         /// In whose name.
         node: Who,
     },
+    /// Somebody says in a candidate's name that this candidate leads.
+    ForgeClaim {
+        /// In whose name.
+        node: Who,
+        /// To whom.
+        to: Vec<Who>,
+    },
+    /// Somebody asks the fencing device, in a candidate's name, to cut the power of another.
+    RogueFence {
+        /// Whose power.
+        node: Who,
+        /// In whose name.
+        by: Who,
+    },
+    /// The fencing device says that it has cut the power, and has not.
+    LyingDevice {
+        /// The device.
+        node: Who,
+        /// How long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        for_ms: Option<f64>,
+    },
+    /// The fencing device is a cloud provider's API: it accepts a request, stops the machine later, tells of it only who asks
+    /// again, and turns requests away that come too fast.
+    CloudDevice {
+        /// The device.
+        node: Who,
+        /// From the accepted request until the machine has stopped.
+        stopping_ms: f64,
+        /// One request is taken in so long; the others are turned away.
+        throttle_ms: f64,
+        /// How long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        for_ms: Option<f64>,
+    },
 }
 
 impl Fault {
@@ -238,6 +286,7 @@ impl Fault {
             Fault::Latency { from, to, extra_us, for_ms } => link::latency(from, to, *extra_us, *for_ms),
             Fault::Loss { from, to, probability, for_ms } => link::loss(from, to, *probability, *for_ms),
             Fault::Hang { from, to, for_ms } => link::hang(from, to, *for_ms),
+            Fault::Bandwidth { node, kbps, for_ms } => link::bandwidth(node, *kbps, *for_ms),
             Fault::SlowDisk { node, extra_us, for_ms } => disk::slow(node, *extra_us, *for_ms),
             Fault::SyncHang { node, for_ms } => disk::hang(node, *for_ms),
             Fault::SyncFail { node, silent, for_ms } => disk::fail(node, *silent, *for_ms),
@@ -249,7 +298,13 @@ impl Fault {
             Fault::Leave { node } => operator::leave(node),
             Fault::DropLease { node } => service::drop_lease(node),
             Fault::DropKey { node } => service::drop_key(node),
-            Fault::ForgeToken { node } => operator::forge_token(node),
+            Fault::ForgeToken { node } => adversary::forge_token(node),
+            Fault::ForgeClaim { node, to } => adversary::forge_claim(node, to),
+            Fault::RogueFence { node, by } => adversary::rogue_fence(node, by),
+            Fault::LyingDevice { node, for_ms } => device::lies(node, *for_ms),
+            Fault::CloudDevice { node, stopping_ms, throttle_ms, for_ms } => {
+                device::cloud(node, *stopping_ms, *throttle_ms, *for_ms)
+            }
         }
     }
 

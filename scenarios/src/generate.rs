@@ -101,7 +101,11 @@ pub fn plans_of(protocols: Vec<&'static str>) -> impl Strategy<Value = Plan> {
     })
 }
 
-/// Every kind of fault, as plans call it, with one sentence. Plans are generated from all of them.
+/// The kinds of faults that no plan is generated from, so that those of before stay what they were.
+pub const NOT_DRAWN: [&str; 7] =
+    ["hang", "bandwidth", "forge-token", "forge-claim", "rogue-fence", "lying-device", "cloud-device"];
+
+/// Every kind of fault, as plans call it, with one sentence. Plans are generated from all but [`NOT_DRAWN`].
 pub fn kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
     kinds::ALL.iter().map(|kind| (kind.name, kind.about))
 }

@@ -93,6 +93,10 @@ pub struct Params {
     pub latency_us: Option<(u64, u64)>,
     /// How many of a million packets are lost; the profile's share when it is not given.
     pub loss_ppm: Option<u32>,
+    /// Million bits a second that each process can send; unlimited when it is not given.
+    pub bandwidth_mbps: Option<u64>,
+    /// Does what elects leave by a link of its own?
+    pub control_apart: bool,
 }
 
 impl Default for Params {
@@ -124,6 +128,8 @@ impl Default for Params {
             net: &PROFILES[0],
             latency_us: None,
             loss_ppm: None,
+            bandwidth_mbps: None,
+            control_apart: false,
         }
     }
 }
@@ -178,6 +184,8 @@ impl Params {
         if let Some(ppm) = self.loss_ppm {
             network.loss = f64::from(ppm) / 1e6;
         }
+        network.bandwidth_mbps = self.bandwidth_mbps.unwrap_or(network.bandwidth_mbps);
+        network.control_apart = self.control_apart;
         network
     }
 

@@ -11,13 +11,16 @@ mod timers;
 mod validate;
 
 pub use crate::topology::STORE;
-pub use limits::{CANDIDATES_MAX, OFFSET_MAX_MS, PPM_MAX, RATE_MAX};
+pub use limits::{BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, OFFSET_MAX_MS, PPM_MAX, RATE_MAX};
 
-use crate::{fault::PlannedFault, topology::Topology};
+use crate::{
+    fault::{Fault, PlannedFault},
+    topology::Topology,
+};
 use protocols::{
     bug::Bug,
     division::Division,
-    election::{self, Protocol, Timers, rules::Rules},
+    election::{self, Protocol, Timers, rules::Rules, token_counter},
     fence::checks::Fencing,
     group,
     history::{Header, Requirement},
@@ -165,12 +168,18 @@ pub struct Network {
     pub duplicate: f64,
     /// Probability that a packet takes a detour. Datagrams overtake it; on a connection what is behind it waits.
     pub reorder: f64,
-    /// Bits a second per direction of a link, in millions; 0 is unlimited.
+    /// Bits a second that each process can send, all its links together, in millions; 0 is unlimited.
     pub bandwidth_mbps: u64,
+    /// Does what elects (heartbeats, votes, requests to the service) leave by a link of its own, apart from the data?
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub control_apart: bool,
     /// Do clients and nodes, and nodes and the store, talk by datagrams? Otherwise they do over connections.
     #[serde(default, skip_serializing_if = "is_false")]
     pub datagrams: bool,
 }
+
+/// What a message counts as, for bandwidth and windows, bytes: a small request with its headers.
+pub const MESSAGE_BYTES: u64 = 160;
 
 /// Longest run, longest lease, and longest time in a fault: 24 hours, milliseconds.
 pub const LONGEST_MS: u64 = 24 * 3600 * 1000;
@@ -196,7 +205,8 @@ pub struct Known<'a> {
 impl<'a> Known<'a> {
     /// The protocol of that name.
     pub fn protocol(&self, name: &str) -> Option<&'a Protocol> {
-        self.protocols.iter().copied().find(|protocol| protocol.name == name)
+        let listed = self.protocols.iter().copied().find(|protocol| protocol.name == name);
+        listed.or_else(|| token_counter::find(name))
     }
 }
 
@@ -324,6 +334,14 @@ impl Timings {
             rules: self.rules,
             own: self.own_ms().map(|ms| ms.saturating_mul(MILLISECOND)),
         }
+    }
+}
+
+impl Plan {
+    /// Does anything limit how fast processes send?
+    pub fn limits_bandwidth(&self) -> bool {
+        let narrows = |planned: &PlannedFault| matches!(planned.what, Fault::Bandwidth { .. });
+        self.network.bandwidth_mbps > 0 || self.faults.iter().any(narrows)
     }
 }
 

@@ -93,6 +93,7 @@ impl Profile {
             duplicate: self.duplicate,
             reorder: self.reorder,
             bandwidth_mbps: 0,
+            control_apart: false,
             datagrams: self.datagrams,
         }
     }

@@ -9,7 +9,7 @@ use crate::{
 };
 use protocols::{
     bug::{Bug, Bugs},
-    election::{self, Protocol},
+    election::{self, Protocol, token_counter},
     history::Header,
     known_bugs,
     work::{self, Kind},
@@ -78,7 +78,7 @@ impl Registry {
         Known { scenarios, protocols: &self.protocols, bugs: &self.bugs, works: &self.works }
     }
 
-    /// The protocol of that name.
+    /// The protocol of that name, one with a token counter around it included.
     ///
     /// # Errors
     /// One sentence: there is none.
@@ -87,6 +87,7 @@ impl Registry {
             .iter()
             .copied()
             .find(|protocol| protocol.name == name)
+            .or_else(|| token_counter::find(name))
             .ok_or_else(|| format!("there is no protocol `{name}`"))
     }
 
@@ -96,6 +97,11 @@ impl Registry {
     /// One sentence: its works are none of these, or do not go together.
     pub fn topology(&self, plan: &Plan, protocol: &Protocol) -> Result<Topology, String> {
         Ok(plan.topology_of(protocol).with_works(plan.leaders_works(&self.works)?))
+    }
+
+    /// Every protocol that can be asked for by its name: those listed here, and those with a token counter around them.
+    pub fn named(&self) -> impl Iterator<Item = &'static Protocol> + '_ {
+        self.protocols.iter().copied().chain(token_counter::FENCED.iter().map(|(_, fenced)| *fenced))
     }
 
     /// The bugs of these ids.

@@ -1,5 +1,7 @@
 //! Durations and shares as people write them, in options and in what is printed to be typed again.
 
+use crate::plan::BANDWIDTH_MAX_MBPS;
+
 /// Milliseconds of `500ms`, `3s`, `1.5s`, `10m` or `1h`.
 ///
 /// # Errors
@@ -60,6 +62,27 @@ pub fn duration_text(ms: u64) -> String {
 /// A duration as [`duration_us`] reads it.
 pub fn duration_us_text(us: u64) -> String {
     format!("{}ms", us as f64 / 1e3)
+}
+
+/// Million bits a second of `10mbps` or `1gbps`.
+///
+/// # Errors
+/// One sentence.
+pub fn bandwidth_mbps(text: &str) -> Result<u64, String> {
+    let factor = match unit(text) {
+        "mbps" => 1,
+        "gbps" => 1_000,
+        _ => return Err(format!("`{text}` is not a bandwidth; write it as 10mbps or 1gbps")),
+    };
+    let number: Option<u64> = text[..text.len() - 4].parse().ok();
+    let mbps =
+        number.and_then(|number| number.checked_mul(factor)).filter(|mbps| (1..=BANDWIDTH_MAX_MBPS).contains(mbps));
+    mbps.ok_or_else(|| format!("`{text}` is not a bandwidth; write a whole number from 1mbps to 1000gbps"))
+}
+
+/// A bandwidth as [`bandwidth_mbps`] reads it.
+pub fn bandwidth_text(mbps: u64) -> String {
+    format!("{mbps}mbps")
 }
 
 /// Parts per million of a share in percent: `1%`, `0.5%` or `0.5`.

@@ -232,7 +232,8 @@ async fn candidate_core(told: &Told, env: SimEnv) -> Box<dyn Core> {
     let division = plan.division(topology);
     let stored = if division.is_real() { multiplexer::parts(stored.as_deref(), plan.groups) } else { vec![stored] };
     let names: Vec<String> = plan.candidates.iter().map(|c| c.name.clone()).collect();
-    let service: Vec<NodeId> = topology.asked().collect();
+    let in_store = protocol.service.in_store.then_some(topology.store());
+    let service: Vec<NodeId> = in_store.into_iter().chain(topology.asked()).collect();
     let starts = with(|world| world.process(env.node).starts) - 1;
     let (store, tick, read_lease) = (topology.store(), plan.load.tick_ms * MILLISECOND, plan.read_lease);
     let silence = plan.network.store_silence_ms() * MILLISECOND;

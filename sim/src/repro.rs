@@ -4,7 +4,7 @@
 use protocols::{election::Timer, fence::checks::Fencing};
 use scenarios::{
     Params,
-    units::{duration_text, duration_us_text, percent_text},
+    units::{bandwidth_text, duration_text, duration_us_text, percent_text},
 };
 use std::{
     env,
@@ -62,6 +62,8 @@ pub fn options(params: &Params) -> Vec<String> {
     add("net", (params.net.name != usual.net.name).then(|| params.net.name.to_owned()));
     add("latency", params.latency_us.map(|r| range(r, duration_us_text)));
     add("loss", params.loss_ppm.map(percent_text));
+    add("bandwidth", params.bandwidth_mbps.map(bandwidth_text));
+    add("control-link", params.control_apart.then(|| "separate".to_owned()));
     words
 }
 

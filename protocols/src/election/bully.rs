@@ -70,10 +70,13 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: false,
     changes_members: false,
     timers: OwnTimers::NONE,
+    claim: Some(|_, _, _| Message::Coordinator.erase()),
     read_lease: None,
     elector: |setup| boxed(Bully::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::None | Hazard::Resignation | Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
+        // Who believes it stops, and nobody leads until it is missed.
+        Hazard::ForgedClaim => Promise::Holds,
         Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => UNFENCED,
         Hazard::BrokenRing | Hazard::SlowPreferred | Hazard::RestartInIsolation => UNFENCED,
         // A higher id that comes back takes over while the other still writes.

@@ -55,6 +55,7 @@ pub const PROTOCOL: Protocol = Protocol {
     renew_interval: |granted| granted / (2 * TTL_MULTIPLIER),
     // Who was refused because of the lock-delay tries again every 5 s.
     takeover_max: |timings| lock_delay(timings) + retry(timings) + 400 * MILLISECOND,
+    claim: None,
     read_lease: None,
     preference: Preference::Any,
     majority: false,

@@ -66,6 +66,7 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: false,
     changes_members: false,
     timers: OwnTimers::of(&[RETRIED]),
+    claim: None,
     elector: |setup| boxed(DbRow::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,
@@ -73,7 +74,7 @@ pub const PROTOCOL: Protocol = Protocol {
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart | Hazard::Starvation => Promise::Holds,
         Hazard::Flapping | Hazard::MissingLink => Promise::Holds,
-        Hazard::CutOffFromService => Promise::Holds,
+        Hazard::CutOffFromService | Hazard::DelayedRenewals => Promise::Holds,
         _ => Promise::May,
     },
     bounds: promise::settled,

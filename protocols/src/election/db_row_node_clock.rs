@@ -61,6 +61,7 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: false,
     changes_members: false,
     timers: OwnTimers::of(&[RETRIED]),
+    claim: None,
     elector: |setup| boxed(DbRowNodeClock::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,

@@ -67,6 +67,7 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: true,
     changes_members: false,
     timers: OwnTimers::NONE,
+    claim: None,
     elector: |setup| boxed(EtcdElection::new(setup, Recipe::Queue)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,

@@ -51,6 +51,7 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: false,
     changes_members: false,
     timers: OwnTimers::NONE,
+    claim: None,
     elector: |setup| boxed(EtcdElection::new(setup, Recipe::OneKey)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,

@@ -78,6 +78,7 @@ pub const PROTOCOL: Protocol = Protocol {
     renew_interval: |ttl| ttl / 15 * 2,
     takeover_max,
     // No clock ends the belief: only the loop that renews.
+    claim: None,
     read_lease: None,
     preference: Preference::Any,
     majority: false,

@@ -53,10 +53,13 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: false,
     changes_members: false,
     timers: OwnTimers::NONE,
+    claim: Some(|_, _, _| Message::Advertisement.erase()),
     elector: |setup| boxed(LowestId::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => UNFENCED,
         Hazard::SlowPreferred | Hazard::RestartInIsolation => UNFENCED,
+        // Who believes it stops, and nobody leads until it is missed.
+        Hazard::ForgedClaim => Promise::Holds,
         // A better id that comes back, or starts a moment later, takes over while the other still writes.
         _ => Promise::May,
     },

@@ -32,6 +32,7 @@ pub mod rules;
 pub mod stonith;
 pub mod swim;
 pub mod timers;
+pub mod token_counter;
 pub mod zab_fle;
 pub mod zk_election;
 pub mod zk_selector;
@@ -43,6 +44,7 @@ pub use timers::{OwnTimer, OwnTimers, Timer, Timers};
 use crate::{
     bug::Bugs,
     elector::AnyElector,
+    payload::Opaque,
     service::Service,
     types::{NodeId, SECOND},
 };
@@ -172,6 +174,18 @@ pub enum Hazard {
     Starvation,
     /// The coordination service drops the lease or the key of the leader.
     LostLease,
+    /// Somebody says in the name of a dead candidate that it leads.
+    ForgedClaim,
+    /// The leader's renewals are held up for longer than its lease.
+    DelayedRenewals,
+    /// Somebody has the power of a healthy leader cut.
+    RogueFence,
+    /// The fencing device confirms what it does not do.
+    LyingDevice,
+    /// The fencing device stops machines long after it has accepted to.
+    CloudDevice,
+    /// The leader's link is full of data, and its heartbeats wait behind them.
+    SaturatedLink,
     /// Anything the fault list can say.
     Any,
 }
@@ -244,6 +258,9 @@ pub struct Protocol {
     pub changes_members: bool,
     /// The timing options that it has beside those that all have.
     pub timers: OwnTimers,
+    /// What a candidate, of so many, says to others when it leads: what somebody else can forge. The last argument names the
+    /// claim where claims have names. `None` where nobody is believed for saying so.
+    pub claim: Option<fn(NodeId, u16, u64) -> Opaque>,
     /// A new elector; see [`crate::elector::boxed`].
     pub elector: fn(Setup) -> Box<AnyElector>,
     /// What it promises under a hazard with fencing on or off.
@@ -288,9 +305,9 @@ crate::registry! {
     ];
 }
 
-/// The protocol of that name.
+/// The protocol of that name, one with a token counter around it included.
 pub fn find(name: &str) -> Option<&'static Protocol> {
-    ALL.into_iter().find(|p| p.name == name)
+    ALL.into_iter().find(|p| p.name == name).or_else(|| token_counter::find(name))
 }
 
 impl Protocol {

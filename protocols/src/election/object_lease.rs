@@ -72,6 +72,7 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: false,
     changes_members: false,
     timers: OwnTimers::NONE,
+    claim: None,
     elector: |setup| boxed(ObjectLease::new(setup)),
     promise: |hazard, fencing| match hazard {
         Hazard::LostLease => Promise::Breaks(&["elections"]),
@@ -79,6 +80,7 @@ pub const PROTOCOL: Protocol = Protocol {
         Hazard::PauseBeyondLease => UNCHECKED,
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::CutOffFromService => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart | Hazard::Starvation => Promise::Holds,
+        Hazard::DelayedRenewals => Promise::Holds,
         _ => Promise::May,
     },
     bounds: promise::settled,

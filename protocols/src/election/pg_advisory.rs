@@ -61,6 +61,7 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: false,
     changes_members: false,
     timers: OwnTimers::of(&[RETRIED]),
+    claim: None,
     elector: |setup| boxed(PgAdvisory::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::PauseBeyondLease | Hazard::CutOffFromService => UNFENCED,

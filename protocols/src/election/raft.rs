@@ -75,6 +75,7 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: true,
     changes_members: true,
     timers: OwnTimers::NONE,
+    claim: None,
     elector: |setup| boxed(Raft::new(setup)),
     promise: |hazard, fencing| match (hazard, fencing) {
         (_, true) => Promise::Holds,
@@ -87,6 +88,7 @@ pub const PROTOCOL: Protocol = Protocol {
         (Hazard::SplitVote | Hazard::SlowPreferred | Hazard::ClockDrift | Hazard::Rejoin, false) => Promise::Holds,
         (Hazard::PowerOutage | Hazard::RollingRestart | Hazard::RestartInIsolation, false) => Promise::Holds,
         (Hazard::ClockSteps | Hazard::Starvation | Hazard::Flapping | Hazard::MissingLink, false) => Promise::Holds,
+        (Hazard::DelayedRenewals, false) => Promise::Holds,
         (_, false) => Promise::May,
     },
     bounds: promise::settled,

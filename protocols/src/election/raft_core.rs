@@ -98,6 +98,7 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: true,
     changes_members: false,
     timers: OwnTimers::NONE,
+    claim: None,
     elector: |setup| boxed(RaftCore::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,
@@ -106,7 +107,7 @@ pub const PROTOCOL: Protocol = Protocol {
         Hazard::CutOffFromPeers | Hazard::OneWayCut | Hazard::NoQuorum | Hazard::SplitVote => Promise::Holds,
         Hazard::SlowPreferred | Hazard::ClockDrift | Hazard::PowerOutage | Hazard::RollingRestart => Promise::Holds,
         Hazard::RestartInIsolation | Hazard::ClockSteps | Hazard::Starvation | Hazard::Flapping => Promise::Holds,
-        Hazard::MissingLink => Promise::Holds,
+        Hazard::MissingLink | Hazard::DelayedRenewals => Promise::Holds,
         _ => Promise::May,
     },
     bounds: |hazard| match hazard {

@@ -69,6 +69,7 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: true,
     changes_members: false,
     timers: OwnTimers::of(&[RETRIED]),
+    claim: None,
     elector: |setup| boxed(RedisFenced::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,
@@ -76,7 +77,7 @@ pub const PROTOCOL: Protocol = Protocol {
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart | Hazard::Starvation => Promise::Holds,
         Hazard::Flapping | Hazard::MissingLink | Hazard::Transfer => Promise::Holds,
-        Hazard::CutOffFromService => Promise::Holds,
+        Hazard::CutOffFromService | Hazard::DelayedRenewals => Promise::Holds,
         _ => Promise::May,
     },
     bounds: promise::settled,

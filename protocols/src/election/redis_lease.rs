@@ -61,6 +61,7 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: false,
     changes_members: false,
     timers: OwnTimers::of(&[RETRIED]),
+    claim: None,
     elector: |setup| boxed(RedisLease::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::PauseBeyondLease => UNFENCED,
@@ -68,7 +69,7 @@ pub const PROTOCOL: Protocol = Protocol {
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart | Hazard::Starvation => Promise::Holds,
         Hazard::Flapping | Hazard::MissingLink => Promise::Holds,
         // The belief is over before the key is, as far as clocks are right.
-        Hazard::CutOffFromService => Promise::Holds,
+        Hazard::CutOffFromService | Hazard::DelayedRenewals => Promise::Holds,
         _ => Promise::May,
     },
     bounds: promise::settled,

@@ -74,11 +74,13 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: false,
     changes_members: false,
     timers: OwnTimers::of(&[RETRIED]),
+    claim: None,
     elector: |setup| boxed(Redlock::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::PauseBeyondLease => UNFENCED,
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::Starvation | Hazard::CutOffFromService => Promise::Holds,
+        Hazard::DelayedRenewals => Promise::Holds,
         // What is short enough for an extension to fail, and to be told to the servers, makes two leaders.
         _ => Promise::May,
     },

@@ -26,7 +26,7 @@ use crate::{
     clock::Now,
     core::TimerId,
     elector::{self, Deposed, Elector},
-    payload::Nothing,
+    payload::{Nothing, Opaque, Payload},
     point::Point,
     types::{Leadership, MILLISECOND, NodeId},
 };
@@ -101,11 +101,20 @@ pub(super) fn takeover_max(timings: &Timings) -> u64 {
     timings.renew_interval + 20 * MILLISECOND
 }
 
+/// The lap of a new leader, as its predecessor on the ring hands it on: COORDINATOR, or the heartbeat that says the same
+/// where there is no announcement.
+pub(super) fn claim(leader: NodeId, candidates: u16, name: u64) -> Opaque {
+    let lap = Lap { origin: leader, hops: candidates.saturating_sub(1), body: Body::Coordinator { reign: name } };
+    Message::Frame { session: name, first: 0, number: 0, lap }.erase()
+}
+
 /// What both promise.
 pub(super) fn promise(hazard: Hazard, _: bool) -> Promise {
     match hazard {
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
         Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
+        // Who believes it stops, and nobody leads until it is missed.
+        Hazard::ForgedClaim => Promise::Holds,
         Hazard::RestartInIsolation => UNFENCED,
         Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => UNFENCED,
         Hazard::BrokenRing | Hazard::OneWayCut | Hazard::SlowPreferred => UNFENCED,

@@ -49,6 +49,7 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: false,
     changes_members: false,
     timers: OwnTimers::NONE,
+    claim: Some(ring::claim),
     read_lease: None,
     elector: |setup| {
         let order = ring::ascending(&setup);

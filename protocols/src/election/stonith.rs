@@ -21,7 +21,8 @@
 //! `pcmk_delay_base`, here for who runs the resource, as `priority-fencing-delay`). corosync/corosync: `exec/votequorum.c`
 //! (`two_node`: a quorum of one, and therefore `wait_for_all`: who starts is not quorate before it has seen the other), and
 //! `token` (3 s, the ttl here), sent again after a 4.2th of it. An operation that times out (`stonith-timeout`) is asked for
-//! again without end: a takeover without an acknowledgement is what must never be. A live leader is not shot but asked to
+//! again without end: a takeover without an acknowledgement is what must never be. That a request was accepted, as a cloud
+//! provider's API says, is none; one that is turned away is made again, later each time. A live leader is not shot but asked to
 //! stop, as Pacemaker stops a resource before it starts it elsewhere: see [`Message::Claim`].
 //!
 //! **What it assumes about time.** For safety only that no packet travels longer than [`SETTLE`]: a write may be on its way
@@ -36,13 +37,18 @@
 //!
 //! **What shows it.** `stonith-race`, `gc-pause`, `isolate-leader`, `asymmetric-partition`.
 
+mod bugs;
 mod candidate;
 mod message;
 
-use super::{Hazard, OwnTimers, Preference, Promise, Protocol, Transport, lowest_id, promise};
+use super::{
+    Hazard, OwnTimers, Preference, Promise, Protocol, Transport, lowest_id,
+    promise::{self, UNFENCED},
+};
 use crate::{elector::boxed, fence::power, service::power as device, types::SECOND};
+pub use bugs::{ACCEPTED_IS_STOPPED, NO_QUORUM};
 use candidate::Stonith;
-pub use candidate::{DELAY_BASE, DELAY_RANDOM, NO_QUORUM, SETTLE};
+pub use candidate::{DELAY_BASE, DELAY_RANDOM, SETTLE};
 pub use message::{Message, Said};
 
 /// The protocol as the registry knows it.
@@ -65,14 +71,17 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: false,
     changes_members: false,
     timers: OwnTimers::NONE,
+    claim: None,
     read_lease: None,
     elector: |setup| {
         let inner = (lowest_id::PROTOCOL.elector)(setup.clone());
         boxed(Stonith::new(setup, inner))
     },
     promise: |hazard, _| match hazard {
+        // Its word is all that there is: nothing else keeps the past out.
+        Hazard::LyingDevice => UNFENCED,
         // Packets may be slower than is assumed.
-        Hazard::Any => Promise::May,
+        Hazard::Any | Hazard::SaturatedLink => Promise::May,
         _ => Promise::Holds,
     },
     bounds: promise::preferring,

@@ -67,6 +67,7 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: false,
     changes_members: false,
     timers: OwnTimers::NONE,
+    claim: None,
     read_lease: None,
     elector: |setup| boxed(Swim::new(setup)),
     promise: |hazard, _| match hazard {

@@ -97,12 +97,13 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: false,
     changes_members: false,
     timers: OwnTimers::NONE,
+    claim: None,
     elector: |setup| boxed(ZabFle::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
         Hazard::PowerOutage | Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
-        Hazard::Flapping | Hazard::MissingLink => Promise::Holds,
+        Hazard::Flapping | Hazard::MissingLink | Hazard::DelayedRenewals => Promise::Holds,
         Hazard::PauseBeyondLease => UNCHECKED,
         // Followers wait longer than the leader believes, as far as clocks are right.
         Hazard::CutOffFromPeers | Hazard::OneWayCut | Hazard::NoQuorum => Promise::Holds,

@@ -60,6 +60,7 @@ pub const PROTOCOL: Protocol = Protocol {
     transfers: false,
     changes_members: false,
     timers: OwnTimers::NONE,
+    claim: None,
     elector: |setup| boxed(Latch::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,

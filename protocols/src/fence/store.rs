@@ -13,6 +13,9 @@ use crate::{
     core::{Core, Input, Output},
     history::Kind,
     message::Message,
+    multiplexer::Said,
+    payload::{Opaque, Payload},
+    service::counter,
     types::{Incarnation, NodeId},
 };
 
@@ -33,6 +36,8 @@ pub const FORGOTTEN_ON_RESTART: Bug = Bug {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Store {
     ledgers: Ledgers,
+    /// The last token that each group's candidates have drawn; they stay 0 where tokens come from elsewhere.
+    counters: Vec<u64>,
 }
 
 impl Store {
@@ -40,7 +45,20 @@ impl Store {
     pub fn new(checks: impl Into<Checks>, groups: usize, resources: usize, bugs: &Bugs) -> Self {
         let checks = checks.into();
         let of_group = |_| (0..resources).map(|place| Ledger::new(checks.but_for(bugs, place)));
-        Store { ledgers: (0..groups).flat_map(of_group).collect() }
+        Store { ledgers: (0..groups).flat_map(of_group).collect(), counters: vec![0; groups] }
+    }
+
+    /// A candidate draws a token from its group's counter, which nobody can raise but by drawing.
+    fn draw(&mut self, from: NodeId, said: Opaque, out: &mut Vec<Output>) {
+        let (group, said) = Said::open(said);
+        let Ok(counter::Message::Draw { request }) = counter::Message::restore(said) else { return };
+        let Some(counter) = self.counters.get_mut(usize::from(group)) else { return };
+        *counter += 1;
+        let token = *counter;
+        let grant = Output::Record(Kind::Grant { node: from, token });
+        out.push(if group == 0 { grant } else { Output::OfGroup(group, Box::new(grant)) });
+        let message = Said::wrap(group, counter::Message::Drawn { request, token }.erase());
+        out.push(Output::Tell { to: from, message });
     }
 }
 
@@ -84,7 +102,11 @@ pub fn read<M: Memory>(ledgers: &[Ledger<M>], from: NodeId, message: Message) ->
 
 impl Core for Store {
     fn step(&mut self, _: Now, input: Input, out: &mut Vec<Output>) {
-        let Input::Message { from, message } = input else { return };
+        let (from, message) = match input {
+            Input::Message { from, message } => (from, message),
+            Input::Peer { from, message } => return self.draw(from, message, out),
+            _ => return,
+        };
         if let Some((kind, message)) = answer(&mut self.ledgers, from, message) {
             out.push(Output::Record(kind));
             out.push(Output::Send { to: from, message });

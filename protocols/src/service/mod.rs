@@ -4,6 +4,7 @@
 //! One file a service; its types are shared by the service's protocols.
 
 pub mod consul;
+pub mod counter;
 pub mod etcd;
 pub mod kubernetes;
 pub mod object_store;
@@ -66,6 +67,8 @@ pub struct Service {
     pub failover_max: u64,
     /// Another service whose members it has beside its own; candidates are told of its own alone.
     pub beside: Option<&'static Service>,
+    /// Is it part of the fenced store's process, and reached there?
+    pub in_store: bool,
     /// Is it part of each candidate's process, and talks to its peers by itself?
     pub is_embedded: bool,
     /// The port that it, or each candidate's part of it, listens on by convention; 0 when it does not.
@@ -122,6 +125,7 @@ impl Service {
         usual_members: 1,
         failover_max: 0,
         beside: None,
+        in_store: false,
         is_embedded: false,
         port: 0,
         elects: false,

@@ -3,7 +3,7 @@
 use protocols::{
     clock::Now,
     core::{self, Core},
-    fence::power::{ACTION_DELAY, Message, PowerSwitch, REBOOT_DELAY},
+    fence::power::{ACTION_DELAY, Manner, Message, PowerSwitch, REBOOT_DELAY},
     payload::Payload,
     types::NodeId,
 };
@@ -32,6 +32,12 @@ impl Bench {
             core::Output::Tell { to, message: answer } => match Message::restore(answer).unwrap() {
                 Message::Fenced { target, request, ok } => {
                     Some(format!("tell {}: {} by {request}, {ok}", to.0, target.0))
+                }
+                Message::Accepted { target, request } => {
+                    Some(format!("tell {}: {} by {request}, accepted", to.0, target.0))
+                }
+                Message::Throttled { target, request } => {
+                    Some(format!("tell {}: {} by {request}, throttled", to.0, target.0))
                 }
                 Message::Fence { .. } => panic!("a device asks nobody"),
             },
@@ -91,4 +97,33 @@ fn the_device_refuses_what_is_on_none_of_its_outlets_and_who_asks_for_its_own() 
     assert_eq!(bench.asked(0, 0, 3, 1), ["tell 0: 3 by 1, false"]);
     assert_eq!(bench.asked(0, 0, 0, 2), ["tell 0: 0 by 2, false"]);
     assert_eq!(bench.timer, None);
+}
+
+#[test]
+fn a_cloud_providers_device_stops_later_and_tells_who_asks_again() {
+    let mut bench = Bench::new();
+    let cloud = Manner::Cloud { stopping: 1_000, throttle: 10 };
+    // It is no candidate's to say how the device works.
+    bench.step(0, core::Input::Peer { from: NodeId(1), message: Manner::Lies.erase() });
+    bench.step(0, core::Input::Peer { from: NodeId(3), message: cloud.erase() });
+    assert_eq!(bench.asked(100, 0, 2, 7), ["tell 0: 2 by 7, accepted"]);
+    assert_eq!(bench.timer, Some(1_100));
+    assert_eq!(bench.asked(105, 1, 2, 8), ["tell 1: 2 by 8, throttled"]);
+    assert_eq!(bench.asked(110, 1, 2, 8), ["tell 1: 2 by 8, accepted"]);
+    assert_eq!(bench.asked(500, 0, 2, 7), ["tell 0: 2 by 7, accepted"], "it runs on");
+    assert_eq!(bench.fires(), ["off 2"]);
+    assert_eq!(bench.asked(1_200, 0, 2, 7), ["tell 0: 2 by 7, true"]);
+    assert_eq!(bench.asked(1_205, 1, 2, 8), ["tell 1: 2 by 8, throttled"], "although it has stopped");
+    assert_eq!(bench.asked(1_210, 1, 2, 8), ["tell 1: 2 by 8, true"]);
+}
+
+#[test]
+fn a_lying_device_confirms_and_cuts_nothing() {
+    let mut bench = Bench::new();
+    bench.step(0, core::Input::Peer { from: NodeId(3), message: Manner::Lies.erase() });
+    bench.asked(0, 0, 2, 7);
+    assert_eq!(bench.fires(), ["tell 0: 2 by 7, true"]);
+    bench.step(ACTION_DELAY, core::Input::Peer { from: NodeId(3), message: Manner::Honest.erase() });
+    bench.asked(ACTION_DELAY, 0, 2, 8);
+    assert_eq!(bench.fires(), ["off 2", "tell 0: 2 by 8, true"]);
 }

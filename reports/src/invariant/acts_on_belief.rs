@@ -3,7 +3,7 @@
 //! **Formula.** 1. Every write that is sent for the first time is sent between its incarnation's election and the end of
 //! its belief. 2. While the incarnation that was elected last has writes accepted on `sequence`, at least every 500 ms and
 //! for longer than the liveness bound and two of its ticks, it has one accepted on `schedule` as well: a scheduler that
-//! records nothing is not made up for by a busy sequencer. 3. Whoever gives leadership up because it is asked to (and not
+//! records nothing is not made up for by a busy sequencer. (Not while its link is too narrow, and what it sends waits.) 3. Whoever gives leadership up because it is asked to (and not
 //! because it is to be no member any more) has no write under way: the store has decided on all that it sent. 4. No
 //! incarnation has more than [`UNDER_WAY_MAX`] writes of a resource under way. 5. Whoever was asked to give leadership up for
 //! longer than a second, while it ran, sends nothing new. 6. Whoever sends a write has had its seal of that resource accepted
@@ -23,7 +23,7 @@ use crate::{
 };
 use protocols::{
     elector::Deposed,
-    history::{Header, NodeState},
+    history::{Header, NodeState, Phase},
     message::{Write, WriteVerdict},
     types::{Incarnation, NodeId, Resource, USUAL_RESOURCES},
     work::outbox::UNDER_WAY_MAX,
@@ -43,6 +43,8 @@ struct ActsOnBelief {
     believers: Vec<Believer>,
     /// Who was asked to be no member any more.
     leavers: BTreeSet<NodeId>,
+    /// Whose links are too narrow for what they send: a tick may wait in one for as long as data does.
+    narrow: BTreeSet<NodeId>,
     /// Does the history tell who believes?
     told: bool,
     /// Does it tell of seals?
@@ -129,7 +131,17 @@ impl ActsOnBelief {
         let idle_max_us = schedule.map(|(h, on)| (on, (h.liveness_bound_ms + 2 * h.tick_ms).saturating_mul(1000)));
         let (believers, leavers, violations) = (Vec::new(), BTreeSet::new(), Violations::default());
         let (told, seals_told, working) = (false, false, None);
-        ActsOnBelief { believers, leavers, told, seals_told, sent: 0, idle_max_us, working, violations }
+        ActsOnBelief {
+            believers,
+            leavers,
+            narrow: BTreeSet::new(),
+            told,
+            seals_told,
+            sent: 0,
+            idle_max_us,
+            working,
+            violations,
+        }
     }
 
     fn sent(&mut self, t_us: u64, incarnation: Incarnation, write: &Write) {
@@ -167,6 +179,10 @@ impl ActsOnBelief {
 
     fn accepted(&mut self, t_us: u64, resource: Resource, incarnation: Incarnation) {
         let Some((schedule, idle_max_us)) = self.idle_max_us else { return };
+        if self.narrow.contains(&incarnation.node) {
+            self.working = None;
+            return;
+        }
         match &mut self.working {
             Some(working) if working.incarnation == incarnation => {
                 let (for_us, paused) = (t_us - working.since_us, t_us - working.latest_us > PAUSE_US);
@@ -209,6 +225,10 @@ impl Invariant for ActsOnBelief {
                     believer.asked_us = believer.asked_us.map(|_| event.t_us);
                 }
             }
+            Kind::Fault(fault) if fault.fault == "bandwidth" => match fault.phase {
+                Phase::End => self.narrow.retain(|node| !fault.on.contains(node)),
+                Phase::Begin | Phase::Once => self.narrow.extend(&fault.on),
+            },
             Kind::Fault(fault) if matches!(fault.fault.as_str(), "resign" | "transfer") => {
                 // Without a successor there is no order.
                 let is_order = fault.fault == "resign" || !fault.to.is_empty();

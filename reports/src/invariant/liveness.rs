@@ -6,7 +6,8 @@
 //!   a majority of all candidates, each of which reaches each other. Links that are not transitive count as what they are;
 //! - where candidates elect along a ring, each that runs reaches the next that does;
 //! - whoever believes to lead and can hold on to that (it reaches the service, or a majority) can act, too: a leader
-//!   that is cut off from the store alone keeps its lease, and no protocol here notices;
+//!   that is cut off from the store alone, or whose own link is too narrow for its data, keeps its lease, and no protocol here
+//!   notices;
 //! - nobody else is *half heard* by the service or by those who elect: heard, but itself deaf or slow. Followers of a deaf
 //!   leader do not stand against it, and a deaf client of a service may hold a lock that it does not know of.
 //!

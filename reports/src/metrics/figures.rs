@@ -75,6 +75,9 @@ pub struct Metrics {
     pub dark_ms: Option<f64>,
     /// The same before the first election, which does not count as dark; `None` without a probe.
     pub startup_dark_ms: Option<f64>,
+    /// Time in which effect intervals of more than one incarnation lasted, on the resource where that was longest. A late
+    /// write that is accepted stretches its writer's interval up to it.
+    pub dual_effect_ms: f64,
     /// Time in which more than one node believed to lead.
     pub dual_belief_ms: f64,
     /// Time in which more than one node believed and ran, that is, was not paused.

@@ -34,6 +34,7 @@ impl Metrics {
         ];
         lists.into_iter().for_each(|(all, more)| all.extend(more));
         self.leaders_acting_by_effect_max = self.leaders_acting_by_effect_max.max(other.leaders_acting_by_effect_max);
+        self.dual_effect_ms = self.dual_effect_ms.max(other.dual_effect_ms);
         self.leaders_believing_max = self.leaders_believing_max.max(other.leaders_believing_max);
         self.dual_belief_ms = self.dual_belief_ms.max(other.dual_belief_ms);
         self.dual_belief_awake_ms = self.dual_belief_awake_ms.max(other.dual_belief_awake_ms);

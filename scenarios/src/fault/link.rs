@@ -34,3 +34,9 @@ pub(super) fn hang<'a>(from: &'a [Who], to: &'a [Who], for_ms: Option<f64>) -> P
     let order = format!("hang the connections between {} and {}", group(from), group(to));
     Parts::between("hang", from, to).silent(for_ms).words(order, "connections between {on} and {to} hang")
 }
+
+pub(super) fn bandwidth(node: &Who, kbps: u64, for_ms: Option<f64>) -> Parts<'_> {
+    let order = format!("let {node} send {kbps} kbit/s");
+    let parts = Parts::of("bandwidth", node).lasting(for_ms).words(order, format!("{{on}} can send {kbps} kbit/s"));
+    Parts { strength: kbps, ..parts }
+}

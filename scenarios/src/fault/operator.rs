@@ -20,8 +20,3 @@ pub(super) fn join(node: &Who) -> Parts<'_> {
 pub(super) fn leave(node: &Who) -> Parts<'_> {
     Parts::of("leave", node).words(format!("have {node} leave"), "{on} is to leave")
 }
-
-pub(super) fn forge_token(node: &Who) -> Parts<'_> {
-    Parts::of("forge-token", node)
-        .words(format!("show the store a forged token as {node}"), "somebody shows the store a forged token as {on}")
-}

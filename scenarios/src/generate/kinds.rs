@@ -103,6 +103,12 @@ pub(super) static ALL: &[Kind] = &[
         make: |_, _, _| None,
     },
     Kind {
+        name: "bandwidth",
+        about: "What a process sends leaves its machine no faster than so many bits a second.",
+        applies: |_| false,
+        make: |_, _, _| None,
+    },
+    Kind {
         name: "slow-disk",
         about: "Each sync of a node's disk takes longer.",
         applies: any,
@@ -195,6 +201,30 @@ pub(super) static ALL: &[Kind] = &[
     Kind {
         name: "forge-token",
         about: "Somebody shows the store a token that nobody handed out, as a candidate would.",
+        applies: |_| false,
+        make: |_, _, _| None,
+    },
+    Kind {
+        name: "forge-claim",
+        about: "Somebody says in a candidate's name that this candidate leads.",
+        applies: |_| false,
+        make: |_, _, _| None,
+    },
+    Kind {
+        name: "rogue-fence",
+        about: "Somebody asks the fencing device, in a candidate's name, to cut the power of another.",
+        applies: |_| false,
+        make: |_, _, _| None,
+    },
+    Kind {
+        name: "lying-device",
+        about: "The fencing device says that it has cut the power, and has not.",
+        applies: |_| false,
+        make: |_, _, _| None,
+    },
+    Kind {
+        name: "cloud-device",
+        about: "The fencing device accepts a request, stops the machine later, and turns away requests that come too fast.",
         applies: |_| false,
         make: |_, _, _| None,
     },

@@ -13,7 +13,8 @@ pub(super) const FAULTS_MAX: usize = 1000;
 pub(super) const NAME_MAX: usize = 32;
 /// Longest one-way latency: a minute, microseconds.
 pub(super) const LATENCY_MAX_US: u64 = 60_000_000;
-pub(super) const BANDWIDTH_MAX_MBPS: u64 = 1_000_000;
+/// Widest link, million bits a second.
+pub const BANDWIDTH_MAX_MBPS: u64 = 1_000_000;
 
 /// One sentence when something is wrong.
 pub(super) type Checked = Result<(), String>;

@@ -245,11 +245,41 @@ fn parameters(whole: &Whole, what: &Fault) -> Checked {
             elects(whole, node)
         }
         Fault::ForgeToken { node } => elects(whole, node),
+        Fault::Bandwidth { kbps, .. } => range("has kbps that", *kbps, 1, BANDWIDTH_MAX_MBPS * 1_000),
+        Fault::ForgeClaim { node, to } => {
+            if protocol.claim.is_none() {
+                return Err(format!("forges what says who leads, but `{}` has no such message", plan.protocol));
+            }
+            elects(whole, node).and_then(|()| to.iter().try_for_each(|who| elects(whole, who)))
+        }
+        Fault::RogueFence { node, by } => {
+            fences(whole).and_then(|()| elects(whole, node)).and_then(|()| elects(whole, by))
+        }
+        Fault::LyingDevice { node, .. } => fences(whole).and_then(|()| is_device(whole, node)),
+        Fault::CloudDevice { node, stopping_ms, throttle_ms, .. } => {
+            fences(whole).and_then(|()| is_device(whole, node))?;
+            milliseconds("takes", *stopping_ms).and_then(|()| milliseconds("throttles for", *throttle_ms))
+        }
         Fault::Resign { node } if !may_elect(whole, node) => {
             Err(format!("asks `{}` to resign, which is not a candidate", String::from(node.clone())))
         }
         _ => Ok(()),
     }
+}
+
+fn fences(whole: &Whole) -> Checked {
+    let Whole { plan, protocol, .. } = whole;
+    if protocol.cuts_power() {
+        Ok(())
+    } else {
+        Err(format!("is of a fencing device, but `{}` has none", plan.protocol))
+    }
+}
+
+fn is_device(whole: &Whole, who: &Who) -> Checked {
+    let nodes = whole.topology.resolve(who).unwrap_or_default();
+    let devices = !nodes.is_empty() && nodes.iter().all(|node| whole.topology.is_member(*node));
+    if devices { Ok(()) } else { Err(format!("names `{who}`, which is not the device; name `service`")) }
 }
 
 fn elects(whole: &Whole, who: &Who) -> Checked {

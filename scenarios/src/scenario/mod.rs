@@ -1,7 +1,11 @@
 //! The scenarios, one file each. A scenario is a pure function (parameters, protocol, seed) → [`Plan`]; what it draws, it
 //! draws from the seed's stream `plan`.
 
+pub mod adversary_delayed_renewals;
+pub mod adversary_forged_coordinator;
 pub mod adversary_forged_token;
+pub mod adversary_lying_device;
+pub mod adversary_rogue_fence;
 pub mod asymmetric_partition;
 pub mod clean_kill;
 pub mod clique;
@@ -14,6 +18,7 @@ pub mod expired_waiter;
 pub mod flapping;
 pub mod gc_pause;
 pub mod graceful_step_down;
+pub mod heartbeat_starved;
 pub mod hung_connection;
 pub mod isolate_leader;
 pub mod late_answer;
@@ -38,6 +43,7 @@ pub mod service_quorum_loss;
 pub mod service_restart;
 pub mod session_expiry_unnoticed;
 pub mod slow_drain;
+pub mod slow_fencing_device;
 pub mod slow_top_node;
 pub mod split_vote;
 pub mod starvation;
@@ -130,6 +136,12 @@ protocols::registry! {
         &service_failover::SCENARIO,
         &service_quorum_loss::SCENARIO,
         &service_leader_stall::SCENARIO,
+        &heartbeat_starved::SCENARIO,
+        &adversary_forged_coordinator::SCENARIO,
+        &adversary_delayed_renewals::SCENARIO,
+        &adversary_rogue_fence::SCENARIO,
+        &adversary_lying_device::SCENARIO,
+        &slow_fencing_device::SCENARIO,
     ];
 }
 
@@ -177,11 +189,16 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
         _ => params.read_lease == Some(true),
     };
     let unchecked = !(protocol.tokened && params.fencing == Fencing::On);
-    let cut_off = matches!(scenario.hazard, Hazard::CutOffFromService | Hazard::CutOffFromPeers | Hazard::OneWayCut);
+    let cut_off = matches!(scenario.hazard, Hazard::CutOffFromService | Hazard::CutOffFromPeers | Hazard::OneWayCut)
+        || scenario.hazard == Hazard::DelayedRenewals;
     // A lease that nothing but a clock ends is as good as the clocks.
     let by_clock = from_memory || (cut_off && unchecked);
     let relaxed = !params.rules(protocol).are_usual();
-    match promise_checking(scenario, protocol, params.fencing) {
+    let promised = match scenario.hazard {
+        Hazard::SaturatedLink => heartbeat_starved::promised(protocol, params),
+        _ => promise_checking(scenario, protocol, params.fencing),
+    };
+    match promised {
         // Beliefs end by other rules than the protocol promises by.
         Promise::Holds if unchecked && relaxed && scenario.hazard != Hazard::None => Promise::May,
         Promise::Holds if unchecked && params.net.is_hostile() => Promise::May,
@@ -271,6 +288,12 @@ impl Scenario {
             ));
         }
         let mut plan = (self.plan)(params, protocol, seed);
+        if plan.network.control_apart && !plan.limits_bandwidth() {
+            let name = self.name;
+            return Err(format!(
+                "nothing limits the bandwidth in `{name}`, so --control-link means nothing; add --bandwidth"
+            ));
+        }
         plan.dual_belief_bound_ms = belief::bound_ms(&plan, protocol);
         plan.validate_among(&known)?;
         Ok(plan)

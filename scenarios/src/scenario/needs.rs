@@ -31,6 +31,10 @@ pub enum Needs {
     Disk,
     /// Somebody beside the two ends of a link.
     ThirdParty,
+    /// A leader that is replaced when it is not heard for a while.
+    Heartbeats,
+    /// Candidates that believe whoever says that it leads.
+    Claim,
     /// To be one of these: the story is of how they, and few others, are made.
     Named(&'static [&'static str]),
 }
@@ -52,6 +56,8 @@ impl Needs {
             Needs::PowerDevice => protocol.service.process == Some(POWER),
             Needs::Disk => protocol.persists,
             Needs::ThirdParty => true,
+            Needs::Heartbeats => !protocol.service.outlasts_pauses,
+            Needs::Claim => protocol.claim.is_some(),
             Needs::Named(names) => names.contains(&protocol.name),
         }
     }
@@ -64,6 +70,9 @@ impl Needs {
             Needs::Named(_) => 2,
             // The leader dies, and two stand against each other.
             Needs::ElectionTimeout => 3,
+            Needs::Heartbeats => 2,
+            // One dies, one leads, and one more hears of both.
+            Needs::Claim => 3,
             // The two ends, and who reaches both.
             Needs::ThirdParty => 3,
             // One fails, one's disk does, and a majority is left.
@@ -108,6 +117,8 @@ impl Needs {
             Needs::PowerDevice => "a device that cuts power",
             Needs::Disk => "candidates that keep something on disk",
             Needs::ThirdParty => "somebody beside the two ends of a link",
+            Needs::Heartbeats => "a leader that is replaced when it is not heard",
+            Needs::Claim => "candidates that believe whoever says that it leads",
             Needs::Named(_) => "one of some protocols",
         }
     }

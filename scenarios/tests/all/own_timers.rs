@@ -32,6 +32,7 @@ static LIKE_CLIENT_GO: Protocol = Protocol {
 static LIKE_CONSUL: Protocol = Protocol {
     name: "like-consul",
     timers: OwnTimers::of(&[OwnTimer { timer: Timer::LockDelay, default: Some(|_| 15 * SECOND) }]),
+    claim: None,
     ..redis_fenced::PROTOCOL
 };
 

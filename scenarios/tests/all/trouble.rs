@@ -215,6 +215,17 @@ fn new_faults_read_like_sentences() {
         (Fault::DropKey { node: named() }, "drop the key of n2"),
         (Fault::DropKey { node: Who::Service }, "drop the counter of tokens"),
         (Fault::ForgeToken { node: named() }, "show the store a forged token as n2"),
+        (Fault::ForgeClaim { node: named(), to: vec![Who::Candidates] }, "tell candidates as n2 that it leads"),
+        (Fault::RogueFence { node: Who::Leader, by: named() }, "ask as n2 for the power of leader to be cut"),
+        (
+            Fault::LyingDevice { node: Who::Service, for_ms: Some(500.0) },
+            "have service confirm cuts that it does not make for 500 ms",
+        ),
+        (
+            Fault::CloudDevice { node: Who::Service, stopping_ms: 9_000.0, throttle_ms: 700.0, for_ms: None },
+            "have service stop machines 9000 ms after it accepts, one request in 700 ms",
+        ),
+        (Fault::Bandwidth { node: named(), kbps: 51, for_ms: None }, "let n2 send 51 kbit/s"),
         (
             Fault::Hang { from: vec![named()], to: vec![Who::Service], for_ms: Some(500.0) },
             "hang the connections between n2 and service for 500 ms",

@@ -14,10 +14,11 @@ mod parked;
 
 use super::{
     World,
-    network::{Lane, MESSAGES_MAX},
+    network::{Lane, MESSAGE_BYTES, MESSAGES_MAX},
     packet::Packet,
     queue::{Event, Late},
     retransmit::Sent,
+    uplink::Traffic,
 };
 use protocols::{
     core::Input,
@@ -76,13 +77,22 @@ impl World {
         if self.queue.lane_len(from, to) + link.unread >= MESSAGES_MAX {
             return self.lose("full", from, to, message);
         }
-        let sent = link.message(self.now);
+        let left = self.leaves(from, &message);
+        let link = self.links.get(from, to);
+        let sent = link.message(left);
         let at = if sent.lost == 0 && !link.gap.is_open() {
             link.behind(sent.arrives)
         } else {
             self.send_at_gap(from, to, sent)
         };
         self.queue.push_lane(at, from, to, message);
+    }
+
+    /// When a message that is sent now has left its sender's machine.
+    #[inline]
+    pub(super) fn leaves(&mut self, from: NodeId, message: &Packet) -> u64 {
+        let traffic = if let Packet::Peer(_) = message { Traffic::Control } else { Traffic::Data };
+        self.links.leaves(from, self.now, MESSAGE_BYTES, traffic)
     }
 
     /// A message is lost on its way, or one before it was: when it arrives. What waits may come sooner for it.
@@ -259,8 +269,9 @@ impl World {
         let link = self.links.get(from, to);
         let number = link.connection.number;
         if !std::mem::replace(&mut link.connection.reset_sent, true) {
+            let left = self.links.leaves(to, self.now, RESET_BYTES, Traffic::Data);
             let back = self.links.get(to, from);
-            let at = back.segment(self.now, RESET_BYTES);
+            let at = back.segment(left);
             // It does not overtake what was sent back before it.
             let at = if back.lane == Lane::Backward { back.behind(at) } else { at };
             self.queue.push(at, Event::Reset { from: to, to: from, number });

@@ -62,7 +62,8 @@ impl World {
     /// Sends a datagram.
     #[inline]
     pub(super) fn send_datagram(&mut self, from: NodeId, to: NodeId, message: Packet) {
-        match self.links.get(from, to).datagram(self.now) {
+        let left = self.leaves(from, &message);
+        match self.links.get(from, to).datagram(left) {
             Passage::InOrder(at) => self.queue.push_lane(at, from, to, message),
             Passage::Astray(at) => {
                 protocols::mark!(WorldAstray);

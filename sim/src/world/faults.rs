@@ -8,11 +8,9 @@ use super::{
 };
 use protocols::{
     core::Input,
-    fence::checks::FORGED,
     history::{GrantEnd, Kind, NodeState, Phase},
-    message::Message,
     point::Point,
-    types::{MICROSECOND, MILLISECOND, NodeId, Resource},
+    types::{MICROSECOND, MILLISECOND, NodeId},
 };
 use scenarios::{
     fault::{Fault, PlannedFault, SUPERVISOR_MS, Who},
@@ -167,7 +165,11 @@ impl World {
                     struck.to.iter().for_each(|b| self.hang(*a, *b, on));
                 }
             }
+            Fault::Bandwidth { kbps, .. } => nodes.iter().for_each(|n| self.narrow(*n, *kbps, on)),
             Fault::ForgeToken { .. } => nodes.iter().for_each(|n| self.forge_token(*n, group)),
+            Fault::ForgeClaim { .. } => nodes.iter().for_each(|n| self.forge_claim(*n, &struck.to)),
+            Fault::RogueFence { .. } => nodes.iter().for_each(|n| self.rogue_fence(*n, &struck.to)),
+            Fault::LyingDevice { .. } | Fault::CloudDevice { .. } => self.set_manner(nodes, what, on),
             Fault::ClockStep { by_ms, .. } => nodes.iter().for_each(|n| self.step_clock(*n, *by_ms)),
             Fault::ClockRate { ppm, .. } => {
                 for (node, before) in nodes.iter().zip(&struck.rate_before) {
@@ -282,15 +284,6 @@ impl World {
         self.woke = true;
     }
 
-    /// A seal with a token that nobody handed out reaches the store, for every resource of a group.
-    fn forge_token(&mut self, from: NodeId, group: u16) {
-        let resources = self.topology.works().resources().count() as u16;
-        for place in group * resources..(group + 1) * resources {
-            let message = Message::Seal { resource: Resource(place as u8), generation: 0, token: FORGED };
-            self.input(self.topology.store(), Input::Message { from, message });
-        }
-    }
-
     fn set_rate(&mut self, node: NodeId, ppm: i64) {
         let now = self.now;
         self.processes[node.index()].clocks.set_rate(now, ppm);
@@ -350,6 +343,7 @@ impl World {
             process.powered = crash;
             process.paused = false;
             process.pauses = 0;
+            self.links.uplink(node).forget();
             self.believers.retain(|(_, b)| b.node != node);
             self.forget(node, node == self.topology.store());
             let disk = &mut self.processes[node.index()].disk;

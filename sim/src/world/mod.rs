@@ -8,6 +8,7 @@
 //! whatever runs tasks or futures (faults on the host, drops) happens outside of it.
 
 pub mod action;
+mod adversary;
 pub mod clocks;
 mod connection;
 pub mod disk;
@@ -26,6 +27,7 @@ mod retransmit;
 mod sleep;
 mod stream;
 mod trace;
+mod uplink;
 
 use crate::recorder::Recorder;
 use action::HostAction;
@@ -46,6 +48,7 @@ use protocols::{
     election::Protocol,
     elector::ServiceOutput,
     history::{Kind, SERVICE_REQUESTS, SERVICE_REQUESTS_BURST, SERVICE_REQUESTS_PEAK},
+    payload::Opaque,
     types::{Incarnation, MILLISECOND, NodeId, SECOND},
 };
 use queue::{Event, Queue};
@@ -116,6 +119,8 @@ pub struct World {
     believers: Vec<(u16, Incarnation)>,
     division: Division,
     topology: Arc<Topology>,
+    /// What candidates say when they lead, which somebody may forge.
+    claim: Option<fn(NodeId, u16, u64) -> Opaque>,
     /// The states of the services' members, which an operator can reach.
     members: BTreeMap<NodeId, model::State>,
     trace: Trace,
@@ -215,6 +220,7 @@ impl World {
             asked: None,
             driver,
             topology: topology.clone(),
+            claim: protocol.claim,
             outputs: Vec::new(),
             todo: VecDeque::new(),
             woke: true,

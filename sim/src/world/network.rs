@@ -1,7 +1,10 @@
 //! Links: one per direction between any two processes, each with its own random stream, so that what happens on one never
 //! shifts another.
 
-use super::retransmit::{Gap, LOST_MAX, RETRANSMIT_FIRST, SYN_RETRANSMIT_FIRST, Sent, late_by_timeouts};
+use super::{
+    retransmit::{Gap, LOST_MAX, RETRANSMIT_FIRST, SYN_RETRANSMIT_FIRST, Sent, late_by_timeouts},
+    uplink::{Traffic, Uplink},
+};
 use protocols::{
     election::{Protocol, Transport},
     types::{MICROSECOND, MILLISECOND, NodeId},
@@ -15,7 +18,7 @@ use scenarios::{
 };
 
 /// What a message counts as, for bandwidth and windows: a small request with its headers.
-const MESSAGE_BYTES: u64 = 160;
+pub const MESSAGE_BYTES: u64 = scenarios::plan::MESSAGE_BYTES;
 /// How many messages may be under way on a connection: what fits into the window of a byte stream.
 pub const MESSAGES_MAX: usize = super::stream::WINDOW / MESSAGE_BYTES as usize;
 
@@ -50,8 +53,6 @@ pub struct Link {
     random: ChaCha8Rng,
     latency: u64,
     jitter: u64,
-    /// Nanoseconds that a byte takes, times 1024.
-    byte_cost: u64,
     loss: u32,
     duplicate: u32,
     reorder: u32,
@@ -62,7 +63,6 @@ pub struct Link {
     /// How many partitions lie over it.
     blocked: u32,
     last_at: u64,
-    free_at: u64,
     /// How messages travel.
     pub lane: Lane,
     /// The connection, on a forward lane.
@@ -104,16 +104,10 @@ fn threshold(probability: f64) -> u32 {
 
 impl Link {
     fn new(network: &Network, seed: u64, from: &str, to: &str) -> Self {
-        let byte_cost = match network.bandwidth_mbps {
-            0 => 0,
-            // 8 bits a byte, 1000 ns per (Mbit/s)⁻¹.
-            mbps => 8 * 1_000 * 1_024 / mbps,
-        };
         Link {
             random: streams::stream(seed, &format!("network/{from}>{to}")),
             latency: network.latency_us * MICROSECOND,
             jitter: network.jitter_us * MICROSECOND,
-            byte_cost,
             loss: threshold(network.loss),
             duplicate: threshold(network.duplicate),
             reorder: threshold(network.reorder),
@@ -121,7 +115,6 @@ impl Link {
             extra_loss: 0,
             blocked: 0,
             last_at: 0,
-            free_at: 0,
             lane: Lane::Datagram,
             connection: Connection::default(),
             open: false,
@@ -147,21 +140,10 @@ impl Link {
         self.latency + self.extra + jitter
     }
 
-    /// When `bytes` that are handed to the link at `now` have left the sender.
+    /// A datagram leaves at `left`.
     #[inline]
-    fn depart(&mut self, now: u64, bytes: u64) -> u64 {
-        if self.byte_cost == 0 {
-            return now;
-        }
-        self.free_at = self.free_at.max(now) + ((bytes * self.byte_cost) >> 10);
-        self.free_at
-    }
-
-    /// Sends a datagram at `now`.
-    #[inline]
-    pub fn datagram(&mut self, now: u64) -> Passage {
-        let departs = self.depart(now, MESSAGE_BYTES);
-        let at = departs + self.latency();
+    pub fn datagram(&mut self, left: u64) -> Passage {
+        let at = left + self.latency();
         if self.chance(self.loss) || self.chance(self.extra_loss) {
             return Passage::Lost;
         }
@@ -178,16 +160,15 @@ impl Link {
         Passage::InOrder(at)
     }
 
-    /// When a segment of so many bytes that is sent at `now` arrives, if nobody learns that it is lost but by timeouts.
-    pub fn segment(&mut self, now: u64, bytes: u64) -> u64 {
-        let sent = self.transmit(now, bytes);
+    /// When a segment that leaves at `left` arrives, if nobody learns that it is lost but by timeouts.
+    pub fn segment(&mut self, left: u64) -> u64 {
+        let sent = self.transmit(left);
         sent.arrives + late_by_timeouts(sent.lost, RETRANSMIT_FIRST)
     }
 
-    /// Sends a segment of so many bytes at `now`.
+    /// A segment leaves at `left`.
     #[inline]
-    pub fn transmit(&mut self, now: u64, bytes: u64) -> Sent {
-        let left = self.depart(now, bytes);
+    pub fn transmit(&mut self, left: u64) -> Sent {
         let arrives = left + self.latency();
         Sent { left, arrives, lost: self.losses() }
     }
@@ -202,10 +183,10 @@ impl Link {
         lost
     }
 
-    /// Sends a message on a connection at `now`.
+    /// A message on a connection leaves at `left`, or when there is a connection.
     #[inline]
-    pub fn message(&mut self, now: u64) -> Sent {
-        let left = self.depart(now.max(self.opens_at), MESSAGE_BYTES);
+    pub fn message(&mut self, left: u64) -> Sent {
+        let left = left.max(self.opens_at);
         let mut arrives = left + self.latency();
         if self.chance(self.reorder) {
             arrives += 2 * self.latency();
@@ -213,9 +194,9 @@ impl Link {
         Sent { left, arrives, lost: self.losses() }
     }
 
-    /// When a message that is sent again at `now`, after silence, arrives: never before the one that was sent before it.
-    pub fn in_order(&mut self, now: u64) -> u64 {
-        let sent = self.message(now);
+    /// When a message that is sent again at `left`, after silence, arrives: never before the one that was sent before it.
+    pub fn in_order(&mut self, left: u64) -> u64 {
+        let sent = self.message(left);
         self.behind(sent.arrives + late_by_timeouts(sent.lost, RETRANSMIT_FIRST))
     }
 
@@ -294,6 +275,8 @@ impl Link {
 
 /// All links.
 pub struct Links {
+    /// What each process's packets leave by, by process.
+    uplinks: Vec<Uplink>,
     links: Vec<Link>,
     nodes: usize,
     store: NodeId,
@@ -305,7 +288,8 @@ impl Links {
         let names = topology.names();
         let pairs = names.iter().flat_map(|from| names.iter().map(move |to| (from, to)));
         let links = pairs.map(|(from, to)| Link::new(&plan.network, plan.seed, from, to)).collect();
-        let mut links = Links { links, nodes: names.len(), store: topology.store() };
+        let uplinks = vec![Uplink::new(&plan.network); names.len()];
+        let mut links = Links { uplinks, links, nodes: names.len(), store: topology.store() };
         links.lay_lanes(plan, protocol, topology);
         links
     }
@@ -353,6 +337,17 @@ impl Links {
     #[inline]
     pub fn get(&mut self, from: NodeId, to: NodeId) -> &mut Link {
         &mut self.links[from.index() * self.nodes + to.index()]
+    }
+
+    /// When what a process hands to its machine at `now` has left it, nanoseconds.
+    #[inline]
+    pub fn leaves(&mut self, from: NodeId, now: u64, bytes: u64, traffic: Traffic) -> u64 {
+        self.uplinks[from.index()].leaves(now, bytes, traffic)
+    }
+
+    /// What carries a process's packets away.
+    pub fn uplink(&mut self, node: NodeId) -> &mut Uplink {
+        &mut self.uplinks[node.index()]
     }
 
     /// A round trip from one process to another, nanoseconds.

@@ -53,6 +53,8 @@ fn every_kind_of_fault_changes_what_happens() {
     let others = || (vec![Who::Leader], vec![Who::Followers]);
     let two = |make: fn(Vec<Who>, Vec<Who>) -> Fault| make(others().0, others().1);
     let kill = || Fault::Kill { node: leader(), restart_after_ms: None };
+    let asleep = || Fault::Pause { node: leader(), for_ms: 10_000.0 };
+    let cloud = || Fault::CloudDevice { node: Who::Service, stopping_ms: 3_000.0, throttle_ms: 500.0, for_ms: None };
     let cases: Vec<(&str, Vec<Fault>)> = vec![
         ("raft", vec![Fault::Pause { node: leader(), for_ms: 2_000.0 }]),
         ("raft", vec![kill()]),
@@ -73,6 +75,11 @@ fn every_kind_of_fault_changes_what_happens() {
         ("etcd-election", vec![Fault::DropLease { node: leader() }]),
         ("redis-fenced", vec![Fault::DropKey { node: leader() }]),
         ("redis-fenced", vec![Fault::ForgeToken { node: leader() }]),
+        ("bully", vec![Fault::ForgeClaim { node: Who::Named("n1".to_owned()), to: vec![leader()] }]),
+        ("stonith", vec![Fault::RogueFence { node: leader(), by: Who::Followers }]),
+        ("stonith", vec![Fault::LyingDevice { node: Who::Service, for_ms: None }, asleep()]),
+        ("stonith", vec![cloud(), asleep()]),
+        ("lowest-id", vec![Fault::Bandwidth { node: leader(), kbps: 1, for_ms: None }]),
         ("k8s-lease", vec![Fault::Hang { from: vec![Who::Followers], to: vec![Who::Service], for_ms: None }, kill()]),
     ];
     let mut seen = BTreeSet::new();

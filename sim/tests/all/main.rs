@@ -6,6 +6,7 @@
 
 #![cfg(madsim)]
 
+mod adversary;
 mod bugs;
 mod client_timers;
 mod clusters;

@@ -1,8 +1,12 @@
 //! A candidate: the wrapper around the elector whose word alone is worth nothing.
 
-use super::message::{Message, Said};
+mod answers;
+
+use super::{
+    bugs::NO_QUORUM,
+    message::{Message, Said},
+};
 use crate::{
-    bug::{Bug, Shown},
     clock::Now,
     core::TimerId,
     election::Setup,
@@ -26,16 +30,6 @@ pub const DELAY_BASE: u64 = 2 * SECOND;
 pub const DELAY_RANDOM: u64 = SECOND;
 /// The longest that a packet travels, nanoseconds: assumed. Several times the slowest network profile's.
 pub const SETTLE: u64 = 200 * MILLISECOND;
-
-/// What pairs of servers have, and clusters that are set to ignore a quorum they do not have.
-pub const NO_QUORUM: Bug = Bug {
-    id: "stonith-no-quorum",
-    protocols: &["stonith"],
-    what: "Who loses sight of the others cuts their power without having a majority: both sides of a cut do, and all are off.",
-    source: "GitHub, downtime of 22 December 2012; Pacemaker's `no-quorum-policy=ignore`",
-    violation: "metrics.elections",
-    shown: Shown::by("quorum-loss", "stonith", 8).above(4),
-};
 
 /// Timers from here on are the wrapper's, those below the inner elector's.
 const HEARTBEAT: TimerId = 8;
@@ -74,6 +68,8 @@ struct Shot {
     request: u64,
     ask_at: u64,
     asked: bool,
+    /// How often in a row the device has turned it away.
+    throttled: u32,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -218,19 +214,6 @@ impl Stonith {
         }
     }
 
-    fn fenced(&mut self, now: Now, target: NodeId, request: u64) {
-        let Some(other) = self.others.iter_mut().find(|other| other.node == target) else { return };
-        // Of an older claim.
-        if other.shot.is_none_or(|shot| shot.request != request) {
-            return;
-        }
-        other.shot = None;
-        crate::mark!(StonithFenced);
-        other.off = Some(now.mono);
-        (other.arrived, other.heard) = (None, None);
-        self.clear(now, target, false);
-    }
-
     /// Takes aim at everybody who is lost, and asks the device when it is time to. `heard` is `None` of one that is off, or
     /// was never there: it is lost too, unless this node has its acknowledgement.
     fn shoot(&mut self, now: Now, out: &mut Vec<Output>) {
@@ -250,7 +233,7 @@ impl Stonith {
             let (known, base) = (other.shot, if self.leader == Some(other.node) { DELAY_BASE } else { 0 });
             let mut shot = known.unwrap_or_else(|| {
                 let ask_at = now.mono + base + self.random.next_u64() % DELAY_RANDOM;
-                Shot { request: self.random.next_u64(), ask_at, asked: false }
+                Shot { request: self.random.next_u64(), ask_at, asked: false, throttled: 0 }
             });
             if now.mono >= shot.ask_at {
                 crate::mark!(StonithShoots);
@@ -372,6 +355,12 @@ impl Elector for Stonith {
             },
             Input::Peer { message: Said::Device(power::Message::Fenced { target, request, ok: true }), .. } => {
                 self.fenced(now, target, request);
+            }
+            Input::Peer { message: Said::Device(power::Message::Accepted { target, request }), .. } => {
+                self.accepted(now, target, request);
+            }
+            Input::Peer { message: Said::Device(power::Message::Throttled { target, request }), .. } => {
+                self.throttled(now, target, request);
             }
             Input::Peer { message: Said::Device(_), .. } => {}
             input => {

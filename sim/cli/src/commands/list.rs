@@ -135,7 +135,7 @@ fn rows(registry: &Registry, listing: Listing) -> Vec<(String, String)> {
     match listing {
         Listing::Scenarios => registry.plans.scenarios.iter().map(|s| plain(s.name, s.about)).collect(),
         Listing::Protocols => {
-            let about = |p: &&election::Protocol| {
+            let about = |p: &election::Protocol| {
                 let token = if p.tokened { "token" } else { "no token" };
                 let timers = match (p.election_timeout, p.elects_among_peers()) {
                     (Some((min, max)), _) => {
@@ -150,7 +150,7 @@ fn rows(registry: &Registry, listing: Listing) -> Vec<(String, String)> {
                     .filter_map(|timer| Some(format!(", {} {} s", timer.words(), usual.get(timer)? / SECOND)));
                 (p.name.to_owned(), format!("{} ({token}; {timers}{})", p.about, own.collect::<String>()))
             };
-            registry.plans.protocols.iter().map(about).collect()
+            registry.plans.named().map(about).collect()
         }
         Listing::Faults => generate::kinds().map(|(name, about)| plain(name, about)).collect(),
         Listing::Invariants => registry.invariants.iter().map(|i| plain(i.name, i.about)).collect(),

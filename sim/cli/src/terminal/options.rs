@@ -83,6 +83,12 @@ pub struct PlanOptions {
     /// Share of packets lost, as 0.5%, instead of the network's
     #[arg(long, value_parser = parse::percent_ppm, value_name = "PCT", allow_hyphen_values = true)]
     loss: Option<u32>,
+    /// How fast each process can send, as 10mbps, all its links together; unlimited by default
+    #[arg(long, value_parser = parse::bandwidth, value_name = "N", allow_hyphen_values = true)]
+    bandwidth: Option<u64>,
+    /// Whether heartbeats, votes and renewals leave by the same link as the data, which is usual, or by one of their own
+    #[arg(long, value_parser = parse::control_link, value_name = "shared|separate")]
+    control_link: Option<bool>,
 }
 
 /// The rules of voting and leading, of protocols that have them on or off.
@@ -217,6 +223,8 @@ impl PlanOptions {
             net: self.net.unwrap_or(usual.net),
             latency_us: self.latency,
             loss_ppm: self.loss,
+            bandwidth_mbps: self.bandwidth,
+            control_apart: self.control_link.unwrap_or(usual.control_apart),
             ..usual
         };
         let params = self.rules.add_to(params);
@@ -251,6 +259,8 @@ impl PlanOptions {
             ("--pause", self.pause.is_some()),
             ("--read-lease", self.read_lease.is_some()),
             ("--reads", self.reads.is_some()),
+            ("--bandwidth", self.bandwidth.is_some()),
+            ("--control-link", self.control_link.is_some()),
         ];
         if let Some((name, _)) = drawn.iter().find(|(_, given)| *given) {
             return Err(format!(

@@ -7,7 +7,7 @@ use scenarios::{
     params::{PROFILES, Profile},
     plan::CANDIDATES_MAX,
     preset::{PRESETS, Preset},
-    units::unit,
+    units::{bandwidth_mbps, unit},
 };
 use std::{collections::BTreeSet, ops::Range};
 
@@ -110,6 +110,26 @@ pub fn groups(text: &str) -> Result<u16, String> {
     text.parse().ok().filter(|groups| (1..=GROUPS_MAX).contains(groups)).ok_or_else(wrong)
 }
 
+/// A bandwidth.
+///
+/// # Errors
+/// One sentence.
+pub fn bandwidth(text: &str) -> Result<u64, String> {
+    bandwidth_mbps(text)
+}
+
+/// Has what elects a link of its own?
+///
+/// # Errors
+/// One sentence.
+pub fn control_link(text: &str) -> Result<bool, String> {
+    match text {
+        "shared" => Ok(false),
+        "separate" => Ok(true),
+        _ => Err(format!("`{text}` is neither `shared` nor `separate`")),
+    }
+}
+
 /// `on` or `off`.
 ///
 /// # Errors
@@ -166,7 +186,7 @@ pub fn members(text: &str) -> Result<u16, String> {
 /// # Errors
 /// One sentence with the nearest name.
 pub fn protocol(name: &str) -> Result<&'static Protocol, String> {
-    find(&known().protocols, "protocol", name, |protocol| protocol.name)
+    find(&known().named().collect::<Vec<_>>(), "protocol", name, |protocol| protocol.name)
 }
 
 /// Protocols `a,b` or `all`.

@@ -187,6 +187,7 @@ fn json_is_one_object_and_nothing_else() {
         "handoff_effect_gap_ms",
         "handoff_intent_gap_ms",
         "dark_ms",
+        "dual_effect_ms",
         "dual_belief_ms",
     ];
     for metric in metrics {

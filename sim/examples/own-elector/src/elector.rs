@@ -52,6 +52,7 @@ pub static PROTOCOL: Protocol = Protocol {
     transfers: false,
     changes_members: false,
     timers: OwnTimers::NONE,
+    claim: None,
     elector: |setup| boxed(MajorityLease::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,

@@ -44,6 +44,7 @@ pub static PROTOCOL: Protocol = Protocol {
     transfers: false,
     changes_members: false,
     timers: OwnTimers::NONE,
+    claim: None,
     elector: |setup| boxed(LeaseHolder::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,

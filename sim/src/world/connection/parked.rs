@@ -40,7 +40,7 @@ impl World {
         if given_up {
             let mut at = retransmitted_at(since, now, RETRANSMIT_FIRST);
             for parked in group {
-                at = at.max(self.links.get(from, to).segment(at, 0));
+                at = at.max(self.links.get(from, to).segment(at));
                 self.queue.push(at, Event::Late(Box::new(parked.late)));
             }
             return;

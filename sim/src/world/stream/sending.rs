@@ -5,6 +5,7 @@ use super::{
         World,
         queue::Event,
         retransmit::{RETRANSMIT_FIRST, SYN_RETRANSMIT_FIRST, Sent, late_by_timeouts, retransmitted_at},
+        uplink::Traffic,
     },
     Held, Segment,
 };
@@ -29,7 +30,8 @@ impl World {
     pub(super) fn send_segment(&mut self, segment: Segment, from_time: u64) -> u32 {
         let (conn, to) = segment.conn_and_side();
         let (from_node, to_node) = self.ends(conn, to);
-        let sent = self.links.get(from_node, to_node).transmit(from_time, segment.len());
+        let left = self.links.leaves(from_node, from_time, segment.len(), Traffic::Control);
+        let sent = self.links.get(from_node, to_node).transmit(left);
         let side = &mut self.conns[conn as usize].sides[to as usize];
         let at = if segment.opens() {
             sent.arrives + late_by_timeouts(sent.lost, SYN_RETRANSMIT_FIRST)

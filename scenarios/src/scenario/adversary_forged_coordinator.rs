@@ -1,0 +1,52 @@
+//! `adversary-forged-coordinator`: somebody says in a dead candidate's name that it leads.
+//!
+//! Reference text "Split brain": "forge messages from a specific node ID". Textbook elections believe what arrives: COORDINATOR
+//! (bully, rings) and VRRP's advertisement carry no proof of who sent them. The candidate that the protocol prefers has died,
+//! so that whoever leads gives way to its word.
+//!
+//! **What holds.** Safety: a leader that believes it stops at once, nobody leads until the dead one is missed again, and then
+//! the same is elected anew. One forged message forges no second leader, since the one in whose name it comes does not
+//! believe. **What breaks.** Availability: each message costs the time in which others wait for a silent leader, and one per
+//! such time keeps everybody from leading for as long as somebody cares to send it
+//! (`sim/tests/all/adversary.rs`). Messages that elect have to be authenticated.
+
+use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, preferred, require, strike_ms};
+use crate::{
+    fault::{Fault, Who},
+    params::Params,
+    plan::Plan,
+    streams::{self, PLAN},
+};
+use protocols::{
+    election::{Hazard, Protocol},
+    history::Fact,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "adversary-forged-coordinator",
+    about: "Somebody says in the name of a dead candidate, which all prefer, that it leads.",
+    story: "At a time drawn from the seed the candidate that the protocol prefers dies for good, and another takes over. Some \
+            time later everybody is told in the dead one's name that it leads. Who leads gives way, and nobody does until \
+            the dead one is missed again.",
+    hazard: Hazard::ForgedClaim,
+    needs: Needs::Claim,
+    plan,
+};
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let taken_over_ms = params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol) + 1_000;
+    let renew_ms = params.timings(protocol).renew_interval_ms;
+    let needed_ms = last_strike_ms(params, protocol) + taken_over_ms + renew_ms + params.aftermath_ms(protocol);
+    let mut random = streams::stream(seed, PLAN);
+    let killed_ms = strike_ms(&mut random, params, protocol);
+    let forged_ms = killed_ms + taken_over_ms as f64 + drawn_ms(&mut random, 0.0, renew_ms as f64);
+    let dead = || Who::Named(preferred(params, protocol));
+    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    plan.faults = vec![
+        at(killed_ms, Fault::Kill { node: dead(), restart_after_ms: None }),
+        at(forged_ms, Fault::ForgeClaim { node: dead(), to: vec![Who::Candidates] }),
+    ];
+    plan.requires = require([(Fact::Elections, 3), (Fact::LeadersTookEffect, 3)]);
+    plan
+}

@@ -1,0 +1,44 @@
+//! `adversary-lying-device`: the fencing device confirms a cut that it does not make.
+//!
+//! Reference text "Split brain": a "compromised STONITH". It takes no malice: a switch whose outlet belongs to another machine
+//! by now, or a machine with two power supplies. The story is `gc-pause`: the leader is stopped with a write in its hands, the
+//! others have its power cut, are told that it was, take over, and it wakes.
+//!
+//! **What breaks.** Everything that fencing is for: the write of the sleeper takes effect while its successor leads. Where a
+//! token is checked at the resource besides, it is refused: the two do not replace each other.
+
+use super::{Needs, Scenario, at, gc_pause, require};
+use crate::{
+    fault::{Fault, Who},
+    params::Params,
+    plan::Plan,
+};
+use protocols::{
+    election::{Hazard, Protocol},
+    history::Fact,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "adversary-lying-device",
+    about: "The fencing device confirms cuts that it does not make, and the leader is stopped with a write in its hands.",
+    story: "From the start the fencing device says of every cut that it was made, and makes none. Then, as in gc-pause, the \
+            leader is stopped with a write in its hands. The others ask for its power to be cut, are told that it was, and \
+            take over; and it wakes.",
+    hazard: Hazard::LyingDevice,
+    needs: Needs::PowerDevice,
+    plan,
+};
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let mut plan = (gc_pause::SCENARIO.plan)(params, protocol, seed);
+    plan.scenario = SCENARIO.name.to_owned();
+    plan.faults.insert(0, at(0.0, Fault::LyingDevice { node: Who::Service, for_ms: None }));
+    plan.requires = require([
+        (Fact::Elections, 2),
+        (Fact::LeadersBelieving, 2),
+        (Fact::StaleWriteAttempts, 1),
+        (Fact::ElectedWhilePaused, 1),
+    ]);
+    plan
+}

@@ -1,0 +1,40 @@
+//! `adversary-rogue-fence`: somebody has the power of a healthy leader cut.
+//!
+//! Reference text "Split brain": a "compromised STONITH". Who can reach the device and speak in a candidate's name can switch
+//! anybody off; a device that asks for no proof cannot tell.
+//!
+//! **What holds.** Safety: the leader is off, which is what fencing is about, and nobody takes over without a confirmed cut of
+//! their own. **What breaks.** Availability, for a reboot or a takeover, and as often as somebody cares to ask.
+
+use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
+use crate::{
+    fault::{Fault, Who},
+    params::Params,
+    plan::Plan,
+    streams::{self, PLAN},
+};
+use protocols::{
+    election::{Hazard, Protocol},
+    history::Fact,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "adversary-rogue-fence",
+    about: "Somebody asks the fencing device in a follower's name to cut the power of a healthy leader.",
+    story: "At a time drawn from the seed the fencing device is asked in a follower's name to cut the leader's power, and does. \
+            Nobody was silent and nobody wants to take over: the others find out as if the machine had failed.",
+    hazard: Hazard::RogueFence,
+    needs: Needs::PowerDevice,
+    plan,
+};
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let needed_ms = last_strike_ms(params, protocol) + 2 * params.aftermath_ms(protocol);
+    let mut random = streams::stream(seed, PLAN);
+    let strike_ms = strike_ms(&mut random, params, protocol);
+    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    plan.faults = vec![at(strike_ms, Fault::RogueFence { node: Who::Leader, by: Who::Followers })];
+    plan.requires = require([(Fact::PowerOffs, 1), (Fact::Elections, 2), (Fact::LeadersTookEffect, 2)]);
+    plan
+}

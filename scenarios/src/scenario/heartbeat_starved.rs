@@ -1,0 +1,73 @@
+//! `heartbeat-starved`: the leader's link is full of data, and its heartbeats wait behind them.
+//!
+//! Reference text "Split brain": "heartbeat path saturated", and its advice to separate the heartbeat from the data plane. The
+//! leader is well, nothing is cut and nothing is lost; its machine only cannot send as fast as it has to. What it sends in a
+//! second takes ten to leave, and a heartbeat waits for all that was sent before it: the second one is nine seconds late, and
+//! others stand for election as if the leader were dead. Nobody else's link is narrow, so that the successor leads well; the
+//! former leader's heartbeats, renewals and writes go on arriving, later and later.
+//!
+//! **What breaks.** Everything but a token that is checked. Not only heartbeats wait, writes do as well: those that the leader
+//! sent while its lease was valid leave its machine when a successor has led for long. No lease, no quorum and no belief that
+//! counts from sending helps against it, nor does `stonith`, which assumes that no packet travels for longer than 200 ms.
+//! **What holds.** With a link of its own for what elects (`--control-link separate`) no heartbeat waits for data, and the
+//! leader stays: it serves a tenth of what it is asked. So it does where nothing is narrow: `steady`.
+
+use super::{Needs, Scenario, at, cut_ms, last_strike_ms, require, strike_ms};
+use crate::{
+    fault::{Fault, Who},
+    params::Params,
+    plan::{MESSAGE_BYTES, Plan},
+    streams::{self, PLAN},
+};
+use protocols::{
+    election::{
+        Hazard, Promise, Protocol,
+        promise::{UNCHECKED, UNFENCED},
+    },
+    fence::checks::Fencing,
+    history::Fact,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "heartbeat-starved",
+    about: "The leader's link is full of data, and its heartbeats wait behind them.",
+    story: "At a time drawn from the seed the link by which everything leaves the leader's machine becomes so narrow that what \
+            it sends in a second takes ten. Heartbeats and renewals wait behind the data, arrive too late, and a leader that \
+            is well is replaced; unless they have a link of their own.",
+    hazard: Hazard::SaturatedLink,
+    needs: Needs::Heartbeats,
+    plan,
+};
+
+/// The leader has so many times as much to send as its link carries.
+const OVERLOAD: u64 = 10;
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let needed_ms = last_strike_ms(params, protocol) + cut_ms(params, protocol) + params.aftermath_ms(protocol);
+    let mut random = streams::stream(seed, PLAN);
+    let strike_ms = strike_ms(&mut random, params, protocol);
+    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    // A write and an answer for each request.
+    let sent_kbps = 2 * params.rate * MESSAGE_BYTES * 8 / 1_000;
+    let narrow = Fault::Bandwidth { node: Who::Leader, kbps: (sent_kbps / OVERLOAD).max(1), for_ms: None };
+    plan.faults = vec![at(strike_ms, narrow)];
+    plan.requires = match params.control_apart {
+        true => require([(Fact::Faults, 1), (Fact::LeadersTookEffect, 1)]),
+        false => require([(Fact::Elections, 2)]),
+    };
+    plan
+}
+
+/// What is promised when a leader's link is full. With a link of its own for what elects nothing happens to leadership.
+/// Otherwise the leader is replaced, and its writes wait in its machine for longer than any lease lasts: whatever it believes,
+/// they arrive while its successor leads, and only a token that is checked tells them apart.
+pub(super) fn promised(protocol: &Protocol, params: &Params) -> Promise {
+    match (params.fencing, protocol.tokened) {
+        _ if params.control_apart => (protocol.promise)(Hazard::None, params.fencing == Fencing::On),
+        (Fencing::On, true) => (protocol.promise)(Hazard::SaturatedLink, true),
+        (Fencing::Token | Fencing::Order | Fencing::Memory, true) => Promise::May,
+        (Fencing::Off, true) => UNCHECKED,
+        (_, false) => UNFENCED,
+    }
+}

@@ -1,0 +1,50 @@
+//! `slow-fencing-device`: the fencing device is a cloud provider's API, and accepted is not stopped.
+//!
+//! Reference text "Split brain", exercise 5, where a "cloud provider's API" fences. Such a call returns when the request is
+//! accepted; the machine is `stopping` for a while and runs on, and requests that come too fast are turned away. The story
+//! begins as `gc-pause`: the leader is stopped with a write in its hands, for so long that a successor that took the accepted
+//! request for the stop would lead when it wakes. But the machine takes longer to stop than the leader sleeps: it wakes, and
+//! writes, with a takeover under way.
+//!
+//! **What holds.** Nobody takes over before the stop is confirmed to who asks again: the write is not stale. The price is
+//! the time that the provider takes. **What breaks.** `--bug stonith-accepted-is-stopped`: two take effect at once.
+
+use super::{Needs, Scenario, at, gc_pause, require};
+use crate::{
+    fault::{Fault, Who},
+    params::Params,
+    plan::Plan,
+};
+use protocols::{
+    election::{Hazard, Protocol},
+    history::Fact,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "slow-fencing-device",
+    about: "The fencing device is a cloud provider's API: it accepts, stops the machine much later, and throttles.",
+    story: "From the start the fencing device accepts requests at once, stops machines much later, tells of it who asks again, \
+            and turns requests away that come too fast. As in gc-pause the leader is stopped with a write in its hands; \
+            the others ask for its power to be cut, and it wakes while its machine is being stopped. Nobody may take over \
+            before the stop is confirmed.",
+    hazard: Hazard::CloudDevice,
+    needs: Needs::PowerDevice,
+    plan,
+};
+
+/// One request is taken in so long, milliseconds: less than two candidates want to make.
+const THROTTLE_MS: f64 = 700.0;
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let pause_ms = params.pause_ms.unwrap_or_else(|| gc_pause::default_pause_ms(params, protocol));
+    let mut plan = (gc_pause::SCENARIO.plan)(params, protocol, seed);
+    plan.scenario = SCENARIO.name.to_owned();
+    // Whenever the first request is made, the leader is awake when its machine has stopped.
+    let cloud =
+        Fault::CloudDevice { node: Who::Service, stopping_ms: pause_ms as f64, throttle_ms: THROTTLE_MS, for_ms: None };
+    plan.faults.insert(0, at(0.0, cloud));
+    plan.duration_ms += if params.duration_ms.is_some() { 0 } else { (2 * pause_ms).next_multiple_of(1_000) };
+    plan.requires = require([(Fact::Elections, 2), (Fact::Pauses, 1), (Fact::PowerOffs, 1)]);
+    plan
+}
