@@ -219,6 +219,24 @@ pub enum Fault {
         /// Whose.
         node: Who,
     },
+    /// A process of the coordination service dies, and its disk with it: what is started in its place was never used.
+    LoseData {
+        /// Whose.
+        node: Who,
+        /// Start it again after so long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        restart_after_ms: Option<f64>,
+    },
+    /// The same, and what is started in its place has what it had at an earlier time: somebody has restored a backup.
+    RestoreCopy {
+        /// Whose.
+        node: Who,
+        /// When the copy was made, milliseconds from the start.
+        copied_at_ms: f64,
+        /// Start it again after so long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        restart_after_ms: Option<f64>,
+    },
     /// Somebody shows the store a token that nobody handed out, higher than all, as a candidate would.
     ForgeToken {
         /// In whose name.
@@ -249,6 +267,10 @@ impl Fault {
             Fault::Leave { node } => operator::leave(node),
             Fault::DropLease { node } => service::drop_lease(node),
             Fault::DropKey { node } => service::drop_key(node),
+            Fault::LoseData { node, restart_after_ms } => service::lose_data(node, *restart_after_ms),
+            Fault::RestoreCopy { node, copied_at_ms, restart_after_ms } => {
+                service::restore_copy(node, *copied_at_ms, *restart_after_ms)
+            }
             Fault::ForgeToken { node } => operator::forge_token(node),
         }
     }

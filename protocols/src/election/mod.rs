@@ -152,6 +152,10 @@ pub enum Hazard {
     StoreRestart,
     /// The coordination service dies, or loses power, and comes back.
     ServiceRestart,
+    /// The coordination service comes back without anything that it had.
+    ServiceDataLoss,
+    /// The coordination service comes back with what it had before its leadership changed hands.
+    ServiceRestored,
     /// The member that leads the coordination service dies.
     ServiceFailover,
     /// The coordination service has no majority of its members.

@@ -21,6 +21,7 @@ pub const SERVICE: Service = Service {
     failover_max: 5 * SECOND,
     port: 2379,
     elects: true,
+    keeps_data: true,
     has_leases: true,
     has_keys: true,
     is_asked: true,

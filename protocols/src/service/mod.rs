@@ -82,6 +82,8 @@ pub struct Service {
     pub counts_tokens: bool,
     /// Do its tokens begin again when the key is lost that says who leads? Then they are given twice.
     pub tokens_end_with_key: bool,
+    /// Does it keep on disk what its protocols go by, so that it can lose that, or be set back to a copy of it?
+    pub keeps_data: bool,
     /// Does a time to live end by the wall clock of its machine?
     pub expires_by_wall_clock: bool,
     /// Is it asked and does it answer over a connection, with the points in between passed by its clients?
@@ -130,6 +132,7 @@ impl Service {
         has_keys: false,
         counts_tokens: false,
         tokens_end_with_key: false,
+        keeps_data: false,
         expires_by_wall_clock: false,
         is_asked: false,
         is_watched: false,

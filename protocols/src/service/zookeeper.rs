@@ -22,6 +22,7 @@ pub const SERVICE: Service = Service {
     failover_max: 13 * SECOND,
     port: 2181,
     elects: true,
+    keeps_data: true,
     has_leases: true,
     has_keys: true,
     is_asked: true,

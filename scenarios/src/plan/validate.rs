@@ -192,7 +192,7 @@ fn fault(whole: &Whole, planned: &PlannedFault) -> Checked {
             return Err("lasts 0 ms; give it some time, or leave it out".to_owned());
         }
     }
-    parameters(whole, &planned.what)?;
+    parameters(whole, planned)?;
     match planned.what.parts().later {
         Some(later) => range("has an extra_us that", later.extra_us, 1, LATENCY_MAX_US),
         None => Ok(()),
@@ -200,11 +200,19 @@ fn fault(whole: &Whole, planned: &PlannedFault) -> Checked {
 }
 
 /// What only faults of one kind have.
-fn parameters(whole: &Whole, what: &Fault) -> Checked {
-    let Whole { plan, protocol, .. } = whole;
+fn parameters(whole: &Whole, planned: &PlannedFault) -> Checked {
+    let (Whole { plan, protocol, .. }, what) = (whole, &planned.what);
     match what {
         Fault::Kill { restart_after_ms: Some(after_ms), .. }
         | Fault::PowerLoss { restart_after_ms: Some(after_ms), .. } => milliseconds("restarts after", *after_ms),
+        Fault::LoseData { restart_after_ms, .. } => loses_data(whole, what, *restart_after_ms),
+        Fault::RestoreCopy { copied_at_ms, restart_after_ms, .. } => {
+            milliseconds("restores a copy made at", *copied_at_ms)?;
+            if let Trigger::At { ms } = planned.when && ms <= *copied_at_ms {
+                return Err(format!("strikes at {ms} ms, but restores a copy made at {copied_at_ms} ms; copy it before"));
+            }
+            loses_data(whole, what, *restart_after_ms)
+        }
         Fault::Partition { from, to, .. } | Fault::Latency { from, to, .. } | Fault::Hang { from, to, .. } => {
             sides(from, to)
         }
@@ -250,6 +258,22 @@ fn parameters(whole: &Whole, what: &Fault) -> Checked {
         }
         _ => Ok(()),
     }
+}
+
+/// May this member's disk be lost, or set back? Where members agree, whose disk counts is for all of them to say.
+fn loses_data(whole: &Whole, what: &Fault, restart_after_ms: Option<f64>) -> Checked {
+    let (protocol, topology) = (whole.protocol, &whole.topology);
+    if !protocol.service.keeps_data {
+        return Err(format!("loses what the service has on disk, but that of `{}` has nothing there", protocol.name));
+    }
+    if protocol.service.members.agree() && topology.members().count() > 1 {
+        return Err("loses the disk of a member of a cluster; only that of a service of one member can be".to_owned());
+    }
+    let serves = |who: &&Who| topology.resolve(who).is_some_and(|n| n.iter().all(|n| topology.is_member(*n)));
+    if let Some(who) = what.whom().into_iter().find(|who| !serves(who)) {
+        return Err(format!("loses the disk of `{who}`, which is no member of the service; name `service`"));
+    }
+    restart_after_ms.map_or(Ok(()), |after_ms| milliseconds("restarts after", after_ms))
 }
 
 fn elects(whole: &Whole, who: &Who) -> Checked {

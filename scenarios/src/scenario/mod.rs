@@ -32,10 +32,12 @@ pub mod rejoin;
 pub mod restart_in_isolation;
 pub mod ring_break;
 pub mod rolling_restart;
+pub mod service_data_loss;
 pub mod service_failover;
 pub mod service_leader_stall;
 pub mod service_quorum_loss;
 pub mod service_restart;
+pub mod service_restored;
 pub mod session_expiry_unnoticed;
 pub mod slow_drain;
 pub mod slow_top_node;
@@ -130,6 +132,8 @@ protocols::registry! {
         &service_failover::SCENARIO,
         &service_quorum_loss::SCENARIO,
         &service_leader_stall::SCENARIO,
+        &service_data_loss::SCENARIO,
+        &service_restored::SCENARIO,
     ];
 }
 

@@ -10,6 +10,7 @@
 pub mod action;
 pub mod clocks;
 mod connection;
+mod data;
 pub mod disk;
 mod driver;
 pub mod env;
@@ -237,6 +238,7 @@ impl World {
         for (at, fault) in self.faults.scheduled() {
             self.queue.push(at, Event::Strike { fault });
         }
+        self.schedule_copies(plan);
         self.queue.push(plan.duration_ms * MILLISECOND, Event::End);
         self.topology.candidates().for_each(|node| self.record_clock(node));
     }
@@ -351,6 +353,7 @@ impl World {
             Event::KeepAlive(probe) => self.probe(probe.0, probe.1),
             Event::GrantEnds { group, generation } => self.grant_ends(group, generation),
             Event::Boot { node } => self.boot(node),
+            Event::Copy { fault } => self.copy_data(fault),
             Event::End => self.end(),
         }
     }

@@ -12,7 +12,7 @@ pub mod cluster;
 pub mod model;
 pub mod wire;
 
-use super::{Dropped, Model, Serving, State, grants::Holder};
+use super::{Disk, Dropped, Model, Serving, State, grants::Holder};
 use crate::world::env::SimEnv;
 use protocols::bug::Bugs;
 use protocols_clients::env::Env;
@@ -57,6 +57,18 @@ impl Model for Etcd {
         model.drop_leadership_of(candidate, group, what);
         self.changed.notify_one();
         model.holder(group)
+    }
+
+    fn holder(&self, group: u16, _wall_ms: u64) -> Option<Holder> {
+        self.model.lock().unwrap_or_else(PoisonError::into_inner).holder(group)
+    }
+
+    fn twin(&self, disk: Disk) -> Option<State> {
+        let data = match disk {
+            Disk::Copied => self.model.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            Disk::Empty => model::Model::default(),
+        };
+        Some(Arc::new(Etcd { model: Arc::new(Mutex::new(data)), ..Etcd::default() }))
     }
 
     fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving {

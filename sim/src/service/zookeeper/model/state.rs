@@ -10,7 +10,7 @@ use crate::service::{Dropped, grants::Holder};
 use protocols::election::zookeeper::{Kind, kafka, kind_of, sequence_of};
 
 /// The ensemble's state.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Model {
     pub(super) tree: Tree,
     zxid: i64,
