@@ -214,7 +214,8 @@ pub enum Fault {
         node: Who,
     },
     /// The coordination service drops the key that a candidate holds, as when somebody else deletes it, or it is evicted.
-    /// The key that the service has of its own is the counter that Redis draws tokens from.
+    /// The key that the service has of its own is the counter that Redis draws tokens from, or the node that numbers the places
+    /// in ZooKeeper's queue, if nobody stands in that.
     DropKey {
         /// Whose.
         node: Who,

@@ -68,6 +68,7 @@ pub const PROTOCOL: Protocol = Protocol {
     timers: OwnTimers::of(&[RETRIED]),
     elector: |setup| boxed(DbRow::new(setup)),
     promise: |hazard, fencing| match hazard {
+        Hazard::ServiceDataLoss | Hazard::ServiceRestored => promise::granted_again(fencing),
         _ if fencing => Promise::Holds,
         Hazard::PauseBeyondLease => UNCHECKED,
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,

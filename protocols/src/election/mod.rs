@@ -116,6 +116,8 @@ pub enum Hazard {
     Crash,
     /// The leader is stopped for longer than its lease, with a write in its hands.
     PauseBeyondLease,
+    /// The leader is stopped for longer than its session lasts, but not for longer than the service keeps its lock from others.
+    PauseWithinLockDelay,
     /// The leader cannot reach the coordination service, but still the resource.
     CutOffFromService,
     /// The leader gives leadership up.
@@ -156,6 +158,10 @@ pub enum Hazard {
     ServiceDataLoss,
     /// The coordination service comes back with what it had before its leadership changed hands.
     ServiceRestored,
+    /// The coordination service dies, and keeps nothing of what it has granted last.
+    ServiceForgets,
+    /// Candidates take two locks, each of which keeps to its own.
+    MixedLocks,
     /// The member that leads the coordination service dies.
     ServiceFailover,
     /// The coordination service has no majority of its members.

@@ -40,6 +40,16 @@ pub const STALE_REVOCATION: Bug = Bug {
     shown: Shown::by("service-leader-stall", "etcd-election", 8).above(1),
 };
 
+/// What etcd's lessor did before 3.5.
+pub const EXPIRES_BY_WALL_CLOCK: Bug = Bug {
+    id: "etcd-expires-by-wall-clock",
+    protocols: &["etcd-election", "etcd-key"],
+    what: "Leases end by the server's wall clock: one that is set forward ends all of them, and one that is set back keeps them.",
+    source: "etcd-io/etcd issue 12291, fixed by pull request 12292 in 3.5",
+    violation: "metrics.elections",
+    shown: Shown::by("clock-jump", "etcd-election", 4).above(1),
+};
+
 /// What is said to etcd and by it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Api {}

@@ -80,6 +80,8 @@ pub struct Service {
     pub has_keys: bool,
     /// Do its tokens, as far as its protocols have any, come from a counter that can be lost?
     pub counts_tokens: bool,
+    /// Does it number the places in a queue by what the queue's own key remembers, which can be lost when nobody stands in it?
+    pub counts_places: bool,
     /// Do its tokens begin again when the key is lost that says who leads? Then they are given twice.
     pub tokens_end_with_key: bool,
     /// Does it keep on disk what its protocols go by, so that it can lose that, or be set back to a copy of it?
@@ -131,6 +133,7 @@ impl Service {
         has_leases: false,
         has_keys: false,
         counts_tokens: false,
+        counts_places: false,
         tokens_end_with_key: false,
         keeps_data: false,
         expires_by_wall_clock: false,

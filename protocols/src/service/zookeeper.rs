@@ -23,6 +23,7 @@ pub const SERVICE: Service = Service {
     port: 2181,
     elects: true,
     keeps_data: true,
+    counts_places: true,
     has_leases: true,
     has_keys: true,
     is_asked: true,

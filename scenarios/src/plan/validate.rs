@@ -241,7 +241,8 @@ fn parameters(whole: &Whole, planned: &PlannedFault) -> Checked {
             elects(whole, node)
         }
         Fault::DropKey { node: Who::Service } => {
-            if !(protocol.service.counts_tokens && protocol.tokened) {
+            let service = protocol.service;
+            if !((service.counts_tokens && protocol.tokened) || service.counts_places) {
                 return Err(format!("drops the counter of tokens, but `{}` has none in its service", plan.protocol));
             }
             Ok(())

@@ -8,6 +8,7 @@ pub mod clique;
 pub mod clock_jump;
 pub mod clock_skew;
 pub mod clock_step;
+pub mod controller_resign_storm;
 pub mod detector_comparison;
 pub mod disk_stall;
 pub mod expired_waiter;
@@ -15,12 +16,17 @@ pub mod flapping;
 pub mod gc_pause;
 pub mod graceful_step_down;
 pub mod hung_connection;
+pub mod incident_github_2016;
+pub mod incident_k8s_controller_2017;
+pub mod incident_solr_2015;
 pub mod isolate_leader;
 pub mod late_answer;
 pub mod leadership_transfer;
+pub mod lock_delay;
 pub mod lost_answer;
 pub mod lost_lease;
 pub mod membership_churn;
+pub mod mixed_locks;
 pub mod mixed_timings;
 pub mod needs;
 pub mod outage_recovery;
@@ -28,6 +34,8 @@ pub mod partition;
 pub mod power_outage;
 pub mod quorum_loss;
 pub mod read_lease;
+pub mod reaped_parent;
+pub mod redis_restart;
 pub mod rejoin;
 pub mod restart_in_isolation;
 pub mod ring_break;
@@ -134,6 +142,14 @@ protocols::registry! {
         &service_leader_stall::SCENARIO,
         &service_data_loss::SCENARIO,
         &service_restored::SCENARIO,
+        &redis_restart::SCENARIO,
+        &lock_delay::SCENARIO,
+        &mixed_locks::SCENARIO,
+        &controller_resign_storm::SCENARIO,
+        &reaped_parent::SCENARIO,
+        &incident_github_2016::SCENARIO,
+        &incident_solr_2015::SCENARIO,
+        &incident_k8s_controller_2017::SCENARIO,
     ];
 }
 
@@ -195,6 +211,14 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
         // The leader is cut off from the store as well: what it has written into the cut is sent again by its machine, and
         // arrives when the cut is healed, long after its successor's first write.
         Promise::Holds if unchecked && scenario.hazard == Hazard::ClockDrift => Promise::May,
+        // It is the lock-delay that keeps the others waiting, as long as it is and no longer.
+        Promise::Holds
+            if unchecked
+                && scenario.hazard == Hazard::PauseWithinLockDelay
+                && (params.pause_ms.is_some() || params.own_ms.lock_delay.is_some()) =>
+        {
+            Promise::May
+        }
         Promise::Holds if is_suspicious(protocol, params) => Promise::May,
         // What must break does so where the story runs to the millisecond; lost packets may keep a successor from it.
         Promise::Breaks(_) if params.network().loss > 0.0 => Promise::May,

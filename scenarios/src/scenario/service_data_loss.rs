@@ -11,7 +11,7 @@
 //!   with whatever else the service is used for; here that is little, and in production it was millions;
 //! - without tokens there is nothing to refuse anybody by: the former leader believes by its clock, the next one has the lock.
 //!
-//! Leadership changes hands four times before, so that there are tokens to fall behind. The service is back within half a second.
+//! Leadership changes hands eight times before, so that there are tokens to fall behind. The service is back within half a second.
 
 use super::{Needs, Scenario, at, drawn_ms, require, settled_ms};
 use crate::{
@@ -29,7 +29,7 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "service-data-loss",
     about: "The coordination service loses its disk after several changes of leadership, and comes back empty.",
-    story: "Four leaders give leadership up, one after the other. Then, at a time drawn from the seed, the coordination service \
+    story: "Eight leaders give leadership up, one after the other. Then, at a time drawn from the seed, the coordination service \
             dies with its disk, and within half a second one that was never used answers in its place. It grants leadership at \
             once, with tokens below all that the resource has seen.",
     hazard: Hazard::ServiceDataLoss,
@@ -38,7 +38,7 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 /// So often leadership changes hands before.
-const CHANGES: u64 = 4;
+const CHANGES: u64 = 8;
 /// The service is back within half a second, milliseconds.
 const BACK_MS: (f64, f64) = (20.0, 500.0);
 
