@@ -73,19 +73,14 @@ impl<'a> Timed<'a> {
             Fault::Kill { restart_after_ms, .. }
             | Fault::PowerLoss { restart_after_ms, .. }
             | Fault::LoseData { restart_after_ms, .. }
-            | Fault::RestoreCopy { restart_after_ms, .. } => {
-                restart_after_ms.map(|after_ms| self.at_ms + after_ms)
-            }
+            | Fault::RestoreCopy { restart_after_ms, .. } => restart_after_ms.map(|after_ms| self.at_ms + after_ms),
             _ => None,
         }
     }
 }
 
 fn kills(what: &Fault) -> bool {
-    matches!(
-        what,
-        Fault::Kill { .. } | Fault::PowerLoss { .. } | Fault::LoseData { .. } | Fault::RestoreCopy { .. }
-    )
+    matches!(what, Fault::Kill { .. } | Fault::PowerLoss { .. } | Fault::LoseData { .. } | Fault::RestoreCopy { .. })
 }
 
 fn starts(what: &Fault) -> bool {

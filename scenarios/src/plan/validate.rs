@@ -208,8 +208,12 @@ fn parameters(whole: &Whole, planned: &PlannedFault) -> Checked {
         Fault::LoseData { restart_after_ms, .. } => loses_data(whole, what, *restart_after_ms),
         Fault::RestoreCopy { copied_at_ms, restart_after_ms, .. } => {
             milliseconds("restores a copy made at", *copied_at_ms)?;
-            if let Trigger::At { ms } = planned.when && ms <= *copied_at_ms {
-                return Err(format!("strikes at {ms} ms, but restores a copy made at {copied_at_ms} ms; copy it before"));
+            if let Trigger::At { ms } = planned.when
+                && ms <= *copied_at_ms
+            {
+                return Err(format!(
+                    "strikes at {ms} ms, but restores a copy made at {copied_at_ms} ms; copy it before"
+                ));
             }
             loses_data(whole, what, *restart_after_ms)
         }

@@ -29,7 +29,14 @@ pub const SCENARIO: Scenario = Scenario {
             overloaded one does to its busiest client. Each time somebody else is elected, or the same one again with a new \
             session. Every election has a higher token than the last, and the resource never takes two for leaders.",
     hazard: Hazard::LostLease,
-    needs: Needs::Named(&["kafka-zk-controller", "zk-election", "zk-selector", "etcd-election", "etcd-key", "consul-session"]),
+    needs: Needs::Named(&[
+        "kafka-zk-controller",
+        "zk-election",
+        "zk-selector",
+        "etcd-election",
+        "etcd-key",
+        "consul-session",
+    ]),
     plan,
 };
 
@@ -49,10 +56,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
         at_ms += drawn_ms(&mut random, (takeover_ms + 1_000) as f64, longest_ms as f64);
     }
     let took_effect = if params.nodes > 1 { SESSIONS } else { 1 };
-    plan.requires = require([
-        (Fact::Faults, SESSIONS),
-        (Fact::Elections, took_effect + 1),
-        (Fact::LeadersTookEffect, took_effect),
-    ]);
+    plan.requires =
+        require([(Fact::Faults, SESSIONS), (Fact::Elections, took_effect + 1), (Fact::LeadersTookEffect, took_effect)]);
     plan
 }

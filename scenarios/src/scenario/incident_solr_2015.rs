@@ -36,5 +36,6 @@ const SHARDS: u16 = 2;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let (rate, groups) = (params.rate.saturating_mul(LOAD), params.groups.max(SHARDS));
-    gc_pause::plan_of(SCENARIO.name, &Params { rate, groups, ..params.clone() }, protocol, seed)
+    let reads_per_s = params.reads_per_s.or(Some(params.rate / 10));
+    gc_pause::plan_of(SCENARIO.name, &Params { rate, groups, reads_per_s, ..params.clone() }, protocol, seed)
 }

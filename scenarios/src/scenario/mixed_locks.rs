@@ -15,7 +15,7 @@
 //!
 //! Nothing else goes wrong.
 
-use super::{Needs, Scenario, require, settled_ms};
+use super::{Needs, Scenario, require, settled_ms, without_waiting};
 use crate::{params::Params, plan::Plan};
 use protocols::{
     election::{Hazard, Protocol, redis_common::MIXED_LOCKS},
@@ -38,6 +38,7 @@ pub const SCENARIO: Scenario = Scenario {
 const LASTS_MS: u64 = 10_000;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let params = &without_waiting(params, SCENARIO.hazard, protocol);
     let needed_ms = settled_ms(params, protocol) + LASTS_MS;
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
     if !plan.bugs.iter().any(|id| id == MIXED_LOCKS.id) {

@@ -71,6 +71,7 @@ use protocols::{
     election::{self, Bounds, Hazard, Preference, Promise, Protocol, Timers, Transport},
     fence::checks::Fencing,
     history::{Fact, Requirement},
+    known_bugs,
     types::MILLISECOND,
 };
 use rand_core::RngCore;
@@ -256,7 +257,9 @@ fn promise_checking(scenario: &Scenario, protocol: &Protocol, fencing: Fencing) 
 /// and a service may have dropped the lease. Reads from memory rest on it.
 fn forgets_to_wait(hazard: Hazard, protocol: &Protocol) -> bool {
     let restarts = matches!(hazard, Hazard::RollingRestart | Hazard::RestartInIsolation | Hazard::DiskStall);
-    (restarts && protocol.forgets_to_wait) || hazard == Hazard::LostLease
+    let loses = matches!(hazard, Hazard::LostLease | Hazard::ServiceDataLoss | Hazard::ServiceRestored);
+    let others = matches!(hazard, Hazard::ServiceForgets | Hazard::MixedLocks);
+    (restarts && protocol.forgets_to_wait) || loses || others
 }
 
 /// The parameters for a scenario in which somebody may not wait: reads are from memory only where all do.
@@ -300,7 +303,10 @@ impl Scenario {
         }
         let mut plan = (self.plan)(params, protocol, seed);
         plan.dual_belief_bound_ms = belief::bound_ms(&plan, protocol);
-        plan.validate_among(&known)?;
+        // A scenario may be about a bug, which its plan switches on.
+        let own = known_bugs::ALL.into_iter().filter(|bug| plan.bugs.iter().any(|id| id == bug.id));
+        let bugs: Vec<_> = params.bugs.iter().copied().chain(own).collect();
+        plan.validate_among(&Known { bugs: &bugs, ..known })?;
         Ok(plan)
     }
 }

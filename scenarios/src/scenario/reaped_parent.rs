@@ -45,6 +45,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
         at(strike_ms, Fault::PowerLoss { node: Who::Candidates, restart_after_ms }),
         at(strike_ms + over_ms as f64, Fault::DropKey { node: Who::Service }),
     ];
-    plan.requires = require([(Fact::PowerOffs, u64::from(params.nodes)), (Fact::ElectedAfterOutage, 1), (Fact::Elections, 2)]);
+    plan.requires =
+        require([(Fact::PowerOffs, u64::from(params.nodes)), (Fact::ElectedAfterOutage, 1), (Fact::Elections, 2)]);
     plan
 }

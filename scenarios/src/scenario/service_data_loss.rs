@@ -13,7 +13,7 @@
 //!
 //! Leadership changes hands eight times before, so that there are tokens to fall behind. The service is back within half a second.
 
-use super::{Needs, Scenario, at, drawn_ms, require, settled_ms};
+use super::{Needs, Scenario, at, drawn_ms, require, settled_ms, without_waiting};
 use crate::{
     fault::{Fault, PlannedFault, Who},
     params::Params,
@@ -43,7 +43,10 @@ const CHANGES: u64 = 8;
 const BACK_MS: (f64, f64) = (20.0, 500.0);
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
-    plan_of(SCENARIO.name, params, protocol, seed, |_, node, restart_after_ms| Fault::LoseData { node, restart_after_ms })
+    plan_of(SCENARIO.name, params, protocol, seed, |_, node, restart_after_ms| Fault::LoseData {
+        node,
+        restart_after_ms,
+    })
 }
 
 /// The plan of this scenario with another loss, which is told when the fleet had settled on its first leader, milliseconds.
@@ -54,6 +57,7 @@ pub(super) fn plan_of(
     seed: u64,
     loss: impl FnOnce(f64, Who, Option<f64>) -> Fault,
 ) -> Plan {
+    let params = &without_waiting(params, Hazard::ServiceDataLoss, protocol);
     let (ttl_ms, settled_ms) = (params.granted_ttl_ms(protocol), settled_ms(params, protocol));
     let apart_ms = params.takeover_max_ms(protocol) + 1_000;
     let first_ms = settled_ms + CHANGES * apart_ms;

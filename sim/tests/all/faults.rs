@@ -53,6 +53,8 @@ fn every_kind_of_fault_changes_what_happens() {
     let others = || (vec![Who::Leader], vec![Who::Followers]);
     let two = |make: fn(Vec<Who>, Vec<Who>) -> Fault| make(others().0, others().1);
     let kill = || Fault::Kill { node: leader(), restart_after_ms: None };
+    let back = Some(20.0);
+    let restored = || Fault::RestoreCopy { node: Who::Service, copied_at_ms: 1_000.0, restart_after_ms: back };
     let cases: Vec<(&str, Vec<Fault>)> = vec![
         ("raft", vec![Fault::Pause { node: leader(), for_ms: 2_000.0 }]),
         ("raft", vec![kill()]),
@@ -73,6 +75,8 @@ fn every_kind_of_fault_changes_what_happens() {
         ("etcd-election", vec![Fault::DropLease { node: leader() }]),
         ("redis-fenced", vec![Fault::DropKey { node: leader() }]),
         ("redis-fenced", vec![Fault::ForgeToken { node: leader() }]),
+        ("redis-fenced", vec![Fault::LoseData { node: Who::Service, restart_after_ms: back }]),
+        ("redis-fenced", vec![restored(), kill()]),
         ("k8s-lease", vec![Fault::Hang { from: vec![Who::Followers], to: vec![Who::Service], for_ms: None }, kill()]),
     ];
     let mut seen = BTreeSet::new();
