@@ -160,6 +160,8 @@ pub enum Hazard {
     ServiceRestored,
     /// The coordination service dies, and keeps nothing of what it has granted last.
     ServiceForgets,
+    /// The primary and its leader are cut off for long, another is promoted elsewhere, and nobody fences the first.
+    PromotedElsewhere,
     /// Candidates take two locks, each of which keeps to its own.
     MixedLocks,
     /// The member that leads the coordination service dies.

@@ -36,7 +36,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "The reference text puts it in 2016 and blames Redis Sentinel; what happened was in 2018, with MySQL under Orchestrator. \
             For 43 s the primary's side of a cut goes on acknowledging, while a majority on the other side promotes a replica \
             without those writes. Both sides lead, and nothing but the resource can tell which of them is the past.",
-    hazard: Hazard::Any,
+    hazard: Hazard::PromotedElsewhere,
     needs: Needs::Named(&["redis-sentinel"]),
     plan,
 };
