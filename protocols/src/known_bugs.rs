@@ -18,11 +18,13 @@ crate::registry! {
         &redis_lease::RENEWAL_THROWS,
         &redis_lease::NO_TTL,
         &redis_common::FORGOTTEN_ON_RESTART,
+        &redis_common::MIXED_LOCKS,
         &etcd::WAITER_NOT_READ_AGAIN,
         &etcd::CAMPAIGN_LEAVES_KEY,
         &etcd::RELEASE_BY_NAME,
         &zookeeper::KEEPS_FLAG,
         &zookeeper::REGAINS,
+        &zookeeper::TOKEN_BY_SEQUENCE,
         &kafka_zk_controller::MOVED_UNCHECKED,
         &consul::LOCK_INDEX,
         &k8s::RENEWS_FOR_EVER,
@@ -47,5 +49,6 @@ crate::registry! {
         &checks::RETRY_WITHOUT_ID,
         &store::FORGOTTEN_ON_RESTART,
         &etcd_service::STALE_REVOCATION,
+        &etcd_service::EXPIRES_BY_WALL_CLOCK,
     ];
 }

@@ -113,7 +113,7 @@ fn strike(worst: &mut Conditions, topology: &Topology, what: &Fault) {
         }
         _ => match parts.kind {
             "sync-hang" | "sync-fail" => worst.hung_disk |= candidates,
-            "drop-lease" | "drop-key" => worst.drops = true,
+            "drop-lease" | "drop-key" | "lose-data" | "restore-copy" => worst.drops = true,
             _ => {}
         },
     }

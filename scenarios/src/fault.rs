@@ -227,10 +227,29 @@ pub enum Fault {
         node: Who,
     },
     /// The coordination service drops the key that a candidate holds, as when somebody else deletes it, or it is evicted.
-    /// The key that the service has of its own is the counter that Redis draws tokens from.
+    /// The key that the service has of its own is the counter that Redis draws tokens from, or the node that numbers the places
+    /// in ZooKeeper's queue, if nobody stands in that.
     DropKey {
         /// Whose.
         node: Who,
+    },
+    /// A process of the coordination service dies, and its disk with it: what is started in its place was never used.
+    LoseData {
+        /// Whose.
+        node: Who,
+        /// Start it again after so long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        restart_after_ms: Option<f64>,
+    },
+    /// The same, and what is started in its place has what it had at an earlier time: somebody has restored a backup.
+    RestoreCopy {
+        /// Whose.
+        node: Who,
+        /// When the copy was made, milliseconds from the start.
+        copied_at_ms: f64,
+        /// Start it again after so long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        restart_after_ms: Option<f64>,
     },
     /// Somebody shows the store a token that nobody handed out, higher than all, as a candidate would.
     ForgeToken {
@@ -304,6 +323,10 @@ impl Fault {
             Fault::LyingDevice { node, for_ms } => device::lies(node, *for_ms),
             Fault::CloudDevice { node, stopping_ms, throttle_ms, for_ms } => {
                 device::cloud(node, *stopping_ms, *throttle_ms, *for_ms)
+            }
+            Fault::LoseData { node, restart_after_ms } => service::lose_data(node, *restart_after_ms),
+            Fault::RestoreCopy { node, copied_at_ms, restart_after_ms } => {
+                service::restore_copy(node, *copied_at_ms, *restart_after_ms)
             }
         }
     }

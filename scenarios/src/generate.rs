@@ -102,8 +102,17 @@ pub fn plans_of(protocols: Vec<&'static str>) -> impl Strategy<Value = Plan> {
 }
 
 /// The kinds of faults that no plan is generated from, so that those of before stay what they were.
-pub const NOT_DRAWN: [&str; 7] =
-    ["hang", "bandwidth", "forge-token", "forge-claim", "rogue-fence", "lying-device", "cloud-device"];
+pub const NOT_DRAWN: [&str; 9] = [
+    "hang",
+    "bandwidth",
+    "lose-data",
+    "restore-copy",
+    "forge-token",
+    "forge-claim",
+    "rogue-fence",
+    "lying-device",
+    "cloud-device",
+];
 
 /// Every kind of fault, as plans call it, with one sentence. Plans are generated from all but [`NOT_DRAWN`].
 pub fn kinds() -> impl Iterator<Item = (&'static str, &'static str)> {

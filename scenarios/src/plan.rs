@@ -6,6 +6,7 @@
 mod groups;
 pub mod json;
 mod limits;
+mod parameters;
 mod redundant;
 mod timers;
 mod validate;

@@ -129,7 +129,9 @@ impl Fleet {
 
     fn member(&self, node: NodeId) -> Option<Main> {
         let Role::Member { service, .. } = self.topology.role(node) else { return None };
-        let (state, port) = (self.members.get(&node)?.clone(), self.protocol.service.all().nth(service)?.port);
+        // A state may have taken the place of the first one.
+        let state = with(|world| world.member_state(node)).or_else(|| self.members.get(&node).cloned())?;
+        let port = self.protocol.service.all().nth(service)?.port;
         with(|world| world.set_member_state(node, state.clone()));
         Some(Box::new(move || Box::pin(service::serve(state.clone(), SimEnv::new(node), port))))
     }

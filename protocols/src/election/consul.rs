@@ -74,10 +74,11 @@ pub const PROTOCOL: Protocol = Protocol {
     },
     elector: |setup| boxed(Lock::new(setup)),
     promise: |hazard, fencing| match hazard {
+        Hazard::ServiceDataLoss | Hazard::ServiceRestored => promise::granted_again(fencing),
         _ if fencing => Promise::Holds,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart => Promise::Holds,
-        Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
+        Hazard::ClockSteps | Hazard::Starvation | Hazard::PauseWithinLockDelay => Promise::Holds,
         Hazard::PauseBeyondLease | Hazard::CutOffFromService => UNCHECKED,
         _ => Promise::May,
     },

@@ -69,6 +69,7 @@ pub const PROTOCOL: Protocol = Protocol {
     claim: None,
     elector: |setup| boxed(DbRow::new(setup)),
     promise: |hazard, fencing| match hazard {
+        Hazard::ServiceDataLoss | Hazard::ServiceRestored => promise::granted_again(fencing),
         _ if fencing => Promise::Holds,
         Hazard::PauseBeyondLease => UNCHECKED,
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,

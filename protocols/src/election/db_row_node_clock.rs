@@ -64,6 +64,7 @@ pub const PROTOCOL: Protocol = Protocol {
     claim: None,
     elector: |setup| boxed(DbRowNodeClock::new(setup)),
     promise: |hazard, fencing| match hazard {
+        Hazard::ServiceDataLoss | Hazard::ServiceRestored => promise::granted_again(fencing),
         _ if fencing => Promise::Holds,
         Hazard::PauseBeyondLease => UNCHECKED,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,

@@ -70,6 +70,9 @@ pub const PROTOCOL: Protocol = Protocol {
     claim: None,
     elector: |setup| boxed(EtcdElection::new(setup, Recipe::Queue)),
     promise: |hazard, fencing| match hazard {
+        Hazard::ServiceDataLoss => promise::granted_again(fencing),
+        // The backup says that a former leader leads, who has let go of that and keeps its session: nobody else is next.
+        Hazard::ServiceRestored => promise::GRANTED_AGAIN,
         _ if fencing => Promise::Holds,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart => Promise::Holds,

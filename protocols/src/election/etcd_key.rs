@@ -54,6 +54,7 @@ pub const PROTOCOL: Protocol = Protocol {
     claim: None,
     elector: |setup| boxed(EtcdElection::new(setup, Recipe::OneKey)),
     promise: |hazard, fencing| match hazard {
+        Hazard::ServiceDataLoss | Hazard::ServiceRestored => promise::granted_again(fencing),
         _ if fencing => Promise::Holds,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart => Promise::Holds,

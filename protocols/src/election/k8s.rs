@@ -99,6 +99,9 @@ pub const PROTOCOL: Protocol = Protocol {
     promise: |hazard, fencing| match hazard {
         // leaseTransitions begins again with a new object, and tokens are given twice.
         Hazard::LostLease => Promise::Breaks(&["elections"]),
+        // Without the object the leader itself may make it anew.
+        Hazard::ServiceDataLoss => promise::GRANTED_AGAIN,
+        Hazard::ServiceRestored => promise::granted_again(fencing),
         _ if fencing => Promise::Holds,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,

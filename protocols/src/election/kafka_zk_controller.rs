@@ -61,6 +61,9 @@ pub const PROTOCOL: Protocol = Protocol {
     claim: None,
     elector: |setup| boxed(Controller::new(setup)),
     promise: |hazard, fencing| match hazard {
+        // Clients that have seen more than the server has are turned away for ever, and the controller goes on.
+        Hazard::ServiceDataLoss => Promise::Holds,
+        Hazard::ServiceRestored => promise::GRANTED_AGAIN,
         _ if fencing => Promise::Holds,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart => Promise::Holds,

@@ -118,6 +118,8 @@ pub enum Hazard {
     Crash,
     /// The leader is stopped for longer than its lease, with a write in its hands.
     PauseBeyondLease,
+    /// The leader is stopped for longer than its session lasts, but not for longer than the service keeps its lock from others.
+    PauseWithinLockDelay,
     /// The leader cannot reach the coordination service, but still the resource.
     CutOffFromService,
     /// The leader gives leadership up.
@@ -154,6 +156,16 @@ pub enum Hazard {
     StoreRestart,
     /// The coordination service dies, or loses power, and comes back.
     ServiceRestart,
+    /// The coordination service comes back without anything that it had.
+    ServiceDataLoss,
+    /// The coordination service comes back with what it had before its leadership changed hands.
+    ServiceRestored,
+    /// The coordination service dies, and keeps nothing of what it has granted last.
+    ServiceForgets,
+    /// The primary and its leader are cut off for long, another is promoted elsewhere, and nobody fences the first.
+    PromotedElsewhere,
+    /// Candidates take two locks, each of which keeps to its own.
+    MixedLocks,
     /// The member that leads the coordination service dies.
     ServiceFailover,
     /// The coordination service has no majority of its members.

@@ -76,6 +76,7 @@ pub const PROTOCOL: Protocol = Protocol {
     elector: |setup| boxed(ObjectLease::new(setup)),
     promise: |hazard, fencing| match hazard {
         Hazard::LostLease => Promise::Breaks(&["elections"]),
+        Hazard::ServiceDataLoss | Hazard::ServiceRestored => promise::granted_again(fencing),
         _ if fencing => Promise::Holds,
         Hazard::PauseBeyondLease => UNCHECKED,
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::CutOffFromService => Promise::Holds,

@@ -27,6 +27,18 @@ pub const UNCHECKED: Promise = Promise::Breaks(&[
     "read_version",
 ]);
 
+/// The service hands out a token again, or a lower one, as it has lost what it had: its own grants fall back, and the resource
+/// refuses whoever has such a token.
+pub const GRANTED_AGAIN: Promise = Promise::Breaks(&["elections"]);
+
+/// The same where the resource does not look: it takes an old token after a new one.
+pub const GRANTED_AGAIN_UNCHECKED: Promise = Promise::Breaks(&["elections", "tokens_monotone"]);
+
+/// What is promised where the service comes back without its data, or with an old copy of them.
+pub const fn granted_again(fencing: bool) -> Promise {
+    if fencing { GRANTED_AGAIN } else { GRANTED_AGAIN_UNCHECKED }
+}
+
 /// At most so many of each figure, in every run of a cell; `None` promises nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Bounds {

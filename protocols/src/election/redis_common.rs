@@ -48,6 +48,16 @@ pub const FORGOTTEN_ON_RESTART: Bug = Bug {
     shown: Shown::by("service-restart", "redis-lease", 12),
 };
 
+/// A migration that is half done.
+pub const MIXED_LOCKS: Bug = Bug {
+    id: "mixed-locks",
+    protocols: &["redis-lease", "redis-fenced"],
+    what: "Candidates of even numbers take the lock by a new name, and those of odd numbers by the old one, as during an upgrade.",
+    source: "cockroachdb/cockroach issue 101836, of leases of two kinds; fixed in pull request 101942",
+    violation: "leaders_acting_by_effect",
+    shown: Shown::by("steady", "redis-lease", 1),
+};
+
 /// Time for a follower to ask.
 pub(super) const POLL: TimerId = 0;
 /// Time for the leader to renew.
@@ -75,7 +85,10 @@ impl RedisRequests {
 
     /// The key that its group's leader holds.
     pub(super) fn key(&self) -> String {
-        key_of(self.setup.group)
+        let key = key_of(self.setup.group);
+        // The first candidate is number 1.
+        let migrated = self.setup.node.0 % 2 == 1 && self.setup.bugs.has(&MIXED_LOCKS);
+        if migrated { format!("{key}:new") } else { key }
     }
 
     /// The time to live as Redis gets it, whole milliseconds.

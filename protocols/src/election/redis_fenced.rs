@@ -72,6 +72,10 @@ pub const PROTOCOL: Protocol = Protocol {
     claim: None,
     elector: |setup| boxed(RedisFenced::new(setup)),
     promise: |hazard, fencing| match hazard {
+        Hazard::ServiceDataLoss | Hazard::ServiceRestored | Hazard::ServiceForgets => promise::granted_again(fencing),
+        // The server knows of one lock, and its leader is not who believes by the other.
+        Hazard::MixedLocks if fencing => Promise::Breaks(&["phantom_leader"]),
+        Hazard::MixedLocks => UNCHECKED,
         _ if fencing => Promise::Holds,
         Hazard::PauseBeyondLease => UNCHECKED,
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,

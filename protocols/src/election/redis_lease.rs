@@ -64,7 +64,7 @@ pub const PROTOCOL: Protocol = Protocol {
     claim: None,
     elector: |setup| boxed(RedisLease::new(setup)),
     promise: |hazard, _| match hazard {
-        Hazard::PauseBeyondLease => UNFENCED,
+        Hazard::PauseBeyondLease | Hazard::MixedLocks => UNFENCED,
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart | Hazard::Starvation => Promise::Holds,
         Hazard::Flapping | Hazard::MissingLink => Promise::Holds,

@@ -20,7 +20,7 @@
 //! **What shows it.** `sim/tests/all/sentinel.rs`: the primary is cut off with its leader; what both sides acknowledge, and
 //! what is left afterwards. Fencing off: `gc-pause`.
 
-use super::{Hazard, Promise, Protocol, redis_fenced};
+use super::{Hazard, Promise, Protocol, promise::UNCHECKED, redis_fenced};
 use crate::service::redis_sentinel;
 
 /// The protocol as the registry knows it.
@@ -31,6 +31,9 @@ pub const PROTOCOL: Protocol = Protocol {
     promise: |hazard, fencing| match hazard {
         // Whatever may befall the primary: a token that comes again is refused, but was granted twice all the same.
         Hazard::Any => Promise::May,
+        // The one believes by the primary that was, the other by the primary that is, and both draw from the same count.
+        Hazard::PromotedElsewhere if fencing => Promise::Breaks(&["dual_belief", "elections"]),
+        Hazard::PromotedElsewhere => UNCHECKED,
         hazard => (redis_fenced::PROTOCOL.promise)(hazard, fencing),
     },
     ..redis_fenced::PROTOCOL

@@ -60,6 +60,9 @@ pub const PROTOCOL: Protocol = Protocol {
     claim: None,
     elector: |setup| boxed(Selector::new(setup)),
     promise: |hazard, fencing| match hazard {
+        Hazard::ServiceDataLoss => promise::granted_again(fencing),
+        // Sessions are made anew, and their numbers are tokens: they may have caught up by the first election.
+        Hazard::ServiceRestored => promise::GRANTED_AGAIN,
         _ if fencing => Promise::Holds,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart => Promise::Holds,

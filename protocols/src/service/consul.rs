@@ -19,6 +19,7 @@ pub const SERVICE: Service = Service {
     failover_max: 8 * SECOND,
     port: 8500,
     elects: true,
+    keeps_data: true,
     has_leases: true,
     has_keys: true,
     is_asked: true,

@@ -21,6 +21,7 @@ pub const SERVICE: Service = Service {
     failover_max: 5 * SECOND,
     port: 2379,
     elects: true,
+    keeps_data: true,
     has_leases: true,
     has_keys: true,
     is_asked: true,
@@ -37,6 +38,16 @@ pub const STALE_REVOCATION: Bug = Bug {
     source: "etcd-io/etcd#15247; fixed in 3.4.31 and 3.5.13",
     violation: "metrics.elections",
     shown: Shown::by("service-leader-stall", "etcd-election", 8).above(1),
+};
+
+/// What etcd's lessor did before 3.5.
+pub const EXPIRES_BY_WALL_CLOCK: Bug = Bug {
+    id: "etcd-expires-by-wall-clock",
+    protocols: &["etcd-election", "etcd-key"],
+    what: "Leases end by the server's wall clock: one that is set forward ends all of them, and one that is set back keeps them.",
+    source: "etcd-io/etcd issue 12291, fixed by pull request 12292 in 3.5",
+    violation: "metrics.elections",
+    shown: Shown::by("clock-jump", "etcd-election", 4).above(1),
 };
 
 /// What is said to etcd and by it.

@@ -18,6 +18,7 @@ pub const SERVICE: Service = Service {
     members: Members { most: 1, led: false, majority: true },
     port: 6443,
     elects: true,
+    keeps_data: true,
     has_keys: true,
     tokens_end_with_key: true,
     is_asked: true,

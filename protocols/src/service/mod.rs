@@ -83,8 +83,12 @@ pub struct Service {
     pub has_keys: bool,
     /// Do its tokens, as far as its protocols have any, come from a counter that can be lost?
     pub counts_tokens: bool,
+    /// Does it number the places in a queue by what the queue's own key remembers, which can be lost when nobody stands in it?
+    pub counts_places: bool,
     /// Do its tokens begin again when the key is lost that says who leads? Then they are given twice.
     pub tokens_end_with_key: bool,
+    /// Does it keep on disk what its protocols go by, so that it can lose that, or be set back to a copy of it?
+    pub keeps_data: bool,
     /// Does a time to live end by the wall clock of its machine?
     pub expires_by_wall_clock: bool,
     /// Is it asked and does it answer over a connection, with the points in between passed by its clients?
@@ -133,7 +137,9 @@ impl Service {
         has_leases: false,
         has_keys: false,
         counts_tokens: false,
+        counts_places: false,
         tokens_end_with_key: false,
+        keeps_data: false,
         expires_by_wall_clock: false,
         is_asked: false,
         is_watched: false,

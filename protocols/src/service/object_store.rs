@@ -15,6 +15,7 @@ pub const SERVICE: Service = Service {
     process: Some("objects"),
     port: 9000,
     elects: true,
+    keeps_data: true,
     has_keys: true,
     tokens_end_with_key: true,
     is_asked: true,

@@ -23,6 +23,7 @@ pub const SERVICE: Service = Service {
     process: Some("postgres"),
     port: 5432,
     elects: true,
+    keeps_data: true,
     has_keys: true,
     counts_tokens: true,
     expires_by_wall_clock: true,
@@ -36,7 +37,7 @@ pub const CHECK_INS: Service = Service { name: "postgres-check-ins", expires_by_
 
 /// Locks of sessions.
 pub const SESSIONS: Service =
-    Service { name: "postgres-sessions", counts_tokens: false, outlasts_pauses: true, ..CHECK_INS };
+    Service { name: "postgres-sessions", counts_tokens: false, keeps_data: false, outlasts_pauses: true, ..CHECK_INS };
 
 /// Locks of sessions that a pool hands to whoever comes.
 pub const POOLED: Service = Service { name: "postgres-pooled", port: 6432, outlasts_pauses: false, ..SESSIONS };

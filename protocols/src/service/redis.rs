@@ -17,6 +17,7 @@ pub const SERVICE: Service = Service {
     process: Some("redis"),
     port: 6379,
     elects: true,
+    keeps_data: true,
     has_keys: true,
     counts_tokens: true,
     expires_by_wall_clock: true,

@@ -22,6 +22,8 @@ pub const SERVICE: Service = Service {
     failover_max: 13 * SECOND,
     port: 2181,
     elects: true,
+    keeps_data: true,
+    counts_places: true,
     has_leases: true,
     has_keys: true,
     is_asked: true,

@@ -28,10 +28,10 @@ pub(super) fn restart(node: &Who) -> Parts<'_> {
 
 /// A machine without power answers nothing, and neither does one whose process is gone. Over at once: a process that is
 /// restarted has its own time in the plan.
-fn dead<'a>(kind: &'static str, node: &'a Who, restart_after_ms: Option<f64>) -> Parts<'a> {
+pub(super) fn dead<'a>(kind: &'static str, node: &'a Who, restart_after_ms: Option<f64>) -> Parts<'a> {
     Parts { silent_ms: Some(restart_after_ms.unwrap_or(0.0)), ..Parts::of(kind, node) }
 }
 
-fn back(after_ms: Option<f64>) -> String {
+pub(super) fn back(after_ms: Option<f64>) -> String {
     after_ms.map_or(String::new(), |ms| format!(", back after {}", duration(ms)))
 }

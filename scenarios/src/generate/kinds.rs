@@ -199,6 +199,19 @@ pub(super) static ALL: &[Kind] = &[
         make: |cast, draft, _| Some(Fault::DropKey { node: cast.holder(draft) }),
     },
     Kind {
+        name: "lose-data",
+        about: "A process of the coordination service dies with its disk, and comes back as one that was never used.",
+        // Not drawn: few protocols promise anything when their service forgets.
+        applies: |_| false,
+        make: |_, _, _| None,
+    },
+    Kind {
+        name: "restore-copy",
+        about: "A process of the coordination service dies, and comes back with what it had at an earlier time.",
+        applies: |_| false,
+        make: |_, _, _| None,
+    },
+    Kind {
         name: "forge-token",
         about: "Somebody shows the store a token that nobody handed out, as a candidate would.",
         applies: |_| false,

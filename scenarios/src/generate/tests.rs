@@ -58,7 +58,8 @@ proptest! {
 #[test]
 fn every_kind_of_fault_protocol_profile_size_and_point_is_generated() {
     let plans: Vec<Plan> = (0..2_000).map(plan).collect();
-    // Nothing is promised of them in general: a client may have no timeout, and anybody may make up a token.
+    // Nothing is promised of them in general: a client may have no timeout, a service may forget what it has granted, and
+    // anybody may make up a token.
     for (kind, _) in super::kinds().filter(|(kind, _)| !super::NOT_DRAWN.contains(kind)) {
         assert!(plans.iter().flat_map(|plan| &plan.faults).any(|fault| fault.what.kind() == kind), "no {kind}");
     }

@@ -1,5 +1,7 @@
 //! How much a plan may ask for.
 
+use super::LONGEST_MS;
+
 /// Furthest that a wall clock may be off: a year, milliseconds.
 pub const OFFSET_MAX_MS: u64 = 366 * 24 * 3600 * 1000;
 /// A clock may run at half to one and a half of true time, parts per million.
@@ -22,4 +24,36 @@ pub(super) type Checked = Result<(), String>;
 /// Refuses a value outside of a range.
 pub(super) fn range(what: &str, value: u64, low: u64, high: u64) -> Checked {
     if (low..=high).contains(&value) { Ok(()) } else { Err(format!("{what} is {value}; it must be {low} to {high}")) }
+}
+
+pub(super) fn signed(what: &str, value: i64, bound: u64) -> Checked {
+    if value.unsigned_abs() <= bound {
+        Ok(())
+    } else {
+        Err(format!("{what} is {value}; it must be -{bound} to {bound}"))
+    }
+}
+
+/// Times in faults are fractions of milliseconds, but not finer than microseconds: then they are the same after every
+/// writing and reading.
+pub(super) fn milliseconds(what: &str, value: f64) -> Checked {
+    if !(0.0..=LONGEST_MS as f64).contains(&value) {
+        let value = if value.abs() < 1e15 { value.to_string() } else { format!("{value:e}") };
+        return Err(format!("{what} {value} ms; it must be 0 to {LONGEST_MS}"));
+    }
+    if (value * 1e3).round() / 1e3 != value {
+        return Err(format!("{what} {value} ms; at most three decimals"));
+    }
+    Ok(())
+}
+
+/// At most six decimals, for the same reason.
+pub(super) fn probability(value: f64) -> Checked {
+    if !(0.0..=1.0).contains(&value) {
+        return Err(format!("is {value}; a probability is 0 to 1"));
+    }
+    if (value * 1e6).round() / 1e6 != value {
+        return Err(format!("is {value}; at most six decimals"));
+    }
+    Ok(())
 }

@@ -29,7 +29,7 @@ fn first(plan: &Plan, protocol: &Protocol, topology: &Topology) -> Option<(usize
         let before = &timed[..index];
         let why = match fault.what {
             Fault::Pause { .. } => paused_already(&whole, fault, before),
-            Fault::Kill { .. } | Fault::PowerLoss { .. } => dead_already(&whole, fault, before),
+            what if kills(what) => dead_already(&whole, fault, before),
             Fault::Restart { .. } => runs_already(&whole, fault, before),
             _ => None,
         };
@@ -70,16 +70,17 @@ impl<'a> Timed<'a> {
     /// When a process that it kills is back, if it says so.
     fn back_ms(&self) -> Option<f64> {
         match self.what {
-            Fault::Kill { restart_after_ms, .. } | Fault::PowerLoss { restart_after_ms, .. } => {
-                restart_after_ms.map(|after_ms| self.at_ms + after_ms)
-            }
+            Fault::Kill { restart_after_ms, .. }
+            | Fault::PowerLoss { restart_after_ms, .. }
+            | Fault::LoseData { restart_after_ms, .. }
+            | Fault::RestoreCopy { restart_after_ms, .. } => restart_after_ms.map(|after_ms| self.at_ms + after_ms),
             _ => None,
         }
     }
 }
 
 fn kills(what: &Fault) -> bool {
-    matches!(what, Fault::Kill { .. } | Fault::PowerLoss { .. })
+    matches!(what, Fault::Kill { .. } | Fault::PowerLoss { .. } | Fault::LoseData { .. } | Fault::RestoreCopy { .. })
 }
 
 fn starts(what: &Fault) -> bool {

@@ -4,14 +4,15 @@ use super::{
     Known, LONGEST_MS, Network, Plan, SCHEMA, STORE, SWARM, groups,
     limits::{
         BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, CLIENTS_MAX, Checked, FAULTS_MAX, LATENCY_MAX_US, NAME_MAX, OFFSET_MAX_MS,
-        PPM_MAX, RATE_MAX, range,
+        PPM_MAX, RATE_MAX, milliseconds, probability, range, signed,
     },
+    parameters::{Whole, may_elect, parameters},
     timers,
 };
 use crate::{
-    fault::{Fault, PlannedFault, RESERVED, Trigger, Who},
+    fault::{PlannedFault, RESERVED, Trigger, Who},
     suggest,
-    topology::{self, Topology},
+    topology,
 };
 use protocols::{election::Protocol, point::Point};
 use std::collections::BTreeSet;
@@ -67,13 +68,6 @@ fn plan(plan: &Plan, known: &Known) -> Checked {
         }
     }
     Ok(())
-}
-
-/// The plan, and what it means.
-struct Whole<'a> {
-    plan: &'a Plan,
-    protocol: &'a Protocol,
-    topology: Topology,
 }
 
 fn bugs(plan: &Plan, known: &Known) -> Checked {
@@ -192,112 +186,11 @@ fn fault(whole: &Whole, planned: &PlannedFault) -> Checked {
             return Err("lasts 0 ms; give it some time, or leave it out".to_owned());
         }
     }
-    parameters(whole, &planned.what)?;
+    parameters(whole, planned)?;
     match planned.what.parts().later {
         Some(later) => range("has an extra_us that", later.extra_us, 1, LATENCY_MAX_US),
         None => Ok(()),
     }
-}
-
-/// What only faults of one kind have.
-fn parameters(whole: &Whole, what: &Fault) -> Checked {
-    let Whole { plan, protocol, .. } = whole;
-    match what {
-        Fault::Kill { restart_after_ms: Some(after_ms), .. }
-        | Fault::PowerLoss { restart_after_ms: Some(after_ms), .. } => milliseconds("restarts after", *after_ms),
-        Fault::Partition { from, to, .. } | Fault::Latency { from, to, .. } | Fault::Hang { from, to, .. } => {
-            sides(from, to)
-        }
-        Fault::Loss { from, to, probability: lost, .. } => {
-            sides(from, to)?;
-            probability(*lost).map_err(|what| format!("has a probability that {what}"))
-        }
-        Fault::ClockStep { by_ms, .. } => signed("has a by_ms that", *by_ms, OFFSET_MAX_MS),
-        Fault::ClockRate { ppm, .. } => signed("has a ppm that", *ppm, PPM_MAX),
-        Fault::Transfer { node, to } => {
-            if !protocol.transfers {
-                return Err(format!("hands leadership over, which `{}` cannot", plan.protocol));
-            }
-            elects(whole, node).and_then(|()| elects(whole, to))
-        }
-        Fault::Join { node } | Fault::Leave { node } => {
-            if !protocol.changes_members {
-                return Err(format!("changes the members, which `{}` cannot", plan.protocol));
-            }
-            elects(whole, node)
-        }
-        Fault::DropLease { node } => {
-            if !protocol.service.has_leases {
-                return Err(format!("drops a lease of the service, but `{}` has none there", plan.protocol));
-            }
-            elects(whole, node)
-        }
-        Fault::DropKey { node: Who::Service } => {
-            if !(protocol.service.counts_tokens && protocol.tokened) {
-                return Err(format!("drops the counter of tokens, but `{}` has none in its service", plan.protocol));
-            }
-            Ok(())
-        }
-        Fault::DropKey { node } => {
-            if !protocol.service.has_keys {
-                return Err(format!("drops a key of the service, but `{}` has none there", plan.protocol));
-            }
-            elects(whole, node)
-        }
-        Fault::ForgeToken { node } => elects(whole, node),
-        Fault::Bandwidth { kbps, .. } => range("has kbps that", *kbps, 1, BANDWIDTH_MAX_MBPS * 1_000),
-        Fault::ForgeClaim { node, to } => {
-            if protocol.claim.is_none() {
-                return Err(format!("forges what says who leads, but `{}` has no such message", plan.protocol));
-            }
-            elects(whole, node).and_then(|()| to.iter().try_for_each(|who| elects(whole, who)))
-        }
-        Fault::RogueFence { node, by } => {
-            fences(whole).and_then(|()| elects(whole, node)).and_then(|()| elects(whole, by))
-        }
-        Fault::LyingDevice { node, .. } => fences(whole).and_then(|()| is_device(whole, node)),
-        Fault::CloudDevice { node, stopping_ms, throttle_ms, .. } => {
-            fences(whole).and_then(|()| is_device(whole, node))?;
-            milliseconds("takes", *stopping_ms).and_then(|()| milliseconds("throttles for", *throttle_ms))
-        }
-        Fault::Resign { node } if !may_elect(whole, node) => {
-            Err(format!("asks `{}` to resign, which is not a candidate", String::from(node.clone())))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn fences(whole: &Whole) -> Checked {
-    let Whole { plan, protocol, .. } = whole;
-    if protocol.cuts_power() {
-        Ok(())
-    } else {
-        Err(format!("is of a fencing device, but `{}` has none", plan.protocol))
-    }
-}
-
-fn is_device(whole: &Whole, who: &Who) -> Checked {
-    let nodes = whole.topology.resolve(who).unwrap_or_default();
-    let devices = !nodes.is_empty() && nodes.iter().all(|node| whole.topology.is_member(*node));
-    if devices { Ok(()) } else { Err(format!("names `{who}`, which is not the device; name `service`")) }
-}
-
-fn elects(whole: &Whole, who: &Who) -> Checked {
-    if may_elect(whole, who) { Ok(()) } else { Err(format!("names `{who}`, which is not a candidate")) }
-}
-
-fn sides(from: &[Who], to: &[Who]) -> Checked {
-    if from.is_empty() || to.is_empty() {
-        let field = if from.is_empty() { "from" } else { "to" };
-        return Err(format!("has nobody in `{field}`; name at least one process"));
-    }
-    if let ([one], [other]) = (from, to)
-        && one == other
-        && !matches!(one, Who::Followers | Who::Candidates | Who::Clients)
-    {
-        return Err(format!("stands between `{}` and itself; name two processes", String::from(one.clone())));
-    }
-    Ok(())
 }
 
 fn trigger(whole: &Whole, trigger_of: &Trigger) -> Checked {
@@ -348,46 +241,6 @@ fn whom(whole: &Whole, who: &Who) -> Checked {
         }
         _ => Ok(()),
     }
-}
-
-/// Can these processes be candidates? The one that set the fault off always is.
-fn may_elect(whole: &Whole, who: &Who) -> bool {
-    match whole.topology.resolve(who) {
-        Some(nodes) => nodes.iter().all(|node| whole.topology.is_candidate(*node)),
-        None => *who != Who::ServiceLeader,
-    }
-}
-
-fn signed(what: &str, value: i64, bound: u64) -> Checked {
-    if value.unsigned_abs() <= bound {
-        Ok(())
-    } else {
-        Err(format!("{what} is {value}; it must be -{bound} to {bound}"))
-    }
-}
-
-/// Times in faults are fractions of milliseconds, but not finer than microseconds: then they are the same after every
-/// writing and reading.
-fn milliseconds(what: &str, value: f64) -> Checked {
-    if !(0.0..=LONGEST_MS as f64).contains(&value) {
-        let value = if value.abs() < 1e15 { value.to_string() } else { format!("{value:e}") };
-        return Err(format!("{what} {value} ms; it must be 0 to {LONGEST_MS}"));
-    }
-    if (value * 1e3).round() / 1e3 != value {
-        return Err(format!("{what} {value} ms; at most three decimals"));
-    }
-    Ok(())
-}
-
-/// At most six decimals, for the same reason.
-fn probability(value: f64) -> Checked {
-    if !(0.0..=1.0).contains(&value) {
-        return Err(format!("is {value}; a probability is 0 to 1"));
-    }
-    if (value * 1e6).round() / 1e6 != value {
-        return Err(format!("is {value}; at most six decimals"));
-    }
-    Ok(())
 }
 
 fn list<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {

@@ -76,6 +76,11 @@ const UNREACHED: u64 = 3;
 const PHASE_MIN_MS: f64 = 50.0;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    plan_of(SCENARIO.name, params, protocol, seed)
+}
+
+/// The plan of this scenario under another's name.
+pub(super) fn plan_of(scenario: &str, params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let pause_ms = params.pause_ms.unwrap_or_else(|| default_pause_ms(params, protocol));
     let renew_ms = params.timings(protocol).renew_interval_ms;
     let woken_ms = (settled_ms(params, protocol) + RENEWALS.1 * (renew_ms + RENEWAL_TICK_MS)).saturating_add(pause_ms);
@@ -98,7 +103,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
         after: Some(Box::new(renewed)),
         delay_ms,
     };
-    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    let mut plan = params.plan(scenario, protocol, seed, needed_ms);
     let trip_ms = params.network().one_way_max_us().div_ceil(1_000);
     let unreached_ms = pause_ms.saturating_add(BEYOND_PAUSE_MS + 2 * trip_ms);
     let drawn = streams::between(&mut random, 1, UNREACHED) == 1;

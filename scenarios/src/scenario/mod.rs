@@ -12,6 +12,7 @@ pub mod clique;
 pub mod clock_jump;
 pub mod clock_skew;
 pub mod clock_step;
+pub mod controller_resign_storm;
 pub mod detector_comparison;
 pub mod disk_stall;
 pub mod expired_waiter;
@@ -20,27 +21,37 @@ pub mod gc_pause;
 pub mod graceful_step_down;
 pub mod heartbeat_starved;
 pub mod hung_connection;
+pub mod incident_github_2016;
+pub mod incident_k8s_controller_2017;
+pub mod incident_solr_2015;
 pub mod isolate_leader;
 pub mod late_answer;
 pub mod leadership_transfer;
+pub mod lock_delay;
 pub mod lost_answer;
 pub mod lost_lease;
 pub mod membership_churn;
+pub mod mixed_locks;
 pub mod mixed_timings;
 pub mod needs;
 pub mod outage_recovery;
 pub mod partition;
 pub mod power_outage;
+mod promise;
 pub mod quorum_loss;
 pub mod read_lease;
+pub mod reaped_parent;
+pub mod redis_restart;
 pub mod rejoin;
 pub mod restart_in_isolation;
 pub mod ring_break;
 pub mod rolling_restart;
+pub mod service_data_loss;
 pub mod service_failover;
 pub mod service_leader_stall;
 pub mod service_quorum_loss;
 pub mod service_restart;
+pub mod service_restored;
 pub mod session_expiry_unnoticed;
 pub mod slow_drain;
 pub mod slow_fencing_device;
@@ -63,10 +74,12 @@ use crate::{
     streams,
 };
 pub use needs::Needs;
+use promise::without_waiting;
+pub use promise::{bounds, promise};
 use protocols::{
-    election::{self, Bounds, Hazard, Preference, Promise, Protocol, Timers, Transport},
-    fence::checks::Fencing,
+    election::{self, Hazard, Preference, Protocol},
     history::{Fact, Requirement},
+    known_bugs,
     types::MILLISECOND,
 };
 use rand_core::RngCore;
@@ -142,6 +155,16 @@ protocols::registry! {
         &adversary_rogue_fence::SCENARIO,
         &adversary_lying_device::SCENARIO,
         &slow_fencing_device::SCENARIO,
+        &service_data_loss::SCENARIO,
+        &service_restored::SCENARIO,
+        &redis_restart::SCENARIO,
+        &lock_delay::SCENARIO,
+        &mixed_locks::SCENARIO,
+        &controller_resign_storm::SCENARIO,
+        &reaped_parent::SCENARIO,
+        &incident_github_2016::SCENARIO,
+        &incident_solr_2015::SCENARIO,
+        &incident_k8s_controller_2017::SCENARIO,
     ];
 }
 
@@ -178,94 +201,6 @@ pub fn fewest(scenario: &Scenario, protocol: &Protocol) -> u16 {
     scenario.needs.candidates_min().max(to_take_over)
 }
 
-/// What a protocol promises in a scenario with these parameters. Where writes travel by datagrams, only a token that is
-/// checked can tell a late one from a new one, and nobody promises anything without. Who elects by datagrams promises no
-/// more where they are lost than under false suspicion. Reads from memory are as good as the clocks: what is
-/// promised of them ends where the clocks drift further apart than the lease allows.
-pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Promise {
-    // Elsewhere they are only drawn where the lease covers them.
-    let from_memory = match scenario.hazard {
-        Hazard::ClockDrift => params.read_lease != Some(false),
-        _ => params.read_lease == Some(true),
-    };
-    let unchecked = !(protocol.tokened && params.fencing == Fencing::On);
-    let cut_off = matches!(scenario.hazard, Hazard::CutOffFromService | Hazard::CutOffFromPeers | Hazard::OneWayCut)
-        || scenario.hazard == Hazard::DelayedRenewals;
-    // A lease that nothing but a clock ends is as good as the clocks.
-    let by_clock = from_memory || (cut_off && unchecked);
-    let relaxed = !params.rules(protocol).are_usual();
-    let promised = match scenario.hazard {
-        Hazard::SaturatedLink => heartbeat_starved::promised(protocol, params),
-        _ => promise_checking(scenario, protocol, params.fencing),
-    };
-    match promised {
-        // Beliefs end by other rules than the protocol promises by.
-        Promise::Holds if unchecked && relaxed && scenario.hazard != Hazard::None => Promise::May,
-        Promise::Holds if unchecked && params.net.is_hostile() => Promise::May,
-        // A lost packet that nothing follows, or that is lost again, is sent again after 200 ms or much longer: a write may
-        // arrive after its writer's lease, and one that was given up may arrive twice.
-        Promise::Holds if unchecked && scenario.hazard != Hazard::None && params.network().loss > 0.0 => Promise::May,
-        // The leader is cut off from the store as well: what it has written into the cut is sent again by its machine, and
-        // arrives when the cut is healed, long after its successor's first write.
-        Promise::Holds if unchecked && scenario.hazard == Hazard::ClockDrift => Promise::May,
-        Promise::Holds if is_suspicious(protocol, params) => Promise::May,
-        // What must break does so where the story runs to the millisecond; lost packets may keep a successor from it.
-        Promise::Breaks(_) if params.network().loss > 0.0 => Promise::May,
-        Promise::Holds
-            if by_clock && (!params.lease_covers_reads(protocol) || forgets_to_wait(scenario.hazard, protocol)) =>
-        {
-            Promise::May
-        }
-        promise => promise,
-    }
-}
-
-/// Does the network itself bring on what the protocol promises nothing about: datagrams that are lost, taken for a leader's
-/// silence?
-fn is_suspicious(protocol: &Protocol, params: &Params) -> bool {
-    let by_datagrams = protocol.elects_among_peers() && protocol.transport == Transport::Datagram;
-    let promise = (protocol.promise)(Hazard::FalseSuspicion, params.fencing == Fencing::On);
-    by_datagrams && params.network().loss > 0.0 && promise != Promise::Holds
-}
-
-/// What is promised when the store makes these checks. One check alone keeps what it is for: the token keeps the past from
-/// taking effect. Who retries, and whose writes come out of order, is for the other two.
-fn promise_checking(scenario: &Scenario, protocol: &Protocol, fencing: Fencing) -> Promise {
-    let promise = |on| (protocol.promise)(scenario.hazard, on);
-    match (fencing, scenario.hazard) {
-        (Fencing::On, _) => promise(true),
-        (Fencing::Off, _) => promise(false),
-        (_, Hazard::None) => promise(false),
-        (Fencing::Token, Hazard::PauseBeyondLease) => promise(true),
-        (Fencing::Token | Fencing::Order | Fencing::Memory, _) => Promise::May,
-    }
-}
-
-/// Does somebody take over who was to wait for the leader's lease? A follower that has restarted may have forgotten that,
-/// and a service may have dropped the lease. Reads from memory rest on it.
-fn forgets_to_wait(hazard: Hazard, protocol: &Protocol) -> bool {
-    let restarts = matches!(hazard, Hazard::RollingRestart | Hazard::RestartInIsolation | Hazard::DiskStall);
-    (restarts && protocol.forgets_to_wait) || hazard == Hazard::LostLease
-}
-
-/// The parameters for a scenario in which somebody may not wait: reads are from memory only where all do.
-fn without_waiting(params: &Params, hazard: Hazard, protocol: &Protocol) -> Params {
-    let read_lease = params.read_lease.or(forgets_to_wait(hazard, protocol).then_some(false));
-    Params { read_lease, ..params.clone() }
-}
-
-/// How many of each figure a protocol promises at most in a scenario with these parameters: nothing where packets are lost,
-/// or timers are not the protocol's own.
-pub fn bounds(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Bounds {
-    let own_timers = params.renew_interval_ms.is_none() && params.request_timeout_ms.is_none();
-    let own_timers = own_timers && params.lease_ttl_ms.is_none() && params.election_timeout_ms.is_none();
-    let own_timers = own_timers && params.own_ms == Timers::NONE && params.rules(protocol).are_usual();
-    if params.network().loss > 0.0 || !own_timers {
-        return Bounds::default();
-    }
-    (protocol.bounds)(scenario.hazard)
-}
-
 impl Scenario {
     /// The plan, refused when the parameters make no sense.
     ///
@@ -295,7 +230,10 @@ impl Scenario {
             ));
         }
         plan.dual_belief_bound_ms = belief::bound_ms(&plan, protocol);
-        plan.validate_among(&known)?;
+        // A scenario may be about a bug, which its plan switches on.
+        let own = known_bugs::ALL.into_iter().filter(|bug| plan.bugs.iter().any(|id| id == bug.id));
+        let bugs: Vec<_> = params.bugs.iter().copied().chain(own).collect();
+        plan.validate_among(&Known { bugs: &bugs, ..known })?;
         Ok(plan)
     }
 }

@@ -9,6 +9,8 @@ pub enum Needs {
     Nothing,
     /// A coordination service that is a process of its own.
     Service,
+    /// A coordination service with a disk of its own, which can be lost.
+    Data,
     /// A coordination service whose members can elect one of them.
     Cluster,
     /// Candidates that elect among themselves.
@@ -45,6 +47,7 @@ impl Needs {
         match self {
             Needs::Nothing => true,
             Needs::Service => protocol.service.process.is_some() && !protocol.elects_among_peers(),
+            Needs::Data => protocol.service.keeps_data,
             Needs::Cluster => protocol.service.members.agree(),
             Needs::Peers => protocol.elects_among_peers(),
             Needs::Lease => protocol.read_lease.is_some(),
@@ -65,7 +68,7 @@ impl Needs {
     /// The fewest candidates that the scenario works with.
     pub const fn candidates_min(self) -> u16 {
         match self {
-            Needs::Nothing | Needs::Service | Needs::Cluster => 1,
+            Needs::Nothing | Needs::Service | Needs::Data | Needs::Cluster => 1,
             Needs::Peers | Needs::Lease | Needs::Ring | Needs::Detector | Needs::Transfer | Needs::PowerDevice => 2,
             Needs::Named(_) => 2,
             // The leader dies, and two stand against each other.
@@ -106,6 +109,7 @@ impl Needs {
         match self {
             Needs::Nothing => "nothing in particular",
             Needs::Service => "a coordination service",
+            Needs::Data => "a coordination service that keeps data of its own",
             Needs::Cluster => "a coordination service whose members elect one of them",
             Needs::Peers => "candidates that elect among themselves",
             Needs::Lease => "a belief that ends by the leader's own clock",

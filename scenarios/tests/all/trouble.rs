@@ -170,6 +170,9 @@ fn what_the_service_drops_it_must_have() {
     };
     let lease = |node| Fault::DropLease { node };
     let key = |node| Fault::DropKey { node };
+    let lost = |node| Fault::LoseData { node, restart_after_ms: None };
+    assert_eq!(service("etcd-election", lost(Who::Service)), Ok(()));
+    assert_eq!(service("zk-election", key(Who::Service)), Ok(()));
     assert_eq!(service("etcd-election", lease(Who::Leader)), Ok(()));
     assert_eq!(service("etcd-election", key(Who::Followers)), Ok(()));
     assert_eq!(service("redis-naive", key(Who::Leader)), Ok(()));
@@ -193,6 +196,22 @@ fn what_the_service_drops_it_must_have() {
             key(Who::Service),
             "(drop-key) drops the counter of tokens, but `etcd-election` has none in its service",
         ),
+        ("raft", lost(Who::Service), "(lose-data) strikes the service, but `raft` has none; name candidates"),
+        (
+            "pg-advisory",
+            lost(Who::Service),
+            "(lose-data) loses what the service has on disk, but that of `pg-advisory` has nothing there",
+        ),
+        (
+            "redis-lease",
+            lost(Who::Leader),
+            "(lose-data) loses the disk of `leader`, which is no member of the service; name `service`",
+        ),
+        (
+            "redis-lease",
+            Fault::RestoreCopy { node: Who::Service, copied_at_ms: 5_000.0, restart_after_ms: None },
+            "(restore-copy) strikes at 5000 ms, but restores a copy made at 5000 ms; copy it before",
+        ),
         (
             "raft",
             Fault::SyncHang { node: Who::Leader, for_ms: Some(0.0) },
@@ -214,6 +233,14 @@ fn new_faults_read_like_sentences() {
         (Fault::DropLease { node: Who::Leader }, "drop the lease of leader"),
         (Fault::DropKey { node: named() }, "drop the key of n2"),
         (Fault::DropKey { node: Who::Service }, "drop the counter of tokens"),
+        (
+            Fault::LoseData { node: Who::Service, restart_after_ms: Some(500.0) },
+            "lose the data of service, back after 500 ms",
+        ),
+        (
+            Fault::RestoreCopy { node: Who::Service, copied_at_ms: 2_000.0, restart_after_ms: None },
+            "restore service from a copy made at 2 s",
+        ),
         (Fault::ForgeToken { node: named() }, "show the store a forged token as n2"),
         (Fault::ForgeClaim { node: named(), to: vec![Who::Candidates] }, "tell candidates as n2 that it leads"),
         (Fault::RogueFence { node: Who::Leader, by: named() }, "ask as n2 for the power of leader to be cut"),
@@ -260,6 +287,11 @@ fn every_run_has_reads_and_half_of_them_are_from_memory_where_the_lease_covers_t
             "clock-skew",
             "session-expiry-unnoticed",
             "unheard-transfer",
+            "service-data-loss",
+            "service-restored",
+            "redis-restart",
+            "mixed-locks",
+            "controller-resign-storm",
         ];
         for scenario in scenario::of(protocol).filter(|s| !special.contains(&s.name)) {
             let drawn: Vec<_> = (0..40).map(|seed| reading(scenario, protocol, &params, seed)).collect();

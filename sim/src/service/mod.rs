@@ -13,7 +13,7 @@ pub mod redis_sentinel;
 pub mod zookeeper;
 
 use crate::world::env::SimEnv;
-pub use crate::world::model::{Dropped, Model, Serving, State};
+pub use crate::world::model::{Disk, Dropped, Model, Serving, State};
 use postgres::model::Watched;
 use protocols::{
     bug::Bugs,

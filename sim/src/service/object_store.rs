@@ -8,7 +8,7 @@
 //! are carried out one after the other).
 
 use super::{
-    Dropped, Model, Serving,
+    Disk, Dropped, Model, Serving, State,
     grants::{self, Holder},
     http::{self, Answer, text, with_header},
 };
@@ -130,6 +130,18 @@ impl Model for ObjectStore {
             objects.remove(&path_of(group));
         }
         holder(&objects, group)
+    }
+
+    fn holder(&self, group: u16, _wall_ms: u64) -> Option<Holder> {
+        holder(&self.objects(), group)
+    }
+
+    fn twin(&self, disk: Disk) -> Option<State> {
+        let objects = match disk {
+            Disk::Copied => self.objects().clone(),
+            Disk::Empty => BTreeMap::new(),
+        };
+        Some(Arc::new(ObjectStore(Arc::new(Mutex::new(objects)))))
     }
 
     fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving {

@@ -3,6 +3,7 @@
 use super::{
     World,
     action::HostAction,
+    data::Copies,
     model::{Dropped, State},
     queue::Event,
 };
@@ -27,6 +28,8 @@ pub(super) struct Faults {
     struck: Vec<Option<Struck>>,
     /// Struck while nobody led: they strike whoever leads next.
     waiting: Vec<u32>,
+    /// What faults will restore.
+    pub(super) copies: Copies,
 }
 
 /// A fault that goes on.
@@ -46,7 +49,7 @@ struct Struck {
 impl Faults {
     pub fn new(plan: Arc<Plan>) -> Self {
         let (triggers, struck) = (Triggers::new(&plan), vec![None; plan.faults.len()]);
-        Faults { plan, triggers, struck, waiting: Vec::new() }
+        Faults { plan, triggers, struck, waiting: Vec::new(), copies: Copies::new() }
     }
 
     /// The faults that strike at a time, with it.
@@ -120,7 +123,7 @@ impl World {
         if let Some(Some(for_ms)) = lasts {
             self.queue.push(self.now + nanoseconds(for_ms), Event::Heal { fault: index });
         }
-        self.carry_out_fault(what, &struck, true);
+        self.carry_out_fault(index, what, &struck, true);
         self.faults.struck[index as usize] = Some(struck);
     }
 
@@ -134,14 +137,14 @@ impl World {
         if ends_first {
             self.record_fault(index, what, &struck, Phase::End);
         }
-        self.carry_out_fault(what, &struck, false);
+        self.carry_out_fault(index, what, &struck, false);
         if !ends_first {
             self.record_fault(index, what, &struck, Phase::End);
         }
     }
 
     /// What a fault does to the world when it strikes; and, not `on` any more, when it is over, if it lasts.
-    fn carry_out_fault(&mut self, what: &Fault, struck: &Struck, on: bool) {
+    fn carry_out_fault(&mut self, index: u32, what: &Fault, struck: &Struck, on: bool) {
         let Struck { on: nodes, group, .. } = struck;
         let group = *group;
         match what {
@@ -150,6 +153,9 @@ impl World {
             Fault::Kill { restart_after_ms, .. } => nodes.iter().for_each(|n| self.kill(*n, true, *restart_after_ms)),
             Fault::PowerLoss { restart_after_ms, .. } => {
                 nodes.iter().for_each(|n| self.kill(*n, false, *restart_after_ms));
+            }
+            Fault::LoseData { restart_after_ms, .. } | Fault::RestoreCopy { restart_after_ms, .. } => {
+                nodes.iter().for_each(|n| self.replace_data(*n, index, *restart_after_ms));
             }
             Fault::Restart { .. } => nodes.iter().for_each(|n| self.boot(*n)),
             Fault::Partition { one_way, .. } => self.partition(struck, *one_way, on),
@@ -335,7 +341,7 @@ impl World {
         self.kill(node, true, Some(SUPERVISOR_MS));
     }
 
-    fn kill(&mut self, node: NodeId, crash: bool, restart_after_ms: Option<f64>) {
+    pub(super) fn kill(&mut self, node: NodeId, crash: bool, restart_after_ms: Option<f64>) {
         if self.processes[node.index()].up {
             self.close_all(node, crash);
             let process = &mut self.processes[node.index()];

@@ -11,6 +11,7 @@ pub mod action;
 mod adversary;
 pub mod clocks;
 mod connection;
+mod data;
 pub mod disk;
 mod driver;
 pub mod env;
@@ -243,6 +244,7 @@ impl World {
         for (at, fault) in self.faults.scheduled() {
             self.queue.push(at, Event::Strike { fault });
         }
+        self.schedule_copies(plan);
         self.queue.push(plan.duration_ms * MILLISECOND, Event::End);
         self.topology.candidates().for_each(|node| self.record_clock(node));
     }
@@ -360,6 +362,7 @@ impl World {
             Event::KeepAlive(probe) => self.probe(probe.0, probe.1),
             Event::GrantEnds { group, generation } => self.grant_ends(group, generation),
             Event::Boot { node } => self.boot(node),
+            Event::Copy { fault } => self.copy_data(fault),
             Event::End => self.end(),
         }
     }

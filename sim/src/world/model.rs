@@ -18,6 +18,15 @@ pub enum Dropped {
     Counter,
 }
 
+/// What a member's twin begins with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Disk {
+    /// Nothing: it was never used.
+    Empty,
+    /// All that is on this one's.
+    Copied,
+}
+
 /// What serves until the process ends, or the port or the socket is not to be had.
 pub type Serving = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
@@ -33,6 +42,17 @@ pub trait Model: Send + Sync {
     /// deletion; the candidate itself is not.
     /// Gives back who holds leadership then, when the server's wall clock shows so many milliseconds.
     fn drop_leadership(&self, candidate: &str, group: u16, what: Dropped, wall_ms: u64) -> Option<Holder>;
+
+    /// Who holds a group's leadership when the server's wall clock shows so many milliseconds, where one member's state says so.
+    fn holder(&self, _group: u16, _wall_ms: u64) -> Option<Holder> {
+        None
+    }
+
+    /// Another member like it, with what this one has on disk, or with nothing; none where a disk cannot be lost or copied by
+    /// itself.
+    fn twin(&self, _disk: Disk) -> Option<State> {
+        None
+    }
 
     /// A process of the service starts, and serves this.
     fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving;

@@ -43,6 +43,8 @@ pub enum Event {
     GrantEnds { group: u16, generation: u32 },
     /// A process starts.
     Boot { node: NodeId },
+    /// What a planned fault will restore is copied.
+    Copy { fault: u32 },
     /// The run is over.
     End,
 }

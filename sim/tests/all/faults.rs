@@ -55,6 +55,8 @@ fn every_kind_of_fault_changes_what_happens() {
     let kill = || Fault::Kill { node: leader(), restart_after_ms: None };
     let asleep = || Fault::Pause { node: leader(), for_ms: 10_000.0 };
     let cloud = || Fault::CloudDevice { node: Who::Service, stopping_ms: 3_000.0, throttle_ms: 500.0, for_ms: None };
+    let back = Some(20.0);
+    let restored = || Fault::RestoreCopy { node: Who::Service, copied_at_ms: 1_000.0, restart_after_ms: back };
     let cases: Vec<(&str, Vec<Fault>)> = vec![
         ("raft", vec![Fault::Pause { node: leader(), for_ms: 2_000.0 }]),
         ("raft", vec![kill()]),
@@ -80,6 +82,8 @@ fn every_kind_of_fault_changes_what_happens() {
         ("stonith", vec![Fault::LyingDevice { node: Who::Service, for_ms: None }, asleep()]),
         ("stonith", vec![cloud(), asleep()]),
         ("lowest-id", vec![Fault::Bandwidth { node: leader(), kbps: 1, for_ms: None }]),
+        ("redis-fenced", vec![Fault::LoseData { node: Who::Service, restart_after_ms: back }]),
+        ("redis-fenced", vec![restored(), kill()]),
         ("k8s-lease", vec![Fault::Hang { from: vec![Who::Followers], to: vec![Who::Service], for_ms: None }, kill()]),
     ];
     let mut seen = BTreeSet::new();

@@ -36,6 +36,7 @@ mod registered;
 mod repeated_kills;
 mod seeds;
 mod sentinel;
+mod service_data;
 mod texts;
 #[path = "../../../protocols/tests/all/transcripts/golden.rs"]
 mod transcripts;

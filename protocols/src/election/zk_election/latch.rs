@@ -7,7 +7,7 @@ use crate::{
         Setup,
         back_off::BackOff,
         zookeeper::{
-            KEEPS_FLAG, Kind, REGAINS,
+            KEEPS_FLAG, Kind, REGAINS, TOKEN_BY_SEQUENCE,
             place::{News, Place},
         },
     },
@@ -89,7 +89,10 @@ impl Latch {
             return self.reset(Deposed::Lost, out);
         }
         (self.used, self.leads, self.elected_at, self.campaigning) = (true, true, now, false);
-        let token = u64::try_from(stat.czxid).unwrap_or(0);
+        let token = match self.setup.bugs.has(&TOKEN_BY_SEQUENCE) {
+            true => self.place.sequence().map_or(0, |place| place + 1),
+            false => u64::try_from(stat.czxid).unwrap_or(0),
+        };
         // The flag is up until somebody takes it down.
         out.push(Output::Elected(Leadership { token, valid_until: u64::MAX }));
         self.place.see(Some(self.setup.node), out);

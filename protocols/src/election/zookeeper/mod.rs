@@ -28,6 +28,16 @@ pub const KEEPS_FLAG: Bug = Bug {
     shown: Shown::by("service-restart", "zk-election", 12),
 };
 
+/// What many a resource is told in place of a token, as it is there to be read in the node's name.
+pub const TOKEN_BY_SEQUENCE: Bug = Bug {
+    id: "zk-token-by-sequence",
+    protocols: &["zk-election"],
+    what: "The number in the node's name is taken for a token: it begins again when the empty queue was reaped and is made anew.",
+    source: "derived, from `ContainerManager.java` (apache/zookeeper 3.8): empty containers are deleted, and with them the count",
+    violation: "elections",
+    shown: Shown::by("reaped-parent", "zk-election", 4),
+};
+
 /// A recipe whose candidates queue up as the children of one node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {

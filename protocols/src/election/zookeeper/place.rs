@@ -273,6 +273,11 @@ impl Place {
         }
     }
 
+    /// The number of the own node's place in the queue.
+    pub fn sequence(&self) -> Option<u64> {
+        self.own.as_deref().and_then(super::sequence_of)
+    }
+
     /// A timer fired; what it means.
     pub fn timer(&mut self, now: Now, id: TimerId, out: &mut Vec<Output>) -> Option<News> {
         let event = self.curator.timer(now, id, out)?;

@@ -21,7 +21,7 @@ pub(super) mod target;
 mod wanted;
 pub mod wire;
 
-use super::{Dropped, Model, Serving, State, grants::Holder};
+use super::{Disk, Dropped, Model, Serving, State, grants::Holder};
 use crate::world::env::SimEnv;
 use protocols_clients::env::Env;
 use std::{
@@ -65,6 +65,18 @@ impl Model for Consul {
         model.drop_leadership_of(candidate, group, what);
         self.changed.notify_waiters();
         model.holder(group)
+    }
+
+    fn holder(&self, group: u16, _wall_ms: u64) -> Option<Holder> {
+        self.model.lock().unwrap_or_else(PoisonError::into_inner).holder(group)
+    }
+
+    fn twin(&self, disk: Disk) -> Option<State> {
+        let data = match disk {
+            Disk::Copied => self.model.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            Disk::Empty => model::Model::default(),
+        };
+        Some(Arc::new(Consul { model: Arc::new(Mutex::new(data)), ..Consul::default() }))
     }
 
     fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving {

@@ -98,7 +98,7 @@ pub struct Pair {
 }
 
 /// The server's state.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Model {
     /// Of the last write.
     index: u64,

@@ -12,9 +12,9 @@ pub mod cluster;
 pub mod model;
 pub mod wire;
 
-use super::{Dropped, Model, Serving, State, grants::Holder};
+use super::{Disk, Dropped, Model, Serving, State, grants::Holder};
 use crate::world::env::SimEnv;
-use protocols::bug::Bugs;
+use protocols::{bug::Bugs, service::etcd::EXPIRES_BY_WALL_CLOCK};
 use protocols_clients::env::Env;
 use std::{
     io,
@@ -25,7 +25,7 @@ use tokio::sync::Notify;
 /// One member by itself, or several that agree.
 pub(super) fn members(count: usize, bugs: &Bugs) -> Vec<State> {
     match count {
-        1 => vec![Arc::new(Etcd::default())],
+        1 => vec![Arc::new(Etcd { by_wall_clock: bugs.has(&EXPIRES_BY_WALL_CLOCK), ..Etcd::default() })],
         _ => cluster::members(count, bugs),
     }
 }
@@ -35,6 +35,8 @@ pub(super) fn members(count: usize, bugs: &Bugs) -> Vec<State> {
 pub struct Etcd {
     model: Arc<Mutex<model::Model>>,
     changed: Arc<Notify>,
+    /// Its lessor looks at the wrong clock.
+    by_wall_clock: bool,
 }
 
 impl Etcd {
@@ -43,7 +45,7 @@ impl Etcd {
     /// # Errors
     /// The port is taken, or the socket is gone.
     pub async fn serve_on<E: Env>(&self, env: E, port: u16) -> io::Result<()> {
-        wire::serve_changing(env, port, self.model.clone(), self.changed.clone()).await
+        wire::serve_as(env, port, self.model.clone(), self.changed.clone(), self.by_wall_clock).await
     }
 }
 
@@ -57,6 +59,19 @@ impl Model for Etcd {
         model.drop_leadership_of(candidate, group, what);
         self.changed.notify_one();
         model.holder(group)
+    }
+
+    fn holder(&self, group: u16, _wall_ms: u64) -> Option<Holder> {
+        self.model.lock().unwrap_or_else(PoisonError::into_inner).holder(group)
+    }
+
+    fn twin(&self, disk: Disk) -> Option<State> {
+        let data = match disk {
+            Disk::Copied => self.model.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            Disk::Empty => model::Model::default(),
+        };
+        let by_wall_clock = self.by_wall_clock;
+        Some(Arc::new(Etcd { model: Arc::new(Mutex::new(data)), by_wall_clock, ..Etcd::default() }))
     }
 
     fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving {

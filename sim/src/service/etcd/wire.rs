@@ -51,8 +51,23 @@ pub async fn serve_changing<E: Env>(
     model: Arc<Mutex<Model>>,
     changed: Arc<Notify>,
 ) -> io::Result<()> {
-    let server = EtcdServer { env: env.clone(), model, watches: Arc::default(), scanned: Arc::default() };
-    server.model().promote(env.now().mono);
+    serve_as(env, port, model, changed, false).await
+}
+
+/// The same; the wrong clock decides when leases end if `by_wall_clock` says so.
+///
+/// # Errors
+/// As for [`serve`].
+pub(super) async fn serve_as<E: Env>(
+    env: E,
+    port: u16,
+    model: Arc<Mutex<Model>>,
+    changed: Arc<Notify>,
+    by_wall_clock: bool,
+) -> io::Result<()> {
+    let (watches, scanned) = Default::default();
+    let server = EtcdServer { env: env.clone(), model, watches, scanned, by_wall_clock };
+    server.model().promote(server.lessor_now());
     let routes = Routes::new(PbKvServer::new(server.clone()))
         .add_service(PbLeaseServer::new(server.clone()))
         .add_service(PbWatchServer::new(server.clone()))
@@ -97,18 +112,26 @@ struct EtcdServer<E> {
     watches: Arc<Mutex<BTreeMap<StreamId, WatchSender>>>,
     /// Told after every scan for expired leases.
     scanned: Arc<Notify>,
+    by_wall_clock: bool,
 }
 
 impl<E: Clone> Clone for EtcdServer<E> {
     fn clone(&self) -> Self {
         let (model, watches, scanned) = (self.model.clone(), self.watches.clone(), self.scanned.clone());
-        EtcdServer { env: self.env.clone(), model, watches, scanned }
+        EtcdServer { env: self.env.clone(), model, watches, scanned, by_wall_clock: self.by_wall_clock }
     }
 }
 
 impl<E: Env> EtcdServer<E> {
     fn model(&self) -> MutexGuard<'_, Model> {
         self.model.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The time by which leases end.
+    fn lessor_now(&self) -> u64 {
+        let now = self.env.now();
+        // `EXPIRES_BY_WALL_CLOCK`.
+        if self.by_wall_clock { now.wall } else { now.mono }
     }
 
     /// Does something to the model at the present time, and sends what the watches have to say about it.
@@ -118,7 +141,7 @@ impl<E: Env> EtcdServer<E> {
 
     /// The same; `why` says how a leadership that is over after it has ended.
     fn change<T>(&self, why: GrantEnd, action: impl FnOnce(&mut Model, u64) -> T) -> T {
-        let now = self.env.now().mono;
+        let now = self.lessor_now();
         let mut model = self.model();
         let revision = model.revision();
         let answer = action(&mut model, now);

@@ -89,7 +89,7 @@ pub struct Event {
 }
 
 /// The server's state.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Model {
     version: u64,
     leases: BTreeMap<Key, Lease>,

@@ -23,7 +23,7 @@ mod sql;
 mod value;
 pub mod wire;
 
-use super::{Dropped, Model, Serving, State, grants::Holder};
+use super::{Disk, Dropped, Model, Serving, State, grants::Holder};
 use crate::world::env::SimEnv;
 use model::Watched;
 use protocols::types::MILLISECOND;
@@ -85,6 +85,21 @@ impl Model for Postgres {
         drop(model);
         self.server.wake(&woken);
         holder
+    }
+
+    fn holder(&self, group: u16, wall_ms: u64) -> Option<Holder> {
+        self.server.model().holder(group, wall_ms * MILLISECOND)
+    }
+
+    fn twin(&self, disk: Disk) -> Option<State> {
+        let model = self.server.model();
+        let mut data = match disk {
+            Disk::Copied => model.clone(),
+            Disk::Empty => model.anew(),
+        };
+        // What was not committed is in no copy.
+        data.restart();
+        Some(Arc::new(Postgres { server: Arc::new(Server::new(data)), pooled: self.pooled }))
     }
 
     fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving {

@@ -13,7 +13,7 @@ pub mod resp;
 mod script;
 pub mod wire;
 
-use super::{Dropped, Model, Serving, State, grants::Holder};
+use super::{Disk, Dropped, Model, Serving, State, grants::Holder};
 use crate::world::env::SimEnv;
 use protocols::{bug::Bugs, election::redis_common::FORGOTTEN_ON_RESTART};
 use protocols_clients::env::Env;
@@ -57,6 +57,19 @@ impl Model for Redis {
             Dropped::Lease | Dropped::Key => model.drop_key_of(candidate, group),
         }
         model.holder(group, wall_ms)
+    }
+
+    fn holder(&self, group: u16, wall_ms: u64) -> Option<Holder> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).holder(group, wall_ms)
+    }
+
+    fn twin(&self, disk: Disk) -> Option<State> {
+        let model = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let twin = match disk {
+            Disk::Copied => model.clone(),
+            Disk::Empty => model.anew(),
+        };
+        Some(Arc::new(Redis(Arc::new(Mutex::new(twin)))))
     }
 
     fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving {

@@ -69,6 +69,11 @@ impl Model {
         Model::default()
     }
 
+    /// A server configured as this one, on a disk that was never used.
+    pub(super) fn anew(&self) -> Self {
+        Model { forgets: self.forgets, ..Model::default() }
+    }
+
     /// A new connection.
     pub fn open(&mut self) -> Session {
         self.sessions += 1;

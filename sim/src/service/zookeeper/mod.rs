@@ -13,7 +13,7 @@ pub mod cluster;
 pub mod model;
 pub mod wire;
 
-use super::{Dropped, Model, Serving, State, grants::Holder};
+use super::{Disk, Dropped, Model, Serving, State, grants::Holder};
 use crate::world::env::SimEnv;
 use std::sync::{Arc, PoisonError};
 
@@ -49,6 +49,18 @@ impl Model for Zookeeper {
         model.drop_leadership_of(candidate, group, what);
         self.0.changed.notify_one();
         model.holder(group)
+    }
+
+    fn holder(&self, group: u16, _wall_ms: u64) -> Option<Holder> {
+        self.0.model.lock().unwrap_or_else(PoisonError::into_inner).holder(group)
+    }
+
+    fn twin(&self, disk: Disk) -> Option<State> {
+        let data = match disk {
+            Disk::Copied => self.0.model.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            Disk::Empty => model::Model::new(),
+        };
+        Some(Arc::new(Zookeeper(Arc::new(wire::Server::of(data)))))
     }
 
     fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving {

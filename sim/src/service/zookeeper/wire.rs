@@ -35,6 +35,13 @@ pub struct Server {
     pub(super) changed: Notify,
 }
 
+impl Server {
+    /// A server that has this on disk.
+    pub(super) fn of(model: Model) -> Server {
+        Server { model: Mutex::new(model), ..Server::default() }
+    }
+}
+
 /// The server has run for a while before its process's clock begins, milliseconds.
 pub(super) const AGE_MS: u64 = 3_600 * (SECOND / MILLISECOND);
 

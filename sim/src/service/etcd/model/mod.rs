@@ -87,7 +87,7 @@ impl From<Error> for Status {
 type Keys = BTreeMap<Vec<u8>, PbKeyValue>;
 
 /// The member's state.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Model {
     /// Of the last transaction that changed anything.
     revision: i64,

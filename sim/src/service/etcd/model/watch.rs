@@ -38,7 +38,7 @@ pub struct WatchCreate {
     pub watch_id: i64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Watcher {
     wants: WatchCreate,
     /// First revision that it has not heard of.
@@ -59,7 +59,7 @@ impl Watcher {
 }
 
 /// The watchers of one stream.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Stream {
     next_id: i64,
     watchers: BTreeMap<i64, Watcher>,

@@ -128,6 +128,11 @@ impl Model {
         model
     }
 
+    /// A server set up as this one was, on a disk that was never used.
+    pub fn anew(&self) -> Model {
+        Model::with_schema(self.watched)
+    }
+
     /// Statements of a text.
     ///
     /// # Errors

@@ -23,7 +23,7 @@ pub(super) struct Session {
 }
 
 /// The sessions that there are.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Sessions {
     pub(super) sessions: BTreeMap<i64, Session>,
     pub(super) next: i64,

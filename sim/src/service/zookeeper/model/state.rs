@@ -10,7 +10,7 @@ use crate::service::{Dropped, grants::Holder};
 use protocols::election::zookeeper::{Kind, kafka, kind_of, sequence_of};
 
 /// The ensemble's state.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Model {
     pub(super) tree: Tree,
     zxid: i64,
@@ -79,6 +79,9 @@ impl Model {
     /// Drops the nodes that a candidate holds in a group, or its session, as when somebody else deletes or closes them. The
     /// nodes hold the candidate's name.
     pub fn drop_leadership_of(&mut self, candidate: &str, group: u16, what: Dropped) {
+        if what == Dropped::Counter {
+            return self.reap(group);
+        }
         for (path, owner) in self.nodes_of(candidate, group) {
             match what {
                 Dropped::Lease => self.end_session(owner),
@@ -87,8 +90,21 @@ impl Model {
                     self.delete(&path, zxid);
                     self.tree.commit();
                 }
-                // Tokens are transactions here: there is no counter to lose.
+                // No candidate's: see above.
                 Dropped::Counter => {}
+            }
+        }
+    }
+
+    /// Deletes a group's queues if nobody stands in them, as containers are deleted (`ContainerManager.java: checkContainers`).
+    /// Places are numbered by what a queue's own node remembers, so the next queue begins with 0 again. Tokens are transactions, and
+    /// go on.
+    fn reap(&mut self, group: u16) {
+        for folder in Kind::ALL.map(|kind| kind.folder(group)) {
+            if self.tree.get(&folder).is_some_and(|node| node.children.is_empty()) {
+                let zxid = self.next_zxid();
+                self.delete(&folder, zxid);
+                self.tree.commit();
             }
         }
     }

@@ -50,7 +50,7 @@ impl Node {
 }
 
 /// All nodes, by their paths.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Tree {
     nodes: BTreeMap<String, Node>,
     /// What was there before the writes that may yet be undone, the latest last.

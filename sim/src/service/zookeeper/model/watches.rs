@@ -12,7 +12,7 @@ pub(super) const CHILDREN_CHANGED: i32 = 4;
 type Table = BTreeMap<String, BTreeSet<ConnectionId>>;
 
 /// Who watches what.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct WatchManager {
     /// Nodes that are or may come.
     data: Table,

@@ -1,0 +1,62 @@
+//! `controller-resign-storm`: the leader's session ends again and again, each time as soon as a successor is at work.
+//!
+//! Kafka's operators know it as controllers that resign one after the other: a ZooKeeper that is slow for a while ends the session
+//! of whoever works hardest, which is the controller, and the next one has to load everything before it can do anything
+//! (reference text 003 names the storm; `lost-lease` is two of these and looks at the writes in between). What is asked here
+//! is that every one of many elections has a higher epoch than the one before, that one acts at a time, and that the storm costs
+//! as many elections as sessions, not more.
+//!
+//! Twelve times, from a time drawn from the seed on, the service ends the session of whoever leads. Between two of them lies as
+//! long as a takeover takes at most, and up to a quarter of a lease more.
+
+use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, strike_ms, without_waiting};
+use crate::{
+    fault::{Fault, Who},
+    params::Params,
+    plan::Plan,
+    streams::{self, PLAN},
+};
+use protocols::{
+    election::{Hazard, Protocol},
+    history::Fact,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "controller-resign-storm",
+    about: "The leader's session is ended twelve times, each time when a successor has taken over.",
+    story: "From a time drawn from the seed on, twelve times, the coordination service ends the session of whoever leads, as an \
+            overloaded one does to its busiest client. Each time somebody else is elected, or the same one again with a new \
+            session. Every election has a higher token than the last, and the resource never takes two for leaders.",
+    hazard: Hazard::LostLease,
+    needs: Needs::Named(&[
+        "kafka-zk-controller",
+        "zk-election",
+        "zk-selector",
+        "etcd-election",
+        "etcd-key",
+        "consul-session",
+    ]),
+    plan,
+};
+
+/// So many sessions end.
+const SESSIONS: u64 = 12;
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let params = &without_waiting(params, SCENARIO.hazard, protocol);
+    let (ttl_ms, takeover_ms) = (params.granted_ttl_ms(protocol), params.takeover_max_ms(protocol));
+    let longest_ms = takeover_ms + 1_000 + ttl_ms / 4;
+    let needed_ms = last_strike_ms(params, protocol) + SESSIONS * longest_ms + params.aftermath_ms(protocol);
+    let mut random = streams::stream(seed, PLAN);
+    let mut at_ms = strike_ms(&mut random, params, protocol);
+    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    for _ in 0..SESSIONS {
+        plan.faults.push(at(at_ms, Fault::DropLease { node: Who::Leader }));
+        at_ms += drawn_ms(&mut random, (takeover_ms + 1_000) as f64, longest_ms as f64);
+    }
+    let took_effect = if params.nodes > 1 { SESSIONS } else { 1 };
+    plan.requires =
+        require([(Fact::Faults, SESSIONS), (Fact::Elections, took_effect + 1), (Fact::LeadersTookEffect, took_effect)]);
+    plan
+}

@@ -1,0 +1,43 @@
+//! `lock-delay`: the leader is stopped for longer than its session lasts, and wakes while its lock is still kept from everybody.
+//!
+//! Chubby and Consul give a lock that was lost, and not released, to nobody for a while (Burrows, "The Chubby lock service", OSDI
+//! 2006, §2.4: up to a minute; hashicorp/consul `agent/consul/state/delay.go`: 15 s, at most 60 s). What the former holder
+//! had checked and not yet sent may arrive meanwhile, and so may the news that it holds nothing any more.
+//!
+//! - *It is needed.* With `--lock-delay 0s` whoever waits is elected when the session ends, and the sleeper writes after it.
+//! - *It is not enough.* With `--pause 45s` the sleeper sleeps for longer than session and lock-delay together. Nothing bounds a
+//!   pause, so a delay only makes the damage rarer; a token that the resource checks needs none.
+//!
+//! The session ends between once and twice its time to live after its last renewal, so the pause is as long as that, counted
+//! from the latest renewal there may have been, and a third of the lock-delay: long enough for the session to end, and over
+//! before the delay is. As in `gc-pause` the leader is stopped with a lease that it has checked and a write in its hands.
+
+use super::{Needs, Scenario, gc_pause, require};
+use crate::{params::Params, plan::Plan};
+use protocols::{
+    election::{Hazard, Protocol},
+    history::Fact,
+    types::MILLISECOND,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "lock-delay",
+    about: "The leader is stopped for longer than its session lasts, and wakes before its lock is given to another.",
+    story: "Some renewals into its reign the leader is stopped with a lease it has checked and a write in its hands. Its \
+            session ends, and the service keeps the lock from everybody for the lock-delay. A third of that later the sleeper \
+            resumes, sends its write, and hears that it leads no more. Only then is another elected.",
+    hazard: Hazard::PauseWithinLockDelay,
+    needs: Needs::Named(&["consul-session"]),
+    plan,
+};
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let lock_delay_ms = protocol.default_timings().own.lock_delay.map_or(0, |ns| ns / MILLISECOND);
+    let within_ms = params.granted_ttl_ms(protocol) + lock_delay_ms / 3;
+    // A cut between the sleeper's clients and the others would only matter where a successor writes meanwhile.
+    let pause_ms = Some(params.pause_ms.unwrap_or(within_ms));
+    let mut plan = gc_pause::plan_of(SCENARIO.name, &Params { pause_ms, ..params.clone() }, protocol, seed);
+    plan.requires = require([(Fact::Pauses, 1), (Fact::Elections, 2), (Fact::LeadersTookEffect, 2)]);
+    plan
+}

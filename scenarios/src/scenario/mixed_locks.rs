@@ -1,0 +1,49 @@
+//! `mixed-locks`: a migration from one lock to another is half done, and each half of the candidates takes its own.
+//!
+//! New versions of a program take the lock under a new name, in another table, or of another kind, and during the upgrade both
+//! versions run. Each lock is held by one, so there are two leaders, and neither lock's service can tell. It happened to
+//! CockroachDB, whose leases are of two kinds: taking the new kind did not revoke what was held by the old one
+//! (cockroachdb/cockroach issue 101836, pull request 101942: bump the holder's epoch whatever kind of lease is acquired).
+//!
+//! Here it is two keys on one Redis server: candidates of odd numbers stand for the old key, those of even numbers for the new one
+//! (`--bug mixed-locks`, which the plan switches on). Two services would differ in nothing that the resource sees.
+//!
+//! *Is one fenced resource enough?* Where both locks draw their tokens from one counter, yes: of two leaders the one that took
+//! its lock last is let in, and the other is refused at its next write, gives up, takes its lock again with a higher token, and
+//! so on: nothing is written twice, and leadership bounces for as long as the migration lasts. Tokens of two counters cannot be
+//! compared, and would be given twice. What needs no fence is that who takes the new lock holds the old one as well.
+//!
+//! Nothing else goes wrong.
+
+use super::{Needs, Scenario, require, settled_ms, without_waiting};
+use crate::{params::Params, plan::Plan};
+use protocols::{
+    election::{Hazard, Protocol, redis_common::MIXED_LOCKS},
+    history::Fact,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "mixed-locks",
+    about: "Half of the candidates take the lock by its old name, and half by its new one.",
+    story: "A migration to another lock is half done when the run begins: candidates of odd numbers stand for the old one, those \
+            of even numbers for the new one. Each lock has one holder, as it should, so there are two leaders; whether both take \
+            effect is for the resource.",
+    hazard: Hazard::MixedLocks,
+    needs: Needs::Named(&["redis-lease", "redis-fenced"]),
+    plan,
+};
+
+/// The migration stays half done for so long, milliseconds.
+const LASTS_MS: u64 = 10_000;
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let params = &without_waiting(params, SCENARIO.hazard, protocol);
+    let needed_ms = settled_ms(params, protocol) + LASTS_MS;
+    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    if !plan.bugs.iter().any(|id| id == MIXED_LOCKS.id) {
+        plan.bugs.push(MIXED_LOCKS.id.to_owned());
+    }
+    plan.requires = require([(Fact::Elections, 2), (Fact::LeadersBelieving, 2)]);
+    plan
+}

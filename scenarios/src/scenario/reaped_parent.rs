@@ -1,0 +1,51 @@
+//! `reaped-parent`: everybody is away for longer than a session lasts, and the node that they queue up below is reaped.
+//!
+//! Curator's recipes make the node below which candidates queue up as a *container*, and ZooKeeper deletes containers that have
+//! become empty (`ContainerManager.java`, once a minute). The next candidate makes it again, and its children are numbered from 0
+//! again (the number is the parent's count of changes). A token that is the sequence number goes back; the node's czxid, which
+//! counts the ensemble's transactions, does not. `--bug zk-token-by-sequence` is the token by the name.
+//!
+//! All candidates lose power at a time drawn from the seed, until every session is over and the container was scanned, which
+//! here is one session and two ticks later: the scan of the minute is not waited for.
+
+use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
+use crate::{
+    fault::{Fault, Who},
+    params::Params,
+    plan::Plan,
+    streams::{self, PLAN},
+};
+use protocols::{
+    election::{Hazard, Protocol},
+    history::Fact,
+    service::zookeeper::TICK,
+    types::MILLISECOND,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "reaped-parent",
+    about: "All candidates are away for longer than a session, and the node that they queue up below is reaped meanwhile.",
+    story: "At a time drawn from the seed every candidate's machine loses power. Their sessions run out, and ZooKeeper deletes the \
+            container that their nodes were in, as it does with empty ones. Then they are back, and the first of them makes it \
+            again, with numbers that begin at 0.",
+    hazard: Hazard::PowerOutage,
+    needs: Needs::Named(&["zk-election", "zk-selector"]),
+    plan,
+};
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let over_ms = params.granted_ttl_ms(protocol) + 2 * TICK / MILLISECOND;
+    let needed_ms = last_strike_ms(params, protocol) + over_ms + 2_000 + params.aftermath_ms(protocol);
+    let mut random = streams::stream(seed, PLAN);
+    let strike_ms = strike_ms(&mut random, params, protocol);
+    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    let restart_after_ms = Some((over_ms + 1_000) as f64);
+    plan.faults = vec![
+        at(strike_ms, Fault::PowerLoss { node: Who::Candidates, restart_after_ms }),
+        at(strike_ms + over_ms as f64, Fault::DropKey { node: Who::Service }),
+    ];
+    plan.requires =
+        require([(Fact::PowerOffs, u64::from(params.nodes)), (Fact::ElectedAfterOutage, 1), (Fact::Elections, 2)]);
+    plan
+}
