@@ -110,11 +110,8 @@ pub const PROTOCOL: Protocol = Protocol {
         Hazard::MissingLink | Hazard::DelayedRenewals => Promise::Holds,
         _ => Promise::May,
     },
-    bounds: |hazard| match hazard {
-        // Who comes back asks first, and is refused by everybody who hears the leader.
-        Hazard::Rejoin => promise::calm(Hazard::None),
-        hazard => promise::settled(hazard),
-    },
+    // Who comes back asks first, and is refused by everybody who hears the leader.
+    bounds: |hazard| promise::settled(if hazard == Hazard::Rejoin { Hazard::None } else { hazard }),
     belief_overlap: overlap,
 };
 

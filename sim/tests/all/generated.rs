@@ -51,7 +51,7 @@ fn a_swarm_keeps_every_promise_generates_every_fault_and_reaches_every_mark() {
     assert!(why.is_empty(), "{}", why.join("\n"));
     assert_eq!(swept.runs, SEEDS);
     // These are for scenarios of their own.
-    for (kind, _) in generate::kinds().filter(|(kind, _)| !NOT_DRAWN.contains(kind)) {
+    for (kind, _) in generate::kinds().filter(|(kind, _)| !generate::NOT_DRAWN.contains(kind)) {
         assert!(swept.kinds.contains_key(kind), "no {kind} in {SEEDS} plans");
     }
     for cell in &swept.outcome.cells {

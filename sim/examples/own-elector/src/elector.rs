@@ -1,11 +1,10 @@
 //! `majority-lease`: a majority elects by votes that it keeps on disk, and lends its patience to whom it has elected.
 //!
 //! **Where it comes from.** Terms and votes are Raft's (Ongaro and Ousterhout, 2014, §5.2); the lease is that of Gray and
-//! Cheriton (SOSP 1989). There is no log.
+//! Cheriton (SOSP 1989). There is no log, and a leader's term is its token.
 //!
-//! **How it elects.** Who has heard of no leader for a lease stands in a new term, and is voted for by whoever has not voted
-//! in that term and has heard of no leader for a lease either. The winner asks for patience; once a majority has promised it,
-//! the winner leads, and the term is its token.
+//! **How it elects.** Who has heard of no leader for a lease stands in a new term, and gets the votes of those who have not
+//! voted in it and have heard of none either. The winner asks for patience; once a majority has promised it, the winner leads.
 //!
 //! **What it assumes about time.** For the token: nothing. A belief lasts a lease, less a hundredth, from when the round was
 //! *sent* that a majority has answered; they are patient for a lease from when it *arrived*. So two beliefs never overlap
