@@ -43,6 +43,8 @@ crate::registry! {
         &checks::ONE_SEALED,
         &checks::FORGED_TOKEN,
         &checks::RETRY_WITHOUT_ID,
+        &checks::DELETIONS_UNFENCED,
+        &checks::ENACTMENTS_UNFENCED,
         &store::FORGOTTEN_ON_RESTART,
         &etcd_service::STALE_REVOCATION,
     ];

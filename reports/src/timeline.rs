@@ -365,7 +365,7 @@ impl Sink for Highlights {
                     self.read(t_us, &read);
                 }
             }
-            Kind::Invoke { .. } | Kind::Issue { .. } | Kind::Campaign { .. } => {}
+            Kind::Invoke { .. } | Kind::Issue { .. } | Kind::Campaign { .. } | Kind::Deleted(_) => {}
             Kind::Grant { .. } | Kind::GrantEnd { .. } | Kind::Vote { .. } | Kind::Clock { .. } => {}
             Kind::Elected(incarnation) => self.elected(t_us, *incarnation),
             Kind::Deposed { incarnation, reason } => self.deposed(t_us, *incarnation, *reason),

@@ -11,9 +11,9 @@ use crate::{
     bug::{Bug, Bugs, Shown},
     clock::Now,
     core::{Core, Input, Output},
-    history::Kind,
-    message::Message,
-    types::{Incarnation, NodeId},
+    history::{Deleted, Kind},
+    message::{Message, WriteVerdict},
+    types::{Incarnation, NodeId, Operation},
 };
 
 /// A ledger for each resource, by [`crate::types::Resource`].
@@ -73,6 +73,19 @@ pub fn answer<M: Memory>(ledgers: &mut [Ledger<M>], from: NodeId, message: Messa
     }
 }
 
+/// What an accepted deletion has removed, for the history; `None` when it is about something else. To be asked right after
+/// [`answer`].
+#[inline]
+pub fn deleted<M: Memory>(ledgers: &[Ledger<M>], decided: &Kind) -> Option<Kind> {
+    let Kind::Apply { node, write, verdict: WriteVerdict::Ok, .. } = decided else { return None };
+    if write.operation != Operation::Delete {
+        return None;
+    }
+    let plans = ledgers.get(write.resource.index())?.deleted().iter().map(|plan| plan.number).collect();
+    let (resource, seq) = (write.resource, write.seq);
+    Some(Kind::Deleted(Box::new(Deleted { resource, incarnation: write.incarnation(*node), seq, plans })))
+}
+
 /// The answer to a question for the last number; `None` when the message is none. It leaves nothing in the history: what
 /// the client is told does.
 pub fn read<M: Memory>(ledgers: &[Ledger<M>], from: NodeId, message: Message) -> Option<Message> {
@@ -86,7 +99,9 @@ impl Core for Store {
     fn step(&mut self, _: Now, input: Input, out: &mut Vec<Output>) {
         let Input::Message { from, message } = input else { return };
         if let Some((kind, message)) = answer(&mut self.ledgers, from, message) {
+            let deleted = deleted(&self.ledgers, &kind);
             out.push(Output::Record(kind));
+            out.extend(deleted.map(Output::Record));
             out.push(Output::Send { to: from, message });
         } else if let Some(message) = read(&self.ledgers, from, message) {
             out.push(Output::Send { to: from, message });

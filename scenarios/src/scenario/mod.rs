@@ -40,6 +40,7 @@ pub mod session_expiry_unnoticed;
 pub mod slow_drain;
 pub mod slow_top_node;
 pub mod split_vote;
+pub mod stale_enactor;
 pub mod starvation;
 pub mod steady;
 pub mod stonith_race;
@@ -62,6 +63,7 @@ use protocols::{
     fence::checks::Fencing,
     history::{Fact, Requirement},
     types::MILLISECOND,
+    work,
 };
 use rand_core::RngCore;
 
@@ -130,6 +132,7 @@ protocols::registry! {
         &service_failover::SCENARIO,
         &service_quorum_loss::SCENARIO,
         &service_leader_stall::SCENARIO,
+        &stale_enactor::SCENARIO,
     ];
 }
 
@@ -194,6 +197,7 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
         Promise::Holds if is_suspicious(protocol, params) => Promise::May,
         // What must break does so where the story runs to the millisecond; lost packets may keep a successor from it.
         Promise::Breaks(_) if params.network().loss > 0.0 => Promise::May,
+        Promise::Breaks(_) if scenario.name == stale_enactor::SCENARIO.name => stale_enactor::UNFENCED,
         Promise::Holds
             if by_clock && (!params.lease_covers_reads(protocol) || forgets_to_wait(scenario.hazard, protocol)) =>
         {
@@ -256,8 +260,9 @@ impl Scenario {
     /// One sentence, as from [`Plan::validate_among`].
     pub fn compile(&self, params: &Params, protocol: &Protocol, seed: u64) -> Result<Plan, String> {
         self.needs.of(self.name, protocol, &election::ALL)?;
-        let known =
-            Known { scenarios: vec![self.name], protocols: &[protocol], bugs: &params.bugs, works: &params.works };
+        // What is asked for, and what scenarios give leaders to do beside it.
+        let works: Vec<_> = params.works.iter().copied().chain(work::ALL).collect();
+        let known = Known { scenarios: vec![self.name], protocols: &[protocol], bugs: &params.bugs, works: &works };
         if params.service_members.is_some_and(|count| count != 1) && protocol.service.process.is_none() {
             return Err(format!("`{}` has no service whose members could be counted", protocol.name));
         }

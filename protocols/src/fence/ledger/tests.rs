@@ -5,7 +5,7 @@ use crate::{fence::checks::Fencing, types::Resource};
 
 fn write(token: u64, generation: u32, seq: u64, number: u64) -> Write {
     let (resource, client) = (Resource::SEQUENCE, NodeId(9));
-    Write { resource, generation, token, seq, read_version: 0, client, number, payload: None }
+    Write { resource, operation: Operation::Record, generation, token, seq, read_version: 0, client, number, payload: None }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::{
     elector::Deposed,
     history::*,
     message::{Write, WriteVerdict},
-    types::{Incarnation, NodeId, Payload, RequestId, Resource},
+    types::{Incarnation, NodeId, Operation, Payload, RequestId, Resource},
 };
 
 fn header() -> Header {
@@ -42,6 +42,7 @@ fn every_kind() -> Vec<Event> {
     let request = RequestId { client: NodeId(4), number: 17 };
     let write = Write {
         resource: Resource::SEQUENCE,
+        operation: Operation::Record,
         generation: 2,
         token: 5,
         seq: 3,
