@@ -197,7 +197,7 @@ pub struct Deleted {
     pub incarnation: Incarnation,
     /// The number of the write that asked for it.
     pub seq: u64,
-    /// The numbers of the plans that are gone, in the order in which they were made. None where there was nothing to delete.
+    /// The numbers of the plans that are gone, in the order in which they were made.
     pub plans: Vec<u64>,
 }
 

@@ -96,6 +96,11 @@ impl Operation {
         }
     }
 
+    /// Does it nothing else than to record?
+    pub const fn only_records(&self) -> bool {
+        matches!(self, Operation::Record)
+    }
+
     /// Does what it carries become what was recorded last, which a seal reads?
     pub const fn records(self) -> bool {
         matches!(self, Operation::Record | Operation::Make)

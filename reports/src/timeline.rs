@@ -22,7 +22,7 @@ use protocols::{
     elector::Deposed,
     history::{Event, FaultEvent, Header, Kind, NodeState, Phase, Sink},
     message::{Write, WriteVerdict},
-    types::{Incarnation, NodeId, Resource},
+    types::{Incarnation, NodeId, Operation, Resource},
 };
 use row::{About, LaneState, Mark, Row, Running};
 use std::collections::{BTreeMap, VecDeque};
@@ -243,8 +243,13 @@ impl Highlights {
         }
         let who = self.names.incarnation(incarnation);
         let on = self.names.resource(resource);
+        let noun = match write.operation {
+            Operation::Delete => "clean-up seq",
+            Operation::Enact => "enactment seq",
+            Operation::Record | Operation::Make => "seq",
+        };
         let what = match writes {
-            1 => format!("seq {} of {who} on {on}", grouped(seq)),
+            1 => format!("{noun} {} of {who} on {on}", grouped(seq)),
             n => format!("{} of {who} on {on}, from seq {}", count(n, "write"), grouped(first_seq)),
         };
         let text = match (accepted, highest) {

@@ -73,15 +73,18 @@ pub fn answer<M: Memory>(ledgers: &mut [Ledger<M>], from: NodeId, message: Messa
     }
 }
 
-/// What an accepted deletion has removed, for the history; `None` when it is about something else. To be asked right after
-/// [`answer`].
+/// What an accepted deletion has removed, for the history; `None` when there was nothing to delete, or it is about something
+/// else. To be asked right after [`answer`].
 #[inline]
 pub fn deleted<M: Memory>(ledgers: &[Ledger<M>], decided: &Kind) -> Option<Kind> {
     let Kind::Apply { node, write, verdict: WriteVerdict::Ok, .. } = decided else { return None };
     if write.operation != Operation::Delete {
         return None;
     }
-    let plans = ledgers.get(write.resource.index())?.deleted().iter().map(|plan| plan.number).collect();
+    let plans: Vec<u64> = ledgers.get(write.resource.index())?.deleted().iter().map(|plan| plan.number).collect();
+    if plans.is_empty() {
+        return None;
+    }
     let (resource, seq) = (write.resource, write.seq);
     Some(Kind::Deleted(Box::new(Deleted { resource, incarnation: write.incarnation(*node), seq, plans })))
 }

@@ -16,7 +16,7 @@
 //!
 //! ```text
 //! {"t_us":95,"event":"apply","resource":"plans","node":"n1","token":5,"seq":8,"operation":"delete","payload":{"number":7,"at_us":94},"verdict":"ok"}
-//! {"t_us":95,"event":"deleted","node":"n1","token":5,"generation":1,"resource":"plans","seq":8,"plans":[1,2,3]}
+//! {"t_us":95,"event":"deleted","resource":"plans","node":"n1","token":5,"generation":1,"seq":8,"plans":[1,2,3]}
 //! ```
 //!
 //! `operation` is `make`, `enact` or `delete`; `payload` has the number of the plan that is made or made live, or after which

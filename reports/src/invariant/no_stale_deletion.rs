@@ -159,7 +159,10 @@ impl Invariant for NoStaleDeletion {
                 (0, 0) => "nothing was deleted".to_owned(),
                 (_, 0) => format!("{deletions}, none of what was live; no stale one reached the store"),
                 (_, 1) => format!("{deletions}; 1 stale clean-up or enactment reached the store, and did no harm"),
-                (_, n) => format!("{deletions}; {} stale clean-ups or enactments reached the store, and did no harm", grouped(n)),
+                (_, n) => format!(
+                    "{deletions}; {} stale clean-ups or enactments reached the store, and did no harm",
+                    grouped(n)
+                ),
             }
         });
         Finding { holds, could_fail, detail }
@@ -176,7 +179,10 @@ fn say(Violation { resource, by, what }: &Violation, names: &Names) -> String {
         What::Newer { count: many, first, maker, live } => {
             let (maker, first) = (names.incarnation(*maker), grouped(*first));
             let live = if *live { ", the live one among them" } else { "" };
-            format!("{who} deleted {} of newer leaders from {resource}, the first plan {first} of {maker}{live}", count(*many, "plan"))
+            format!(
+                "{who} deleted {} of newer leaders from {resource}, the first plan {first} of {maker}{live}",
+                count(*many, "plan")
+            )
         }
         What::Live { plan, enacted_by } => {
             let enacted_by = names.incarnation(*enacted_by);

@@ -1,6 +1,8 @@
 //! One line of a history, and what it says.
 
-use super::super::{Deleted, FaultEvent, GrantEnd, Header, Kind, NodeState, Outcome, Phase, UNKNOWN_REQUEST, UNKNOWN_VERSION};
+use super::super::{
+    Deleted, FaultEvent, GrantEnd, Header, Kind, NodeState, Outcome, Phase, UNKNOWN_REQUEST, UNKNOWN_VERSION,
+};
 use crate::{
     elector::Deposed,
     group::{self, GROUPS_MAX},

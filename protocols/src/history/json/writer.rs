@@ -1,6 +1,8 @@
 //! Writing a history.
 
-use super::super::{Deleted, Event, FaultEvent, Header, Kind, Outcome, Sink, UNKNOWN_REQUEST, UNKNOWN_VERSION, usual_resources};
+use super::super::{
+    Deleted, Event, FaultEvent, Header, Kind, Outcome, Sink, UNKNOWN_REQUEST, UNKNOWN_VERSION, usual_resources,
+};
 use crate::{
     message::{Write as Protected, WriteVerdict},
     types::{Incarnation, NodeId, Operation, Payload, RequestId, Resource, USUAL_RESOURCES},
@@ -193,9 +195,11 @@ fn write_event(line: &mut String, event: &Event, names: &dyn Naming) -> std::fmt
         }
         Kind::Deleted(deleted) => {
             let Deleted { resource, incarnation, seq, plans } = &**deleted;
-            write_incarnation(line, "deleted", incarnation, names)?;
+            write!(line, "deleted\",\"resource\":\"{}\"", ResourceName(names, *resource))?;
+            let Incarnation { token, node, generation } = incarnation;
+            write!(line, ",\"node\":\"{}\",\"token\":{token},\"generation\":{generation}", Name(names, *node))?;
             let numbers = plans.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
-            write!(line, ",\"resource\":\"{}\",\"seq\":{seq},\"plans\":[{numbers}]", ResourceName(names, *resource))?;
+            write!(line, ",\"seq\":{seq},\"plans\":[{numbers}]")?;
         }
         Kind::Invoke { request } => {
             write!(line, "invoke\"")?;
