@@ -20,7 +20,7 @@ use crate::{
 use leaders::Leaders;
 use protocols::{
     elector::Deposed,
-    history::{Event, FaultEvent, Header, Kind, NodeState, Phase, Sink},
+    history::{Deleted, Event, FaultEvent, Header, Kind, NodeState, Phase, Sink},
     message::{Write, WriteVerdict},
     types::{Incarnation, NodeId, Operation, Resource},
 };
@@ -265,6 +265,14 @@ impl Highlights {
         }
     }
 
+    /// What a clean-up has removed is told where that was stale.
+    fn deleted(&mut self, t_us: u64, deleted: &Deleted) {
+        let plans = count(deleted.plans.len() as u64, "plan");
+        if let Some(Row { mark: Mark::Stale(_), text, .. }) = self.last_of(t_us) {
+            *text += &format!("; {plans} deleted");
+        }
+    }
+
     fn fault(&mut self, t_us: u64, fault: &FaultEvent) {
         if fault.fault == "partition" {
             match fault.phase {
@@ -370,7 +378,8 @@ impl Sink for Highlights {
                     self.read(t_us, &read);
                 }
             }
-            Kind::Invoke { .. } | Kind::Issue { .. } | Kind::Campaign { .. } | Kind::Deleted(_) => {}
+            Kind::Invoke { .. } | Kind::Issue { .. } | Kind::Campaign { .. } => {}
+            Kind::Deleted(deleted) => self.deleted(t_us, deleted),
             Kind::Grant { .. } | Kind::GrantEnd { .. } | Kind::Vote { .. } | Kind::Clock { .. } => {}
             Kind::Elected(incarnation) => self.elected(t_us, *incarnation),
             Kind::Deposed { incarnation, reason } => self.deposed(t_us, *incarnation, *reason),

@@ -173,8 +173,8 @@ fn say(Violation { resource, by, what }: &Violation, names: &Names) -> String {
     let (who, resource) = (names.incarnation(*by), names.resource(*resource));
     match what {
         What::Newer { count: 1, first, maker, live } => {
-            let (maker, live) = (names.incarnation(*maker), if *live { "live " } else { "" });
-            format!("{who} deleted the {live}plan {} of {maker} from {resource}", grouped(*first))
+            let (maker, live) = (names.incarnation(*maker), if *live { "the live plan" } else { "plan" });
+            format!("{who} deleted {live} {} of {maker} from {resource}", grouped(*first))
         }
         What::Newer { count: many, first, maker, live } => {
             let (maker, first) = (names.incarnation(*maker), grouped(*first));
