@@ -49,7 +49,10 @@ fn without_the_fence_the_live_plan_is_gone() {
     let params = Params { rate: 50, fencing: false.into(), ..Params::default() };
     let [enactments, deletions] = told(&params, Verdict::Safety);
     for detail in deletions {
-        assert!(detail.contains("of newer leaders from plans") && detail.contains(", the live one among them"), "{detail}");
+        assert!(
+            detail.contains("of newer leaders from plans") && detail.contains(", the live one among them"),
+            "{detail}"
+        );
     }
     for detail in enactments {
         assert!(detail.contains(" live on plans, which ") && detail.contains(" had deleted"), "{detail}");
