@@ -63,6 +63,7 @@ impl Division {
         match kind {
             Kind::Seal { resource, .. } => Some(self.of_resource(*resource)),
             Kind::Issue { write, .. } | Kind::Apply { write, .. } => Some(self.of_resource(write.resource)),
+            Kind::Deleted(deleted) => Some(self.of_resource(deleted.resource)),
             Kind::Invoke { request } | Kind::Reply { request, .. } => Some(self.of_client(request.client)),
             Kind::ReadInvoke { request } | Kind::ReadReply { request, .. } => Some(self.of_client(request.client)),
             _ => None,

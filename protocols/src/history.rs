@@ -95,6 +95,8 @@ pub enum Kind {
         /// The resource's version after it.
         version: u64,
     },
+    /// What a deletion that the store has just accepted removed. It follows the `Apply` of that deletion.
+    Deleted(Box<Deleted>),
     /// A client asked for a number for the first time.
     Invoke {
         /// The request.
@@ -187,6 +189,19 @@ impl Kind {
             _ => false,
         }
     }
+}
+
+/// What a deletion has removed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Deleted {
+    /// From where.
+    pub resource: Resource,
+    /// On whose behalf.
+    pub incarnation: Incarnation,
+    /// The number of the write that asked for it.
+    pub seq: u64,
+    /// The numbers of the plans that are gone, in the order in which they were made.
+    pub plans: Vec<u64>,
 }
 
 /// How a client's request ended.

@@ -47,6 +47,8 @@ crate::registry! {
         &checks::ONE_SEALED,
         &checks::FORGED_TOKEN,
         &checks::RETRY_WITHOUT_ID,
+        &checks::DELETIONS_UNFENCED,
+        &checks::ENACTMENTS_UNFENCED,
         &store::FORGOTTEN_ON_RESTART,
         &etcd_service::STALE_REVOCATION,
         &etcd_service::EXPIRES_BY_WALL_CLOCK,

@@ -10,7 +10,7 @@
 //! use protocols::{
 //!     fence::ledger::Ledger,
 //!     message::{Write, WriteVerdict},
-//!     types::{NodeId, Resource},
+//!     types::{NodeId, Operation, Resource},
 //! };
 //!
 //! let (paused, successor, client) = (NodeId(0), NodeId(1), NodeId(9));
@@ -18,6 +18,7 @@
 //! assert!(ledger.seal(paused, 1, 5));
 //! let first = Write {
 //!     resource: Resource::SEQUENCE,
+//!     operation: Operation::Record,
 //!     generation: 1,
 //!     token: 5,
 //!     seq: 1,

@@ -1,13 +1,15 @@
 //! What clients, nodes and the fenced store say to each other. In the simulation these travel as values; real mode has
 //! a codec for them.
 
-use crate::types::{Incarnation, NodeId, Payload, RequestId, Resource};
+use crate::types::{Incarnation, NodeId, Operation, Payload, RequestId, Resource};
 
 /// One protected write, with everything the ledger needs to refuse it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Write {
     /// What is written.
     pub resource: Resource,
+    /// What is done there.
+    pub operation: Operation,
     /// The writer's leadership count, which tells incarnations apart when there is no token.
     pub generation: u32,
     /// Fencing token; 0 when the protocol has none.
@@ -20,7 +22,7 @@ pub struct Write {
     pub client: NodeId,
     /// Which of that client's requests.
     pub number: u64,
-    /// What is recorded, if anything is.
+    /// What is recorded, if anything is; or which plan the operation is about, and when.
     pub payload: Option<Payload>,
 }
 

@@ -37,11 +37,15 @@ pub enum Point {
     BeforeWait,
     /// The leader was looked up; about to watch for its going, or for somebody's coming.
     BeforeWatch,
+    /// The lease was found valid for making a plan live; that is not yet sent.
+    EnactChecked,
+    /// The lease was found valid for a deletion; it is not yet sent.
+    DeleteChecked,
 }
 
 impl Point {
     /// Every point there is.
-    pub const ALL: [Point; 16] = [
+    pub const ALL: [Point; 18] = [
         Point::BeforeCampaign,
         Point::AfterElected,
         Point::BeforeSeal,
@@ -58,6 +62,8 @@ impl Point {
         Point::Answered,
         Point::BeforeWait,
         Point::BeforeWatch,
+        Point::EnactChecked,
+        Point::DeleteChecked,
     ];
 
     /// The name that plans carry.
@@ -69,6 +75,8 @@ impl Point {
             Point::AfterSeal => "after_seal",
             Point::LeaseChecked => "lease_checked",
             Point::ReadChecked => "read_checked",
+            Point::EnactChecked => "enact_checked",
+            Point::DeleteChecked => "delete_checked",
             Point::BeforeRenew => "before_renew",
             Point::Renewed => "renewed",
             Point::BeforeRelease => "before_release",

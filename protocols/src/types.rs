@@ -66,6 +66,47 @@ impl Payload {
     }
 }
 
+/// What a protected write does at its resource, beside taking the next number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    /// Records its payload, if it has one.
+    #[default]
+    Record,
+    /// The same, and the plan of the payload's number exists from then on.
+    Make,
+    /// Makes the plan of the payload's number the live one, in the place of whichever was.
+    Enact,
+    /// Deletes every plan but that of the payload's number and the few before it that are kept:
+    /// [`crate::fence::plans::KEPT`].
+    Delete,
+}
+
+impl Operation {
+    /// Every operation there is.
+    pub const ALL: [Operation; 4] = [Operation::Record, Operation::Make, Operation::Enact, Operation::Delete];
+
+    /// Its word in histories.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Operation::Record => "record",
+            Operation::Make => "make",
+            Operation::Enact => "enact",
+            Operation::Delete => "delete",
+        }
+    }
+
+    /// Does it nothing else than to record?
+    pub const fn only_records(&self) -> bool {
+        matches!(self, Operation::Record)
+    }
+
+    /// Does what it carries become what was recorded last, which a seal reads?
+    pub const fn records(self) -> bool {
+        matches!(self, Operation::Record | Operation::Make)
+    }
+}
+
 /// One leadership incarnation: who, and on what authority.
 ///
 /// `token` is the fencing token, allocated atomically with the acquisition by the coordination service (fencing rule 6).

@@ -73,6 +73,8 @@ impl<S: Sink> ByGroup<S> {
             *resource = own(*resource);
         } else if let Kind::Issue { write, .. } | Kind::Apply { write, .. } = &mut event.kind {
             write.resource = own(write.resource);
+        } else if let Kind::Deleted(deleted) = &mut event.kind {
+            deleted.resource = own(deleted.resource);
         }
         event
     }

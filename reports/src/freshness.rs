@@ -57,6 +57,15 @@ impl Freshness {
         self.newest.of(resource).token
     }
 
+    /// Is `one` a newer leadership than `other`, by their tokens or by what was seen of them?
+    pub(crate) fn is_newer(&self, one: Incarnation, other: Incarnation) -> bool {
+        if one.token > 0 || other.token > 0 {
+            return one.token > other.token;
+        }
+        let rank = |incarnation| self.ranks.get(&incarnation).copied().unwrap_or(0);
+        rank(one) > rank(other)
+    }
+
     /// Takes an elected, seal or apply event; true when it is a write from the past, whatever became of it.
     pub(crate) fn observe(&mut self, event: &Event) -> bool {
         match &event.kind {

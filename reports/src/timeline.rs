@@ -20,9 +20,9 @@ use crate::{
 use leaders::Leaders;
 use protocols::{
     elector::Deposed,
-    history::{Event, FaultEvent, Header, Kind, NodeState, Phase, Sink},
+    history::{Deleted, Event, FaultEvent, Header, Kind, NodeState, Phase, Sink},
     message::{Write, WriteVerdict},
-    types::{Incarnation, NodeId, Resource},
+    types::{Incarnation, NodeId, Operation, Resource},
 };
 use row::{About, LaneState, Mark, Row, Running};
 use std::collections::{BTreeMap, VecDeque};
@@ -243,8 +243,13 @@ impl Highlights {
         }
         let who = self.names.incarnation(incarnation);
         let on = self.names.resource(resource);
+        let noun = match write.operation {
+            Operation::Delete => "clean-up seq",
+            Operation::Enact => "enactment seq",
+            Operation::Record | Operation::Make => "seq",
+        };
         let what = match writes {
-            1 => format!("seq {} of {who} on {on}", grouped(seq)),
+            1 => format!("{noun} {} of {who} on {on}", grouped(seq)),
             n => format!("{} of {who} on {on}, from seq {}", count(n, "write"), grouped(first_seq)),
         };
         let text = match (accepted, highest) {
@@ -257,6 +262,14 @@ impl Highlights {
         match self.last() {
             Some(row) if writes > 1 => (row.text, row.about) = (text, about),
             _ => self.row(t_us, mark, about, text),
+        }
+    }
+
+    /// What a clean-up has removed is told where that was stale.
+    fn deleted(&mut self, t_us: u64, deleted: &Deleted) {
+        let plans = count(deleted.plans.len() as u64, "plan");
+        if let Some(Row { mark: Mark::Stale(_), text, .. }) = self.last_of(t_us) {
+            *text += &format!("; {plans} deleted");
         }
     }
 
@@ -366,6 +379,7 @@ impl Sink for Highlights {
                 }
             }
             Kind::Invoke { .. } | Kind::Issue { .. } | Kind::Campaign { .. } => {}
+            Kind::Deleted(deleted) => self.deleted(t_us, deleted),
             Kind::Grant { .. } | Kind::GrantEnd { .. } | Kind::Vote { .. } | Kind::Clock { .. } => {}
             Kind::Elected(incarnation) => self.elected(t_us, *incarnation),
             Kind::Deposed { incarnation, reason } => self.deposed(t_us, *incarnation, *reason),

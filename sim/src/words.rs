@@ -1,7 +1,7 @@
 //! Messages and history events as words, for the trace's hash. Everything that distinguishes two of them goes in.
 
 use protocols::{
-    history::{Kind, Outcome},
+    history::{Deleted, Kind, Outcome},
     message::{Message, Write, WriteVerdict},
     payload::{Opaque, Payload as _},
     types::{Incarnation, Payload, RequestId, Resource},
@@ -40,7 +40,9 @@ fn payload(payload: Option<Payload>) -> u64 {
 
 fn write(w: &Write) -> [u64; 2] {
     let what = resource(w.resource).rotate_right(4) ^ u64::from(w.generation) << 24;
-    [fold(w.token, w.seq) ^ what, fold(request(w.request()), w.read_version) ^ payload(w.payload)]
+    // What only records something is 0, as it always was.
+    let operation = (w.operation as u64).rotate_right(8);
+    [fold(w.token, w.seq) ^ what ^ operation, fold(request(w.request()), w.read_version) ^ payload(w.payload)]
 }
 
 /// A message in three words; the upper half of the first is free for the caller.
@@ -114,6 +116,12 @@ pub fn of(kind: &Kind) -> [u64; 3] {
             let [a, b] = write(w);
             let (code, number) = verdict(*v);
             [0x105 | u64::from(node.0) << 16 | code << 32, a, fold(b, fold(*version, number))]
+        }
+        Kind::Deleted(deleted) => {
+            let Deleted { resource: r, incarnation: i, seq, plans } = &**deleted;
+            let [a, b] = incarnation(i);
+            let plans = plans.iter().fold(0, |h, plan| fold(h, *plan));
+            [0x115 | resource(*r) << 16, fold(a, b), fold(*seq, plans)]
         }
         Kind::Invoke { request: r } => [0x106, request(*r), 0],
         Kind::Reply { request: r, outcome } => match outcome {

@@ -2,7 +2,10 @@
 //!
 //! In JSON a bool where it can be, as it always was: `true` is all of them, `false` none; otherwise the word of the only one.
 
-use crate::bug::{Bug, Bugs, Shown};
+use crate::{
+    bug::{Bug, Bugs, Shown},
+    types::Operation,
+};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 /// What the store checks before it accepts a write.
@@ -45,6 +48,10 @@ pub struct Rules {
     pub owner: bool,
     /// A token is authenticated: nothing counts that nobody handed out.
     pub authentic: bool,
+    /// What makes a plan live is fenced as what records something is.
+    pub enactments: bool,
+    /// What deletes plans is.
+    pub deletions: bool,
 }
 
 /// A token that nobody handed out. Tokens carry no authenticator in the simulation: this one stands for all that a store which
@@ -114,9 +121,44 @@ pub const RETRY_WITHOUT_ID: Bug = Bug {
     shown: Shown::by("store-restart", "redis-fenced", 12),
 };
 
+/// Whoever fences writes has not fenced deletions yet.
+pub const DELETIONS_UNFENCED: Bug = Bug {
+    id: "ledger-deletions-unfenced",
+    protocols: &[],
+    what: "The resource refuses a former leader's writes but carries out its deletions: a clean-up that was under way when \
+           leadership changed deletes what the successor has made.",
+    source: "temporalio/temporal pull request 12016: a clean-up of a predecessor deletes a range in which its successor has \
+             written since, though the predecessor's writes are refused",
+    violation: "no_stale_deletion",
+    shown: Shown::by("stale-enactor", "redis-fenced", 16),
+};
+
+/// The other way round: the clean-up is fenced, and what makes a plan live is not.
+pub const ENACTMENTS_UNFENCED: Bug = Bug {
+    id: "ledger-enactments-unfenced",
+    protocols: &[],
+    what: "The resource lets anybody make a plan live, and refuses only clean-ups of former leaders: a delayed one puts its old \
+           plan in the place of a newer one, and the rightful leader's clean-up has deleted it, or will.",
+    source: "AWS, summary of the DynamoDB disruption in us-east-1 on 19 and 20 October 2025: a delayed DNS Enactor overwrote a \
+             newer plan with its old one, and the clean-up of another deleted that",
+    violation: "no_stale_deletion",
+    shown: Shown::by("stale-enactor", "redis-fenced", 16),
+};
+
 impl Rules {
     /// The rules as they should be.
-    pub const ALL: Rules = Rules { seal: true, again: true, owner: true, authentic: true };
+    pub const ALL: Rules =
+        Rules { seal: true, again: true, owner: true, authentic: true, enactments: true, deletions: true };
+
+    /// Is an operation of a former leader refused?
+    #[inline]
+    pub const fn fences(self, operation: Operation) -> bool {
+        match operation {
+            Operation::Record | Operation::Make => true,
+            Operation::Enact => self.enactments,
+            Operation::Delete => self.deletions,
+        }
+    }
 }
 
 impl Checks {
@@ -127,7 +169,8 @@ impl Checks {
     pub fn but_for(self, bugs: &Bugs, place: usize) -> Checks {
         let unsealed = bugs.has(&READ_BEFORE_SEAL) || (place > 0 && bugs.has(&ONE_SEALED));
         let [again, owner, authentic] = [&EQUAL_REFUSED, &NO_OWNER, &FORGED_TOKEN].map(|bug| !bugs.has(bug));
-        let rules = Rules { seal: !unsealed, again, owner, authentic };
+        let [enactments, deletions] = [&ENACTMENTS_UNFENCED, &DELETIONS_UNFENCED].map(|bug| !bugs.has(bug));
+        let rules = Rules { seal: !unsealed, again, owner, authentic, enactments, deletions };
         Checks { memory: self.memory && !bugs.has(&RETRY_WITHOUT_ID), rules, ..self }
     }
 

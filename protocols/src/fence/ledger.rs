@@ -4,10 +4,13 @@
 //! answers a request that it has applied before from memory. Source: the fencing rules of the project's protocol facts,
 //! after Kleppmann, "How to do distributed locking" (2016), and Chubby's sequencers (Burrows, OSDI 2006, §2.4).
 
-use super::checks::{Checks, FORGED};
+use super::{
+    checks::{Checks, FORGED},
+    plans::{Plan, Plans},
+};
 use crate::{
     message::{Write, WriteVerdict},
-    types::{NodeId, Payload, RequestId},
+    types::{NodeId, Operation, Payload, RequestId},
 };
 use std::collections::VecDeque;
 
@@ -55,6 +58,7 @@ pub struct Ledger<M = Window> {
     checks: Checks,
     state: State,
     memory: M,
+    plans: Plans,
 }
 
 /// A memory of each client's latest [`REMEMBERED_REQUESTS`].
@@ -85,9 +89,9 @@ impl Ledger {
 }
 
 impl<M: Memory> Ledger<M> {
-    /// The ledger that had this state and this memory, as if it had never been away.
+    /// The ledger that had this state and this memory, as if it had never been away; it had no plans.
     pub fn restore(checks: impl Into<Checks>, state: State, memory: M) -> Self {
-        Ledger { checks: checks.into(), state, memory }
+        Ledger { checks: checks.into(), state, memory, plans: Plans::default() }
     }
 
     /// What [`Ledger::restore`] needs besides the memory.
@@ -118,6 +122,16 @@ impl<M: Memory> Ledger<M> {
     /// What was recorded last.
     pub fn payload(&self) -> Option<Payload> {
         self.state.payload
+    }
+
+    /// Which plans there are.
+    pub fn plans(&self) -> &Plans {
+        &self.plans
+    }
+
+    /// What the last deletion has removed, in the order in which it was made.
+    pub fn deleted(&self) -> &[Plan] {
+        self.plans.deleted()
     }
 
     /// Fences off everything older than `token` (rule 2: before the state is read). True when accepted; sealing twice in
@@ -166,7 +180,7 @@ impl<M: Memory> Ledger<M> {
     pub fn write(&mut self, node: NodeId, write: &Write) -> WriteVerdict {
         if self.unchecked(write.token) {
             self.take(write.seq);
-            self.record(write);
+            self.record(node, write);
             return WriteVerdict::Ok;
         }
         if write.token > self.state.highest && !self.checks.rules.seal {
@@ -175,6 +189,11 @@ impl<M: Memory> Ledger<M> {
         let held = write.token == self.state.highest && self.is_owner((node, write.generation));
         let owned = held && self.checks.rules.again;
         if !owned && self.checks.token {
+            if !self.checks.rules.fences(write.operation) {
+                // Carried out by a way of its own, which looks at nothing.
+                self.record(node, write);
+                return WriteVerdict::Ok;
+            }
             crate::mark!(LedgerFenced);
             return WriteVerdict::Fenced { highest: self.state.highest };
         }
@@ -198,7 +217,7 @@ impl<M: Memory> Ledger<M> {
             }
             (Recall::New, true) => {
                 self.take(write.seq);
-                self.record(write);
+                self.record(node, write);
                 if self.checks.memory {
                     self.memory.remember(write.request(), write.seq);
                 }
@@ -219,10 +238,14 @@ impl<M: Memory> Ledger<M> {
         self.state.version += 1;
     }
 
-    /// What the write says is what is recorded now.
-    fn record(&mut self, write: &Write) {
-        if write.payload.is_some() {
+    /// What the write says is what is recorded now, and what it does is done.
+    #[inline]
+    fn record(&mut self, node: NodeId, write: &Write) {
+        if write.payload.is_some() && write.operation.records() {
             self.state.payload = write.payload;
+        }
+        if write.operation != Operation::Record {
+            self.plans.carry_out(node, write);
         }
     }
 

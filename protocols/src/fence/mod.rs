@@ -3,5 +3,6 @@
 
 pub mod checks;
 pub mod ledger;
+pub mod plans;
 pub mod power;
 pub mod store;

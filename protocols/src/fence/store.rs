@@ -11,12 +11,12 @@ use crate::{
     bug::{Bug, Bugs, Shown},
     clock::Now,
     core::{Core, Input, Output},
-    history::Kind,
-    message::Message,
+    history::{Deleted, Kind},
+    message::{Message, WriteVerdict},
     multiplexer::Said,
     payload::{Opaque, Payload},
     service::counter,
-    types::{Incarnation, NodeId},
+    types::{Incarnation, NodeId, Operation},
 };
 
 /// A ledger for each resource, by [`crate::types::Resource`].
@@ -91,6 +91,22 @@ pub fn answer<M: Memory>(ledgers: &mut [Ledger<M>], from: NodeId, message: Messa
     }
 }
 
+/// What an accepted deletion has removed, for the history; `None` when there was nothing to delete, or it is about something
+/// else. To be asked right after [`answer`].
+#[inline]
+pub fn deleted<M: Memory>(ledgers: &[Ledger<M>], decided: &Kind) -> Option<Kind> {
+    let Kind::Apply { node, write, verdict: WriteVerdict::Ok, .. } = decided else { return None };
+    if write.operation != Operation::Delete {
+        return None;
+    }
+    let plans: Vec<u64> = ledgers.get(write.resource.index())?.deleted().iter().map(|plan| plan.number).collect();
+    if plans.is_empty() {
+        return None;
+    }
+    let (resource, seq) = (write.resource, write.seq);
+    Some(Kind::Deleted(Box::new(Deleted { resource, incarnation: write.incarnation(*node), seq, plans })))
+}
+
 /// The answer to a question for the last number; `None` when the message is none. It leaves nothing in the history: what
 /// the client is told does.
 pub fn read<M: Memory>(ledgers: &[Ledger<M>], from: NodeId, message: Message) -> Option<Message> {
@@ -108,7 +124,9 @@ impl Core for Store {
             _ => return,
         };
         if let Some((kind, message)) = answer(&mut self.ledgers, from, message) {
+            let deleted = deleted(&self.ledgers, &kind);
             out.push(Output::Record(kind));
+            out.extend(deleted.map(Output::Record));
             out.push(Output::Send { to: from, message });
         } else if let Some(message) = read(&self.ledgers, from, message) {
             out.push(Output::Send { to: from, message });

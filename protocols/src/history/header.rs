@@ -152,6 +152,10 @@ pub enum Fact {
     LeadersBelieving,
     /// Writes from an incarnation that reached the store after a newer one had sealed or written, whatever became of them.
     StaleWriteAttempts,
+    /// The same of those that make a plan live.
+    StaleEnactmentAttempts,
+    /// The same of those that delete.
+    StaleDeletionAttempts,
     /// Elections won while a node that had been elected before was paused.
     ElectedWhilePaused,
     /// Elections won while a node that believed was cut off.

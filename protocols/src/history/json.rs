@@ -11,6 +11,16 @@
 //! that is missing or 0 is a write without a token. `epoch` is read as `token`, and `term` as `generation`; [`Fields`] maps
 //! other names, and says which fields do not matter. All others are refused. A line of another group than the first has a
 //! `group`.
+//!
+//! A write that does more than to record something says so, and a deletion is followed by what it has removed:
+//!
+//! ```text
+//! {"t_us":95,"event":"apply","resource":"plans","node":"n1","token":5,"seq":8,"operation":"delete","payload":{"number":7,"at_us":94},"verdict":"ok"}
+//! {"t_us":95,"event":"deleted","resource":"plans","node":"n1","token":5,"generation":1,"seq":8,"plans":[1,2,3]}
+//! ```
+//!
+//! `operation` is `make`, `enact` or `delete`; `payload` has the number of the plan that is made or made live, or after which
+//! nothing else is kept.
 
 mod fields;
 mod line;

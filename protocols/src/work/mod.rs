@@ -2,6 +2,7 @@
 //! them, checking the lease, sending again and stopping is the node's business ([`crate::node`]).
 
 pub mod duties;
+pub mod enactor;
 pub mod job_queue;
 pub mod outbox;
 pub mod scheduler;
@@ -14,7 +15,7 @@ use crate::{
     message::Message,
     point::Point,
     state::State,
-    types::{NodeId, Payload, RequestId, Resource},
+    types::{NodeId, Operation, Payload, RequestId, Resource},
 };
 use outbox::{Outbox, UNDER_WAY_MAX};
 use std::hash::{Hash, Hasher};
@@ -25,6 +26,7 @@ crate::registry! {
         &sequencer::WORK,
         &scheduler::WORK,
         &job_queue::WORK,
+        &enactor::WORK,
     ];
 }
 
@@ -177,6 +179,11 @@ impl Context<'_> {
         self.acts
     }
 
+    /// Passes a point of the work's own, after [`Context::may_act`] and before what that was asked for.
+    pub fn point(&mut self, point: Point) {
+        self.out.push(Output::Point(point));
+    }
+
     /// The fencing token; 0 when the protocol has none.
     pub fn token(&self) -> u64 {
         self.token
@@ -196,8 +203,14 @@ impl Context<'_> {
     /// Writes to the `resource`-th of the work's resources.
     #[inline(always)]
     pub fn write(&mut self, resource: usize, request: RequestId, payload: Option<Payload>) {
+        self.operate(resource, request, Operation::Record, payload);
+    }
+
+    /// Does something at the `resource`-th of the work's resources.
+    #[inline(always)]
+    pub fn operate(&mut self, resource: usize, request: RequestId, operation: Operation, payload: Option<Payload>) {
         let outbox = &mut self.outboxes[resource];
-        let write = outbox.issue(request, payload);
+        let write = outbox.operate(request, operation, payload);
         self.out.push(Output::Record(Happened::Issue { node: self.node, write }));
         if !outbox.is_held() {
             self.out.push(Output::Send { to: self.store, message: Message::Write(write) });

@@ -6,7 +6,7 @@
 
 use crate::{
     message::{Write, WriteVerdict},
-    types::{Payload, RequestId, Resource},
+    types::{Operation, Payload, RequestId, Resource},
 };
 use std::collections::VecDeque;
 
@@ -98,11 +98,18 @@ impl Outbox {
     /// Numbers a new write for `request`, which records `payload`; the caller sends it.
     #[inline]
     pub fn issue(&mut self, request: RequestId, payload: Option<Payload>) -> Write {
+        self.operate(request, Operation::Record, payload)
+    }
+
+    /// The same, to do something else there.
+    #[inline]
+    pub fn operate(&mut self, request: RequestId, operation: Operation, payload: Option<Payload>) -> Write {
         let (resource, generation, token, seq) = (self.resource, self.generation, self.token, self.next_seq);
         let RequestId { client, number } = request;
-        let write = Write { resource, generation, token, seq, read_version: self.version, client, number, payload };
+        let read_version = self.version;
+        let write = Write { resource, operation, generation, token, seq, read_version, client, number, payload };
         self.next_seq += 1;
-        if payload.is_some() {
+        if payload.is_some() && operation.records() {
             self.payload = payload;
         }
         // Every write in turn raises the version by one; those behind this one build on that.

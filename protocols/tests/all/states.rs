@@ -14,7 +14,7 @@ use protocols::{
     node::{Node, Place, STORE_SILENCE},
     payload::Payload,
     service::{raft::Item, zookeeper},
-    types::{NodeId, RequestId, Resource, SECOND},
+    types::{NodeId, Operation, RequestId, Resource, SECOND},
 };
 use std::{
     collections::{HashSet, VecDeque},
@@ -226,6 +226,7 @@ fn nodes_are_compared_with_their_elector_and_their_works() {
 fn ledgers_are_compared_with_their_memory() {
     let write = |number| Write {
         resource: Resource::SEQUENCE,
+        operation: Operation::Record,
         generation: 1,
         token: 5,
         seq: 1,

@@ -8,6 +8,7 @@ pub mod dual_belief;
 pub mod elections;
 pub mod leaders_acting_by_effect;
 pub mod liveness;
+pub mod no_stale_deletion;
 pub mod no_stale_read;
 pub mod no_stale_write;
 pub mod one_number;
@@ -34,6 +35,7 @@ protocols::registry! {
         &tokens_monotone::ENTRY,
         &seq_strictly_increasing::ENTRY,
         &no_stale_write::ENTRY,
+        &no_stale_deletion::ENTRY,
         &no_stale_read::ENTRY,
         &read_version::ENTRY,
         &one_number::ENTRY,
@@ -164,8 +166,10 @@ impl Kinds {
     pub const VOTE: Kinds = Kinds(1 << 14);
     /// [`Kind::Clock`].
     pub const CLOCK: Kinds = Kinds(1 << 15);
+    /// [`Kind::Deleted`].
+    pub const DELETED: Kinds = Kinds(1 << 18);
     /// How many kinds there are.
-    pub const COUNT: usize = 18;
+    pub const COUNT: usize = 19;
 
     /// Both sets.
     pub const fn and(self, other: Kinds) -> Kinds {
@@ -198,6 +202,7 @@ impl Kinds {
             Kind::Grant { .. } | Kind::GrantEnd { .. } => 13,
             Kind::Vote { .. } => 14,
             Kind::Clock { .. } => 15,
+            Kind::Deleted(_) => 18,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a resource records is what was sent to it, once, and it keeps it.
 //!
-//! **Formula.** Over writes that carry a payload, which says the how manieth of its kind it is and when:
+//! **Formula.** Over writes that carry a payload, which says the how manieth of its kind it is and when; in parts 2 and 3 over
+//! those that record it (what makes a plan live or deletes it names one that was recorded before):
 //! 1. What reaches the store is what its writer has sent: the write of that incarnation and number has that payload, and
 //!    none where none was sent. (What takes a number for a client, and carries none, is not looked at.)
 //! 2. The numbers of the accepted payloads of a resource rise: no tick is recorded twice, no job is claimed twice. So do their
@@ -144,7 +145,7 @@ impl Records {
             }
             (sent, _) => self.compared += u64::from(sent.is_some()),
         }
-        if let (WriteVerdict::Ok, Some(payload)) = (verdict, write.payload) {
+        if let (WriteVerdict::Ok, Some(payload), true) = (verdict, write.payload, write.operation.records()) {
             self.accepted(t_us, incarnation, write, payload);
         }
     }

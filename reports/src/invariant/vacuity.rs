@@ -21,7 +21,7 @@ use protocols::{
     elector::Deposed,
     history::{Fact, FaultEvent, Header, NodeState, Outcome, Phase, Requirement},
     message::WriteVerdict,
-    types::NodeId,
+    types::{NodeId, Operation},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,6 +53,8 @@ struct Vacuity {
     successor: Option<NodeId>,
     accepted: u64,
     stale: u64,
+    stale_enactments: u64,
+    stale_deletions: u64,
     elections: u64,
     elected_while_paused: u64,
     elected_while_cut_off: u64,
@@ -99,6 +101,8 @@ impl Vacuity {
             successor: None,
             accepted: 0,
             stale: 0,
+            stale_enactments: 0,
+            stale_deletions: 0,
             elections: 0,
             elected_while_paused: 0,
             elected_while_cut_off: 0,
@@ -207,6 +211,8 @@ impl Vacuity {
             Fact::LeadersTookEffect => self.effects.incarnations(),
             Fact::LeadersBelieving => self.beliefs.most(),
             Fact::StaleWriteAttempts => self.stale,
+            Fact::StaleEnactmentAttempts => self.stale_enactments,
+            Fact::StaleDeletionAttempts => self.stale_deletions,
             Fact::ElectedWhilePaused => self.elected_while_paused,
             Fact::ElectedWhileCutOff => self.elected_while_cut_off,
             Fact::ReadsWhileCutOff => self.reads_while_cut_off,
@@ -236,8 +242,14 @@ impl Invariant for Vacuity {
     }
 
     fn observe(&mut self, event: &Event) {
-        self.stale += u64::from(self.freshness.observe(event));
+        let stale = self.freshness.observe(event);
+        self.stale += u64::from(stale);
         if let Kind::Apply { node, write, verdict, .. } = &event.kind {
+            match write.operation {
+                Operation::Enact => self.stale_enactments += u64::from(stale),
+                Operation::Delete => self.stale_deletions += u64::from(stale),
+                Operation::Record | Operation::Make => {}
+            }
             let incarnation = write.incarnation(*node);
             match verdict {
                 WriteVerdict::Ok => {
@@ -294,6 +306,8 @@ fn words(fact: Fact) -> &'static str {
         Fact::LeadersTookEffect => "leaders that took effect",
         Fact::LeadersBelieving => "nodes that believed at one time",
         Fact::StaleWriteAttempts => "stale writes tried",
+        Fact::StaleEnactmentAttempts => "stale enactments tried",
+        Fact::StaleDeletionAttempts => "stale deletions tried",
         Fact::ElectedWhilePaused => "elections while a former leader was paused",
         Fact::ElectedWhileCutOff => "elections while a leader was cut off",
         Fact::ReadsWhileCutOff => "reads that a leader answered while it was cut off",

@@ -4,7 +4,7 @@ use protocols::{
     elector::Deposed,
     history::{Event, Fact, FaultEvent, Header, Kind, NodeState, Outcome, Phase, Requirement, Sink, UNKNOWN_REQUEST},
     message::{Write, WriteVerdict},
-    types::{Incarnation, NodeId, RequestId, Resource},
+    types::{Incarnation, NodeId, Operation, RequestId, Resource},
 };
 use reports::Judge;
 
@@ -60,6 +60,7 @@ fn applied(node: NodeId, token: u64, seq: u64) -> Kind {
     let (resource, request) = (Resource::SEQUENCE, UNKNOWN_REQUEST);
     let write = Write {
         resource,
+        operation: Operation::Record,
         generation: token as u32,
         token,
         seq,

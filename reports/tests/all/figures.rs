@@ -6,7 +6,7 @@ use protocols::{
     elector::Deposed,
     history::{GrantEnd, Kind, NodeState, Outcome, Phase, UNKNOWN_REQUEST},
     message::{Write, WriteVerdict},
-    types::{Incarnation, RequestId, Resource},
+    types::{Incarnation, Operation, RequestId, Resource},
 };
 use reports::Metrics;
 use story::{CLIENT, N1, N2, SERVICE, Story};
@@ -96,6 +96,7 @@ fn writes_that_change_nothing_are_counted_by_why() {
         let (resource, request) = (Resource::SEQUENCE, UNKNOWN_REQUEST);
         let write = Write {
             resource,
+            operation: Operation::Record,
             generation: 1,
             token: 1,
             seq,
@@ -209,6 +210,7 @@ fn a_retry_that_an_earlier_leader_served_is_no_violation() {
     let story = leads().at(100, Kind::Invoke { request }).served(110, N1, 1, 1, request).elected(200, N2, 2);
     let write = Write {
         resource: Resource::SEQUENCE,
+        operation: Operation::Record,
         generation: 2,
         token: 2,
         seq: 2,
@@ -241,6 +243,7 @@ fn without_tokens_elections_order_the_leaders() {
         let (resource, request) = (Resource::SEQUENCE, UNKNOWN_REQUEST);
         let write = Write {
             resource,
+            operation: Operation::Record,
             generation,
             token: 0,
             seq,

@@ -7,7 +7,7 @@
 use protocols::{
     history::{Event, FaultEvent, Header, Kind, NodeState, Outcome, Phase, Sink},
     message::{Write, WriteVerdict},
-    types::{Incarnation, NodeId, RequestId, Resource},
+    types::{Incarnation, NodeId, Operation, RequestId, Resource},
 };
 use reports::{Judge, Verdict};
 use std::{env, fs, process::Command, time::Instant};
@@ -53,6 +53,7 @@ fn request(judge: &mut Judge, number: u64) {
     let request = RequestId { client: NodeId(5), number };
     let write = Write {
         resource: Resource::SEQUENCE,
+        operation: Operation::Record,
         generation: 1,
         token: 5,
         seq: number,

@@ -65,9 +65,9 @@ pub const SCENARIO: Scenario = Scenario {
 /// The pause is so much longer than the lease by default.
 const BEYOND_LEASE_MS: u64 = 500;
 /// The renewal before the pause, counted from the election, is drawn from these.
-const RENEWALS: (u64, u64) = (2, 4);
+pub(super) const RENEWALS: (u64, u64) = (2, 4);
 /// A renewal may be so much later than its interval says: etcd's client looks every 500 ms which are due.
-const RENEWAL_TICK_MS: u64 = 500;
+pub(super) const RENEWAL_TICK_MS: u64 = 500;
 /// The clients find the successor so much later than the sleeper wakes, milliseconds: a write reaches the store in it.
 const BEYOND_PAUSE_MS: u64 = 200;
 /// One seed of so many has clients that cannot reach the successor.
@@ -135,7 +135,7 @@ pub(super) fn plan_of(scenario: &str, params: &Params, protocol: &Protocol, seed
 
 /// When somebody takes leadership from a sleeper whose hold outlasts any pause, as people do to get things going again: at the
 /// first question of another candidate, a quarter of a lease after the sleeper began a request that it did not end.
-fn unblocked(paused: &Trigger, params: &Params, protocol: &Protocol) -> Trigger {
+pub(super) fn unblocked(paused: &Trigger, params: &Params, protocol: &Protocol) -> Trigger {
     Trigger::Passage {
         point: Point::BeforeAsk.name().to_owned(),
         node: Who::Followers,

@@ -57,6 +57,7 @@ pub mod slow_drain;
 pub mod slow_fencing_device;
 pub mod slow_top_node;
 pub mod split_vote;
+pub mod stale_enactor;
 pub mod starvation;
 pub mod steady;
 pub mod stonith_race;
@@ -81,6 +82,7 @@ use protocols::{
     history::{Fact, Requirement},
     known_bugs,
     types::MILLISECOND,
+    work,
 };
 use rand_core::RngCore;
 
@@ -165,6 +167,7 @@ protocols::registry! {
         &incident_github_2016::SCENARIO,
         &incident_solr_2015::SCENARIO,
         &incident_k8s_controller_2017::SCENARIO,
+        &stale_enactor::SCENARIO,
     ];
 }
 
@@ -208,8 +211,9 @@ impl Scenario {
     /// One sentence, as from [`Plan::validate_among`].
     pub fn compile(&self, params: &Params, protocol: &Protocol, seed: u64) -> Result<Plan, String> {
         self.needs.of(self.name, protocol, &election::ALL)?;
-        let known =
-            Known { scenarios: vec![self.name], protocols: &[protocol], bugs: &params.bugs, works: &params.works };
+        // What is asked for, and what scenarios give leaders to do beside it.
+        let works: Vec<_> = params.works.iter().copied().chain(work::ALL).collect();
+        let known = Known { scenarios: vec![self.name], protocols: &[protocol], bugs: &params.bugs, works: &works };
         if params.service_members.is_some_and(|count| count != 1) && protocol.service.process.is_none() {
             return Err(format!("`{}` has no service whose members could be counted", protocol.name));
         }

@@ -6,7 +6,8 @@
 use crate::common::{for_each_pair, golden, named, root, run_with_history};
 use sim::run::Options;
 
-/// The lines that tell a story: everything but requests, and of the writes only the first of each incarnation and verdict.
+/// The lines that tell a story: everything but requests, of the writes only the first of each incarnation and verdict, and of
+/// what they have deleted only the first of each incarnation.
 /// There are millions of lines, so they are told apart without being read as JSON.
 fn story(history: &str) -> String {
     let mut seen = std::collections::BTreeSet::new();
@@ -17,7 +18,7 @@ fn story(history: &str) -> String {
             continue;
         }
         let writer = || (between(line, "\"resource\":", ",\"seq\":"), between(line, "\"verdict\":\"", "\""));
-        if kind != "apply" || seen.insert(writer()) {
+        if !["apply", "deleted"].contains(&kind) || seen.insert(writer()) {
             story += line;
             story.push('\n');
         }

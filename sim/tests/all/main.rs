@@ -14,6 +14,7 @@ mod common;
 mod conformance;
 mod defects;
 mod determinism;
+mod enactor;
 mod env_suite;
 mod etcd_end_to_end;
 mod etcd_model;

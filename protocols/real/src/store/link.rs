@@ -338,6 +338,7 @@ impl Codec<'_> {
                     seq: write.seq,
                     read_version: write.read_version,
                     request: format!("{client}:{}", write.number),
+                    operation: write.operation,
                     payload: write.payload,
                     mac: self.mac(write.generation, write.token),
                 })

@@ -202,6 +202,7 @@ impl LoadedLedgers {
                 seq,
                 read_version,
                 request,
+                operation,
                 payload,
                 ..
             }) => {
@@ -209,6 +210,7 @@ impl LoadedLedgers {
                 let (client, number) = wire::request_id(request).unwrap_or((node, 0));
                 let write = message::Write {
                     resource: (*resource).into(),
+                    operation: *operation,
                     generation: *generation,
                     token: *token,
                     seq: *seq,

@@ -21,7 +21,7 @@
 use crate::directory::{NAME_MAX, is_name};
 use protocols::{
     message::WriteVerdict,
-    types::{Payload, Resource},
+    types::{Operation, Payload, Resource},
     work,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -99,6 +99,9 @@ pub struct Write {
     pub read_version: u64,
     /// `client:number`, the same on every retry.
     pub request: String,
+    /// What is done; this store only records.
+    #[serde(default, skip_serializing_if = "Operation::only_records")]
+    pub operation: Operation,
     /// What is recorded, if anything is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Payload>,
@@ -315,6 +318,10 @@ impl Request {
             if let Some(Payload { number, at_us }) = write.payload {
                 within("payload.number", number.get(), NUMBER_MAX)?;
                 within("payload.at_us", at_us, NUMBER_MAX)?;
+            }
+            if !write.operation.only_records() {
+                let operation = write.operation.name();
+                return Err(format!("this store has no plans to {operation}; it records, and deletes nothing"));
             }
             if write.seq == 0 {
                 return Err("seq counts from 1".to_owned());

@@ -2,7 +2,7 @@
 use crate::store_common::{Folder, STATE, Server, settings};
 use protocols::{
     message::{Message, Write, WriteVerdict},
-    types::{NodeId, RequestId, Resource},
+    types::{NodeId, Operation, RequestId, Resource},
 };
 use protocols_real::store::{Keep, StoreSettings, link::Link};
 use std::{
@@ -32,6 +32,7 @@ async fn a_link_carries_messages_and_finds_the_store_again() {
     let request = RequestId { client: NodeId(0), number: 1 << 32 | 1 };
     let write = Write {
         resource,
+        operation: Operation::Record,
         generation,
         token,
         seq: 1,

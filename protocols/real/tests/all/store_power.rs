@@ -1,6 +1,6 @@
 //! Power loss: of what was written and not synced, anything may be lost, and the last write torn. What was acknowledged is
 //! there.
-use protocols::types::{Payload, Resource};
+use protocols::types::{Operation, Payload, Resource};
 use protocols_real::store::{
     backend::{Backend, Trouble},
     embedded::Embedded,
@@ -124,6 +124,7 @@ fn write(seq: u64, request: u64) -> Request {
         seq,
         read_version: seq - 1,
         request: format!("shop:{request}"),
+        operation: Operation::Record,
         payload: Some(Payload { number: seq.try_into().expect("from 1"), at_us: seq }),
         mac: String::new(),
     })

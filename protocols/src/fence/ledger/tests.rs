@@ -1,11 +1,24 @@
 //! The ledger's rules, one by one.
 
 use super::*;
-use crate::{fence::checks::Fencing, types::Resource};
+use crate::{
+    fence::checks::{self, Fencing},
+    types::Resource,
+};
 
 fn write(token: u64, generation: u32, seq: u64, number: u64) -> Write {
     let (resource, client) = (Resource::SEQUENCE, NodeId(9));
-    Write { resource, generation, token, seq, read_version: 0, client, number, payload: None }
+    Write {
+        resource,
+        operation: Operation::Record,
+        generation,
+        token,
+        seq,
+        read_version: 0,
+        client,
+        number,
+        payload: None,
+    }
 }
 
 #[test]
@@ -188,4 +201,54 @@ fn a_restored_ledger_decides_like_the_one_that_was_lost() {
         assert_eq!(restored.state(), ledger.state());
     }
     assert_eq!((restored.seal(NodeId(1), 1, 5), restored.seal(NodeId(1), 1, 6)), (false, true));
+}
+
+/// What a former leader asks for after its successor has made plan 2 and made it live.
+fn stale_operation(bugs: &[&'static crate::bug::Bug], operation: Operation) -> (WriteVerdict, Vec<u64>, Option<u64>) {
+    let plan = |number: u64| Some(Payload { number: number.try_into().unwrap(), at_us: number });
+    let operate =
+        |token, seq, operation, number| Write { operation, payload: plan(number), ..write(token, 1, seq, seq) };
+    let mut ledger = Ledger::new(Fencing::On.checks().but_for(&crate::bug::Bugs::new(bugs.iter().copied()), 0));
+    assert!(ledger.seal(NodeId(0), 1, 5));
+    assert_eq!(ledger.write(NodeId(0), &operate(5, 1, Operation::Make, 1)), WriteVerdict::Ok);
+    assert!(ledger.seal(NodeId(1), 1, 6));
+    for (seq, operation) in [(2, Operation::Make), (3, Operation::Enact)] {
+        assert_eq!(ledger.write(NodeId(1), &operate(6, seq, operation, 9)), WriteVerdict::Ok);
+    }
+    let stale = ledger.write(NodeId(0), &operate(5, 2, operation, 1));
+    // Whatever became of it, the rightful leader goes on.
+    assert_eq!(ledger.write(NodeId(1), &write(6, 1, 4, 4)), WriteVerdict::Ok);
+    let made = ledger.plans().made().iter().map(|plan| plan.number).collect();
+    (stale, made, ledger.plans().live())
+}
+
+#[test]
+fn a_former_leader_neither_deletes_nor_makes_live() {
+    let fenced = WriteVerdict::Fenced { highest: 6 };
+    for operation in Operation::ALL {
+        assert_eq!(stale_operation(&[], operation), (fenced, vec![1, 9], Some(9)), "{operation:?}");
+    }
+    let [deletions, enactments] = [&checks::DELETIONS_UNFENCED, &checks::ENACTMENTS_UNFENCED];
+    assert_eq!(stale_operation(&[deletions], Operation::Delete), (WriteVerdict::Ok, vec![1], Some(9)), "live is gone");
+    assert_eq!(stale_operation(&[deletions], Operation::Enact), (fenced, vec![1, 9], Some(9)));
+    assert_eq!(stale_operation(&[enactments], Operation::Enact), (WriteVerdict::Ok, vec![1, 9], Some(1)));
+    assert_eq!(stale_operation(&[enactments], Operation::Delete), (fenced, vec![1, 9], Some(9)));
+    for bug in [deletions, enactments] {
+        assert_eq!(stale_operation(&[bug], Operation::Make), (fenced, vec![1, 9], Some(9)), "{}", bug.id);
+    }
+}
+
+#[test]
+fn only_what_records_is_what_a_seal_reads() {
+    let plan = |number: u64| Payload { number: number.try_into().unwrap(), at_us: number };
+    let mut ledger = Ledger::new(true);
+    assert!(ledger.seal(NodeId(0), 1, 5));
+    for (seq, operation, number) in [(1, Operation::Make, 7), (2, Operation::Enact, 6), (3, Operation::Delete, 5)] {
+        let operate = Write { operation, payload: Some(plan(number)), ..write(5, 1, seq, seq) };
+        assert_eq!(ledger.write(NodeId(0), &operate), WriteVerdict::Ok);
+    }
+    assert_eq!(ledger.payload(), Some(plan(7)));
+    // A record on another resource than that of plans makes none.
+    assert_eq!(ledger.write(NodeId(0), &Write { payload: Some(plan(8)), ..write(5, 1, 4, 4) }), WriteVerdict::Ok);
+    assert!(ledger.plans().made().is_empty(), "plan 7 was deleted: {:?}", ledger.plans());
 }

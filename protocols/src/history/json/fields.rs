@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The fields that a line may have; which of them it must have, its event says.
-const KNOWN: [&str; 39] = [
+const KNOWN: [&str; 41] = [
     "event",
     "t_us",
     "group",
@@ -32,6 +32,8 @@ const KNOWN: [&str; 39] = [
     "read",
     "version",
     "payload",
+    "operation",
+    "plans",
     "accepted",
     "first",
     "highest",

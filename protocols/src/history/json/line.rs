@@ -1,11 +1,13 @@
 //! One line of a history, and what it says.
 
-use super::super::{FaultEvent, GrantEnd, Header, Kind, NodeState, Outcome, Phase, UNKNOWN_REQUEST, UNKNOWN_VERSION};
+use super::super::{
+    Deleted, FaultEvent, GrantEnd, Header, Kind, NodeState, Outcome, Phase, UNKNOWN_REQUEST, UNKNOWN_VERSION,
+};
 use crate::{
     elector::Deposed,
     group::{self, GROUPS_MAX},
     message::{Write, WriteVerdict},
-    types::{Incarnation, NodeId, Payload, RequestId, Resource, USUAL_RESOURCES},
+    types::{Incarnation, NodeId, Operation, Payload, RequestId, Resource, USUAL_RESOURCES},
 };
 use serde::Deserialize;
 use std::{borrow::Cow, collections::BTreeMap};
@@ -178,6 +180,10 @@ pub(super) struct Line<'a> {
     read: Option<u64>,
     version: Option<u64>,
     payload: Option<Payload>,
+    #[serde(default)]
+    operation: Operation,
+    #[serde(default)]
+    plans: Vec<u64>,
     accepted: Option<bool>,
     first: Option<u64>,
     highest: Option<u64>,
@@ -225,6 +231,12 @@ impl Line<'_> {
                 verdict: self.verdict()?,
                 version: self.version.unwrap_or(UNKNOWN_VERSION),
             },
+            "deleted" => Kind::Deleted(Box::new(Deleted {
+                resource: self.resource(nodes)?,
+                incarnation: self.incarnation(nodes)?,
+                seq: self.need("seq", self.seq)?,
+                plans: self.plans.clone(),
+            })),
             "invoke" => Kind::Invoke { request: self.request(nodes)? },
             "reply" => Kind::Reply { request: self.request(nodes)?, outcome: self.outcome()? },
             "read-invoke" => Kind::ReadInvoke { request: self.request(nodes)? },
@@ -311,10 +323,15 @@ impl Line<'_> {
     }
 
     fn write(&self, nodes: &mut Nodes) -> Result<Write, String> {
+        if self.operation != Operation::Record && self.payload.is_none() {
+            let operation = self.operation.name();
+            return Err(format!("{operation:?} needs a field \"payload\" with the number of the plan"));
+        }
         let request = self.request.as_deref().map_or(Ok(UNKNOWN_REQUEST), |text| nodes.request(text))?;
         let RequestId { client, number } = request;
         Ok(Write {
             resource: self.resource(nodes)?,
+            operation: self.operation,
             generation: self.generation.unwrap_or(0),
             token: self.token.unwrap_or(0),
             seq: self.need("seq", self.seq)?,

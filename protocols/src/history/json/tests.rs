@@ -5,7 +5,7 @@ use crate::{
     elector::Deposed,
     history::*,
     message::{Write, WriteVerdict},
-    types::{Incarnation, NodeId, Payload, RequestId, Resource},
+    types::{Incarnation, NodeId, Operation, Payload, RequestId, Resource},
 };
 
 fn header() -> Header {
@@ -42,6 +42,7 @@ fn every_kind() -> Vec<Event> {
     let request = RequestId { client: NodeId(4), number: 17 };
     let write = Write {
         resource: Resource::SEQUENCE,
+        operation: Operation::Record,
         generation: 2,
         token: 5,
         seq: 3,
@@ -80,6 +81,10 @@ fn every_kind() -> Vec<Event> {
         Kind::Issue { node: NodeId(1), write },
         Kind::Issue { node: NodeId(1), write: tick },
         apply(tick, WriteVerdict::Ok, 3),
+        apply(Write { operation: Operation::Make, ..tick }, WriteVerdict::Ok, 3),
+        Kind::Issue { node: NodeId(1), write: Write { operation: Operation::Enact, ..tick } },
+        apply(Write { operation: Operation::Delete, ..tick }, WriteVerdict::Ok, 3),
+        Kind::Deleted(Box::new(Deleted { resource: Resource(1), incarnation, seq: 3, plans: vec![1, 7] })),
         apply(write, WriteVerdict::Ok, 3),
         apply(foreign, WriteVerdict::Ok, UNKNOWN_VERSION),
         apply(write, WriteVerdict::Duplicate { seq: 3 }, 3),

@@ -1,9 +1,11 @@
 //! Writing a history.
 
-use super::super::{Event, FaultEvent, Header, Kind, Outcome, Sink, UNKNOWN_REQUEST, UNKNOWN_VERSION, usual_resources};
+use super::super::{
+    Deleted, Event, FaultEvent, Header, Kind, Outcome, Sink, UNKNOWN_REQUEST, UNKNOWN_VERSION, usual_resources,
+};
 use crate::{
     message::{Write as Protected, WriteVerdict},
-    types::{Incarnation, NodeId, Payload, RequestId, Resource, USUAL_RESOURCES},
+    types::{Incarnation, NodeId, Operation, Payload, RequestId, Resource, USUAL_RESOURCES},
 };
 use std::{
     borrow::Cow,
@@ -191,6 +193,14 @@ fn write_event(line: &mut String, event: &Event, names: &dyn Naming) -> std::fmt
                 WriteVerdict::Failed { expected } => write!(line, ",\"verdict\":\"failed\",\"expected\":{expected}")?,
             }
         }
+        Kind::Deleted(deleted) => {
+            let Deleted { resource, incarnation, seq, plans } = &**deleted;
+            write!(line, "deleted\",\"resource\":\"{}\"", ResourceName(names, *resource))?;
+            let Incarnation { token, node, generation } = incarnation;
+            write!(line, ",\"node\":\"{}\",\"token\":{token},\"generation\":{generation}", Name(names, *node))?;
+            let numbers = plans.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+            write!(line, ",\"seq\":{seq},\"plans\":[{numbers}]")?;
+        }
         Kind::Invoke { request } => {
             write!(line, "invoke\"")?;
             write_request(line, request, names)?;
@@ -260,7 +270,7 @@ fn write_protected(
     version: u64,
     names: &dyn Naming,
 ) -> std::fmt::Result {
-    let Protected { resource, generation, token, seq, read_version, payload, .. } = write;
+    let Protected { resource, operation, generation, token, seq, read_version, payload, .. } = write;
     let request = &write.request();
     let resource = ResourceName(names, *resource);
     write!(line, "{event}\",\"resource\":\"{resource}\",\"node\":\"{}\",\"token\":{token}", Name(names, node))?;
@@ -273,6 +283,9 @@ fn write_protected(
     }
     if *request != UNKNOWN_REQUEST {
         write_request(line, request, names)?;
+    }
+    if *operation != Operation::Record {
+        write!(line, ",\"operation\":\"{}\"", operation.name())?;
     }
     write_payload(line, *payload)
 }

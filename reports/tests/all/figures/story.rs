@@ -4,7 +4,7 @@ use protocols::{
     elector::Deposed,
     history::{Event, FaultEvent, Header, Kind, NodeState, Phase, Sink, UNKNOWN_REQUEST},
     message::{Write, WriteVerdict},
-    types::{Incarnation, NodeId, RequestId, Resource},
+    types::{Incarnation, NodeId, Operation, RequestId, Resource},
 };
 use reports::{Judge, Judgement, Metrics};
 
@@ -66,6 +66,7 @@ impl Story {
         let (resource, generation) = (Resource::SEQUENCE, token as u32);
         let write = Write {
             resource,
+            operation: Operation::Record,
             generation,
             token,
             seq,
@@ -81,6 +82,7 @@ impl Story {
         let (resource, generation) = (Resource::SEQUENCE, token as u32);
         let write = Write {
             resource,
+            operation: Operation::Record,
             generation,
             token,
             seq,

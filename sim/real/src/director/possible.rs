@@ -1,6 +1,7 @@
 //! Which plans and faults real processes can play.
 
 use super::operator;
+use protocols::work::USUAL;
 use scenarios::{fault::Fault, plan::Plan};
 
 /// Can real processes suffer that?
@@ -28,6 +29,11 @@ pub(super) fn possible(fault: &Fault) -> Result<(), String> {
 pub(super) fn playable(plan: &Plan) -> Result<(), String> {
     if plan.load.reads_per_s > 0 {
         return Err("reads are for the simulation; clients of real processes only ask for numbers".to_owned());
+    }
+    if let Some(work) = plan.works.iter().find(|name| !USUAL.iter().any(|usual| usual.name == **name)) {
+        return Err(format!(
+            "`{work}` is for the simulation; leaders of real processes hand out numbers and record ticks"
+        ));
     }
     if plan.network.bandwidth_mbps > 0 {
         return Err("a limited bandwidth is for the simulation; proxies carry out latency and loss".to_owned());

@@ -32,7 +32,19 @@ fn write() -> impl Strategy<Value = Request> {
     let who = (resource(), name(), any::<u32>(), number(), "[0-9a-f]{0,64}");
     (who, 1..=NUMBER_MAX, number(), request, payload()).prop_map(
         |((resource, node, generation, token, mac), seq, read_version, request, payload)| {
-            Request::Write(Write { resource, node, generation, token, seq, read_version, request, payload, mac })
+            let operation = Operation::Record;
+            Request::Write(Write {
+                resource,
+                node,
+                generation,
+                token,
+                seq,
+                read_version,
+                request,
+                operation,
+                payload,
+                mac,
+            })
         },
     )
 }
@@ -44,6 +56,19 @@ fn verdict() -> impl Strategy<Value = Verdict> {
         number().prop_map(|highest| Verdict::Fenced { highest }),
         number().prop_map(|expected| Verdict::Failed { expected }),
     ]
+}
+
+#[test]
+fn what_deletes_is_refused_in_one_sentence() {
+    for word in ["make", "enact", "delete"] {
+        let line = format!(
+            r#"{{"write":{{"resource":"plans","node":"n1","generation":1,"token":7,"seq":1,"read_version":0,"request":"n1:1","operation":"{word}","payload":{{"number":1,"at_us":1}}}}}}"#
+        );
+        let refused = format!("this store has no plans to {word}; it records, and deletes nothing");
+        assert_eq!(parse(&line), Err(refused));
+        let records = line.replace(&format!("\"operation\":\"{word}\","), "");
+        assert!(parse(&records).is_ok(), "{records}");
+    }
 }
 
 proptest! {

@@ -1,0 +1,113 @@
+//! `stale-enactor`: the leader is stopped between checking its lease and a clean-up, or making a plan live; its successor makes
+//! newer plans and cleans up; then the sleeper wakes and goes on.
+//!
+//! What fences writes only does not protect what a deletion can reach, and what fences clean-ups only lets an old plan take the
+//! place of a newer one. Both have happened:
+//! - In the night of 19 to 20 October 2025 a DNS Enactor of DynamoDB was delayed after it had checked that its plan was newer
+//!   than the one in use. Another applied a much newer plan and began to clean up. The first overwrote that plan with its own;
+//!   the clean-up deleted it as far too old; the endpoint had no addresses left (AWS, "Summary of the Amazon DynamoDB Service
+//!   Disruption in the Northern Virginia (US-EAST-1) Region").
+//! - A range deletion of a former owner of one of Temporal's shards deletes what its successor has written, although the former
+//!   owner's writes are refused (temporalio/temporal pull request 12016).
+//!
+//! The times are those of [`super::gc_pause`]. The pause is so much longer that the successor has cleaned up after more plans
+//! than are kept: then what the sleeper has in its hands is about a plan that is gone. It falls into a clean-up in half of the
+//! seeds, and into making a plan live in the others.
+
+use super::{
+    Needs, Scenario, drawn_ms,
+    gc_pause::{self, RENEWAL_TICK_MS, RENEWALS},
+    require, settled_ms,
+};
+use crate::{
+    fault::{Fault, PlannedFault, Trigger, Who},
+    params::Params,
+    plan::Plan,
+    streams::{self, PLAN},
+};
+use protocols::{
+    election::{Hazard, Promise, Protocol},
+    fence::plans::KEPT,
+    history::Fact,
+    point::Point,
+    types::MILLISECOND,
+    work::{self, enactor},
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "stale-enactor",
+    about: "The leader is stopped with a checked clean-up, or a checked plan, in its hands; its successor makes newer ones.",
+    story: "The leader makes numbered plans, makes each of them live, and deletes those that are not in use any more. It finds \
+            its lease valid for a clean-up, or for making a plan live, and right there everything on its node stops. The lease \
+            runs out; a successor makes plans of its own and cleans up. Then the sleeper resumes: its clean-up would delete \
+            what the successor made, the live plan included, and its plan is one that the successor has deleted.",
+    hazard: Hazard::PauseBeyondLease,
+    needs: Needs::Nothing,
+    plan,
+};
+
+/// What must break where nothing checks a token.
+pub const UNFENCED: Promise = Promise::Breaks(&[
+    "leaders_acting_by_effect",
+    "seq_strictly_increasing",
+    "no_stale_write",
+    "no_stale_deletion",
+    "read_version",
+]);
+
+/// The successor makes so many plans before the sleeper wakes, and some more.
+const PLANS: u64 = 2 * (KEPT + 1);
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let cycle_ms = cycle_ms(params);
+    let own_ms = || gc_pause::default_pause_ms(params, protocol) + PLANS * cycle_ms;
+    let pause_ms = params.pause_ms.unwrap_or_else(own_ms);
+    let renew_ms = params.timings(protocol).renew_interval_ms;
+    let woken_ms = settled_ms(params, protocol) + RENEWALS.1 * (renew_ms + RENEWAL_TICK_MS) + cycle_ms;
+    let needed_ms = woken_ms.saturating_add(pause_ms).saturating_add(params.aftermath_ms(protocol));
+    let mut random = streams::stream(seed, PLAN);
+    let renewal = streams::between(&mut random, RENEWALS.0, RENEWALS.1);
+    let (low_ms, high_ms) = gc_pause::phase_ms(params, protocol, pause_ms);
+    // The next clean-up takes a moment to come, and must not come after the next renewal.
+    let delay_ms = drawn_ms(&mut random, low_ms, (high_ms - cycle_ms as f64).max(low_ms));
+    let cleans_up = streams::between(&mut random, 0, 1) == 1;
+    let point = if cleans_up { Point::DeleteChecked } else { Point::EnactChecked };
+    let passage = |point: Point, nth, after, delay_ms| Trigger::Passage {
+        point: point.name().to_owned(),
+        node: Who::Leader,
+        nth,
+        after,
+        delay_ms,
+    };
+    let renewed = passage(Point::Renewed, renewal, None, 0.0);
+    let checked = passage(point, 1, Some(Box::new(renewed)), delay_ms);
+    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    plan.works = works(params);
+    let pause = Fault::Pause { node: Who::Trigger, for_ms: pause_ms as f64 };
+    plan.faults = vec![PlannedFault { when: checked.clone(), what: pause, group: 0 }];
+    if protocol.service.outlasts_pauses {
+        let what = Fault::DropKey { node: Who::Leader };
+        plan.faults.push(PlannedFault { when: gc_pause::unblocked(&checked, params, protocol), what, group: 0 });
+    }
+    let tried = if cleans_up { Fact::StaleDeletionAttempts } else { Fact::StaleEnactmentAttempts };
+    plan.requires = if protocol.cuts_power() {
+        // The sleeper does not wake up: its power is cut before there is a successor.
+        require([(Fact::Elections, 2), (Fact::LeadersTookEffect, 2), (Fact::Kills, 1)])
+    } else {
+        require([(Fact::Elections, 2), (Fact::LeadersBelieving, 2), (tried, 1), (Fact::ElectedWhilePaused, 1)])
+    };
+    plan
+}
+
+/// What was asked for, or else the usual; and the enactor.
+fn works(params: &Params) -> Vec<String> {
+    let asked = if params.works.is_empty() { &work::USUAL[..] } else { &params.works[..] };
+    let others = asked.iter().filter(|work| work.name != enactor::WORK.name);
+    others.chain([&&enactor::WORK]).map(|work| work.name.to_owned()).collect()
+}
+
+/// How long it takes at most to make a plan, to make it live and to clean up, milliseconds: three trips to the store and back.
+fn cycle_ms(params: &Params) -> u64 {
+    enactor::PERIOD / MILLISECOND + (6 * params.network().one_way_max_us()).div_ceil(1_000)
+}
