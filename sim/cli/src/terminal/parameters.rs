@@ -60,6 +60,12 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
     if !plan.timings.rules.are_usual() {
         rows.push(pair("rules", rules(plan.timings.rules)));
     }
+    if plan.network.bandwidth_mbps > 0 {
+        rows.push(pair("bandwidth", format!("{} Mbit/s from each process", plan.network.bandwidth_mbps)));
+    }
+    if plan.network.control_apart {
+        rows.push(pair("control", "heartbeats, votes and requests to the service on a link of their own".to_owned()));
+    }
     if plan.groups > 1 {
         rows.push(pair("groups", format!("{}, each with that load and its own clients", plan.groups)));
     }
