@@ -235,7 +235,7 @@ fn new_faults_read_like_sentences() {
         (Fault::DropKey { node: Who::Service }, "drop the counter of tokens"),
         (
             Fault::LoseData { node: Who::Service, restart_after_ms: Some(500.0) },
-            "lose the data of service, back after 500 ms",
+            "lose the data of service and restart it after 500 ms",
         ),
         (
             Fault::RestoreCopy { node: Who::Service, copied_at_ms: 2_000.0, restart_after_ms: None },
