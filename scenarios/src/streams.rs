@@ -17,6 +17,8 @@ pub const READS: &str = "reads";
 pub const MEMBERS: &str = "members";
 /// The stream that the member is drawn from that leads a service before anything begins.
 pub const FOUNDER: &str = "founder";
+/// The stream that a pause's length is drawn from where the rest of the plan is another scenario's.
+pub const PAUSE: &str = "pause";
 /// The stream that `sweep swarm` draws a plan's protocol from.
 pub const SWARM: &str = "swarm";
 

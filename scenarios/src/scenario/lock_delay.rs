@@ -9,11 +9,11 @@
 //!   pause, so a delay only makes the damage rarer; a token that the resource checks needs none.
 //!
 //! The session ends between once and twice its time to live after its last renewal, so the pause is as long as that, counted
-//! from the latest renewal there may have been, and a third of the lock-delay: long enough for the session to end, and over
+//! from the latest renewal there may have been, and a quarter to a half of the lock-delay: long enough for the session to end, and over
 //! before the delay is. As in `gc-pause` the leader is stopped with a lease that it has checked and a write in its hands.
 
 use super::{Needs, Scenario, gc_pause, require};
-use crate::{params::Params, plan::Plan};
+use crate::{params::Params, plan::Plan, streams};
 use protocols::{
     election::{Hazard, Protocol},
     history::Fact,
@@ -25,7 +25,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "lock-delay",
     about: "The leader is stopped for longer than its session lasts, and wakes before its lock is given to another.",
     story: "Some renewals into its reign the leader is stopped with a lease it has checked and a write in its hands. Its \
-            session ends, and the service keeps the lock from everybody for the lock-delay. A third of that later the sleeper \
+            session ends, and the service keeps the lock from everybody for the lock-delay. A part of that later the sleeper \
             resumes, sends its write, and hears that it leads no more. Only then is another elected.",
     hazard: Hazard::PauseWithinLockDelay,
     needs: Needs::Named(&["consul-session"]),
@@ -34,7 +34,9 @@ pub const SCENARIO: Scenario = Scenario {
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let lock_delay_ms = protocol.default_timings().own.lock_delay.map_or(0, |ns| ns / MILLISECOND);
-    let within_ms = params.granted_ttl_ms(protocol) + lock_delay_ms / 3;
+    let mut random = streams::stream(seed, streams::PAUSE);
+    let share_ms = streams::between(&mut random, lock_delay_ms / 4, lock_delay_ms / 2);
+    let within_ms = params.granted_ttl_ms(protocol) + share_ms;
     // A cut between the sleeper's clients and the others would only matter where a successor writes meanwhile.
     let pause_ms = Some(params.pause_ms.unwrap_or(within_ms));
     let mut plan = gc_pause::plan_of(SCENARIO.name, &Params { pause_ms, ..params.clone() }, protocol, seed);

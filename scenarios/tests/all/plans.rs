@@ -60,7 +60,8 @@ fn every_scenario_compiles_with_every_lease_network_and_seed() {
                 for seed in 0..10 {
                     let params = Params { lease_ttl_ms: Some(lease_ttl_ms), net, ..Params::default() };
                     let plan = scenario.compile(&params, protocol, seed).unwrap();
-                    assert_eq!(plan.faults.is_empty(), scenario.name == "steady");
+                    // In a half-done migration nothing else has to go wrong.
+                    assert_eq!(plan.faults.is_empty(), ["steady", "mixed-locks"].contains(&scenario.name));
                     assert!(!plan.requires.is_empty(), "{} may be vacuous unnoticed", scenario.name);
                     assert_eq!(Plan::from_json(&plan.to_json_pretty()).unwrap(), plan);
                 }
