@@ -3,8 +3,8 @@
 use crate::{
     bug::Bug,
     election::{
-        back_off, consul, etcd, k8s, kafka_zk_controller, kraft, pg_advisory, raft_core, redis_common, redis_lease, stonith,
-        zookeeper,
+        back_off, consul, etcd, k8s, kafka_zk_controller, kraft, pg_advisory, raft_core, redis_common, redis_lease,
+        stonith, zookeeper,
     },
     fence::{checks, store},
     node,

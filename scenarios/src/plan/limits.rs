@@ -15,6 +15,8 @@ pub(super) const FAULTS_MAX: usize = 1000;
 pub(super) const NAME_MAX: usize = 32;
 /// Longest one-way latency: a minute, microseconds.
 pub(super) const LATENCY_MAX_US: u64 = 60_000_000;
+/// Longest that a fault may hold up a message or a sync: ten minutes, microseconds.
+pub(super) const EXTRA_MAX_US: u64 = 600_000_000;
 /// Widest link, million bits a second.
 pub const BANDWIDTH_MAX_MBPS: u64 = 1_000_000;
 

@@ -3,16 +3,15 @@
 use super::{
     Known, LONGEST_MS, Network, Plan, SCHEMA, STORE, SWARM, groups,
     limits::{
-        BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, CLIENTS_MAX, Checked, FAULTS_MAX, LATENCY_MAX_US, NAME_MAX, OFFSET_MAX_MS,
-        PPM_MAX, RATE_MAX, milliseconds, probability, range, signed,
+        BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, CLIENTS_MAX, Checked, EXTRA_MAX_US, FAULTS_MAX, LATENCY_MAX_US, NAME_MAX,
+        OFFSET_MAX_MS, PPM_MAX, RATE_MAX, milliseconds, probability, range, signed,
     },
     parameters::{Whole, may_elect, parameters},
     timers,
 };
 use crate::{
     fault::{PlannedFault, RESERVED, Trigger, Who},
-    suggest,
-    topology,
+    suggest, topology,
 };
 use protocols::{election::Protocol, point::Point};
 use std::collections::BTreeSet;
@@ -188,7 +187,7 @@ fn fault(whole: &Whole, planned: &PlannedFault) -> Checked {
     }
     parameters(whole, planned)?;
     match planned.what.parts().later {
-        Some(later) => range("has an extra_us that", later.extra_us, 1, LATENCY_MAX_US),
+        Some(later) => range("has an extra_us that", later.extra_us, 1, EXTRA_MAX_US),
         None => Ok(()),
     }
 }

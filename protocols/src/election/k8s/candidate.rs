@@ -8,7 +8,10 @@ use super::{
 use crate::{
     clock::Now,
     core::TimerId,
-    election::{Setup, back_off::{BackOff, paced}},
+    election::{
+        Setup,
+        back_off::{BackOff, paced},
+    },
     elector::{self, Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput},
     error::Failure,
     payload::Nothing,

@@ -110,7 +110,9 @@ fn summary(matrix: &Matrix, cells: &[Cell]) -> String {
     let counts: Vec<_> = Came::ALL.iter().rev().map(|came| format!("{} {}", of(*came), came.words())).collect();
     let all = count(cells.len() as u64, "cell");
     let interrupted = match sim::interrupt::asked() {
-        true => format!("INTERRUPTED after {all} of {}, the last perhaps not by all of its seeds\n", matrix.pairs().len()),
+        true => {
+            format!("INTERRUPTED after {all} of {}, the last perhaps not by all of its seeds\n", matrix.pairs().len())
+        }
         false => String::new(),
     };
     format!("{interrupted}{all}: {}\n", counts.join(", "))

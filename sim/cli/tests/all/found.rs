@@ -27,7 +27,9 @@ impl Row {
         let command = cells[place].trim_matches('`').to_owned();
         let shows = match cells.get(place + 1).map(|cell| cell.split(' ').collect::<Vec<_>>()).as_deref() {
             Some([code]) => Shows::Exit(code.parse().unwrap_or_else(|_| panic!("`{command}` shows {code:?}"))),
-            Some([figure, least]) => Shows::Figure((*figure).to_owned(), least.parse().expect("a figure's least value")),
+            Some([figure, least]) => {
+                Shows::Figure((*figure).to_owned(), least.parse().expect("a figure's least value"))
+            }
             _ => panic!("`{command}` shows nothing"),
         };
         Some(Row { command, shows })

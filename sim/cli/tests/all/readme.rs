@@ -10,7 +10,8 @@ fn told(text: &str) -> Vec<&str> {
 
 #[test]
 fn the_sample_is_what_the_command_prints() {
-    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).expect("README.md");
+    let readme =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).expect("README.md");
     let begins = readme.find("gc-pause · etcd-election · seed 42").expect("the sample");
     let sample = readme[begins..].split("```").next().expect("the end of the block");
     let mut run = Command::new(env!("CARGO_BIN_EXE_fencepost"));
