@@ -54,7 +54,9 @@ pub const PROTOCOL: Protocol = Protocol {
     claim: None,
     elector: |setup| boxed(EtcdElection::new(setup, Recipe::OneKey)),
     promise: |hazard, fencing| match hazard {
-        Hazard::ServiceDataLoss | Hazard::ServiceRestored => promise::granted_again(fencing),
+        Hazard::ServiceDataLoss => promise::granted_again(fencing),
+        // Whoever leads has its lease in the backup too, and nobody may come to write beside it.
+        Hazard::ServiceRestored => promise::GRANTED_AGAIN,
         _ if fencing => Promise::Holds,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart => Promise::Holds,
