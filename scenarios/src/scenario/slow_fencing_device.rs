@@ -33,8 +33,8 @@ pub const SCENARIO: Scenario = Scenario {
     plan,
 };
 
-/// One request is taken in so long, milliseconds: less than two candidates want to make.
-const THROTTLE_MS: f64 = 700.0;
+/// One request is taken in so long, milliseconds: longer than until a candidate asks again.
+const THROTTLE_MS: f64 = 1_500.0;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let pause_ms = params.pause_ms.unwrap_or_else(|| gc_pause::default_pause_ms(params, protocol));

@@ -60,12 +60,7 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
     if !plan.timings.rules.are_usual() {
         rows.push(pair("rules", rules(plan.timings.rules)));
     }
-    if plan.network.bandwidth_mbps > 0 {
-        rows.push(pair("bandwidth", format!("{} Mbit/s from each process", plan.network.bandwidth_mbps)));
-    }
-    if plan.network.control_apart {
-        rows.push(pair("control", "heartbeats, votes and requests to the service on a link of their own".to_owned()));
-    }
+    rows.extend(bandwidth(plan));
     if plan.groups > 1 {
         rows.push(pair("groups", format!("{}, each with that load and its own clients", plan.groups)));
     }
@@ -89,6 +84,15 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
         rows.push(pair("fault", describe(fault)));
     }
     rows
+}
+
+/// How fast processes can send, if that is limited or apart.
+fn bandwidth(plan: &Plan) -> Vec<(String, String)> {
+    let network = &plan.network;
+    let limit = format!("{} Mbit/s from each process", network.bandwidth_mbps);
+    let apart = "heartbeats, votes and requests to the service on a link of their own".to_owned();
+    let rows = [(network.bandwidth_mbps > 0, "bandwidth", limit), (network.control_apart, "control", apart)];
+    rows.into_iter().filter(|(told, ..)| *told).map(|(_, name, value)| (name.to_owned(), value)).collect()
 }
 
 /// The timers that decide who leads for how long.
