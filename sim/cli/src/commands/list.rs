@@ -12,6 +12,8 @@ use sim::registry::Registry;
 
 /// Lines are no longer than this.
 const WIDTH: usize = 100;
+/// Names are no longer than this, but for a few: what is said of the others need not stand behind the longest.
+const NAME_WIDTH: usize = 20;
 
 /// Lists one kind of thing, or everything.
 pub fn run(registry: &Registry, what: Option<Listing>, json: bool) {
@@ -42,7 +44,7 @@ pub fn run(registry: &Registry, what: Option<Listing>, json: bool) {
             continue;
         }
         let rows = rows(registry, *listing);
-        let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0).min(NAME_WIDTH);
         if rows.is_empty() {
             text += &format!("{indent}none yet\n");
         }
