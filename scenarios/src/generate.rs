@@ -16,6 +16,7 @@
 mod bound;
 mod cast;
 mod kinds;
+mod members;
 #[cfg(test)]
 mod tests;
 
@@ -307,9 +308,10 @@ impl Drawn {
         let reads = self.reads_per_s;
         let mut params = Params { rate: self.rate, clients: self.clients, net: self.net, fencing, ..Params::default() };
         (params.latency_us, params.loss_ppm) = (self.latency_us, self.loss_ppm);
-        let members = members(protocol, seed);
+        let members = members::drawn(protocol, seed);
         params.service_members = Some(members);
-        params.lease_ttl_ms = Some(self.lease_ttl_ms.max(reached_ms(members, params.network().one_way_max_us())));
+        params.lease_ttl_ms =
+            Some(self.lease_ttl_ms.max(members::reached_ms(members, params.network().one_way_max_us())));
         params.reads_per_s = Some(reads);
         params.read_lease = Some(reads > 0 && self.read_lease && protocol.read_lease.is_some());
         params.renew_interval_ms = Some((params.granted_ttl_ms(protocol) / self.share).max(1));
@@ -343,26 +345,6 @@ impl Drawn {
 
 /// No lease is made shorter than this so that a run fits, milliseconds.
 const LEASE_MIN_MS: u64 = 400;
-
-/// The shortest lease with which a member can be reached, milliseconds, where a message takes up to so many microseconds.
-/// ZooKeeper's clients give each member a share of the session, in which they connect and a majority writes the session down;
-/// with less they would never get in.
-fn reached_ms(members: u16, one_way_max_us: u64) -> u64 {
-    const ONE_WAYS: u64 = 8;
-    if members > 1 { u64::from(members) * ONE_WAYS * one_way_max_us / 1_000 } else { 0 }
-}
-
-/// How many members the protocol's service has: one, a few, or five. Where one is usual, and cheap, three times of four one.
-fn members(protocol: &Protocol, seed: u64) -> u16 {
-    let (usual, most) = (protocol.service.usual_members, u64::from(protocol.service.members.most.min(5)));
-    let mut random = streams::stream(seed, streams::MEMBERS);
-    let draw = |random: &mut _| streams::between(random, 1, most) as u16;
-    match (usual, most) {
-        (_, 0 | 1) => 1,
-        (1, _) if streams::between(&mut random, 0, 3) > 0 => 1,
-        _ => draw(&mut random),
-    }
-}
 
 fn ppm() -> impl Strategy<Value = i64> {
     prop_oneof![19 => -1_000_i64..=1_000, 1 => -100_000_i64..=100_000]

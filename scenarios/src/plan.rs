@@ -12,7 +12,7 @@ mod timers;
 mod validate;
 
 pub use crate::topology::STORE;
-pub use limits::{BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, OFFSET_MAX_MS, PPM_MAX, RATE_MAX};
+pub use limits::{BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, LONGEST_MS, OFFSET_MAX_MS, PPM_MAX, RATE_MAX};
 
 use crate::{
     fault::{Fault, PlannedFault},
@@ -181,9 +181,6 @@ pub struct Network {
 
 /// What a message counts as, for bandwidth and windows, bytes: a small request with its headers.
 pub const MESSAGE_BYTES: u64 = 160;
-
-/// Longest run, longest lease, and longest time in a fault: 24 hours, milliseconds.
-pub const LONGEST_MS: u64 = 24 * 3600 * 1000;
 
 /// How long a leader that talks to the store by datagrams waits for an answer at least, milliseconds.
 const DATAGRAM_PATIENCE_MS: u64 = 50;

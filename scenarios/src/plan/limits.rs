@@ -1,6 +1,7 @@
 //! How much a plan may ask for.
 
-use super::LONGEST_MS;
+/// Longest run, longest lease, and longest time in a fault: 24 hours, milliseconds.
+pub const LONGEST_MS: u64 = 24 * 3600 * 1000;
 
 /// Furthest that a wall clock may be off: a year, milliseconds.
 pub const OFFSET_MAX_MS: u64 = 366 * 24 * 3600 * 1000;

@@ -56,25 +56,8 @@ pub(super) fn parameters(whole: &Whole, planned: &PlannedFault) -> Checked {
             }
             elects(whole, node)
         }
-        Fault::DropLease { node } => {
-            if !protocol.service.has_leases {
-                return Err(format!("drops a lease of the service, but `{}` has none there", plan.protocol));
-            }
-            elects(whole, node)
-        }
-        Fault::DropKey { node: Who::Service } => {
-            let service = protocol.service;
-            if !((service.counts_tokens && protocol.tokened) || service.counts_places) {
-                return Err(format!("drops the counter of tokens, but `{}` has none in its service", plan.protocol));
-            }
-            Ok(())
-        }
-        Fault::DropKey { node } => {
-            if !protocol.service.has_keys {
-                return Err(format!("drops a key of the service, but `{}` has none there", plan.protocol));
-            }
-            elects(whole, node)
-        }
+        Fault::DropLease { node } => drops_lease(whole, node),
+        Fault::DropKey { node } => drops_key(whole, node),
         Fault::ForgeToken { node } => elects(whole, node),
         Fault::Bandwidth { kbps, .. } => range("has kbps that", *kbps, 1, BANDWIDTH_MAX_MBPS * 1_000),
         Fault::ForgeClaim { node, to } => {
@@ -95,6 +78,27 @@ pub(super) fn parameters(whole: &Whole, planned: &PlannedFault) -> Checked {
             Err(format!("asks `{}` to resign, which is not a candidate", String::from(node.clone())))
         }
         _ => Ok(()),
+    }
+}
+
+fn drops_lease(whole: &Whole, node: &Who) -> Checked {
+    let Whole { plan, protocol, .. } = whole;
+    if !protocol.service.has_leases {
+        return Err(format!("drops a lease of the service, but `{}` has none there", plan.protocol));
+    }
+    elects(whole, node)
+}
+
+/// A candidate's key, or what the service itself has: a counter.
+fn drops_key(whole: &Whole, node: &Who) -> Checked {
+    let Whole { plan, protocol, .. } = whole;
+    let service = protocol.service;
+    let counts = (service.counts_tokens && protocol.tokened) || service.counts_places;
+    match node {
+        Who::Service if counts => Ok(()),
+        Who::Service => Err(format!("drops the counter of tokens, but `{}` has none in its service", plan.protocol)),
+        _ if !service.has_keys => Err(format!("drops a key of the service, but `{}` has none there", plan.protocol)),
+        _ => elects(whole, node),
     }
 }
 

@@ -76,7 +76,9 @@ fn table(matrix: &Matrix, cells: &[Cell]) -> String {
     text += "\n";
     let signs: Vec<_> = Came::ALL.iter().rev().map(|came| format!("{} {}", came.sign(), came.words())).collect();
     text += &format!("{}, . does not apply\n", signs.join(", "));
-    let numbered: Vec<_> = scenarios.iter().enumerate().map(|(n, name)| format!("{:>2} {name:26}", n + 1)).collect();
+    let longest = scenarios.iter().map(|name| name.len()).max().unwrap_or(0);
+    let numbered = scenarios.iter().enumerate().map(|(n, name)| format!("{:>2} {name:longest$}  ", n + 1));
+    let numbered: Vec<_> = numbered.collect();
     for row in numbered.chunks(3) {
         text += &format!("{}\n", row.concat().trim_end());
     }
