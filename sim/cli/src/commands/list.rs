@@ -13,7 +13,7 @@ use sim::registry::Registry;
 /// Lines are no longer than this.
 const WIDTH: usize = 100;
 /// Names are no longer than this, but for a few: what is said of the others need not stand behind the longest.
-const NAME_WIDTH: usize = 20;
+const NAME_WIDTH: usize = 19;
 
 /// Lists one kind of thing, or everything.
 pub fn run(registry: &Registry, what: Option<Listing>, json: bool) {
