@@ -71,7 +71,9 @@ fn the_inline_and_the_task_driver_give_the_same_history() {
         // which of them is first there, decides.
         let clusters_and_groups =
             ["service-failover", "service-quorum-loss", "service-leader-stall", "outage-recovery"];
-        if clusters_and_groups.contains(&scenario.name) {
+        // An etcd without its data grants to whoever's watch is told first, and it draws when it looks for expired leases.
+        let forgets = ["service-data-loss", "service-restored"].contains(&scenario.name);
+        if clusters_and_groups.contains(&scenario.name) || (forgets && protocol.service.name == "etcd") {
             return;
         }
         // Where every packet takes equally long, what one node sends at one instant has no order that matters.
@@ -95,6 +97,8 @@ fn the_inline_and_the_task_driver_give_the_same_history() {
             "membership-churn",
             "power-outage",
             "service-restart",
+            "service-data-loss",
+            "service-restored",
         ]
         .contains(&scenario.name);
         let seeds = if chance || protocol.service.is_none() { 0 } else { 1 };
