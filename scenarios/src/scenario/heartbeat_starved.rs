@@ -44,7 +44,10 @@ pub const SCENARIO: Scenario = Scenario {
 const OVERLOAD: u64 = 10;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
-    let needed_ms = last_strike_ms(params, protocol) + cut_ms(params, protocol) + params.aftermath_ms(protocol);
+    // What asks for the leader's power may itself wait behind the data, until the device has restarted that machine.
+    let again_ms = if protocol.cuts_power() { params.takeover_max_ms(protocol) } else { 0 };
+    let needed_ms =
+        last_strike_ms(params, protocol) + cut_ms(params, protocol) + again_ms + params.aftermath_ms(protocol);
     let mut random = streams::stream(seed, PLAN);
     let strike_ms = strike_ms(&mut random, params, protocol);
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
