@@ -40,7 +40,7 @@ pub const STALE_REVOCATION: Bug = Bug {
     shown: Shown::by("service-leader-stall", "etcd-election", 8).above(1),
 };
 
-/// What etcd's lessor did before 3.5.
+/// What etcd's lessor did in 3.5.0-pre, until pull request 12292.
 pub const EXPIRES_BY_WALL_CLOCK: Bug = Bug {
     id: "etcd-expires-by-wall-clock",
     protocols: &["etcd-election", "etcd-key"],
