@@ -261,6 +261,12 @@ impl Params {
         bound.is_some_and(|bound| bound.holds_at(self.clock_drift_ppm))
     }
 
+    /// Are there several members of the service, of which a majority makes one their leader?
+    pub fn members_agree(&self, protocol: &Protocol) -> bool {
+        let service = protocol.service;
+        service.members.agree() && self.service_members.unwrap_or(service.usual_members) > 1
+    }
+
     /// A plan in which nothing goes wrong and nothing is required: candidates `n1`, `n2` … with clocks drawn from the seed,
     /// and a run of `needed_ms` rounded up to seconds, unless a duration was asked for.
     pub fn plan(&self, scenario: &str, protocol: &Protocol, seed: u64, needed_ms: u64) -> Plan {

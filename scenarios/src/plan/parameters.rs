@@ -117,18 +117,22 @@ fn is_device(whole: &Whole, who: &Who) -> Checked {
     if devices { Ok(()) } else { Err(format!("names `{who}`, which is not the device; name `service`")) }
 }
 
-/// May this member's disk be lost, or set back? Where members agree, whose disk counts is for all of them to say.
+/// May this member's disk be lost, or set back? Members that agree rely on each other's disks: real clusters do not let one
+/// with an empty disk back in under its old name.
 fn loses_data(whole: &Whole, what: &Fault, restart_after_ms: Option<f64>) -> Checked {
     let (protocol, topology) = (whole.protocol, &whole.topology);
     if !protocol.service.keeps_data {
         return Err(format!("loses what the service has on disk, but that of `{}` has nothing there", protocol.name));
     }
-    if protocol.service.members.agree() && topology.members().count() > 1 {
-        return Err("loses the disk of a member of a cluster; only that of a service of one member can be".to_owned());
-    }
+    let cluster = if protocol.service.members.agree() { topology.members().count() } else { 0 };
     let serves = |who: &&Who| topology.resolve(who).is_some_and(|n| n.iter().all(|n| topology.is_member(*n)));
     if let Some(who) = what.whom().into_iter().find(|who| !serves(who)) {
         return Err(format!("loses the disk of `{who}`, which is no member of the service; name `service`"));
+    }
+    if let Some(who) = what.whom().into_iter().find(|who| topology.resolve(who).is_some_and(|n| n.len() < cluster)) {
+        return Err(format!(
+            "loses the disk of `{who}` alone, but members that agree lose theirs together; name `service`"
+        ));
     }
     restart_after_ms.map_or(Ok(()), |after_ms| milliseconds("restarts after", after_ms))
 }

@@ -1,6 +1,6 @@
 //! What protocols promise of scenarios with given parameters, and within which bounds.
 
-use super::{Scenario, heartbeat_starved, stale_enactor};
+use super::{Scenario, heartbeat_starved, service_restored, stale_enactor};
 use crate::params::Params;
 use protocols::{
     election::{Bounds, Hazard, Promise, Protocol, Timers, Transport},
@@ -48,6 +48,9 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
         Promise::Holds if is_suspicious(protocol, params) => Promise::May,
         // What must break does so where the story runs to the millisecond; lost packets may keep a successor from it.
         Promise::Breaks(_) if params.network().loss > 0.0 => Promise::May,
+        promise if scenario.hazard == Hazard::ServiceRestored && params.members_agree(protocol) => {
+            service_restored::in_cluster(protocol, promise)
+        }
         Promise::Breaks(_) if scenario.name == stale_enactor::SCENARIO.name => stale_enactor::UNFENCED,
         Promise::Holds
             if by_clock && (!params.lease_covers_reads(protocol) || forgets_to_wait(scenario.hazard, protocol)) =>

@@ -9,10 +9,15 @@
 //! on etcd with one key (`etcd-key`) two believe until the run ends, and only the token tells them apart. etcd has
 //! `etcdutl snapshot restore --bump-revision … --mark-compacted` for it: revisions go on from far above, and watches of what was
 //! are refused (etcd-io/etcd issue 16028, pull request 16029).
+//!
+//! On ZooKeeper it matters whether one server is restored or an ensemble. A server sends away clients that have seen a later zxid
+//! than it has, so that their sessions end. An ensemble elects, and with that begins an epoch: its zxids are above all that
+//! anybody has seen, sessions go on, and with them the nodes that their owners have given up and do not know of. Whoever comes
+//! next in the queue waits for those, and nobody leads any more.
 
 use super::{Needs, Scenario, service_data_loss};
 use crate::{fault::Fault, params::Params, plan::Plan};
-use protocols::election::{Hazard, Protocol};
+use protocols::election::{Hazard, Promise, Protocol};
 
 /// The scenario.
 pub const SCENARIO: Scenario = Scenario {
@@ -26,8 +31,27 @@ pub const SCENARIO: Scenario = Scenario {
     plan,
 };
 
+/// Who waits for the node before its own.
+const QUEUES: [&str; 2] = ["zk-election", "zk-selector"];
+
+/// What must come of it where the service is a cluster. What is granted is not in the history then, so that grants that go back
+/// are nobody's to see; a queue of nodes that nobody knows of is.
+pub(super) fn in_cluster(protocol: &Protocol, promised: Promise) -> Promise {
+    match promised {
+        Promise::Breaks(_) if QUEUES.contains(&protocol.name) => Promise::Breaks(&["liveness"]),
+        Promise::Breaks(&["elections"]) => Promise::May,
+        promised => promised,
+    }
+}
+
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
-    service_data_loss::plan_of(SCENARIO.name, params, protocol, seed, |settled_ms, node, restart_after_ms| {
-        Fault::RestoreCopy { node, copied_at_ms: settled_ms - 100.0, restart_after_ms }
-    })
+    let mut plan =
+        service_data_loss::plan_of(SCENARIO.name, params, protocol, seed, |settled_ms, node, restart_after_ms| {
+            Fault::RestoreCopy { node, copied_at_ms: settled_ms - 100.0, restart_after_ms }
+        });
+    // A controller's node that comes back is nobody's either, if the session that made it has gone on; that is chance.
+    if params.members_agree(protocol) && protocol.service.counts_places && !QUEUES.contains(&protocol.name) {
+        plan.liveness_bound_ms = plan.duration_ms;
+    }
+    plan
 }

@@ -51,6 +51,11 @@ fn every_scenario_can_be_told_of_as_many_as_it_needs_and_of_nine() {
                 let enough = nodes >= scenario.needs.candidates_min();
                 assert_eq!(scenario.compile(&params, protocol, 1).is_ok(), enough, "{} {nodes}", scenario.name);
             }
+            if protocol.service.members.agree() {
+                let params = Params { service_members: Some(3), nodes: 3, ..Params::default() };
+                let plan = scenario.compile(&params, protocol, 1).map(drop);
+                assert_eq!(plan, Ok(()), "{} {}, of a cluster", scenario.name, protocol.name);
+            }
         }
     }
 }
@@ -221,6 +226,19 @@ fn what_the_service_drops_it_must_have() {
     for (protocol, what, expected) in refused {
         assert_eq!(service(protocol, what).unwrap_err(), format!("faults[0] {expected}"));
     }
+    let of_cluster = |node| {
+        let params = Params { service_members: Some(3), ..Params::default() };
+        let protocol = election::find("etcd-election").unwrap();
+        let mut plan = scenario::find("steady").unwrap().compile(&params, protocol, 1).unwrap();
+        plan.faults = vec![PlannedFault { when: Trigger::At { ms: 5_000.0 }, what: lost(node), group: 0 }];
+        plan.validate()
+    };
+    assert_eq!(of_cluster(Who::Service), Ok(()));
+    assert_eq!(of_cluster(Who::Named("etcd".to_owned())), Ok(()));
+    assert_eq!(
+        of_cluster(Who::Named("etcd-2".to_owned())).unwrap_err(),
+        "faults[0] (lose-data) loses the disk of `etcd-2` alone, but members that agree lose theirs together; name `service`"
+    );
 }
 
 #[test]

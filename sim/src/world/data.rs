@@ -5,6 +5,7 @@
 
 use super::{
     World,
+    disk::Files,
     model::{Disk, State},
     queue::Event,
 };
@@ -16,7 +17,15 @@ use scenarios::{fault::Fault, plan::Plan, triggers::nanoseconds};
 use std::collections::BTreeMap;
 
 /// The copies that were made: by the fault that will restore them, and the member.
-pub(super) type Copies = BTreeMap<(u32, NodeId), State>;
+pub(super) type Copies = BTreeMap<(u32, NodeId), Copy>;
+
+/// What a member had on disk.
+pub(super) enum Copy {
+    /// Of a model that is durable as a whole.
+    State(State),
+    /// Of one that writes files, as members of a cluster do.
+    Files(Files),
+}
 
 impl World {
     /// Copies will be made when the plan says.
@@ -34,18 +43,23 @@ impl World {
         let named = plan.faults[fault as usize].what.groups().0.iter();
         let nodes: Vec<NodeId> = named.filter_map(|who| self.topology.resolve(who)).flatten().collect();
         for node in nodes {
-            if let Some(copy) = self.members.get(&node).and_then(|state| state.twin(Disk::Copied)) {
-                self.faults.copies.insert((fault, node), copy);
-            }
+            let twin = self.members.get(&node).and_then(|state| state.twin(Disk::Copied));
+            let files = || Copy::Files(self.processes[node.index()].disk.copy());
+            self.faults.copies.insert((fault, node), twin.map_or_else(files, Copy::State));
         }
     }
 
     /// A member dies, and comes back with the copy that was made for this fault, or with nothing.
     pub(super) fn replace_data(&mut self, node: NodeId, fault: u32, restart_after_ms: Option<f64>) {
         self.kill(node, true, restart_after_ms);
-        let copy = self.faults.copies.remove(&(fault, node));
-        let empty = || self.members.get(&node)?.twin(Disk::Empty);
-        let Some(state) = copy.or_else(empty) else { return };
+        let empty = || {
+            let twin = self.members.get(&node).and_then(|state| state.twin(Disk::Empty));
+            twin.map_or_else(|| Copy::Files(Files::new()), Copy::State)
+        };
+        let state = match self.faults.copies.remove(&(fault, node)).unwrap_or_else(empty) {
+            Copy::State(state) => state,
+            Copy::Files(files) => return self.processes[node.index()].disk.set_to(files),
+        };
         let wall_ms = self.clocks(node).wall / MILLISECOND;
         for group in 0..self.groups() {
             self.granted_to(group, state.holder(group, wall_ms), GrantEnd::Lost);

@@ -9,6 +9,10 @@
 //! (Rajimwale et al., "Coerced Cache Eviction and Discreet Mode Journaling", DSN 2011). No voter survives that; plans with it
 //! show that a loss of power takes something away.
 
+mod copy;
+
+pub use copy::Files;
+
 use super::{World, queue::Event};
 use protocols::{
     core::Input,
@@ -54,6 +58,8 @@ pub struct Folder {
     lying: u32,
     /// Operations that failed, of which their tasks were not told yet.
     failed: BTreeSet<u64>,
+    /// Another disk is in its place.
+    replaced: bool,
     random: ChaCha8Rng,
     waiting: Vec<Waker>,
 }
@@ -106,6 +112,7 @@ impl Folder {
             failing: 0,
             lying: 0,
             failed: BTreeSet::new(),
+            replaced: false,
             random: streams::stream(seed, &format!("disk/{name}")),
             waiting: Vec::new(),
         }

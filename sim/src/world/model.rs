@@ -48,8 +48,7 @@ pub trait Model: Send + Sync {
         None
     }
 
-    /// Another member like it, with what this one has on disk, or with nothing; none where a disk cannot be lost or copied by
-    /// itself.
+    /// Another member like it, with what this one has on disk, or with nothing; none where that is in files.
     fn twin(&self, _disk: Disk) -> Option<State> {
         None
     }
@@ -69,14 +68,15 @@ impl World {
     }
 
     /// The names of the members of the service that this process is one of, and which of them was elected before anything
-    /// began, where they elect.
-    pub fn members_like(&self, node: NodeId) -> (Vec<String>, usize) {
+    /// began, where they elect; nobody was, when this one has another disk.
+    pub fn members_like(&self, node: NodeId) -> (Vec<String>, Option<usize>) {
         let services = self.topology.services().iter();
         let members: Vec<NodeId> =
             services.map(|service| service.nodes().collect::<Vec<_>>()).find(|m| m.contains(&node)).unwrap_or_default();
         let mut random = streams::stream(self.faults.plan.seed, streams::FOUNDER);
         let founder = streams::between(&mut random, 0, (members.len() as u64).saturating_sub(1));
-        (members.into_iter().map(|member| self.topology.name(member).to_owned()).collect(), founder as usize)
+        let founder = (!self.processes[node.index()].disk.is_replaced()).then_some(founder as usize);
+        (members.into_iter().map(|member| self.topology.name(member).to_owned()).collect(), founder)
     }
 
     /// How long a lease lasts that nobody renews, milliseconds.

@@ -3,7 +3,7 @@
 
 use crate::common::{plan, run};
 use protocols::election;
-use scenarios::{Plan, fault::Fault, scenario};
+use scenarios::{Params, Plan, fault::Fault, scenario};
 use std::collections::BTreeSet;
 
 /// What only the service, or the believers, did wrong; the resource may still be right.
@@ -62,4 +62,27 @@ fn as_many_leaders_are_refused_as_the_counter_has_forgotten() {
         }
     }
     assert!(run(&kept).judgement.metrics.elections <= changes + 2);
+}
+
+#[test]
+fn a_cluster_forgets_as_a_single_server_does() {
+    let scenario = scenario::find("service-data-loss").expect("a scenario");
+    for name in ["etcd-election", "zk-election", "consul-session"] {
+        let protocol = election::find(name).expect("a protocol");
+        let params = Params { service_members: Some(3), nodes: 3, ..Params::default() };
+        let mut plan = scenario.compile(&params, protocol, 1).expect("a plan");
+        let wrong = |plan: &Plan| {
+            let judgement = run(plan).judgement;
+            let wrong = judgement.invariants.into_iter().filter(|seen| !seen.holds).map(|seen| seen.name);
+            wrong.collect::<BTreeSet<_>>()
+        };
+        // Tokens begin again, and whoever has one is refused.
+        assert!(wrong(&plan).contains("elections"), "{name}: {:?}", wrong(&plan));
+        for planned in &mut plan.faults {
+            if let Fault::LoseData { node, restart_after_ms } = planned.what.clone() {
+                planned.what = Fault::Kill { node, restart_after_ms };
+            }
+        }
+        assert_eq!(wrong(&plan), BTreeSet::new(), "{name}, with its disks");
+    }
 }

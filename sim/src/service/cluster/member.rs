@@ -76,8 +76,8 @@ pub struct Place {
     pub own: usize,
     /// Where each listens.
     pub peers: Vec<Endpoint>,
-    /// Who was elected before anything began.
-    pub founder: usize,
+    /// Who was elected before anything began, if anybody was.
+    pub founder: Option<usize>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -93,14 +93,13 @@ impl<E: Env> Member<E> {
         let Place { own, peers, founder } = place;
         let (count, disk, seed) = (peers.len(), env.disk(), env.random());
         let stored = journal::open(&disk).await?;
-        let is_new = stored.is_none();
-        let stored = stored.unwrap_or_else(|| Core::founded(founder));
-        if is_new {
-            let Stored { hard, .. } = stored;
+        let founder = founder.filter(|_| stored.is_none());
+        let founded = founder.map(Core::founded);
+        if let Some(Stored { hard, .. }) = founded {
             journal::save(&disk, &Record { hard: Some::<Hard>(hard), entries: None, sync: true }).await?;
         }
-        let mut core = Core::new(own, count, rules, seed, stored);
-        if is_new {
+        let mut core = Core::new(own, count, rules, seed, stored.or(founded).unwrap_or_default());
+        if let Some(founder) = founder {
             core.found(if rules.counts_ticks { 0 } else { env.now().mono }, founder);
         }
         let (standing, applied) = (watch::Sender::new(Standing::default()), watch::Sender::new(0));
