@@ -113,9 +113,14 @@ impl<E: Env> Connector<E> {
     /// The live connection and its generation; a new one if there is none. Nothing is kept of an attempt that is dropped.
     async fn connection(&self) -> Result<(u64, MultiplexedConnection), Failure> {
         let mut slot = self.slot.lock().await;
-        if let Some((connection, _)) = &slot.live {
-            return Ok((slot.generation, connection.clone()));
+        match &slot.live {
+            Some((connection, _)) => Ok((slot.generation, connection.clone())),
+            // Boxed: most requests find a connection, and are not to carry the room that making one takes.
+            None => Box::pin(self.connect(&mut slot)).await,
         }
+    }
+
+    async fn connect(&self, slot: &mut Slot<E>) -> Result<(u64, MultiplexedConnection), Failure> {
         let unknown = |error: std::io::Error| Failure::Unknown(format!("no connection: {error}"));
         let stream = self.env.connect(&self.endpoint).await.map_err(unknown)?;
         let config = AsyncConnectionConfig::new().set_response_timeout(None).set_connection_timeout(None);

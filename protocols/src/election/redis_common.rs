@@ -12,6 +12,7 @@ use crate::{
     service::redis::{Api, Request},
     types::{MILLISECOND, NodeId},
 };
+use std::borrow::Cow;
 
 pub(super) type Input = elector::Input<Nothing, Api>;
 pub(super) type Output = elector::Output<Nothing, Api>;
@@ -22,17 +23,17 @@ pub const KEY: &str = "leader:fencepost";
 pub const TOKEN_KEY: &str = "leader:fencepost:token";
 
 /// The key that a group's leader holds.
-pub fn key_of(group: u16) -> String {
+pub fn key_of(group: u16) -> Cow<'static, str> {
     of_group(KEY, group)
 }
 
 /// The counter that a group's tokens are drawn from.
-pub fn token_key_of(group: u16) -> String {
+pub fn token_key_of(group: u16) -> Cow<'static, str> {
     of_group(TOKEN_KEY, group)
 }
 
-fn of_group(key: &str, group: u16) -> String {
-    if group == 0 { key.to_owned() } else { format!("{key}-{group}") }
+fn of_group(key: &'static str, group: u16) -> Cow<'static, str> {
+    if group == 0 { key.into() } else { format!("{key}-{group}").into() }
 }
 
 /// From one attempt of a candidate to the next; it is the interval of renewals unless it is given.
@@ -88,7 +89,7 @@ impl RedisRequests {
         let key = key_of(self.setup.group);
         // The first candidate is number 1.
         let migrated = self.setup.node.0 % 2 == 1 && self.setup.bugs.has(&MIXED_LOCKS);
-        if migrated { format!("{key}:new") } else { key }
+        if migrated { format!("{key}:new") } else { key.into_owned() }
     }
 
     /// The time to live as Redis gets it, whole milliseconds.
@@ -114,7 +115,7 @@ impl RedisRequests {
     /// A value that nobody ever used before: `<name>/<nonce>/<attempt>`.
     pub(super) fn attempt_value(&mut self) -> String {
         self.attempts += 1;
-        format!("{}/{}", self.process_value(), self.attempts)
+        format!("{}/{:016x}/{}", self.name(), self.setup.nonce, self.attempts)
     }
 
     /// Sends a request and says its number.

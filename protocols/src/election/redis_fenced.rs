@@ -171,7 +171,7 @@ impl RedisFenced {
         let value = self.redis.attempt_value();
         let request = Request::AcquireFenced {
             key: self.redis.key(),
-            token_key: token_key_of(self.redis.setup.group),
+            token_key: token_key_of(self.redis.setup.group).into_owned(),
             value: value.clone(),
             ttl_ms: self.redis.ttl_ms(),
         };
@@ -258,7 +258,7 @@ impl RedisFenced {
     }
 
     fn hand_over_to(&self, value: String, to: String) -> Request {
-        let (key, token_key) = (self.redis.key(), token_key_of(self.redis.setup.group));
+        let (key, token_key) = (self.redis.key(), token_key_of(self.redis.setup.group).into_owned());
         Request::HandOver { key, token_key, value, to, ttl_ms: self.redis.ttl_ms() }
     }
 

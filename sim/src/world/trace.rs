@@ -3,12 +3,15 @@
 use std::io::Write;
 use xxhash_rust::xxh3::Xxh3;
 
-const BUFFERED: usize = 1024;
+/// So many bytes are hashed at once.
+const BUFFERED: usize = 8 << 10;
+/// An event's bytes: its time and three words.
+const EVENT: usize = 32;
 
 /// The running hash over every event, and the text of it on request.
 pub struct Trace {
     hasher: Xxh3,
-    buffer: Vec<u64>,
+    buffer: Vec<u8>,
     count: u64,
     text: Option<Box<dyn Write + Send>>,
     text_error: Option<std::io::Error>,
@@ -20,7 +23,7 @@ pub struct Trace {
 impl Trace {
     /// An empty trace; `text` receives a line per event, in which processes have these names.
     pub fn new(text: Option<Box<dyn Write + Send>>, names: Vec<String>) -> Self {
-        let buffer = Vec::with_capacity(BUFFERED + 8);
+        let buffer = Vec::with_capacity(BUFFERED);
         Trace { hasher: Xxh3::new(), buffer, count: 0, text, text_error: None, names, sealed: false }
     }
 
@@ -31,7 +34,11 @@ impl Trace {
             return;
         }
         self.count += 1;
-        self.buffer.extend_from_slice(&[t, words[0], words[1], words[2]]);
+        let mut event = [0; EVENT];
+        for (word, place) in [t, words[0], words[1], words[2]].iter().zip(event.chunks_exact_mut(8)) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        self.buffer.extend_from_slice(&event);
         if self.buffer.len() >= BUFFERED {
             self.drain();
         }
@@ -49,14 +56,9 @@ impl Trace {
         }
     }
 
-    // Seldom called, and its 8 KiB are not for its caller's frame.
     #[inline(never)]
     fn drain(&mut self) {
-        let mut bytes = [0u8; 8 * (BUFFERED + 8)];
-        for (word, place) in self.buffer.iter().zip(bytes.chunks_exact_mut(8)) {
-            place.copy_from_slice(&word.to_le_bytes());
-        }
-        self.hasher.update(&bytes[..self.buffer.len() * 8]);
+        self.hasher.update(&self.buffer);
         self.buffer.clear();
     }
 

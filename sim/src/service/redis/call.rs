@@ -45,8 +45,11 @@ pub(super) fn text(bytes: &[u8]) -> String {
 
 /// An integer the way Redis reads it: no sign but a minus, no leading zero, no blank (`src/util.c: string2ll`).
 pub(super) fn integer(bytes: &[u8]) -> Result<i64, String> {
-    let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);
+    let (negative, digits) = bytes.strip_prefix(b"-").map_or((false, bytes), |digits| (true, digits));
     let plain = bytes == b"0" || matches!(digits.first(), Some(b'1'..=b'9')) && digits.iter().all(u8::is_ascii_digit);
-    let value = if plain { std::str::from_utf8(bytes).ok().and_then(|text| text.parse().ok()) } else { None };
+    // Downwards, where there is one more.
+    let add = |value: i64, digit: &u8| value.checked_mul(10)?.checked_sub(i64::from(digit - b'0'));
+    let value = if plain { digits.iter().try_fold(0, add) } else { None };
+    let value = if negative { value } else { value.and_then(i64::checked_neg) };
     value.ok_or_else(|| NOT_AN_INTEGER.into())
 }

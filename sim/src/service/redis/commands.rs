@@ -45,18 +45,22 @@ impl Model {
     /// is the command's name. Time stands still within a command, and so within a script.
     pub fn apply(&mut self, session: &mut Session, now_wall_ms: u64, args: &[Vec<u8>]) -> Resp {
         let now_ms = i64::try_from(now_wall_ms).unwrap_or(i64::MAX);
-        if let Some(name) = args.iter().find_map(|word| name_in(word)) {
+        if let Some(name) = args.iter().find_map(|word| name_in(word))
+            && session.peer.as_deref() != Some(name)
+        {
             session.peer = Some(name.to_owned());
         }
         let Model { keys, written, replicates, .. } = self;
         written.clear();
-        keys.retain(|(database, key), entry| {
-            let lives = entry.expires_at_ms.is_none_or(|at| now_ms <= at);
-            if !lives && *replicates {
-                written.push((*database, vec![b"DEL".to_vec(), key.clone()]));
-            }
-            lives
-        });
+        for (database, keys) in keys {
+            keys.retain(|key, entry| {
+                let lives = entry.expires_at_ms.is_none_or(|at| now_ms <= at);
+                if !lives && *replicates {
+                    written.push((*database, vec![b"DEL".to_vec(), key.clone()]));
+                }
+                lives
+            });
+        }
         let answer = execute(self, session, now_ms, args);
         self.note_grants();
         answer

@@ -12,12 +12,16 @@ use protocols::{
     election::redis_common::{KEY, key_of, token_key_of},
     types::MILLISECOND,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Bound,
+};
 
 /// The keys, the script cache, and a count of the connections there were.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
-    pub(super) keys: BTreeMap<(u8, Vec<u8>), Entry>,
+    /// By database.
+    pub(super) keys: BTreeMap<u8, Database>,
     pub(super) scripts: BTreeSet<Known>,
     /// It keeps nothing on disk.
     pub(crate) forgets: bool,
@@ -31,6 +35,9 @@ pub struct Model {
     /// By group: what the leader's key held last, and what the counter showed when it came to hold that.
     granted: BTreeMap<u16, (Vec<u8>, u64)>,
 }
+
+/// A database's keys.
+pub(super) type Database = BTreeMap<Vec<u8>, Entry>;
 
 /// A key's value and when it is gone.
 #[derive(Clone, Debug)]
@@ -84,8 +91,8 @@ impl Model {
     /// what the counter showed when the key was taken: it is drawn together with the key.
     pub fn holder(&self, group: u16, now_wall_ms: u64) -> Option<Holder> {
         let now_ms = i64::try_from(now_wall_ms).unwrap_or(i64::MAX);
-        let entry = |key: &str| self.keys.get(&(0, key.as_bytes().to_vec()));
-        let held = entry(&key_of(group)).filter(|held| held.expires_at_ms.is_none_or(|at| now_ms <= at))?;
+        let held = self.keys.get(&0)?.get(key_of(group).as_bytes());
+        let held = held.filter(|held| held.expires_at_ms.is_none_or(|at| now_ms <= at))?;
         let name = name_in(&held.value)?.to_owned();
         let granted = self.granted.get(&group).filter(|(value, _)| *value == held.value);
         let token = granted.map_or(0, |(_, token)| *token);
@@ -109,12 +116,14 @@ impl Model {
     /// If a leader's key has come to hold something else: the counter was drawn from with it, or never is.
     pub(super) fn note_grants(&mut self) {
         let Model { keys, granted, .. } = self;
-        let held = |group: u16| keys.get(&(0, key_of(group).into_bytes()));
+        let Some(keys) = keys.get(&0) else { return granted.clear() };
+        let held = |group: u16| keys.get(key_of(group).as_bytes());
         granted.retain(|group, (value, _)| held(*group).is_some_and(|held| held.value == *value));
-        let leaders = keys.range((0, KEY.as_bytes().to_vec())..).take_while(|((_, key), _)| is_leaders(key));
-        for (group, held) in leaders.filter_map(|((database, key), held)| Some((group_of(*database, key)?, held))) {
+        let from_leaders = (Bound::Included(KEY.as_bytes()), Bound::Unbounded);
+        let leaders = keys.range::<[u8], _>(from_leaders).take_while(|(key, _)| key.starts_with(KEY.as_bytes()));
+        for (group, held) in leaders.filter_map(|(key, held)| Some((group_of(0, key)?, held))) {
             granted.entry(group).or_insert_with(|| {
-                let counter = keys.get(&(0, token_key_of(group).into_bytes()));
+                let counter = keys.get(token_key_of(group).as_bytes());
                 let token = counter.and_then(|entry| std::str::from_utf8(&entry.value).ok()?.parse().ok());
                 (held.value.clone(), token.unwrap_or(0))
             });
@@ -122,13 +131,12 @@ impl Model {
     }
 
     pub(super) fn get(&self, session: &Session, now_ms: i64, key: &[u8]) -> Option<&Entry> {
-        self.keys
-            .get(&(session.database, key.to_vec()))
-            .filter(|entry| entry.expires_at_ms.is_none_or(|at| now_ms <= at))
+        let entry = self.keys.get(&session.database)?.get(key);
+        entry.filter(|entry| entry.expires_at_ms.is_none_or(|at| now_ms <= at))
     }
 
     pub(super) fn put(&mut self, session: &Session, key: &[u8], entry: Entry) {
-        self.keys.insert((session.database, key.to_vec()), entry);
+        self.keys.entry(session.database).or_default().insert(key.to_vec(), entry);
     }
 
     /// Was the key there?
@@ -137,7 +145,9 @@ impl Model {
         if visible {
             protocols::mark!(RedisKeyGone);
         }
-        self.keys.remove(&(session.database, key.to_vec()));
+        if let Some(keys) = self.keys.get_mut(&session.database) {
+            keys.remove(key);
+        }
         visible
     }
 
@@ -145,13 +155,16 @@ impl Model {
     /// A key that is of no group counts as one of the first.
     pub fn drop_key_of(&mut self, candidate: &str, group: u16) {
         let is_its = |value: &[u8]| value.strip_prefix(candidate.as_bytes()).is_some_and(|rest| rest.starts_with(b"/"));
-        self.keys
-            .retain(|(database, key), entry| group_of(*database, key).unwrap_or(0) != group || !is_its(&entry.value));
+        for (database, keys) in &mut self.keys {
+            keys.retain(|key, entry| group_of(*database, key).unwrap_or(0) != group || !is_its(&entry.value));
+        }
     }
 
     /// Drops the counter that a group's tokens are drawn from, with the next one to be 1: a lost disk, a replica promoted too early.
     pub fn drop_counter(&mut self, group: u16) {
-        self.keys.remove(&(0, token_key_of(group).into_bytes()));
+        if let Some(keys) = self.keys.get_mut(&0) {
+            keys.remove(token_key_of(group).as_bytes());
+        }
     }
 
     /// The writes since this was last asked, as replicas are told them, each with its database.
@@ -168,7 +181,8 @@ impl Model {
 
     /// Every key with its database, its value and its end, milliseconds since the Unix epoch.
     pub(crate) fn everything(&self) -> impl Iterator<Item = (u8, &[u8], &[u8], Option<i64>)> {
-        self.keys.iter().map(|((of, key), entry)| (*of, key.as_slice(), entry.value.as_slice(), entry.expires_at_ms))
+        let all = self.keys.iter().flat_map(|(of, keys)| keys.iter().map(|(key, entry)| (*of, key, entry)));
+        all.map(|(of, key, entry)| (of, key.as_slice(), entry.value.as_slice(), entry.expires_at_ms))
     }
 
     /// Forgets every key.
@@ -178,7 +192,7 @@ impl Model {
 
     /// A key as it was elsewhere.
     pub(crate) fn restore(&mut self, database: u8, key: Vec<u8>, value: Vec<u8>, expires_at_ms: Option<i64>) {
-        self.keys.insert((database, key), Entry { value, expires_at_ms });
+        self.keys.entry(database).or_default().insert(key, Entry { value, expires_at_ms });
     }
 
     pub(super) fn clear(&mut self) {
@@ -186,16 +200,11 @@ impl Model {
     }
 }
 
-/// Does the key begin as the leaders' do?
-fn is_leaders(key: &[u8]) -> bool {
-    key.starts_with(KEY.as_bytes())
-}
-
 /// The group whose leader holds that key; `None` for any other key.
 fn group_of(database: u8, key: &[u8]) -> Option<u16> {
     let rest = key.strip_prefix(KEY.as_bytes()).filter(|_| database == 0)?;
     let group = match rest {
-        [] => 0,
+        [] => return Some(0),
         rest => std::str::from_utf8(rest.strip_prefix(b"-")?).ok()?.parse().ok()?,
     };
     (key_of(group).as_bytes() == key).then_some(group)
@@ -203,7 +212,8 @@ fn group_of(database: u8, key: &[u8]) -> Option<u16> {
 
 /// The candidate that a value of the leader's key names.
 pub(super) fn name_in(value: &[u8]) -> Option<&str> {
-    std::str::from_utf8(value).ok()?.split_once('/').map(|(name, _)| name)
+    let end = value.iter().position(|byte| *byte == b'/')?;
+    std::str::from_utf8(&value[..end]).ok()
 }
 
 #[cfg(test)]

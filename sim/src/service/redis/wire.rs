@@ -100,7 +100,9 @@ impl Parser {
             if missing <= 0 {
                 return Ok(Some(Vec::new()));
             }
-            self.begun = Some(Begun { args: Vec::new(), bytes: 0, missing, length: None });
+            // Room for what one command has; a count that nothing follows is to take none.
+            let args = Vec::with_capacity(usize::try_from(missing).unwrap_or(0).min(16));
+            self.begun = Some(Begun { args, bytes: 0, missing, length: None });
         }
         while self.argument()? {
             if let Some(done) = self.begun.take_if(|begun| begun.missing == 0) {
