@@ -2,7 +2,8 @@
 //! process: see the command's tests.
 
 use crate::common::{self, for_each_pair, named, run, run_with_history};
-use scenarios::{Params, Plan, params::Profile};
+use protocols::election;
+use scenarios::{Params, Plan, params::Profile, scenario};
 use sim::{determinism, run::Options, world::Driver};
 use std::thread;
 
@@ -67,6 +68,12 @@ fn lines(history: &str, protocol: &str) -> String {
 #[test]
 fn the_inline_and_the_task_driver_give_the_same_history() {
     for_each_pair(|scenario, protocol| {
+        // A third of all pairs, in which every scenario and every protocol has its turns: it is the drivers that are compared.
+        let row = scenario::ALL.iter().position(|other| other.name == scenario.name);
+        let column = election::ALL.iter().position(|other| other.name == protocol.name);
+        if row.zip(column).is_none_or(|(row, column)| (row + column) % 3 != 0) {
+            return;
+        }
         // Members of a cluster draw how long they wait for each other, and several groups on a process ask at one instant:
         // which of them is first there, decides.
         let clusters_and_groups =
@@ -78,7 +85,7 @@ fn the_inline_and_the_task_driver_give_the_same_history() {
         }
         // Where every packet takes equally long, what one node sends at one instant has no order that matters.
         let net = Profile::find("ideal").expect("a known network");
-        let ideal = Params { net, rate: 200, ..Params::default() };
+        let ideal = Params { net, rate: 50, ..Params::default() };
         let mut plan = scenario.compile(&ideal, protocol, 0).expect("the parameters make sense");
         // Two clients that look for late answers at the same instant are heard in either order.
         plan.load.clients = 1;

@@ -24,7 +24,7 @@ const GROUPS: u16 = 8;
 
 /// Eight groups over three nodes.
 fn plan(name: &str, protocol: &str, seed: u64, fencing: bool) -> Plan {
-    let params = Params { groups: GROUPS, rate: 100, fencing: fencing.into(), ..Params::default() };
+    let params = Params { groups: GROUPS, rate: 20, fencing: fencing.into(), ..Params::default() };
     let scenario = scenario::find(name).expect("a scenario");
     let protocol = election::find(protocol).expect("a protocol");
     let plan = scenario.compile(&params, protocol, seed).expect("the parameters make sense");
@@ -211,7 +211,7 @@ fn counters_of_tokens_are_lost_one_by_one() {
 #[test]
 fn every_protocol_keeps_its_promises_in_every_group() {
     let names = ["gc-pause", "clean-kill", "isolate-leader", "power-outage", "service-restart", "disk-stall"];
-    let params = Params { groups: 3, rate: 100, ..Params::default() };
+    let params = Params { groups: 3, rate: 40, ..Params::default() };
     let sweep = Sweep {
         registry: &Registry::default(),
         scenarios: names.iter().map(|name| scenario::find(name).expect("a scenario")).collect(),
