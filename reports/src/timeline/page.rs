@@ -155,6 +155,7 @@ impl Page {
             .to_owned(),
             bad: matches!(judgement.verdict, Verdict::Safety | Verdict::Liveness),
             broken: broken.collect(),
+            foreign: self.header.is_none(),
             begin,
             end,
             nodes: (0..self.names.len()).map(|n| self.names.node(NodeId(n as u16)).into_owned()).collect(),

@@ -3,14 +3,17 @@
 const $ = id => document.getElementById(id);
 const M = JSON.parse($("model").textContent);
 const PACKED = JSON.parse($("packed").textContent);
-const BEGIN = M.begin, END = Math.max(M.end, M.begin + 1);
+// A log without a header begins and ends with a write: some room shows it.
+const PAD = M.foreign ? Math.max(1, Math.round((M.end - M.begin) * .03)) : 0;
+const BEGIN = M.begin - PAD, END = Math.max(M.end, M.begin + 1) + PAD;
+const DIGITS = END - BEGIN < 1e4 ? 6 : END - BEGIN < 2e5 ? 5 : 3;
 const COLOURS = {
   light: ["#2563c9", "#b35900", "#08755f", "#7a3fbd", "#8a5a10", "#b02a7a", "#48657a", "#587300"],
   dark: ["#6ea4ff", "#ffab4d", "#3fd0b2", "#bd93f9", "#d9b26a", "#ff86c8", "#9bb8cc", "#b5d334"],
 };
 const escape = text => String(text).replace(/[&<>"]/g, c => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
 const grouped = n => n.toLocaleString("en");
-const at = (t, digits = 3) => (t / 1e6).toFixed(digits) + " s";
+const at = (t, digits = DIGITS) => (t / 1e6).toFixed(digits) + " s";
 const duration = t =>
   t < 1e3 ? Math.round(t) + " µs"
   : t < 1e6 ? +(t / 1e3).toFixed(t < 1e4 ? 2 : t < 1e5 ? 1 : 0) + " ms"

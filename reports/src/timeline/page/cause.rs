@@ -96,9 +96,10 @@ fn what(model: &Model, c: &Culprit) -> String {
                 .over
                 .and_then(|o| model.beliefs.iter().find(|b| b.i == o))
                 .map(|b| format!("; {} was elected{} at [[{}]]", name(model, b.i), with(model, b.i), b.from));
+            let although = format!("although {} had taken over", c.over.map_or("another", |i| name(model, i)));
             let then = match c.to > c.from {
-                true => format!("from [[{}]] on {one} wrote{under}, although its time was over", c.from),
-                false => format!("{one} wrote{under} at [[{}]], although its time was over", c.from),
+                true => format!("from [[{}]] on {one} wrote{under}, {although}", c.from),
+                false => format!("{one} wrote{under} at [[{}]], {although}", c.from),
             };
             format!("From [[{from}]] on {}{}; {then}.", past(text), elected.unwrap_or_default())
         }
@@ -118,8 +119,8 @@ fn why(model: &Model, c: &Culprit, header: Option<&Header>) -> String {
     let all: u64 = model.stale.iter().map(|s| s.n).sum();
     let it = if all == 1 { "it".to_owned() } else { format!("{} such writes", grouped(all)) };
     let reason = match header.map(|h| h.fencing) {
-        Some(Fencing::Off) => ", because fencing was off",
         _ if model.incarnations[c.i].token == "0" => ": without a token there is nothing by which it could refuse",
+        Some(Fencing::Off) => ", because fencing was off",
         Some(Fencing::Order | Fencing::Memory) => ", because it did not compare tokens",
         _ => "",
     };

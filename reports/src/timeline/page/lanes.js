@@ -1,7 +1,7 @@
 
 // The lanes: curves, nodes, grants, service members, clients.
 let rows = [], chartHeight = 0;
-const BAND = 14;
+const BAND = 10;
 function layout() {
   view.width = Math.max(280, $("chart").clientWidth);
   view.phone = view.width < 560;
@@ -13,15 +13,18 @@ function layout() {
   const candidates = M.lanes.filter(l => l.role === "candidate"), services = M.lanes.filter(l => l.role === "service");
   add("curves", view.phone ? 94 : 100);
   add("marks", 44);
-  const spare = view.phone ? 0 : Math.max(0, Math.min(260, innerHeight - 620 - candidates.length * 66));
-  const tall = candidates.length > 5 ? 54 : view.phone ? 62 : 64;
+  const tall = candidates.length > 5 ? 54 : view.phone ? 62 : 66;
   for (const lane of candidates) add("node", tall, { node: lane.node });
-  if (M.grants.length) add("grants", view.phone ? 44 : 34, { nodes: services.map(l => l.node) });
+  if (M.grants.length) add("grants", view.phone ? 44 : 36, { nodes: services.map(l => l.node) });
   if (services.length > 1 || !M.grants.length) for (const lane of services) add("member", view.phone ? 34 : 26, { node: lane.node });
   const store = M.lanes.find(l => l.role === "store");
-  add("store", (view.phone ? 170 : 186) + spare, { node: store ? store.node : -1 });
-  M.resources.forEach((_, r) => { if (r > 0 && M.effects.some(e => e.r === r)) add("strip", view.phone ? 40 : 28, { r }); });
-  if (E && E.unanswered.length) add("clients", view.phone ? 40 : 26);
+  const strips = M.resources.map((_, r) => r).filter(r => r > 0 && M.effects.some(e => e.r === r));
+  const asked = E && E.unanswered.length > 0, below = strips.length * 28 + (asked ? 26 : 0) + 100;
+  // As much of the window as is left: the store's lane says most.
+  const left = innerHeight - $("chart").getBoundingClientRect().top - scrollY - y - below;
+  add("store", view.phone ? 180 : Math.max(190, Math.min(420, left)), { node: store ? store.node : -1 });
+  for (const r of strips) add("strip", view.phone ? 40 : 28, { r });
+  if (asked) add("clients", view.phone ? 40 : 26);
   chartHeight = y + 2;
 }
 const rowOf = (kind, node) => rows.find(r => r.kind === kind && (node === undefined || r.node === node));
@@ -77,7 +80,7 @@ function drawGutter(ctx, row) {
     member: [nodeName(row.node ?? 0), ""],
     store: [row.node >= 0 ? nodeName(row.node) : "store", "number written"],
     strip: [resourceName(row.r ?? 0), ""],
-    clients: ["clients", view.phone ? "without an answer" : "no answer"],
+    clients: [view.phone ? "requests without an answer" : "unanswered", ""],
   }[row.kind];
   if (view.phone) {
     const words = below && row.kind !== "node" ? title + ": " + below : title;
@@ -87,10 +90,10 @@ function drawGutter(ctx, row) {
   const main = row.kind === "node" || row.kind === "store";
   const room = view.gutter - 12;
   text(ctx, fitted(ctx, title, room, main ? 15 : 13), 0, row.y + (main ? 17 : 13), { size: main ? 15 : 13, weight: 650 });
-  if (below) text(ctx, fitted(ctx, below, room, 11.5, 400), 0, row.y + (main ? 33 : 26), { size: 11.5, fill: ink.dim });
+  if (below) text(ctx, fitted(ctx, below, room, 11.5, 400), 0, row.y + (main ? 33 : 27), { size: 11.5, fill: ink.dim });
   if (row.kind === "store" && row.high !== undefined)
     for (const [n, y] of [[row.high, row.Y(row.high)], [row.low, row.Y(row.low)]])
-      if (row.high > row.low || n === row.high) text(ctx, grouped(n), view.gutter - 8, y, { size: 11, fill: ink.dim, align: "right" });
+      if (row.high > row.low || n === row.high) text(ctx, grouped(n), view.gutter - 8, Math.max(y, row.y + 48), { size: 11, fill: ink.dim, align: "right" });
 }
 function clockWords(node) {
   const offset = node === undefined ? null : clockOffset(node, cursor === null ? timeAt(view.gutter) : timeAt(cursor));
@@ -139,7 +142,7 @@ function drawCurves(ctx, row) {
       const on = r > 0 ? ` on ${resourceName(r)}` : "";
       for (const words of [`${n} leaders take effect at once${on} for ${duration(to - from)}`, `${n} at once${on}, ${duration(to - from)}`, `${n} at once`]) {
         const w = widthOf(ctx, words, 12.5) + 12, x = Math.max(view.gutter + 2, Math.min((a + b) / 2 - w / 2, view.width - view.right - w));
-        if (x < right + 6 || w > Math.max(200, b - a + 160)) continue;
+        if (x < right + 6 || w > Math.max(250, b - a + 160)) continue;
         pill(ctx, x, row.y + (view.phone ? 20 : 2), words, ink.bad, ink.page, { size: 12.5 });
         right = x + w;
         break;

@@ -59,12 +59,10 @@ impl Leaderships {
         if self.believing().any(|belief| belief == i) {
             return;
         }
+        self.end(t_us, "elected anew", |_, of| of == incarnation.node);
         let mut outlived = None;
         for belief in self.beliefs.iter_mut().filter(|b| b.open) {
             let other = self.all[belief.i];
-            if other.node == incarnation.node {
-                continue;
-            }
             if is_newer(incarnation, other) {
                 belief.outlived.get_or_insert((t_us, "another was elected".to_owned()));
             } else {

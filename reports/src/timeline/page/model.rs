@@ -16,6 +16,8 @@ pub(super) struct Model {
     pub(super) cause: Vec<String>,
     /// The invariants that were violated, each with what it saw.
     pub(super) broken: Vec<(String, String)>,
+    /// A log without a header: it begins and ends with what it tells.
+    pub(super) foreign: bool,
     pub(super) begin: u64,
     pub(super) end: u64,
     /// The names of all processes, by their ids.

@@ -43,7 +43,8 @@ function drawStore(ctx, row) {
     ctx.fillRect(x, top - 4, w, bottom - top + 8);
     ctx.globalAlpha = 1;
     const a = Math.max(x, view.gutter), b = Math.min(x + w, view.width - view.right);
-    text(ctx, fitted(ctx, "nothing accepted for " + duration(to - from), b - a - 8, 12, 600), (a + b) / 2, top + 8, { weight: 600, fill: ink.dim, align: "center" });
+    for (const words of ["nothing accepted for " + duration(to - from), "nothing accepted", "nothing"])
+      if (widthOf(ctx, words, 12, 600) <= b - a - 8) { text(ctx, words, (a + b) / 2, top + 8, { weight: 600, fill: ink.dim, align: "center" }); break; }
   }
   drawRibbon(ctx, ribbon);
   drawNumbers(ctx, row, mine);

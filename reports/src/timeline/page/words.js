@@ -13,7 +13,9 @@ function fillWords() {
     `<span>${escape(M.title)} · ${plural(M.events, "event")} in ${duration(END - BEGIN)}</span>`;
   $("cause").innerHTML = linked(M.cause[0] ?? "");
   $("why").innerHTML = M.cause.slice(1).map(linked).join(" ");
-  $("broken").innerHTML = M.broken.map(([name, detail]) => `<li><b>✗ ${escape(name)}</b> ${escape(detail)}</li>`).join("");
+  $("broken").hidden = !M.broken.length;
+  $("broken").firstChild.innerHTML = `${plural(M.broken.length, "invariant")} violated: ${M.broken.map(([name]) => `<b>${escape(name)}</b>`).join(", ")}`;
+  $("broken").lastChild.innerHTML = M.broken.map(([name, detail]) => `<li><b>✗ ${escape(name)}</b> ${escape(detail)}</li>`).join("");
   for (const button of document.querySelectorAll("button[data-t]")) button.onclick = () => jump(+button.dataset.t);
   $("violation").disabled = !M.moments.some(m => m.k === "bad");
   $("list").innerHTML = M.moments.map(m =>

@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 
 /// Writes of one leadership further apart than this, microseconds, are two runs of writes.
 const APART_US: u64 = 250_000;
+/// Writes from the past on one resource, or refused ones, that follow each other within this, microseconds, are told together:
+/// clients' numbers come many a second, all else about one.
+const TOGETHER_US: [u64; 2] = [1_000_000, 5_000_000];
 /// Fewer requests than this in a silence, and it means little.
 const ASKED_MIN: u64 = 3;
 /// As many periods of the clients must pass before a silence counts.
@@ -109,8 +112,12 @@ impl Writes {
 
     fn from_the_past(&mut self, t: u64, write: &Write, i: usize, issued: Option<u64>) {
         let r = write.resource.index();
-        if let Some(run) =
-            self.stale.iter_mut().rev().find(|s| (s.i, s.r) == (i, r)).filter(|s| t - s.to <= 4 * APART_US)
+        if let Some(run) = self
+            .stale
+            .iter_mut()
+            .rev()
+            .find(|s| (s.i, s.r) == (i, r))
+            .filter(|s| t - s.to <= TOGETHER_US[usize::from(r > 0)])
         {
             (run.to, run.n) = (t, run.n + 1);
             return;
@@ -124,8 +131,12 @@ impl Writes {
     fn fenced(&mut self, t: u64, write: &Write, i: usize, highest: u64) {
         let (r, seq) = (write.resource.index(), write.seq);
         let issued = self.issued.remove(&(i, write.resource.0, seq));
-        if let Some(run) =
-            self.refused.iter_mut().rev().find(|s| (s.i, s.r) == (i, r)).filter(|s| t - s.to <= 4 * APART_US)
+        if let Some(run) = self
+            .refused
+            .iter_mut()
+            .rev()
+            .find(|s| (s.i, s.r) == (i, r))
+            .filter(|s| t - s.to <= TOGETHER_US[usize::from(r > 0)])
         {
             (run.to, run.n) = (t, run.n + 1);
             return;
@@ -141,7 +152,8 @@ impl Writes {
     }
 
     fn silence(&mut self, until: u64) {
-        let from = self.last_accepted_us.unwrap_or(0);
+        // Before the first write nobody was missed: that is the first election.
+        let Some(from) = self.last_accepted_us else { return };
         if self.dark_us.is_some_and(|dark_us| until - from > dark_us) && self.asked >= ASKED_MIN {
             self.dark.push((from, until));
         }
