@@ -32,9 +32,11 @@ fn a_page_works_in_a_browser() {
     let file = folder.join("timeline.html");
     let history = include_str!("../../testdata/gc-pause-unfenced.jsonl");
     let history = history.replace("\"n2\"", &format!("\"{HOSTILE}\"")).replace("\"n2:", &format!("\"{HOSTILE}:"));
+    let written = folder.join("history.jsonl");
     fs::write(&file, page(&history)).expect("written");
+    fs::write(&written, history).expect("written");
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/page.js");
-    let run = Command::new(node).arg(script).arg(chromium).arg(&file).arg(folder.join("profile")).output();
+    let run = Command::new(node).arg(script).arg(chromium).args([&file, &written, &folder.join("profile")]).output();
     let run = run.expect("node starts");
     let said = String::from_utf8_lossy(&run.stdout);
     println!("{said}");

@@ -1,11 +1,12 @@
 // Drives a headless browser over a page of reports::timeline::page, and says what is wrong with it.
-//   node page.js CHROMIUM PAGE.html PROFILE_FOLDER
+//   node page.js CHROMIUM PAGE.html HISTORY.jsonl PROFILE_FOLDER
 // Nothing is installed for it: the browser's debugging protocol goes through two pipes. One line a check; exit code 1 when
 // one failed. tests/all/browser.rs makes the page and calls this.
 "use strict";
 const { spawn } = require("node:child_process");
+const { readFileSync } = require("node:fs");
 const { pathToFileURL } = require("node:url");
-const [chromium, page, profile] = process.argv.slice(2);
+const [chromium, page, history, profile] = process.argv.slice(2);
 const url = pathToFileURL(page).href;
 let failed = 0;
 function check(holds, what) {
@@ -141,6 +142,11 @@ async function main() {
   await call("Emulation.setDeviceMetricsOverride", { width: 1400, height: 900, deviceScaleFactor: 1, mobile: false });
   if (!await load()) return;
   check(await evaluate("timeline.events") === (await evaluate("timeline.M.events")), "every event was decoded");
+  const sorted = text => JSON.stringify(Object.entries(JSON.parse(text)).sort());
+  const written = readFileSync(history, "utf8").trim().split("\n").slice(1);
+  const decoded = await evaluate("Array.from({ length: timeline.events }, (_, i) => timeline.line(i))");
+  const other = written.findIndex((text, i) => sorted(text) !== sorted(decoded[i]));
+  check(other < 0 && decoded.length === written.length, `all ${written.length} events are as they were written` + (other < 0 ? "" : `; ${written[other]} became ${decoded[other]}`));
   check(/paused .* and wrote at/.test(await evaluate("document.getElementById('cause').innerText")), "the cause: " + await evaluate("document.getElementById('cause').innerText"));
   const drawn = "(() => { const c = document.getElementById('lanes'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 3; i < d.length; i += 4) if (d[i]) n++; return n / (d.length / 4); })()";
   check(await evaluate(drawn) > .05, "something is drawn");
@@ -160,7 +166,7 @@ async function main() {
   const requests = heard.filter(m => m.method === "Network.requestWillBeSent").map(m => m.params.request.url).filter(u => !/^(file|about|data):/.test(u));
   check(requests.length === 0, "nothing was asked of a network " + requests);
   const errors = heard.filter(m => m.method === "Runtime.exceptionThrown" || (m.method === "Log.entryAdded" && m.params.entry.level === "error"));
-  check(errors.length === 0, "no errors " + JSON.stringify(errors.map(m => m.params.exceptionDetails?.exception?.description ?? m.params.entry?.text)));
+  check(errors.length === 0, "no errors " + JSON.stringify(errors.slice(0, 3).map(m => m.params.exceptionDetails?.exception?.description ?? m.params.entry?.text)));
 }
 const late = setTimeout(() => { console.log("WRONG the browser takes more than two minutes"); browser.kill("SIGKILL"); process.exit(1); }, 120_000);
 main().catch(error => check(false, error.message)).finally(() => {

@@ -4,7 +4,9 @@ use super::output::Show;
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
 };
 
 /// The name of the page.
@@ -34,12 +36,24 @@ const fn opener() -> (&'static str, &'static [&'static str]) {
     }
 }
 
+/// Did the opener do its work? Where it becomes the browser itself it goes on until somebody closes that.
+fn has_opened(mut opener: Child) -> bool {
+    for _ in 0..100 {
+        match opener.try_wait() {
+            Ok(None) => thread::sleep(Duration::from_millis(20)),
+            Ok(Some(status)) => return status.success(),
+            Err(_) => return false,
+        }
+    }
+    true
+}
+
 /// Opens `file`, or says where it is when nothing here opens it. The run's verdict does not depend on it.
 pub fn open(file: &Path, show: Show) {
     let file = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
     let (program, before) = opener();
-    let opened = Command::new(program).args(before).arg(&file).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if !opened.is_ok_and(|status| status.success()) {
+    let opened = Command::new(program).args(before).arg(&file).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    if !opened.is_ok_and(has_opened) {
         show.banner(&format!("nothing here opens a browser; the page is {}", file.display()));
     }
 }
