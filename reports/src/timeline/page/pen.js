@@ -118,10 +118,11 @@ function axis(ctx, y) {
   };
   const first = Math.max(0, lowerBound(places, u => u, v0) - 1);
   if (scale === "story") {
+    const digits = toTime(v1) - toTime(v0) < 2e4 ? 6 : DIGITS;
     const bad = new Set(M.moments.filter(m => m.k === "bad").map(m => m.t));
     for (const pass of [true, false])
       for (let i = first; i < stops.length && places[i] <= v1; i++)
-        if (bad.has(stops[i]) === pass && visible(X(stops[i]))) put(stops[i], X(stops[i]), at(stops[i]), 600);
+        if (bad.has(stops[i]) === pass && visible(X(stops[i]))) put(stops[i], X(stops[i]), at(stops[i], digits), 600);
   }
   for (let i = first; i < stops.length - 1 && places[i] < v1; i++) {
     const xa = X(stops[i]), xb = X(stops[i + 1]), a = Math.max(view.gutter, xa), b = Math.min(view.width - view.right, xb);

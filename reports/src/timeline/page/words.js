@@ -18,6 +18,7 @@ function fillWords() {
   $("broken").lastChild.innerHTML = M.broken.map(([name, detail]) => `<li><b>✗ ${escape(name)}</b> ${escape(detail)}</li>`).join("");
   for (const button of document.querySelectorAll("button[data-t]")) button.onclick = () => jump(+button.dataset.t);
   $("violation").disabled = !M.moments.some(m => m.k === "bad");
+  $("list").style.setProperty("--time", DIGITS > 3 ? "88px" : "70px");
   $("list").innerHTML = M.moments.map(m =>
     `<li><button class="${m.k === "bad" ? "bad" : ""}"><span class="n">${m.n}</span><span class="t">${at(m.t)}</span><span>${escape(m.text)}</span></button></li>`).join("");
   [...$("list").children].forEach((item, i) => item.firstChild.onclick = () => pick(i));
