@@ -100,7 +100,7 @@ impl Writes {
         }
         let issued = self.issued.remove(&(i, r, write.seq));
         if stale {
-            self.from_the_past(t, write, i, issued);
+            self.past_write(t, write, i, issued);
         } else {
             self.follows(t, write.resource, i);
             self.at_seq.insert(r, write.seq);
@@ -110,7 +110,7 @@ impl Writes {
         }
     }
 
-    fn from_the_past(&mut self, t: u64, write: &Write, i: usize, issued: Option<u64>) {
+    fn past_write(&mut self, t: u64, write: &Write, i: usize, issued: Option<u64>) {
         let r = write.resource.index();
         if let Some(run) = self
             .stale
