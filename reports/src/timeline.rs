@@ -6,6 +6,7 @@
 
 pub(crate) mod draw;
 mod leaders;
+pub mod page;
 mod reads;
 mod row;
 

@@ -15,6 +15,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// The run as one page, beside its history.
+pub const TIMELINE: &str = "timeline.html";
+
 /// Where the artifacts of a run go below `out`.
 pub fn folder(out: &Path, plan: &Plan) -> PathBuf {
     let fencing = match plan.fencing {
@@ -57,6 +60,7 @@ pub fn write(out: &Path, plan: &Plan, registry: &Registry, expected: &str) -> Re
     fs::create_dir_all(&folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
     let options = Options {
         registry: registry.clone(),
+        page: true,
         history: Some(create(&folder.join("history.jsonl"))?),
         trace: Some(create(&folder.join("trace.txt"))?),
         ..Options::default()
@@ -72,8 +76,21 @@ pub fn write(out: &Path, plan: &Plan, registry: &Registry, expected: &str) -> Re
     save(&folder.join("plan.json"), &plan.to_json_pretty())?;
     save(&folder.join("capsule.json"), &capsule(&run).to_json_pretty())?;
     save(&folder.join("report.json"), &Report::new(Some(&run.header), &run.facts, &run.judgement).to_text())?;
+    save(&folder.join(TIMELINE), run.page.as_deref().unwrap_or_default())?;
     save(&folder.join("repro.sh"), &repro::script("capsule.json"))?;
     Ok(folder)
+}
+
+/// Writes the page of a run of `plan` where its artifacts would be, which a run that holds has not.
+///
+/// # Errors
+/// The file could not be written.
+pub fn write_page(out: &Path, plan: &Plan, page: &str) -> Result<PathBuf, String> {
+    let folder = folder(out, plan);
+    fs::create_dir_all(&folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
+    let file = folder.join(TIMELINE);
+    save(&file, page)?;
+    Ok(file)
 }
 
 /// A new file for writing, buffered.

@@ -1,7 +1,7 @@
 //! What listens to a run's history: the judges always; the timeline and a file on request.
 
 use protocols::history::{Event, Header, Sink, json::Writer};
-use reports::{Judges, invariant::Entry, stories::Stories};
+use reports::{Judges, invariant::Entry, stories::Stories, timeline::page::Pages};
 use std::io::Write;
 
 /// Hands the history to everyone who wants it.
@@ -10,6 +10,8 @@ pub struct Recorder {
     pub judges: Judges,
     /// What the text report shows, when somebody will read it.
     pub stories: Option<Stories>,
+    /// The run as one page of HTML, when somebody wants it.
+    pub pages: Option<Pages>,
     /// The history as JSON lines.
     pub history: Option<Writer<Box<dyn Write + Send>>>,
 }
@@ -25,6 +27,7 @@ impl Recorder {
         Recorder {
             judges: Judges::by(invariants, Some(header)),
             stories: timeline.then(|| Stories::new(Some(header))),
+            pages: None,
             history: history.map(|to| Writer::new(to, header)),
         }
     }
@@ -35,6 +38,9 @@ impl Recorder {
         self.judges.record(event);
         if let Some(stories) = &mut self.stories {
             stories.record(event);
+        }
+        if let Some(pages) = &mut self.pages {
+            pages.record(event);
         }
         if let Some(history) = &mut self.history {
             history.record(event);

@@ -11,7 +11,7 @@ use protocols::{coverage::Marks, election::Protocol, history::Header};
 use reports::{
     Judgement,
     json::{ReadLease, RunFacts},
-    timeline::Highlights,
+    timeline::{Highlights, page::Pages},
 };
 use scenarios::{plan::Plan, read_lease};
 use std::{io::Write, sync::Arc, time::Instant};
@@ -25,6 +25,8 @@ pub struct Options {
     pub driver: Driver,
     /// Collect what the text report shows.
     pub timeline: bool,
+    /// Make a page of it: see [`Run::page`].
+    pub page: bool,
     /// Write the history here, as JSON lines.
     pub history: Option<Box<dyn Write + Send>>,
     /// Write the trace's text here, a line per event.
@@ -45,6 +47,8 @@ pub struct Run {
     pub judgement: Judgement,
     /// What the text report shows, if it was asked for.
     pub highlights: Option<Highlights>,
+    /// The run as one page of HTML, if it was asked for.
+    pub page: Option<String>,
     /// The coverage marks that it came to.
     pub marks: Marks,
 }
@@ -81,7 +85,8 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
     let make_world = {
         let (plan, header, invariants) = (plan.clone(), header.clone(), registry.invariants.clone());
         move || {
-            let recorder = Recorder::new(&header, &invariants, options.timeline, options.history);
+            let mut recorder = Recorder::new(&header, &invariants, options.timeline, options.history);
+            recorder.pages = options.page.then(|| Pages::new(Some(&header)));
             World::new(plan, protocol, topology, options.driver, recorder, options.trace)
         }
     };
@@ -94,6 +99,7 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
         history.finish().map_err(|e| format!("cannot write the history: {e}"))?;
     }
     let judgement = recorder.judges.finish();
+    let page = recorder.pages.map(|pages| pages.into_page(&judgement));
     let highlights = recorder.stories.map(|stories| stories.into_telling(&judgement));
     let facts = RunFacts {
         trace_hash: Some(trace_hash),
@@ -102,5 +108,5 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
         read_lease: read_lease(&plan, protocol),
         wall_ms: Some(started.elapsed().as_millis() as u64),
     };
-    Ok(Run { plan, protocol, header, facts, judgement, highlights, marks })
+    Ok(Run { plan, protocol, header, facts, judgement, highlights, page, marks })
 }

@@ -1,5 +1,6 @@
 //! The judge on histories of which it is known what is wrong with them, and the figures.
 
+mod browser;
 mod facts;
 mod figures;
 mod groups;

@@ -3,7 +3,7 @@
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
 use crate::terminal::{
-    check::FieldArgs,
+    check::{FieldArgs, PageArgs},
     options::{PlanOptions, RuleOptions, ShowArgs},
     parse,
 };
@@ -55,7 +55,7 @@ pub enum Command {
         #[arg(long)]
         strict: bool,
         /// Write no artifacts when the run fails
-        #[arg(long)]
+        #[arg(long, conflicts_with = "open")]
         no_artifacts: bool,
         #[command(flatten)]
         output: OutputArgs,
@@ -67,6 +67,8 @@ pub enum Command {
         history: PathBuf,
         #[command(flatten)]
         fields: FieldArgs,
+        #[command(flatten)]
+        page: PageArgs,
         #[command(flatten)]
         show: ShowArgs,
     },
@@ -328,9 +330,12 @@ pub struct SharedArgs {
 pub struct OutputArgs {
     #[command(flatten)]
     pub show: ShowArgs,
-    /// Where artifacts are written [default: target/fencepost]
+    /// Where artifacts are written [default: target/fencepost]; of a run that holds, its timeline.html
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Open the run's timeline.html in the browser
+    #[arg(long)]
+    pub open: bool,
     /// Write a trace of every event to this file, one per line
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,

@@ -52,7 +52,9 @@ fn dispatch(registry: &Registry, command: Command) -> Result<u8, Stop> {
         Command::Replay { file, strict, no_artifacts, output } => {
             replay::run(registry, &file, strict, no_artifacts, &output)
         }
-        Command::Check { history, fields, show } => check::run(&history, &fields, &registry.invariants, (&show).into()),
+        Command::Check { history, fields, page, show } => {
+            check::run(&history, &fields, &page, &registry.invariants, (&show).into())
+        }
         Command::Determinism { names, seeds, protocol, shared } => {
             determinism(registry, &names, seeds, &protocol, &shared)
         }
@@ -115,6 +117,7 @@ fn for_one_run(output: &args::OutputArgs) -> Result<(), Stop> {
         Some((option, _, name)) => {
             Err(Stop::usage(format!("{option} is for one run; a failing run of a sweep leaves its {name}")))
         }
+        None if output.open => Err(Stop::usage("--open is for one run")),
         None => Ok(()),
     }
 }

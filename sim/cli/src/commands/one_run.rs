@@ -4,7 +4,7 @@ use super::{
     exit::Stop,
     output::{Show, print},
 };
-use crate::terminal::parameters::parameters;
+use crate::terminal::{browser, parameters::parameters};
 use reports::{Verdict, json::Report, text};
 use scenarios::plan::Plan;
 use sim::{
@@ -24,6 +24,10 @@ pub struct OneRun {
     pub history: Option<PathBuf>,
     /// Write artifacts below this folder when the run fails; `None`: never.
     pub artifacts: Option<PathBuf>,
+    /// Write the page of a run that holds, too: somebody said where to, or wants to see it.
+    pub page: bool,
+    /// Open the page.
+    pub open: bool,
     /// The command that repeats the run.
     pub repro: String,
 }
@@ -42,12 +46,26 @@ impl OneRun {
         let trace = self.trace.as_deref().map(artifacts::create).transpose().map_err(Stop::usage)?;
         let history = self.history.as_deref().map(artifacts::create).transpose().map_err(Stop::usage)?;
         let timeline = !self.show.json && !self.show.quiet;
-        let options = Options { registry: registry.clone(), timeline, trace, history, ..Options::default() };
+        let page = self.page;
+        let options = Options { registry: registry.clone(), timeline, page, trace, history, ..Options::default() };
         let run = run::run(plan, options).map_err(Stop::harness)?;
         self.report(&run);
-        if let (Verdict::Safety | Verdict::Liveness, Some(out)) = (run.judgement.verdict, &self.artifacts) {
-            let folder = artifacts::write(out, plan, registry, run.trace_hash()).map_err(Stop::harness)?;
-            self.show.banner(&format!("artifacts: {}", folder.display()));
+        let Some(out) = &self.artifacts else { return Ok(run) };
+        let page = match (run.judgement.verdict, &run.page) {
+            (Verdict::Safety | Verdict::Liveness, _) => {
+                let folder = artifacts::write(out, plan, registry, run.trace_hash()).map_err(Stop::harness)?;
+                self.show.banner(&format!("artifacts: {}", folder.display()));
+                folder.join(artifacts::TIMELINE)
+            }
+            (_, Some(page)) => {
+                let file = artifacts::write_page(out, plan, page).map_err(Stop::usage)?;
+                self.show.banner(&format!("timeline: {}", file.display()));
+                file
+            }
+            (_, None) => return Ok(run),
+        };
+        if self.open {
+            browser::open(&page, self.show);
         }
         Ok(run)
     }

@@ -48,6 +48,8 @@ pub fn run(
         show,
         trace: output.trace.clone(),
         history: output.history.clone(),
+        page: output.out.is_some() || output.open,
+        open: output.open,
         artifacts: (!no_artifacts).then(|| output.out.clone().unwrap_or_else(default_out)),
         repro: repro::command(&["replay".to_owned(), whole_path(file)]),
     };

@@ -28,6 +28,8 @@ pub fn run(registry: &Registry, args: &ScenarioArgs) -> Result<u8, Stop> {
         show,
         trace: output.trace.clone(),
         history: output.history.clone(),
+        page: output.out.is_some() || output.open,
+        open: output.open,
         artifacts: Some(output.out.clone().unwrap_or_else(default_out)),
         repro,
     };
@@ -37,8 +39,8 @@ pub fn run(registry: &Registry, args: &ScenarioArgs) -> Result<u8, Stop> {
 /// Prints the plan and runs nothing.
 pub fn print_plan(registry: &Registry, args: &ScenarioArgs) -> Result<u8, Stop> {
     let output = &args.shared.output;
-    if output.trace.is_some() || output.history.is_some() {
-        return Err(Stop::usage("--trace and --history are of a run, and `plan` runs nothing"));
+    if output.trace.is_some() || output.history.is_some() || output.open {
+        return Err(Stop::usage("--trace, --history and --open are of a run, and `plan` runs nothing"));
     }
     let seed = args.seed.unwrap_or_else(draw_seed);
     print(&compile(registry, args, seed)?.0.to_json_pretty());

@@ -12,7 +12,7 @@ use super::words::{
     At, DEFAULT_BACKEND, backend, in_milliseconds, in_seconds, nodes, offset_ms, point, retention, socket,
 };
 use crate::terminal::{
-    check::FieldArgs,
+    check::{FieldArgs, PageArgs},
     options::{OwnTimerOptions, PlanOptions, ShowArgs},
     parse,
 };
@@ -65,6 +65,8 @@ pub enum Command {
         history: PathBuf,
         #[command(flatten)]
         fields: FieldArgs,
+        #[command(flatten)]
+        page: PageArgs,
         #[command(flatten)]
         show: ShowArgs,
     },

@@ -91,8 +91,9 @@ fn play_all(args: &RunArgs) -> Result<u8, Stop> {
     let Some(seeds) = args.seeds.clone() else {
         let plan = plan(args, args.seed)?;
         let (file, stalls) = play(args, &plan)?;
-        let mut judged = check::read(&file)?;
+        let mut judged = check::read_for_page(&file)?;
         let excuse = excuse(&mut judged.judgement, &plan, stalls);
+        judged.write_page(file.parent().unwrap_or(Path::new(".")), Show::from(&args.show))?;
         if args.show.json {
             let report = Report::new(judged.header.as_ref(), &RunFacts::default(), &judged.judgement).to_text();
             print(&with_machine(&report, &plan, stalls, excuse)?);

@@ -1,6 +1,7 @@
 //! `check`: judge a history from anywhere.
 
 use super::{
+    browser,
     exit::Stop,
     output::{Show, print},
     parameters::parameters,
@@ -16,13 +17,13 @@ use reports::{
     json::{Report, RunFacts},
     stories::Stories,
     text,
-    timeline::Highlights,
+    timeline::{Highlights, page::Pages},
 };
 use scenarios::Plan;
 use std::{
     fs::File,
     io::{self, BufRead, BufReader},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 /// A log whose first event is later than this, microseconds, counts from somewhere else than its own beginning: nobody has
@@ -54,9 +55,39 @@ impl FieldArgs {
     }
 }
 
+/// Where the page of a history goes.
+#[derive(ClapArgs, Clone, Debug, Default)]
+pub struct PageArgs {
+    /// Write the history as one page, timeline.html, into this folder
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Open that page in the browser; without --out it is written to target/fencepost/check
+    #[arg(long)]
+    open: bool,
+}
+
+impl PageArgs {
+    fn folder(&self) -> Option<PathBuf> {
+        self.out.clone().or_else(|| self.open.then(|| ["target", "fencepost", "check"].iter().collect()))
+    }
+}
+
 /// Judges the JSON lines in `file`, whose fields may have other names, by these invariants.
-pub fn run(file: &Path, fields: &FieldArgs, invariants: &[&'static Entry], show: Show) -> Result<u8, Stop> {
-    Ok(report(read_with(file, fields.fields().map_err(Stop::usage)?, invariants)?, file, None, show))
+pub fn run(
+    file: &Path,
+    fields: &FieldArgs,
+    page: &PageArgs,
+    invariants: &[&'static Entry],
+    show: Show,
+) -> Result<u8, Stop> {
+    let folder = page.folder();
+    let mut judged = read_with(file, fields.fields().map_err(Stop::usage)?, invariants, folder.is_some())?;
+    let written = folder.map(|folder| judged.write_page(&folder, show)).transpose()?.flatten();
+    let code = report(judged, file, None, show);
+    if let Some(written) = written.filter(|_| page.open) {
+        browser::open(&written, show);
+    }
+    Ok(code)
 }
 
 /// Judges the JSON lines in `file`, which a run of `plan` has left, if that is known, and reports it.
@@ -66,7 +97,7 @@ pub fn judge(file: &Path, plan: Option<&Plan>, show: Show) -> Result<u8, Stop> {
 
 /// Reports what the judge made of `file`; the exit code.
 pub fn report(judged: Judged, file: &Path, plan: Option<&Plan>, show: Show) -> u8 {
-    let Judged { header, judgement, highlights, begins_us } = judged;
+    let Judged { header, judgement, highlights, begins_us, .. } = judged;
     let facts = RunFacts::default();
     if show.json {
         print(&Report::new(header.as_ref(), &facts, &judgement).to_text());
@@ -114,6 +145,19 @@ pub struct Judged {
     /// Where its times were found to begin, and are counted from, microseconds: 0 unless it counts from elsewhere, such as
     /// from 1970.
     pub begins_us: u64,
+    /// What makes a page of the history, if one was asked for.
+    pub pages: Option<Pages>,
+}
+
+impl Judged {
+    /// Writes the page into `folder`, once, if one was asked for; it shows the judgement as it stands now.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write_page(&mut self, folder: &Path, show: Show) -> Result<Option<PathBuf>, Stop> {
+        let html = self.pages.take().map(|pages| pages.into_page(&self.judgement));
+        html.map(|html| browser::write(folder, &html, show)).transpose().map_err(Stop::usage)
+    }
 }
 
 /// Reads and judges the JSON lines in `file`.
@@ -121,10 +165,18 @@ pub struct Judged {
 /// # Errors
 /// It cannot be read, is no history, or holds no events.
 pub fn read(file: &Path) -> Result<Judged, Stop> {
-    read_with(file, Fields::default(), &invariant::ALL)
+    read_with(file, Fields::default(), &invariant::ALL, false)
 }
 
-fn read_with(file: &Path, fields: Fields, invariants: &[&'static Entry]) -> Result<Judged, Stop> {
+/// The same, and makes ready for [`Judged::write_page`].
+///
+/// # Errors
+/// As [`read`].
+pub fn read_for_page(file: &Path) -> Result<Judged, Stop> {
+    read_with(file, Fields::default(), &invariant::ALL, true)
+}
+
+fn read_with(file: &Path, fields: Fields, invariants: &[&'static Entry], page: bool) -> Result<Judged, Stop> {
     let input: Box<dyn BufRead> = if file == Path::new("-") {
         Box::new(BufReader::new(io::stdin()))
     } else {
@@ -135,6 +187,7 @@ fn read_with(file: &Path, fields: Fields, invariants: &[&'static Entry]) -> Resu
     let mut reader = Reader::with_fields(input, fields).map_err(|e| not_a_plan(file).unwrap_or_else(|| wrong(e)))?;
     let header = reader.header().cloned();
     let (mut judges, mut stories) = (Judges::by(invariants, header.as_ref()), Stories::new(header.as_ref()));
+    let mut pages = page.then(|| Pages::new(header.as_ref()));
     let mut begins_us = None;
     while let Some(event) = reader.next() {
         let mut event: Event = event.map_err(wrong)?;
@@ -144,11 +197,15 @@ fn read_with(file: &Path, fields: Fields, invariants: &[&'static Entry]) -> Resu
         stories.learn(reader.names());
         judges.record(&event);
         stories.record(&event);
+        if let Some(pages) = &mut pages {
+            pages.learn(reader.names());
+            pages.record(&event);
+        }
     }
     let judgement = judges.finish_with(&Names::of(reader.names(), reader.header()));
     if judgement.history_events == 0 {
         return Err(Stop::usage(format!("{} holds no events", file.display())));
     }
     let highlights = stories.into_telling(&judgement);
-    Ok(Judged { header, judgement, highlights, begins_us: begins_us.unwrap_or(0) })
+    Ok(Judged { header, judgement, highlights, begins_us: begins_us.unwrap_or(0), pages })
 }

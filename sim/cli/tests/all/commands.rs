@@ -219,7 +219,7 @@ fn a_failing_run_leaves_what_it_takes_to_repeat_it() {
     let arguments = ["scenario", "gc-pause", "--protocol", "redis-lease", "--seed", "9", "--out", &out_text, "--quiet"];
     assert_eq!(fencepost(&arguments).status.code(), Some(1));
     let folder = out.join("gc-pause/redis-lease/9");
-    for name in ["capsule.json", "plan.json", "history.jsonl", "trace.txt", "repro.sh"] {
+    for name in ["capsule.json", "plan.json", "history.jsonl", "timeline.html", "trace.txt", "repro.sh"] {
         assert!(folder.join(name).metadata().is_ok_and(|m| m.len() > 0), "{name}");
     }
     let capsule = folder.join("capsule.json").display().to_string();
@@ -239,6 +239,42 @@ fn a_failing_run_leaves_what_it_takes_to_repeat_it() {
     let script = script.output().expect("the script runs");
     assert_eq!(script.status.code(), Some(1), "{}", text(&script.stderr));
     assert!(text(&script.stderr).contains("same trace, same verdict"), "{}", text(&script.stderr));
+}
+
+#[test]
+fn a_run_is_a_page_where_somebody_asks_for_it() {
+    let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("pages");
+    let _ = std::fs::remove_dir_all(&out);
+    let out_text = out.display().to_string();
+    let page = |path: &str| std::fs::read_to_string(out.join(path).join("timeline.html"));
+    // Of a run that holds, too, and the same bytes each time.
+    let run = ["scenario", "gc-pause", "--seed", "2", "--rate", "20", "--out", &out_text, "--json"];
+    let output = fencepost(&run);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("timeline: "), "{}", text(&output.stderr));
+    serde_json::from_slice::<serde_json::Value>(&output.stdout).expect("one JSON object and nothing else");
+    let first = page("gc-pause/etcd-election/2").expect("a page");
+    assert!(first.starts_with("<!doctype html>") && first.contains("The store refused it"), "{}", first.len());
+    assert_eq!(fencepost(&run).status.code(), Some(0));
+    assert_eq!(page("gc-pause/etcd-election/2").expect("a page"), first);
+    // A failing run's page is that of its history.
+    let failing = ["scenario", "gc-pause", "--seed", "2", "--rate", "20", "--fencing", "off", "--out", &out_text];
+    assert_eq!(fencepost(&failing).status.code(), Some(1));
+    let history = out.join("gc-pause/etcd-election-fencing-off/2/history.jsonl").display().to_string();
+    let checked = out.join("checked").display().to_string();
+    assert_eq!(fencepost(&["check", &history, "--out", &checked, "--quiet"]).status.code(), Some(1));
+    let failed = page("gc-pause/etcd-election-fencing-off/2").expect("a page");
+    assert!(failed.contains("because fencing was off"));
+    assert_eq!(page("checked").expect("a page"), failed);
+    // Nothing opens it here: that is said, and changes no exit code.
+    let mut open = Command::new(env!("CARGO_BIN_EXE_fencepost"));
+    open.args(run).arg("--open").env("PATH", "").env("NO_COLOR", "1");
+    let opened = open.output().expect("the binary runs");
+    assert_eq!(opened.status.code(), Some(0), "{}", text(&opened.stderr));
+    assert!(text(&opened.stderr).contains("nothing here opens a browser; the page is /"), "{}", text(&opened.stderr));
+    // One run only; and what runs nothing has none.
+    assert_eq!(fencepost(&["sweep", "steady", "--seeds", "0..1", "--open"]).status.code(), Some(64));
+    assert_eq!(fencepost(&["plan", "steady", "--open"]).status.code(), Some(64));
 }
 
 #[test]

@@ -1,0 +1,43 @@
+
+// What the other files share: the model, words for times and names, and the view.
+const $ = id => document.getElementById(id);
+const M = JSON.parse($("model").textContent);
+const PACKED = JSON.parse($("packed").textContent);
+// A log without a header begins and ends with a write: some room shows it.
+const PAD = M.foreign ? Math.max(1, Math.round((M.end - M.begin) * .03)) : 0;
+const BEGIN = M.begin - PAD, END = Math.max(M.end, M.begin + 1) + PAD;
+const DIGITS = END - BEGIN < 1e4 ? 6 : END - BEGIN < 2e5 ? 5 : 3;
+const COLOURS = {
+  light: ["#2563c9", "#b35900", "#08755f", "#7a3fbd", "#8a5a10", "#b02a7a", "#48657a", "#587300"],
+  dark: ["#6ea4ff", "#ffab4d", "#3fd0b2", "#bd93f9", "#d9b26a", "#ff86c8", "#9bb8cc", "#b5d334"],
+};
+const escape = text => String(text).replace(/[&<>"]/g, c => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
+const grouped = n => n.toLocaleString("en");
+const at = (t, digits = DIGITS) => (t / 1e6).toFixed(digits) + " s";
+const duration = t =>
+  t < 1e3 ? Math.round(t) + " µs"
+  : t < 1e6 ? +(t / 1e3).toFixed(t < 1e4 ? 2 : t < 1e5 ? 1 : 0) + " ms"
+  : +(t / 1e6).toFixed(2) + " s";
+const plural = (n, noun) => grouped(n) + " " + noun + (n === 1 ? "" : "s");
+const nodeName = node => M.nodes[node] ?? "node-" + node;
+const leaderName = i => nodeName(M.incarnations[i].node);
+const resourceName = r => M.resources[r] ?? "resource-" + r;
+/// A label short enough for a narrow band: the token, or the generation.
+const shortLabel = i => M.incarnations[i].token !== "0" ? M.incarnations[i].token : "g" + (M.incarnations[i].generation & 0xffff);
+/// The first place whose value, by `of`, is not below `x`.
+function lowerBound(list, of, x) {
+  let lo = 0, hi = list.length;
+  while (lo < hi) {
+    const mid = (lo + hi) >> 1;
+    if (of(list[mid]) < x) lo = mid + 1; else hi = mid;
+  }
+  return lo;
+}
+/// A node's own clock at `t`: what it is off by, microseconds, or null when nobody said.
+function clockOffset(node, t) {
+  let last = null;
+  for (const c of M.clocks) if (c.node === node && c.t <= t) last = c;
+  return last && last.offset_us + (t - last.t) * last.ppm / 1e6;
+}
+const signed = ms => (ms > 0 ? "+" : ms < 0 ? "−" : "±") + Math.abs(ms).toFixed(Math.abs(ms) < 10 ? 1 : 0);
+M.moments.forEach((m, place) => m.n = place + 1);

@@ -1,0 +1,114 @@
+
+// The events: columns of differences, LEB128, deflated. The format is that of columns.rs.
+const KIND = { INVOKE: 0, REPLY: 1, ISSUE: 2, APPLY: 3, READ_INVOKE: 4, READ_REPLY: 5, RARE: 6 };
+const OUTCOMES = ["ok", "unknown", "rejected"], VERDICTS = ["ok", "duplicate", "fenced", "failed"];
+const OPERATIONS = ["record", "make", "enact", "delete"];
+let E = null;
+async function inflate() {
+  const text = atob($("data").textContent.trim()), bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+/// Readers for each column: `u` plain values, `z` differences to the last of the same relative. No bit operations: numbers
+/// of requests pass 2³².
+function readers(bytes) {
+  const columns = {};
+  let offset = 0;
+  PACKED.names.forEach((name, place) => {
+    let p = offset;
+    const last = new Map();
+    const u = () => {
+      let x = 0, scale = 1, byte;
+      do { byte = bytes[p++]; x += (byte & 127) * scale; scale *= 128; } while (byte > 127);
+      return x;
+    };
+    const z = relative => {
+      const x = u(), value = (last.get(relative) || 0) + (x % 2 ? -(x + 1) / 2 : x / 2);
+      last.set(relative, value);
+      return value;
+    };
+    const take = n => bytes.subarray(p, p += n);
+    columns[name] = { u, z, take };
+    offset += PACKED.columns[place];
+  });
+  return columns;
+}
+async function decode() {
+  const c = readers(await inflate()), n = PACKED.n;
+  E = {
+    n, kind: new Uint8Array(n), t: new Float64Array(n), client: new Uint32Array(n), number: new Float64Array(n),
+    inc: new Uint32Array(n), res: new Uint8Array(n), seq: new Float64Array(n), read: new Float64Array(n),
+    version: new Float64Array(n), verdict: new Uint8Array(n), detail: new Float64Array(n), token: new Float64Array(n),
+    node: new Uint16Array(n), operation: new Uint8Array(n), payload: new Map(), rare: new Map(),
+  };
+  const applies = [], unanswered = [];
+  for (let i = 0; i < n; i++) {
+    const k = E.kind[i] = c.kind.u();
+    E.t[i] = c.t.z(0);
+    if (k === KIND.RARE) { E.rare.set(i, c.line.take(c.rare.u())); continue; }
+    const client = E.client[i] = c.client.u();
+    if (client) E.number[i] = c.number.z(k * 65536 + client);
+    if (k === KIND.READ_REPLY) E.node[i] = c.node.u();
+    if (k === KIND.REPLY || k === KIND.READ_REPLY) {
+      if (!(E.verdict[i] = c.outcome.u())) { E.token[i] = c.token.z(0); E.seq[i] = c.reply.z(0); }
+      else if (k === KIND.REPLY) unanswered.push(i);
+    }
+    if (k !== KIND.ISSUE && k !== KIND.APPLY) continue;
+    const inc = E.inc[i] = c.incarnation.u(), res = E.res[i] = c.resource.u();
+    const relative = (k * 16777216 + inc) * 256 + res;
+    E.operation[i] = c.operation.u();
+    E.seq[i] = c.seq.z(relative);
+    E.read[i] = c.read.z(relative);
+    const payload = c.payload.u();
+    if (payload) E.payload.set(i, [payload, c.at.z(0)]);
+    if (k !== KIND.APPLY) continue;
+    E.version[i] = c.version.z(res);
+    if (E.verdict[i] = c.verdict.u()) E.detail[i] = c.detail.z(E.verdict[i]);
+    applies.push(i);
+  }
+  E.applies = Uint32Array.from(applies);
+  E.unanswered = Uint32Array.from(unanswered);
+}
+/// An event as it stands in the history.
+function line(i) {
+  const k = E.kind[i];
+  if (k === KIND.RARE) return new TextDecoder().decode(E.rare.get(i));
+  const o = { t_us: E.t[i], event: ["invoke", "reply", "issue", "apply", "read-invoke", "read-reply"][k] };
+  const request = E.client[i] ? nodeName(E.client[i] - 1) + ":" + E.number[i] : null;
+  if (k === KIND.ISSUE || k === KIND.APPLY) {
+    const by = M.incarnations[E.inc[i]];
+    Object.assign(o, { resource: resourceName(E.res[i]), node: nodeName(by.node), token: +by.token, generation: by.generation, seq: E.seq[i] });
+    if (E.read[i] >= 0) o.read = E.read[i];
+    if (k === KIND.APPLY && E.version[i] >= 0) o.version = E.version[i];
+    if (request) o.request = request;
+    if (E.operation[i]) o.operation = OPERATIONS[E.operation[i]];
+    if (E.payload.has(i)) { const [number, at_us] = E.payload.get(i); o.payload = { number, at_us }; }
+    if (k === KIND.APPLY) {
+      const verdict = E.verdict[i];
+      o.verdict = VERDICTS[verdict];
+      if (verdict) o[["", "first", "highest", "expected"][verdict]] = E.detail[i];
+    }
+    return JSON.stringify(o);
+  }
+  if (k === KIND.READ_REPLY) o.node = nodeName(E.node[i]);
+  o.request = request;
+  if (k === KIND.REPLY || k === KIND.READ_REPLY) {
+    o.outcome = OUTCOMES[E.verdict[i]];
+    if (!E.verdict[i]) { o.token = E.token[i]; o.seq = E.seq[i]; }
+  }
+  return JSON.stringify(o);
+}
+/// Which event sent a write that the store decided on; -1 when the history has none. Made when it is first asked for.
+let sentBy = null;
+function issueOf(i) {
+  if (!sentBy) {
+    sentBy = new Map();
+    const key = j => E.inc[j] + ":" + E.res[j] + ":" + E.seq[j], open = new Map();
+    for (let j = 0; j < E.n; j++) {
+      if (E.kind[j] === KIND.ISSUE) { if (!open.has(key(j))) open.set(key(j), j); }
+      else if (E.kind[j] === KIND.APPLY && open.has(key(j))) sentBy.set(j, open.get(key(j)));
+    }
+  }
+  return sentBy.get(i) ?? -1;
+}

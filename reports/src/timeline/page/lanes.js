@@ -1,0 +1,270 @@
+
+// The lanes: curves, nodes, grants, service members, clients.
+let rows = [], chartHeight = 0;
+const BAND = 10;
+function layout() {
+  view.width = Math.max(280, $("chart").clientWidth);
+  view.phone = view.width < 560;
+  view.gutter = view.phone ? 12 : 118;
+  view.right = view.phone ? 8 : 14;
+  rows = [];
+  let y = 0;
+  const add = (kind, height, more) => { rows.push({ kind, y, h: height, ...more }); y += height; };
+  const candidates = M.lanes.filter(l => l.role === "candidate"), services = M.lanes.filter(l => l.role === "service");
+  add("curves", view.phone ? 94 : 100);
+  add("marks", 44);
+  const tall = candidates.length > 5 ? 54 : view.phone ? 62 : 66;
+  for (const lane of candidates) add("node", tall, { node: lane.node });
+  if (M.grants.length) add("grants", view.phone ? 44 : 36, { nodes: services.map(l => l.node) });
+  if (services.length > 1 || !M.grants.length) for (const lane of services) add("member", view.phone ? 34 : 26, { node: lane.node });
+  const store = M.lanes.find(l => l.role === "store");
+  const strips = M.resources.map((_, r) => r).filter(r => r > 0 && M.effects.some(e => e.r === r));
+  const asked = E && E.unanswered.length > 0, below = strips.length * 28 + (asked ? 26 : 0) + 100;
+  // As much of the window as is left: the store's lane says most.
+  const left = innerHeight - $("chart").getBoundingClientRect().top - scrollY - y - below;
+  add("store", view.phone ? 180 : Math.max(190, Math.min(420, left)), { node: store ? store.node : -1 });
+  for (const r of strips) add("strip", view.phone ? 40 : 28, { r });
+  if (asked) add("clients", view.phone ? 40 : 26);
+  chartHeight = y + 2;
+}
+const rowOf = (kind, node) => rows.find(r => r.kind === kind && (node === undefined || r.node === node));
+function draw() {
+  const ctx = sized($("lanes"), view.width, chartHeight);
+  const curves = rowOf("curves"), markRow = rowOf("marks");
+  const labelled = axis(ctx, markRow.y + 34);
+  ctx.strokeStyle = ink.faint;
+  ctx.lineWidth = 1;
+  ctx.beginPath();
+  for (const x of labelled) { ctx.moveTo(Math.round(x) + .5, markRow.y + markRow.h); ctx.lineTo(Math.round(x) + .5, chartHeight); }
+  ctx.stroke();
+  clipped(ctx, { y: markRow.y + markRow.h, h: chartHeight }, () => {
+    for (const [from, to] of M.several) {
+      const x = X(from), w = Math.max(2, X(to) - x);
+      ctx.fillStyle = ink.bad;
+      ctx.globalAlpha = dark ? .17 : .1;
+      ctx.fillRect(x, markRow.y + markRow.h, w, chartHeight);
+      ctx.globalAlpha = 1;
+    }
+  });
+  drawCurves(ctx, curves);
+  const painters = { node: drawNode, grants: drawGrants, member: drawMember, store: drawStore, strip: drawStrip, clients: drawClients };
+  for (const row of rows) {
+    if (!painters[row.kind]) continue;
+    ctx.strokeStyle = ink.line;
+    ctx.lineWidth = 1;
+    ctx.beginPath();
+    ctx.moveTo(0, row.y + row.h - .5);
+    ctx.lineTo(view.width, row.y + row.h - .5);
+    ctx.stroke();
+    clipped(ctx, row, () => painters[row.kind](ctx, row));
+    drawGutter(ctx, row);
+  }
+  clipped(ctx, { y: 0, h: chartHeight }, () => drawArrows(ctx));
+  drawMarks(ctx, markRow.y + 3);
+  drawMini();
+  drawOver();
+}
+function clipped(ctx, row, paint) {
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(view.gutter, row.y, plotWidth(), row.h);
+  ctx.clip();
+  paint();
+  ctx.restore();
+}
+function drawGutter(ctx, row) {
+  const service = row.nodes && row.nodes.length === 1 ? nodeName(row.nodes[0]) : "granted";
+  const [title, below] = {
+    node: [nodeName(row.node ?? 0), clockWords(row.node)],
+    grants: [service, view.phone ? "grants" : "grants leadership"],
+    member: [nodeName(row.node ?? 0), ""],
+    store: [row.node >= 0 ? nodeName(row.node) : "store", "number written"],
+    strip: [resourceName(row.r ?? 0), ""],
+    clients: [view.phone ? "requests without an answer" : "unanswered", ""],
+  }[row.kind];
+  if (view.phone) {
+    const words = below && row.kind !== "node" ? title + ": " + below : title;
+    pill(ctx, view.gutter - 8, row.y + 1, words, ink.panel, ink.ink, { size: row.kind === "node" ? 12 : 11, border: ink.line });
+    return;
+  }
+  const main = row.kind === "node" || row.kind === "store";
+  const room = view.gutter - 12;
+  text(ctx, fitted(ctx, title, room, main ? 15 : 13), 0, row.y + (main ? 17 : 13), { size: main ? 15 : 13, weight: 650 });
+  if (below) text(ctx, fitted(ctx, below, room, 11.5, 400), 0, row.y + (main ? 33 : 27), { size: 11.5, fill: ink.dim });
+  if (row.kind === "store" && row.high !== undefined)
+    for (const [n, y] of [[row.high, row.Y(row.high)], [row.low, row.Y(row.low)]])
+      if (row.high > row.low || n === row.high) text(ctx, grouped(n), view.gutter - 8, Math.max(y, row.y + 48), { size: 11, fill: ink.dim, align: "right" });
+}
+function clockWords(node) {
+  const offset = node === undefined ? null : clockOffset(node, cursor === null ? timeAt(view.gutter) : timeAt(cursor));
+  return offset === null ? "" : "clock " + signed(offset / 1e3) + " ms";
+}
+/// Two step functions: who believes, dashed, and who takes effect, solid; red where that is more than one.
+function drawCurves(ctx, row) {
+  const most = Math.max(2, ...M.believing.map(p => p[1]), ...M.acting.map(p => p[1]));
+  const top = row.y + (view.phone ? 36 : 24), bottom = row.y + row.h - 6, Y = n => bottom - n / most * (bottom - top);
+  for (let n = 0; n <= most; n++) {
+    if (most > 4 && n % Math.ceil(most / 4)) continue;
+    ctx.strokeStyle = ink.faint;
+    ctx.lineWidth = 1;
+    ctx.beginPath();
+    ctx.moveTo(view.gutter, Y(n) + .5);
+    ctx.lineTo(view.width - view.right, Y(n) + .5);
+    ctx.stroke();
+    if (!view.phone) text(ctx, "" + n, view.gutter - 8, Y(n), { fill: ink.dim, align: "right" });
+  }
+  clipped(ctx, row, () => {
+    for (const [steps, alpha] of [[M.believing, .14], [M.acting, .75]])
+      for (let i = 0; i + 1 < steps.length; i++)
+        if (steps[i][1] > 1) {
+          const x = X(steps[i][0]);
+          ctx.fillStyle = ink.bad;
+          ctx.globalAlpha = alpha;
+          ctx.fillRect(x, Y(steps[i][1]), Math.max(2, X(steps[i + 1][0]) - x), Y(1) - Y(steps[i][1]));
+        }
+    ctx.globalAlpha = 1;
+    for (const [steps, stroke, width, dash] of [[M.believing, ink.dim, 2, [5, 4]], [M.acting, ink.ink, 2.5, []]]) {
+      ctx.strokeStyle = stroke;
+      ctx.lineWidth = width;
+      ctx.setLineDash(dash);
+      ctx.beginPath();
+      steps.forEach(([t, n], i) => {
+        if (i) ctx.lineTo(X(t), Y(steps[i - 1][1])); else ctx.moveTo(X(t), Y(n));
+        ctx.lineTo(X(t), Y(n));
+      });
+      ctx.stroke();
+      ctx.setLineDash([]);
+    }
+    let right = -1e9;
+    for (const [from, to, n, r] of M.several) {
+      const a = Math.max(X(from), view.gutter), b = Math.min(X(to), view.width - view.right);
+      if (b < a) continue;
+      const on = r > 0 ? ` on ${resourceName(r)}` : "";
+      for (const words of [`${n} leaders take effect at once${on} for ${duration(to - from)}`, `${n} at once${on}, ${duration(to - from)}`, `${n} at once`]) {
+        const w = widthOf(ctx, words, 12.5) + 12, x = Math.max(view.gutter + 2, Math.min((a + b) / 2 - w / 2, view.width - view.right - w));
+        if (x < right + 6 || w > Math.max(250, b - a + 160)) continue;
+        pill(ctx, x, row.y + (view.phone ? 20 : 2), words, ink.bad, ink.page, { size: 12.5 });
+        right = x + w;
+        break;
+      }
+    }
+  });
+  if (view.phone) {
+    text(ctx, "leaders", view.gutter - 6, row.y + 9, { weight: 650 });
+    text(ctx, "━ taking effect  ┅ believing", view.gutter + 48, row.y + 9, { fill: ink.dim });
+  } else {
+    text(ctx, "leaders", 0, row.y + 17, { size: 15, weight: 650 });
+    text(ctx, "━ taking effect", 0, row.y + 36, { size: 11.5 });
+    text(ctx, "┅ believing", 0, row.y + 52, { size: 11.5, fill: ink.dim });
+  }
+}
+function drawShades(ctx, row, node, y, h) {
+  for (const s of M.shades) {
+    if (!s.nodes.includes(node)) continue;
+    const x = X(s.from), w = Math.max(2, X(s.to) - x);
+    if (x > view.width || x + w < view.gutter) continue;
+    if (s.kind === "unborn") {
+      ctx.fillStyle = ink.faint;
+      ctx.fillRect(x, row.y, w, row.h - 1);
+      if (w > 84 && !view.phone) text(ctx, s.text, Math.max(x, view.gutter) + 6, row.y + row.h / 2, { fill: ink.dim });
+      continue;
+    }
+    ctx.fillStyle = hatching(ctx, s.kind);
+    ctx.fillRect(x, y, w, h);
+    ctx.fillStyle = ink.hatch;
+    ctx.fillRect(x, y, 1, h);
+    ctx.fillRect(x + w - 1, y, 1, h);
+  }
+}
+/// What struck a node, in words; those that would cover each other are left to the hover.
+function drawShadeWords(ctx, row, node) {
+  let right = -1e9;
+  for (const s of M.shades) {
+    if (s.kind === "unborn" || !s.nodes.includes(node)) continue;
+    const x = Math.max(X(s.from), view.gutter + (view.phone ? 34 : 0), right + 2), room = Math.min(X(s.to), view.width - view.right) - x;
+    if (room < 22) continue;
+    const words = fitted(ctx, s.text.replace(/ for [\d.]+ m?s$/, ""), room - 16, 11.5);
+    if (words) right = x + 2 + pill(ctx, x + 2, row.y + 1, words, ink.ink, ink.page, { size: 11.5 });
+  }
+}
+function drawNode(ctx, row) {
+  const node = row.node, top = row.y + 26, height = row.h - 31;
+  const mine = list => list.filter(b => (M.incarnations[b.i]?.node ?? b.node) === node);
+  for (const s of M.shades) if (s.kind === "unborn") drawShades(ctx, row, s.nodes.includes(node) ? node : -1, row.y, row.h);
+  for (const b of mine(M.beliefs)) {
+    const x = X(b.from), w = Math.max(2, X(b.to) - x);
+    ctx.fillStyle = ctx.strokeStyle = colour(b.i);
+    ctx.globalAlpha = dark ? .26 : .2;
+    ctx.fillRect(x, top, w, height);
+    ctx.globalAlpha = 1;
+    ctx.lineWidth = 1.5;
+    ctx.strokeRect(x + .75, top + .75, Math.max(.5, w - 1.5), height - 1.5);
+  }
+  for (const g of M.grants.filter(g => g.node === node)) {
+    const x = X(g.from);
+    ctx.fillStyle = g.i === null ? ink.dim : colour(g.i);
+    ctx.fillRect(x, top - 5, Math.max(2, X(g.to) - x), 3);
+    ctx.fillRect(x, top - 6, 1.5, 5);
+    if (g.why) ctx.fillRect(X(g.to) - 1.5, top - 6, 1.5, 5);
+  }
+  for (const e of mine(M.effects)) {
+    const bar = e.r === 0 ? Math.min(BAND, height * .4) : Math.min(BAND, height * .4) / 2, y = top + height;
+    ctx.fillStyle = colour(e.i);
+    ctx.fillRect(X(e.from), y - 3, X(e.to) - X(e.from), 3);
+    for (const [from, to] of e.runs) ctx.fillRect(X(from), y - bar, Math.max(3, X(to) - X(from)), bar);
+  }
+  drawShades(ctx, row, node, row.y, row.h - 1);
+  for (const b of mine(M.beliefs)) drawBelief(ctx, b, top, height);
+  drawShadeWords(ctx, row, node);
+}
+/// A belief's words, and red dashes from where it has no ground any more.
+function drawBelief(ctx, b, top, height) {
+  const x0 = Math.max(X(b.from), view.gutter), x1 = Math.min(X(b.to), view.width - view.right);
+  let right = x0;
+  for (const words of [M.incarnations[b.i].label, shortLabel(b.i)])
+    if (widthOf(ctx, words) + 16 < x1 - x0) { right = x0 + 3 + pill(ctx, x0 + 3, top + 3, words, colour(b.i), onColour()); break; }
+  if (!b.outlived || b.outlived[0] >= b.to) return;
+  const from = Math.max(X(b.outlived[0]), view.gutter);
+  ctx.strokeStyle = ink.bad;
+  ctx.lineWidth = 2;
+  ctx.setLineDash([6, 4]);
+  ctx.strokeRect(from + 1, top + 1, Math.max(1, x1 - from - 2), height - 2);
+  ctx.setLineDash([]);
+  const start = Math.max(from + 4, right + 4), grant = b.outlived[1].startsWith("its grant");
+  for (const words of [grant ? "still believes: its grant has ended" : "still believes: another was elected", "still believes", "!"])
+    if (widthOf(ctx, words) + 15 < x1 - start) { pill(ctx, start, top + 3, words, ink.panel, ink.bad, { border: ink.bad }); break; }
+}
+/// Whom the service has given leadership to, by its own state.
+function drawGrants(ctx, row) {
+  const top = row.y + (view.phone ? 21 : 5), height = row.h - (view.phone ? 26 : 11);
+  if (row.nodes.length === 1) drawShades(ctx, row, row.nodes[0], row.y, row.h - 1);
+  for (const g of M.grants) {
+    const x = X(g.from), w = Math.max(2, X(g.to) - x);
+    ctx.fillStyle = ctx.strokeStyle = g.i === null ? ink.dim : colour(g.i);
+    ctx.globalAlpha = .22;
+    ctx.fillRect(x, top, w, height);
+    ctx.globalAlpha = 1;
+    ctx.fillRect(x, top, 2, height);
+    if (g.why) ctx.fillRect(x + w - 2, top, 2, height);
+    const left = Math.max(x, view.gutter) + 6, room = Math.min(x + w, view.width - view.right) - left - 4;
+    const who = `${nodeName(g.node)}${g.token !== "0" ? ": token " + g.token : ""}`, why = g.why ? `, until ${g.why}` : "";
+    for (const words of [who + why, who, nodeName(g.node)])
+      if (widthOf(ctx, words, 12, 600) <= room) { text(ctx, words, left, top + height / 2 + .5, { weight: 600 }); break; }
+  }
+  if (row.nodes.length === 1) drawShadeWords(ctx, { y: row.y + row.h - 22 }, row.nodes[0]);
+}
+function drawMember(ctx, row) {
+  drawShades(ctx, row, row.node, row.y, row.h - 1);
+  drawShadeWords(ctx, { y: row.y + (view.phone ? 12 : 2) }, row.node);
+}
+function drawClients(ctx, row) {
+  const top = row.y + (view.phone ? 21 : 4), height = row.h - (view.phone ? 25 : 8);
+  ctx.fillStyle = ink.dim;
+  let last = -1e9;
+  const first = lowerBound(E.unanswered, i => E.t[i], timeAt(view.gutter));
+  for (let j = first; j < E.unanswered.length; j++) {
+    const x = X(E.t[E.unanswered[j]]) | 0;
+    if (x > view.width) break;
+    if (x > last) ctx.fillRect(last = x, top, 1.5, height);
+  }
+}

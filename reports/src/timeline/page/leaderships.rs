@@ -1,0 +1,145 @@
+//! Who believed, who was granted leadership, and which belief outlived its ground.
+
+use super::model::{Belief, Grant, Named};
+use protocols::{
+    history::{Event, GrantEnd, Kind, NodeState},
+    types::{Incarnation, NodeId},
+};
+use std::collections::BTreeMap;
+
+/// Folds elections, depositions and grants.
+#[derive(Debug, Default)]
+pub(super) struct Leaderships {
+    numbers: BTreeMap<Incarnation, usize>,
+    pub(super) all: Vec<Incarnation>,
+    pub(super) beliefs: Vec<Belief>,
+    pub(super) grants: Vec<Grant>,
+}
+
+/// Is `one` a newer leadership than `other`, of which it is known that it was elected before?
+fn is_newer(one: Incarnation, other: Incarnation) -> bool {
+    if one.token > 0 && other.token > 0 { one.token > other.token } else { true }
+}
+
+impl Leaderships {
+    /// The number of a leadership, in the order in which they were met.
+    pub(super) fn number(&mut self, incarnation: Incarnation) -> usize {
+        *self.numbers.entry(incarnation).or_insert_with(|| {
+            self.all.push(incarnation);
+            self.all.len() - 1
+        })
+    }
+
+    /// Who believes now, by their numbers.
+    pub(super) fn believing(&self) -> impl Iterator<Item = usize> {
+        self.beliefs.iter().filter(|belief| belief.open).map(|belief| belief.i)
+    }
+
+    pub(super) fn observe(&mut self, event: &Event) {
+        let t_us = event.t_us;
+        match &event.kind {
+            Kind::Elected(incarnation) => self.elected(t_us, *incarnation),
+            Kind::Deposed { incarnation, reason } => {
+                let i = self.number(*incarnation);
+                self.end(t_us, reason.name(), |belief, _| belief == i);
+            }
+            // Who is killed says nothing; a process that starts believes nothing.
+            Kind::Node { node, state: NodeState::Up | NodeState::Down | NodeState::Off } => {
+                self.end(t_us, "its process ended", |_, of| of == *node);
+            }
+            Kind::Grant { node, token } => self.granted(t_us, *node, *token),
+            Kind::GrantEnd { node, token, reason } => self.grant_ended(t_us, *node, *token, *reason),
+            _ => {}
+        }
+    }
+
+    fn elected(&mut self, t_us: u64, incarnation: Incarnation) {
+        let i = self.number(incarnation);
+        // What it is elected again with goes on.
+        if self.believing().any(|belief| belief == i) {
+            return;
+        }
+        self.end(t_us, "elected anew", |_, of| of == incarnation.node);
+        let mut outlived = None;
+        for belief in self.beliefs.iter_mut().filter(|b| b.open) {
+            let other = self.all[belief.i];
+            if is_newer(incarnation, other) {
+                belief.outlived.get_or_insert((t_us, "another was elected".to_owned()));
+            } else {
+                outlived = Some((t_us, "a newer one had been elected".to_owned()));
+            }
+        }
+        self.beliefs.push(Belief { i, from: t_us, to: t_us, why: None, outlived, open: true });
+    }
+
+    fn end(&mut self, t_us: u64, why: &'static str, whose: impl Fn(usize, NodeId) -> bool) {
+        let all = &self.all;
+        for belief in self.beliefs.iter_mut().filter(|b| b.open && whose(b.i, all[b.i].node)) {
+            (belief.to, belief.why, belief.open) = (t_us, Some(why), false);
+        }
+    }
+
+    fn granted(&mut self, t_us: u64, node: NodeId, token: u64) {
+        if self.grants.iter().any(|g| g.open && (g.node, g.number) == (node.0, token)) {
+            return;
+        }
+        let token_text = token.to_string();
+        let grant = Grant {
+            i: None,
+            node: node.0,
+            token: token_text,
+            from: t_us,
+            to: t_us,
+            why: None,
+            number: token,
+            open: true,
+        };
+        self.grants.push(grant);
+    }
+
+    fn grant_ended(&mut self, t_us: u64, node: NodeId, token: u64, reason: GrantEnd) {
+        let why = match reason {
+            GrantEnd::Expired => "it expired",
+            GrantEnd::Released => "its holder released it",
+            GrantEnd::Taken => "it was taken away",
+            GrantEnd::Lost => "the service lost it",
+        };
+        for grant in self.grants.iter_mut().filter(|g| g.open && (g.node, g.number) == (node.0, token)) {
+            (grant.to, grant.why, grant.open) = (t_us, Some(why), false);
+        }
+        let all = &self.all;
+        let of = |belief: &Belief| (all[belief.i].node, all[belief.i].token) == (node, token);
+        for belief in self.beliefs.iter_mut().filter(|b| b.open && of(b)) {
+            belief.outlived.get_or_insert((t_us, format!("its grant had ended: {why}")));
+        }
+    }
+
+    /// Nothing happens after `t_us`. Says which leadership came of which grant.
+    pub(super) fn finish(&mut self, t_us: u64) {
+        self.beliefs.iter_mut().filter(|b| b.open).for_each(|b| b.to = t_us);
+        self.grants.iter_mut().filter(|g| g.open).for_each(|g| g.to = t_us);
+        let (all, beliefs) = (&self.all, &self.beliefs);
+        for grant in &mut self.grants {
+            let came = |b: &&Belief| {
+                (all[b.i].node.0, all[b.i].token) == (grant.node, grant.number)
+                    && b.from >= grant.from
+                    && b.from <= grant.to
+            };
+            grant.i = beliefs.iter().find(came).map(|belief| belief.i);
+        }
+    }
+
+    /// What each is called.
+    pub(super) fn named(&self) -> Vec<Named> {
+        let named = |incarnation: &Incarnation| {
+            let Incarnation { token, node, generation } = *incarnation;
+            let label = match (token, generation) {
+                (0, 0) => "no token".to_owned(),
+                (0, _) => format!("generation {}", generation & 0xffff),
+                _ => format!("token {token}"),
+            };
+            Named { node: node.0, token: token.to_string(), generation, label }
+        };
+        self.all.iter().map(named).collect()
+    }
+}

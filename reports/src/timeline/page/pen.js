@@ -1,0 +1,174 @@
+
+// How things are drawn: colours, hatching, pills, the axis and the numbered moments.
+let ink = {}, dark = false, patterns = {};
+function readTheme() {
+  const style = getComputedStyle(document.documentElement);
+  for (const name of ["page", "panel", "ink", "dim", "faint", "line", "bad", "good", "hatch", "accent"])
+    ink[name] = style.getPropertyValue("--" + name).trim();
+  const chosen = document.documentElement.dataset.theme;
+  dark = chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  patterns = {};
+}
+const colour = i => COLOURS[dark ? "dark" : "light"][i % 8];
+const onColour = () => dark ? "#0c0f13" : "#fff";
+const font = (size, weight = 400) => `${weight} ${size}px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif`;
+function sized(canvas, width, height) {
+  const ratio = devicePixelRatio || 1, w = Math.round(width * ratio), h = Math.round(height * ratio);
+  if (canvas.width !== w || canvas.height !== h) {
+    canvas.width = w;
+    canvas.height = h;
+    canvas.style.width = width + "px";
+    canvas.style.height = height + "px";
+  }
+  const ctx = canvas.getContext("2d");
+  ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+  ctx.clearRect(0, 0, width, height);
+  return ctx;
+}
+/// Each way of not running has a pattern of its own: strokes for a pause, crosses for down, dots for cut off.
+function hatching(ctx, kind) {
+  if (patterns[kind]) return patterns[kind];
+  const tile = document.createElement("canvas"), ratio = devicePixelRatio || 1;
+  tile.width = tile.height = 10 * ratio;
+  const c = tile.getContext("2d");
+  c.scale(ratio, ratio);
+  c.strokeStyle = ink.hatch;
+  c.globalAlpha = kind === "other" ? .35 : .5;
+  c.lineWidth = 1.3;
+  c.beginPath();
+  if (kind === "pause" || kind === "down") {
+    for (const o of [-10, 0, 10]) {
+      c.moveTo(o - 1, 11); c.lineTo(o + 11, -1);
+      if (kind === "down") { c.moveTo(o - 1, -1); c.lineTo(o + 11, 11); }
+    }
+  } else {
+    c.setLineDash([2, 3]);
+    for (const y of kind === "cut" ? [2.5, 7.5] : [5]) { c.moveTo(0, y); c.lineTo(10, y); }
+  }
+  c.stroke();
+  const pattern = ctx.createPattern(tile, "repeat");
+  pattern.setTransform(new DOMMatrix().scale(1 / ratio));
+  return patterns[kind] = pattern;
+}
+function text(ctx, words, x, y, { size = 12, weight = 400, fill = ink.ink, align = "left", base = "middle" } = {}) {
+  ctx.font = font(size, weight);
+  ctx.fillStyle = fill;
+  ctx.textAlign = align;
+  ctx.textBaseline = base;
+  ctx.fillText(words, x, y);
+}
+function widthOf(ctx, words, size = 12, weight = 650) {
+  ctx.font = font(size, weight);
+  return ctx.measureText(words).width;
+}
+/// Words in a box; its width.
+function pill(ctx, x, y, words, back, front, { size = 12, border = null } = {}) {
+  const width = widthOf(ctx, words, size) + 12;
+  ctx.fillStyle = back;
+  ctx.beginPath();
+  ctx.roundRect(x, y, width, size + 7, 5);
+  ctx.fill();
+  if (border) { ctx.strokeStyle = border; ctx.lineWidth = 1; ctx.stroke(); }
+  text(ctx, words, x + 6, y + (size + 7) / 2 + .5, { size, weight: 650, fill: front });
+  return width;
+}
+/// As much of `words` as there is room for; nothing when that would say nothing.
+function fitted(ctx, words, room, size = 12, weight = 650) {
+  if (widthOf(ctx, words, size, weight) <= room) return words;
+  let lo = 0, hi = words.length;
+  while (lo < hi) {
+    const mid = (lo + hi + 1) >> 1;
+    if (widthOf(ctx, words.slice(0, mid) + "…", size, weight) <= room) lo = mid; else hi = mid - 1;
+  }
+  return lo > 3 ? words.slice(0, lo).trimEnd() + "…" : "";
+}
+function diamond(ctx, x, y, r) {
+  ctx.fillStyle = ink.bad;
+  ctx.strokeStyle = ink.page;
+  ctx.lineWidth = 2;
+  ctx.beginPath();
+  ctx.moveTo(x, y - r - 2); ctx.lineTo(x + r + 2, y); ctx.lineTo(x, y + r + 2); ctx.lineTo(x - r - 2, y);
+  ctx.closePath();
+  ctx.stroke();
+  ctx.fill();
+  text(ctx, "!", x, y + .5, { weight: 800, fill: ink.page, align: "center" });
+}
+function arrow(ctx, x0, y0, x1, y1, stroke, width = 1.6) {
+  const angle = Math.atan2(y1 - y0, x1 - x0), head = 4 + 2 * width;
+  ctx.strokeStyle = ctx.fillStyle = stroke;
+  ctx.lineWidth = width;
+  ctx.beginPath();
+  ctx.moveTo(x0, y0); ctx.lineTo(x1, y1);
+  ctx.stroke();
+  ctx.beginPath();
+  ctx.moveTo(x1, y1);
+  for (const turn of [-.4, .4]) ctx.lineTo(x1 - head * Math.cos(angle + turn), y1 - head * Math.sin(angle + turn));
+  ctx.fill();
+}
+/// The times along the axis; the places of those that got a label.
+function axis(ctx, y) {
+  const taken = [], labelled = [];
+  const free = (a, b) => !taken.some(([c, d]) => a < d + 8 && b > c - 8);
+  const put = (t, x, words, weight) => {
+    const w = widthOf(ctx, words, 12, weight), left = Math.min(Math.max(x - w / 2, view.phone ? 0 : view.gutter - 24), view.width - w);
+    if (!free(left, left + w)) return;
+    taken.push([left, left + w]);
+    text(ctx, words, left, y, { weight, fill: weight > 400 ? ink.ink : ink.dim });
+    labelled.push(x);
+  };
+  const first = Math.max(0, lowerBound(places, u => u, v0) - 1);
+  if (scale === "story") {
+    const digits = toTime(v1) - toTime(v0) < 2e4 ? 6 : DIGITS;
+    const bad = new Set(M.moments.filter(m => m.k === "bad").map(m => m.t));
+    for (const pass of [true, false])
+      for (let i = first; i < stops.length && places[i] <= v1; i++)
+        if (bad.has(stops[i]) === pass && visible(X(stops[i]))) put(stops[i], X(stops[i]), at(stops[i], digits), 600);
+  }
+  for (let i = first; i < stops.length - 1 && places[i] < v1; i++) {
+    const xa = X(stops[i]), xb = X(stops[i + 1]), a = Math.max(view.gutter, xa), b = Math.min(view.width - view.right, xb);
+    if (b - a < 30) continue;
+    const perPixel = (stops[i + 1] - stops[i]) / (xb - xa);
+    if (scale === "story" && xb - xa < 700) {
+      // What a squeezed stretch really takes.
+      const words = "‹ " + duration(stops[i + 1] - stops[i]) + " ›", w = widthOf(ctx, words, 12, 400), mid = (a + b) / 2;
+      if (w + 12 < b - a && free(mid - w / 2, mid + w / 2)) {
+        taken.push([mid - w / 2, mid + w / 2]);
+        text(ctx, words, mid, y, { fill: ink.dim, align: "center" });
+      }
+      continue;
+    }
+    let step = Math.pow(10, Math.ceil(Math.log10(perPixel * 90)));
+    if (step / 5 >= perPixel * 90) step /= 5; else if (step / 2 >= perPixel * 90) step /= 2;
+    const digits = Math.max(0, Math.min(6, 6 - Math.floor(Math.log10(step) + 1e-9)));
+    for (let t = Math.ceil(timeAt(a) / step) * step; t <= timeAt(b); t += step) put(t, X(t), at(t, digits), 400);
+  }
+  return labelled;
+}
+/// The numbers of the moments; those that would collide share one.
+let marks = [];
+function drawMarks(ctx, y) {
+  const groups = [];
+  const label = g => g.first === g.last ? "" + g.first : g.first + "–" + g.last;
+  const half = words => Math.max(18, widthOf(ctx, words, 11, 700) + 9) / 2;
+  for (const m of M.moments) {
+    const x = X(m.t), last = groups[groups.length - 1];
+    if (!visible(x)) continue;
+    if (last && x - half("" + m.n) < (last.x0 + last.x1) / 2 + half(label(last)) + 2) {
+      last.last = m.n;
+      last.x1 = x;
+      last.bad ||= m.k === "bad";
+    } else groups.push({ first: m.n, last: m.n, x0: x, x1: x, bad: m.k === "bad" });
+  }
+  marks = groups.map(g => {
+    const words = label(g), w = half(words) * 2, x = Math.min(Math.max((g.x0 + g.x1) / 2 - w / 2, 0), view.width - w);
+    ctx.fillStyle = g.bad ? ink.bad : ink.panel;
+    ctx.strokeStyle = g.bad ? ink.bad : ink.dim;
+    ctx.lineWidth = 1.5;
+    ctx.beginPath();
+    ctx.roundRect(x, y, w, 18, 9);
+    ctx.fill();
+    ctx.stroke();
+    text(ctx, words, x + w / 2, y + 9.5, { size: 11, weight: 700, fill: g.bad ? ink.page : ink.ink, align: "center" });
+    return { x, w, first: g.first, last: g.last };
+  });
+}

@@ -1,0 +1,166 @@
+//! What the store took and refused: intervals of effect, takeovers, writes from the past, and silence while clients asked.
+
+use super::model::{Effect, Refused, Stale, Takeover};
+use crate::freshness::Freshness;
+use protocols::{
+    history::{Event, Header, Kind},
+    message::{Write, WriteVerdict},
+    types::Resource,
+};
+use std::collections::BTreeMap;
+
+/// Writes of one leadership further apart than this, microseconds, are two runs of writes.
+const APART_US: u64 = 250_000;
+/// Writes from the past on one resource, or refused ones, that follow each other within this, microseconds, are told together:
+/// clients' numbers come many a second, all else about one.
+const TOGETHER_US: [u64; 2] = [1_000_000, 5_000_000];
+/// Fewer requests than this in a silence, and it means little.
+const ASKED_MIN: u64 = 3;
+/// As many periods of the clients must pass before a silence counts.
+const PERIODS_MIN: u64 = 5;
+
+/// Folds issues, seals and what the store decided.
+#[derive(Debug, Default)]
+pub(super) struct Writes {
+    freshness: Freshness,
+    pub(super) effects: Vec<Effect>,
+    by_leadership: BTreeMap<(usize, u8), usize>,
+    pub(super) stale: Vec<Stale>,
+    pub(super) refused: Vec<Refused>,
+    pub(super) takeovers: Vec<Takeover>,
+    /// Who each resource follows, since when, and the number that it is at.
+    newest: BTreeMap<u8, (usize, u64)>,
+    at_seq: BTreeMap<u8, u64>,
+    /// Writes under way, until the store has decided.
+    issued: BTreeMap<(usize, u8, u64), u64>,
+    pub(super) dark: Vec<(u64, u64)>,
+    last_accepted_us: Option<u64>,
+    asked: u64,
+    dark_us: Option<u64>,
+}
+
+impl Writes {
+    pub(super) fn new(header: Option<&Header>) -> Self {
+        let dark_us = header.filter(|h| h.rate > 0).map(|h| {
+            let period_us = 1_000_000 / h.rate;
+            (h.dark_after_ms * 4_000).max(PERIODS_MIN * period_us)
+        });
+        Writes { dark_us, ..Writes::default() }
+    }
+
+    /// Takes an event of leadership `i`, which wrote or sealed.
+    pub(super) fn observe(&mut self, event: &Event, i: usize) {
+        let stale = self.freshness.observe(event);
+        match &event.kind {
+            Kind::Seal { resource, accepted: true, seq, .. } => {
+                self.follows(event.t_us, *resource, i);
+                self.at_seq.entry(resource.0).or_insert(*seq);
+            }
+            Kind::Issue { write, .. } => {
+                self.issued.entry((i, write.resource.0, write.seq)).or_insert(event.t_us);
+            }
+            Kind::Apply { write, verdict, .. } => match verdict {
+                WriteVerdict::Ok => self.accepted(event.t_us, write, i, stale),
+                WriteVerdict::Fenced { highest } => self.fenced(event.t_us, write, i, *highest),
+                _ => drop(self.issued.remove(&(i, write.resource.0, write.seq))),
+            },
+            _ => {}
+        }
+    }
+
+    /// A client asked.
+    pub(super) fn asked(&mut self) {
+        self.asked += 1;
+    }
+
+    /// An election tells leaderships without a token apart.
+    pub(super) fn elected(&mut self, event: &Event) {
+        self.freshness.observe(event);
+    }
+
+    fn follows(&mut self, t: u64, resource: Resource, i: usize) {
+        if self.newest.get(&resource.0).is_some_and(|(now, _)| *now == i) {
+            return;
+        }
+        self.newest.insert(resource.0, (i, t));
+        self.takeovers.push(Takeover { i, r: resource.index(), t });
+    }
+
+    fn accepted(&mut self, t: u64, write: &Write, i: usize, stale: bool) {
+        let r = write.resource.0;
+        let place = *self.by_leadership.entry((i, r)).or_insert_with(|| {
+            self.effects.push(Effect { i, r: r.into(), from: t, to: t, n: 0, stale: 0, runs: vec![(t, t)] });
+            self.effects.len() - 1
+        });
+        let effect = &mut self.effects[place];
+        (effect.to, effect.n, effect.stale) = (t, effect.n + 1, effect.stale + u64::from(stale));
+        match effect.runs.last_mut() {
+            Some((_, last)) if t - *last <= APART_US => *last = t,
+            _ => effect.runs.push((t, t)),
+        }
+        let issued = self.issued.remove(&(i, r, write.seq));
+        if stale {
+            self.past_write(t, write, i, issued);
+        } else {
+            self.follows(t, write.resource, i);
+            self.at_seq.insert(r, write.seq);
+        }
+        if write.resource == Resource::SEQUENCE {
+            self.served(t);
+        }
+    }
+
+    fn past_write(&mut self, t: u64, write: &Write, i: usize, issued: Option<u64>) {
+        let r = write.resource.index();
+        if let Some(run) = self
+            .stale
+            .iter_mut()
+            .rev()
+            .find(|s| (s.i, s.r) == (i, r))
+            .filter(|s| t - s.to <= TOGETHER_US[usize::from(r > 0)])
+        {
+            (run.to, run.n) = (t, run.n + 1);
+            return;
+        }
+        let (over, since) = self.newest.get(&write.resource.0).copied().unzip();
+        let prev = self.at_seq.get(&write.resource.0).copied().unwrap_or(0);
+        let since = since.unwrap_or(0);
+        self.stale.push(Stale { i, r, from: t, to: t, n: 1, seq: write.seq, prev, over, since, issued });
+    }
+
+    fn fenced(&mut self, t: u64, write: &Write, i: usize, highest: u64) {
+        let (r, seq) = (write.resource.index(), write.seq);
+        let issued = self.issued.remove(&(i, write.resource.0, seq));
+        if let Some(run) = self
+            .refused
+            .iter_mut()
+            .rev()
+            .find(|s| (s.i, s.r) == (i, r))
+            .filter(|s| t - s.to <= TOGETHER_US[usize::from(r > 0)])
+        {
+            (run.to, run.n) = (t, run.n + 1);
+            return;
+        }
+        let (over, since) = self.newest.get(&write.resource.0).copied().unzip();
+        let (highest, since) = (highest.to_string(), since.unwrap_or(0));
+        self.refused.push(Refused { i, r, from: t, to: t, n: 1, seq, highest, issued, over, since });
+    }
+
+    fn served(&mut self, t: u64) {
+        self.silence(t);
+        (self.last_accepted_us, self.asked) = (Some(t), 0);
+    }
+
+    fn silence(&mut self, until: u64) {
+        // Before the first write nobody was missed: that is the first election.
+        let Some(from) = self.last_accepted_us else { return };
+        if self.dark_us.is_some_and(|dark_us| until - from > dark_us) && self.asked >= ASKED_MIN {
+            self.dark.push((from, until));
+        }
+    }
+
+    /// Nothing happens after `t_us`.
+    pub(super) fn finish(&mut self, t_us: u64) {
+        self.silence(t_us);
+    }
+}

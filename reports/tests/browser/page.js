@@ -1,0 +1,176 @@
+// Drives a headless browser over a page of reports::timeline::page, and says what is wrong with it.
+//   node page.js CHROMIUM PAGE.html HISTORY.jsonl PROFILE_FOLDER
+// Nothing is installed for it: the browser's debugging protocol goes through two pipes. One line a check; exit code 1 when
+// one failed. tests/all/browser.rs makes the page and calls this.
+"use strict";
+const { spawn } = require("node:child_process");
+const { readFileSync } = require("node:fs");
+const { pathToFileURL } = require("node:url");
+const [chromium, page, history, profile] = process.argv.slice(2);
+const url = pathToFileURL(page).href;
+let failed = 0;
+function check(holds, what) {
+  console.log((holds ? "ok    " : "WRONG ") + what);
+  if (!holds) failed++;
+}
+const pause = ms => new Promise(done => setTimeout(done, ms));
+
+const browser = spawn(chromium, ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe", "--user-data-dir=" + profile, "--window-size=1400,900", "about:blank"], { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
+const waiting = new Map(), heard = [];
+let number = 0, unread = "", session;
+browser.stdio[4].setEncoding("utf8").on("data", chunk => {
+  const parts = (unread + chunk).split("\0");
+  unread = parts.pop();
+  for (const part of parts) {
+    const message = JSON.parse(part);
+    if (message.id) { waiting.get(message.id)(message); waiting.delete(message.id); } else heard.push(message);
+  }
+});
+browser.on("error", error => { console.log("WRONG the browser does not start: " + error.message); process.exit(1); });
+function call(method, params = {}, to = session) {
+  return new Promise((done, fail) => {
+    waiting.set(++number, m => m.error ? fail(new Error(method + ": " + m.error.message)) : done(m.result));
+    browser.stdio[3].write(JSON.stringify({ id: number, method, params, sessionId: to }) + "\0");
+  });
+}
+async function evaluate(expression) {
+  const { result, exceptionDetails } = await call("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
+  if (exceptionDetails) throw new Error(expression + ": " + (exceptionDetails.exception?.description ?? exceptionDetails.text));
+  return result.value;
+}
+async function until(expression, what) {
+  for (let tries = 0; tries < 400; tries++) {
+    if (await evaluate(expression).catch(() => false)) return true;
+    await pause(25);
+  }
+  check(false, what + ": waited 10 s for it");
+  return false;
+}
+async function load(hash = "") {
+  await call("Page.navigate", { url: "about:blank" });
+  await call("Page.navigate", { url: url + hash });
+  return until("document.documentElement.dataset.ready === 'yes'", "the page is ready");
+}
+async function key(name) {
+  const printable = name.length === 1 ? { text: name } : {};
+  const codes = { ArrowLeft: 37, ArrowRight: 39, ArrowDown: 40, Enter: 13, Escape: 27 };
+  const event = { key: name, windowsVirtualKeyCode: codes[name] ?? name.toUpperCase().charCodeAt(0), ...printable };
+  await call("Input.dispatchKeyEvent", { type: "keyDown", ...event });
+  await call("Input.dispatchKeyEvent", { type: "keyUp", ...event });
+  await pause(350);
+}
+const mouse = (type, x, y, more = {}) => call("Input.dispatchMouseEvent", { type, x, y, ...more });
+const view = () => evaluate("timeline.view");
+const live = () => evaluate("document.getElementById('live').textContent");
+const tip = () => evaluate("getComputedStyle(document.getElementById('tip')).display === 'block' ? document.getElementById('tip').innerText : ''");
+const width = ([a, b]) => b - a;
+const lanes = () => evaluate("(() => { const r = document.getElementById('lanes').getBoundingClientRect(); return [r.left, r.top]; })()");
+
+async function keys() {
+  await key("n");
+  const first = await live();
+  check(/^1\. .*elected|^1\. /.test(first), "n goes to the first moment: " + first);
+  await key("n");
+  check(/^2\. /.test(await live()), "n goes to the next");
+  await key("p");
+  check(await live() === first, "p goes back");
+  await key("v");
+  check(/ACCEPTED although stale/.test(await live()), "v goes to the violation: " + await live());
+  const before = await view();
+  await key("+");
+  const near = await view();
+  check(width(near) < width(before), "+ zooms in");
+  await key("ArrowRight");
+  check((await view())[0] > near[0], "an arrow pans");
+  await key("s");
+  check(await evaluate("timeline.scale") === "true", "s changes the scale");
+  await key("s");
+  await key("0");
+  const all = await view();
+  check(all[0] === 0 && all[1] >= (await evaluate("timeline.M.end")), "0 shows the whole run");
+}
+
+async function pointer() {
+  const [left, top] = await lanes();
+  const [x, y] = await evaluate("(() => { const s = timeline.M.stale.find(s => s.r === 0); return [timeline.X(s.from), timeline.rowOf('store').Y(s.seq)]; })()");
+  await mouse("mouseMoved", left + x, top + y);
+  await pause(60);
+  const over = await tip();
+  check(/ACCEPTED although stale/.test(over) && /"verdict":"ok"/.test(over), "hovering the stale write shows the event: " + over.replace(/\n/g, " | "));
+  const lane = await evaluate("(() => { const s = timeline.M.shades.find(s => s.kind === 'pause'), r = timeline.rowOf('node', s.nodes[0]); return [timeline.X((s.from + s.to) / 2), r.y + r.h / 2]; })()");
+  await mouse("mouseMoved", left + lane[0], top + lane[1]);
+  await pause(60);
+  const words = await tip();
+  check(/paused/.test(words) && /believes that it leads/.test(words), "hovering a lane says what its node does: " + words.replace(/\n/g, " | "));
+  const before = await view();
+  await mouse("mouseWheel", left + x, top + y, { deltaX: 0, deltaY: -300, modifiers: 2 });
+  await pause(200);
+  const near = await view();
+  check(width(near) < width(before), "Ctrl and wheel zooms");
+  await mouse("mousePressed", left + 600, top + y, { button: "left", buttons: 1, clickCount: 1 });
+  for (const dx of [20, 60, 120]) await mouse("mouseMoved", left + 600 - dx, top + y, { button: "left", buttons: 1 });
+  await mouse("mouseReleased", left + 480, top + y, { button: "left", clickCount: 1 });
+  await pause(200);
+  check((await view())[0] > near[0], "dragging pans");
+  check(/^#t=\d/.test(await evaluate("location.hash")), "the address names the view");
+  await key("0");
+}
+
+async function words() {
+  check(!(await evaluate("window.injected === true || document.querySelector('img') !== null")), "a node's name is text, whatever is in it");
+  check(await evaluate("document.body.innerText.includes('<img src=x')"), "and it is shown as it is");
+  const table = await evaluate("document.querySelectorAll('#table tbody tr').length");
+  check(table === (await evaluate("timeline.M.moments.length")) && table > 4, `the table has every moment: ${table}`);
+  await evaluate("document.querySelector('#table tr[data-i=\"2\"]').focus()");
+  await key("Enter");
+  check(/^3\. /.test(await live()), "Enter on a row of the table shows it: " + await live());
+  await key("ArrowDown");
+  check(await evaluate("document.activeElement.dataset.i") === "3", "arrows walk through the table");
+  await evaluate("document.getElementById('raw').open = true");
+  await until("document.querySelectorAll('#events tbody tr').length > 10", "every event of the view");
+  const event = await evaluate("JSON.parse(document.querySelector('#events tbody tr:nth-child(8) code').textContent).event");
+  check(typeof event === "string", "events are lines of the history: " + event);
+  const label = await evaluate("document.getElementById('chart').getAttribute('aria-label')");
+  check(label.length > 50, "the picture has a description");
+}
+
+async function main() {
+  const { targetId } = await call("Target.createTarget", { url: "about:blank" }, undefined);
+  session = (await call("Target.attachToTarget", { targetId, flatten: true }, undefined)).sessionId;
+  for (const domain of ["Page", "Runtime", "Network", "Log"]) await call(domain + ".enable");
+  await call("Network.emulateNetworkConditions", { offline: true, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
+  await call("Emulation.setDeviceMetricsOverride", { width: 1400, height: 900, deviceScaleFactor: 1, mobile: false });
+  if (!await load()) return;
+  check(await evaluate("timeline.events") === (await evaluate("timeline.M.events")), "every event was decoded");
+  const sorted = text => JSON.stringify(Object.entries(JSON.parse(text)).sort());
+  const written = readFileSync(history, "utf8").trim().split("\n").slice(1);
+  const decoded = await evaluate("Array.from({ length: timeline.events }, (_, i) => timeline.line(i))");
+  const other = written.findIndex((text, i) => sorted(text) !== sorted(decoded[i]));
+  check(other < 0 && decoded.length === written.length, `all ${written.length} events are as they were written` + (other < 0 ? "" : `; ${written[other]} became ${decoded[other]}`));
+  check(/paused .* and wrote at/.test(await evaluate("document.getElementById('cause').innerText")), "the cause: " + await evaluate("document.getElementById('cause').innerText"));
+  const drawn = "(() => { const c = document.getElementById('lanes'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 3; i < d.length; i += 4) if (d[i]) n++; return n / (d.length / 4); })()";
+  check(await evaluate(drawn) > .05, "something is drawn");
+  await keys();
+  await pointer();
+  await words();
+  const t = await evaluate("timeline.M.stale[0].from / 1e6");
+  await load("#t=" + t);
+  const [a, b] = await view();
+  check(a < t * 1e6 && b > t * 1e6 && b - a < (await evaluate("timeline.M.end")), `a link to ${t} s shows it`);
+  await call("Emulation.setEmulatedMedia", { features: [{ name: "prefers-reduced-motion", value: "reduce" }] });
+  await evaluate("dispatchEvent(new KeyboardEvent('keydown', { key: '0' }))");
+  check((await view())[0] === 0, "with reduced motion the view changes at once");
+  await call("Emulation.setDeviceMetricsOverride", { width: 390, height: 844, deviceScaleFactor: 2, mobile: true });
+  await load();
+  check(await evaluate("document.documentElement.scrollWidth <= 391"), "it fits a phone");
+  const requests = heard.filter(m => m.method === "Network.requestWillBeSent").map(m => m.params.request.url).filter(u => !/^(file|about|data):/.test(u));
+  check(requests.length === 0, "nothing was asked of a network " + requests);
+  const errors = heard.filter(m => m.method === "Runtime.exceptionThrown" || (m.method === "Log.entryAdded" && m.params.entry.level === "error"));
+  check(errors.length === 0, "no errors " + JSON.stringify(errors.slice(0, 3).map(m => m.params.exceptionDetails?.exception?.description ?? m.params.entry?.text)));
+}
+const late = setTimeout(() => { console.log("WRONG the browser takes more than two minutes"); browser.kill("SIGKILL"); process.exit(1); }, 120_000);
+main().catch(error => check(false, error.message)).finally(() => {
+  clearTimeout(late);
+  browser.kill("SIGKILL");
+  process.exit(failed ? 1 : 0);
+});

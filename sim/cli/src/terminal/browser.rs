@@ -1,0 +1,59 @@
+//! The page of a run: written to its folder, and opened by what this platform opens files with.
+
+use super::output::Show;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+/// The name of the page.
+const TIMELINE: &str = "timeline.html";
+
+/// Writes the page into `folder`, and says where it is.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(folder: &Path, html: &str, show: Show) -> Result<PathBuf, String> {
+    let file = folder.join(TIMELINE);
+    fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
+    fs::write(&file, html).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
+    show.banner(&format!("timeline: {}", file.display()));
+    Ok(file)
+}
+
+/// The platform's opener, and what it is given before the file.
+const fn opener() -> (&'static str, &'static [&'static str]) {
+    if cfg!(target_os = "macos") {
+        ("open", &[])
+    } else if cfg!(windows) {
+        // `start` is a word of the shell, and takes its first quoted argument for a title.
+        ("cmd", &["/C", "start", ""])
+    } else {
+        ("xdg-open", &[])
+    }
+}
+
+/// Did the opener do its work? Where it becomes the browser itself it goes on until somebody closes that.
+fn has_opened(mut opener: Child) -> bool {
+    for _ in 0..100 {
+        match opener.try_wait() {
+            Ok(None) => thread::sleep(Duration::from_millis(20)),
+            Ok(Some(status)) => return status.success(),
+            Err(_) => return false,
+        }
+    }
+    true
+}
+
+/// Opens `file`, or says where it is when nothing here opens it. The run's verdict does not depend on it.
+pub fn open(file: &Path, show: Show) {
+    let file = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
+    let (program, before) = opener();
+    let opened = Command::new(program).args(before).arg(&file).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    if !opened.is_ok_and(has_opened) {
+        show.banner(&format!("nothing here opens a browser; the page is {}", file.display()));
+    }
+}
