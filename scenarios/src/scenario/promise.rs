@@ -1,6 +1,6 @@
 //! What protocols promise of scenarios with given parameters, and within which bounds.
 
-use super::{Scenario, heartbeat_starved, service_restored, stale_enactor};
+use super::{Scenario, heartbeat_starved, stale_enactor};
 use crate::params::Params;
 use protocols::{
     election::{Bounds, Hazard, Promise, Protocol, Timers, Transport},
@@ -49,7 +49,7 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
         // What must break does so where the story runs to the millisecond; lost packets may keep a successor from it.
         Promise::Breaks(_) if params.network().loss > 0.0 => Promise::May,
         promise if scenario.hazard == Hazard::ServiceRestored && params.members_agree(protocol) => {
-            service_restored::in_cluster(protocol, promise)
+            restored_in_cluster(protocol, promise)
         }
         Promise::Breaks(_) if scenario.name == stale_enactor::SCENARIO.name => stale_enactor::UNFENCED,
         Promise::Holds
@@ -58,6 +58,19 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
             Promise::May
         }
         promise => promise,
+    }
+}
+
+/// Who waits for the node before its own.
+pub(super) const QUEUES: [&str; 2] = ["zk-election", "zk-selector"];
+
+/// What must come of `service-restored` where the service is a cluster. What is granted is not in the history then, so that grants that go back
+/// are nobody's to see; a queue of nodes that nobody knows of is.
+fn restored_in_cluster(protocol: &Protocol, promised: Promise) -> Promise {
+    match promised {
+        Promise::Breaks(_) if QUEUES.contains(&protocol.name) => Promise::Breaks(&["liveness"]),
+        Promise::Breaks(&["elections"]) => Promise::May,
+        promised => promised,
     }
 }
 

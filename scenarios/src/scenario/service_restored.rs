@@ -15,9 +15,9 @@
 //! anybody has seen, sessions go on, and with them the nodes that their owners have given up and do not know of. Whoever comes
 //! next in the queue waits for those, and nobody leads any more.
 
-use super::{Needs, Scenario, service_data_loss};
+use super::{Needs, Scenario, promise::QUEUES, service_data_loss};
 use crate::{fault::Fault, params::Params, plan::Plan};
-use protocols::election::{Hazard, Promise, Protocol};
+use protocols::election::{Hazard, Protocol};
 
 /// The scenario.
 pub const SCENARIO: Scenario = Scenario {
@@ -30,19 +30,6 @@ pub const SCENARIO: Scenario = Scenario {
     needs: Needs::Data,
     plan,
 };
-
-/// Who waits for the node before its own.
-const QUEUES: [&str; 2] = ["zk-election", "zk-selector"];
-
-/// What must come of it where the service is a cluster. What is granted is not in the history then, so that grants that go back
-/// are nobody's to see; a queue of nodes that nobody knows of is.
-pub(super) fn in_cluster(protocol: &Protocol, promised: Promise) -> Promise {
-    match promised {
-        Promise::Breaks(_) if QUEUES.contains(&protocol.name) => Promise::Breaks(&["liveness"]),
-        Promise::Breaks(&["elections"]) => Promise::May,
-        promised => promised,
-    }
-}
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let mut plan =

@@ -226,11 +226,16 @@ fn what_the_service_drops_it_must_have() {
     for (protocol, what, expected) in refused {
         assert_eq!(service(protocol, what).unwrap_err(), format!("faults[0] {expected}"));
     }
+}
+
+#[test]
+fn members_that_agree_lose_their_disks_together() {
     let of_cluster = |node| {
         let params = Params { service_members: Some(3), ..Params::default() };
         let protocol = election::find("etcd-election").unwrap();
         let mut plan = scenario::find("steady").unwrap().compile(&params, protocol, 1).unwrap();
-        plan.faults = vec![PlannedFault { when: Trigger::At { ms: 5_000.0 }, what: lost(node), group: 0 }];
+        let what = Fault::LoseData { node, restart_after_ms: None };
+        plan.faults = vec![PlannedFault { when: Trigger::At { ms: 5_000.0 }, what, group: 0 }];
         plan.validate()
     };
     assert_eq!(of_cluster(Who::Service), Ok(()));

@@ -11,8 +11,6 @@
 
 mod copy;
 
-pub use copy::Files;
-
 use super::{World, queue::Event};
 use protocols::{
     core::Input,
@@ -38,6 +36,9 @@ const SYNC_JITTER: u64 = 400 * MICROSECOND;
 
 /// Input/output error.
 const EIO: i32 = 5;
+
+/// What survives a loss of power, by its file's name.
+pub type Files = BTreeMap<String, Vec<u8>>;
 
 /// One process's disk.
 pub struct Folder {

@@ -1,10 +1,6 @@
 //! Copies of a disk, as snapshots of a volume are, and a disk that is another one's after the process that used it has died.
 
-use super::{File, Folder};
-use std::collections::BTreeMap;
-
-/// What survives a loss of power, by its file's name.
-pub type Files = BTreeMap<String, Vec<u8>>;
+use super::{File, Files, Folder};
 
 impl Folder {
     /// What a loss of power would leave at this moment, if the disk does not lie and no sync has failed.
