@@ -9,8 +9,12 @@ use plotters::{
 
 /// Width, pixels.
 const WIDTH: u32 = 1400;
-/// Height of a node's lane, and of the room between strips, pixels.
+/// Height of a node's lane, of one among many, and of the room between strips, pixels.
 const LANE: u32 = 13;
+/// See [`LANE`].
+const NARROW_LANE: u32 = 7;
+/// More nodes than these are many.
+const FEW_NODES: u16 = 5;
 /// See [`LANE`].
 const BETWEEN: u32 = 16;
 /// Height of what is above the strips, and of what is below them, pixels.
@@ -64,8 +68,12 @@ pub struct Reign {
 }
 
 impl Strip {
+    fn lane(&self) -> u32 {
+        if self.nodes > FEW_NODES { NARROW_LANE } else { LANE }
+    }
+
     fn height(&self) -> u32 {
-        LANE * u32::from(self.nodes) + BETWEEN
+        self.lane() * u32::from(self.nodes) + BETWEEN
     }
 
     /// When more than one took effect.
@@ -138,7 +146,7 @@ impl LeadersActing {
     }
 
     fn strip<DB: DrawingBackend>(&self, root: &Area<DB>, strip: &Strip, top: i32) -> Result<(), Failed<DB>> {
-        let lanes = (LANE * u32::from(strip.nodes)) as i32;
+        let lanes = (strip.lane() * u32::from(strip.nodes)) as i32;
         let (first, last) = (top + BETWEEN as i32 / 2, top + BETWEEN as i32 / 2 + lanes);
         for (from, to) in strip.faults.iter().copied().filter(|span| self.shows(*span)) {
             let (from, to) = (self.x(from), self.x(to));
@@ -151,9 +159,9 @@ impl LeadersActing {
             root.draw(&Rectangle::new(band, ALARM.stroke_width(2)))?;
         }
         for reign in &strip.reigns {
-            let y = first + (LANE * u32::from(reign.node) + LANE / 2) as i32;
+            let y = first + (strip.lane() * u32::from(reign.node) + strip.lane() / 2) as i32;
             let colour = colour(usize::from(reign.node));
-            for (span, half) in [(reign.believed, 1), (reign.acted, 4)] {
+            for (span, half) in [(reign.believed, 1), (reign.acted, strip.lane() as i32 / 3)] {
                 let Some((from, to)) = span.filter(|span| self.shows(*span)) else { continue };
                 let (from, to) = (self.x(from), self.x(to).max(self.x(from) + 2));
                 root.draw(&Rectangle::new([(from, y - half), (to, y + half)], colour.filled()))?;

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     registry::Registry,
     repro,
-    run::{self, Options, Run},
+    run::{self, Options},
     seeds, ttl_sweep,
 };
 use protocols::election::Protocol;
@@ -25,6 +25,8 @@ use xxhash_rust::xxh3::xxh3_128;
 
 /// So many seeds of each cell have their refused writes listed.
 const LISTED_SEEDS: u64 = 3;
+/// So many writes of a run are listed: whoever wakes with a full outbox sends a thousand.
+const LISTED_WRITES: usize = 10;
 
 /// What an experiment came to.
 #[derive(Default)]
@@ -33,8 +35,8 @@ pub struct Measured {
     pub cells: Vec<Cell>,
     /// Writes that were refused, if it lists them.
     pub refusals: Vec<Refusal>,
-    /// Who led when, in the first run of each cell, with the cell's variant.
-    pub strips: Vec<(String, Strip)>,
+    /// Who led when, in the first run of each cell: with its scenario and its variant.
+    pub strips: Vec<(String, String, Strip)>,
     /// The sweep over times to live.
     pub sweep: Option<TtlSweep>,
 }
@@ -156,7 +158,7 @@ impl Work<'_> {
             token: number(event, "token"),
             highest: number(event, "highest"),
         };
-        refused.map(refusal).collect()
+        refused.take(LISTED_WRITES).map(refusal).collect()
     }
 
     fn gather(&self, runs: Vec<One>, measured: &mut Measured) {
@@ -184,7 +186,7 @@ impl Work<'_> {
                 values.entry("wins").or_default().extend(one.wins.iter().map(|wins| *wins as f64));
             }
             measured.refusals.extend(one.refusals);
-            measured.strips.extend(one.strip.map(|strip| (self.set.variant.clone(), strip)));
+            measured.strips.extend(one.strip.map(|strip| (self.set.scenario.clone(), self.set.variant.clone(), strip)));
         }
         cell.plans = format!("{:032x}", xxh3_128(plans.as_bytes()));
         cell.spreads = values.into_iter().filter_map(|(n, v)| Some((n.to_owned(), Spread::of(v)?))).collect();

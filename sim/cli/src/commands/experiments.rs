@@ -144,18 +144,23 @@ fn draw(out: &Path, experiment: &Experiment, measured: &Measured) -> Result<(), 
     if let Some(sweep) = &measured.sweep {
         picture_at(out, &format!("{}-{}", experiment.number, experiment.name), sweep)?;
     }
-    let usual: Vec<Strip> = measured.strips.iter().map(|(_, strip)| strip.clone()).collect();
-    if usual.is_empty() {
-        return Ok(());
+    let mut scenarios: Vec<&str> = measured.strips.iter().map(|(scenario, ..)| scenario.as_str()).collect();
+    scenarios.dedup();
+    for scenario in scenarios {
+        let of_it = || measured.strips.iter().filter(|(told, ..)| told == scenario);
+        // Where there are variants, only the usual is drawn.
+        let usual = of_it().any(|(_, variant, _)| variant.is_empty());
+        let shown = of_it().filter(|(_, variant, _)| variant.is_empty() || !usual);
+        let strips: Vec<Strip> = shown.map(|(.., strip)| strip.clone()).collect();
+        let picture = LeadersActing {
+            title: format!("Leaders acting, experiment {}: {scenario}", experiment.number),
+            about: "The run of the first seed for each protocol; the first fault strikes at 0".to_owned(),
+            span_s: if experiment.name == "churn" { CHURN_SPAN_S } else { SPAN_S },
+            strips,
+        };
+        picture_at(out, &format!("{}-leaders-acting-{scenario}", experiment.number), &picture)?;
     }
-    let span_s = if experiment.name == "churn" { CHURN_SPAN_S } else { SPAN_S };
-    let picture = LeadersActing {
-        title: format!("Leaders acting, experiment {}: {}", experiment.number, experiment.name.replace('-', " ")),
-        about: "The first run of each protocol".to_owned(),
-        span_s,
-        strips: usual,
-    };
-    picture_at(out, &format!("{}-leaders-acting", experiment.number), &picture)
+    Ok(())
 }
 
 fn report(numbers: &Numbers, wrong: &[String], show: Show) {
