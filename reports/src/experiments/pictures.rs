@@ -99,11 +99,11 @@ fn reused(numbers: &Numbers) -> Ranges {
     Ranges {
         title: "Numbers handed out twice, or skipped back, after a pause beyond the lease".to_owned(),
         about: "The same plans with a store that accepts any token, and with one that fences".to_owned(),
-        axis: "numbers of a run that were no higher than one before".to_owned(),
+        axis: "numbers of a run that were no higher than one before, logarithmic; none stands at 0.1".to_owned(),
         bound: String::new(),
         series: vec!["fencing off: fewest, median and most".to_owned(), "fencing on".to_owned()],
         rows: all,
-        logarithmic: false,
+        logarithmic: true,
         target: None,
     }
 }

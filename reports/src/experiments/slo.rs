@@ -66,7 +66,7 @@ const CHURN: Row = Row {
     hard: false,
 };
 
-const ROWS: [Row; 17] = [
+const ROWS: [Row; 19] = [
     Row {
         metric: "Runs in which two leaders acted (every protocol with tokens, fencing on)",
         figure: "double_leader_runs",
@@ -94,7 +94,9 @@ const ROWS: [Row; 17] = [
     Row { metric: "Election latency in churn: etcd-election", pattern: "6/churn/etcd-election", ..CHURN },
     Row { metric: "Election latency in churn: zk-election", pattern: "6/churn/zk-election", ..CHURN },
     Row { metric: "Election latency in churn: redis-fenced", pattern: "6/churn/redis-fenced", ..CHURN },
+    Row { metric: "Election latency in churn: db-row", pattern: "6/churn/db-row", ..CHURN },
     Row { metric: "Election latency in churn: raft-core", pattern: "6/churn/raft-core", ..CHURN },
+    Row { metric: "Election latency in churn: raft (openraft)", pattern: "6/churn/raft", ..CHURN },
     Row {
         metric: "Graceful step-down: last write after the end of the grant, etcd-election",
         target: "within the renew interval, 1,000 ms",
