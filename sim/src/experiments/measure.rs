@@ -1,7 +1,7 @@
 //! Runs an experiment, and makes numbers of it.
 
 use super::{
-    CHURN, Experiment, PlanSet, TTL_SWEEP,
+    sets::{CHURN, Experiment, PlanSet, TTL_SWEEP},
     strips::{self, Lines},
 };
 use crate::{
