@@ -22,6 +22,7 @@
 //! # Ok::<(), protocols::history::json::ReadError>(())
 //! ```
 
+pub mod experiments;
 pub mod invariant;
 pub mod json;
 pub mod judge;

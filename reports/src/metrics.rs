@@ -32,6 +32,7 @@ pub(crate) struct Meter {
     effects: Effects,
     issues: Effects,
     last_seq: Option<u64>,
+    highest_seq: Option<u64>,
     failovers: Failovers,
     losses: Losses,
     dark: Option<Dark>,
@@ -49,6 +50,7 @@ impl Meter {
             effects: Effects::default(),
             issues: Effects::default(),
             last_seq: None,
+            highest_seq: None,
             failovers: Failovers::new(header),
             losses: Losses::default(),
             dark: header.filter(|h| h.rate > 0).map(Dark::new),
@@ -110,7 +112,9 @@ impl Meter {
             if let Some(last) = self.last_seq {
                 self.metrics.seq_gaps += write.seq.saturating_sub(last).saturating_sub(1);
             }
+            self.metrics.seq_reused += u64::from(self.highest_seq.is_some_and(|highest| write.seq <= highest));
             self.last_seq = Some(write.seq);
+            self.highest_seq = self.highest_seq.max(Some(write.seq));
             if let Some(dark) = &mut self.dark {
                 dark.served(t_us, write.request());
             }

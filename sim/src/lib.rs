@@ -28,6 +28,7 @@
 //! | `world`, `host` | the simulated world, and what runs its tasks |
 //! | `service` | etcd, Redis and a power device as they answer in that world |
 //! | `determinism`, `bisect`, `election_times`, `ttl_sweep` | what the commands of these names measure |
+//! | `experiments` | what is asked of all of this, and the runs that answer it |
 //! | `artifacts`, `repro`, `identity` | what a failing run leaves, and how to repeat it |
 //!
 //! Only this crate names madsim, and only [`host`] does. This file is the mode guard: no other one asks what is built.
@@ -52,6 +53,8 @@ pub mod canary;
 pub mod determinism;
 #[cfg(madsim)]
 pub mod election_times;
+#[cfg(madsim)]
+pub mod experiments;
 #[cfg(madsim)]
 pub mod fleet;
 #[cfg(madsim)]

@@ -83,7 +83,7 @@ fn point(
         return Err(format!("{}: {}", failure.repro, failure.why));
     }
     let paused = seeds.start..seeds.start + (seeds.end - seeds.start).div_ceil(KILLS_PER_PAUSED_RUN);
-    let (changes, hours) = pauses(registry, &params, protocol, paused, (jobs, done))?;
+    let Paused { changes, hours, served_ppm } = pauses(registry, &params, protocol, paused, (jobs, done))?;
     // The lease as granted, the longest until somebody notices, and a second for clients to find the new leader: none of it
     // is measured.
     let bound_ms = (params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol)) as f64;
@@ -96,28 +96,45 @@ fn point(
         false_failovers_per_hour: changes as f64 / hours,
         false_failovers: Some(changes),
         paused_hours: Some(hours),
+        paused_served_ppm: served_ppm,
         runs: seeds.end - seeds.start,
     })
 }
 
-/// Changes of leadership that only pauses explain, and the hours in which they were seen.
+/// What the pauses came to.
+struct Paused {
+    /// Changes of leadership that only pauses explain.
+    changes: u64,
+    /// The virtual time in which they were seen.
+    hours: f64,
+    /// The share of requests that were served in time, parts per million.
+    served_ppm: Option<u64>,
+}
+
 fn pauses(
     registry: &Registry,
     params: &Params,
     protocol: &'static Protocol,
     seeds: Range<u64>,
     (jobs, done): (usize, &(impl Fn() + Sync)),
-) -> Result<(u64, f64), String> {
+) -> Result<Paused, String> {
     let runs = seeds.end - seeds.start;
-    let changes = |seed| {
+    let one = |seed| {
         let run = run::run(
             &paused_plan(registry, params, protocol, seed)?,
             Options { registry: registry.clone(), ..Options::default() },
         )?;
-        Ok(run.judgement.metrics.false_failovers + run.judgement.metrics.avoidable_failovers)
+        let metrics = run.judgement.metrics;
+        Ok((metrics.false_failovers + metrics.avoidable_failovers, metrics.availability))
     };
-    let changes: u64 = seeds::each(seeds, jobs, changes, done)?.into_iter().sum();
-    Ok((changes, runs as f64 * PAUSED_RUN_MS as f64 / 3_600_000.0))
+    let ran: Vec<(u64, Option<f64>)> = seeds::each(seeds, jobs, one, done)?;
+    let shares: Vec<f64> = ran.iter().filter_map(|(_, share)| *share).collect();
+    let mean = (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64);
+    Ok(Paused {
+        changes: ran.iter().map(|(changes, _)| changes).sum(),
+        hours: runs as f64 * PAUSED_RUN_MS as f64 / 3_600_000.0,
+        served_ppm: mean.map(|share| (share * 1e6).round() as u64),
+    })
 }
 
 /// A quiet world in which the leader pauses now and then.

@@ -24,6 +24,10 @@ pub struct Metrics {
     pub writes_unknown: u64,
     /// Numbers between two applied ones that were never handed out.
     pub seq_gaps: u64,
+    /// Applied numbers that were no higher than one applied before: handed out twice, or skipped back; left out when there
+    /// are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub seq_reused: u64,
     /// Reads that were answered; left out when there are none.
     #[serde(skip_serializing_if = "is_zero")]
     pub reads_answered: u64,

@@ -6,13 +6,14 @@ impl Metrics {
     /// These and another group's: counts are added up, what is a span or a share is that of the worse one. What was counted
     /// for the whole run stays as it is.
     pub(crate) fn and(mut self, other: &Metrics) -> Metrics {
-        let counts: [(&mut u64, u64); 15] = [
+        let counts: [(&mut u64, u64); 16] = [
             (&mut self.writes_accepted, other.writes_accepted),
             (&mut self.writes_fenced, other.writes_fenced),
             (&mut self.writes_duplicate, other.writes_duplicate),
             (&mut self.writes_failed, other.writes_failed),
             (&mut self.writes_unknown, other.writes_unknown),
             (&mut self.seq_gaps, other.seq_gaps),
+            (&mut self.seq_reused, other.seq_reused),
             (&mut self.reads_answered, other.reads_answered),
             (&mut self.reads_stale, other.reads_stale),
             (&mut self.elections, other.elections),

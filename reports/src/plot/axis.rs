@@ -36,6 +36,25 @@ impl Axis {
         Axis { ticks: (first..=last).map(|n| n as f64 * step).collect(), range, log: false }
     }
 
+    /// A logarithmic axis that holds everything between these two, which are above 0.
+    pub(super) fn spanning_decades(least: f64, most: f64) -> Self {
+        let range = least / 1.3..most * 1.3;
+        // Few enough that their numbers do not touch.
+        let steps = if most / least > 300.0 { &[1.0][..] } else { &[1.0, 2.0, 5.0][..] };
+        let ticks = decades(range.start, range.end, steps);
+        Axis { range, log: true, ticks }
+    }
+
+    /// A linear axis that holds everything between these two, with a tick at 0.
+    pub(super) fn around_zero(least: f64, most: f64) -> Self {
+        let rough = (most - least).max(f64::MIN_POSITIVE) / TICKS;
+        let power = 10_f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].map(|s| s * power).into_iter().find(|s| *s >= rough).unwrap_or(power * 10.0);
+        let (first, last) = ((least / step).floor() as i64, (most / step).ceil() as i64);
+        let range = first as f64 * step..last as f64 * step;
+        Axis { ticks: (first..=last).map(|n| n as f64 * step).collect(), range, log: false }
+    }
+
     /// A linear axis with these ticks.
     pub(super) fn with_ticks(range: Range<f64>, ticks: Vec<f64>) -> Self {
         Axis { range, log: false, ticks }

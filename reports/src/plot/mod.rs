@@ -3,7 +3,9 @@
 mod axis;
 mod bitmap;
 pub mod election_cdf;
+pub mod leaders_acting;
 pub mod message_counts;
+pub mod ranges;
 pub mod ttl_sweep;
 
 use axis::{Axis, decades, number};

@@ -53,6 +53,9 @@ pub struct Point {
     /// Virtual time that they were counted in, hours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused_hours: Option<f64>,
+    /// The share of requests that were served in time in these hours, parts per million.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused_served_ppm: Option<u64>,
     /// How many runs this is made of.
     pub runs: u64,
 }
@@ -284,6 +287,7 @@ mod tests {
                     false_failovers_per_hour: 40.0 * (-ttl_s / (2.0 + more)).exp(),
                     false_failovers: Some((400.0 * (-ttl_s / (2.0 + more)).exp()) as u64),
                     paused_hours: Some(10.0),
+                    paused_served_ppm: None,
                     runs: 100,
                 });
             }

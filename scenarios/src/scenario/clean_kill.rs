@@ -6,7 +6,7 @@
 use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, settled_ms, strike_ms};
 use crate::{
     belief,
-    fault::{Fault, Who},
+    fault::{Fault, PlannedFault, Who},
     params::Params,
     plan::{Known, Plan},
     streams::{self, PLAN},
@@ -47,8 +47,46 @@ pub fn repeated(params: &Params, protocol: &Protocol, seed: u64, kills: u32) -> 
         faults.push(at(strike_ms, Fault::Kill { node: Who::Leader, restart_after_ms: Some(restart_ms) }));
         ready_ms = strike_ms + over_ms as f64;
     }
+    with_kills(once, params, protocol, faults, ready_ms)
+}
+
+/// One fleet whose leader is killed at every `period_ms` for as long as `for_ms`, in any phase of the renewal, and is back
+/// a second later: churn, in which elections follow one another. Where an election may take longer than that, the period
+/// is [`churn_period_ms`].
+///
+/// # Errors
+/// One sentence, as from [`Plan::validate_among`].
+pub fn churn(params: &Params, protocol: &Protocol, seed: u64, (period_ms, for_ms): (u64, u64)) -> Result<Plan, String> {
+    let once = SCENARIO.compile(params, protocol, seed)?;
+    let period_ms = churn_period_ms(params, protocol, period_ms);
+    let first_ms = settled_ms(params, protocol);
+    let mut random = streams::stream(seed, PLAN);
+    let kill = |place: u64| {
+        let from_ms = (first_ms + place * period_ms) as f64;
+        let strike_ms = drawn_ms(&mut random, from_ms, from_ms + PHASE_MS);
+        at(strike_ms, Fault::Kill { node: Who::Leader, restart_after_ms: Some(BACK_MS) })
+    };
+    let faults: Vec<_> = (0..(for_ms / period_ms).max(1)).map(kill).collect();
+    let ready_ms = (first_ms + faults.len() as u64 * period_ms) as f64;
+    with_kills(once, params, protocol, faults, ready_ms)
+}
+
+/// The time from one kill to the next in a churn that asks for `period_ms`: so long that somebody has
+/// been elected [`CALM_MS`] before, however long that takes.
+pub fn churn_period_ms(params: &Params, protocol: &Protocol, period_ms: u64) -> u64 {
+    period_ms.max(params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol) + CALM_MS)
+}
+
+/// The scenario's plan with these kills instead of its own, the last of which is over at `ready_ms`.
+fn with_kills(
+    once: Plan,
+    params: &Params,
+    protocol: &Protocol,
+    faults: Vec<PlannedFault>,
+    ready_ms: f64,
+) -> Result<Plan, String> {
     let duration_ms = ready_ms as u64 + params.aftermath_ms(protocol);
-    let requires = require([(Fact::Kills, u64::from(kills)), (Fact::LeadersTookEffect, 2)]);
+    let requires = require([(Fact::Kills, faults.len() as u64), (Fact::LeadersTookEffect, 2)]);
     let mut plan = Plan { faults, requires, duration_ms: duration_ms.div_ceil(1_000) * 1_000, ..once };
     plan.dual_belief_bound_ms = belief::bound_ms(&plan, protocol);
     let known =
@@ -58,6 +96,10 @@ pub fn repeated(params: &Params, protocol: &Protocol, seed: u64, kills: u32) -> 
 
 /// How long a fleet is left alone before its leader is killed again, milliseconds.
 const CALM_MS: u64 = 1_000;
+/// In churn, kills come within so many milliseconds after their time, so that they strike in every phase.
+const PHASE_MS: f64 = 500.0;
+/// In churn, whoever was killed is back so many milliseconds later.
+const BACK_MS: f64 = 1_000.0;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let ttl_ms = params.granted_ttl_ms(protocol) as f64;

@@ -18,6 +18,7 @@ mod enactor;
 mod env_suite;
 mod etcd_end_to_end;
 mod etcd_model;
+mod experiments;
 mod faults;
 mod generated;
 mod golden;

@@ -129,6 +129,14 @@ pub enum Command {
     /// Find the smallest clock drift at which some seed violates safety
     #[command(after_help = "Example:  fencepost bisect read-lease --protocol redis-fenced --seeds 0..50")]
     Bisect(BisectArgs),
+    /// Run the experiments of the findings, from committed plan sets, and write numbers, plots and FINDINGS.md
+    #[command(
+        after_help = "Without anything else all of them run in full, and reports/ is written anew. With numbers or --reduced, \
+        nothing is written unless --out says where. Exit codes: 0 all is as it must be, 1 a leader acted beside another, or \
+        with --check a number differs.\n\n\
+        Examples:  fencepost experiments\n           fencepost experiments 4 5\n           fencepost experiments --reduced --check"
+    )]
+    Experiments(ExperimentsArgs),
     /// Draw the plots as SVG and PNG
     Plot {
         /// Which plot
@@ -312,6 +320,30 @@ pub struct MatrixArgs {
     pub why: bool,
     #[command(flatten)]
     pub plan: PlanOptions,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+/// The experiments.
+#[derive(ClapArgs, Debug)]
+pub struct ExperimentsArgs {
+    /// Their numbers; all by default
+    pub numbers: Vec<u8>,
+    /// Only a few protocols and seeds of each
+    #[arg(long)]
+    pub reduced: bool,
+    /// Compare with the committed numbers, write nothing, and name the first one that differs
+    #[arg(long, conflicts_with = "out")]
+    pub check: bool,
+    /// Run nothing: write FINDINGS.md and the plots of numbers again, from the numbers that are there
+    #[arg(long, conflicts_with_all = ["check", "reduced", "numbers"])]
+    pub text_only: bool,
+    /// The folder that numbers, plots and FINDINGS.md are written to [default: reports]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Number of runs at a time; by default as many as there are cores
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
     #[command(flatten)]
     pub show: ShowArgs,
 }

@@ -2,6 +2,7 @@
 
 pub mod args;
 mod bisect;
+mod experiments;
 mod interrupt;
 mod junit;
 mod list;
@@ -93,6 +94,7 @@ fn dispatch(registry: &Registry, command: Command) -> Result<u8, Stop> {
         }
         Command::Matrix(args) => matrix::run(registry, &args),
         Command::Bisect(args) => bisect::run(registry, &args),
+        Command::Experiments(args) => experiments::run(registry, &args),
         Command::Plot { plot: Plot::TtlSweep { ttl, protocol, seeds, shared } } => {
             plot::ttl_sweep(registry, &ttl, &protocol, seeds, &shared)
         }

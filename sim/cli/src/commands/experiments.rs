@@ -1,0 +1,196 @@
+//! `experiments`: the numbers, plots and findings, from committed plan sets.
+
+use super::{
+    args::{ExperimentsArgs, jobs_or_cores},
+    exit::Stop,
+    output::{Show, print},
+};
+use reports::{
+    experiments::{Cell, Numbers, findings, numbers::SCHEMA, pictures, slo},
+    json::pretty,
+    plot::{
+        self, Picture,
+        leaders_acting::{LeadersActing, Strip},
+    },
+    statistics::count,
+};
+use sim::{
+    artifacts,
+    experiments::{self, Experiment, Measured, TEMPLATE},
+    registry::Registry,
+};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Where the numbers lie below the folder, full and reduced, and the template of the findings.
+const FILES: [&str; 3] = ["experiments/numbers.json", "experiments/reduced.json", "experiments/FINDINGS.in.md"];
+/// How much time strips show, seconds since the first fault.
+const SPAN_S: (f64, f64) = (-2.0, 14.0);
+/// The same where leaders die one after another.
+const CHURN_SPAN_S: (f64, f64) = (-3.0, 60.0);
+
+/// Runs experiments, and writes or compares what they came to.
+///
+/// # Errors
+/// The arguments make no sense, a run could not be finished, or something cannot be written.
+pub fn run(registry: &Registry, args: &ExperimentsArgs) -> Result<u8, Stop> {
+    let show = Show::from(&args.show);
+    let asked = experiments::find(&args.numbers).map_err(Stop::usage)?;
+    let whole = args.numbers.is_empty() && !args.reduced && !args.check;
+    let out = args.out.clone().or_else(|| whole.then(|| PathBuf::from("reports")));
+    if args.text_only {
+        let numbers = read(&out.unwrap_or_else(|| PathBuf::from("reports")).join(FILES[0]))?;
+        return tell(args, &numbers).map(|()| 0);
+    }
+    let (numbers, measured) = measure(registry, &asked, args, args.reduced, show)?;
+    if let Some(out) = &out {
+        let reduced_too = whole && !args.reduced;
+        save(out, &numbers, args.reduced, &asked)?;
+        for (experiment, measured) in asked.iter().zip(&measured).filter(|_| !args.reduced) {
+            draw(out, experiment, measured)?;
+        }
+        if reduced_too {
+            let (reduced, _) = measure(registry, &asked, args, true, show)?;
+            save(out, &reduced, true, &asked)?;
+        }
+        if !args.reduced {
+            tell(args, &read(&out.join(FILES[0]))?)?;
+        }
+    }
+    let mut wrong = slo::broken(&numbers);
+    if args.check {
+        let committed = experiments::committed(args.reduced).map_err(Stop::harness)?;
+        wrong.extend(numbers.difference(&committed));
+    }
+    report(&numbers, &wrong, show);
+    Ok(u8::from(!wrong.is_empty()))
+}
+
+fn measure(
+    registry: &Registry,
+    asked: &[Experiment],
+    args: &ExperimentsArgs,
+    reduced: bool,
+    show: Show,
+) -> Result<(Numbers, Vec<Measured>), Stop> {
+    let mut all = Vec::new();
+    for experiment in asked {
+        show.banner(&format!("{}. {}", experiment.number, experiment.question));
+        let done = |what: &str| {
+            if show.progress() {
+                show.banner(&format!("   {what}"));
+            }
+        };
+        let jobs = jobs_or_cores(args.jobs);
+        all.push(experiments::measure(registry, experiment, reduced, jobs, done).map_err(Stop::harness)?);
+    }
+    let mut numbers = Numbers { schema: SCHEMA, cells: Vec::new(), refusals: Vec::new() };
+    for measured in &all {
+        numbers.cells.extend(measured.cells.iter().cloned());
+        numbers.refusals.extend(measured.refusals.iter().cloned());
+    }
+    Ok((numbers, all))
+}
+
+fn read(path: &Path) -> Result<Numbers, Stop> {
+    let why = |e: &dyn std::fmt::Display| Stop::usage(format!("{} cannot be read: {e}", path.display()));
+    let text = fs::read_to_string(path).map_err(|e| why(&e))?;
+    serde_json::from_str(&text).map_err(|e| why(&e))
+}
+
+/// Writes numbers; those of experiments that were not asked for stay as they are.
+fn save(out: &Path, numbers: &Numbers, reduced: bool, asked: &[Experiment]) -> Result<(), Stop> {
+    let path = out.join(FILES[usize::from(reduced)]);
+    let mut all = if path.exists() {
+        read(&path)?
+    } else {
+        Numbers { cells: Vec::new(), refusals: Vec::new(), ..numbers.clone() }
+    };
+    all.cells.retain(|cell| asked.iter().all(|e| e.number != cell.experiment));
+    all.refusals.retain(|refusal| asked.iter().all(|e| e.number != refusal.experiment));
+    all.cells.extend(numbers.cells.iter().cloned());
+    all.refusals.extend(numbers.refusals.iter().cloned());
+    all.cells.sort_by_key(|cell| cell.experiment);
+    all.refusals.sort_by_key(|refusal| refusal.experiment);
+    let folder = path.parent().unwrap_or(out);
+    fs::create_dir_all(folder).map_err(|e| Stop::usage(format!("cannot make {}: {e}", folder.display())))?;
+    artifacts::save(&path, &(pretty(&all) + "\n")).map_err(Stop::usage)
+}
+
+/// Writes the findings, and the pictures that are made of nothing but numbers.
+fn tell(args: &ExperimentsArgs, numbers: &Numbers) -> Result<(), Stop> {
+    let out = args.out.clone().unwrap_or_else(|| PathBuf::from("reports"));
+    for number in 1..=7 {
+        for (name, picture) in pictures::of(numbers, number) {
+            picture_at(&out, name, &picture)?;
+        }
+    }
+    let template = fs::read_to_string(out.join(FILES[2])).unwrap_or_else(|_| TEMPLATE.to_owned());
+    let text = findings::render(&template, numbers).map_err(Stop::usage)?;
+    artifacts::save(&out.join("FINDINGS.md"), &text).map_err(Stop::usage)
+}
+
+fn picture_at(out: &Path, name: &str, picture: &impl Picture) -> Result<(), Stop> {
+    let folder = out.join("plots");
+    fs::create_dir_all(&folder).map_err(|e| Stop::usage(format!("cannot make {}: {e}", folder.display())))?;
+    plot::draw_svg(picture, &folder.join(format!("{name}.svg"))).map_err(Stop::harness)?;
+    plot::draw_png(picture, &folder.join(format!("{name}.png"))).map_err(Stop::harness)
+}
+
+/// Draws what needs more than numbers: who led when, and the sweep.
+fn draw(out: &Path, experiment: &Experiment, measured: &Measured) -> Result<(), Stop> {
+    if let Some(sweep) = &measured.sweep {
+        picture_at(out, &format!("{}-{}", experiment.number, experiment.name), sweep)?;
+    }
+    let mut scenarios: Vec<&str> = measured.strips.iter().map(|(scenario, ..)| scenario.as_str()).collect();
+    scenarios.dedup();
+    for scenario in scenarios {
+        let of_it = || measured.strips.iter().filter(|(told, ..)| told == scenario);
+        // Where there are variants, only the usual is drawn.
+        let usual = of_it().any(|(_, variant, _)| variant.is_empty());
+        let shown = of_it().filter(|(_, variant, _)| variant.is_empty() || !usual);
+        let strips: Vec<Strip> = shown.map(|(.., strip)| strip.clone()).collect();
+        let picture = LeadersActing {
+            title: format!("Leaders acting, experiment {}: {scenario}", experiment.number),
+            about: "The run of the first seed for each protocol; the first fault strikes at 0".to_owned(),
+            span_s: if experiment.name == "churn" { CHURN_SPAN_S } else { SPAN_S },
+            strips,
+        };
+        picture_at(out, &format!("{}-leaders-acting-{scenario}", experiment.number), &picture)?;
+    }
+    Ok(())
+}
+
+fn report(numbers: &Numbers, wrong: &[String], show: Show) {
+    if show.json {
+        print(&pretty(&serde_json::json!({ "schema": SCHEMA, "wrong": wrong, "numbers": numbers })));
+        return;
+    }
+    let mut text = String::new();
+    if !show.quiet {
+        text += &format!(
+            "{:44} {:>5} {:>22} {:>9} {:>9} {:>9}\n",
+            "", "runs", "failover median, most", "refused", "reused", "incidents"
+        );
+        numbers.cells.iter().for_each(|cell| text += &line(cell));
+    }
+    wrong.iter().for_each(|what| text += &format!("{what}\n"));
+    text += &match wrong.len() {
+        0 => format!("{}: all as it must be", count(numbers.cells.len() as u64, "cell")),
+        n => format!("{}: {} not as it must be", count(numbers.cells.len() as u64, "cell"), count(n as u64, "thing")),
+    };
+    print(&text);
+}
+
+fn line(cell: &Cell) -> String {
+    let whole = |name: &str| cell.figure(name).map_or("–".to_owned(), |n| format!("{n:.0}"));
+    let failover = match (cell.figure("failover_ms.p50"), cell.figure("failover_ms.most")) {
+        (Some(median), Some(most)) => format!("{median:.0} ms, {most:.0} ms"),
+        _ => "–".to_owned(),
+    };
+    let [refused, reused, incidents] = ["writes_fenced", "seq_reused", "double_leader_runs"].map(whole);
+    let (key, runs) = (cell.key(), cell.runs);
+    format!("{key:44} {runs:>5} {failover:>22} {refused:>9} {reused:>9} {incidents:>9}\n")
+}

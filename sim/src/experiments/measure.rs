@@ -1,0 +1,245 @@
+//! Runs an experiment, and makes numbers of it.
+
+use super::{
+    sets::{CHURN, Experiment, PlanSet, TTL_SWEEP},
+    strips::{self, Lines},
+};
+use crate::{
+    registry::Registry,
+    repro,
+    run::{self, Options},
+    seeds, ttl_sweep,
+};
+use protocols::election::Protocol;
+use reports::{
+    experiments::{
+        Cell, Refusal, Spread,
+        numbers::{counts, lists},
+    },
+    plot::{leaders_acting::Strip, ttl_sweep::TtlSweep},
+};
+use scenarios::{Params, Plan, scenario, scenario::clean_kill};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// So many seeds of each cell have their refused writes listed.
+const LISTED_SEEDS: u64 = 3;
+/// So many writes of a run are listed: whoever wakes with a full outbox sends a thousand.
+const LISTED_WRITES: usize = 10;
+
+/// What an experiment came to.
+#[derive(Default)]
+pub struct Measured {
+    /// Its numbers.
+    pub cells: Vec<Cell>,
+    /// Writes that were refused, if it lists them.
+    pub refusals: Vec<Refusal>,
+    /// Who led when, in the first run of each cell: with its scenario and its variant.
+    pub strips: Vec<(String, String, Strip)>,
+    /// The sweep over times to live.
+    pub sweep: Option<TtlSweep>,
+}
+
+/// One run, boiled down.
+struct One {
+    plan: String,
+    verdict: &'static str,
+    violated: Vec<&'static str>,
+    counts: Vec<(&'static str, u64)>,
+    lists: Vec<(&'static str, Vec<f64>)>,
+    /// How often each candidate was elected.
+    wins: Vec<u64>,
+    refusals: Vec<Refusal>,
+    strip: Option<Strip>,
+}
+
+/// Runs an experiment's plan sets; `done` is told of every cell.
+///
+/// # Errors
+/// A plan cannot be made, or a run could not be finished: one sentence.
+pub fn measure(
+    registry: &Registry,
+    experiment: &Experiment,
+    reduced: bool,
+    jobs: usize,
+    done: impl Fn(&str) + Sync,
+) -> Result<Measured, String> {
+    let mut measured = Measured::default();
+    for set in experiment.sets(reduced) {
+        let params = set.params(registry)?;
+        let protocols = set.protocols(registry)?;
+        if set.scenario == TTL_SWEEP {
+            let sweep = ttl_sweep::measure(registry, &set.ttls_ms, &protocols, set.seeds(), jobs, || ())?;
+            measured.cells.extend(sweep_cells(experiment, &protocols, &sweep));
+            measured.sweep = Some(sweep);
+            done(TTL_SWEEP);
+            continue;
+        }
+        for protocol in protocols {
+            let work = Work { registry, experiment, set, params: &params, protocol };
+            let runs = seeds::each(set.seeds(), jobs, |seed| work.one(seed), || ())?;
+            work.gather(runs, &mut measured);
+            done(protocol.name);
+        }
+    }
+    Ok(measured)
+}
+
+struct Work<'a> {
+    registry: &'a Registry,
+    experiment: &'a Experiment,
+    set: &'a PlanSet,
+    params: &'a Params,
+    protocol: &'static Protocol,
+}
+
+impl Work<'_> {
+    fn plan(&self, seed: u64) -> Result<Plan, String> {
+        let (params, protocol) = (self.params, self.protocol);
+        if self.set.scenario == CHURN {
+            return clean_kill::churn(params, protocol, seed, self.set.churn_ms);
+        }
+        let name = &self.set.scenario;
+        let scenario = scenario::find(name).ok_or_else(|| format!("there is no scenario `{name}`"))?;
+        self.registry.plans.compile(scenario, params, protocol, seed)
+    }
+
+    fn one(&self, seed: u64) -> Result<One, String> {
+        let plan = self.plan(seed)?;
+        let first = seed == self.set.seeds.0;
+        let listed = self.experiment.lists_refusals && seed < self.set.seeds.0 + LISTED_SEEDS;
+        let lines = Lines::default();
+        let options = Options {
+            registry: self.registry.clone(),
+            timeline: first || self.set.scenario == CHURN,
+            history: (first || listed).then(|| Box::new(lines.clone()) as Box<_>),
+            ..Options::default()
+        };
+        let run = run::run(&plan, options)?;
+        let events = lines.take();
+        let (judgement, header) = (&run.judgement, &run.header);
+        let mut counts = counts(judgement).to_vec();
+        let metrics = &judgement.metrics;
+        counts.extend(metrics.requests_to_service.map(|n| ("requests_to_service", n)));
+        counts.extend(metrics.requests_to_service_in_one_second_max.map(|n| ("requests_in_1s_max", n)));
+        counts.extend(metrics.requests_to_service_in_ten_ms_max.map(|n| ("requests_in_10ms_max", n)));
+        counts.push(("simulated_ms", plan.duration_ms));
+        let mut wins = vec![0; usize::from(header.candidates)];
+        for leader in run.highlights.iter().flat_map(|told| told.leaders()) {
+            if let Some(wins) = wins.get_mut(leader.incarnation.node.index()) {
+                *wins += 1;
+            }
+        }
+        Ok(One {
+            plan: plan.digest(),
+            verdict: judgement.verdict.name(),
+            violated: judgement.violated().collect(),
+            counts,
+            lists: lists(judgement).to_vec(),
+            wins,
+            refusals: if listed { self.refusals(seed, &events) } else { Vec::new() },
+            strip: first.then(|| strips::strip(self.protocol.name.to_owned(), &run, &events)).flatten(),
+        })
+    }
+
+    fn refusals(&self, seed: u64, events: &[Value]) -> Vec<Refusal> {
+        let text = |event: &Value, field: &str| event[field].as_str().unwrap_or_default().to_owned();
+        let number = |event: &Value, field: &str| event[field].as_u64().unwrap_or_default();
+        let refused = events.iter().filter(|event| event["verdict"] == "fenced");
+        let refusal = |event: &Value| Refusal {
+            experiment: self.experiment.number,
+            protocol: self.protocol.name.to_owned(),
+            seed,
+            t_us: number(event, "t_us"),
+            node: text(event, "node"),
+            resource: text(event, "resource"),
+            seq: number(event, "seq"),
+            token: number(event, "token"),
+            highest: number(event, "highest"),
+        };
+        refused.take(LISTED_WRITES).map(refusal).collect()
+    }
+
+    fn gather(&self, runs: Vec<One>, measured: &mut Measured) {
+        let mut cell = Cell {
+            experiment: self.experiment.number,
+            scenario: self.set.scenario.clone(),
+            protocol: self.protocol.name.to_owned(),
+            variant: self.set.variant.clone(),
+            tokened: self.protocol.tokened,
+            fencing: self.params.fencing == protocols::fence::checks::Fencing::On,
+            runs: runs.len() as u64,
+            ..Cell::default()
+        };
+        let mut values: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        let mut plans = String::new();
+        for one in runs {
+            plans += &one.plan;
+            *cell.verdicts.entry(one.verdict.to_owned()).or_default() += 1;
+            for name in one.violated {
+                *cell.violated.entry(name.to_owned()).or_default() += 1;
+            }
+            cell.count(one.counts);
+            one.lists.into_iter().for_each(|(name, list)| values.entry(name).or_default().extend(list));
+            if self.set.scenario == CHURN {
+                values.entry("wins").or_default().extend(one.wins.iter().map(|wins| *wins as f64));
+            }
+            measured.refusals.extend(one.refusals);
+            measured.strips.extend(one.strip.map(|strip| (self.set.scenario.clone(), self.set.variant.clone(), strip)));
+        }
+        cell.plans = format!("{:032x}", xxh3_128(plans.as_bytes()));
+        cell.spreads = values.into_iter().filter_map(|(n, v)| Some((n.to_owned(), Spread::of(v)?))).collect();
+        self.parameters(&mut cell);
+        measured.cells.push(cell);
+    }
+
+    /// What is no measurement, but needed beside it.
+    fn parameters(&self, cell: &mut Cell) {
+        let (params, protocol) = (self.params, self.protocol);
+        let mut add = |name: &str, value: u64| cell.counts.insert(name.to_owned(), value);
+        let takeover_ms = params.takeover_max_ms(protocol);
+        add("granted_ttl_ms", params.granted_ttl_ms(protocol));
+        add("bound_ms", params.granted_ttl_ms(protocol) + takeover_ms);
+        add("renew_interval_ms", params.timings(protocol).renew_interval_ms);
+        if self.set.scenario == CHURN {
+            add("period_ms", clean_kill::churn_period_ms(params, protocol, self.set.churn_ms.0));
+            if let (Some(asked), Some(ms)) = (cell.figure("requests_to_service"), cell.figure("simulated_ms")) {
+                let per_1000s = (asked * 1e6 / ms).round() as u64;
+                cell.counts.insert("requests_per_1000s".to_owned(), per_1000s);
+            }
+        } else {
+            let words = repro::arguments(&self.set.scenario, protocol.name, params, 0).join(" ");
+            cell.command = words.replace("--seed 0", "--seed {seed}");
+        }
+    }
+}
+
+/// The sweep's points as cells: the variant is the time to live.
+fn sweep_cells(experiment: &Experiment, protocols: &[&'static Protocol], sweep: &TtlSweep) -> Vec<Cell> {
+    let cell = |point: &reports::plot::ttl_sweep::Point| {
+        let spreads = Spread::of(point.failover_ms.clone()).map(|spread| ("failover_ms".to_owned(), spread));
+        let mut cell = Cell {
+            experiment: experiment.number,
+            scenario: TTL_SWEEP.to_owned(),
+            protocol: point.protocol.clone(),
+            variant: scenarios::units::duration_text(point.ttl_ms),
+            tokened: protocols.iter().any(|protocol| protocol.name == point.protocol && protocol.tokened),
+            fencing: true,
+            runs: point.runs,
+            spreads: spreads.into_iter().collect(),
+            ..Cell::default()
+        };
+        let per_1000h = (point.false_failovers_per_hour * 1e3).round() as u64;
+        cell.count([
+            ("bound_ms", point.bound_ms as u64),
+            ("failover_censored", point.failover_censored),
+            ("pause_failovers", point.false_failovers.unwrap_or(0)),
+            ("pause_failovers_per_1000h", per_1000h),
+            ("paused_minutes", (point.paused_hours.unwrap_or(0.0) * 60.0).round() as u64),
+        ]);
+        cell.count(point.paused_served_ppm.map(|ppm| ("paused_served_ppm", ppm)));
+        cell
+    };
+    sweep.points.iter().map(cell).collect()
+}
