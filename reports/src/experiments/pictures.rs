@@ -19,7 +19,7 @@ fn rows(numbers: &Numbers, pattern: &str, spreads: &[&str], ends: Ends) -> Vec<R
         } else {
             format!("{}, {}", cell.protocol, cell.variant)
         };
-        (!bars.is_empty()).then(|| Row { label, bars, bound: None })
+        (!bars.is_empty()).then_some(Row { label, bars, bound: None })
     };
     numbers.matching(pattern).filter_map(row).collect()
 }

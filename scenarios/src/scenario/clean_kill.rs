@@ -72,7 +72,7 @@ pub fn churn(params: &Params, protocol: &Protocol, seed: u64, (period_ms, for_ms
 }
 
 /// The time from one kill to the next in a churn that asks for `period_ms`: so long that somebody has
-/// been elected [`CALM_MS`] before, however long that takes.
+/// been elected a second before, however long that takes.
 pub fn churn_period_ms(params: &Params, protocol: &Protocol, period_ms: u64) -> u64 {
     period_ms.max(params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol) + CALM_MS)
 }
