@@ -20,6 +20,7 @@ pub mod capsule;
 pub mod fault;
 pub mod generate;
 pub mod params;
+pub mod pauses;
 pub mod plan;
 pub mod preset;
 pub mod profile;

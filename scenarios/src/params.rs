@@ -227,7 +227,7 @@ impl Params {
 
     /// The longest from the end of an unrenewed lease to a successor's election on a quiet network, milliseconds.
     pub fn takeover_max_ms(&self, protocol: &Protocol) -> u64 {
-        (protocol.takeover_max)(&self.bounded_timings(protocol).resolved()).div_ceil(MILLISECOND)
+        (protocol.takeover_max)(&self.bounded_timings(protocol).resolved(), self.nodes).div_ceil(MILLISECOND)
     }
 
     /// How soon after the last fault is healed a leader must act again, milliseconds: the dead leader's lease runs out,

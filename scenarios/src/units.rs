@@ -11,6 +11,16 @@ pub fn duration_ms(text: &str) -> Result<u64, String> {
     duration(text, &units, "500ms, 3s, 10m or 1h", "a millisecond")
 }
 
+/// Milliseconds of a time in which things were counted: a duration as [`duration_ms`] reads it, or days, as `30d`.
+///
+/// # Errors
+/// One sentence.
+pub fn span_ms(text: &str) -> Result<u64, String> {
+    let units = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+    let ms = duration(text, &units, "12h or 30d", "a millisecond")?;
+    if ms == 0 { Err(format!("`{text}` is no time at all")) } else { Ok(ms) }
+}
+
 /// Microseconds of `0.2ms`, `200us` or `3s`.
 ///
 /// # Errors
@@ -134,6 +144,14 @@ mod tests {
         {
             assert!(duration_ms(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn spans() {
+        assert_eq!(span_ms("30d"), Ok(2_592_000_000));
+        assert_eq!(span_ms("12h"), Ok(43_200_000));
+        assert_eq!(span_ms("0d"), Err("`0d` is no time at all".to_owned()));
+        assert_eq!(span_ms("30"), Err("`30` is not a duration; write it as 12h or 30d".to_owned()));
     }
 
     #[test]

@@ -7,16 +7,13 @@ use crate::{
     run::{self, Options, Run},
 };
 use protocols::fence::checks::Fencing;
-use reports::json::Report;
+use reports::{json::Report, timeline::page::FILE as TIMELINE};
 use scenarios::{Capsule, capsule, plan::Plan};
 use std::{
     fs::{self, File},
     io::{BufWriter, Write},
     path::{Path, PathBuf},
 };
-
-/// The run as one page, beside its history.
-pub const TIMELINE: &str = "timeline.html";
 
 /// Where the artifacts of a run go below `out`.
 pub fn folder(out: &Path, plan: &Plan) -> PathBuf {

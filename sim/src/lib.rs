@@ -28,6 +28,7 @@
 //! | `world`, `host` | the simulated world, and what runs its tasks |
 //! | `service` | etcd, Redis and a power device as they answer in that world |
 //! | `determinism`, `bisect`, `election_times`, `ttl_sweep` | what the commands of these names measure |
+//! | `advise` | which lease serves an availability target |
 //! | `experiments` | what is asked of all of this, and the runs that answer it |
 //! | `artifacts`, `repro`, `identity` | what a failing run leaves, and how to repeat it |
 //!
@@ -41,6 +42,8 @@ compile_error!(
 
 pub mod identity;
 
+#[cfg(madsim)]
+pub mod advise;
 #[cfg(madsim)]
 pub mod artifacts;
 #[cfg(madsim)]

@@ -61,7 +61,7 @@ pub const PROTOCOL: Protocol = Protocol {
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
     // The dead one is asked too, and does not answer.
-    takeover_max: |timings| timings.request_timeout + 10 * MILLISECOND,
+    takeover_max: |timings, _| timings.request_timeout + 10 * MILLISECOND,
     preference: super::Preference::Highest,
     majority: false,
     ring: false,

@@ -54,7 +54,7 @@ pub const PROTOCOL: Protocol = Protocol {
     granted_ttl: |ttl| TTL_MULTIPLIER * session_ttl(ttl),
     renew_interval: |granted| granted / (2 * TTL_MULTIPLIER),
     // Who was refused because of the lock-delay tries again every 5 s.
-    takeover_max: |timings| lock_delay(timings) + retry(timings) + 400 * MILLISECOND,
+    takeover_max: |timings, _| lock_delay(timings) + retry(timings) + 400 * MILLISECOND,
     claim: None,
     read_lease: None,
     preference: Preference::Any,

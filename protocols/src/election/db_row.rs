@@ -55,7 +55,7 @@ pub const PROTOCOL: Protocol = Protocol {
     election_timeout: None,
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 2,
-    takeover_max: |timings| timings.retry_period(),
+    takeover_max: |timings, _| timings.retry_period(),
     // The row lasts from when the request arrived, the belief from when it was sent.
     read_lease: Some(|timings| (timings.lease_ttl, timings.lease_ttl)),
     preference: Preference::Any,

@@ -51,7 +51,7 @@ pub const PROTOCOL: Protocol = Protocol {
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 2,
     // Who was late itself is patient for as long again.
-    takeover_max: |timings| timings.retry_period(),
+    takeover_max: |timings, _| timings.retry_period(),
     read_lease: None,
     preference: Preference::Any,
     majority: false,

@@ -51,7 +51,7 @@ pub use timing::{name_of, token};
 
 /// Who waits sees a renewal up to one poll late, and that it was the last one up to another; a poll is up to 2.2
 /// retryPeriods after the last.
-fn takeover_max(timings: &Timings) -> u64 {
+fn takeover_max(timings: &Timings, _: u16) -> u64 {
     2 * (timings.renew_interval * 22 / 10) + 300 * MILLISECOND
 }
 

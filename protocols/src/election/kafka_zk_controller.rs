@@ -76,6 +76,6 @@ pub const PROTOCOL: Protocol = Protocol {
 };
 
 /// Sessions end with the tick after their time, and the race takes four questions; with slack for messages.
-fn takeover_max(_: &Timings) -> u64 {
+fn takeover_max(_: &Timings, _: u16) -> u64 {
     TICK + 600 * MILLISECOND
 }

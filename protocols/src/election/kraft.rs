@@ -93,7 +93,7 @@ pub const PROTOCOL: Protocol = Protocol {
     granted_ttl: fetch_timeout,
     renew_interval: |fetch_timeout| fetch_timeout / 4,
     // Followers lose the leader within a fetch's wait of each other, and may split their votes once.
-    takeover_max: |timings| {
+    takeover_max: |timings, _| {
         let election_max = timings.election_timeout.map_or(2 * timings.lease_ttl, |(_, max)| max);
         election_max + 50 * MILLISECOND
     },

@@ -43,7 +43,7 @@ pub const PROTOCOL: Protocol = Protocol {
     election_timeout: None,
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
-    takeover_max: |timings| timings.renew_interval + 10 * MILLISECOND,
+    takeover_max: |timings, _| timings.renew_interval + 10 * MILLISECOND,
     read_lease: None,
     preference: super::Preference::Lowest,
     majority: false,

@@ -23,7 +23,7 @@ pub const PROTOCOL: Protocol = Protocol {
     name: "lowest-id-phi",
     about: "lowest-id with a φ accrual failure detector: the more advertisements a link loses, the longer others wait",
     // At 30 % loss the patience is two and a half times what it is without any, and may be more by chance.
-    takeover_max: |timings| 3 * timings.lease_ttl + timings.renew_interval + 10 * MILLISECOND,
+    takeover_max: |timings, _| 3 * timings.lease_ttl + timings.renew_interval + 10 * MILLISECOND,
     elector: |setup| boxed(LowestId::adaptive(setup)),
     ..lowest_id::PROTOCOL
 };

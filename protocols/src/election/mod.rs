@@ -247,8 +247,8 @@ pub struct Protocol {
     /// The renewal interval that belongs to a time to live, nanoseconds.
     pub renew_interval: fn(u64) -> u64,
     /// The longest from the end of an unrenewed lease to a successor's election on a quiet network, nanoseconds:
-    /// expiry scans, polling.
-    pub takeover_max: fn(&Timings) -> u64,
+    /// expiry scans, polling. The last argument is the number of candidates.
+    pub takeover_max: fn(&Timings, u16) -> u64,
     /// For how long the leader of these timers believes after it sent what confirmed it last, by its own clock; and for how
     /// long whoever can replace it waits at least after that arrived, by another clock. Nanoseconds. A leader may answer
     /// reads from memory while the first is over before the second. `None` for a belief without an end.

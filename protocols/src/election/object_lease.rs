@@ -62,7 +62,7 @@ pub const PROTOCOL: Protocol = Protocol {
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
     // A poll until the last change is seen, and one until it is seen to have been the last.
-    takeover_max: |timings| 2 * timings.renew_interval + 100 * MILLISECOND,
+    takeover_max: |timings, _| 2 * timings.renew_interval + 100 * MILLISECOND,
     read_lease: Some(|timings| (timings.lease_ttl, timings.lease_ttl)),
     preference: Preference::Any,
     majority: false,

@@ -58,7 +58,7 @@ pub const PROTOCOL: Protocol = Protocol {
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
     // A follower stands when the lease and its own timeout are over, and once more when the vote was split.
-    takeover_max: |timings| {
+    takeover_max: |timings, _| {
         let (_, max) = timings.election_timeout.unwrap_or(ELECTION_TIMEOUT);
         (3 * max + 50 * MILLISECOND).saturating_sub(timings.lease_ttl)
     },

@@ -86,7 +86,7 @@ pub const PROTOCOL: Protocol = Protocol {
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
     // A follower that has voted for one that lost waits once more.
-    takeover_max: |timings| (3 * longest(timings) + 50 * MILLISECOND).saturating_sub(timings.lease_ttl),
+    takeover_max: |timings, _| (3 * longest(timings) + 50 * MILLISECOND).saturating_sub(timings.lease_ttl),
     read_lease: Some(|timings| {
         (belief(timings).unwrap_or(u64::MAX), if timings.rules.check_quorum { shortest(timings) } else { 0 })
     }),

@@ -39,7 +39,7 @@ pub const PROTOCOL: Protocol = Protocol {
     election_timeout: None,
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
-    takeover_max: |timings| timings.retry_period(),
+    takeover_max: |timings, _| timings.retry_period(),
     read_lease: None,
     preference: Preference::Any,
     majority: false,

@@ -64,7 +64,7 @@ pub const PROTOCOL: Protocol = Protocol {
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
     // The keys may run out while a follower waits after its last try, and another one be in its way at the next.
-    takeover_max: |timings| timings.retry_period() + 2 * RETRY_DELAY,
+    takeover_max: |timings, _| timings.retry_period() + 2 * RETRY_DELAY,
     read_lease: Some(|timings| (longest_belief(timings), timings.lease_ttl)),
     preference: Preference::Any,
     majority: false,

@@ -97,7 +97,7 @@ pub(super) struct Member<R> {
 }
 
 /// The candidate's id waits for the dead leader to be skipped; then a lap, on a local network.
-pub(super) fn takeover_max(timings: &Timings) -> u64 {
+pub(super) fn takeover_max(timings: &Timings, _: u16) -> u64 {
     timings.renew_interval + 20 * MILLISECOND
 }
 

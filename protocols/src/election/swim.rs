@@ -58,7 +58,7 @@ pub const PROTOCOL: Protocol = Protocol {
     // A probe and the shortest suspicion.
     granted_ttl: |ttl| ttl.saturating_mul(5) / 3,
     renew_interval: |granted| granted / 5,
-    takeover_max: |timings| TAKEOVER_INTERVALS * timings.renew_interval,
+    takeover_max: |timings, _| TAKEOVER_INTERVALS * timings.renew_interval,
     preference: Preference::Lowest,
     majority: false,
     ring: false,

@@ -53,7 +53,7 @@ macro_rules! fenced {
                 about: $about,
                 service: &counter::SERVICE,
                 tokened: true,
-                takeover_max: |timings| ($inner::PROTOCOL.takeover_max)(timings) + DRAW_MAX,
+                takeover_max: |timings, nodes| ($inner::PROTOCOL.takeover_max)(timings, nodes) + DRAW_MAX,
                 elector: |setup| fenced(setup, $inner::PROTOCOL.elector),
                 promise: |hazard, fencing| promised(($inner::PROTOCOL.promise)(hazard, fencing), fencing),
                 bounds: |hazard| bounds(($inner::PROTOCOL.bounds)(hazard)),

@@ -86,7 +86,7 @@ pub const PROTOCOL: Protocol = Protocol {
     renew_interval: |ttl| ttl / 10,
     // Two followers notice a moment apart, so a vote can fall on deaf ears; it is said again after 200 ms, or 400 ms when the
     // other's second one came first. Then 200 ms for better votes, 100 ms when a connect was too early, and the handshake.
-    takeover_max: |_| 750 * MILLISECOND,
+    takeover_max: |_, _| 750 * MILLISECOND,
     read_lease: Some(|timings| (timings.lease_ttl / 100 * 99, timings.lease_ttl)),
     preference: Preference::Any,
     majority: true,

@@ -78,7 +78,7 @@ pub const PROTOCOL: Protocol = Protocol {
 };
 
 /// Sessions end with the tick after their time, and the successor takes three questions to be sure; with slack for messages.
-pub(super) fn takeover_max(_: &Timings) -> u64 {
+pub(super) fn takeover_max(_: &Timings, _: u16) -> u64 {
     TICK + 600 * MILLISECOND
 }
 

@@ -94,6 +94,11 @@ impl<M: Memory> Ledger<M> {
         Ledger { checks: checks.into(), state, memory, plans: Plans::default() }
     }
 
+    /// The same with these plans.
+    pub fn with_plans(self, plans: Plans) -> Self {
+        Ledger { plans, ..self }
+    }
+
     /// What [`Ledger::restore`] needs besides the memory.
     pub fn state(&self) -> State {
         self.state

@@ -36,6 +36,11 @@ pub struct Plans {
 }
 
 impl Plans {
+    /// Plans that were kept somewhere else, in the order in which they were made, and the number of the live one.
+    pub fn restore(made: Vec<Plan>, live: Option<u64>) -> Self {
+        Plans { made, live, deleted: Vec::new() }
+    }
+
     /// Those that exist, in the order in which they were made.
     pub fn made(&self) -> &[Plan] {
         &self.made

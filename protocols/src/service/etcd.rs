@@ -9,7 +9,7 @@ use crate::{
     bug::{Bug, Shown},
     news::{Holder, News, Purpose},
     payload::Payload,
-    types::SECOND,
+    types::{MILLISECOND, SECOND},
 };
 
 /// etcd.
@@ -19,6 +19,8 @@ pub const SERVICE: Service = Service {
     members: Members { most: 5, led: true, majority: true },
     // A patience of up to 2 s, perhaps twice, and the rounds of votes.
     failover_max: 5 * SECOND,
+    // client/v3/lease.go: sendKeepAliveLoop.
+    renewal_tick: 500 * MILLISECOND,
     port: 2379,
     elects: true,
     keeps_data: true,

@@ -65,6 +65,8 @@ pub struct Service {
     /// How long it takes at most until another of its members leads when the one that does dies or stops, nanoseconds; 0 where
     /// none leads.
     pub failover_max: u64,
+    /// How often its client looks which renewals are due, nanoseconds; 0 when it has a timer for each.
+    pub renewal_tick: u64,
     /// Another service whose members it has beside its own; candidates are told of its own alone.
     pub beside: Option<&'static Service>,
     /// Is it part of the fenced store's process, and reached there?
@@ -128,6 +130,7 @@ impl Service {
         members: Members { most: 1, led: false, majority: false },
         usual_members: 1,
         failover_max: 0,
+        renewal_tick: 0,
         beside: None,
         in_store: false,
         is_embedded: false,

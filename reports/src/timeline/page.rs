@@ -25,6 +25,9 @@ use std::borrow::Cow;
 use struck::Struck;
 use writes::Writes;
 
+/// What the page's file is called.
+pub const FILE: &str = "timeline.html";
+
 /// The page and what it includes, in order.
 const HTML: &str = include_str!("page/page.html");
 const CSS: &str = include_str!("page/page.css");

@@ -2,8 +2,7 @@
 //! process: see the command's tests.
 
 use crate::common::{self, for_each_pair, named, run, run_with_history};
-use protocols::election;
-use scenarios::{Params, Plan, params::Profile, scenario};
+use scenarios::{Params, Plan, params::Profile};
 use sim::{determinism, run::Options, world::Driver};
 use std::thread;
 
@@ -68,12 +67,6 @@ fn lines(history: &str, protocol: &str) -> String {
 #[test]
 fn the_inline_and_the_task_driver_give_the_same_history() {
     for_each_pair(|scenario, protocol| {
-        // A third of all pairs, in which every scenario and every protocol has its turns: it is the drivers that are compared.
-        let row = scenario::ALL.iter().position(|other| other.name == scenario.name);
-        let column = election::ALL.iter().position(|other| other.name == protocol.name);
-        if row.zip(column).is_none_or(|(row, column)| (row + column) % 3 != 0) {
-            return;
-        }
         // Members of a cluster draw how long they wait for each other, and several groups on a process ask at one instant:
         // which of them is first there, decides.
         let clusters_and_groups =

@@ -3,44 +3,22 @@
 //! A batch is one transaction, committed in two phases and synced before anything is answered. Its free space is written
 //! with it (quick repair), so that a store that was killed opens at once, however long its audit has grown.
 
+mod tables;
+
+use self::tables::{ABOUT, AUDIT, BYTES, FORGET_MORE, LINES, Tables, UNTIL};
 use super::{
     audit::{Dropped, Export, Retention, time_us},
     backend::{Backend, Trouble},
-    loaded::{LoadedLedgers, Remembered, Row, Rules, requests_of},
+    loaded::{LoadedLedgers, Rules},
     wire::{self, Reply, Request},
 };
 use crate::clock::true_time_us;
-use protocols::types::{Payload, Resource};
-use redb::{
-    Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageBackend, Table, TableDefinition,
-    WriteTransaction,
-};
+use redb::{Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageBackend, WriteTransaction};
 use std::{fs::File, io, path::Path, sync::Arc};
 
 /// Memory for cached pages, bytes.
 const CACHE: usize = 64 << 20;
-/// Requests that are forgotten with a batch, beyond as many as it added.
-const FORGET_MORE: usize = 64;
 
-/// By resource: highest token, owner's node ("" is nobody) and generation, version, last sequence number.
-const RESOURCES: TableDefinition<&str, (u64, &str, u32, u64, u64)> = TableDefinition::new("fenced_resource");
-/// By resource: what was recorded last, which and when.
-const RECORDS: TableDefinition<&str, (u64, u64)> = TableDefinition::new("fenced_record");
-/// By resource, client and number: the sequence number of an applied request.
-const REQUESTS: TableDefinition<(&str, &str, u64), u64> = TableDefinition::new("fenced_request");
-/// The same by sequence number, to forget the oldest.
-const BY_SEQ: TableDefinition<(&str, u64), (&str, u64)> = TableDefinition::new("fenced_request_seq");
-/// By resource and client: the highest number of a forgotten request.
-const FORGOTTEN: TableDefinition<(&str, &str), u64> = TableDefinition::new("fenced_client");
-/// The audit.
-const AUDIT: TableDefinition<u64, &str> = TableDefinition::new("fenced_audit");
-/// What is known about the audit: [`BYTES`], and [`LINES`] and [`UNTIL`] once something was dropped.
-const ABOUT: TableDefinition<&str, u64> = TableDefinition::new("fenced_audit_about");
-/// Bytes of the lines that are kept.
-const BYTES: &str = "bytes";
-/// How many lines were dropped, and the time of the last.
-const LINES: &str = "dropped_lines";
-const UNTIL: &str = "dropped_until_us";
 /// Lines that are dropped in one transaction when a store opens.
 const DROP_AT_ONCE: usize = 20_000;
 /// A file below this is not worth compacting, bytes.
@@ -121,10 +99,7 @@ impl Embedded {
     fn on(database: Database, rules: Rules) -> Result<Self, redb::Error> {
         // Tables are made once, so that readers find them.
         let transaction = begin(&database)?;
-        transaction.open_table(RESOURCES)?;
-        transaction.open_table(REQUESTS)?;
-        transaction.open_table(BY_SEQ)?;
-        transaction.open_table(FORGOTTEN)?;
+        drop(Tables::open(&transaction)?);
         let last_us = {
             let (audit, mut about) = (transaction.open_table(AUDIT)?, transaction.open_table(ABOUT)?);
             if about.get(BYTES)?.is_none() {
@@ -243,136 +218,4 @@ fn begin(database: &Database) -> Result<WriteTransaction, redb::Error> {
     let mut transaction = database.begin_write()?;
     transaction.set_quick_repair(true);
     Ok(transaction)
-}
-
-struct Tables<'t> {
-    resources: Table<'t, &'static str, (u64, &'static str, u32, u64, u64)>,
-    records: Table<'t, &'static str, (u64, u64)>,
-    requests: Table<'t, (&'static str, &'static str, u64), u64>,
-    by_seq: Table<'t, (&'static str, u64), (&'static str, u64)>,
-    forgotten: Table<'t, (&'static str, &'static str), u64>,
-    audit: Table<'t, u64, &'static str>,
-    about: Table<'t, &'static str, u64>,
-}
-
-impl<'t> Tables<'t> {
-    fn open(transaction: &'t WriteTransaction) -> Result<Self, redb::Error> {
-        Ok(Tables {
-            resources: transaction.open_table(RESOURCES)?,
-            records: transaction.open_table(RECORDS)?,
-            requests: transaction.open_table(REQUESTS)?,
-            by_seq: transaction.open_table(BY_SEQ)?,
-            forgotten: transaction.open_table(FORGOTTEN)?,
-            audit: transaction.open_table(AUDIT)?,
-            about: transaction.open_table(ABOUT)?,
-        })
-    }
-
-    /// The resource, and all that is known about the requests of the batch.
-    fn read(&self, resource: Resource, batch: &[Request]) -> Result<(Row, Remembered), redb::Error> {
-        let name = wire::name(resource);
-        let record = self.records.get(name)?.map(|record| record.value());
-        let payload = record.and_then(|(number, at_us)| Some(Payload { number: number.try_into().ok()?, at_us }));
-        let row = match self.resources.get(name)? {
-            None => Row { payload, ..Row::default() },
-            Some(value) => {
-                let (max_token, node, generation, version, last_seq) = value.value();
-                let owner = (!node.is_empty()).then(|| (node.to_owned(), generation));
-                Row { max_token, owner, version, last_seq, payload }
-            }
-        };
-        let mut remembered = Remembered::default();
-        for (client, number) in requests_of(batch, resource) {
-            if let Some(seq) = self.requests.get((name, client, number))? {
-                remembered.applied.push((client.to_owned(), number, seq.value()));
-            }
-            if let Some(highest) = self.forgotten.get((name, client))? {
-                remembered.forgotten.push((client.to_owned(), highest.value()));
-            }
-        }
-        Ok((row, remembered))
-    }
-
-    fn write(&mut self, loaded: &LoadedLedgers, remembered: u64) -> Result<(), redb::Error> {
-        for resource in wire::resources() {
-            let Row { max_token, owner, version, last_seq, payload } = loaded.row(resource);
-            let (node, generation) = owner.unwrap_or_default();
-            self.resources.insert(wire::name(resource), (max_token, node.as_str(), generation, version, last_seq))?;
-            if let Some(Payload { number, at_us }) = payload {
-                self.records.insert(wire::name(resource), (number.get(), at_us))?;
-            }
-        }
-        let mut added = 0;
-        for applied in loaded.applied() {
-            let resource = wire::name(applied.resource);
-            self.requests.insert((resource, applied.client, applied.number), applied.seq)?;
-            self.by_seq.insert((resource, applied.seq), (applied.client, applied.number))?;
-            added += 1;
-        }
-        for resource in wire::resources() {
-            let Some(oldest) = loaded.row(resource).last_seq.checked_sub(remembered) else { continue };
-            self.forget(wire::name(resource), oldest, added + FORGET_MORE)?;
-        }
-        let mut id = self.audit.last()?.map_or(0, |(id, _)| id.value());
-        let mut bytes = self.about(BYTES)?;
-        for line in loaded.lines() {
-            id += 1;
-            bytes += line.len() as u64;
-            self.audit.insert(id, line.as_str())?;
-        }
-        self.about.insert(BYTES, bytes)?;
-        Ok(())
-    }
-
-    fn about(&self, what: &str) -> Result<u64, redb::Error> {
-        Ok(self.about.get(what)?.map_or(0, |value| value.value()))
-    }
-
-    /// Drops the audit's oldest lines that need not be kept, at most so many, and says so in the database: how many it did.
-    /// The last line stays: ids and times go on from it.
-    fn drop_lines(&mut self, keep: Retention, now_us: u64, most: usize) -> Result<usize, redb::Error> {
-        if keep == Retention::ALL {
-            return Ok(0);
-        }
-        let last = self.audit.last()?.map_or(0, |(id, _)| id.value());
-        let (mut bytes, mut until, mut gone) = (self.about(BYTES)?, self.about(UNTIL)?, Vec::new());
-        for entry in self.audit.range(..last)?.take(most) {
-            let (id, line) = entry?;
-            let t_us = time_us(line.value()).unwrap_or(0);
-            if !keep.drops(t_us, now_us, bytes) {
-                break;
-            }
-            bytes = bytes.saturating_sub(line.value().len() as u64);
-            until = until.max(t_us);
-            gone.push(id.value());
-        }
-        if gone.is_empty() {
-            return Ok(0);
-        }
-        for id in &gone {
-            self.audit.remove(id)?;
-        }
-        let lines = self.about(LINES)? + gone.len() as u64;
-        for (what, value) in [(BYTES, bytes), (LINES, lines), (UNTIL, until)] {
-            self.about.insert(what, value)?;
-        }
-        Ok(gone.len())
-    }
-
-    /// Forgets requests up to the sequence number `oldest`, at most so many.
-    fn forget(&mut self, resource: &str, oldest: u64, most: usize) -> Result<(), redb::Error> {
-        let mut gone = Vec::new();
-        for entry in self.by_seq.range((resource, 0)..=(resource, oldest))?.take(most) {
-            let (key, value) = entry?;
-            let (client, number) = value.value();
-            gone.push((key.value().1, client.to_owned(), number));
-        }
-        for (seq, client, number) in gone {
-            self.by_seq.remove((resource, seq))?;
-            self.requests.remove((resource, client.as_str(), number))?;
-            let highest = self.forgotten.get((resource, client.as_str()))?.map_or(0, |h| h.value());
-            self.forgotten.insert((resource, client.as_str()), highest.max(number))?;
-        }
-        Ok(())
-    }
 }

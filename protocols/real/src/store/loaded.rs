@@ -10,21 +10,23 @@
 
 use super::{
     audit::Retention,
+    plans::{Changed, PLANS_MAX, StoredPlan, StoredPlans},
     wire::{self, Request},
 };
 use protocols::{
     fence::{
         ledger::{self, Ledger, Memory, Recall},
-        store::{Ledgers, answer},
+        plans::{Plan, Plans},
+        store::{Ledgers, answer, deleted},
     },
     history::{
         Event,
         json::{Naming, append_line},
     },
     message::{self, Message},
-    types::{NodeId, Payload, RequestId, Resource},
+    types::{Incarnation, NodeId, Operation, Payload, RequestId, Resource},
 };
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, collections::BTreeMap, iter};
 
 /// The usual [`Rules::remembered`].
 pub const REMEMBERED: u64 = 1 << 20;
@@ -82,6 +84,8 @@ pub struct Applied<'a> {
 pub struct LoadedLedgers {
     names: Names,
     ledgers: Ledgers<Requests>,
+    /// The plans of each as they were.
+    plans: Vec<StoredPlans>,
     lines: Vec<String>,
 }
 
@@ -148,12 +152,15 @@ pub struct Remembered {
     pub applied: Vec<(String, u64, u64)>,
     /// Client, and the highest number of its requests that are no longer remembered.
     pub forgotten: Vec<(String, u64)>,
+    /// Its plans, when the batch has to do with any.
+    pub plans: StoredPlans,
 }
 
 impl LoadedLedgers {
     /// Restores the ledgers, in the order of [`wire::RESOURCES`].
     pub fn restore(fencing: bool, rows: impl IntoIterator<Item = (Row, Remembered)>) -> Self {
         let mut names = Names::default();
+        let mut plans = Vec::new();
         let restore = |(row, remembered): (Row, Remembered)| {
             let Row { max_token, owner, version, last_seq, payload } = row;
             let owner = owner.map(|(node, generation)| (names.number(&node), generation));
@@ -165,25 +172,42 @@ impl LoadedLedgers {
             for (client, number) in remembered.forgotten {
                 requests.forgotten.insert(names.number(&client), number);
             }
-            Ledger::restore(fencing, state, requests)
+            let made = remembered.plans.made.iter().map(|StoredPlan { number, node, generation, token, .. }| {
+                let maker = Incarnation { token: *token, node: names.number(node), generation: *generation };
+                Plan { number: *number, maker }
+            });
+            let restored = Plans::restore(made.collect(), remembered.plans.live);
+            plans.push(remembered.plans);
+            Ledger::restore(fencing, state, requests).with_plans(restored)
         };
         let ledgers = rows.into_iter().map(restore).collect();
-        LoadedLedgers { names, ledgers, lines: Vec::new() }
+        LoadedLedgers { names, ledgers, plans, lines: Vec::new() }
     }
 
     /// Decides on one request at true time `t_us`, microseconds, and writes it into the audit.
     pub fn decide(&mut self, request: &Request, t_us: u64) -> wire::Reply {
         match self.message(request) {
             None => wire::Reply::State(self.state(request.resource())),
+            Some((_, Message::Write(write))) if self.has_too_many_plans(&write) => {
+                wire::Reply::Refused { why: format!("there are {PLANS_MAX} plans already; delete some first") }
+            }
             Some((from, message)) => {
                 // Both messages that come from the wire are for a store.
                 let Some((kind, reply)) = answer(&mut self.ledgers, from, message) else { return refused() };
-                let mut line = String::with_capacity(192);
-                append_line(&mut line, &Event { t_us, group: 0, kind }, &self.names);
-                self.lines.push(line);
+                let deleted = deleted(&self.ledgers, &kind);
+                for kind in iter::once(kind).chain(deleted) {
+                    let mut line = String::with_capacity(192);
+                    append_line(&mut line, &Event { t_us, group: 0, kind }, &self.names);
+                    self.lines.push(line);
+                }
                 self.reply(request, from, reply)
             }
         }
+    }
+
+    fn has_too_many_plans(&self, write: &message::Write) -> bool {
+        let made = self.ledgers.get(write.resource.index()).map_or(0, |ledger| ledger.plans().made().len());
+        write.operation == Operation::Make && made >= PLANS_MAX
     }
 
     /// The request as the ledgers know it; `None` when it only asks for the state.
@@ -250,7 +274,12 @@ impl LoadedLedgers {
     fn state(&self, resource: Resource) -> wire::State {
         let ledger::State { highest, owner, seq, version, .. } = self.ledger(resource);
         let owner = owner.map(|(node, generation)| wire::Owner { node: self.names.of(node).to_owned(), generation });
-        wire::State { resource: resource.into(), highest, owner, seq, version }
+        let plans = self.ledgers.get(resource.index()).map(Ledger::plans);
+        let plans = plans.filter(|plans| plans.live().is_some() || !plans.made().is_empty()).map(|plans| {
+            let made = plans.made().iter().map(|plan| plan.number).collect();
+            wire::Plans { made, live: plans.live() }
+        });
+        wire::State { resource: resource.into(), highest, owner, seq, version, plans }
     }
 
     fn ledger(&self, resource: Resource) -> ledger::State {
@@ -262,6 +291,16 @@ impl LoadedLedgers {
         let ledger::State { highest, owner, seq, version, payload } = self.ledger(resource);
         let owner = owner.map(|(node, generation)| (self.names.of(node).to_owned(), generation));
         Row { max_token: highest, owner, version, last_seq: seq, payload }
+    }
+
+    /// What the batch has changed about the plans of `resource`.
+    pub fn plans(&self, resource: Resource) -> Changed {
+        let (Some(before), Some(ledger)) = (self.plans.get(resource.index()), self.ledgers.get(resource.index()))
+        else {
+            return Changed::default();
+        };
+        let now = ledger.plans();
+        before.changed(now.made(), now.live(), |plan| self.names.of(plan.maker.node))
     }
 
     /// The requests that the batch has applied.

@@ -15,6 +15,7 @@ pub mod embedded;
 pub mod link;
 pub mod loaded;
 pub mod metrics;
+pub mod plans;
 pub mod postgres;
 pub mod server;
 pub mod token;

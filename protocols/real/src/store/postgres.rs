@@ -5,11 +5,13 @@
 //! fenced_resource (name, max_token, owner_node, owner_term, version)      sequence (name, last_seq, owner_token)
 //! fenced_request  (resource, client, number, seq)                         fenced_client (resource, client, forgotten)
 //! fenced_record   (name, number, at_us)                                   fenced_audit  (id, line)
+//! fenced_plan     (resource, number, place, node, generation, token)      fenced_live_plan (name, number)
 //! ```
 //! A `COMMIT` without an answer has an unknown outcome: nobody is answered, and request ids make the retry harmless. A
 //! store that stands still while it holds the lock is thrown out by the server after [`sql::HELD`], and its commit fails.
 
 mod exchange;
+mod plans;
 mod settings;
 mod sql;
 
@@ -23,6 +25,7 @@ use super::{
     audit::Export,
     backend::{Backend, Trouble},
     loaded::{Applied, LoadedLedgers, Remembered, Row, Rules, requests_of},
+    plans::concerned,
     wire::{self, Reply, Request},
 };
 use crate::clock::true_time_us;
@@ -144,6 +147,10 @@ async fn decide(
     for row in forgotten {
         read[place(row.get(0))].1.forgotten.push((row.get(1), row.get::<_, i64>(2) as u64));
     }
+    let planned: Vec<_> = locked.iter().filter(|resource| concerned(batch, **resource)).collect();
+    for resource in planned {
+        read[resource.index()].1.plans = plans::read(transaction, &statements.plans, wire::name(*resource)).await?;
+    }
     let mut loaded = LoadedLedgers::restore(rules.fencing, read);
     let replies = batch.iter().map(|request| loaded.decide(request, true_time_us())).collect();
     if !loaded.lines().is_empty() {
@@ -180,6 +187,9 @@ async fn keep(
                 }
             },
         )?;
+    }
+    for resource in locked {
+        plans::write(transaction, &statements.plans, wire::name(*resource), loaded.plans(*resource)).await?;
     }
     let applied: Vec<Applied> = loaded.applied().collect();
     let resources: Vec<_> = applied.iter().map(|a| wire::name(a.resource)).collect();

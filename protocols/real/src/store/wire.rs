@@ -99,7 +99,7 @@ pub struct Write {
     pub read_version: u64,
     /// `client:number`, the same on every retry.
     pub request: String,
-    /// What is done; this store only records.
+    /// What is done. All but to record is about the plan of the payload's number.
     #[serde(default, skip_serializing_if = "Operation::only_records")]
     pub operation: Operation,
     /// What is recorded, if anything is.
@@ -190,6 +190,19 @@ pub struct State {
     pub seq: u64,
     /// How many writes have been applied or have burnt their number.
     pub version: u64,
+    /// Its plans; missing when it never had any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plans: Option<Plans>,
+}
+
+/// Which plans there are; see [`protocols::fence::plans`].
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plans {
+    /// Numbers of those that exist, in the order in which they were made.
+    pub made: Vec<u64>,
+    /// The number of the one that was made live last, whether it still exists or not.
+    pub live: Option<u64>,
 }
 
 /// Whose token is the highest.
@@ -319,9 +332,9 @@ impl Request {
                 within("payload.number", number.get(), NUMBER_MAX)?;
                 within("payload.at_us", at_us, NUMBER_MAX)?;
             }
-            if !write.operation.only_records() {
+            if !write.operation.only_records() && write.payload.is_none() {
                 let operation = write.operation.name();
-                return Err(format!("this store has no plans to {operation}; it records, and deletes nothing"));
+                return Err(format!("to {operation}, a write names a plan: its payload's number"));
             }
             if write.seq == 0 {
                 return Err("seq counts from 1".to_owned());

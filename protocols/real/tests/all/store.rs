@@ -208,6 +208,36 @@ async fn a_restart_keeps_ledgers_requests_and_audit() {
 }
 
 #[tokio::test]
+async fn without_fencing_a_stale_clean_up_deletes_what_the_successor_made() {
+    let operate = |operation: &str, node: &str, token: u64, seq: u64, plan: u64| {
+        format!(
+            r#"{{"write":{{"resource":"plans","node":"{node}","generation":1,"token":{token},"seq":{seq},"read_version":0,"request":"{node}:{seq}","operation":"{operation}","payload":{{"number":{plan},"at_us":1}}}}}}"#
+        )
+    };
+    for fencing in [true, false] {
+        let rules = Rules { fencing, ..Rules::default() };
+        let folder = Folder::new();
+        let keep = Keep::Embedded(folder.store());
+        let server = Server::start(StoreSettings { auth: Auth::Insecure, rules, ..settings(keep.clone()) }).await;
+        let mut client = server.client().await;
+        for (node, token) in [("n1", 7), ("n2", 8)] {
+            client.ask(&seal(node, 1, token, "").replace("sequence", "plans")).await;
+        }
+        client.ask(&operate("make", "n2", 8, 1, 40)).await;
+        client.ask(&operate("enact", "n2", 8, 2, 40)).await;
+        client.ask(&operate("delete", "n1", 7, 3, 9)).await;
+        let state = client.ask(r#"{"state":{"resource":"plans"}}"#).await;
+        let plans = if fencing { r#"{"made":[40],"live":40}"# } else { r#"{"made":[],"live":40}"# };
+        assert!(state.contains(plans), "with fencing {fencing}: {state}");
+        server.stop().await.unwrap();
+        let audit = Text::default();
+        export(&keep, audit.clone()).await.unwrap();
+        let audit = String::from_utf8(audit.bytes()).unwrap();
+        assert_eq!(audit.contains(r#""event":"deleted""#), !fencing, "{audit}");
+    }
+}
+
+#[tokio::test]
 async fn without_fencing_the_stale_write_takes_effect() {
     let rules = Rules { fencing: false, ..Rules::default() };
     let folder = Folder::new();

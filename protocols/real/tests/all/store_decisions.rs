@@ -2,8 +2,8 @@
 //! them must decide alike.
 //!
 //! A transcript lies in `testdata/store/`: `> REQUEST` is asked, `>> REQUEST` lines are asked together, `! restart` stops the
-//! store and starts it again; `remember N` at the head is how many numbers it remembers. A request is `[RESOURCE] seal NODE TERM TOKEN`, `… write NODE TERM TOKEN SEQ CLIENT:NUMBER` or
-//! `… state`. The `<` lines are the answers as they come over the wire. `FENCEPOST_UPDATE=1` writes them anew.
+//! store and starts it again; `remember N` at the head is how many numbers it remembers. A request is `[RESOURCE] seal NODE TERM TOKEN`, `… write NODE TERM TOKEN SEQ CLIENT:NUMBER`,
+//! `… make|enact|delete NODE TERM TOKEN SEQ CLIENT:NUMBER PLAN` or `… state`. The `<` lines are the answers as they come over the wire. `FENCEPOST_UPDATE=1` writes them anew.
 use crate::store_common::{Folder, Server, Text, postgres, seal, settings, write};
 use protocols_real::store::{
     self, Auth, Keep, export,
@@ -75,7 +75,10 @@ impl Arm {
 
 fn json(request: &str) -> String {
     let words: Vec<_> = request.split(' ').collect();
-    let (resource, words) = if words[0] == "schedule" { ("schedule", &words[1..]) } else { ("sequence", &words[..]) };
+    let (resource, words) = match words[0] {
+        named @ ("schedule" | "plans") => (named, &words[1..]),
+        _ => ("sequence", &words[..]),
+    };
     match words {
         ["seal", node, generation, token] => {
             format!(
@@ -84,6 +87,9 @@ fn json(request: &str) -> String {
         }
         ["write", node, generation, token, seq, request] => format!(
             r#"{{"write":{{"resource":"{resource}","node":"{node}","generation":{generation},"token":{token},"seq":{seq},"read_version":0,"request":"{request}"}}}}"#
+        ),
+        [operation, node, generation, token, seq, request, plan] => format!(
+            r#"{{"write":{{"resource":"{resource}","node":"{node}","generation":{generation},"token":{token},"seq":{seq},"read_version":0,"request":"{request}","operation":"{operation}","payload":{{"number":{plan},"at_us":{plan}}}}}}}"#
         ),
         ["state"] => format!(r#"{{"state":{{"resource":"{resource}"}}}}"#),
         _ => panic!("cannot read the request {request:?}"),
@@ -121,7 +127,11 @@ async fn on_postgres_alone_and_shared() {
             let actual = Arm { keep: keep.clone(), stores }.replay(&expected).await;
             assert_eq!(actual, expected, "{file:?} differs on PostgreSQL with {stores} stores");
             let decisions = expected.lines().filter(|l| l.starts_with("< ") && !l.contains("\"state\"")).count();
-            assert_eq!(export(&keep, Text::default()).await, Ok(decisions as u64));
+            let audit = Text::default();
+            let lines = export(&keep, audit.clone()).await;
+            let written = String::from_utf8(audit.bytes()).unwrap();
+            let deletions = written.matches(r#""event":"deleted""#).count();
+            assert_eq!(lines, Ok((decisions + deletions) as u64));
         }
     }
 }

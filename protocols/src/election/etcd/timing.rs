@@ -27,7 +27,7 @@ pub(in crate::election) fn granted(ttl: u64) -> u64 {
 }
 
 /// The server's expiry scan, its resynchronisation of a watch (100 ms), and four messages' worth of slack.
-pub(in crate::election) fn takeover_max(_: &Timings) -> u64 {
+pub(in crate::election) fn takeover_max(_: &Timings, _: u16) -> u64 {
     500 * MILLISECOND + 100 * MILLISECOND + 400 * MILLISECOND
 }
 

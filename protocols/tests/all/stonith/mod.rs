@@ -30,7 +30,7 @@ fn a_dead_leader_is_replaced_within_the_bound_and_only_after_its_power_was_cut()
             world.run_until(10 * SECOND);
             assert_eq!(world.leaders(), [0]);
             world.die(NodeId(0));
-            let bound = 10 * SECOND + TIMINGS.lease_ttl + (PROTOCOL.takeover_max)(&TIMINGS) + 10 * MILLISECOND;
+            let bound = 10 * SECOND + TIMINGS.lease_ttl + (PROTOCOL.takeover_max)(&TIMINGS, 2) + 10 * MILLISECOND;
             world.run_until(bound);
             assert_eq!(world.leaders(), [1], "{count} candidates, seed {seed}");
             assert_eq!(world.cuts[0].1, NodeId(0));

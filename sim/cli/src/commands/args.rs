@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
+use super::advise_args::AdviseArgs;
 use crate::terminal::{
     check::{FieldArgs, PageArgs},
     options::{PlanOptions, RuleOptions, ShowArgs},
@@ -137,6 +138,15 @@ pub enum Command {
         Examples:  fencepost experiments\n           fencepost experiments 4 5\n           fencepost experiments --reduced --check"
     )]
     Experiments(ExperimentsArgs),
+    /// Say which protocol and lease serve an availability target, from pauses and crashes that were seen
+    #[command(
+        after_help = "Of the leases that meet the target, the shortest is advised: nobody waits for less after a crash. It is then \
+        tried in the simulated world, and so is the next shorter one. Exit codes: 0 an advice that its trial confirms, \
+        2 none.\n\n\
+        Examples:  fencepost advise --slo 99.95% --pauses gc.log --crashes 3/30d\n           \
+        fencepost advise --slo 99.9% --pause '40x 200ms' --pause '2x 4s' --over 7d"
+    )]
+    Advise(AdviseArgs),
     /// Draw the plots as SVG and PNG
     Plot {
         /// Which plot

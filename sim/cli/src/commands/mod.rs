@@ -1,5 +1,7 @@
 //! The `fencepost` command: one file per command that does more than call another crate.
 
+mod advise;
+mod advise_args;
 pub mod args;
 mod bisect;
 mod experiments;
@@ -94,6 +96,7 @@ fn dispatch(registry: &Registry, command: Command) -> Result<u8, Stop> {
         }
         Command::Matrix(args) => matrix::run(registry, &args),
         Command::Bisect(args) => bisect::run(registry, &args),
+        Command::Advise(args) => advise::run(registry, &args),
         Command::Experiments(args) => experiments::run(registry, &args),
         Command::Plot { plot: Plot::TtlSweep { ttl, protocol, seeds, shared } } => {
             plot::ttl_sweep(registry, &ttl, &protocol, seeds, &shared)

@@ -5,7 +5,7 @@ use super::{
     output::{Show, print},
 };
 use crate::terminal::{browser, parameters::parameters};
-use reports::{Verdict, json::Report, text};
+use reports::{Verdict, json::Report, text, timeline::page::FILE as TIMELINE};
 use scenarios::plan::Plan;
 use sim::{
     artifacts,
@@ -55,7 +55,7 @@ impl OneRun {
             (Verdict::Safety | Verdict::Liveness, _) => {
                 let folder = artifacts::write(out, plan, registry, run.trace_hash()).map_err(Stop::harness)?;
                 self.show.banner(&format!("artifacts: {}", folder.display()));
-                folder.join(artifacts::TIMELINE)
+                folder.join(TIMELINE)
             }
             (_, Some(page)) => {
                 let file = artifacts::write_page(out, plan, page).map_err(Stop::usage)?;

@@ -1,6 +1,7 @@
 //! The page of a run: written to its folder, and opened by what this platform opens files with.
 
 use super::output::Show;
+use reports::timeline::page::FILE as TIMELINE;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -8,9 +9,6 @@ use std::{
     thread,
     time::Duration,
 };
-
-/// The name of the page.
-const TIMELINE: &str = "timeline.html";
 
 /// Writes the page into `folder`, and says where it is.
 ///

@@ -6,6 +6,8 @@ use std::fmt;
 pub const USAGE: u8 = 64;
 /// The harness itself failed.
 pub const HARNESS: u8 = 70;
+/// Nothing was shown either way.
+pub const INCONCLUSIVE: u8 = 2;
 /// Not deterministic.
 pub const NOT_DETERMINISTIC: u8 = 4;
 /// Replay of another build refused.

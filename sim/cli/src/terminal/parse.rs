@@ -11,7 +11,7 @@ use scenarios::{
 };
 use std::{collections::BTreeSet, ops::Range};
 
-pub use scenarios::units::{duration_ms, duration_us, percent_ppm};
+pub use scenarios::units::{duration_ms, duration_us, percent_ppm, span_ms};
 
 /// Milliseconds `A..B`, such as `150..300ms` or `1s..2s`; a single duration D is D to 2 D.
 ///
@@ -108,6 +108,28 @@ pub fn candidates(text: &str) -> Result<u16, String> {
 pub fn groups(text: &str) -> Result<u16, String> {
     let wrong = || format!("`{text}` is not a number of groups; write a whole number from 1 to {GROUPS_MAX}");
     text.parse().ok().filter(|groups| (1..=GROUPS_MAX).contains(groups)).ok_or_else(wrong)
+}
+
+/// How often something happened, and in what time, as `3/30d`: the number, and milliseconds.
+///
+/// # Errors
+/// One sentence.
+pub fn frequency(text: &str) -> Result<(u64, u64), String> {
+    let wrong = || format!("`{text}` does not say how often in what time; write it as 3/30d");
+    let (times, span) = text.split_once('/').ok_or_else(wrong)?;
+    let times = times.parse().ok().filter(|times| *times <= 1_000_000).ok_or_else(wrong)?;
+    Ok((times, span_ms(span)?))
+}
+
+/// A target of availability, as `99.95%`: the parts per million that may be missing.
+///
+/// # Errors
+/// One sentence.
+pub fn target(text: &str) -> Result<u32, String> {
+    match percent_ppm(text)? {
+        ppm @ 1..1_000_000 => Ok(1_000_000 - ppm),
+        _ => Err(format!("`{text}` is no target; write one below 100%, as 99.95%")),
+    }
 }
 
 /// A bandwidth.

@@ -4,6 +4,8 @@
 //! child's, and each test's files have names of their own.
 
 #[cfg(madsim)]
+mod advise;
+#[cfg(madsim)]
 mod bugs;
 #[cfg(madsim)]
 mod commands;

@@ -1,6 +1,6 @@
 //! What the store says to PostgreSQL.
 
-use super::exchange::explain;
+use super::{super::wire::RESOURCES, exchange::explain};
 use tokio_postgres::{Client, Error, Statement};
 
 /// A transaction that stands still is thrown out after this long.
@@ -50,12 +50,21 @@ pub(super) async fn create(client: &Client) -> Result<(), Error> {
                  primary key (resource, client));
              create table if not exists fenced_record (
                  name text primary key, number bigint not null, at_us bigint not null);
+             create table if not exists fenced_plan (
+                 resource text not null, number bigint not null, place bigint not null,
+                 node text not null, generation bigint not null, token bigint not null,
+                 primary key (resource, number));
+             create table if not exists fenced_live_plan (name text primary key, number bigint not null);
              create table if not exists fenced_audit (id bigserial primary key, line text not null);
-             insert into fenced_resource (name) values ('sequence'), ('schedule'), ('jobs') on conflict do nothing;
-             insert into sequence (name) values ('sequence'), ('schedule'), ('jobs') on conflict do nothing;
              commit;",
         )
-        .await
+        .await?;
+    // One statement each: what a later build adds to the works is there as well.
+    for table in ["fenced_resource", "sequence"] {
+        let insert = format!("insert into {table} (name) select unnest($1::text[]) on conflict do nothing");
+        client.execute(&insert, &[&RESOURCES.as_slice()]).await?;
+    }
+    Ok(())
 }
 
 /// The statements of a batch.
@@ -70,6 +79,7 @@ pub(super) struct Statements {
     pub(super) sequence: Statement,
     pub(super) remember: Statement,
     pub(super) forget: Statement,
+    pub(super) plans: PlanStatements,
     pub(super) audit: Statement,
 }
 
@@ -127,10 +137,47 @@ impl Statements {
                      do update set forgotten = greatest(fenced_client.forgotten, excluded.forgotten)",
                 )
                 .await?,
+            plans: PlanStatements::prepare(client).await?,
             audit: client
                 .prepare(
                     "insert into fenced_audit (line)
                      select line from unnest($1::text[]) with ordinality as audit (line, place) order by place",
+                )
+                .await?,
+        })
+    }
+}
+
+/// Those of them that are about plans.
+pub(super) struct PlanStatements {
+    pub(super) plans: Statement,
+    pub(super) live: Statement,
+    pub(super) unmake: Statement,
+    pub(super) make: Statement,
+    pub(super) enact: Statement,
+}
+
+impl PlanStatements {
+    async fn prepare(client: &Client) -> Result<Self, Error> {
+        Ok(PlanStatements {
+            plans: client
+                .prepare(
+                    "select number, place, node, generation, token from fenced_plan where resource = $1
+                     order by place",
+                )
+                .await?,
+            live: client.prepare("select number from fenced_live_plan where name = $1").await?,
+            unmake: client.prepare("delete from fenced_plan where resource = $1 and number = any($2)").await?,
+            make: client
+                .prepare(
+                    "insert into fenced_plan (resource, number, place, node, generation, token)
+                     values ($1, $2, $3, $4, $5, $6)",
+                )
+                .await?,
+            enact: client
+                .prepare(
+                    "insert into fenced_live_plan (name, number) values ($1, $2)
+                     on conflict (name) do update set number = excluded.number",
                 )
                 .await?,
         })

@@ -1,0 +1,30 @@
+//! Pauses of processes as they really were, from logs: which there were, and in what time.
+//!
+//! Three forms, told apart by their lines: the JVM's unified log, Go's `gctrace`, and a list of durations.
+
+mod form;
+mod go;
+mod jvm;
+mod list;
+
+pub use form::{Form, Pauses};
+
+/// Reads a log of pauses, whichever it is.
+///
+/// # Errors
+/// It has no pause in it, or a list has a line that is none; in one sentence.
+pub fn read(text: &str) -> Result<Pauses, String> {
+    let found = jvm::read(text).or_else(|| go::read(text));
+    let mut pauses = match found {
+        Some(pauses) => pauses,
+        None => list::read(text)?,
+    };
+    if pauses.lengths_ms.is_empty() {
+        return Err("there is no pause in it".to_owned());
+    }
+    pauses.lengths_ms.sort_by(f64::total_cmp);
+    Ok(pauses)
+}
+
+#[cfg(test)]
+mod tests;

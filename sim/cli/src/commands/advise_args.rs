@@ -1,0 +1,78 @@
+//! The arguments of `advise`.
+
+#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
+
+use crate::terminal::{
+    options::{OwnTimerOptions, ShowArgs},
+    parse,
+};
+use clap::Args as ClapArgs;
+use scenarios::params::{PROFILES, Profile};
+use std::path::PathBuf;
+
+/// Which lease serves an availability target.
+#[derive(ClapArgs, Debug)]
+pub struct AdviseArgs {
+    /// The share of time in which somebody has to lead, as 99.95%
+    #[arg(long, value_parser = parse::target, value_name = "PCT", allow_hyphen_values = true)]
+    pub slo: u32,
+    /// Pauses of the process that were seen: a JVM's unified log (-Xlog:safepoint or -Xlog:gc), Go's gctrace, or durations,
+    /// one a line, as 120ms or 3x 1.2s; `-` reads standard input
+    #[arg(long, value_name = "FILE")]
+    pub pauses: Option<PathBuf>,
+    /// A pause by hand, as 1.2s or 3x 1.2s; may be given again, and adds to --pauses
+    #[arg(long, value_name = "D", allow_hyphen_values = true)]
+    pub pause: Vec<String>,
+    /// The time in which the pauses were seen, as 7d; a log with times says it itself
+    #[arg(long, value_parser = parse::span_ms, value_name = "D", allow_hyphen_values = true)]
+    pub over: Option<u64>,
+    /// Shorter pauses leave nobody without a leader: a request waits for them
+    #[arg(long, value_parser = parse::duration_ms, default_value = "100ms", value_name = "D", allow_hyphen_values = true)]
+    pub unnoticed: u64,
+    /// How often a leader died, and in what time
+    #[arg(long, value_parser = parse::frequency, default_value = "1/30d", value_name = "N/D", allow_hyphen_values = true)]
+    pub crashes: (u64, u64),
+    /// How long a new leader is of no use yet: caches, queues, connections
+    #[arg(long, value_parser = parse::duration_ms, default_value = "2s", value_name = "D", allow_hyphen_values = true)]
+    pub warm_up: u64,
+    /// How sure it has to be that the target is met
+    #[arg(long, value_parser = parse::percent_ppm, default_value = "90%", value_name = "PCT", allow_hyphen_values = true)]
+    pub confidence: u32,
+    /// Protocols to choose from, separated by commas; by default those whose fencing holds whatever pauses
+    #[arg(long, value_name = "P,…")]
+    pub protocol: Option<String>,
+    /// Leases to choose from, separated by commas
+    #[arg(
+        long,
+        default_value = "1s,1.5s,2s,3s,4s,5s,6s,8s,10s,12s,15s,20s,30s,45s,60s",
+        value_delimiter = ',',
+        value_parser = parse::duration_ms,
+        value_name = "D,…"
+    )]
+    pub lease_ttl: Vec<u64>,
+    /// Time from one renewal to the next; the protocol's share of the lease by default
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    pub renew_interval: Option<u64>,
+    #[command(flatten)]
+    pub own: OwnTimerOptions,
+    /// Number of candidates
+    #[arg(long, value_parser = parse::candidates, default_value_t = 3, value_name = "N")]
+    pub nodes: u16,
+    /// The network; see `fencepost list networks`
+    #[arg(long, value_parser = parse::network, default_value = PROFILES[0].name, value_name = "PROFILE")]
+    pub net: &'static Profile,
+    /// One-way latency of a packet, as 20ms..40ms, instead of the network's
+    #[arg(long, value_parser = parse::latency_us, value_name = "A..B", allow_hyphen_values = true)]
+    pub latency: Option<(u64, u64)>,
+    /// Share of packets lost, as 0.5%, instead of the network's
+    #[arg(long, value_parser = parse::percent_ppm, value_name = "PCT", allow_hyphen_values = true)]
+    pub loss: Option<u32>,
+    /// Advise only; do not try the advice in the simulated world
+    #[arg(long)]
+    pub no_trial: bool,
+    /// Number of runs at a time; by default as many as there are cores
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}

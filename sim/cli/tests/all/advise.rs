@@ -1,0 +1,113 @@
+//! `advise` as a process: what it says of two fleets, that a step shorter would be wrong, and what it refuses.
+
+use serde_json::Value;
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+/// A Java service whose heap is too small, and a virtual machine that is moved now and then.
+const JVM: [&str; 9] =
+    ["--slo", "99.95%", "--crashes", "3/30d", "--warm-up", "60s", "--protocol", "etcd-election", "--pauses"];
+const MIGRATIONS: [&str; 13] = [
+    "--slo",
+    "99.99%",
+    "--over",
+    "30d",
+    "--crashes",
+    "2/30d",
+    "--warm-up",
+    "30s",
+    "--lease-ttl",
+    "1s,3s,10s,30s",
+    "--protocol",
+    "redis-fenced",
+    "--pauses",
+];
+
+fn profile(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reports/experiments/profiles").join(name)
+}
+
+fn advise(arguments: &[&str], file: Option<&Path>) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
+    command.env("NO_COLOR", "1").current_dir(env!("CARGO_TARGET_TMPDIR")).arg("advise").args(arguments);
+    command.args(file).output().expect("the binary runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn its_advice_meets_the_target_and_one_step_shorter_does_not() {
+    for (arguments, name, ttl_ms) in [(&JVM[..], "jvm-g1.log", 6_000), (&MIGRATIONS[..], "migrations.txt", 10_000)] {
+        let output = advise(&[&["--json"], arguments].concat(), Some(&profile(name)));
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", text(&output.stderr));
+        let advice: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(advice["advice"]["lease_ttl_ms"], ttl_ms, "{advice:#}");
+        let [tried, shorter] = advice["trials"].as_array().expect("trials").as_slice() else { panic!("{advice:#}") };
+        assert!(tried["meets"] == true && shorter["meets"] == false, "{name}: {advice:#}");
+        for trial in [tried, shorter] {
+            // Whatever the lease, no two leaders took effect: an availability target is not what keeps them apart.
+            assert_eq!(trial["leaders_acting_by_effect_max"], 1, "{name}: {advice:#}");
+        }
+        // What arithmetic expects and what the world shows are not far from each other.
+        let (expected, seen) = (advice["advice"]["dark"].as_f64().unwrap(), tried["dark"].as_f64().unwrap());
+        assert!((0.7..1.4).contains(&(seen / expected)), "{name}: {advice:#}");
+    }
+}
+
+#[test]
+fn it_says_what_it_goes_by_and_what_is_dangerous() {
+    let output = advise(&[&JVM[..8], &["--no-trial", "--pauses"]].concat(), Some(&profile("jvm-g1.log")));
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    for part in
+        ["Target 99.95%: of 30 days, 21.6 min may be without a leader.", "JVM safepoints", "Advice: etcd-election"]
+    {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let flink = ["--slo", "99%", "--no-trial", "--protocol", "k8s-lease", "--lease-ttl", "15s"];
+    let timers = ["--renew-deadline", "14s", "--retry-period", "8s"];
+    let said = text(&advise(&[&flink[..], &timers].concat(), None).stdout);
+    assert!(said.contains("Warning: the lease of 15s has room for one renewal (every 8s)"), "{said}");
+    let nothing = advise(&["--slo", "99.9999%", "--no-trial", "--pause", "3s", "--over", "1d"], None);
+    assert_eq!(nothing.status.code(), Some(2));
+    let why = "a leader that is paused leads nobody, and pauses alone take 0.00347 %";
+    assert!(text(&nothing.stdout).contains(why), "{}", text(&nothing.stdout));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_in_one_sentence() {
+    let table: [(&[&str], &str); 8] = [
+        (&["--slo", "100%"], "`100%` is no target; write one below 100%, as 99.95%"),
+        (&["--slo", "99%", "--pause", "1s"], "in what time were these pauses seen? Say it with --over, as --over 7d"),
+        (
+            &["--slo", "99%", "--pause", "1", "--over", "1d"],
+            "--pause is `1`; write a duration, as 1.2s, or several of it, as 3x 1.2s",
+        ),
+        (&["--slo", "99%", "--crashes", "often"], "`often` does not say how often in what time; write it as 3/30d"),
+        (
+            &["--slo", "99%", "--pause", "2s", "--over", "1s"],
+            "the pauses together are longer than the time in which they were seen; is --over right?",
+        ),
+        (
+            &["--slo", "99%", "--protocol", "redis-lease"],
+            "`redis-lease` lets two leaders take effect when one is paused, whatever its lease; choose a protocol with a fencing token",
+        ),
+        (
+            &["--slo", "99%", "--protocol", "redis-fenced", "--lease-ttl", "1ms"],
+            "none of these protocols takes any of these leases; give others with --lease-ttl",
+        ),
+        (
+            &["--slo", "99%", "--pauses", "nowhere.log"],
+            "cannot read nowhere.log: No such file or directory (os error 2)",
+        ),
+    ];
+    for (arguments, why) in table {
+        let output = advise(arguments, None);
+        assert_eq!(output.status.code(), Some(64), "{arguments:?}: {}", text(&output.stdout));
+        assert!(text(&output.stderr).contains(why), "{arguments:?}: {}", text(&output.stderr));
+    }
+}

@@ -1,0 +1,81 @@
+//! Which lease serves an availability target, from the pauses and crashes that there are.
+//!
+//! A target leaves a share of time in which nobody needs to lead. Crashes use it up faster the longer the lease; pauses
+//! that end a lease too early use it up faster the shorter the lease, since every change of leader costs a warm-up. What lies
+//! between meets the target. [`predict`] says which from the lease's arithmetic, [`confidence`] how sure one can be of
+//! it after so few pauses and crashes, and [`trial`] tries the advice in the world.
+
+mod choice;
+pub mod confidence;
+pub mod predict;
+pub mod ratios;
+mod situation;
+pub mod trial;
+
+use protocols::election::{Hazard, Promise, Protocol};
+use scenarios::Params;
+
+pub use choice::Choice;
+pub use predict::Dark;
+pub use situation::Situation;
+
+/// All leases of one protocol that were looked at, from the shortest to the longest.
+#[derive(Clone, Debug)]
+pub struct Ladder {
+    /// The protocol.
+    pub protocol: &'static Protocol,
+    /// Its leases.
+    pub steps: Vec<Choice>,
+    /// The place of the shortest that meets the target with the wanted confidence.
+    pub advised: Option<usize>,
+}
+
+/// Protocols that keep one leader by effect whatever pauses: nothing else is advised.
+pub fn is_safe(protocol: &Protocol) -> bool {
+    protocol.tokened && (protocol.promise)(Hazard::PauseBeyondLease, true) == Promise::Holds
+}
+
+/// What each lease of `ttls_ms` would come to for `protocol` under `params`, and which to take: the shortest that meets the
+/// target, since nobody waits for less after a crash. Leases that the protocol refuses, or that its service rounds to one
+/// that is there already, are left out.
+pub fn ladder(
+    situation: &Situation,
+    protocol: &'static Protocol,
+    params: &Params,
+    ttls_ms: &[u64],
+    wanted: f64,
+) -> Ladder {
+    let mut steps: Vec<Choice> = Vec::new();
+    for ttl_ms in ttls_ms {
+        let params = Params { lease_ttl_ms: Some(*ttl_ms), ..params.clone() };
+        let refused = scenarios::sense::options(&params).and_then(|()| scenarios::sense::timers(&params, protocol));
+        let granted_ms = params.granted_ttl_ms(protocol);
+        // Where a service rounds, what it grants is what people type.
+        let rounded = Params { lease_ttl_ms: Some(granted_ms), ..params.clone() };
+        let params = if rounded.granted_ttl_ms(protocol) == granted_ms { rounded } else { params };
+        let drawn = params.timings(protocol).election_timeout_ms;
+        // A plan draws election timeouts from two milliseconds on.
+        let refused = refused.is_err() || drawn.is_some_and(|(shortest_ms, _)| shortest_ms < 2);
+        if refused || steps.iter().any(|step| step.granted_ms == granted_ms) {
+            continue;
+        }
+        let lease = predict::Lease::of(&params, protocol);
+        steps.push(Choice {
+            protocol,
+            granted_ms,
+            renew_ms: params.timings(protocol).renew_interval_ms,
+            dark: predict::dark(situation, &lease),
+            confidence: confidence::of(situation, &lease),
+            params,
+        });
+    }
+    steps.sort_by_key(|step| step.granted_ms);
+    let advised = steps.iter().position(|step| step.confidence >= wanted);
+    Ladder { protocol, steps, advised }
+}
+
+/// The ladder whose advice leaves the least time dark.
+pub fn best(ladders: &[Ladder]) -> Option<(&Ladder, &Choice)> {
+    let advised = ladders.iter().filter_map(|ladder| Some((ladder, &ladder.steps[ladder.advised?])));
+    advised.min_by(|(_, first), (_, second)| first.dark.share().total_cmp(&second.dark.share()))
+}

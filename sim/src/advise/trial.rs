@@ -1,0 +1,155 @@
+//! An advice, tried: the pauses that were seen and kills, in the world.
+//!
+//! They are rare in life, so they are not waited for: each pause that could change the leader strikes several times, in other
+//! phases of the renewal, kills strike as often, and what they cost is weighed by how often they happen.
+
+use super::{choice::Choice, situation::Situation};
+use crate::{
+    registry::Registry,
+    run::{self, Options},
+    seeds,
+};
+use protocols::election::Protocol;
+use reports::metrics::Metrics;
+use scenarios::{
+    Params, Plan,
+    fault::{Fault, PlannedFault, Trigger, Who},
+    scenario::{self, clean_kill, drawn_ms, settled_ms},
+    streams,
+};
+
+/// Requests a second: dark time is seen to ±10 ms.
+const RATE: u64 = 100;
+/// Pauses, or kills, of one run.
+const OF_A_RUN: usize = 10;
+/// Most pauses that are tried; of more, every so manieth. Of fewer, each so often: it strikes in other phases of the renewal.
+const PAUSES_MAX: usize = 200;
+/// Kills that are tried.
+const KILLS: usize = 200;
+/// Pauses so near to what is left of a lease are tried, since predictions have no latency in them.
+const NEAR: f64 = 0.9;
+/// From the end of one thing to the next, milliseconds, beyond a lease and a takeover.
+const CALM_MS: f64 = 3_000.0;
+
+/// What a trial came to.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Trial {
+    /// Pauses that struck.
+    pub pauses: usize,
+    /// How many of them changed the leader.
+    pub changes: u64,
+    /// Kills.
+    pub kills: usize,
+    /// The share of time in which nobody leads or is of use, 0 to 1.
+    pub dark: f64,
+    /// The most leaders that took effect at one time.
+    pub leaders_acting: u64,
+}
+
+/// How many runs [`of`] makes for each choice at most.
+pub const RUNS_MAX: u64 = (PAUSES_MAX.div_ceil(OF_A_RUN) + KILLS / OF_A_RUN) as u64;
+
+/// Tries a choice.
+///
+/// # Errors
+/// A run could not be finished; in one sentence.
+pub fn of(
+    registry: &Registry,
+    situation: &Situation,
+    choice: &Choice,
+    jobs: usize,
+    done: impl Fn() + Sync,
+) -> Result<Trial, String> {
+    let Choice { protocol, params, .. } = choice;
+    let params = Params { rate: RATE, ..params.clone() };
+    let lease = super::predict::Lease::of(&params, protocol);
+    let from = situation.pauses_ms.partition_point(|pause_ms| *pause_ms < NEAR * lease.least_left_ms());
+    let (harmless, able) = situation.pauses_ms.split_at(from);
+    let struck = sample(able);
+    let runs: Vec<Vec<f64>> = dealt(&struck);
+    let pause = |seed: u64| judged(registry, &paused(registry, &params, protocol, seed, &runs[seed as usize])?);
+    let paused: Vec<Metrics> = seeds::each(0..runs.len() as u64, jobs, pause, &done)?;
+    let kill = |seed| judged(registry, &clean_kill::repeated(&params, protocol, seed, OF_A_RUN as u32)?);
+    let killed: Vec<Metrics> = seeds::each(0..(KILLS / OF_A_RUN) as u64, jobs, kill, &done)?;
+    let dark_ms = |all: &[Metrics]| all.iter().map(|metrics| metrics.dark_ms.unwrap_or(0.0)).sum::<f64>();
+    let changes: u64 = paused.iter().map(|metrics| metrics.false_failovers + metrics.avoidable_failovers).sum();
+    let weight = able.len() as f64 / struck.len().max(1) as f64;
+    let paused_ms = harmless.iter().sum::<f64>() + weight * (dark_ms(&paused) + changes as f64 * situation.warm_up_ms);
+    let crash_ms = dark_ms(&killed) / KILLS as f64 + situation.warm_up_ms;
+    let crash_rate = situation.crashes as f64 / situation.crashes_over_ms;
+    Ok(Trial {
+        pauses: struck.len(),
+        changes,
+        kills: KILLS,
+        dark: paused_ms / situation.pauses_over_ms + crash_rate * crash_ms,
+        leaders_acting: paused.iter().chain(&killed).map(|m| m.leaders_acting_by_effect_max).max().unwrap_or(0),
+    })
+}
+
+/// At most [`PAUSES_MAX`] of the sorted pauses, evenly from the shortest to the longest; each several times where there are
+/// few.
+fn sample(pauses_ms: &[f64]) -> Vec<f64> {
+    let wanted = pauses_ms.len().min(PAUSES_MAX);
+    let times = PAUSES_MAX.checked_div(wanted).unwrap_or(0);
+    let place = |place: usize| (2 * place + 1) * pauses_ms.len() / (2 * wanted);
+    (0..wanted).flat_map(|at| std::iter::repeat_n(pauses_ms[place(at)], times)).collect()
+}
+
+/// The pauses of each run, short and long ones in turn.
+fn dealt(pauses_ms: &[f64]) -> Vec<Vec<f64>> {
+    let mut runs = vec![Vec::new(); pauses_ms.len().div_ceil(OF_A_RUN)];
+    let count = runs.len().max(1);
+    for (place, pause_ms) in pauses_ms.iter().enumerate() {
+        runs[place % count].push(*pause_ms);
+    }
+    runs
+}
+
+fn judged(registry: &Registry, plan: &Plan) -> Result<Metrics, String> {
+    let run = run::run(plan, Options { registry: registry.clone(), ..Options::default() })?;
+    Ok(run.judgement.metrics)
+}
+
+/// A quiet world in which the leader is paused that long, one time after the other.
+fn paused(
+    registry: &Registry,
+    params: &Params,
+    protocol: &Protocol,
+    seed: u64,
+    pauses_ms: &[f64],
+) -> Result<Plan, String> {
+    let steady = scenario::find("steady").ok_or("there is no scenario steady")?;
+    let (ttl_ms, takeover_ms) = (params.granted_ttl_ms(protocol) as f64, params.takeover_max_ms(protocol) as f64);
+    let mut random = streams::stream(seed, "pauses that were seen");
+    let (mut faults, mut ready_ms) = (Vec::new(), settled_ms(params, protocol) as f64);
+    for pause_ms in pauses_ms {
+        let strike_ms = drawn_ms(&mut random, ready_ms, ready_ms + ttl_ms);
+        let what = Fault::Pause { node: Who::Leader, for_ms: pause_ms.max(1.0).round() };
+        faults.push(PlannedFault { when: Trigger::At { ms: strike_ms.round() }, what, group: 0 });
+        ready_ms = strike_ms + pause_ms.max(ttl_ms + takeover_ms) + CALM_MS;
+    }
+    let duration_ms = (ready_ms as u64 + params.aftermath_ms(protocol)).div_ceil(1_000) * 1_000;
+    let plan = steady.compile(&Params { duration_ms: Some(duration_ms), ..params.clone() }, protocol, seed)?;
+    let plan = Plan { faults, ..plan };
+    registry.plans.validate(&plan)?;
+    Ok(plan)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_even_and_loses_nobody_where_there_are_few() {
+        let few = sample(&[1.0, 2.0, 3.0]);
+        assert_eq!((few.len(), few[0], few[65], few[66], few[197]), (198, 1.0, 1.0, 2.0, 3.0));
+        let many: Vec<f64> = (0..1_000).map(f64::from).collect();
+        let sampled = sample(&many);
+        assert_eq!(sampled.len(), PAUSES_MAX);
+        assert_eq!((sampled[0], sampled[199]), (2.0, 997.0));
+        assert!(sample(&[]).is_empty());
+        let runs = dealt(&sampled);
+        assert_eq!((runs.len(), runs[0].len()), (20, 10));
+        assert_eq!(runs.concat().len(), sampled.len());
+    }
+}
