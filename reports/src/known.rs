@@ -8,7 +8,7 @@
 use crate::{Judgement, Judges, Metrics, Names};
 use protocols::history::{Event, Header, Sink, json::Reader};
 use serde_json::Value;
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write, sync::LazyLock};
 
 /// A history, and what its name is.
 #[derive(Clone, Copy, Debug)]
@@ -68,9 +68,10 @@ impl Known {
 
     /// What the judge must say of it; nothing where that was never written down.
     pub fn must_say(&self) -> &'static str {
-        let head = format!("== {}\n", self.name);
-        let Some((_, rest)) = JUDGEMENTS.split_once(&head) else { return "" };
-        rest.split("== ").next().unwrap_or_default()
+        // Every sweep asks for all of them: the text is gone through once.
+        static ANSWERS: LazyLock<BTreeMap<&str, &str>> =
+            LazyLock::new(|| JUDGEMENTS.split("== ").filter_map(|part| part.split_once('\n')).collect());
+        ANSWERS.get(self.name).copied().unwrap_or_default()
     }
 
     /// The first line in which `judgement` differs from what is known, in one sentence.

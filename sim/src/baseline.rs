@@ -175,6 +175,25 @@ impl Baseline {
         serde_json::from_str(COMMITTED).map_err(|e| format!("seeds/baseline/scenarios.json is not a baseline: {e}"))
     }
 
+    /// The same, without its cells where it was recorded with other options than these: nothing is compared then, and two
+    /// megabytes of figures take as long to read as some ten runs.
+    ///
+    /// # Errors
+    /// It is not readable, which a test rules out.
+    pub fn committed_with(options: &str) -> Result<Baseline, String> {
+        #[derive(Deserialize)]
+        struct Head {
+            options: String,
+            knows: BTreeSet<String>,
+        }
+        let head: Head = serde_json::from_str(COMMITTED)
+            .map_err(|e| format!("seeds/baseline/scenarios.json is not a baseline: {e}"))?;
+        if head.options == options {
+            return Baseline::committed();
+        }
+        Ok(Baseline { options: head.options, knows: head.knows, ..Baseline::default() })
+    }
+
     /// The same for swarms.
     ///
     /// # Errors
@@ -390,5 +409,14 @@ mod tests {
         for committed in [Baseline::committed(), Baseline::committed_swarm()] {
             assert!(!committed.expect("it is a baseline").cells.is_empty());
         }
+    }
+
+    #[test]
+    fn the_committed_figures_are_read_for_their_own_options_only() {
+        let whole = Baseline::committed().unwrap();
+        assert_eq!(Baseline::committed_with(&whole.options).unwrap(), whole);
+        let other = Baseline::committed_with("--rate 10").unwrap();
+        assert_eq!((&other.options, &other.knows), (&whole.options, &whole.knows));
+        assert!(other.cells.is_empty());
     }
 }

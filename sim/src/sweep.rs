@@ -220,7 +220,7 @@ impl Sweep<'_> {
             outcome.inconclusive.extend(inconclusive);
         }
         outcome.interrupted = outcome.runs() < self.runs();
-        let baseline = Baseline::committed()?;
+        let baseline = Baseline::committed_with(&self.figure_options())?;
         outcome.moved = self.moved(&baseline, &outcome.cells);
         outcome.without_baseline = baseline.unrecorded(&self.registry.invariants);
         outcome.judged_wrong(known);

@@ -12,7 +12,7 @@ use crate::{
     service::redis::{Api, Request},
     types::{MILLISECOND, NodeId},
 };
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt::Write};
 
 pub(super) type Input = elector::Input<Nothing, Api>;
 pub(super) type Output = elector::Output<Nothing, Api>;
@@ -115,7 +115,11 @@ impl RedisRequests {
     /// A value that nobody ever used before: `<name>/<nonce>/<attempt>`.
     pub(super) fn attempt_value(&mut self) -> String {
         self.attempts += 1;
-        format!("{}/{:016x}/{}", self.name(), self.setup.nonce, self.attempts)
+        // Every poll makes one: room for all of it at once.
+        let mut value = String::with_capacity(self.name().len() + "/0123456789abcdef/0000000".len());
+        // Writing to a String cannot fail.
+        let _ = write!(value, "{}/{:016x}/{}", self.name(), self.setup.nonce, self.attempts);
+        value
     }
 
     /// Sends a request and says its number.

@@ -58,7 +58,7 @@ pub const PROTOCOL: Protocol = Protocol {
     // A probe and the shortest suspicion.
     granted_ttl: |ttl| ttl.saturating_mul(5) / 3,
     renew_interval: |granted| granted / 5,
-    takeover_max: |timings, _| TAKEOVER_INTERVALS * timings.renew_interval,
+    takeover_max: |timings, candidates| takeover_intervals(candidates) * timings.renew_interval,
     preference: Preference::Lowest,
     majority: false,
     ring: false,
@@ -82,9 +82,13 @@ pub const PROTOCOL: Protocol = Protocol {
     belief_overlap: promise::without_bound,
 };
 
-/// With so many probe intervals more than five, up to nine members have all accused a dead one: each probes it once in two
-/// rounds, and the suspicion is not at its shortest before two have confirmed.
-const TAKEOVER_INTERVALS: u64 = 12;
+/// With so many probe intervals more than five, all members have accused a dead one. Up to nine probe it once in two rounds,
+/// and the suspicion is not at its shortest before two have confirmed. Of three, there is nobody who could confirm: it is at its
+/// shortest at once, and what remains is the round in which the dead one's turn comes.
+fn takeover_intervals(candidates: u16) -> u64 {
+    if candidates <= 3 { 4 } else { 12 }
+}
+
 /// Who has just joined does not lead before so many probe intervals: those who do are to hear of it first.
 const JOIN_INTERVALS: u64 = 2;
 /// Who gave leadership up joins again after so many probe intervals.

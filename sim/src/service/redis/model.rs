@@ -64,9 +64,9 @@ impl Session {
         self.protocol
     }
 
-    /// The candidate at the other end, as far as it has named itself.
-    pub fn peer(&self) -> Option<&str> {
-        self.peer.as_deref()
+    /// The candidate at the other end of the connection, once it has sent `args`: whoever has ever named itself.
+    pub fn peer_after<'a>(&'a self, args: &'a [Vec<u8>]) -> Option<&'a str> {
+        args.iter().find_map(|word| name_in(word)).or(self.peer.as_deref())
     }
 }
 
@@ -90,9 +90,7 @@ impl Model {
     /// Who holds the key of a group's leader when the server's wall clock shows `now_wall_ms`; its value is `<name>/…`. The token is
     /// what the counter showed when the key was taken: it is drawn together with the key.
     pub fn holder(&self, group: u16, now_wall_ms: u64) -> Option<Holder> {
-        let now_ms = i64::try_from(now_wall_ms).unwrap_or(i64::MAX);
-        let held = self.keys.get(&0)?.get(key_of(group).as_bytes());
-        let held = held.filter(|held| held.expires_at_ms.is_none_or(|at| now_ms <= at))?;
+        let held = self.held(group, now_wall_ms)?;
         let name = name_in(&held.value)?.to_owned();
         let granted = self.granted.get(&group).filter(|(value, _)| *value == held.value);
         let token = granted.map_or(0, |(_, token)| *token);
@@ -100,6 +98,17 @@ impl Model {
         let until =
             held.expires_at_ms.map(|at| u64::try_from(at.saturating_add(1)).unwrap_or(0).saturating_mul(MILLISECOND));
         Some(Holder { name, token, until })
+    }
+
+    /// The name of who does.
+    pub fn holder_name(&self, group: u16, now_wall_ms: u64) -> Option<&str> {
+        name_in(&self.held(group, now_wall_ms)?.value)
+    }
+
+    fn held(&self, group: u16, now_wall_ms: u64) -> Option<&Entry> {
+        let now_ms = i64::try_from(now_wall_ms).unwrap_or(i64::MAX);
+        let held = self.keys.get(&0)?.get(key_of(group).as_bytes());
+        held.filter(|held| held.expires_at_ms.is_none_or(|at| now_ms <= at))
     }
 
     /// The process started again. Every acknowledged write is there still; the script cache is empty, and connections are

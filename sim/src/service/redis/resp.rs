@@ -2,6 +2,8 @@
 //!
 //! Reference: redis/redis 7.0, `src/networking.c: addReply*`; the protocol's specification in redis/redis-doc.
 
+use std::io::Write;
+
 /// A reply.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Resp {
@@ -45,15 +47,15 @@ impl Resp {
     pub fn encode(&self, protocol: Protocol, out: &mut Vec<u8>) {
         match self {
             Resp::Status(text) => line(out, '+', text),
-            Resp::Text(text) => line(out, '+', &one_line(text)),
+            Resp::Text(text) => line(out, '+', one_line(text)),
             Resp::NilArray => out.extend_from_slice(match protocol {
                 Protocol::Resp2 => b"*-1\r\n",
                 Protocol::Resp3 => b"_\r\n",
             }),
-            Resp::Error(text) => line(out, '-', &one_line(text)),
-            Resp::Integer(value) => line(out, ':', &value.to_string()),
+            Resp::Error(text) => line(out, '-', one_line(text)),
+            Resp::Integer(value) => line(out, ':', value),
             Resp::Bulk(bytes) => {
-                line(out, '$', &bytes.len().to_string());
+                line(out, '$', bytes.len());
                 out.extend_from_slice(bytes);
                 out.extend_from_slice(b"\r\n");
             }
@@ -62,13 +64,13 @@ impl Resp {
                 Protocol::Resp3 => b"_\r\n",
             }),
             Resp::Array(items) => {
-                line(out, '*', &items.len().to_string());
+                line(out, '*', items.len());
                 items.iter().for_each(|item| item.encode(protocol, out));
             }
             Resp::Map(pairs) => {
                 match protocol {
-                    Protocol::Resp2 => line(out, '*', &(pairs.len() * 2).to_string()),
-                    Protocol::Resp3 => line(out, '%', &pairs.len().to_string()),
+                    Protocol::Resp2 => line(out, '*', pairs.len() * 2),
+                    Protocol::Resp3 => line(out, '%', pairs.len()),
                 }
                 for (key, value) in pairs {
                     key.encode(protocol, out);
@@ -85,8 +87,7 @@ fn one_line(text: &str) -> String {
     text.trim_matches(['\r', '\n']).replace(['\r', '\n'], " ")
 }
 
-fn line(out: &mut Vec<u8>, kind: char, text: &str) {
-    out.push(kind as u8);
-    out.extend_from_slice(text.as_bytes());
-    out.extend_from_slice(b"\r\n");
+fn line(out: &mut Vec<u8>, kind: char, text: impl std::fmt::Display) {
+    // Writing to memory cannot fail.
+    let _ = write!(out, "{kind}{text}\r\n");
 }

@@ -267,11 +267,11 @@ impl<E: Env> Connection<E> {
     async fn run(self, mut stream: E::Stream) {
         let mut session = self.lock().open();
         let mut parser = Parser::default();
-        let mut bytes = vec![0; 4096];
+        let (mut bytes, mut out) = (vec![0; 4096], Vec::new());
         loop {
             let Ok(count @ 1..) = stream.read(&mut bytes).await else { return };
             parser.feed(&bytes[..count]);
-            let mut out = Vec::new();
+            out.clear();
             let open = self.answer(&mut parser, &mut session, &mut out);
             if !out.is_empty() && (stream.write_all(&out).await.is_err() || stream.flush().await.is_err()) {
                 return;
@@ -306,20 +306,18 @@ impl<E: Env> Connection<E> {
     /// Applies a command, and tells who holds leadership then, in every group.
     fn apply(&self, session: &mut Session, now_ms: u64, args: &[Vec<u8>]) -> super::resp::Resp {
         let mut model = self.lock();
-        let holders =
-            |model: &Model| (0..grants::groups()).map(|group| model.holder(group, now_ms)).collect::<Vec<_>>();
-        let before = holders(&model);
+        let peer = session.peer_after(args);
+        let others = |group| model.holder_name(group, now_ms).zip(peer).is_some_and(|(holder, peer)| holder != peer);
+        let others: Vec<bool> = (0..grants::groups()).map(others).collect();
         let reply = model.apply(session, now_ms, args);
         let flushed = args.first().is_some_and(|name| name.eq_ignore_ascii_case(b"flushall"));
-        for (group, (before, after)) in (0..).zip(before.into_iter().zip(holders(&model))) {
-            // Whoever has ever named itself on this connection is its other end.
-            let taken = before.zip(session.peer()).is_some_and(|(holder, peer)| holder.name != peer);
-            let why = match (flushed, taken) {
+        for (group, others) in (0..).zip(others) {
+            let why = match (flushed, others) {
                 (true, _) => GrantEnd::Lost,
                 (false, true) => GrantEnd::Taken,
                 (false, false) => GrantEnd::Released,
             };
-            grants::tell_of(group, after, why);
+            grants::tell_of(group, model.holder(group, now_ms), why);
         }
         reply
     }
