@@ -5,6 +5,7 @@
 //! options is held to that, and a figure that lies far outside is reported with what it was. Who moves a figure on purpose
 //! records anew and says why in the commit.
 
+mod committed;
 mod figure;
 mod shares;
 
@@ -16,10 +17,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use figure::{FIGURES, Figure};
 pub use shares::Shares;
 
-/// The baseline of this build's default sweep.
-const COMMITTED: &str = include_str!("../../seeds/baseline/scenarios.json");
-/// The same for its swarm.
-const SWARM: &str = include_str!("../../seeds/baseline/swarm.json");
 /// Below so many runs the whole recorded range counts as usual, from here on the middle nine tenths: the median of a few runs
 /// may well be as far out as one run.
 const RUNS_FOR_QUANTILES: usize = 10;
@@ -167,41 +164,6 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// The one that this build was committed with.
-    ///
-    /// # Errors
-    /// It is not readable, which a test rules out.
-    pub fn committed() -> Result<Baseline, String> {
-        serde_json::from_str(COMMITTED).map_err(|e| format!("seeds/baseline/scenarios.json is not a baseline: {e}"))
-    }
-
-    /// The same, without its cells where it was recorded with other options than these: nothing is compared then, and two
-    /// megabytes of figures take as long to read as some ten runs.
-    ///
-    /// # Errors
-    /// It is not readable, which a test rules out.
-    pub fn committed_with(options: &str) -> Result<Baseline, String> {
-        #[derive(Deserialize)]
-        struct Head {
-            options: String,
-            knows: BTreeSet<String>,
-        }
-        let head: Head = serde_json::from_str(COMMITTED)
-            .map_err(|e| format!("seeds/baseline/scenarios.json is not a baseline: {e}"))?;
-        if head.options == options {
-            return Baseline::committed();
-        }
-        Ok(Baseline { options: head.options, knows: head.knows, ..Baseline::default() })
-    }
-
-    /// The same for swarms.
-    ///
-    /// # Errors
-    /// It is not readable, which a test rules out.
-    pub fn committed_swarm() -> Result<Baseline, String> {
-        serde_json::from_str(SWARM).map_err(|e| format!("seeds/baseline/swarm.json is not a baseline: {e}"))
-    }
-
     /// What a sweep with these options saw.
     pub fn record<'a>(
         options: String,
@@ -409,14 +371,5 @@ mod tests {
         for committed in [Baseline::committed(), Baseline::committed_swarm()] {
             assert!(!committed.expect("it is a baseline").cells.is_empty());
         }
-    }
-
-    #[test]
-    fn the_committed_figures_are_read_for_their_own_options_only() {
-        let whole = Baseline::committed().unwrap();
-        assert_eq!(Baseline::committed_with(&whole.options).unwrap(), whole);
-        let other = Baseline::committed_with("--rate 10").unwrap();
-        assert_eq!((&other.options, &other.knows), (&whole.options, &whole.knows));
-        assert!(other.cells.is_empty());
     }
 }
