@@ -1,0 +1,61 @@
+//! The baselines that this build was committed with.
+
+use super::Baseline;
+use serde::Deserialize;
+use std::collections::BTreeSet;
+
+/// The baseline of this build's default sweep.
+const COMMITTED: &str = include_str!("../../../seeds/baseline/scenarios.json");
+/// The same for its swarm.
+const SWARM: &str = include_str!("../../../seeds/baseline/swarm.json");
+
+impl Baseline {
+    /// The one that this build was committed with.
+    ///
+    /// # Errors
+    /// It is not readable, which a test rules out.
+    pub fn committed() -> Result<Baseline, String> {
+        serde_json::from_str(COMMITTED).map_err(|e| format!("seeds/baseline/scenarios.json is not a baseline: {e}"))
+    }
+
+    /// The same, without its cells where it was recorded with other options than these: nothing is compared then, and two
+    /// megabytes of figures take as long to read as some ten runs.
+    ///
+    /// # Errors
+    /// It is not readable, which a test rules out.
+    pub fn committed_with(options: &str) -> Result<Baseline, String> {
+        #[derive(Deserialize)]
+        struct Head {
+            options: String,
+            knows: BTreeSet<String>,
+        }
+        let head: Head = serde_json::from_str(COMMITTED)
+            .map_err(|e| format!("seeds/baseline/scenarios.json is not a baseline: {e}"))?;
+        if head.options == options {
+            return Baseline::committed();
+        }
+        Ok(Baseline { options: head.options, knows: head.knows, ..Baseline::default() })
+    }
+
+    /// The same for swarms.
+    ///
+    /// # Errors
+    /// It is not readable, which a test rules out.
+    pub fn committed_swarm() -> Result<Baseline, String> {
+        serde_json::from_str(SWARM).map_err(|e| format!("seeds/baseline/swarm.json is not a baseline: {e}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_committed_figures_are_read_for_their_own_options_only() {
+        let whole = Baseline::committed().unwrap();
+        assert_eq!(Baseline::committed_with(&whole.options).unwrap(), whole);
+        let other = Baseline::committed_with("--rate 10").unwrap();
+        assert_eq!((&other.options, &other.knows), (&whole.options, &whole.knows));
+        assert!(other.cells.is_empty());
+    }
+}
