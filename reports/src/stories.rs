@@ -14,8 +14,8 @@ impl Stories {
     }
 
     /// Names that the history's reader has met since: without a header they come with the events, before these.
-    pub fn learn(&mut self, names: &[String]) {
-        self.0.each().iter_mut().for_each(|story| story.learn(names));
+    pub fn learn(&mut self, nodes: &[String], resources: Option<&[String]>) {
+        self.0.each().iter_mut().for_each(|story| story.learn(nodes, resources));
     }
 
     /// The story to tell: that of the first group in which something was wrong, or else that of the first.

@@ -121,14 +121,20 @@ fn columns(pairs: &[(String, String)], width: usize) -> Vec<String> {
     lines
 }
 
+/// The column of leaders has so much room at least, characters.
+const LEADER_MIN: usize = 18;
+
 fn leaders(highlights: &Highlights, paint: Paint) -> Vec<String> {
     let all = highlights.leaders();
     if all.is_empty() {
         return Vec::new();
     }
-    let narrow = paint.width < TWO_COLUMNS_MIN;
+    // A token that is cut off says nothing: the column is as wide as the longest.
+    let names = all.iter().map(|leader| highlights.names().incarnation(leader.incarnation).chars().count() + 2);
+    let named = names.max().unwrap_or(0).max(LEADER_MIN);
+    let narrow = paint.width < TWO_COLUMNS_MIN + named - LEADER_MIN;
     let row = |cells: [&str; 6]| {
-        let widths = [18, 10, 20, 22, 9, 0];
+        let widths = [named, 10, 20, 22, 9, 0];
         let aligned =
             cells.iter().zip(widths).map(|(cell, width)| if width == 0 { (*cell).into() } else { pad(cell, width) });
         aligned.collect::<String>().trim_end().to_owned()

@@ -77,10 +77,8 @@ impl Highlights {
     }
 
     /// Names that the history's reader has met since: without a header they come with the events, before these.
-    pub fn learn(&mut self, names: &[String]) {
-        if names.len() != self.names.len() {
-            self.names.learn(names);
-        }
+    pub fn learn(&mut self, nodes: &[String], resources: Option<&[String]>) {
+        self.names.learn(nodes, resources);
     }
 
     /// The leaders, in the order of their elections or first writes.

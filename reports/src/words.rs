@@ -45,9 +45,15 @@ impl Names {
         Names { nodes, resources }
     }
 
-    /// The same for processes of which more are known by now.
-    pub(crate) fn learn(&mut self, names: &[String]) {
-        self.nodes = names.to_vec();
+    /// Takes what a history's reader has met by now: processes, and resources unless they are the usual ones.
+    pub fn learn(&mut self, nodes: &[String], resources: Option<&[String]>) {
+        // Processes are only ever added.
+        if nodes.len() != self.nodes.len() {
+            self.nodes = nodes.to_vec();
+        }
+        if let Some(resources) = resources.filter(|resources| *resources != self.resources) {
+            self.resources = resources.to_vec();
+        }
     }
 
     /// A resource's name.

@@ -6,10 +6,11 @@
 //! {"t_us":90,"event":"apply","resource":"sequence","node":"n1","token":5,"generation":1,"seq":1,"read":0,"version":1,"request":"c1:1","verdict":"ok"}
 //! ```
 //!
-//! Fencepost writes the header first. A store's own log may do without it, and may hold nothing but `apply` lines: names
-//! are then taken in the order in which they appear, `generation`, `read`, `version` and `request` may be missing, and a token
-//! that is missing or 0 is a write without a token. `epoch` is read as `token`, and `term` as `generation`; [`Fields`] maps
-//! other names, and says which fields do not matter. All others are refused. A line of another group than the first has a
+//! Fencepost writes the header first. A store's own log may do without it, and may hold nothing but `apply` lines: names are
+//! then taken in the order in which they appear, those of resources too. `generation`, `read`, `version` and `request` may be
+//! missing, and a token that is missing or 0 is a write without a token. `epoch` is read as `token`, and `term` as
+//! `generation`; [`Fields`] maps other names, and says which fields do not matter. All others are refused. A line of another
+//! group than the first has a
 //! `group`.
 //!
 //! A write that does more than to record something says so, and a deletion is followed by what it has removed:
@@ -24,6 +25,7 @@
 
 mod fields;
 mod line;
+mod nodes;
 mod reader;
 mod writer;
 

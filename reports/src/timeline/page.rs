@@ -54,12 +54,8 @@ impl Pages {
     }
 
     /// Names that the history's reader has met since: without a header they come with the events, before these.
-    pub fn learn(&mut self, names: &[String]) {
-        for page in self.0.each() {
-            if names.len() != page.names.len() {
-                page.names.learn(names);
-            }
-        }
+    pub fn learn(&mut self, nodes: &[String], resources: Option<&[String]>) {
+        self.0.each().iter_mut().for_each(|page| page.names.learn(nodes, resources));
     }
 
     /// The page of the group that a report tells of: the first in which something was wrong, or else the first.

@@ -264,7 +264,7 @@ fn told_as_it_is_read(names: [&str; 2], from_us: u64) -> String {
     let (mut judge, mut highlights) = (Judges::new(None), Highlights::new(None, &Names::new(reader.names())));
     while let Some(event) = reader.next() {
         let event = event.unwrap();
-        highlights.learn(reader.names());
+        highlights.learn(reader.names(), reader.resources());
         judge.record(&event);
         highlights.record(&event);
     }

@@ -62,13 +62,28 @@ impl Fields {
     /// # Errors
     /// A history has no field of that name, or `theirs` is mapped already: one sentence.
     pub fn map(&mut self, ours: &str, theirs: &str) -> Result<(), String> {
-        if !KNOWN.contains(&ours) {
-            return Err(format!("a history has no field {ours:?}; it has {}", KNOWN.join(", ")));
-        }
+        Fields::known(ours)?;
         match self.theirs.insert(theirs.to_owned(), ours.to_owned()) {
             Some(before) if before != ours => Err(format!("{theirs:?} cannot be both {before:?} and {ours:?}")),
             _ => Ok(()),
         }
+    }
+
+    /// Has a history a field of that name?
+    ///
+    /// # Errors
+    /// It has not: one sentence.
+    pub fn known(ours: &str) -> Result<(), String> {
+        match KNOWN.contains(&ours) {
+            true => Ok(()),
+            false => Err(format!("a history has no field {ours:?}; it has {}", KNOWN.join(", "))),
+        }
+    }
+
+    /// What a history calls their field; `None` where it says nothing that is judged.
+    pub fn ours<'a>(&'a self, theirs: &'a str) -> Option<&'a str> {
+        let ours = || self.theirs.get(theirs).map_or(theirs, String::as_str);
+        (!self.ignored.contains(theirs)).then(ours)
     }
 
     /// The field of that name says nothing that is judged.
@@ -83,8 +98,7 @@ impl Fields {
     /// The line with our names; `None` when it is no object.
     pub(super) fn translate(&self, text: &[u8]) -> Option<Vec<u8>> {
         let line: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(text).ok()?;
-        let known = line.into_iter().filter(|(name, _)| !self.ignored.contains(name));
-        let ours = known.map(|(name, value)| (self.theirs.get(&name).cloned().unwrap_or(name), value));
+        let ours = line.iter().filter_map(|(name, value)| Some((self.ours(name)?, value)));
         // As text and not as a map: a field that is there twice has to be noticed.
         let fields: Vec<_> = ours.map(|(name, value)| format!("{}:{value}", serde_json::Value::from(name))).collect();
         Some(format!("{{{}}}", fields.join(",")).into_bytes())

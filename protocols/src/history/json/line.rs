@@ -1,13 +1,11 @@
 //! One line of a history, and what it says.
 
-use super::super::{
-    Deleted, FaultEvent, GrantEnd, Header, Kind, NodeState, Outcome, Phase, UNKNOWN_REQUEST, UNKNOWN_VERSION,
-};
+use super::super::{Deleted, FaultEvent, GrantEnd, Kind, NodeState, Outcome, Phase, UNKNOWN_REQUEST, UNKNOWN_VERSION};
+use super::nodes::Nodes;
 use crate::{
     elector::Deposed,
-    group::{self, GROUPS_MAX},
     message::{Write, WriteVerdict},
-    types::{Incarnation, NodeId, Operation, Payload, RequestId, Resource, USUAL_RESOURCES},
+    types::{Incarnation, NodeId, Operation, Payload, RequestId, Resource},
 };
 use serde::Deserialize;
 use std::{borrow::Cow, collections::BTreeMap};
@@ -16,120 +14,6 @@ use std::{borrow::Cow, collections::BTreeMap};
 pub const SCHEMA: u32 = 2;
 /// The oldest version that is still read: it calls the token `epoch`, and the generation `term`.
 pub const OLDEST_SCHEMA: u32 = 1;
-
-/// Processes by name.
-#[derive(Default)]
-pub(super) struct Nodes {
-    pub(super) names: Vec<String>,
-    ids: BTreeMap<String, NodeId>,
-    /// A header has listed them all.
-    closed: bool,
-    /// The names of the resources, if they are not the usual ones.
-    resources: Option<Vec<String>>,
-    /// How many groups there are, if a header says so.
-    groups: Option<u16>,
-}
-
-impl Nodes {
-    /// Those that a header lists, and its resources.
-    pub(super) fn closed(header: &Header) -> Result<Nodes, String> {
-        let Header { nodes: names, resources, groups, .. } = header;
-        let twice = (1..resources.len()).find(|at| resources[..*at].contains(&resources[*at]));
-        if let Some(at) = twice {
-            return Err(format!("lists the resource {:?} twice", resources[at]));
-        }
-        if resources.len() > Resource::MOST {
-            return Err(format!("lists {} resources; at most {}", resources.len(), Resource::MOST));
-        }
-        listed_by_group(resources, *groups)?;
-        let mut nodes = Nodes { resources: Some(resources.to_owned()), groups: Some(*groups), ..Nodes::default() };
-        for name in names {
-            if nodes.ids.contains_key(name) {
-                return Err(format!("lists the node {name:?} twice"));
-            }
-            nodes.id(name)?;
-        }
-        nodes.closed = true;
-        Ok(nodes)
-    }
-
-    fn id(&mut self, name: &str) -> Result<NodeId, String> {
-        if let Some(id) = self.ids.get(name) {
-            return Ok(*id);
-        }
-        if self.closed {
-            return Err(format!("the header does not list a node {name:?}"));
-        }
-        // The last id is taken by UNKNOWN_REQUEST.
-        let id = u16::try_from(self.names.len()).ok().filter(|id| *id != u16::MAX);
-        let id = NodeId(id.ok_or("there are more than 65535 different nodes and clients")?);
-        self.names.push(name.to_owned());
-        self.ids.insert(name.to_owned(), id);
-        Ok(id)
-    }
-
-    /// A group that there is.
-    fn group(&self, group: u16) -> Result<u16, String> {
-        let most = self.groups.unwrap_or(GROUPS_MAX);
-        if group < most {
-            return Ok(group);
-        }
-        Err(match self.groups {
-            None => format!("group {group} is too high; {} is the highest", GROUPS_MAX - 1),
-            Some(1) => format!("belongs to group {group}, and the header says nothing of groups"),
-            Some(most) => format!("belongs to group {group}, and the header has groups 0 to {}", most - 1),
-        })
-    }
-
-    /// The resource of that name, and its group; in a line of a group its plain name will do.
-    fn resource(&self, name: &str, of: Option<u16>) -> Result<(Resource, u16), String> {
-        let (plain, named) = match (group::split(name), of) {
-            ((_, 0), Some(of)) => (name, self.group(of)?),
-            ((plain, named), _) => (plain, self.group(named)?),
-        };
-        if of.is_some_and(|of| of != named) {
-            return Err(format!("resource {name:?} is of group {named}, and the line of another"));
-        }
-        let groups = usize::from(self.groups.unwrap_or(1));
-        let (each, place) = match &self.resources {
-            Some(names) => (names.len() / groups, names.iter().take(names.len() / groups).position(|n| n == plain)),
-            None => (USUAL_RESOURCES.len(), USUAL_RESOURCES.iter().position(|known| *known == plain)),
-        };
-        let place = place.and_then(|place| u8::try_from(usize::from(named) * each + place).ok());
-        place.map(|place| (Resource(place), named)).ok_or_else(|| match &self.resources {
-            None => format!("resource {name:?} is neither \"sequence\" nor \"schedule\""),
-            Some(names) => format!("the header does not list a resource {name:?}; it has {}", names.join(", ")),
-        })
-    }
-
-    fn request(&mut self, text: &str) -> Result<RequestId, String> {
-        let parsed = text.rsplit_once(':').and_then(|(client, number)| Some((client, number.parse().ok()?)));
-        let (client, number) =
-            parsed.ok_or_else(|| format!("request {text:?} is not of the form client:number, such as \"c1:17\""))?;
-        Ok(RequestId { client: self.id(client)?, number })
-    }
-}
-
-/// Every group must have the resources of the first, under their names there.
-fn listed_by_group(resources: &[String], groups: u16) -> Result<(), String> {
-    if !(1..=GROUPS_MAX).contains(&groups) {
-        return Err(format!("has {groups} groups; it must be 1 to {GROUPS_MAX}"));
-    }
-    let each = resources.len() / usize::from(groups);
-    if each * usize::from(groups) != resources.len() {
-        return Err(format!("lists {} resources, which {groups} groups cannot share", resources.len()));
-    }
-    if groups == 1 {
-        return Ok(());
-    }
-    for (place, name) in resources.iter().enumerate() {
-        let must = group::named(&resources[place % each], (place / each) as u16);
-        if *name != must {
-            return Err(format!("lists the resource {name:?} where {must:?} belongs"));
-        }
-    }
-    Ok(())
-}
 
 /// Any line. A field that is not listed is refused: it may be one that matters, under another name.
 #[derive(Deserialize)]
@@ -318,7 +202,7 @@ impl Line<'_> {
         })
     }
 
-    fn resource(&self, nodes: &Nodes) -> Result<Resource, String> {
+    fn resource(&self, nodes: &mut Nodes) -> Result<Resource, String> {
         Ok(nodes.resource(self.text("resource", &self.resource)?, self.group)?.0)
     }
 
@@ -348,7 +232,11 @@ impl Line<'_> {
             "duplicate" => WriteVerdict::Duplicate { seq: self.first.or(self.seq).unwrap_or(0) },
             "fenced" => WriteVerdict::Fenced { highest: self.highest.unwrap_or(0) },
             "failed" => WriteVerdict::Failed { expected: self.expected.unwrap_or(0) },
-            other => return Err(format!("verdict {other:?} is none of ok, duplicate, fenced, failed")),
+            other => {
+                return Err(format!(
+                    "verdict {other:?} is none of ok, duplicate, fenced, failed; --word verdict:{other}=ok says what it means"
+                ));
+            }
         })
     }
 

@@ -3,7 +3,8 @@
 use super::{
     super::{Event, Header},
     Fields,
-    line::{Line, Nodes, OLDEST_SCHEMA, SCHEMA},
+    line::{Line, OLDEST_SCHEMA, SCHEMA},
+    nodes::Nodes,
 };
 use serde::Deserialize;
 use std::{
@@ -74,6 +75,12 @@ impl<R: BufRead> Reader<R> {
     /// The names of the processes seen so far, by [`crate::types::NodeId`].
     pub fn names(&self) -> &[String] {
         &self.nodes.names
+    }
+
+    /// The names of the resources seen so far, or listed by the header, by [`crate::types::Resource`]; `None` while they are
+    /// the usual ones.
+    pub fn resources(&self) -> Option<&[String]> {
+        self.nodes.resources()
     }
 
     fn fail(&self, what: impl Into<String>) -> ReadError {

@@ -141,6 +141,13 @@ fn written(header: &Header, events: &[Event]) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
+/// The names of the resources that a history without a header comes to have, if they are not the usual ones.
+fn resources_of(text: &str) -> Vec<String> {
+    let mut reader = Reader::new(text.as_bytes()).expect("the first line is right");
+    assert!(reader.by_ref().all(|event| event.is_ok()));
+    reader.resources().unwrap_or_default().to_vec()
+}
+
 fn error(text: &str) -> String {
     match Reader::new(text.as_bytes()) {
         Err(e) => e.to_string(),
@@ -282,7 +289,12 @@ fn a_header_lists_resources_and_nobody_else_has_any() {
     let why = error(&text.replace("[\"sequence\",", "[\"sequence\",\"sequence\","));
     assert_eq!(why, "line 1: lists the resource \"sequence\" twice");
     let apply = "{\"t_us\":1,\"event\":\"apply\",\"resource\":\"jobs\",\"node\":\"b\",\"seq\":1,\"verdict\":\"ok\"}";
-    assert_eq!(error(apply), "line 1: resource \"jobs\" is neither \"sequence\" nor \"schedule\"");
+    assert_eq!(resources_of(apply), ["jobs"]);
+    let scheduled = apply.replace("jobs", "schedule");
+    assert_eq!(resources_of(&format!("{scheduled}\n{apply}")), ["sequence", "schedule", "jobs"]);
+    let of_group = apply.replace("\"seq\"", "\"group\":1,\"seq\"");
+    let why = "line 1: resource \"jobs\" is of a group; without a header, groups have only the usual resources";
+    assert_eq!(error(&of_group), why);
     let wrong = apply.replace("jobs", "schedule").replace("\"seq\"", "\"payload\":{\"number\":0,\"at_us\":1},\"seq\"");
     assert!(error(&wrong).contains("is not an event: invalid value: integer `0`"), "{}", error(&wrong));
 }

@@ -11,7 +11,7 @@ fn made(text: &str) -> (String, Judgement) {
     let (mut judges, mut pages) = (Judges::new(header.as_ref()), Pages::new(header.as_ref()));
     while let Some(event) = reader.next() {
         let event = event.expect("an event");
-        pages.learn(reader.names());
+        pages.learn(reader.names(), reader.resources());
         judges.record(&event);
         pages.record(&event);
     }

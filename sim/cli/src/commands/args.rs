@@ -4,7 +4,8 @@
 
 use super::advise_args::AdviseArgs;
 use crate::terminal::{
-    check::{FieldArgs, PageArgs},
+    check::PageArgs,
+    log::LogArgs,
     options::{PlanOptions, RuleOptions, ShowArgs},
     parse,
 };
@@ -62,12 +63,19 @@ pub enum Command {
         output: OutputArgs,
     },
     /// Judge a history from anywhere: a real run, a store's log
-    #[command(after_help = "Example:  fencepost check history.jsonl")]
+    #[command(
+        after_help = "A log of accepted and refused writes is enough for safety: resource, node, token, number, verdict (ok, \
+        duplicate, fenced or failed), time.\n\n\
+        Examples:  fencepost check history.jsonl\n           \
+        fencepost check writes.csv --map t_us=created_at,node=worker,token=fence_token,seq=version --set event=apply,verdict=ok\n           \
+        fencepost check n1.log n2.log --map t_us=ts --time-unit ms --set node={file} --word verdict:REJECTED=fenced"
+    )]
     Check {
-        /// JSON lines; `-` reads standard input
-        history: PathBuf,
+        /// JSON lines or CSV; several are merged by time; `-` reads standard input
+        #[arg(required = true)]
+        history: Vec<PathBuf>,
         #[command(flatten)]
-        fields: FieldArgs,
+        log: LogArgs,
         #[command(flatten)]
         page: PageArgs,
         #[command(flatten)]

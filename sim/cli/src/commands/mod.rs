@@ -55,8 +55,8 @@ fn dispatch(registry: &Registry, command: Command) -> Result<u8, Stop> {
         Command::Replay { file, strict, no_artifacts, output } => {
             replay::run(registry, &file, strict, no_artifacts, &output)
         }
-        Command::Check { history, fields, page, show } => {
-            check::run(&history, &fields, &page, &registry.invariants, (&show).into())
+        Command::Check { history, log, page, show } => {
+            check::run(&history, &log, &page, &registry.invariants, (&show).into())
         }
         Command::Determinism { names, seeds, protocol, shared } => {
             determinism(registry, &names, seeds, &protocol, &shared)

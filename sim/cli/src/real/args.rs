@@ -12,7 +12,8 @@ use super::words::{
     At, DEFAULT_BACKEND, backend, in_milliseconds, in_seconds, nodes, offset_ms, point, retention, socket,
 };
 use crate::terminal::{
-    check::{FieldArgs, PageArgs},
+    check::PageArgs,
+    log::LogArgs,
     options::{OwnTimerOptions, PlanOptions, ShowArgs},
     parse,
 };
@@ -61,10 +62,11 @@ pub enum Command {
     RaiseToken(RaiseArgs),
     /// Judge a history: a store's audit, a run's history, your production log
     Check {
-        /// The file; `-` reads standard input
-        history: PathBuf,
+        /// JSON lines or CSV; several are merged by time; `-` reads standard input
+        #[arg(required = true)]
+        history: Vec<PathBuf>,
         #[command(flatten)]
-        fields: FieldArgs,
+        log: LogArgs,
         #[command(flatten)]
         page: PageArgs,
         #[command(flatten)]

@@ -99,7 +99,7 @@ fn play_all(args: &RunArgs) -> Result<u8, Stop> {
             print(&with_machine(&report, &plan, stalls, excuse)?);
             return Ok(judged.judgement.verdict.exit_code());
         }
-        let code = check::report(judged, &file, Some(&plan), Show::from(&args.show));
+        let code = check::report(judged, &file.display().to_string(), Some(&plan), Show::from(&args.show));
         if let Some(excuse) = excuse {
             print(&format!("INCONCLUSIVE: {excuse}; nothing is said about liveness, play it again on a quiet machine"));
         }

@@ -31,8 +31,8 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
         Command::Store(args) => store::run(&args),
         Command::Audit(keep) => store::audit(&keep),
         Command::RaiseToken(args) => raise::run(&args),
-        Command::Check { history, fields, page, show } => {
-            check::run(&history, &fields, &page, &reports::invariant::ALL, (&show).into())
+        Command::Check { history, log, page, show } => {
+            check::run(&history, &log, &page, &reports::invariant::ALL, (&show).into())
         }
         Command::Cluster(args) => cluster::run(&args),
         Command::Chaos(chaos) => chaos::run(chaos),

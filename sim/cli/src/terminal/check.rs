@@ -3,13 +3,14 @@
 use super::{
     browser,
     exit::Stop,
+    log::{self, Input, LogArgs},
     output::{Show, print},
     parameters::parameters,
 };
 use clap::Args as ClapArgs;
 use protocols::history::{
     Event, Header, Sink,
-    json::{Fields, Reader},
+    json::{ReadError, Reader},
 };
 use reports::{
     Judgement, Judges, Names,
@@ -20,40 +21,11 @@ use reports::{
     timeline::{Highlights, page::Pages},
 };
 use scenarios::Plan;
-use std::{
-    fs::File,
-    io::{self, BufRead, BufReader},
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// A log whose first event is later than this, microseconds, counts from somewhere else than its own beginning: nobody has
 /// run for 11 days before the first event.
 const OWN_TIME_MAX_US: u64 = 1_000_000_000_000;
-
-/// What somebody's log calls its fields.
-#[derive(ClapArgs, Clone, Debug, Default)]
-pub struct FieldArgs {
-    /// A field of another name: `--map token=fence_token`; several with commas, or again
-    #[arg(long, value_name = "OURS=THEIRS", value_delimiter = ',')]
-    map: Vec<String>,
-    /// Fields that do not matter; all others that are not known are refused
-    #[arg(long, value_name = "FIELD", value_delimiter = ',')]
-    ignore: Vec<String>,
-}
-
-impl FieldArgs {
-    fn fields(&self) -> Result<Fields, String> {
-        let mut fields = Fields::default();
-        for pair in &self.map {
-            let (ours, theirs) = pair
-                .split_once('=')
-                .ok_or_else(|| format!("--map {pair} does not say which field is which, such as token=fence_token"))?;
-            fields.map(ours, theirs).map_err(|what| format!("--map {pair}: {what}"))?;
-        }
-        self.ignore.iter().for_each(|field| fields.ignore(field));
-        Ok(fields)
-    }
-}
 
 /// Where the page of a history goes.
 #[derive(ClapArgs, Clone, Debug, Default)]
@@ -72,18 +44,26 @@ impl PageArgs {
     }
 }
 
-/// Judges the JSON lines in `file`, whose fields may have other names, by these invariants.
+/// Judges the logs in `files`, which may call things otherwise, as one history by these invariants.
 pub fn run(
-    file: &Path,
-    fields: &FieldArgs,
+    files: &[PathBuf],
+    log: &LogArgs,
     page: &PageArgs,
     invariants: &[&'static Entry],
     show: Show,
 ) -> Result<u8, Stop> {
     let folder = page.folder();
-    let mut judged = read_with(file, fields.fields().map_err(Stop::usage)?, invariants, folder.is_some())?;
+    let input = log.open(files).map_err(Stop::usage)?;
+    let named = input.places.files();
+    let mut judged = read_with(input, &files[0], invariants, folder.is_some())?;
     let written = folder.map(|folder| judged.write_page(&folder, show)).transpose()?.flatten();
-    let code = report(judged, file, None, show);
+    let unchecked = if judged.header.is_none() { log::unchecked(&judged.judgement) } else { Vec::new() };
+    let code = report(judged, &named, None, show);
+    if !show.json && !show.quiet && !unchecked.is_empty() {
+        let wide = unchecked.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        let lines = unchecked.iter().map(|(name, needs)| format!("  {name:wide$}  needs {needs}"));
+        print(&format!("\nNot checked, since the log does not say\n{}", lines.collect::<Vec<_>>().join("\n")));
+    }
     if let Some(written) = written.filter(|_| page.open) {
         browser::open(&written, show);
     }
@@ -92,11 +72,11 @@ pub fn run(
 
 /// Judges the JSON lines in `file`, which a run of `plan` has left, if that is known, and reports it.
 pub fn judge(file: &Path, plan: Option<&Plan>, show: Show) -> Result<u8, Stop> {
-    Ok(report(read(file)?, file, plan, show))
+    Ok(report(read(file)?, &file.display().to_string(), plan, show))
 }
 
-/// Reports what the judge made of `file`; the exit code.
-pub fn report(judged: Judged, file: &Path, plan: Option<&Plan>, show: Show) -> u8 {
+/// Reports what the judge made of what is called `history`; the exit code.
+pub fn report(judged: Judged, history: &str, plan: Option<&Plan>, show: Show) -> u8 {
     let Judged { header, judgement, highlights, begins_us, .. } = judged;
     let facts = RunFacts::default();
     if show.json {
@@ -105,7 +85,7 @@ pub fn report(judged: Judged, file: &Path, plan: Option<&Plan>, show: Show) -> u
         print(judgement.verdict.name());
     } else {
         let mut rows = plan.map(|plan| parameters(plan, plan.election(), "")).unwrap_or_default();
-        rows.push(("history".to_owned(), file.display().to_string()));
+        rows.push(("history".to_owned(), history.to_owned()));
         rows.push(("events".to_owned(), judgement.history_events.to_string()));
         if begins_us > 0 {
             rows.push(("times".to_owned(), format!("count from t_us {begins_us}")));
@@ -165,7 +145,7 @@ impl Judged {
 /// # Errors
 /// It cannot be read, is no history, or holds no events.
 pub fn read(file: &Path) -> Result<Judged, Stop> {
-    read_with(file, Fields::default(), &invariant::ALL, false)
+    read_with(as_it_is(file)?, file, &invariant::ALL, false)
 }
 
 /// The same, and makes ready for [`Judged::write_page`].
@@ -173,18 +153,17 @@ pub fn read(file: &Path) -> Result<Judged, Stop> {
 /// # Errors
 /// As [`read`].
 pub fn read_for_page(file: &Path) -> Result<Judged, Stop> {
-    read_with(file, Fields::default(), &invariant::ALL, true)
+    read_with(as_it_is(file)?, file, &invariant::ALL, true)
 }
 
-fn read_with(file: &Path, fields: Fields, invariants: &[&'static Entry], page: bool) -> Result<Judged, Stop> {
-    let input: Box<dyn BufRead> = if file == Path::new("-") {
-        Box::new(BufReader::new(io::stdin()))
-    } else {
-        let opened = File::open(file).map_err(|e| Stop::usage(format!("cannot read {}: {e}", file.display())))?;
-        Box::new(BufReader::new(opened))
-    };
-    let wrong = |e| Stop::usage(format!("{}: {e}", file.display()));
-    let mut reader = Reader::with_fields(input, fields).map_err(|e| not_a_plan(file).unwrap_or_else(|| wrong(e)))?;
+fn as_it_is(file: &Path) -> Result<Input, Stop> {
+    LogArgs::default().open(&[file.to_owned()]).map_err(Stop::usage)
+}
+
+fn read_with(input: Input, file: &Path, invariants: &[&'static Entry], page: bool) -> Result<Judged, Stop> {
+    let Input { lines, fields, places } = input;
+    let wrong = |e: ReadError| Stop::usage(places.wrong(e.line, &e.what));
+    let mut reader = Reader::with_fields(lines, fields).map_err(|e| not_a_plan(file).unwrap_or_else(|| wrong(e)))?;
     let header = reader.header().cloned();
     let (mut judges, mut stories) = (Judges::by(invariants, header.as_ref()), Stories::new(header.as_ref()));
     let mut pages = page.then(|| Pages::new(header.as_ref()));
@@ -194,17 +173,19 @@ fn read_with(file: &Path, fields: Fields, invariants: &[&'static Entry], page: b
         let t_us = event.t_us;
         event.t_us -= *begins_us.get_or_insert(if t_us > OWN_TIME_MAX_US { t_us } else { 0 });
         // Without a header, names come with the events.
-        stories.learn(reader.names());
+        stories.learn(reader.names(), reader.resources());
         judges.record(&event);
         stories.record(&event);
         if let Some(pages) = &mut pages {
-            pages.learn(reader.names());
+            pages.learn(reader.names(), reader.resources());
             pages.record(&event);
         }
     }
-    let judgement = judges.finish_with(&Names::of(reader.names(), reader.header()));
+    let mut names = Names::of(reader.names(), reader.header());
+    names.learn(reader.names(), reader.resources());
+    let judgement = judges.finish_with(&names);
     if judgement.history_events == 0 {
-        return Err(Stop::usage(format!("{} holds no events", file.display())));
+        return Err(Stop::usage(format!("{} holds no events", places.files())));
     }
     let highlights = stories.into_telling(&judgement);
     Ok(Judged { header, judgement, highlights, begins_us: begins_us.unwrap_or(0), pages })

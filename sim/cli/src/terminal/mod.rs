@@ -4,6 +4,7 @@
 pub mod browser;
 pub mod check;
 pub mod exit;
+pub mod log;
 pub mod names;
 pub mod options;
 pub mod output;

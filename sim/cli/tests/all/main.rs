@@ -15,6 +15,7 @@ mod determinism;
 mod found;
 #[cfg(madsim)]
 mod groups;
+mod logs;
 mod readme;
 #[cfg(real_mode)]
 mod real;

@@ -1,0 +1,154 @@
+//! The names in a history: processes, resources, groups.
+
+use super::super::Header;
+use crate::{
+    group::{self, GROUPS_MAX},
+    types::{NodeId, RequestId, Resource, USUAL_RESOURCES},
+};
+use std::collections::BTreeMap;
+
+/// Processes by name.
+#[derive(Default)]
+pub(super) struct Nodes {
+    pub(super) names: Vec<String>,
+    ids: BTreeMap<String, NodeId>,
+    /// A header has listed them all.
+    closed: bool,
+    /// The names of the resources, if they are not the usual ones: a header's, or in the order in which they came.
+    resources: Option<Vec<String>>,
+    /// How many groups there are, if a header says so.
+    groups: Option<u16>,
+    /// Without a header: one of the usual resources was named.
+    met_usual: bool,
+}
+
+impl Nodes {
+    /// Those that a header lists, and its resources.
+    pub(super) fn closed(header: &Header) -> Result<Nodes, String> {
+        let Header { nodes: names, resources, groups, .. } = header;
+        let twice = (1..resources.len()).find(|at| resources[..*at].contains(&resources[*at]));
+        if let Some(at) = twice {
+            return Err(format!("lists the resource {:?} twice", resources[at]));
+        }
+        if resources.len() > Resource::MOST {
+            return Err(format!("lists {} resources; at most {}", resources.len(), Resource::MOST));
+        }
+        listed_by_group(resources, *groups)?;
+        let mut nodes = Nodes { resources: Some(resources.to_owned()), groups: Some(*groups), ..Nodes::default() };
+        for name in names {
+            if nodes.ids.contains_key(name) {
+                return Err(format!("lists the node {name:?} twice"));
+            }
+            nodes.id(name)?;
+        }
+        nodes.closed = true;
+        Ok(nodes)
+    }
+
+    pub(super) fn id(&mut self, name: &str) -> Result<NodeId, String> {
+        if let Some(id) = self.ids.get(name) {
+            return Ok(*id);
+        }
+        if self.closed {
+            return Err(format!("the header does not list a node {name:?}"));
+        }
+        // The last id is taken by UNKNOWN_REQUEST.
+        let id = u16::try_from(self.names.len()).ok().filter(|id| *id != u16::MAX);
+        let id = NodeId(id.ok_or("there are more than 65535 different nodes and clients")?);
+        self.names.push(name.to_owned());
+        self.ids.insert(name.to_owned(), id);
+        Ok(id)
+    }
+
+    /// The names of the resources, if they are not the usual ones.
+    pub(super) fn resources(&self) -> Option<&[String]> {
+        self.resources.as_deref()
+    }
+
+    /// A group that there is.
+    pub(super) fn group(&self, group: u16) -> Result<u16, String> {
+        let most = self.groups.unwrap_or(GROUPS_MAX);
+        if group < most {
+            return Ok(group);
+        }
+        Err(match self.groups {
+            None => format!("group {group} is too high; {} is the highest", GROUPS_MAX - 1),
+            Some(1) => format!("belongs to group {group}, and the header says nothing of groups"),
+            Some(most) => format!("belongs to group {group}, and the header has groups 0 to {}", most - 1),
+        })
+    }
+
+    /// The resource of that name, and its group; in a line of a group its plain name will do.
+    pub(super) fn resource(&mut self, name: &str, of: Option<u16>) -> Result<(Resource, u16), String> {
+        self.learn_resource(name, of)?;
+        let (plain, named) = match (group::split(name), of) {
+            ((_, 0), Some(of)) => (name, self.group(of)?),
+            ((plain, named), _) => (plain, self.group(named)?),
+        };
+        if of.is_some_and(|of| of != named) {
+            return Err(format!("resource {name:?} is of group {named}, and the line of another"));
+        }
+        let groups = usize::from(self.groups.unwrap_or(1));
+        let (each, place) = match &self.resources {
+            Some(names) => (names.len() / groups, names.iter().take(names.len() / groups).position(|n| n == plain)),
+            None => (USUAL_RESOURCES.len(), USUAL_RESOURCES.iter().position(|known| *known == plain)),
+        };
+        let place = place.and_then(|place| u8::try_from(usize::from(named) * each + place).ok());
+        place.map(|place| (Resource(place), named)).ok_or_else(|| match &self.resources {
+            None => format!("there is no resource {name:?}"),
+            Some(names) => format!("the header does not list a resource {name:?}; it has {}", names.join(", ")),
+        })
+    }
+
+    /// Without a header, resources have any name. The first is what clients' numbers come from, as in every table.
+    fn learn_resource(&mut self, name: &str, of: Option<u16>) -> Result<(), String> {
+        let (listed, usual) = (self.groups.is_some(), USUAL_RESOURCES.contains(&group::split(name).0));
+        if listed || (self.resources.is_none() && usual) {
+            self.met_usual |= usual;
+            return Ok(());
+        }
+        if of.unwrap_or(0) != 0 || group::split(name).1 != 0 {
+            return Err(format!(
+                "resource {name:?} is of a group; without a header, groups have only the usual resources"
+            ));
+        }
+        let usual = || USUAL_RESOURCES.iter().map(|name| (*name).to_owned());
+        let known = self.resources.get_or_insert_with(|| if self.met_usual { usual().collect() } else { Vec::new() });
+        if known.iter().any(|known| known == name) {
+            return Ok(());
+        }
+        if known.len() == Resource::MOST {
+            return Err(format!("there are more than {} different resources", Resource::MOST));
+        }
+        known.push(name.to_owned());
+        Ok(())
+    }
+
+    pub(super) fn request(&mut self, text: &str) -> Result<RequestId, String> {
+        let parsed = text.rsplit_once(':').and_then(|(client, number)| Some((client, number.parse().ok()?)));
+        let (client, number) =
+            parsed.ok_or_else(|| format!("request {text:?} is not of the form client:number, such as \"c1:17\""))?;
+        Ok(RequestId { client: self.id(client)?, number })
+    }
+}
+
+/// Every group must have the resources of the first, under their names there.
+fn listed_by_group(resources: &[String], groups: u16) -> Result<(), String> {
+    if !(1..=GROUPS_MAX).contains(&groups) {
+        return Err(format!("has {groups} groups; it must be 1 to {GROUPS_MAX}"));
+    }
+    let each = resources.len() / usize::from(groups);
+    if each * usize::from(groups) != resources.len() {
+        return Err(format!("lists {} resources, which {groups} groups cannot share", resources.len()));
+    }
+    if groups == 1 {
+        return Ok(());
+    }
+    for (place, name) in resources.iter().enumerate() {
+        let must = group::named(&resources[place % each], (place / each) as u16);
+        if *name != must {
+            return Err(format!("lists the resource {name:?} where {must:?} belongs"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! What a log without a header would have to say for an invariant to be checked.
+
+use reports::Judgement;
+
+/// By invariant: what it looks at.
+const NEEDS: [(&str, &str); 15] = [
+    ("leaders_acting_by_effect", "`apply` lines with `node` and `token` of two leaders"),
+    ("tokens_monotone", "`apply` lines with a `token`"),
+    ("seq_strictly_increasing", "two `apply` lines, or `reply` lines with `seq`"),
+    ("no_stale_write", "`apply` lines with a `token`, of two leaders"),
+    ("no_stale_deletion", "`apply` lines with `operation`, and a `deleted` line after each deletion"),
+    ("no_stale_read", "`read-invoke` and `read-reply` lines with `request`, `node`, `outcome` and `seq`"),
+    ("read_version", "`apply` lines with `read` and `version`: what a write was built on, and what it made"),
+    ("one_number", "`request` in `apply` lines, or `reply` lines"),
+    ("records", "`apply` lines with a `payload`"),
+    ("elections", "`elected` lines with `node` and `token`"),
+    ("phantom_leader", "`grant` and `grant-end` lines of the service, or `vote` lines, beside `elected`"),
+    ("dual_belief", "`elected` and `deposed` lines, and a header that names the protocol"),
+    ("acts_on_belief", "`issue` lines, written when a leader sends, beside `elected` and `deposed`"),
+    ("stopped_is_silent", "`fault` or `node` lines that say when a process was stopped"),
+    ("liveness", "a header with a bound, and all of the above"),
+];
+
+/// The invariants that could not be checked, and what is missing for each.
+pub fn unchecked(judgement: &Judgement) -> Vec<(&'static str, &'static str)> {
+    let blind =
+        |name: &str| judgement.invariants.iter().any(|seen| seen.name == name && seen.holds && !seen.could_fail);
+    NEEDS.into_iter().filter(|(name, _)| blind(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reports::invariant;
+
+    #[test]
+    fn every_invariant_says_what_it_needs() {
+        let named: Vec<&str> = NEEDS.iter().map(|(name, _)| *name).collect();
+        let all: Vec<&str> = invariant::ALL.iter().map(|entry| entry.name).filter(|name| *name != "vacuity").collect();
+        assert_eq!(named, all);
+    }
+}

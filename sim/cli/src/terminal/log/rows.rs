@@ -1,0 +1,106 @@
+//! The lines of a log, as fields and values.
+
+use super::whole;
+use serde_json::{Map, Value};
+use std::io::Read;
+
+/// The number of each line, and what it says.
+type Rows = Vec<(u64, Map<String, Value>)>;
+
+/// Fields that are whole numbers.
+const NUMBERS: [&str; 16] = [
+    "group",
+    "strength",
+    "wall_offset_us",
+    "rate_ppm",
+    "token",
+    "epoch",
+    "generation",
+    "term",
+    "seq",
+    "read",
+    "version",
+    "first",
+    "highest",
+    "expected",
+    "index",
+    "messages",
+];
+/// Fields that are yes or no.
+const TRUTHS: [&str; 2] = ["accepted", "one_way"];
+/// Fields that are neither text, nor numbers, nor yes or no: only JSON has them.
+const STRUCTURES: [&str; 7] = ["from", "against", "payload", "plans", "on", "to", "by_kind"];
+
+/// JSON lines.
+pub fn json(input: impl Read) -> Result<Rows, String> {
+    let (text, mut rows) = (whole(input)?, Rows::new());
+    for (line, text) in (1..).zip(text.split(|byte| *byte == b'\n')) {
+        if text.trim_ascii().is_empty() {
+            continue;
+        }
+        let fields = serde_json::from_slice(text).map_err(|e| {
+            let what = e.to_string();
+            let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
+            format!("line {line}: is no JSON object: {what} (column {})", e.column())
+        })?;
+        rows.push((line, fields));
+    }
+    Ok(rows)
+}
+
+/// CSV, the first line of which names the fields. Empty cells say nothing.
+pub fn csv(input: impl Read) -> Result<Rows, String> {
+    let text = whole(input)?;
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(&text[..]);
+    let names = reader.headers().map_err(|e| explained(&e))?.clone();
+    let twice = (1..names.len()).find(|at| (0..*at).any(|before| names[before] == names[*at]));
+    if let Some(at) = twice {
+        return Err(format!("line 1: names the field {:?} twice", &names[at]));
+    }
+    let mut rows = Rows::new();
+    for record in reader.records() {
+        let record = record.map_err(|e| explained(&e))?;
+        let line = record.position().map_or(0, csv::Position::line);
+        let cell = |(name, value): (&str, &str)| (name.to_owned(), Value::String(value.to_owned()));
+        rows.push((line, names.iter().zip(&record).map(cell).collect()));
+    }
+    Ok(rows)
+}
+
+fn explained(error: &csv::Error) -> String {
+    let line = error.position().map_or(1, csv::Position::line);
+    match error.kind() {
+        csv::ErrorKind::Utf8 { .. } => format!("line {line}: is not UTF-8"),
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("line {line}: has {len} values, and the first line names {expected_len} fields")
+        }
+        _ => format!("line {line}: is not CSV: {error}"),
+    }
+}
+
+/// Gives a value the type that its field has: logs have numbers as text, and names as numbers.
+///
+/// # Errors
+/// It cannot have it.
+pub fn retype(name: &str, value: &mut Value) -> Result<(), String> {
+    if name == "t_us" || STRUCTURES.contains(&name) {
+        return Ok(());
+    }
+    let wants = |what: &str, value: &Value| format!("{name} is {value}, and must be {what}");
+    match value {
+        Value::String(text) if NUMBERS.contains(&name) => {
+            let number = text.parse::<u64>().map(Value::from).or_else(|_| text.parse::<i64>().map(Value::from));
+            *value = number.map_err(|_| wants("a whole number", value))?;
+        }
+        Value::String(text) if TRUTHS.contains(&name) => match text.to_ascii_lowercase().as_str() {
+            "true" | "t" | "yes" | "1" => *value = Value::Bool(true),
+            "false" | "f" | "no" | "0" => *value = Value::Bool(false),
+            _ => return Err(wants("true or false", value)),
+        },
+        Value::Number(number) if !NUMBERS.contains(&name) && !TRUTHS.contains(&name) => {
+            *value = Value::String(number.to_string());
+        }
+        _ => {}
+    }
+    Ok(())
+}
