@@ -29,7 +29,7 @@ mod nodes;
 mod reader;
 mod writer;
 
-pub use fields::Fields;
+pub use fields::{Fields, Type};
 pub use line::SCHEMA;
 pub use reader::{LINE_MAX, ReadError, Reader};
 pub use writer::{Listed, Naming, Writer, append_line};

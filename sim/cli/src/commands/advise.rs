@@ -42,15 +42,9 @@ struct Tried<'a> {
 pub fn run(registry: &Registry, args: &AdviseArgs) -> Result<u8, Stop> {
     let show = Show::from(&args.show);
     let (seen, situation) = situation(args)?;
-    let params = Params {
-        nodes: args.nodes,
-        net: args.net,
-        latency_us: args.latency,
-        loss_ppm: args.loss,
-        renew_interval_ms: args.renew_interval,
-        own_ms: args.own.given_ms(),
-        ..Params::default()
-    };
+    let own_ms = args.own.given_ms();
+    let given = Params { nodes: args.nodes, renew_interval_ms: args.renew_interval, own_ms, ..Params::default() };
+    let params = args.network.params(given);
     sense::options(&params).map_err(Stop::usage)?;
     let wanted = f64::from(args.confidence) / 1e6;
     let ladders: Vec<Ladder> = protocols(registry, args)?

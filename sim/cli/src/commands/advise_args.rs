@@ -3,11 +3,10 @@
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
 use crate::terminal::{
-    options::{OwnTimerOptions, ShowArgs},
+    options::{NetworkOptions, OwnTimerOptions, ShowArgs},
     parse,
 };
 use clap::Args as ClapArgs;
-use scenarios::params::{PROFILES, Profile};
 use std::path::PathBuf;
 
 /// Which lease serves an availability target.
@@ -58,15 +57,8 @@ pub struct AdviseArgs {
     /// Number of candidates
     #[arg(long, value_parser = parse::candidates, default_value_t = 3, value_name = "N")]
     pub nodes: u16,
-    /// The network; see `fencepost list networks`
-    #[arg(long, value_parser = parse::network, default_value = PROFILES[0].name, value_name = "PROFILE")]
-    pub net: &'static Profile,
-    /// One-way latency of a packet, as 20ms..40ms, instead of the network's
-    #[arg(long, value_parser = parse::latency_us, value_name = "A..B", allow_hyphen_values = true)]
-    pub latency: Option<(u64, u64)>,
-    /// Share of packets lost, as 0.5%, instead of the network's
-    #[arg(long, value_parser = parse::percent_ppm, value_name = "PCT", allow_hyphen_values = true)]
-    pub loss: Option<u32>,
+    #[command(flatten)]
+    pub network: NetworkOptions,
     /// Advise only; do not try the advice in the simulated world
     #[arg(long)]
     pub no_trial: bool,

@@ -6,12 +6,11 @@ use super::advise_args::AdviseArgs;
 use crate::terminal::{
     check::PageArgs,
     log::LogArgs,
-    options::{PlanOptions, RuleOptions, ShowArgs},
+    options::{NetworkOptions, PlanOptions, RuleOptions, ShowArgs},
     parse,
 };
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use protocols::election::Protocol;
-use scenarios::params::{PROFILES, Profile};
 use std::{num::NonZero, ops::Range, path::PathBuf};
 
 /// Can two leaders ever take effect, and for how long does nobody lead? Fencepost runs real election and fencing code in
@@ -215,15 +214,8 @@ pub struct ElectionCdfArgs {
     /// Number of candidates
     #[arg(long, value_parser = parse::candidates, default_value_t = 3, value_name = "N")]
     pub nodes: u16,
-    /// The network; see `fencepost list networks`
-    #[arg(long, value_parser = parse::network, default_value = PROFILES[0].name, value_name = "PROFILE")]
-    pub net: &'static Profile,
-    /// One-way latency of a packet, as 20ms..40ms, instead of the network's
-    #[arg(long, value_parser = parse::latency_us, value_name = "A..B", allow_hyphen_values = true)]
-    pub latency: Option<(u64, u64)>,
-    /// Share of packets lost, as 0.5%, instead of the network's
-    #[arg(long, value_parser = parse::percent_ppm, value_name = "PCT", allow_hyphen_values = true)]
-    pub loss: Option<u32>,
+    #[command(flatten)]
+    pub network: NetworkOptions,
     /// Range that election timeouts are drawn from, as 150..300ms; give several for a curve each
     #[arg(long, value_parser = parse::duration_range_ms, value_name = "A..B", allow_hyphen_values = true)]
     pub election_timeout: Vec<(u64, u64)>,
@@ -251,15 +243,8 @@ pub struct MessageCountsArgs {
     /// Elections per bar where they cannot be counted exactly: seeds 0 to N - 1
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=1_000_000), value_name = "N")]
     pub runs: u64,
-    /// The network; see `fencepost list networks`
-    #[arg(long, value_parser = parse::network, default_value = PROFILES[0].name, value_name = "PROFILE")]
-    pub net: &'static Profile,
-    /// One-way latency of a packet, as 20ms..40ms, instead of the network's
-    #[arg(long, value_parser = parse::latency_us, value_name = "A..B", allow_hyphen_values = true)]
-    pub latency: Option<(u64, u64)>,
-    /// Share of packets lost, as 0.5%, instead of the network's
-    #[arg(long, value_parser = parse::percent_ppm, value_name = "PCT", allow_hyphen_values = true)]
-    pub loss: Option<u32>,
+    #[command(flatten)]
+    pub network: NetworkOptions,
     #[command(flatten)]
     pub shared: PlotArgs,
 }

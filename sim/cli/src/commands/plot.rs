@@ -61,16 +61,13 @@ pub fn election_cdf(registry: &Registry, args: &ElectionCdfArgs) -> Result<u8, S
     let mut wanted: Vec<(&'static Protocol, Params)> = Vec::new();
     for protocol in protocols {
         let params = |range: Option<(u64, u64)>, renew_interval_ms: Option<u64>| {
-            args.rules.add_to(Params {
+            args.rules.add_to(args.network.params(Params {
                 nodes: args.nodes,
-                net: args.net,
-                latency_us: args.latency,
-                loss_ppm: args.loss,
                 lease_ttl_ms: args.lease_ttl,
                 election_timeout_ms: range,
                 renew_interval_ms,
                 ..Params::default()
-            })
+            }))
         };
         let renew_of = |place: usize| args.renew_interval.get(place).or(args.renew_interval.first()).copied();
         match protocol.election_timeout {
@@ -107,8 +104,8 @@ fn asked_for(args: &ElectionCdfArgs) -> String {
         true => format!(" with {} one way", duration_us_text(from)),
         false => format!(" with {} to {} one way", duration_us_text(from), duration_us_text(to)),
     };
-    let mut words = args.net.name.to_owned() + &args.latency.map(way).unwrap_or_default();
-    words += &args.loss.map(|ppm| format!(", {} lost", percent_text(ppm))).unwrap_or_default();
+    let mut words = args.network.net.name.to_owned() + &args.network.latency.map(way).unwrap_or_default();
+    words += &args.network.loss.map(|ppm| format!(", {} lost", percent_text(ppm))).unwrap_or_default();
     words + &args.rules.words()
 }
 
@@ -123,8 +120,7 @@ pub fn message_counts(registry: &Registry, args: &MessageCountsArgs) -> Result<u
     let mut points = Vec::new();
     for protocol in protocols {
         for nodes in &args.nodes {
-            let (latency_us, loss_ppm) = (args.latency, args.loss);
-            let params = Params { nodes: *nodes, net: args.net, latency_us, loss_ppm, ..Params::default() };
+            let params = args.network.params(Params { nodes: *nodes, ..Params::default() });
             let point = election_times::messages(registry, &params, protocol, 0..args.runs, jobs, || bar.inc(1));
             points.push(point.map_err(Stop::usage)?);
         }
@@ -133,7 +129,7 @@ pub fn message_counts(registry: &Registry, args: &MessageCountsArgs) -> Result<u
     let about = format!(
         "Exact: on a silent network, begun by one candidate. Runs: from the kill of the leader until everybody can have \
          heard of the next, seeds 0..{}, network {}. Lines: the fewest and the most.",
-        args.runs, args.net.name
+        args.runs, args.network.net.name
     );
     let counts = MessageCounts { schema: 1, about, points };
     args.shared.leave("message-counts", &counts, &counts_table(&counts))

@@ -10,7 +10,13 @@ use protocols::{
     fence::checks::Fencing,
     work::Kind,
 };
-use scenarios::{Params, generate::Choice, params::Profile, preset::Preset, sense};
+use scenarios::{
+    Params,
+    generate::Choice,
+    params::{PROFILES, Profile},
+    preset::Preset,
+    sense,
+};
 
 /// What a scenario's plan is made of.
 #[derive(ClapArgs, Clone, Debug)]
@@ -123,6 +129,27 @@ impl RuleOptions {
         let rules = rules.into_iter().filter_map(|(rule, on)| Some((rule, if on? { "on" } else { "off" })));
         let preset = self.preset.map(|preset| format!(", preset {}", preset.name)).unwrap_or_default();
         rules.fold(preset, |words, (rule, on)| format!("{words}, {rule} {on}"))
+    }
+}
+
+/// What links are like, where a command has a network of its own.
+#[derive(ClapArgs, Clone, Debug)]
+pub struct NetworkOptions {
+    /// The network; see `fencepost list networks`
+    #[arg(long, value_parser = parse::network, default_value = PROFILES[0].name, value_name = "PROFILE")]
+    pub net: &'static Profile,
+    /// One-way latency of a packet, as 20ms..40ms, instead of the network's
+    #[arg(long, value_parser = parse::latency_us, value_name = "A..B", allow_hyphen_values = true)]
+    pub latency: Option<(u64, u64)>,
+    /// Share of packets lost, as 0.5%, instead of the network's
+    #[arg(long, value_parser = parse::percent_ppm, value_name = "PCT", allow_hyphen_values = true)]
+    pub loss: Option<u32>,
+}
+
+impl NetworkOptions {
+    /// These parameters on this network.
+    pub fn params(&self, others: Params) -> Params {
+        Params { net: self.net, latency_us: self.latency, loss_ppm: self.loss, ..others }
     }
 }
 

@@ -1,35 +1,12 @@
 //! The lines of a log, as fields and values.
 
 use super::whole;
+use protocols::history::json::{Fields, Type};
 use serde_json::{Map, Value};
 use std::io::Read;
 
 /// The number of each line, and what it says.
 type Rows = Vec<(u64, Map<String, Value>)>;
-
-/// Fields that are whole numbers.
-const NUMBERS: [&str; 16] = [
-    "group",
-    "strength",
-    "wall_offset_us",
-    "rate_ppm",
-    "token",
-    "epoch",
-    "generation",
-    "term",
-    "seq",
-    "read",
-    "version",
-    "first",
-    "highest",
-    "expected",
-    "index",
-    "messages",
-];
-/// Fields that are yes or no.
-const TRUTHS: [&str; 2] = ["accepted", "one_way"];
-/// Fields that are neither text, nor numbers, nor yes or no: only JSON has them.
-const STRUCTURES: [&str; 7] = ["from", "against", "payload", "plans", "on", "to", "by_kind"];
 
 /// JSON lines.
 pub fn json(input: impl Read) -> Result<Rows, String> {
@@ -83,23 +60,21 @@ fn explained(error: &csv::Error) -> String {
 /// # Errors
 /// It cannot have it.
 pub fn retype(name: &str, value: &mut Value) -> Result<(), String> {
-    if name == "t_us" || STRUCTURES.contains(&name) {
-        return Ok(());
-    }
     let wants = |what: &str, value: &Value| format!("{name} is {value}, and must be {what}");
-    match value {
-        Value::String(text) if NUMBERS.contains(&name) => {
+    match (value, Fields::type_of(name)) {
+        (value @ Value::String(_), Some(Type::Number)) => {
+            let text = value.as_str().unwrap_or_default();
             let number = text.parse::<u64>().map(Value::from).or_else(|_| text.parse::<i64>().map(Value::from));
             *value = number.map_err(|_| wants("a whole number", value))?;
         }
-        Value::String(text) if TRUTHS.contains(&name) => match text.to_ascii_lowercase().as_str() {
-            "true" | "t" | "yes" | "1" => *value = Value::Bool(true),
-            "false" | "f" | "no" | "0" => *value = Value::Bool(false),
-            _ => return Err(wants("true or false", value)),
-        },
-        Value::Number(number) if !NUMBERS.contains(&name) && !TRUTHS.contains(&name) => {
-            *value = Value::String(number.to_string());
+        (value @ Value::String(_), Some(Type::Truth)) => {
+            *value = match value.as_str().unwrap_or_default().to_ascii_lowercase().as_str() {
+                "true" | "t" | "yes" | "1" => Value::Bool(true),
+                "false" | "f" | "no" | "0" => Value::Bool(false),
+                _ => return Err(wants("true or false", value)),
+            };
         }
+        (value @ Value::Number(_), Some(Type::Text)) => *value = Value::String(value.to_string()),
         _ => {}
     }
     Ok(())
