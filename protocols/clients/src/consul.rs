@@ -15,7 +15,7 @@ use hyper::Method;
 use protocols::{
     elector::{ServiceInput, ServiceOutput},
     error::Failure,
-    service::consul::{Api, Item, LOCK_FLAGS, Pair, Reply, Request, SERVICE, Watch},
+    service::consul::{Api, Item, LOCK_FLAGS, Pair, Reads, Reply, Request, SERVICE, Watch},
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -45,7 +45,9 @@ pub async fn run<E: Env>(
 }
 
 /// The agent that a client talks to, as far as a client can tell: it keeps to one server, and goes on to the next when that
-/// one cannot be reached (`agent/router/manager.go: NotifyFailedServer`). The servers are in an order that is drawn.
+/// one cannot be reached, or answers with an error of any kind (`agent/consul/client.go: RPC`, `agent/router/manager.go:
+/// NotifyFailedServer`). It does not ask again by itself: the server has held the request for as long as the agent would. The
+/// servers are in an order that is drawn.
 struct Agent<E: Env> {
     servers: Vec<Http<E>>,
     current: AtomicUsize,
@@ -65,7 +67,7 @@ impl<E: Env> Agent<E> {
         let server = self.servers.get(current % self.servers.len().max(1));
         let server = server.ok_or_else(|| Failure::Unknown("there is no server".into()))?;
         let answer = server.ask(ask).await;
-        if answer.is_err() {
+        if answer.as_ref().map_or(true, |answer| answer.status >= 500) {
             // Unless somebody else has gone on already.
             let next = current.wrapping_add(1);
             let _ = self.current.compare_exchange(current, next, Ordering::Relaxed, Ordering::Relaxed);
@@ -118,12 +120,19 @@ fn kv(key: &str, query: &[String]) -> String {
     format!("/v1/kv/{}{}{query}", encoded(key), if query.is_empty() { "" } else { "?" })
 }
 
+/// How a read says whose word is good enough.
+fn mode(reads: Reads) -> Option<String> {
+    match reads {
+        Reads::Default => None,
+        Reads::Consistent => Some("consistent=".to_owned()),
+        Reads::Stale => Some("stale=".to_owned()),
+    }
+}
+
 /// One request of a watch.
 fn wait(watch: &Watch, index: u64) -> Ask {
     let mut query = Vec::new();
-    if watch.consistent {
-        query.push("consistent=".to_owned());
-    }
+    query.extend(mode(watch.reads));
     if index > 0 {
         query.push(format!("index={index}"));
     }
@@ -152,7 +161,7 @@ fn ask(request: &Request) -> Ask {
             put(kv(key, &[format!("flags={LOCK_FLAGS}"), format!("release={}", encoded(session))]))
                 .sending(value.clone())
         }
-        Request::Get { key } => Ask::new(Method::GET, kv(key, &[])),
+        Request::Get { key, reads } => Ask::new(Method::GET, kv(key, &Vec::from_iter(mode(*reads)))),
     }
 }
 

@@ -39,7 +39,7 @@ use crate::{
 };
 use lock::Lock;
 use timing::{LOCK_DELAY, RETRY, TTL_MULTIPLIER, lock_delay, refuses, retry, session_ttl};
-pub use timing::{LOCK_INDEX, key_of};
+pub use timing::{LOCK_INDEX, RENEWAL_NOT_RETRIED, UNVERIFIED_READS, key_of};
 
 /// The registry's entry.
 pub const PROTOCOL: Protocol = Protocol {

@@ -172,6 +172,8 @@ pub enum Hazard {
     ServiceQuorumLoss,
     /// The member that leads the coordination service stops for longer than a lease, and wakes up.
     ServiceStall,
+    /// The member that leads the coordination service is cut off from the other members.
+    ServiceLeaderCutOff,
     /// Syncs of a candidate's disk are slow, hang, or fail.
     DiskStall,
     /// Wall clocks are set forward and back.

@@ -88,7 +88,20 @@ pub enum Request {
     Get {
         /// The key.
         key: String,
+        /// Who has to say so.
+        reads: Reads,
     },
+}
+
+/// Whose word is good enough for a read (`api.QueryOptions`; `agent/consul/rpc.go: forward, consistentRead`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Reads {
+    /// The leader's, which believes that it leads for as long as its lease says.
+    Default,
+    /// `?consistent`: the leader's, after a majority has confirmed that it leads.
+    Consistent,
+    /// `?stale`: any server's.
+    Stale,
 }
 
 /// What Consul answers.
@@ -116,8 +129,8 @@ pub enum Reply {
 pub struct Watch {
     /// The key.
     pub key: String,
-    /// `?consistent`: the server asks its followers first whether it still leads.
-    pub consistent: bool,
+    /// Who has to say so.
+    pub reads: Reads,
     /// `?wait=`: after so long the server answers without news, and up to a sixteenth later, milliseconds; `None`: after its
     /// own five minutes.
     pub wait_ms: Option<u64>,

@@ -48,7 +48,10 @@ pub mod ring_break;
 pub mod rolling_restart;
 pub mod service_data_loss;
 pub mod service_failover;
+pub mod service_leader_cut_off;
+pub mod service_leader_isolated;
 pub mod service_leader_stall;
+pub mod service_leader_wakes;
 pub mod service_quorum_loss;
 pub mod service_restart;
 pub mod service_restored;
@@ -151,6 +154,9 @@ protocols::registry! {
         &service_failover::SCENARIO,
         &service_quorum_loss::SCENARIO,
         &service_leader_stall::SCENARIO,
+        &service_leader_isolated::SCENARIO,
+        &service_leader_cut_off::SCENARIO,
+        &service_leader_wakes::SCENARIO,
         &heartbeat_starved::SCENARIO,
         &adversary_forged_coordinator::SCENARIO,
         &adversary_delayed_renewals::SCENARIO,

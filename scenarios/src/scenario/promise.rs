@@ -64,12 +64,11 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
 /// Who waits for the node before its own.
 pub(super) const QUEUES: [&str; 2] = ["zk-election", "zk-selector"];
 
-/// What must come of `service-restored` where the service is a cluster. Histories of clusters have no grants, so one that goes
-/// back is not seen there; a queue in which everybody waits for a node that its owner has forgotten is.
+/// What must come of `service-restored` where the service is a cluster: in a queue everybody waits for a node that its owner has
+/// forgotten.
 fn restored_in_cluster(protocol: &Protocol, promised: Promise) -> Promise {
     match promised {
         Promise::Breaks(_) if QUEUES.contains(&protocol.name) => Promise::Breaks(&["liveness"]),
-        Promise::Breaks(&["elections"]) => Promise::May,
         promised => promised,
     }
 }

@@ -69,7 +69,8 @@ fn nobody_is_told_a_story_that_is_not_its_own() {
         "power-outage rolling-restart store-restart service-restart lost-lease",
         "clock-step flapping clique starvation expired-waiter slow-drain lost-answer late-answer stood-down",
         "adversary-forged-token outage-recovery session-expiry-unnoticed clock-jump clock-skew thundering-herd",
-        "service-failover service-quorum-loss service-leader-stall heartbeat-starved adversary-delayed-renewals",
+        "service-failover service-quorum-loss service-leader-stall service-leader-isolated service-leader-cut-off",
+        "heartbeat-starved adversary-delayed-renewals",
         "service-data-loss service-restored controller-resign-storm stale-enactor",
     ];
     assert_eq!(of_service.join(" "), expected.join(" "));

@@ -3,6 +3,7 @@
 
 use crate::world;
 use protocols::history::GrantEnd;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 pub use crate::world::Holder;
 
@@ -15,6 +16,20 @@ pub fn tell(holder: Option<Holder>, why: GrantEnd) {
 /// The same of a group's leadership.
 pub fn tell_of(group: u16, holder: Option<Holder>, why: GrantEnd) {
     world::try_with(|world| world.granted_to(group, holder, why));
+}
+
+/// The same by what the members of a service agree on: one of them has applied the log's entry of that index. The first to do
+/// so has it told; entries are told apart by their terms and bytes.
+pub fn tell_agreed(index: u64, (term, data): (u64, &[u8]), why: GrantEnd, holder: impl Fn(u16) -> Option<Holder>) {
+    let mut hasher = DefaultHasher::new();
+    (term, data).hash(&mut hasher);
+    let entry = hasher.finish();
+    if world::try_with(|world| world.is_first_to_apply(index, entry)) == Some(true) {
+        for group in 0..groups() {
+            let holder = holder(group);
+            world::try_with(|world| world.granted_by_agreement(group, holder, why));
+        }
+    }
 }
 
 /// How many groups the world has; one where there is no world.

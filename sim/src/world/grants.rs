@@ -3,7 +3,9 @@
 //! A grant whose time is counted on the service's wall clock ends when that clock shows it, whether or not the service runs,
 //! is stopped, or somebody looks: so the world keeps the time, and moves it when the clock is stepped or changes its rate.
 //!
-//! Of a service with several members no member's state alone says who leads: then nothing is told.
+//! Where members of a service agree on a log, leadership is what the log makes of it: granted or over at the moment when the
+//! first of them applies an entry, once for all of them. Of members that do not agree (Redlock's servers) no state alone says who
+//! leads, and nothing is told.
 
 use super::{World, queue::Event};
 use protocols::{
@@ -34,9 +36,23 @@ pub(super) struct Grant {
     until: Option<u64>,
 }
 
+/// The grants that there are.
+pub(super) struct Grants {
+    groups: Vec<Granted>,
+    /// What tells apart the log's entries that some member has applied, from the first on.
+    log: Vec<u64>,
+}
+
+impl Grants {
+    /// None yet.
+    pub(super) fn new(groups: u16) -> Grants {
+        Grants { groups: (0..groups).map(|_| Granted::default()).collect(), log: Vec::new() }
+    }
+}
+
 /// The grant that there is in a group.
 #[derive(Default)]
-pub(super) struct Granted {
+struct Granted {
     grant: Option<Grant>,
     /// Which of the scheduled ends counts.
     generation: u32,
@@ -47,30 +63,54 @@ impl World {
     /// if that is something else, is over, for the reason given; if its time was up, for that. A holder who is no candidate
     /// holds nothing.
     pub fn granted_to(&mut self, group: u16, holder: Option<Holder>, why: GrantEnd) {
-        let grant = holder.and_then(|Holder { name, token, until }| {
-            let node = self.find(&name)?;
-            Some(Grant { node, token, until })
-        });
+        let grant = self.grant_of(holder);
         self.granted(group, grant, why);
+    }
+
+    /// A member of a service that agrees on a log has applied the entry of that index, from 1 on, which that number tells from
+    /// others; is it the first to do so? A service that was set back to an earlier log goes on from there.
+    pub fn is_first_to_apply(&mut self, index: u64, entry: u64) -> bool {
+        let log = &mut self.granted.log;
+        let place = (index as usize).saturating_sub(1);
+        if log.get(place) == Some(&entry) {
+            return false;
+        }
+        log.truncate(place);
+        log.push(entry);
+        true
+    }
+
+    /// The same as [`World::granted_to`], by what the members of a service have agreed on.
+    pub fn granted_by_agreement(&mut self, group: u16, holder: Option<Holder>, why: GrantEnd) {
+        let grant = self.grant_of(holder);
+        self.record_grant(group, grant, why);
+    }
+
+    fn grant_of(&self, holder: Option<Holder>) -> Option<Grant> {
+        let Holder { name, token, until } = holder?;
+        Some(Grant { node: self.find(&name)?, token, until })
+    }
+
+    /// What was granted before, if that is something else, is over; gives it back.
+    fn record_grant(&mut self, group: u16, grant: Option<Grant>, why: GrantEnd) -> Option<Grant> {
+        let before = std::mem::replace(&mut self.granted.groups[usize::from(group)].grant, grant);
+        let same = |a: Grant, b: Grant| (a.node, a.token) == (b.node, b.token);
+        if before.zip(grant).is_some_and(|(before, now)| same(before, now)) {
+            return before;
+        }
+        if let Some(Grant { node, token, .. }) = before {
+            self.record_in(group, Kind::GrantEnd { node, token, reason: why });
+        }
+        if let Some(Grant { node, token, .. }) = grant {
+            self.record_in(group, Kind::Grant { node, token });
+        }
+        before
     }
 
     fn granted(&mut self, group: u16, grant: Option<Grant>, why: GrantEnd) {
         let Some(service) = self.topology.only_member() else { return };
-        let place = usize::from(group);
-        let before = self.granted[place].grant;
-        let same = |a: Grant, b: Grant| (a.node, a.token) == (b.node, b.token);
-        let goes_on = before.zip(grant).is_some_and(|(before, now)| same(before, now));
-        let is_up = before.is_some_and(|before| self.is_up(service, before));
-        if !goes_on {
-            if let Some(Grant { node, token, .. }) = before {
-                let reason = if is_up { GrantEnd::Expired } else { why };
-                self.record_in(group, Kind::GrantEnd { node, token, reason });
-            }
-            if let Some(Grant { node, token, .. }) = grant {
-                self.record_in(group, Kind::Grant { node, token });
-            }
-        }
-        self.granted[place].grant = grant;
+        let is_up = self.granted.groups[usize::from(group)].grant.is_some_and(|before| self.is_up(service, before));
+        let before = self.record_grant(group, grant, if is_up { GrantEnd::Expired } else { why });
         if before.and_then(|before| before.until) != grant.and_then(|now| now.until) {
             self.schedule_grant_end(group, service);
         }
@@ -81,7 +121,7 @@ impl World {
     }
 
     fn schedule_grant_end(&mut self, group: u16, service: NodeId) {
-        let granted = &mut self.granted[usize::from(group)];
+        let granted = &mut self.granted.groups[usize::from(group)];
         granted.generation += 1;
         let (generation, grant) = (granted.generation, granted.grant);
         let Some(until) = grant.and_then(|grant| grant.until) else { return };
@@ -92,7 +132,7 @@ impl World {
     /// The end of a grant, unless it was put off meanwhile.
     pub(super) fn grant_ends(&mut self, group: u16, generation: u32) {
         let Some(service) = self.topology.only_member() else { return };
-        let granted = &self.granted[usize::from(group)];
+        let granted = &self.granted.groups[usize::from(group)];
         if granted.generation == generation && granted.grant.is_some_and(|grant| self.is_up(service, grant)) {
             self.granted(group, None, GrantEnd::Expired);
         }

@@ -38,7 +38,7 @@ use disk::Folder;
 use driver::Driven;
 use faults::Faults;
 pub use finished::Finished;
-use grants::Granted;
+use grants::Grants;
 pub use grants::Holder;
 use network::Links;
 use packet::Said;
@@ -112,8 +112,7 @@ pub struct World {
     sleeps: Vec<Sleep>,
     free_sleeps: Vec<u32>,
     faults: Faults,
-    /// By group.
-    granted: Vec<Granted>,
+    granted: Grants,
     /// What candidates have said and is on its way.
     said: Said,
     /// With their groups, in the order of their elections.
@@ -209,7 +208,7 @@ impl World {
             sleeps: Vec::new(),
             free_sleeps: Vec::new(),
             faults: Faults::new(plan.clone()),
-            granted: (0..plan.groups).map(|_| Granted::default()).collect(),
+            granted: Grants::new(plan.groups),
             said: Said::default(),
             believers: Vec::new(),
             division: plan.division(&topology),

@@ -1,6 +1,6 @@
 //! A candidate: its session, the lock, and the watch that tells it that the lock is lost.
 
-use super::timing::{LOCK_INDEX, key_of, lock_delay, retry, session_ttl};
+use super::timing::{LOCK_INDEX, RENEWAL_NOT_RETRIED, UNVERIFIED_READS, key_of, lock_delay, retry, session_ttl};
 use crate::{
     clock::Now,
     core::TimerId,
@@ -9,7 +9,7 @@ use crate::{
     error::Failure,
     payload::Nothing,
     point::Point,
-    service::consul::{Api, Item, LOCK_FLAGS, Pair, Reply, Request, Watch},
+    service::consul::{Api, Item, LOCK_FLAGS, Pair, Reads, Reply, Request, Watch},
     types::{Leadership, MILLISECOND, NodeId, SECOND},
 };
 
@@ -125,9 +125,18 @@ impl Lock {
         self.pending = Some(self.send(request, out));
     }
 
-    fn open(&mut self, consistent: bool, wait_ms: Option<u64>, out: &mut Vec<Output>) -> StreamNumber {
+    /// How the lock is read where the client says so.
+    fn reads(&self, reads: Reads) -> Reads {
+        if self.setup.bugs.has(&UNVERIFIED_READS) { Reads::Stale } else { reads }
+    }
+
+    fn get(&self, reads: Reads) -> Request {
+        Request::Get { key: self.key(), reads: self.reads(reads) }
+    }
+
+    fn open(&mut self, reads: Reads, wait_ms: Option<u64>, out: &mut Vec<Output>) -> StreamNumber {
         self.streams += 1;
-        let request = Watch { key: self.key(), consistent, wait_ms };
+        let request = Watch { key: self.key(), reads: self.reads(reads), wait_ms };
         out.push(Output::Service(ServiceOutput::Open { number: self.streams, request }));
         self.streams
     }
@@ -156,7 +165,7 @@ impl Lock {
 
     fn wait(&mut self, out: &mut Vec<Output>) {
         out.push(Output::Point(Point::BeforeWait));
-        self.stage = Stage::Waiting(self.open(false, Some(WAIT_MS), out));
+        self.stage = Stage::Waiting(self.open(Reads::Default, Some(WAIT_MS), out));
     }
 
     fn acquire(&mut self, out: &mut Vec<Output>) {
@@ -225,7 +234,7 @@ impl Lock {
             true => pair.lock_index,
             false => pair.modify_index,
         };
-        let watch = self.open(true, None, out);
+        let watch = self.open(Reads::Consistent, None, out);
         self.stage = Stage::Leading { watch, token };
         self.campaigning = false;
         out.push(Output::Elected(Leadership { token, valid_until: FOR_EVER }));
@@ -260,10 +269,10 @@ impl Lock {
         match (&self.stage, reply) {
             (Stage::Creating, Ok(Reply::Session { id })) => self.created(now, id, out),
             (Stage::Acquiring, Ok(Reply::Done(true))) => {
-                self.ask(Stage::Reading, Request::Get { key: self.key() }, out);
+                self.ask(Stage::Reading, self.get(Reads::Consistent), out);
             }
             (Stage::Acquiring, Ok(Reply::Done(false))) => {
-                self.ask(Stage::Refused, Request::Get { key: self.key() }, out);
+                self.ask(Stage::Refused, self.get(Reads::Default), out);
             }
             (Stage::Refused, Ok(Reply::Found(pair))) => {
                 self.look_at(pair.as_ref(), out);
@@ -304,7 +313,10 @@ impl Lock {
                 }
             }
             Ok(_) => crate::mark!(ConsulSessionGone),
-            Err(_) if now.saturating_sub(self.renewed_at) <= self.session_ttl() => {
+            Err(_)
+                if now.saturating_sub(self.renewed_at) <= self.session_ttl()
+                    && !self.setup.bugs.has(&RENEWAL_NOT_RETRIED) =>
+            {
                 out.push(Output::SetTimer { id: RENEW, at: now + RENEW_RETRY });
             }
             Err(_) => crate::mark!(ConsulRenewalGivenUp),

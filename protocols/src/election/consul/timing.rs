@@ -25,6 +25,28 @@ pub const LOCK_INDEX: Bug = Bug {
     shown: Shown::by("lost-lease", "consul-session", 12),
 };
 
+/// What candidates trusted that let any server answer what it likes.
+pub const UNVERIFIED_READS: Bug = Bug {
+    id: "consul-unverified-reads",
+    protocols: &["consul-session"],
+    what: "The lock and its token are read from a server that nobody has confirmed as the leader: one that was stopped, and \
+           replaced, tells a candidate that it holds a lock which another one has by now.",
+    source: "hashicorp/consul issue 54; fixed for who asks so by `?consistent`, pull request 68",
+    violation: "no_stale_write",
+    shown: Shown::by("service-leader-wakes", "consul-session", 20).with("--rate 200 --fencing off"),
+};
+
+/// What `RenewPeriodic` did before 0.5.1.
+pub const RENEWAL_NOT_RETRIED: Bug = Bug {
+    id: "consul-renewal-not-retried",
+    protocols: &["consul-session"],
+    what: "One renewal that fails, as while the servers elect a leader, ends the renewing: the session runs out, and with it a lock \
+           whose holder is well, and may not even hear of it.",
+    source: "hashicorp/consul pull request 912",
+    violation: "no_stale_write",
+    shown: Shown::by("service-leader-isolated", "consul-session", 20).with("--lease-ttl 20s --rate 50 --fencing off"),
+};
+
 /// The shortest time to live of a session (`session_ttl_min`).
 pub(super) const TTL_MIN: u64 = 10 * SECOND;
 /// The longest.

@@ -7,7 +7,7 @@ use crate::{
         Setup,
         back_off::BackOff,
         zookeeper::{
-            KEEPS_FLAG, Kind, REGAINS, TOKEN_BY_SEQUENCE,
+            KEEPS_FLAG, Kind, REGAINS, RESETS, TOKEN_BY_SEQUENCE,
             place::{News, Place},
         },
     },
@@ -102,6 +102,7 @@ impl Latch {
         match news {
             News::Connected { .. } if self.away => {}
             News::Connected { first: true } | News::Gone => self.reset(Deposed::Lost, out),
+            News::Connected { .. } if self.setup.bugs.has(&RESETS) => self.reset(Deposed::Lost, out),
             News::Connected { .. } if self.setup.bugs.has(&KEEPS_FLAG) => {
                 self.resets = true;
                 self.place.list(out);

@@ -159,10 +159,10 @@ impl<T: Clone + Eq + Hash> Curator<T> {
         true
     }
 
-    /// Forgets what is under way or to be tried again, but what is guaranteed.
-    pub fn forget(&mut self) {
-        self.under_way.retain(|_, job| job.guaranteed);
-        self.again.retain(|(_, job)| job.guaranteed);
+    /// Forgets what is under way or to be tried again, but what is guaranteed and what is to be kept.
+    pub fn forget(&mut self, keep: impl Fn(&T) -> bool) {
+        self.under_way.retain(|_, job| job.guaranteed || keep(&job.tag));
+        self.again.retain(|(_, job)| job.guaranteed || keep(&job.tag));
     }
 
     fn send(&mut self, job: Job<T>, out: &mut Vec<Output>) {

@@ -28,6 +28,17 @@ pub const KEEPS_FLAG: Bug = Bug {
     shown: Shown::by("service-restart", "zk-election", 12),
 };
 
+/// What LeaderLatch did before 5.4, when several connections came back at once.
+pub const RESETS: Bug = Bug {
+    id: "zk-latch-resets",
+    protocols: &["zk-election"],
+    what: "A latch begins anew whenever its connection comes back, and whenever the node in front of its own is gone before it is \
+           watched; what it had under way goes on beside that. Two that do so drive each other out of the queue, over and over.",
+    source: "CURATOR-644 and CURATOR-645; fixed in 5.4.0 by apache/curator pull request 430",
+    violation: "metrics.requests_to_service_in_one_second_max",
+    shown: Shown::by("service-leader-isolated", "zk-election", 20).with("--latency 2..3ms --rate 50").above(35),
+};
+
 /// What many a resource is told in place of a token, as it is there to be read in the node's name.
 pub const TOKEN_BY_SEQUENCE: Bug = Bug {
     id: "zk-token-by-sequence",

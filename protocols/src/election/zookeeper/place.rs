@@ -6,7 +6,7 @@
 //! `imps/FindAndDeleteProtectedNodeInBackground.java` (a create whose answer is lost).
 
 use super::{
-    Kind,
+    Kind, RESETS,
     curator::{Curator, Event},
     queue::{Queue, candidate, guard, in_order},
 };
@@ -92,6 +92,8 @@ pub struct Place {
     /// The node that is watched because it is in front of all.
     first: Option<String>,
     observed: Option<NodeId>,
+    /// Of a node in front that is gone before it is watched, something is made anew, and no answer is too late: [`RESETS`].
+    resets: bool,
 }
 
 impl Place {
@@ -108,6 +110,7 @@ impl Place {
             ahead: None,
             first: None,
             observed: None,
+            resets: kind == Kind::Latch && setup.bugs.has(&RESETS),
         }
     }
 
@@ -147,10 +150,12 @@ impl Place {
 
     /// Leaves the queue, if this candidate is in it.
     pub fn leave(&mut self, out: &mut Vec<Output>) {
-        self.curator.forget();
+        let goes_on = |asked: &Asked| matches!(asked, Asked::Enter | Asked::List | Asked::Ahead(_));
+        self.curator.forget(|asked| self.resets && goes_on(asked));
         (self.ahead, self.first) = (None, None);
         // It may be on its way.
-        self.leftovers.extend(self.entering.take().map(|entering| entering.guard));
+        let entering = self.entering.take().filter(|_| !self.resets);
+        self.leftovers.extend(entering.map(|entering| entering.guard));
         if let Some(own) = self.own.take() {
             self.delete(&own, out);
         }
@@ -213,7 +218,10 @@ impl Place {
 
     fn entered(&mut self, name: String, out: &mut Vec<Output>) {
         self.entering = None;
-        self.own = Some(name);
+        // `LeaderLatch.setNode`.
+        if let Some(before) = self.own.replace(name) {
+            self.delete(&before, out);
+        }
         self.list(out);
     }
 
@@ -295,6 +303,10 @@ impl Place {
             Event::Connected { first } => Some(News::Connected { first }),
             Event::Suspended => Some(News::Suspended),
             Event::Lost => Some(News::Lost),
+            Event::Watched(_, Change::Deleted) if self.resets => {
+                self.list(out);
+                None
+            }
             Event::Watched(path, Change::Deleted) => {
                 self.gone(&path, out);
                 None
@@ -319,6 +331,7 @@ impl Place {
             (Asked::List, Ok(Reply::Children { names, .. })) => return self.check(names, out),
             (Asked::Own, Ok(Reply::Data { stat, .. })) => return Some(News::InFront(stat)),
             (Asked::List | Asked::Own, Ok(Reply::Refused(Code::NoNode))) => return Some(News::Gone),
+            (Asked::Ahead(_), Ok(Reply::Refused(Code::NoNode))) if self.resets => return Some(News::Gone),
             (Asked::Ahead(path) | Asked::First(path), Ok(Reply::Refused(Code::NoNode))) => self.gone(&path, out),
             (Asked::Ahead(path) | Asked::First(path), Ok(Reply::Data { data, purpose: Asking::WhoLeads, .. })) => {
                 let watched = Some(path);

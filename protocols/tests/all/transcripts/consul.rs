@@ -3,7 +3,7 @@
 use super::{Language, Names};
 use protocols::{
     payload::{Opaque, Payload},
-    service::consul::{Item, LOCK_FLAGS, Pair, Reply, Request, Watch},
+    service::consul::{Item, LOCK_FLAGS, Pair, Reads, Reply, Request, Watch},
 };
 
 const LANGUAGE: Language = Language { timers: &["renew", "again"], reply, item, request, stream };
@@ -53,13 +53,21 @@ fn request(_: &Names, request: &Opaque) -> String {
         Request::DestroySession { session } => format!("destroy {session}"),
         Request::Acquire { key, value, session } => format!("acquire {key} {value} for {session}"),
         Request::Release { key, value, session } => format!("release {key} {value} of {session}"),
-        Request::Get { key } => format!("get {key}"),
+        Request::Get { key, reads } => format!("get {key}{}", how(*reads)),
+    }
+}
+
+fn how(reads: Reads) -> &'static str {
+    match reads {
+        Reads::Default => "",
+        Reads::Consistent => ", consistently",
+        Reads::Stale => ", from anybody",
     }
 }
 
 fn stream(request: &Opaque) -> String {
-    let Watch { key, consistent, wait_ms } = request.get().expect("a watch");
-    let consistent = if *consistent { ", consistently" } else { "" };
+    let Watch { key, reads, wait_ms } = request.get().expect("a watch");
+    let consistent = how(*reads);
     let wait = wait_ms.map_or(String::new(), |ms| format!(", waiting {ms} ms"));
     format!("watch {key}{consistent}{wait}")
 }

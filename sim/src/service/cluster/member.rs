@@ -14,7 +14,8 @@ use super::{
     message::{Index, Message, Term},
     saver::Saver,
 };
-use protocols::types::SECOND;
+use crate::service::grants::{self, Holder};
+use protocols::{history::GrantEnd, types::SECOND};
 use protocols_clients::{
     env::{Env, Listener},
     site::Endpoint,
@@ -35,8 +36,10 @@ pub type Answered = Pin<Box<dyn Future<Output = Option<Vec<u8>>> + Send>>;
 
 /// The state machine.
 pub trait Machine: Send + Sync + 'static {
-    /// An entry is committed. One without data begins a term.
-    fn apply(&self, index: Index, term: Term, data: &[u8]);
+    /// An entry is committed. One without data begins a term. How has a leadership of candidates ended that is over by it?
+    fn apply(&self, index: Index, term: Term, data: &[u8]) -> GrantEnd;
+    /// Who holds a group's leadership, by what is applied.
+    fn holder(&self, group: u16) -> Option<Holder>;
     /// Who leads has changed, as far as this member knows.
     fn stands(&self, standing: Standing, own: usize);
     /// Another member asks something.
@@ -330,7 +333,8 @@ impl<E: Env> Member<E> {
                 self.send(&ready.messages);
             }
             for (index, entry) in &ready.committed {
-                machine.apply(*index, entry.term, &entry.data);
+                let why = machine.apply(*index, entry.term, &entry.data);
+                grants::tell_agreed(*index, (entry.term, &entry.data), why, |group| machine.holder(group));
                 self.applied.send_replace(*index);
             }
             if !ready.record.is_empty() {

@@ -1,6 +1,7 @@
 //! What members say to each other, and the bytes of it: numbers have eight bytes, lowest first; what has a length is
 //! preceded by it.
 
+use protocols::history::GrantEnd;
 use std::sync::Arc;
 
 /// Grows with every election.
@@ -87,6 +88,11 @@ impl Writer {
         self
     }
 
+    /// How a leadership of candidates has ended that an entry ends: for the history, where one server would know who asks.
+    pub fn why(&mut self, why: GrantEnd) -> &mut Self {
+        self.byte(why as u8)
+    }
+
     /// Bytes, and how many they are.
     pub fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
         self.number(bytes.len() as u64);
@@ -111,6 +117,13 @@ impl<'a> Reader<'a> {
         let (head, rest) = self.0.split_first()?;
         self.0 = rest;
         Some(*head)
+    }
+
+    /// How a leadership has ended.
+    pub fn why(&mut self) -> Option<GrantEnd> {
+        let all = [GrantEnd::Expired, GrantEnd::Released, GrantEnd::Taken, GrantEnd::Lost];
+        let byte = self.byte()?;
+        all.into_iter().find(|why| *why as u8 == byte)
     }
 
     /// Bytes, of which it is said how many they are.

@@ -118,7 +118,7 @@ impl<E: Env> Server<E> {
     async fn write(&self, why: GrantEnd, command: Command) -> Result<bool, Refusal> {
         match self.agreement.as_ref().map(Weak::upgrade) {
             None => self.change(why, |model, now| command.apply(model, now)),
-            Some(Some(agreement)) => agreement.write(command).await,
+            Some(Some(agreement)) => agreement.write(why, command).await,
             Some(None) => Err("node is not the leader".to_owned()),
         }
     }

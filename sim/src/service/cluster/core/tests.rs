@@ -1,6 +1,8 @@
 //! Cores without connections and disks: what is under way is delivered, lost or late as a seed has it, members stop, crash
 //! and lose what was not saved, and all of them must agree.
 
+mod retried_reads;
+
 use super::{Core, Entry, Hard, Message, Ready, Record, Rules, Standing, Stored};
 use crate::service::cluster::{CONSUL, ETCD, ZOOKEEPER, message::Index};
 use protocols::{

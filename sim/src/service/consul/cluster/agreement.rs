@@ -12,13 +12,14 @@ use crate::{
             member::{Answered, Machine, Member},
             message::{Index, Reader, Term, Writer},
         },
+        grants::Holder,
         http::{self, Answer},
     },
     world::env::SimEnv,
 };
 use http_body_util::BodyExt;
 use hyper::{Method, Request, StatusCode, body::Bytes};
-use protocols::types::SECOND;
+use protocols::{history::GrantEnd, types::SECOND};
 use protocols_clients::env::Env;
 use std::{
     collections::BTreeMap,
@@ -33,6 +34,11 @@ use tokio::sync::{Notify, oneshot};
 const HOLD: u64 = 7 * SECOND;
 /// The end of a session is tried again after so long, twice that, and so on, so many times in all.
 const INVALIDATE: (u64, u32) = (10 * SECOND, 6);
+
+/// A server's connection for requests that it passes on is asked so often whether anybody is there, and given up when nobody
+/// has answered for so long (hashicorp/yamux, `mux.go: DefaultConfig`: `KeepAliveInterval`, `ConnectionWriteTimeout`),
+/// nanoseconds.
+const ALIVE: (u64, u64) = (30 * SECOND, 10 * SECOND);
 
 /// Answers a request by what a server knows.
 pub(in super::super) type Here =
@@ -92,11 +98,11 @@ impl Agreement {
         *lock(&self.leads)
     }
 
-    /// Has a command done through the log, if this server leads.
+    /// Has a command done through the log, if this server leads; `why` says how a leadership that is over after it has ended.
     ///
     /// # Errors
     /// Why it is refused, by the store or by Raft.
-    pub(in super::super) async fn write(&self, command: Command) -> Result<bool, Refusal> {
+    pub(in super::super) async fn write(&self, why: GrantEnd, command: Command) -> Result<bool, Refusal> {
         if let Command::Acquire(key, ..) = &command
             && lock(&self.model).is_delayed(key, self.env.now().mono)
         {
@@ -109,7 +115,7 @@ impl Agreement {
             *numbers
         };
         let mut entry = Writer::default();
-        entry.number(number);
+        entry.number(number).why(why);
         command.encode(&mut entry);
         let (sender, done) = oneshot::channel();
         lock(&self.waiting).insert(number, sender);
@@ -145,7 +151,12 @@ impl Agreement {
                     let words = "rpc error getting client: failed to get conn: dial tcp: connect: connection refused";
                     return http::text(StatusCode::INTERNAL_SERVER_ERROR, words);
                 }
-                match self.member.ask(leader, question.clone()).await.as_deref().map(answer) {
+                let answered = tokio::select! {
+                    biased;
+                    answer = self.member.ask(leader, question.clone()) => answer,
+                    () = self.falls_silent(leader) => None,
+                };
+                match answered.as_deref().map(answer) {
                     Some(Some(answer)) => return answer,
                     // What may have been done is not asked for again.
                     None | Some(None) if !is_read => {
@@ -158,6 +169,21 @@ impl Agreement {
                 return http::text(StatusCode::INTERNAL_SERVER_ERROR, "No cluster leader");
             }
             self.env.sleep(self.env.random() % (HOLD / 16)).await;
+        }
+    }
+
+    /// Waits until the connection to a server is given up that says nothing any more.
+    async fn falls_silent(&self, server: usize) {
+        // It is older than what goes over it.
+        let mut wait = self.env.random() % ALIVE.0;
+        loop {
+            self.env.sleep(wait).await;
+            // There is nothing to be answered, and it says so.
+            let answered = self.env.timeout(ALIVE.1, self.member.ask(server, Vec::new())).await;
+            if answered.is_none() || !self.member.reaches(server) {
+                return;
+            }
+            wait = ALIVE.0;
         }
     }
 
@@ -182,7 +208,7 @@ impl Agreement {
 
     async fn invalidate(self: Arc<Self>, id: String) {
         for attempt in 0..INVALIDATE.1 {
-            if self.write(Command::Destroy(id.clone())).await.is_ok() {
+            if self.write(GrantEnd::Expired, Command::Destroy(id.clone())).await.is_ok() {
                 return;
             }
             self.env.sleep(INVALIDATE.0 << attempt).await;
@@ -201,16 +227,16 @@ impl Agreement {
         let agreement = self.clone();
         self.env.spawn_detached(async move {
             // Nobody waits for it.
-            let _ = agreement.write(command).await;
+            let _ = agreement.write(GrantEnd::Lost, command).await;
         });
     }
 }
 
 impl Machine for Agreement {
-    fn apply(&self, _: Index, _: Term, data: &[u8]) {
+    fn apply(&self, _: Index, _: Term, data: &[u8]) -> GrantEnd {
         let mut data = Reader(data);
-        let Some(number) = data.number() else { return };
-        let Some(command) = Command::decode(&mut data) else { return };
+        let head = data.number().zip(data.why());
+        let Some(((number, why), command)) = head.zip(Command::decode(&mut data)) else { return GrantEnd::Lost };
         // Only a leader knows when a session ends, and lock-delays were looked at before.
         let now = self.env.now().mono;
         let counts = if self.is_leader() && matches!(command, Command::Create(..)) { now } else { u64::MAX };
@@ -226,6 +252,11 @@ impl Machine for Agreement {
             // Who does not wait any more has had its own timeout.
             let _ = waits.send(done);
         }
+        why
+    }
+
+    fn holder(&self, group: u16) -> Option<Holder> {
+        lock(&self.model).holder(group)
     }
 
     fn stands(&self, standing: Standing, own: usize) {

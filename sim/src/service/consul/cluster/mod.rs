@@ -6,7 +6,8 @@
 //! with `raft_multiplier` 1, as Consul's guide for production has it.
 //!
 //! - A server that does not lead passes every request on to the one that does, reads too, unless they ask for `stale`. While
-//!   none leads it tries again for 7 s, and answers 500, `No cluster leader`.
+//!   none leads it tries again for 7 s, and answers 500, `No cluster leader`. What was passed on to a leader that says nothing
+//!   any more comes back with an error after 10 to 40 s.
 //! - A leader answers reads from what it has, without asking anybody whether it still leads (`default`); `consistent` has a
 //!   majority confirm it first. So a leader that was cut off answers what is old until it steps down, 500 ms later, or as
 //!   soon as it runs again (hashicorp/consul#54).

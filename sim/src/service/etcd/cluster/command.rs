@@ -9,6 +9,7 @@ use etcd_client::proto::{
     PbTxnResponse,
 };
 use prost::Message;
+use protocols::history::GrantEnd;
 use std::any::Any;
 
 /// A request that changes the store.
@@ -32,16 +33,17 @@ macro_rules! commands {
             }
         })*
 
-        /// Does what an entry says; gives back its number and the answer, a `Result<Answer, Error>`.
-        pub(super) fn apply(model: &mut Model, now: u64, data: &[u8]) -> Option<(u64, Box<dyn Any + Send>)> {
+        /// Does what an entry says; gives back its number, how a leadership has ended that is over after it, and the answer, a
+        /// `Result<Answer, Error>`.
+        pub(super) fn apply(model: &mut Model, now: u64, data: &[u8]) -> Option<(u64, GrantEnd, Box<dyn Any + Send>)> {
             let mut data = Reader(data);
-            let (kind, number) = (data.byte()?, data.number()?);
+            let (kind, number, why) = (data.byte()?, data.number()?, data.why()?);
             let body = data.bytes()?;
             let answer: Box<dyn Any + Send> = match kind {
                 $($kind => Box::new($request::decode(body).ok()?.apply(model, now)),)*
                 _ => return None,
             };
-            Some((number, answer))
+            Some((number, why, answer))
         }
     };
 }
@@ -56,8 +58,8 @@ commands! {
 }
 
 /// A request as an entry.
-pub(super) fn entry<C: Command>(number: u64, request: &C) -> Vec<u8> {
+pub(super) fn entry<C: Command>(number: u64, why: GrantEnd, request: &C) -> Vec<u8> {
     let mut data = Writer::default();
-    data.byte(C::KIND).number(number).bytes(&request.encode_to_vec());
+    data.byte(C::KIND).number(number).why(why).bytes(&request.encode_to_vec());
     data.0
 }

@@ -13,7 +13,10 @@ use crate::{
 };
 use etcd_client::proto::{PbLeaseRevokeRequest, PbLeaseTimeToLiveRequest, PbLeaseTimeToLiveResponse};
 use prost::Message;
-use protocols::types::{MICROSECOND, MILLISECOND, SECOND};
+use protocols::{
+    history::GrantEnd,
+    types::{MICROSECOND, MILLISECOND, SECOND},
+};
 use protocols_clients::env::Env;
 use std::sync::Arc;
 use tonic::Status;
@@ -79,7 +82,7 @@ impl Server {
             let server = self.clone();
             self.env.spawn_detached(async move {
                 // It is tried again, or somebody else was faster.
-                let _ = server.write(&PbLeaseRevokeRequest { id }).await;
+                let _ = server.write_ending(GrantEnd::Expired, &PbLeaseRevokeRequest { id }).await;
             });
         }
     }

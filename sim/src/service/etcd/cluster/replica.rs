@@ -12,13 +12,14 @@ use crate::{
             member::{Answered, Machine, Member, PATIENCE, Unread},
             message::{Index, Term},
         },
+        grants::Holder,
     },
     world::env::SimEnv,
 };
 use etcd_client::proto::{
     PbDeleteRequest, PbLeaseRevokeRequest, PbTxnOpRequest, PbTxnRequest, PbTxnRequestOp, PbWatchResponse,
 };
-use protocols::{clock::Now, types::MILLISECOND};
+use protocols::{clock::Now, history::GrantEnd, types::MILLISECOND};
 use protocols_clients::env::Env;
 use std::{
     any::Any,
@@ -122,11 +123,12 @@ impl Replica {
             env.spawn_detached(async move {
                 // Nobody waits for it.
                 match what {
-                    Dropped::Lease => drop(server.write(&PbLeaseRevokeRequest { id }).await),
+                    Dropped::Lease => drop(server.write_ending(GrantEnd::Lost, &PbLeaseRevokeRequest { id }).await),
                     // Tokens are revisions here: there is no counter to lose.
                     Dropped::Counter => {}
                     Dropped::Key => {
-                        drop(server.write(&PbDeleteRequest { key, ..PbDeleteRequest::default() }).await);
+                        let delete = PbDeleteRequest { key, ..PbDeleteRequest::default() };
+                        drop(server.write_ending(GrantEnd::Lost, &delete).await);
                     }
                 }
             });
@@ -135,9 +137,9 @@ impl Replica {
 }
 
 impl Machine for Replica {
-    fn apply(&self, _: Index, _: Term, data: &[u8]) {
+    fn apply(&self, _: Index, _: Term, data: &[u8]) -> GrantEnd {
         if data.is_empty() {
-            return;
+            return GrantEnd::Lost;
         }
         let now = match (self.is_primary(), self.server()) {
             (true, Some(server)) => server.env.now().mono,
@@ -146,12 +148,17 @@ impl Machine for Replica {
         };
         let done = self.with(|model| command::apply(model, now, data));
         self.changed.notify_waiters();
-        if let Some((number, answer)) = done
-            && let Some(waits) = lock(&self.waiting).remove(&number)
-        {
+        let Some((number, why, answer)) = done else { return GrantEnd::Lost };
+        let waits = lock(&self.waiting).remove(&number);
+        if let Some(waits) = waits {
             // Who does not wait any more has had its own timeout.
             let _ = waits.send(answer);
         }
+        why
+    }
+
+    fn holder(&self, group: u16) -> Option<Holder> {
+        lock(&self.model).holder(group)
     }
 
     fn stands(&self, standing: Standing, own: usize) {
@@ -193,12 +200,17 @@ impl Server {
         server
     }
 
-    /// Has a request done through the log, and waits until this member has applied it.
+    /// Has a client's request done through the log, and waits until this member has applied it.
     pub(super) async fn write<C: Command>(&self, request: &C) -> Result<C::Answer, Status> {
+        self.write_ending(GrantEnd::Released, request).await
+    }
+
+    /// The same of anybody's; `why` says how a leadership that is over after it has ended.
+    pub(super) async fn write_ending<C: Command>(&self, why: GrantEnd, request: &C) -> Result<C::Answer, Status> {
         let number = self.replica.next_number();
         let (sender, answer) = oneshot::channel();
         lock(&self.replica.waiting).insert(number, sender);
-        let entry = command::entry(number, request);
+        let entry = command::entry(number, why, request);
         let done = async {
             match self.member.propose(entry, PATIENCE).await {
                 true => answer.await.ok(),

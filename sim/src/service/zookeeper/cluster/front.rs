@@ -19,6 +19,7 @@ use crate::{
     world::env::SimEnv,
 };
 use protocols::{
+    history::GrantEnd,
     service::zookeeper::TICK,
     types::{MILLISECOND, SECOND},
 };
@@ -101,7 +102,7 @@ impl Server {
             if self.replica.serves() == Some(true) {
                 for id in lock(&self.replica.model).take_expired(self.now_ms()) {
                     // Its own proposal, or nobody's: one that leads no more has none to follow it.
-                    self.member.propose_leading(Entry::End(id).encode(0));
+                    self.member.propose_leading(Entry::End(id, GrantEnd::Expired).encode(0));
                 }
             }
         }
@@ -181,7 +182,7 @@ impl Server {
     pub(super) fn drop_leadership(&self, candidate: &str, group: u16, what: Dropped) {
         for (path, owner) in lock(&self.replica.model).nodes_of(candidate, group) {
             let entry = match what {
-                Dropped::Lease => Entry::End(owner),
+                Dropped::Lease => Entry::End(owner, GrantEnd::Lost),
                 Dropped::Key => Entry::Delete(&path),
                 // Tokens are transactions here: there is no counter to lose.
                 Dropped::Counter => continue,
@@ -266,7 +267,7 @@ impl Server {
             };
             let ends = matches!(body, Ok(Call::CloseSession));
             let done = match body {
-                Ok(Call::CloseSession) => self.write(Entry::End(session)).await,
+                Ok(Call::CloseSession) => self.write(Entry::End(session, GrantEnd::Released)).await,
                 Ok(Call::Sync(path)) => self.sync(path).await,
                 _ if is_write => {
                     let wall_ms = i64::try_from(self.env.now().wall / MILLISECOND).unwrap_or(i64::MAX);

@@ -1,11 +1,15 @@
 //! A member's copy of nodes and sessions, and what goes through the log to change it.
 
 use super::super::model::{ConnectionId, Model, Out};
-use crate::service::cluster::{
-    core::Standing,
-    member::{Answered, Machine},
-    message::{Index, Reader, Term, Writer},
+use crate::service::{
+    cluster::{
+        core::Standing,
+        member::{Answered, Machine},
+        message::{Index, Reader, Term, Writer},
+    },
+    grants::Holder,
 };
+use protocols::history::GrantEnd;
 use protocols_clients::zookeeper::answer::Answer;
 use std::{
     collections::BTreeMap,
@@ -17,8 +21,8 @@ use tokio::sync::{mpsc::UnboundedSender, oneshot};
 pub(super) enum Entry<'a> {
     /// A session begins, with that timeout in milliseconds.
     Begin(i64, u64),
-    /// It is over.
-    End(i64),
+    /// It is over, and with it what it holds.
+    End(i64, GrantEnd),
     /// A session's write, at that time in milliseconds, as its client has sent it.
     Write(i64, i64, &'a [u8]),
     /// Somebody deletes a node.
@@ -32,7 +36,7 @@ impl Entry<'_> {
         to.number(number);
         match self {
             Entry::Begin(id, timeout_ms) => drop(to.byte(0).number(id.cast_unsigned()).number(*timeout_ms)),
-            Entry::End(id) => drop(to.byte(1).number(id.cast_unsigned())),
+            Entry::End(id, why) => drop(to.byte(1).number(id.cast_unsigned()).why(*why)),
             Entry::Write(id, wall_ms, packet) => {
                 to.byte(2).number(id.cast_unsigned()).number(wall_ms.cast_unsigned()).bytes(packet);
             }
@@ -46,7 +50,7 @@ impl Entry<'_> {
         let number = from.number()?;
         let entry = match from.byte()? {
             0 => Entry::Begin(from.number()?.cast_signed(), from.number()?),
-            1 => Entry::End(from.number()?.cast_signed()),
+            1 => Entry::End(from.number()?.cast_signed(), from.why()?),
             2 => {
                 let (id, wall_ms) = (from.number()?.cast_signed(), from.number()?.cast_signed());
                 Entry::Write(id, wall_ms, from.bytes()?)
@@ -147,26 +151,31 @@ impl Replica {
 }
 
 impl Machine for Replica {
-    fn apply(&self, _: Index, term: Term, data: &[u8]) {
+    fn apply(&self, _: Index, term: Term, data: &[u8]) -> GrantEnd {
         if data.is_empty() {
             self.with(|model| model.begin_epoch(term));
-            let Some(server) = self.server() else { return };
+            let Some(server) = self.server() else { return GrantEnd::Lost };
             let is_own = *lock(&self.standing) == Standing { term, leader: Some(server.place()) };
             if is_own {
                 *lock(&self.serves) = Some(true);
                 lock(&self.model).track(Some(server.now_ms()));
                 (self.tells)(true);
             }
-            return;
+            return GrantEnd::Lost;
         }
-        let Some((number, entry)) = Entry::decode(data) else { return };
+        let Some((number, entry)) = Entry::decode(data) else { return GrantEnd::Lost };
+        let why = match entry {
+            Entry::End(_, why) => why,
+            Entry::Delete(_) => GrantEnd::Lost,
+            Entry::Begin(..) | Entry::Write(..) => GrantEnd::Released,
+        };
         let now_ms = (self.serves() == Some(true)).then(|| self.server().map(|server| server.now_ms())).flatten();
         let answer = self.with(|model| match entry {
             Entry::Begin(id, timeout_ms) => {
                 model.begin_session(id, timeout_ms, now_ms);
                 Ok(Answer::Nothing)
             }
-            Entry::End(id) => {
+            Entry::End(id, _) => {
                 // Who has asked for it is answered, and then its connection is closed.
                 if lock(&self.waiting).contains_key(&number) {
                     model.let_go(id);
@@ -184,6 +193,11 @@ impl Machine for Replica {
             // Who does not wait any more has lost its connection.
             let _ = waits.send((lock(&self.model).zxid(), answer));
         }
+        why
+    }
+
+    fn holder(&self, group: u16) -> Option<Holder> {
+        lock(&self.model).holder(group)
     }
 
     fn stands(&self, standing: Standing, _: usize) {

@@ -1,0 +1,56 @@
+//! `service-leader-cut-off`: nothing passes between the member that leads the coordination service and anybody else, for a while.
+//!
+//! The others elect another member; when the cut is healed the old one follows it. Candidates that had their connections with
+//! it lose them, all at once, and make new ones with the others, or wait for it: by the seed the cut lasts from half of the
+//! service's own failover to all of it and a lease. What each does when it is connected again is the question, since several do it at the same
+//! time.
+//!
+//! The bound on liveness is longer by the cut: whoever waits for a silent connection may do so until it is healed.
+
+use super::{Needs, Scenario, at, clustered, drawn_ms, failover_ms, last_strike_ms, require, strike_ms};
+use crate::{
+    fault::{Fault, Who},
+    params::Params,
+    plan::Plan,
+    streams::{self, PLAN},
+};
+use protocols::{
+    election::{Hazard, Protocol},
+    history::Fact,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "service-leader-cut-off",
+    about: "The member that leads the coordination service is cut off from everybody, is replaced, and comes back.",
+    story: "At a time drawn from the seed nothing passes any more between the member that leads the coordination service and \
+            anybody else, for half of the time that the service takes to elect another to all of that and a lease. Who was \
+            connected to it goes to the others, at the same time as the rest, and has to find its place again. Then it comes \
+            back, and follows.",
+    hazard: Hazard::ServiceLeaderCutOff,
+    needs: Needs::Cluster,
+    plan,
+};
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let params = &clustered(params, protocol);
+    let ttl_ms = params.granted_ttl_ms(protocol);
+    let over_ms = failover_ms(protocol) + ttl_ms;
+    let bound_ms = params.liveness_bound_ms(protocol) + 2 * over_ms;
+    let rest_ms = params.aftermath_ms(protocol).max(bound_ms + 1_000);
+    let needed_ms = last_strike_ms(params, protocol) + over_ms + rest_ms;
+    let mut random = streams::stream(seed, PLAN);
+    let first_ms = strike_ms(&mut random, params, protocol);
+    let for_ms = drawn_ms(&mut random, failover_ms(protocol) as f64 / 2.0, over_ms as f64);
+    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    let cut = Fault::Partition {
+        from: vec![Who::ServiceLeader],
+        to: vec![Who::Service, Who::Candidates],
+        one_way: false,
+        for_ms: Some(for_ms),
+    };
+    plan.faults = vec![at(first_ms, cut)];
+    plan.requires = require([(Fact::Faults, 1), (Fact::LeadersTookEffect, 1)]);
+    plan.liveness_bound_ms = bound_ms;
+    plan
+}

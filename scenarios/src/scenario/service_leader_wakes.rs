@@ -1,0 +1,65 @@
+//! `service-leader-wakes`: Consul's leader is stopped with a question in its hands, is replaced, and answers when it wakes up.
+//!
+//! The first candidate has just been given the lock, and asks which token goes with it:
+//! ```text
+//!  n1 acquires, and reads           others start     n1's session and the         S wakes: n1 holds the lock,
+//!  the lock: S stops right then     and elect S'     lock-delay end; n2 leads     it says, to the question of then
+//! ```
+//! The stopped server has led without a doubt when the question arrived in its machine, and believes so for a moment when it
+//! runs again. What it says then was true a minute ago. Who wants to build on it has the server ask its followers first
+//! (`?consistent`), which it cannot come through with.
+//!
+//! Only a candidate that talks to the leader itself is in danger: another server gives up the silent connection before.
+
+use super::{Needs, Scenario, clustered, drawn_ms, failover_ms, require};
+use crate::{
+    fault::{Fault, PlannedFault, Trigger, Who},
+    params::Params,
+    plan::Plan,
+    streams::{self, PLAN},
+};
+use protocols::{
+    election::{Hazard, Protocol},
+    history::Fact,
+    point::Point,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "service-leader-wakes",
+    about: "Consul's leader stops with a candidate's question in its hands, is replaced, and answers when it wakes up.",
+    story: "The first candidate has acquired the lock and asks for its token, and in this moment the process of the server that \
+            leads stops. The others elect another, the candidate's session ends and the lock-delay after it, and somebody else \
+            leads. Then the stopped server runs again, and first of all answers what it was asked.",
+    hazard: Hazard::ServiceStall,
+    needs: Needs::Named(&["consul-session"]),
+    plan,
+};
+
+/// The other candidates start so long after the first, milliseconds: it has the lock by then, or it never will.
+const AHEAD_MS: u64 = 1_000;
+/// A session is asked for, the lock, the token: the third question of the first candidate.
+const READS: u64 = 3;
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let params = &clustered(params, protocol);
+    let ttl_ms = params.granted_ttl_ms(protocol);
+    let takeover_ms = params.takeover_max_ms(protocol);
+    let failover_ms = failover_ms(protocol);
+    let mut random = streams::stream(seed, PLAN);
+    let gone_ms = failover_ms + ttl_ms + takeover_ms;
+    let for_ms = drawn_ms(&mut random, (gone_ms + 5_000) as f64, (gone_ms + 10_000) as f64);
+    let bound_ms = params.liveness_bound_ms(protocol) + gone_ms + 10_000;
+    let rest_ms = params.aftermath_ms(protocol).max(bound_ms + 1_000);
+    let needed_ms = 2 * AHEAD_MS + gone_ms + 10_000 + rest_ms + 4 * params.timings(protocol).renew_interval_ms;
+    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    for candidate in plan.candidates.iter_mut().skip(1) {
+        candidate.starts_at_ms += AHEAD_MS + params.network().one_way_max_us() * 20 / 1_000;
+    }
+    let (point, node) = (Point::BeforeAsk.name().to_owned(), Who::Named(super::candidate(1)));
+    let reads = Trigger::Passage { point, node, nth: READS, after: None, delay_ms: 0.0 };
+    plan.faults = vec![PlannedFault { when: reads, what: Fault::Pause { node: Who::ServiceLeader, for_ms }, group: 0 }];
+    plan.requires = require([(Fact::Faults, 1), (Fact::LeadersTookEffect, 1)]);
+    plan.liveness_bound_ms = bound_ms;
+    plan
+}
