@@ -155,6 +155,7 @@ impl Params {
             renew_deadline_ms: own_ms.renew_deadline,
             retry_period_ms: own_ms.retry_period,
             lock_delay_ms: own_ms.lock_delay,
+            entry_interval_ms: own_ms.entry_interval,
         }
     }
 

@@ -55,6 +55,7 @@ pub mod service_restored;
 pub mod session_expiry_unnoticed;
 pub mod slow_drain;
 pub mod slow_fencing_device;
+pub mod slow_service;
 pub mod slow_top_node;
 pub mod split_vote;
 pub mod stale_enactor;
@@ -168,6 +169,7 @@ protocols::registry! {
         &incident_solr_2015::SCENARIO,
         &incident_k8s_controller_2017::SCENARIO,
         &stale_enactor::SCENARIO,
+        &slow_service::SCENARIO,
     ];
 }
 

@@ -129,7 +129,8 @@ impl Fleet {
         let former = self.leaders.insert(leadership.token, node);
         assert!(former.is_none(), "{former:?} and {node:?} lead in term {}", leadership.token);
         let state = &self.bench.seat(node).elector().unwrap().state;
-        assert!(state.log.starts_with(&self.committed), "{:?} lacks of {:?}", state.log, self.committed);
+        let log = state.log.after(0);
+        assert!(log.starts_with(&self.committed), "{log:?} lacks of {:?}", self.committed);
         let elected = self.votes.iter().filter(|((_, term), to)| *term == leadership.token && **to == node).count();
         assert!(elected > self.bench.nodes().count() / 2, "{elected} votes for {node:?} in {}", leadership.token);
     }
@@ -137,7 +138,8 @@ impl Fleet {
     /// State Machine Safety: what anybody knows to be committed is the same everywhere and stays.
     fn law_of_the_log(&mut self, node: NodeId) {
         let Some(core) = self.bench.seat(node).elector() else { return };
-        let known = &core.state.log[..(core.commit as usize).min(core.state.log.len())];
+        let mut known = core.state.log.after(0);
+        known.truncate(core.commit as usize);
         let common = known.len().min(self.committed.len());
         assert_eq!(known[..common], self.committed[..common], "{node:?} knows other things to be committed");
         self.committed.extend(&known[common..]);

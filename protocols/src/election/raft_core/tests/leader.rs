@@ -73,7 +73,7 @@ fn a_log_that_differs_is_found_out_entry_by_entry_and_mended() {
         to_leader.extend(to_follower.drain(..).flat_map(|m| said_to(&follower.hear(1, m), 1)).collect::<Vec<_>>());
         to_follower.extend(to_leader.drain(..).flat_map(|m| said_to(&leader.hear(2, m), 2)).collect::<Vec<_>>());
     }
-    assert_eq!(follower.core.state.log, [1, 4, 5, 6]);
+    assert_eq!(follower.core.state.log.after(0), [1, 4, 5, 6]);
     assert_eq!(leader.core.commit, 4);
     let Role::Leader(leading) = &leader.core.role else { panic!("it leads") };
     assert_eq!(leading.matched[2], 4);
