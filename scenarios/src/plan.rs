@@ -120,6 +120,9 @@ pub struct Timings {
     /// out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_interval_ms: Option<u64>,
+    /// How long what the service's primary acknowledges takes to its replicas, for protocols whose service has replicas.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replica_lag_ms: Option<u64>,
 }
 
 /// One candidate and its clocks.
@@ -322,6 +325,7 @@ impl Timings {
             retry_period: self.retry_period_ms,
             lock_delay: self.lock_delay_ms,
             entry_interval: self.entry_interval_ms,
+            replica_lag: self.replica_lag_ms,
         }
     }
 

@@ -15,11 +15,15 @@ pub enum Timer {
     /// From one entry of the leader's to the next in the log that elections compare; without it the log has only what begins
     /// each term.
     EntryInterval,
+    /// How long what the service's primary acknowledges takes to its replicas, beside the way there; they are told at once
+    /// without it.
+    ReplicaLag,
 }
 
 impl Timer {
     /// All of them.
-    pub const ALL: [Timer; 4] = [Timer::RenewDeadline, Timer::RetryPeriod, Timer::LockDelay, Timer::EntryInterval];
+    pub const ALL: [Timer; 5] =
+        [Timer::RenewDeadline, Timer::RetryPeriod, Timer::LockDelay, Timer::EntryInterval, Timer::ReplicaLag];
 
     /// Its words in reports.
     pub const fn words(self) -> &'static str {
@@ -28,6 +32,7 @@ impl Timer {
             Timer::RetryPeriod => "retry period",
             Timer::LockDelay => "lock delay",
             Timer::EntryInterval => "entry interval",
+            Timer::ReplicaLag => "replica lag",
         }
     }
 
@@ -38,6 +43,7 @@ impl Timer {
             Timer::RetryPeriod => "--retry-period",
             Timer::LockDelay => "--lock-delay",
             Timer::EntryInterval => "--entry-interval",
+            Timer::ReplicaLag => "--replica-lag",
         }
     }
 
@@ -48,6 +54,7 @@ impl Timer {
             Timer::RetryPeriod => "retry_period_ms",
             Timer::LockDelay => "lock_delay_ms",
             Timer::EntryInterval => "entry_interval_ms",
+            Timer::ReplicaLag => "replica_lag_ms",
         }
     }
 
@@ -69,12 +76,14 @@ pub struct Timers {
     pub lock_delay: Option<u64>,
     /// See [`Timer::EntryInterval`].
     pub entry_interval: Option<u64>,
+    /// See [`Timer::ReplicaLag`].
+    pub replica_lag: Option<u64>,
 }
 
 impl Timers {
     /// None of them is set.
     pub const NONE: Timers =
-        Timers { renew_deadline: None, retry_period: None, lock_delay: None, entry_interval: None };
+        Timers { renew_deadline: None, retry_period: None, lock_delay: None, entry_interval: None, replica_lag: None };
 
     /// What this one is set to.
     pub const fn get(&self, timer: Timer) -> Option<u64> {
@@ -83,6 +92,7 @@ impl Timers {
             Timer::RetryPeriod => self.retry_period,
             Timer::LockDelay => self.lock_delay,
             Timer::EntryInterval => self.entry_interval,
+            Timer::ReplicaLag => self.replica_lag,
         }
     }
 
@@ -93,6 +103,7 @@ impl Timers {
             retry_period: value(Timer::RetryPeriod),
             lock_delay: value(Timer::LockDelay),
             entry_interval: value(Timer::EntryInterval),
+            replica_lag: value(Timer::ReplicaLag),
         }
     }
 

@@ -74,6 +74,7 @@ use crate::{
     params::Params,
     plan::{Known, Plan},
     streams,
+    topology::member_name,
 };
 pub use needs::Needs;
 use promise::without_waiting;
@@ -82,6 +83,7 @@ use protocols::{
     election::{self, Hazard, Preference, Protocol},
     history::{Fact, Requirement},
     known_bugs,
+    service::Service,
     types::MILLISECOND,
     work,
 };
@@ -285,6 +287,17 @@ fn clustered(params: &Params, protocol: &Protocol) -> Params {
 fn with_wrong_clocks(params: &Params, protocol: &Protocol) -> Params {
     let on_wall_clock = protocol.service.expires_by_wall_clock;
     Params { read_lease: params.read_lease.or(on_wall_clock.then_some(false)), ..params.clone() }
+}
+
+/// What of the service keeps what was granted: all of its members together, or the first of its servers, which is the primary
+/// until it is missed.
+fn keeper(protocol: &Protocol) -> Who {
+    match protocol.service.beside {
+        Some(Service { process: Some(process), usual_members, .. }) => {
+            Who::Named(member_name(process, 1, *usual_members))
+        }
+        _ => Who::Service,
+    }
 }
 
 /// How long the service's own failover takes at most, milliseconds.

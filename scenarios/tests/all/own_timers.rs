@@ -98,6 +98,7 @@ fn a_timer_that_a_protocol_does_not_have_is_refused() {
                 Timer::RetryPeriod => plan.timings.retry_period_ms = Some(1),
                 Timer::LockDelay => plan.timings.lock_delay_ms = Some(1),
                 Timer::EntryInterval => plan.timings.entry_interval_ms = Some(1),
+                Timer::ReplicaLag => plan.timings.replica_lag_ms = Some(1),
             }
             let known = Known { scenarios: vec!["steady"], protocols: &[protocol], bugs: &[], works: &[] };
             let sentence = plan.validate_among(&known).expect_err("it has none");

@@ -315,6 +315,9 @@ fn timings(protocol: &Protocol, args: &NodeArgs) -> Result<Timings, Stop> {
 fn own_timers(protocol: &Protocol, args: &NodeArgs, granted: u64) -> Result<Timers, Stop> {
     let mut given = args.own.given_ms();
     sense::own_timers(&given, protocol).map_err(Stop::usage)?;
+    if given.replica_lag.is_some() {
+        return Err(Stop::usage("--replica-lag is of simulated servers: real replicas are as far behind as they are"));
+    }
     for timer in Timer::ALL {
         match given.get(timer) {
             None => {}
