@@ -10,6 +10,7 @@ crate::registry! {
         &K8S_NO_MARGIN,
         &REDLOCK_CLOCK,
         &REDIS_UNREPLICATED,
+        &PROMOTED_UNFENCED,
         &ROW_BY_NODE_CLOCK,
         &NO_QUORUM,
         &NO_HYSTERESIS,
@@ -81,6 +82,20 @@ pub const REDIS_UNREPLICATED: ByDesign = ByDesign {
         shown: Shown::by("unreplicated-grant", "redis-sentinel", 4).with("--fencing off"),
     },
     mended: Shown::by("unreplicated-grant", "redis-sentinel", 4),
+};
+
+/// A promotion that nobody tells the former primary of.
+pub const PROMOTED_UNFENCED: ByDesign = ByDesign {
+    bug: Bug {
+        id: "promoted-unfenced",
+        protocols: &["redis-sentinel"],
+        what: "A majority elsewhere promotes a replica and cannot fence the primary, which is healthy and goes on for whoever reaches \
+               it: both sides write, and what one side was told is gone on the other.",
+        source: "GitHub, October 21 post-incident analysis (github.blog, 2018-10-30), of MySQL under Orchestrator",
+        violation: "leaders_acting_by_effect",
+        shown: Shown::by("incident-github-2016", "redis-sentinel", 4).with("--replica-lag 1s --fencing off"),
+    },
+    mended: Shown::by("incident-github-2016", "redis-sentinel", 4).with("--replica-lag 1s"),
 };
 
 /// Expiry by the clock of whoever looks.

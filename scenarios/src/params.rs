@@ -155,6 +155,8 @@ impl Params {
             renew_deadline_ms: own_ms.renew_deadline,
             retry_period_ms: own_ms.retry_period,
             lock_delay_ms: own_ms.lock_delay,
+            entry_interval_ms: own_ms.entry_interval,
+            replica_lag_ms: own_ms.replica_lag,
         }
     }
 

@@ -116,6 +116,13 @@ pub struct Timings {
     /// For how long the service keeps a lost lock from everybody, for protocols that have a lock delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock_delay_ms: Option<u64>,
+    /// From one entry to the next in the log that the candidates agree on, for protocols that have one; none where it is left
+    /// out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry_interval_ms: Option<u64>,
+    /// How long what the service's primary acknowledges takes to its replicas, for protocols whose service has replicas.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replica_lag_ms: Option<u64>,
 }
 
 /// One candidate and its clocks.
@@ -317,6 +324,8 @@ impl Timings {
             renew_deadline: self.renew_deadline_ms,
             retry_period: self.retry_period_ms,
             lock_delay: self.lock_delay_ms,
+            entry_interval: self.entry_interval_ms,
+            replica_lag: self.replica_lag_ms,
         }
     }
 

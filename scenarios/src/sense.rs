@@ -147,7 +147,7 @@ pub fn own_timers(own: &Timers, protocol: &Protocol) -> Result<(), String> {
     }
 }
 
-const GIVEN: [Given; 9] = [
+const GIVEN: [Given; 11] = [
     ("--preset", |p| p.preset.map(|_| Params { preset: None, ..p.clone() })),
     ("--pre-vote", |p| p.pre_vote.map(|on| Params { pre_vote: Some(!on), ..p.clone() })),
     ("--check-quorum", |p| p.check_quorum.map(|on| Params { check_quorum: Some(!on), ..p.clone() })),
@@ -159,6 +159,8 @@ const GIVEN: [Given; 9] = [
     (Timer::RenewDeadline.option(), |p| another(p, Timer::RenewDeadline)),
     (Timer::RetryPeriod.option(), |p| another(p, Timer::RetryPeriod)),
     (Timer::LockDelay.option(), |p| another(p, Timer::LockDelay)),
+    (Timer::EntryInterval.option(), |p| another(p, Timer::EntryInterval)),
+    (Timer::ReplicaLag.option(), |p| another(p, Timer::ReplicaLag)),
     ("--pause", |p| Some(Params { pause_ms: Some(p.pause_ms? + 1), ..p.clone() })),
 ];
 

@@ -206,6 +206,7 @@ fn site(told: &Told, node: NodeId, group: u16) -> Site {
         port,
         founders: topology.candidates().filter(|n| !joins_later(n)).collect(),
         timings: plan.timings_of(node).resolved(),
+        bugs: told.bugs.clone(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a client is told of its service and of the process that it works for.
 
-use protocols::{election::Timings, types::NodeId};
+use protocols::{bug::Bugs, election::Timings, types::NodeId};
 
 /// Where a service listens.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,6 +26,8 @@ pub struct Site {
     pub founders: Vec<NodeId>,
     /// The protocol's timers.
     pub timings: Timings,
+    /// The bugs that are switched on; none where it works for a real process.
+    pub bugs: Bugs,
 }
 
 impl Site {

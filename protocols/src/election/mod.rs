@@ -166,6 +166,8 @@ pub enum Hazard {
     PromotedElsewhere,
     /// Candidates take two locks, each of which keeps to its own.
     MixedLocks,
+    /// The leader dies, and the coordination service answers later than anybody waits for.
+    SlowService,
     /// The member that leads the coordination service dies.
     ServiceFailover,
     /// The coordination service has no majority of its members.

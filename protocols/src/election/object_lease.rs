@@ -81,7 +81,7 @@ pub const PROTOCOL: Protocol = Protocol {
         Hazard::PauseBeyondLease => UNCHECKED,
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::CutOffFromService => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart | Hazard::Starvation => Promise::Holds,
-        Hazard::DelayedRenewals => Promise::Holds,
+        Hazard::DelayedRenewals | Hazard::SlowService => Promise::Holds,
         _ => Promise::May,
     },
     bounds: promise::settled,

@@ -66,6 +66,8 @@ pub const PROTOCOL: Protocol = Protocol {
     promise: |hazard, _| match hazard {
         Hazard::PauseBeyondLease | Hazard::CutOffFromService => UNFENCED,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
+        // What was taken by a request that was given up goes with its connection.
+        Hazard::SlowService => Promise::Holds,
         _ => Promise::May,
     },
     bounds: promise::settled,
@@ -81,6 +83,17 @@ pub const NEVER_ASKED: Bug = Bug {
     source: "JasperFx/wolverine issue 2602",
     violation: "leaders_acting_by_effect",
     shown: Shown::by("lost-lease", "pg-advisory", 4),
+};
+
+/// What a dropped acquisition has taken stays with a connection that a pool keeps.
+pub const KEPT_IN_POOL: Bug = Bug {
+    id: "pg-advisory-kept-in-pool",
+    protocols: &["pg-advisory"],
+    what: "A request for the lock that takes too long is given up, and its connection goes back to a pool that hands out another: \
+           the lock was taken on it all the same, by nobody.",
+    source: "GreptimeTeam/greptimedb issue 7670 (`rds/postgres.rs: ElectionPgClient::query, reset_client`)",
+    violation: "liveness",
+    shown: Shown::by("slow-service", "pg-advisory", 4),
 };
 
 /// The same through a pool.

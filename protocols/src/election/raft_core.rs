@@ -11,7 +11,8 @@
 //! **How it elects.** Who has heard nothing for an election timeout asks the others whether they would vote for it
 //! (`--pre-vote`), then for their votes, in a term of its own. A server votes once a term, for a log that is as good as its
 //! own, and term, vote and log are on disk before anything that follows from them is said: one thread waits for its disk.
-//! The winner begins its term with an entry that does nothing. The log has no others: an election needs no more of one.
+//! The winner begins its term with an entry that does nothing. The log has no others, since an election needs no more of one,
+//! unless the leader is to append some at a pace of their own (`--entry-interval`), which take its followers time.
 //!
 //! **How it ends.** With `--leader-lease` a leader believes for nine tenths of the shortest election timeout from when it
 //! *sent* the last heartbeat that a majority has acknowledged, or for the lease that was asked for, where that is less; a new
@@ -31,7 +32,7 @@
 //! ([`Manner::Hashicorp`]): a follower notices a dead leader after one to *three* heartbeat timeouts, and keeps its vote for
 //! it until then.
 //!
-//! **What is left out.** Entries of clients, snapshots, changes of the members. Votes that get lost are not asked for again
+//! **What is left out.** What entries say, snapshots, changes of the members. Votes that get lost are not asked for again
 //! before the next election timeout.
 //!
 //! **What shows it.** `rejoin` for pre-votes, `isolate-leader` for the lease, `split-vote`, `leadership-transfer`, and
@@ -42,17 +43,18 @@ mod arithmetic;
 mod bugs;
 mod durable;
 mod lead;
+mod log;
 mod message;
 mod role;
 #[cfg(test)]
 mod tests;
 mod vote;
 
-pub use bugs::{ANSWERS_BEFORE_SYNC, LEASE_FROM_ANSWER, LEASE_OUTLIVES_TRANSFER};
+pub use bugs::{ANSWERS_BEFORE_SYNC, LEASE_FROM_ANSWER, LEASE_OUTLIVES_TRANSFER, WRITES_DURING_TRANSFER};
 pub use message::{Index, Message, Term};
 
 use super::{
-    Hazard, OwnTimers, Promise, Protocol, Setup, Transport,
+    Hazard, OwnTimer, OwnTimers, Promise, Protocol, Setup, Timer, Transport,
     promise::{self, UNCHECKED},
     rules::{Manner, Rules},
 };
@@ -97,7 +99,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: true,
     changes_members: false,
-    timers: OwnTimers::NONE,
+    timers: OwnTimers::of(&[OwnTimer { timer: Timer::EntryInterval, default: None }]),
     claim: None,
     elector: |setup| boxed(RaftCore::new(setup)),
     promise: |hazard, fencing| match hazard {
@@ -347,11 +349,7 @@ impl RaftCore {
     fn next_at(&self) -> u64 {
         match &self.role {
             Role::Leader(_) if self.servers() == 1 => u64::MAX,
-            Role::Leader(leading) => {
-                let hands_over = leading.hands_over.map_or(u64::MAX, |(_, until)| until);
-                let believes = self.belief.map_or(u64::MAX, |belief| belief.valid_until);
-                leading.heartbeat_at.min(hands_over).min(believes).min(self.quorum_until(leading))
-            }
+            Role::Leader(leading) => self.leads_on_at(leading),
             _ => self.role_until,
         }
     }

@@ -81,7 +81,7 @@ pub const PROTOCOL: Protocol = Protocol {
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart | Hazard::Starvation => Promise::Holds,
         Hazard::Flapping | Hazard::MissingLink | Hazard::Transfer => Promise::Holds,
-        Hazard::CutOffFromService | Hazard::DelayedRenewals => Promise::Holds,
+        Hazard::CutOffFromService | Hazard::DelayedRenewals | Hazard::SlowService => Promise::Holds,
         _ => Promise::May,
     },
     bounds: promise::settled,

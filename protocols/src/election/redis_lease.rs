@@ -69,7 +69,7 @@ pub const PROTOCOL: Protocol = Protocol {
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart | Hazard::Starvation => Promise::Holds,
         Hazard::Flapping | Hazard::MissingLink => Promise::Holds,
         // The belief is over before the key is, as far as clocks are right.
-        Hazard::CutOffFromService | Hazard::DelayedRenewals => Promise::Holds,
+        Hazard::CutOffFromService | Hazard::DelayedRenewals | Hazard::SlowService => Promise::Holds,
         _ => Promise::May,
     },
     bounds: promise::settled,

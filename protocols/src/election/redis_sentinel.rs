@@ -15,12 +15,17 @@
 //! refuses both, since it orders tokens and knows the owner of each. So what fencing does here is keep the resource right
 //! while a rightful leader may be refused, once for each token that was lost; in real mode `raise-token --backend redis`
 //! at the new primary is the remedy.
-//! `min-replicas-to-write` makes the window shorter and closes nothing.
+//! `min-replicas-to-write` makes the window shorter and closes nothing; `--replica-lag` makes it longer, as a distance or a
+//! replica that is behind does.
+//!
+//! A primary that comes back without its keys before anybody misses it takes them from its replicas too.
 //!
 //! **What shows it.** `sim/tests/all/sentinel.rs`: the primary is cut off with its leader; what both sides acknowledge, and
 //! what is left afterwards. Fencing off: `gc-pause`.
 
-use super::{Hazard, Promise, Protocol, promise::UNCHECKED, redis_fenced};
+use super::{
+    Hazard, OwnTimer, OwnTimers, Promise, Protocol, Timer, promise::UNCHECKED, redis_common::RETRIED, redis_fenced,
+};
 use crate::service::redis_sentinel;
 
 /// The protocol as the registry knows it.
@@ -28,6 +33,7 @@ pub const PROTOCOL: Protocol = Protocol {
     name: "redis-sentinel",
     about: "redis-fenced on a primary with asynchronous replicas, which Redis Sentinel replaces when it is missed",
     service: &redis_sentinel::SERVICE,
+    timers: OwnTimers::of(&[RETRIED, OwnTimer { timer: Timer::ReplicaLag, default: None }]),
     promise: |hazard, fencing| match hazard {
         // Whatever may befall the primary: a token that comes again is refused, but was granted twice all the same.
         Hazard::Any => Promise::May,

@@ -12,11 +12,18 @@ pub enum Timer {
     RetryPeriod,
     /// For how long the service keeps a lock from everybody after its holder's session ended; Consul's `LockDelay`.
     LockDelay,
+    /// From one entry of the leader's to the next in the log that elections compare; without it the log has only what begins
+    /// each term.
+    EntryInterval,
+    /// How long what the service's primary acknowledges takes to its replicas, beside the way there; they are told at once
+    /// without it.
+    ReplicaLag,
 }
 
 impl Timer {
     /// All of them.
-    pub const ALL: [Timer; 3] = [Timer::RenewDeadline, Timer::RetryPeriod, Timer::LockDelay];
+    pub const ALL: [Timer; 5] =
+        [Timer::RenewDeadline, Timer::RetryPeriod, Timer::LockDelay, Timer::EntryInterval, Timer::ReplicaLag];
 
     /// Its words in reports.
     pub const fn words(self) -> &'static str {
@@ -24,6 +31,8 @@ impl Timer {
             Timer::RenewDeadline => "renew deadline",
             Timer::RetryPeriod => "retry period",
             Timer::LockDelay => "lock delay",
+            Timer::EntryInterval => "entry interval",
+            Timer::ReplicaLag => "replica lag",
         }
     }
 
@@ -33,6 +42,8 @@ impl Timer {
             Timer::RenewDeadline => "--renew-deadline",
             Timer::RetryPeriod => "--retry-period",
             Timer::LockDelay => "--lock-delay",
+            Timer::EntryInterval => "--entry-interval",
+            Timer::ReplicaLag => "--replica-lag",
         }
     }
 
@@ -42,6 +53,8 @@ impl Timer {
             Timer::RenewDeadline => "renew_deadline_ms",
             Timer::RetryPeriod => "retry_period_ms",
             Timer::LockDelay => "lock_delay_ms",
+            Timer::EntryInterval => "entry_interval_ms",
+            Timer::ReplicaLag => "replica_lag_ms",
         }
     }
 
@@ -61,11 +74,16 @@ pub struct Timers {
     pub retry_period: Option<u64>,
     /// See [`Timer::LockDelay`].
     pub lock_delay: Option<u64>,
+    /// See [`Timer::EntryInterval`].
+    pub entry_interval: Option<u64>,
+    /// See [`Timer::ReplicaLag`].
+    pub replica_lag: Option<u64>,
 }
 
 impl Timers {
     /// None of them is set.
-    pub const NONE: Timers = Timers { renew_deadline: None, retry_period: None, lock_delay: None };
+    pub const NONE: Timers =
+        Timers { renew_deadline: None, retry_period: None, lock_delay: None, entry_interval: None, replica_lag: None };
 
     /// What this one is set to.
     pub const fn get(&self, timer: Timer) -> Option<u64> {
@@ -73,6 +91,8 @@ impl Timers {
             Timer::RenewDeadline => self.renew_deadline,
             Timer::RetryPeriod => self.retry_period,
             Timer::LockDelay => self.lock_delay,
+            Timer::EntryInterval => self.entry_interval,
+            Timer::ReplicaLag => self.replica_lag,
         }
     }
 
@@ -82,6 +102,8 @@ impl Timers {
             renew_deadline: value(Timer::RenewDeadline),
             retry_period: value(Timer::RetryPeriod),
             lock_delay: value(Timer::LockDelay),
+            entry_interval: value(Timer::EntryInterval),
+            replica_lag: value(Timer::ReplicaLag),
         }
     }
 
@@ -96,7 +118,7 @@ pub struct OwnTimer {
     /// Which.
     pub timer: Timer,
     /// What it is unless it is given, for the granted time to live, both nanoseconds; without it the protocol takes another
-    /// timer in its place.
+    /// timer in its place, or does without.
     pub default: Option<fn(u64) -> u64>,
 }
 

@@ -14,8 +14,6 @@ pub const REPLICATED: Service = Service {
     name: "redis-replicated",
     members: Members { most: 9, led: true, majority: false },
     usual_members: 3,
-    // Which of several copies counts is for their own rules to say.
-    keeps_data: false,
     ..redis::SERVICE
 };
 
@@ -27,6 +25,5 @@ pub const SERVICE: Service = Service {
     usual_members: 3,
     port: 26379,
     beside: Some(&REPLICATED),
-    keeps_data: false,
     ..redis::SERVICE
 };

@@ -31,6 +31,8 @@ impl Params {
         timings.renew_deadline_ms = timings.renew_deadline_ms.map(|ms| ms.min(LONGEST_MS));
         timings.retry_period_ms = timings.retry_period_ms.map(|ms| ms.min(LONGEST_MS));
         timings.lock_delay_ms = timings.lock_delay_ms.map(|ms| ms.min(LONGEST_MS));
+        timings.entry_interval_ms = timings.entry_interval_ms.map(|ms| ms.min(LONGEST_MS));
+        timings.replica_lag_ms = timings.replica_lag_ms.map(|ms| ms.min(LONGEST_MS));
         let range = timings.election_timeout_ms;
         timings.election_timeout_ms = range.map(|(min_ms, max_ms)| (min_ms.min(LONGEST_MS), max_ms.min(LONGEST_MS)));
         timings

@@ -58,6 +58,7 @@ pub mod service_restored;
 pub mod session_expiry_unnoticed;
 pub mod slow_drain;
 pub mod slow_fencing_device;
+pub mod slow_service;
 pub mod slow_top_node;
 pub mod split_vote;
 pub mod stale_enactor;
@@ -76,6 +77,7 @@ use crate::{
     params::Params,
     plan::{Known, Plan},
     streams,
+    topology::member_name,
 };
 pub use needs::Needs;
 use promise::without_waiting;
@@ -84,6 +86,7 @@ use protocols::{
     election::{self, Hazard, Preference, Protocol},
     history::{Fact, Requirement},
     known_bugs,
+    service::Service,
     types::MILLISECOND,
     work,
 };
@@ -174,6 +177,7 @@ protocols::registry! {
         &incident_solr_2015::SCENARIO,
         &incident_k8s_controller_2017::SCENARIO,
         &stale_enactor::SCENARIO,
+        &slow_service::SCENARIO,
     ];
 }
 
@@ -289,6 +293,17 @@ fn clustered(params: &Params, protocol: &Protocol) -> Params {
 fn with_wrong_clocks(params: &Params, protocol: &Protocol) -> Params {
     let on_wall_clock = protocol.service.expires_by_wall_clock;
     Params { read_lease: params.read_lease.or(on_wall_clock.then_some(false)), ..params.clone() }
+}
+
+/// What of the service keeps what was granted: all of its members together, or the first of its servers, which is the primary
+/// until it is missed.
+fn keeper(protocol: &Protocol) -> Who {
+    match protocol.service.beside {
+        Some(Service { process: Some(process), usual_members, .. }) => {
+            Who::Named(member_name(process, 1, *usual_members))
+        }
+        _ => Who::Service,
+    }
 }
 
 /// How long the service's own failover takes at most, milliseconds.

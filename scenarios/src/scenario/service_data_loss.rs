@@ -11,9 +11,13 @@
 //!   with whatever else the service is used for; here that is little, and in production it was millions;
 //! - without tokens there is nothing to refuse anybody by: the former leader believes by its clock, the next one has the lock.
 //!
+//! Redis behind Sentinel loses the primary's disk alone. It is back long before any sentinel misses it, so nobody is promoted;
+//! its replicas, which still had everything, ask how it goes on, are sent all that it has, and have nothing either (redis.io,
+//! "Redis replication", on safety when persistence is turned off).
+//!
 //! Leadership changes hands eight times before, so that there are tokens to fall behind. The service is back within half a second.
 
-use super::{Needs, Scenario, at, drawn_ms, require, settled_ms, without_waiting};
+use super::{Needs, Scenario, at, drawn_ms, keeper, require, settled_ms, without_waiting};
 use crate::{
     fault::{Fault, PlannedFault, Who},
     params::Params,
@@ -70,7 +74,7 @@ pub(super) fn plan_of(
     let mut plan = params.plan(scenario, protocol, seed, needed_ms);
     let resign = |change: u64| at((settled_ms + change * apart_ms) as f64, Fault::Resign { node: Who::Leader });
     plan.faults = (0..CHANGES).map(resign).collect::<Vec<PlannedFault>>();
-    plan.faults.push(at(strike_ms, loss(settled_ms as f64, Who::Service, Some(down_ms))));
+    plan.faults.push(at(strike_ms, loss(settled_ms as f64, keeper(protocol), Some(down_ms))));
     let took_effect = if params.nodes > 1 { CHANGES } else { 1 };
     plan.requires = require([(Fact::Kills, 1), (Fact::Restarts, 1), (Fact::LeadersTookEffect, took_effect)]);
     plan

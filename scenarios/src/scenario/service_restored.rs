@@ -10,6 +10,8 @@
 //! `etcdutl snapshot restore --bump-revision … --mark-compacted` for it: revisions go on from far above, and watches of what was
 //! are refused (etcd-io/etcd issue 16028, pull request 16029).
 //!
+//! Of Redis behind Sentinel the primary is restored, and its replicas are made copies of what it has.
+//!
 //! On ZooKeeper it matters whether one server is restored or an ensemble. A server sends away clients that have seen a later zxid
 //! than it has, so that their sessions end. An ensemble elects, and with that begins an epoch: its zxids are above all that
 //! anybody has seen, sessions go on, and with them the nodes that their owners have given up and do not know of. Whoever comes

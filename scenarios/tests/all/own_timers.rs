@@ -53,14 +53,14 @@ fn own(own_ms: Timers) -> Params {
 #[test]
 fn a_protocols_own_timers_stand_in_its_plans() {
     let usual = plan(&Params { lease_ttl_ms: Some(15_000), ..Params::default() }, &LIKE_CLIENT_GO).unwrap();
-    let expected = Timers { renew_deadline: Some(10_000), retry_period: Some(2_000), lock_delay: None };
+    let expected = Timers { renew_deadline: Some(10_000), retry_period: Some(2_000), ..Timers::NONE };
     assert_eq!(usual.timings.own_ms(), expected);
     assert_eq!(usual.timings.renew_interval_ms, 2_000);
     let resolved = usual.timings.resolved();
     assert_eq!(resolved.own, expected.map(|ms| ms * MILLISECOND));
     assert_eq!(resolved.retry_period(), 2 * SECOND);
 
-    let asked = Timers { renew_deadline: Some(2_500), retry_period: Some(300), lock_delay: None };
+    let asked = Timers { renew_deadline: Some(2_500), retry_period: Some(300), ..Timers::NONE };
     let asked_plan = plan(&own(asked), &LIKE_CLIENT_GO).unwrap();
     assert_eq!(asked_plan.timings.own_ms(), asked);
     assert_eq!(asked_plan.timings.renew_interval_ms, 300, "it renews at the retry period");
@@ -97,6 +97,8 @@ fn a_timer_that_a_protocol_does_not_have_is_refused() {
                 Timer::RenewDeadline => plan.timings.renew_deadline_ms = Some(1),
                 Timer::RetryPeriod => plan.timings.retry_period_ms = Some(1),
                 Timer::LockDelay => plan.timings.lock_delay_ms = Some(1),
+                Timer::EntryInterval => plan.timings.entry_interval_ms = Some(1),
+                Timer::ReplicaLag => plan.timings.replica_lag_ms = Some(1),
             }
             let known = Known { scenarios: vec!["steady"], protocols: &[protocol], bugs: &[], works: &[] };
             let sentence = plan.validate_among(&known).expect_err("it has none");

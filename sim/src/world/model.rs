@@ -79,6 +79,12 @@ impl World {
         (members.into_iter().map(|member| self.topology.name(member).to_owned()).collect(), founder)
     }
 
+    /// How long what a primary acknowledges takes to its replicas, beside the way there, milliseconds.
+    pub fn replica_lag_ms(&self) -> i64 {
+        let lag_ms = self.faults.plan.timings.replica_lag_ms.unwrap_or(0);
+        i64::try_from(lag_ms).unwrap_or(i64::MAX)
+    }
+
     /// How long a lease lasts that nobody renews, milliseconds.
     pub fn lease_ms(&self) -> i64 {
         (self.faults.plan.timings.resolved().lease_ttl / MILLISECOND) as i64

@@ -121,6 +121,56 @@ fn a_minority_of_sentinels_promotes_nobody() {
     }
 }
 
+/// Three leaders give leadership up, and then `redis-1` loses its disk and is back after so long.
+fn loses_data(back_ms: f64) -> Vec<PlannedFault> {
+    let resigns = [6_000.0, 8_000.0, 10_000.0].map(|ms| at(ms, Fault::Resign { node: Who::Leader }));
+    let node = named(&["redis-1"]).remove(0);
+    let loss = at(TROUBLE.0, Fault::LoseData { node, restart_after_ms: Some(back_ms) });
+    resigns.into_iter().chain([loss]).collect()
+}
+
+#[test]
+fn a_primary_that_comes_back_empty_empties_its_replicas() {
+    for seed in 0..SEEDS {
+        // Nobody has missed it, and who takes its place later has nothing either.
+        let mut faults = loses_data(300.0);
+        faults.push(at(25_000.0, Fault::Kill { node: named(&["redis-1"]).remove(0), restart_after_ms: None }));
+        let (_, elected) = play(&plan(seed, Fencing::On, faults));
+        let before = elected.iter().filter(|(ms, _)| *ms < TROUBLE.0 as u64).map(|(_, token)| *token).max();
+        let promoted = elected.iter().filter(|(ms, _)| *ms > 30_000).map(|(_, token)| *token).next();
+        assert_eq!(before, Some(4), "seed {seed}: {elected:?}");
+        assert!(elected.iter().any(|(ms, token)| *ms > TROUBLE.0 as u64 && *token == 1), "seed {seed}: {elected:?}");
+        // Without the restart it would have been the one after those.
+        assert!(promoted.is_some_and(|token| token < elected.len() as u64), "seed {seed}: {elected:?}");
+    }
+}
+
+#[test]
+fn a_primary_that_is_missed_before_it_comes_back_empty_empties_nobody() {
+    for seed in 0..SEEDS {
+        let (run, elected) = play(&plan(seed, Fencing::On, loses_data(20_000.0)));
+        assert_eq!(violated(&run), Vec::<&str>::new(), "seed {seed}");
+        let tokens: Vec<u64> = elected.iter().map(|(_, token)| *token).collect();
+        assert!(tokens.len() > 4 && tokens.is_sorted(), "seed {seed}: {elected:?}");
+    }
+}
+
+#[test]
+fn what_replicas_are_told_late_is_lost_with_the_primary() {
+    for seed in 0..SEEDS {
+        let resigns = at(11_000.0, Fault::Resign { node: Who::Leader });
+        let dies = at(TROUBLE.0, Fault::Kill { node: named(&["redis-1"]).remove(0), restart_after_ms: None });
+        let with_lag = |replica_lag_ms| {
+            let mut plan = plan(seed, Fencing::On, vec![resigns.clone(), dies.clone()]);
+            plan.timings.replica_lag_ms = replica_lag_ms;
+            play(&plan).1.iter().map(|(_, token)| *token).collect::<Vec<u64>>()
+        };
+        assert_eq!(with_lag(None), [1, 2, 3], "seed {seed}");
+        // The second token was drawn a second before, and no replica knows of it.
+        assert!(with_lag(Some(3_000)).starts_with(&[1, 2, 2]), "seed {seed}: {:?}", with_lag(Some(3_000)));
+    }
+}
+
 fn say(server: &mut Server, client: ClientId, now_ms: i64, command: &str) -> String {
     let words: Vec<Vec<u8>> = command.split(' ').map(|word| word.as_bytes().to_vec()).collect();
     server.command(client, now_ms, &words);

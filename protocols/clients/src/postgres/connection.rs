@@ -25,22 +25,43 @@ pub(super) struct Connector<E: Env> {
 struct Slot<E: Env> {
     sessions: u64,
     live: Option<Session<E>>,
+    /// What a pool has taken back and does not hand out again, since it has others: see [`Lent`].
+    back: Vec<Session<E>>,
+}
+
+/// The session of a request that is under way. A request that is given up takes it along: the server ends it, and what was
+/// taken on it without anybody having been told. A pool that is not told of that takes it back as it is.
+struct Lent<'a, E: Env> {
+    session: Option<Session<E>>,
+    /// Where it goes in that case.
+    pool: Option<&'a Connector<E>>,
+}
+
+impl<E: Env> Drop for Lent<'_, E> {
+    fn drop(&mut self) {
+        if let (Some(pool), Some(session)) = (self.pool, self.session.take()) {
+            pool.slot().back.push(session);
+        }
+    }
 }
 
 impl<E: Env> Connector<E> {
     pub(super) fn new(env: E, endpoint: Endpoint, options: Options) -> Self {
-        Connector { env, endpoint, options, slot: Mutex::new(Slot { sessions: 0, live: None }) }
+        Connector { env, endpoint, options, slot: Mutex::new(Slot { sessions: 0, live: None, back: Vec::new() }) }
     }
 
     /// Carries out one request, connecting first if need be. The connection is kept when that was answered, and not when this
     /// is dropped, or nobody knows.
     pub(super) async fn carry_out(&self, request: &Request) -> Result<Reply, Failure> {
-        let mut session = self.session(request).await?;
-        let mut answer = self.ask(&mut session, request).await;
+        let pool = self.options.keeps_dropped.then_some(self);
+        let mut lent = Lent { session: Some(self.session(request).await?), pool };
+        let Some(session) = &mut lent.session else { return Err(Failure::Unknown("no connection".to_owned())) };
+        let mut answer = self.ask(session, request).await;
         if answer.as_ref().is_err_and(is_without_table) && !self.options.pooled {
-            self.prepare(&mut session).await?;
-            answer = self.ask(&mut session, request).await;
+            self.prepare(session).await?;
+            answer = self.ask(session, request).await;
         }
+        let Some(session) = lent.session.take() else { return answer.map_err(failure) };
         let usable = match &answer {
             Ok(_) => true,
             // What is left of a transaction ends with its connection.

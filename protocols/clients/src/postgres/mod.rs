@@ -18,6 +18,7 @@ use crate::{
 use connection::Connector;
 pub use options::{DATABASE, Options, USER};
 use protocols::{
+    election::pg_advisory::KEPT_IN_POOL,
     elector::{ServiceInput, ServiceOutput},
     error::Failure,
     payload::Nothing,
@@ -32,7 +33,8 @@ pub fn rows<E: Env>() -> client::Client<E> {
         service: SERVICE.name,
         run: |env, site, outputs, deliver| {
             let keepalive = Keepalive::within(site.timings.lease_ttl);
-            let options = Options { service: &SERVICE, keepalive: Some(keepalive), pooled: false };
+            let options =
+                Options { service: &SERVICE, keepalive: Some(keepalive), pooled: false, keeps_dropped: false };
             Box::pin(run(env, site.only(), options, outputs, move |input| deliver(input)))
         },
     }
@@ -44,7 +46,8 @@ pub fn check_ins<E: Env>() -> client::Client<E> {
         service: CHECK_INS.name,
         run: |env, site, outputs, deliver| {
             let keepalive = Keepalive::within(site.timings.lease_ttl);
-            let options = Options { service: &CHECK_INS, keepalive: Some(keepalive), pooled: false };
+            let options =
+                Options { service: &CHECK_INS, keepalive: Some(keepalive), pooled: false, keeps_dropped: false };
             Box::pin(run(env, site.only(), options, outputs, move |input| deliver(input)))
         },
     }
@@ -56,7 +59,8 @@ pub fn sessions<E: Env>() -> client::Client<E> {
         service: SESSIONS.name,
         run: |env, site, outputs, deliver| {
             let keepalive = Keepalive::within(site.timings.lease_ttl);
-            let options = Options { service: &SESSIONS, keepalive: Some(keepalive), pooled: false };
+            let keeps_dropped = site.bugs.has(&KEPT_IN_POOL);
+            let options = Options { service: &SESSIONS, keepalive: Some(keepalive), pooled: false, keeps_dropped };
             Box::pin(run(env, site.only(), options, outputs, move |input| deliver(input)))
         },
     }
@@ -67,7 +71,7 @@ pub fn pooled<E: Env>() -> client::Client<E> {
     client::Client {
         service: POOLED.name,
         run: |env, site, outputs, deliver| {
-            let options = Options { service: &POOLED, keepalive: None, pooled: true };
+            let options = Options { service: &POOLED, keepalive: None, pooled: true, keeps_dropped: false };
             Box::pin(run(env, site.only(), options, outputs, move |input| deliver(input)))
         },
     }

@@ -16,4 +16,6 @@ pub struct Options {
     pub keepalive: Option<Keepalive>,
     /// Is there a pool in transaction mode in between?
     pub pooled: bool,
+    /// [`KEPT_IN_POOL`](protocols::election::pg_advisory::KEPT_IN_POOL)
+    pub keeps_dropped: bool,
 }

@@ -85,6 +85,7 @@ fn sites(ports: &[u16]) -> Vec<Site> {
         port: ports[node.index()],
         founders: nodes.clone(),
         timings,
+        bugs: Default::default(),
     };
     nodes.iter().map(site).collect()
 }

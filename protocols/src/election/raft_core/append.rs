@@ -37,8 +37,8 @@ impl RaftCore {
         entries: &[Term],
         commit: Index,
     ) -> (bool, Index) {
-        let rises = entries.first().is_none_or(|first| *first > prev_term)
-            && entries.windows(2).all(|pair| pair[0] < pair[1])
+        let rises = entries.first().is_none_or(|first| *first >= prev_term)
+            && entries.windows(2).all(|pair| pair[0] <= pair[1])
             && entries.last().is_none_or(|last| *last <= self.state.term);
         if self.state.term_at(prev_index) != Some(prev_term) || !rises {
             // Nothing beyond what is known to be committed can disagree.

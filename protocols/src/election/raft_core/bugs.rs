@@ -26,6 +26,17 @@ pub const LEASE_OUTLIVES_TRANSFER: Bug = Bug {
     shown: Shown::by("unheard-transfer", "raft-core", 8),
 };
 
+/// A transfer during which the log goes on growing.
+pub const WRITES_DURING_TRANSFER: Bug = Bug {
+    id: "raft-writes-during-transfer",
+    protocols: &["raft-core"],
+    what: "A leader that hands over goes on appending entries: its successor never has the whole log, or is refused the votes of \
+           whoever has more of it, and nobody leads for one election timeout or several.",
+    source: "hashicorp/raft pull requests 487 and 581 (`raft.go: leaderLoop, leadershipTransferInProgress`)",
+    violation: "metrics.dark_ms",
+    shown: Shown::by("leadership-transfer", "raft-core", 4).with("--entry-interval 2ms").above(100),
+};
+
 /// A vote that is not on disk.
 pub const ANSWERS_BEFORE_SYNC: Bug = Bug {
     id: "raft-answers-before-sync",

@@ -1,7 +1,10 @@
-//! What a server keeps on disk (figure 2, "persistent state"): its term, its vote and its log. The log holds nothing but the
-//! no-op of each term's leader, so that an entry is its term, and terms rise along the log.
+//! What a server keeps on disk (figure 2, "persistent state"): its term, its vote and its log. What entries hold is nothing to an
+//! election, so that an entry is its term, and terms never fall along the log.
 
-use super::message::{Index, Term};
+use super::{
+    log::Log,
+    message::{Index, Term},
+};
 use crate::types::NodeId;
 
 /// The state that survives a loss of power.
@@ -10,8 +13,8 @@ pub(super) struct Durable {
     pub(super) term: Term,
     /// For whom this server has voted in the term; a candidate votes for itself.
     pub(super) voted: Option<NodeId>,
-    /// The entries' terms; the entry of index 1 is the first.
-    pub(super) log: Vec<Term>,
+    /// The entries; that of index 1 is the first.
+    pub(super) log: Log,
 }
 
 const NOBODY: u16 = u16::MAX;
@@ -20,38 +23,36 @@ const HEAD_BYTES: usize = 10;
 impl Durable {
     /// The bytes: term, vote, then the log; little-endian.
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(HEAD_BYTES + 8 * self.log.len());
+        let words = self.log.words();
+        let mut bytes = Vec::with_capacity(HEAD_BYTES + 8 * words.len());
         bytes.extend(self.term.to_le_bytes());
         bytes.extend(self.voted.map_or(NOBODY, |node| node.0).to_le_bytes());
-        self.log.iter().for_each(|term| bytes.extend(term.to_le_bytes()));
+        words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
         bytes
     }
 
     /// The state in these bytes; `None` when they are nothing that [`Durable::encode`] wrote.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
-        let (head, log) = bytes.split_at_checked(HEAD_BYTES)?;
+        let (head, words) = bytes.split_at_checked(HEAD_BYTES)?;
         let term = Term::from_le_bytes(head.get(..8)?.try_into().ok()?);
         let voted = u16::from_le_bytes(head.get(8..)?.try_into().ok()?);
-        let entries = log.chunks(8).map(|entry| Some(Term::from_le_bytes(entry.try_into().ok()?)));
-        let log = entries.collect::<Option<Vec<_>>>()?;
-        let rising = log.windows(2).all(|pair| pair[0] < pair[1]) && log.last().is_none_or(|last| *last <= term);
-        rising.then_some(Durable { term, voted: Some(voted).filter(|v| *v != NOBODY).map(NodeId), log })
+        let words = words.chunks(8).map(|word| Some(u64::from_le_bytes(word.try_into().ok()?)));
+        let log = Log::of_words(&words.collect::<Option<Vec<_>>>()?)?;
+        let state = Durable { term, voted: Some(voted).filter(|v| *v != NOBODY).map(NodeId), log };
+        (state.last_term() <= term).then_some(state)
     }
 
     pub(super) fn last_index(&self) -> Index {
-        self.log.len() as Index
+        self.log.last_index()
     }
 
     pub(super) fn last_term(&self) -> Term {
         self.term_at(self.last_index()).unwrap_or(0)
     }
 
-    /// The term of an entry, 0 before the first; `None` beyond the log's end.
+    /// See [`Log::term_at`].
     pub(super) fn term_at(&self, index: Index) -> Option<Term> {
-        match index {
-            0 => Some(0),
-            index => self.log.get(index as usize - 1).copied(),
-        }
+        self.log.term_at(index)
     }
 
     /// Is a log that ends like this at least as up to date as ours? (§5.4.1)
@@ -62,18 +63,13 @@ impl Durable {
     /// Makes the log go on with these entries after `prev_index`; cuts off what disagrees with them, and nothing else
     /// (figure 2, AppendEntries, receiver 3 and 4). True when something was cut off.
     pub(super) fn append(&mut self, prev_index: Index, entries: &[Term]) -> bool {
-        for (place, term) in entries.iter().enumerate() {
-            let index = prev_index as usize + place;
-            match self.log.get(index) {
-                Some(own) if own == term => {}
-                found => {
-                    let cut = found.is_some();
-                    self.log.truncate(index);
-                    self.log.extend(&entries[place..]);
-                    return cut;
-                }
-            }
-        }
-        false
+        let agrees = |(index, term): &(Index, &Term)| self.log.term_at(*index) == Some(**term);
+        let known = (prev_index + 1..).zip(entries).take_while(agrees).count();
+        let Some(others) = entries.get(known..).filter(|others| !others.is_empty()) else { return false };
+        let from = prev_index + known as Index;
+        let cut = self.last_index() > from;
+        self.log.truncate(from);
+        others.iter().for_each(|term| self.log.push(*term));
+        cut
     }
 }

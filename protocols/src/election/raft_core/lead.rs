@@ -2,7 +2,7 @@
 
 use super::{
     Output, RaftCore, belief,
-    bugs::{LEASE_FROM_ANSWER, LEASE_OUTLIVES_TRANSFER},
+    bugs::{LEASE_FROM_ANSWER, LEASE_OUTLIVES_TRANSFER, WRITES_DURING_TRANSFER},
     message::{Index, Message, Term},
     role::{Leading, Role},
 };
@@ -46,6 +46,37 @@ impl RaftCore {
                 self.held.push(Output::Point(Point::Renewed));
             }
         }
+        self.append_entry(now);
+    }
+
+    /// When the next entry is to be appended. None is while leadership is handed over: the successor could never catch up.
+    fn entry_at(&self, leading: &Leading) -> u64 {
+        let accepts = leading.hands_over.is_none() || self.setup.bugs.has(&WRITES_DURING_TRANSFER);
+        if accepts && self.setup.timings.own.entry_interval.is_some() { leading.entry_at } else { u64::MAX }
+    }
+
+    /// Appends an entry if it is time, as if a client had asked for it, and sends it to everybody.
+    fn append_entry(&mut self, now: Now) {
+        let Role::Leader(leading) = &self.role else { return };
+        if self.entry_at(leading) > now.mono {
+            return;
+        }
+        let interval = self.setup.timings.own.entry_interval.unwrap_or(u64::MAX);
+        if let Role::Leader(leading) = &mut self.role {
+            leading.entry_at = now.mono.saturating_add(interval);
+        }
+        self.state.log.push(self.state.term);
+        for to in self.setup.others() {
+            self.replicate(now, to);
+        }
+    }
+
+    /// When a leader has something to do next.
+    pub(super) fn leads_on_at(&self, leading: &Leading) -> u64 {
+        let hands_over = leading.hands_over.map_or(u64::MAX, |(_, until)| until);
+        let believes = self.belief.map_or(u64::MAX, |belief| belief.valid_until);
+        let kept = leading.heartbeat_at.min(self.quorum_until(leading));
+        kept.min(self.entry_at(leading)).min(hands_over).min(believes)
     }
 
     /// When a leader without a majority has to step down.
@@ -65,7 +96,7 @@ impl RaftCore {
             term: self.state.term,
             prev_index,
             prev_term: self.state.term_at(prev_index).unwrap_or(0),
-            entries: self.state.log.get(prev_index as usize..).unwrap_or_default().to_vec(),
+            entries: self.state.log.after(prev_index),
             commit: self.commit,
             sent: now.mono,
         };
@@ -202,6 +233,8 @@ impl RaftCore {
             crate::mark!(RaftCoreHandsOver);
             self.send(to, Message::TimeoutNow { term: self.state.term });
             match &mut self.role {
+                // It leads, and appends, until it hears of the successor's term.
+                Role::Leader(_) if self.setup.bugs.has(&WRITES_DURING_TRANSFER) => {}
                 Role::Leader(leading) if self.setup.bugs.has(&LEASE_OUTLIVES_TRANSFER) => leading.hands_over = None,
                 _ => self.step_down(now, Deposed::Resigned),
             }

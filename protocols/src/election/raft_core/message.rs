@@ -40,7 +40,7 @@ pub enum Message {
         prev_index: Index,
         /// The term of what is there in the leader's log.
         prev_term: Term,
-        /// The terms of the entries: each is the no-op with which the leader of a term begins it.
+        /// The terms of the entries: the no-op with which the leader of a term begins it, and what it has appended since.
         entries: Vec<Term>,
         /// Up to where the leader knows the log to be committed.
         commit: Index,

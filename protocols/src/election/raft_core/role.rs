@@ -57,6 +57,8 @@ pub(super) struct Leading {
     acked: Vec<Option<u64>>,
     /// When to say next that it leads.
     pub(super) heartbeat_at: u64,
+    /// When to append the next entry, if it appends any.
+    pub(super) entry_at: u64,
     /// What it believed is over, or was given up; it is not believed in this term again.
     pub(super) ended: bool,
     /// To whom it hands over, and when it gives that up.
@@ -72,6 +74,7 @@ impl Leading {
             matched: vec![0; servers],
             acked: vec![None; servers],
             heartbeat_at: now,
+            entry_at: now,
             ended: false,
             hands_over: None,
         }

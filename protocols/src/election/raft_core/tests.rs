@@ -41,7 +41,7 @@ pub(super) fn setup(node: u16, count: u16, rules: Rules, stored: Option<Vec<u8>>
 
 /// A state with this log, in this term.
 pub(super) fn state(term: Term, voted: Option<u16>, log: &[Term]) -> Durable {
-    Durable { term, voted: voted.map(NodeId), log: log.to_vec() }
+    Durable { term, voted: voted.map(NodeId), log: log.into() }
 }
 
 impl Server {

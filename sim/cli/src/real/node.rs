@@ -7,6 +7,7 @@ use super::{
 };
 use crate::terminal::exit::Stop;
 use protocols::{
+    bug::Bugs,
     election::{Protocol, Timer, Timers, Timings},
     service::zookeeper,
     types::{MILLISECOND, NodeId},
@@ -161,7 +162,8 @@ fn site(args: &NodeArgs, members: &[String], timings: Timings) -> Result<Site, S
             peers.push(endpoint(&addresses[own])?);
         }
     }
-    Ok(Site { service: service(args)?, node: NodeId(node as u16), peers, port, founders: nodes.collect(), timings })
+    let (service, node, founders) = (service(args)?, NodeId(node as u16), nodes.collect());
+    Ok(Site { service, node, peers, port, founders, timings, bugs: Bugs::default() })
 }
 
 /// The folder for what must not be forgotten, made when it is not there.
@@ -313,6 +315,9 @@ fn timings(protocol: &Protocol, args: &NodeArgs) -> Result<Timings, Stop> {
 fn own_timers(protocol: &Protocol, args: &NodeArgs, granted: u64) -> Result<Timers, Stop> {
     let mut given = args.own.given_ms();
     sense::own_timers(&given, protocol).map_err(Stop::usage)?;
+    if given.replica_lag.is_some() {
+        return Err(Stop::usage("--replica-lag is of simulated servers: real replicas are as far behind as they are"));
+    }
     for timer in Timer::ALL {
         match given.get(timer) {
             None => {}

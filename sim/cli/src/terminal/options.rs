@@ -166,12 +166,19 @@ pub struct OwnTimerOptions {
     /// For how long the service keeps a lock from everybody whose holder's session has ended; 0s for not at all
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     lock_delay: Option<u64>,
+    /// From one entry to the next that the leader puts into the log, as if its clients wrote, for raft-core; none by default
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    entry_interval: Option<u64>,
+    /// How long what the primary acknowledges takes to its replicas, for redis-sentinel; they are told at once by default
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    replica_lag: Option<u64>,
 }
 
 impl OwnTimerOptions {
     /// Those that were given, milliseconds.
     pub fn given_ms(&self) -> Timers {
-        Timers { renew_deadline: self.renew_deadline, retry_period: self.retry_period, lock_delay: self.lock_delay }
+        let OwnTimerOptions { renew_deadline, retry_period, lock_delay, entry_interval, replica_lag } = *self;
+        Timers { renew_deadline, retry_period, lock_delay, entry_interval, replica_lag }
     }
 }
 
@@ -271,6 +278,8 @@ impl PlanOptions {
             ("--renew-deadline", self.own.renew_deadline.is_some()),
             ("--retry-period", self.own.retry_period.is_some()),
             ("--lock-delay", self.own.lock_delay.is_some()),
+            ("--entry-interval", self.own.entry_interval.is_some()),
+            ("--replica-lag", self.own.replica_lag.is_some()),
             ("--request-timeout", self.request_timeout.is_some()),
             ("--election-timeout", self.election_timeout.is_some()),
             ("--works", !self.works.is_empty()),

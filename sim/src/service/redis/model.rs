@@ -77,8 +77,8 @@ impl Model {
     }
 
     /// A server configured as this one, on a disk that was never used.
-    pub(super) fn anew(&self) -> Self {
-        Model { forgets: self.forgets, ..Model::default() }
+    pub(crate) fn anew(&self) -> Self {
+        Model { forgets: self.forgets, replicates: self.replicates, ..Model::default() }
     }
 
     /// A new connection.

@@ -2,6 +2,11 @@
 //! [`serve`]), and the sentinels that watch them ([`sentinel`], [`watch`]); all behind the real wire protocol, between
 //! themselves too.
 //!
+//! A primary that comes back without its keys before anybody misses it is the primary still, and its replicas become exact copies
+//! of what it has: that is why a primary without persistence must not be started again by itself (redis.io, "Redis
+//! replication", on safety when persistence is turned off). Where the disk is another one, the server is configured as it was in
+//! the beginning, and sentinels make it what it is to be.
+//!
 //! The timers that `sentinel.conf` leaves to its user stretch with the lease, as their defaults are to a lease of 15 s:
 //! `down-after-milliseconds` (30 s) is two leases, and `failover-timeout` (180 s) twelve. The others are the reference's
 //! own.
@@ -15,7 +20,7 @@ pub mod watch;
 
 pub use replica::Address;
 
-use super::{Dropped, Model, Serving, State, grants::Holder};
+use super::{Disk, Dropped, Model, Serving, State, grants::Holder};
 use crate::world::{self, env::SimEnv};
 use protocols::{bug::Bugs, election::redis_common::FORGOTTEN_ON_RESTART, service::redis_sentinel};
 use protocols_clients::env::Env;
@@ -45,10 +50,10 @@ fn server_at(place: usize, count: usize) -> Address {
 pub(super) fn servers(count: usize, bugs: &Bugs) -> Vec<State> {
     let forgets = bugs.has(&FORGOTTEN_ON_RESTART);
     let server = |place: usize| -> State {
-        let primary = (place > 0).then(|| server_at(0, count));
-        let mut server = Server::new(server_at(place, count), primary, place as u64 + 1);
+        let configured = (place > 0).then(|| server_at(0, count));
+        let mut server = Server::new(server_at(place, count), configured.clone(), place as u64 + 1);
         server.model.forgets = forgets;
-        Arc::new(Replicated(Shared::new(server)))
+        Arc::new(Replicated { shared: Shared::new(server), configured })
     };
     (0..count).map(server).collect()
 }
@@ -59,15 +64,19 @@ pub(super) fn sentinels(count: usize) -> Vec<State> {
 }
 
 /// A server.
-struct Replicated(Shared);
+struct Replicated {
+    shared: Shared,
+    /// Whom it follows before it was ever used.
+    configured: Option<Address>,
+}
 
 impl Model for Replicated {
     fn leads(&self) -> bool {
-        self.0.lock().is_primary()
+        self.shared.lock().is_primary()
     }
 
     fn drop_leadership(&self, candidate: &str, group: u16, what: Dropped, wall_ms: u64) -> Option<Holder> {
-        let model = &mut self.0.lock().model;
+        let model = &mut self.shared.lock().model;
         match what {
             Dropped::Counter => model.drop_counter(group),
             Dropped::Lease | Dropped::Key => model.drop_key_of(candidate, group),
@@ -75,8 +84,15 @@ impl Model for Replicated {
         model.holder(group, wall_ms)
     }
 
+    fn twin(&self, disk: Disk) -> Option<State> {
+        let server = self.shared.lock().twin(disk, self.configured.clone());
+        Some(Arc::new(Replicated { shared: Shared::new(server), configured: self.configured.clone() }))
+    }
+
     fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving {
-        Box::pin(async move { self.0.serve(env, port).await })
+        let lag_ms = world::with(|world| world.replica_lag_ms());
+        self.shared.lock().lag_ms = lag_ms;
+        Box::pin(async move { self.shared.serve(env, port).await })
     }
 }
 
@@ -116,6 +132,14 @@ impl Watching {
 impl Model for Watching {
     fn drop_leadership(&self, _: &str, _: u16, _: Dropped, _: u64) -> Option<Holder> {
         None
+    }
+
+    fn twin(&self, disk: Disk) -> Option<State> {
+        let known = self.sentinel.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let copied = known.as_ref().filter(|_| disk == Disk::Copied);
+        let copied = copied.map(|sentinel| sentinel.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone());
+        let sentinel = Mutex::new(copied.map(|sentinel| Arc::new(Mutex::new(sentinel))));
+        Some(Arc::new(Watching { place: self.place, count: self.count, sentinel }))
     }
 
     fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving {

@@ -113,7 +113,24 @@ impl Server {
         let has_replicas = self.clients.values().any(|client| client.replica.is_some());
         if self.is_primary() && has_replicas && now_ms - self.pinged_at_ms >= PING_MS {
             self.pinged_at_ms = now_ms;
-            self.feed(&encoded(&[b"PING".to_vec()]));
+            self.feed(now_ms, &encoded(&[b"PING".to_vec()]));
+        }
+        for client in self.clients.values_mut() {
+            // They were held in the order of their times.
+            let due = client.held.partition_point(|(due_ms, _)| *due_ms <= now_ms);
+            client.out.extend(client.held.drain(..due).flat_map(|(_, bytes)| bytes));
+        }
+    }
+
+    /// More of the stream, for the replicas too; for those that are behind with the next tick after their time.
+    pub(super) fn feed(&mut self, now_ms: i64, bytes: &[u8]) {
+        self.stream.append(bytes);
+        let replicas = self.clients.values_mut().filter(|client| client.replica.as_ref().is_some_and(|r| r.online));
+        for client in replicas {
+            match self.lag_ms {
+                0 => client.out.extend_from_slice(bytes),
+                lag_ms => client.held.push_back((now_ms + lag_ms, bytes.to_vec())),
+            }
         }
     }
 
@@ -128,7 +145,7 @@ impl Server {
             self.model.apply(&mut self.applying, u64::try_from(now_ms).unwrap_or(0), args);
             self.model.take_written();
         }
-        self.feed(&encoded(args));
+        self.feed(now_ms, &encoded(args));
     }
 
     /// What `INFO` says, as far as anybody here asks: who the server is, and how its replication stands.

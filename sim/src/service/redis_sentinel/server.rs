@@ -10,12 +10,15 @@
 //! commands, and what no sentinel, replica or election here asks.
 
 use super::replica::{Address, Primary, Replica, Stream, encoded};
-use crate::service::redis::{
-    model::{Model, Session},
-    resp::{Protocol, Resp},
+use crate::{
+    service::redis::{
+        model::{Model, Session},
+        resp::{Protocol, Resp},
+    },
+    world::model::Disk,
 };
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
 };
 use tokio::sync::Notify;
@@ -43,6 +46,8 @@ pub(super) struct Client {
     pub(super) replica: Option<Replica>,
     /// To be sent.
     pub(super) out: Vec<u8>,
+    /// To be sent to a replica later, and when.
+    pub(super) held: VecDeque<(i64, Vec<u8>)>,
     pub(super) closing: bool,
     /// Told when there is something to send, or the connection is to be closed.
     wake: Arc<Notify>,
@@ -72,6 +77,8 @@ pub struct Server {
     /// Whom it follows when it starts again (`CONFIG REWRITE`).
     saved: Option<Address>,
     min_replicas: MinReplicas,
+    /// How long what is written takes to the replicas, beside the way there, milliseconds.
+    pub(super) lag_ms: i64,
     pub(super) clients: BTreeMap<ClientId, Client>,
     last_client: ClientId,
     pub(super) pinged_at_ms: i64,
@@ -80,6 +87,8 @@ pub struct Server {
     /// 40 hexadecimal digits, each time others.
     pub(super) ids: fn(&mut u64) -> String,
     pub(super) id_state: u64,
+    /// Its disk is a copy of another one: the ids that come next were not drawn by that.
+    copied: bool,
 }
 
 impl Server {
@@ -97,12 +106,14 @@ impl Server {
             follows: 0,
             saved: primary,
             min_replicas: MinReplicas::default(),
+            lag_ms: 0,
             clients: BTreeMap::new(),
             last_client: 0,
             pinged_at_ms: 0,
             applying,
             ids: next_id,
             id_state: ids,
+            copied: false,
         };
         server.restart(0);
         server
@@ -114,9 +125,23 @@ impl Server {
         self
     }
 
+    /// Another server at its address, with what this one has on disk, or as it was before it was ever used: a replica of
+    /// `primary`, if there is one. Nobody takes its history for this one's.
+    pub(super) fn twin(&self, disk: Disk, primary: Option<Address>) -> Self {
+        let (model, saved) = match disk {
+            Disk::Copied => (self.model.clone(), self.saved.clone()),
+            Disk::Empty => (self.model.anew(), primary),
+        };
+        let twin = Server::new(self.address.clone(), saved, self.id_state);
+        Server { model, min_replicas: self.min_replicas, copied: true, ..twin }
+    }
+
     /// The process starts again: its keys are there still, its history is not, and so its replicas need everything.
     pub fn restart(&mut self, now_ms: i64) {
         self.model.restart();
+        if std::mem::take(&mut self.copied) {
+            self.id_state ^= now_ms.unsigned_abs();
+        }
         self.run_id = (self.ids)(&mut self.id_state);
         self.stream = Stream::new((self.ids)(&mut self.id_state));
         self.clients.clear();
@@ -141,6 +166,7 @@ impl Server {
             channels: BTreeSet::new(),
             replica: None,
             out,
+            held: VecDeque::new(),
             closing: false,
             wake: Arc::default(),
         };
@@ -255,7 +281,7 @@ impl Server {
         self.model.refuses_writes = None;
         let written = self.model.take_written();
         if self.is_primary() {
-            self.propagate(&written);
+            self.propagate(now_ms, &written);
         }
         if let Some(client) = self.clients.get_mut(&id) {
             client.session = session;
@@ -264,7 +290,7 @@ impl Server {
     }
 
     /// Tells the replicas what was written: in a transaction when it is several writes of one command.
-    fn propagate(&mut self, written: &[(u8, Vec<Vec<u8>>)]) {
+    fn propagate(&mut self, now_ms: i64, written: &[(u8, Vec<Vec<u8>>)]) {
         let Some((database, _)) = written.first() else { return };
         let mut bytes = Vec::new();
         if self.stream.database.replace(*database) != Some(*database) {
@@ -275,14 +301,7 @@ impl Server {
         bytes.extend(around(b"MULTI"));
         written.iter().for_each(|(_, args)| bytes.extend(encoded(args)));
         bytes.extend(around(b"EXEC"));
-        self.feed(&bytes);
-    }
-
-    /// More of the stream, for the replicas too.
-    pub(super) fn feed(&mut self, bytes: &[u8]) {
-        self.stream.append(bytes);
-        let replicas = self.clients.values_mut().filter(|client| client.replica.as_ref().is_some_and(|r| r.online));
-        replicas.for_each(|client| client.out.extend_from_slice(bytes));
+        self.feed(now_ms, &bytes);
     }
 
     fn subscribe(&mut self, id: ClientId, channels: &[Vec<u8>]) -> Option<Resp> {

@@ -55,7 +55,6 @@ proptest! {
     fn what_is_written_is_read_again(term: Term, voted: Option<u8>, mut log: Vec<Term>) {
         log.retain(|entry| *entry <= term);
         log.sort_unstable();
-        log.dedup();
         let state = state(term, voted.map(u16::from), &log);
         prop_assert_eq!(Durable::decode(&state.encode()), Some(state));
     }
@@ -70,9 +69,9 @@ proptest! {
 fn only_what_disagrees_is_cut_off() {
     let mut log = state(9, None, &[1, 3, 4]);
     assert!(!log.append(0, &[1, 3]), "an old message takes nothing away");
-    assert_eq!(log.log, [1, 3, 4]);
+    assert_eq!(log.log.after(0), [1, 3, 4]);
     assert!(log.append(1, &[5]));
-    assert_eq!(log.log, [1, 5]);
+    assert_eq!(log.log.after(0), [1, 5]);
     assert!(!log.append(2, &[7, 8]));
-    assert_eq!(log.log, [1, 5, 7, 8]);
+    assert_eq!(log.log.after(0), [1, 5, 7, 8]);
 }

@@ -1,7 +1,10 @@
 //! A fleet of cores on a bad network with bad disks, and the laws that hold on it whatever happens (the paper's figure 3).
 
 use super::*;
-use crate::bench::{Bench, event::Event};
+use crate::{
+    bench::{Bench, event::Event},
+    election::Timers,
+};
 use std::collections::BTreeMap;
 
 /// How bad it is; parts per thousand.
@@ -28,7 +31,7 @@ pub(super) struct Fleet {
     /// Token to leader.
     pub(super) leaders: BTreeMap<Term, NodeId>,
     /// What any server has known to be committed.
-    committed: Vec<Term>,
+    pub(super) committed: Vec<Term>,
     /// (server, term) to whom it voted for.
     votes: BTreeMap<(NodeId, Term), NodeId>,
     pub(super) power_losses: u32,
@@ -39,7 +42,14 @@ pub(super) struct Fleet {
 impl Fleet {
     /// Clocks are up to two per cent off: the lease has a margin of ten.
     pub(super) fn new(count: u16, rules: Rules, seed: u64) -> Self {
-        let mut bench = Bench::new(count, timings(rules), seed, RaftCore::new);
+        Fleet::appending(count, rules, None, seed)
+    }
+
+    /// The same, where leaders append an entry in every so many nanoseconds.
+    pub(super) fn appending(count: u16, rules: Rules, entry_interval: Option<u64>, seed: u64) -> Self {
+        let timings = timings(rules);
+        let timings = Timings { own: Timers { entry_interval, ..timings.own }, ..timings };
+        let mut bench = Bench::new(count, timings, seed, RaftCore::new);
         bench.disks.delay = Some(300_000..3_300_000);
         for node in bench.nodes() {
             let fast_ppm = bench.draw(40_000) as i64 - 20_000;
@@ -129,7 +139,8 @@ impl Fleet {
         let former = self.leaders.insert(leadership.token, node);
         assert!(former.is_none(), "{former:?} and {node:?} lead in term {}", leadership.token);
         let state = &self.bench.seat(node).elector().unwrap().state;
-        assert!(state.log.starts_with(&self.committed), "{:?} lacks of {:?}", state.log, self.committed);
+        let log = state.log.after(0);
+        assert!(log.starts_with(&self.committed), "{log:?} lacks of {:?}", self.committed);
         let elected = self.votes.iter().filter(|((_, term), to)| *term == leadership.token && **to == node).count();
         assert!(elected > self.bench.nodes().count() / 2, "{elected} votes for {node:?} in {}", leadership.token);
     }
@@ -137,7 +148,8 @@ impl Fleet {
     /// State Machine Safety: what anybody knows to be committed is the same everywhere and stays.
     fn law_of_the_log(&mut self, node: NodeId) {
         let Some(core) = self.bench.seat(node).elector() else { return };
-        let known = &core.state.log[..(core.commit as usize).min(core.state.log.len())];
+        let mut known = core.state.log.after(0);
+        known.truncate(core.commit as usize);
         let common = known.len().min(self.committed.len());
         assert_eq!(known[..common], self.committed[..common], "{node:?} knows other things to be committed");
         self.committed.extend(&known[common..]);

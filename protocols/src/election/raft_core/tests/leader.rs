@@ -1,6 +1,7 @@
 //! The leader's belief, its log on the way to the others, and how it hands over.
 
 use super::*;
+use crate::bug::Bugs;
 
 const LEASE: u64 = 135 * MILLISECOND;
 
@@ -73,7 +74,7 @@ fn a_log_that_differs_is_found_out_entry_by_entry_and_mended() {
         to_leader.extend(to_follower.drain(..).flat_map(|m| said_to(&follower.hear(1, m), 1)).collect::<Vec<_>>());
         to_follower.extend(to_leader.drain(..).flat_map(|m| said_to(&leader.hear(2, m), 2)).collect::<Vec<_>>());
     }
-    assert_eq!(follower.core.state.log, [1, 4, 5, 6]);
+    assert_eq!(follower.core.state.log.after(0), [1, 4, 5, 6]);
     assert_eq!(leader.core.commit, 4);
     let Role::Leader(leading) = &leader.core.role else { panic!("it leads") };
     assert_eq!(leading.matched[2], 4);
@@ -112,6 +113,30 @@ fn a_successor_that_never_has_the_log_is_given_up() {
     let out = server.pass(150 * MILLISECOND);
     assert!(said_to(&out, 2).iter().all(|m| !matches!(m, Message::TimeoutNow { .. })));
     assert!(matches!(server.core.role, Role::Follower));
+}
+
+#[test]
+fn it_appends_entries_and_none_while_it_hands_over() {
+    for (bugs, appends) in [(Bugs::default(), false), (Bugs::new([&WRITES_DURING_TRANSFER]), true)] {
+        let mut server = Server::start(Rules::USUAL, None);
+        server.core.setup.timings.own.entry_interval = Some(2 * MILLISECOND);
+        server.core.setup.bugs = bugs;
+        server.win();
+        server.acknowledged(1, server.now);
+        let out = server.pass(10 * MILLISECOND);
+        let whole = server.core.state.last_index();
+        assert!((5..=7).contains(&whole) && server.core.state.last_term() == 1, "{whole} entries");
+        assert!(
+            said_to(&out, 2).iter().any(|m| matches!(m, Message::AppendEntries { entries, .. } if entries.len() > 1))
+        );
+        server.step(Input::Transfer(NodeId(2)));
+        server.pass(10 * MILLISECOND);
+        assert_eq!(server.core.state.last_index() > whole, appends);
+        // With what it had when it began, the successor has everything, or something is missing already.
+        let behind = Message::Appended { term: 1, success: true, index: whole, sent: server.now };
+        let told = said_to(&server.hear(2, behind), 2);
+        assert_eq!(told.contains(&Message::TimeoutNow { term: 1 }), !appends);
+    }
 }
 
 #[test]

@@ -50,6 +50,18 @@ proptest! {
     }
 
     #[test]
+    fn entries_of_leaders_that_come_and_go_break_no_law(seed: u64, nodes in 2_u16..=5) {
+        let mut fleet = Fleet::appending(nodes, Rules::USUAL, Some(20 * MILLISECOND), seed);
+        fleet.set_weather(STORM);
+        fleet.run(8_000);
+        fleet.set_weather(CALM);
+        fleet.run(QUIET_MS);
+        prop_assert_eq!(fleet.believers().len(), 1);
+        // At least the quiet part's: a leader was there for most of it.
+        prop_assert!(fleet.committed.len() > 100, "{} entries", fleet.committed.len());
+    }
+
+    #[test]
     fn power_is_lost_at_every_other_write(seed: u64) {
         let mut fleet = Fleet::new(3, Rules::USUAL, seed);
         fleet.set_weather(Weather { power: 500, ..CALM });

@@ -54,7 +54,7 @@ pub enum Output {
 }
 
 /// A sentinel.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Sentinel {
     config: Config,
     address: Address,
