@@ -32,7 +32,7 @@ pub const UNVERIFIED_READS: Bug = Bug {
     what: "The lock and its token are read from a server that nobody has confirmed as the leader: one that was stopped, and \
            replaced, tells a candidate that it holds a lock which another one has by now.",
     source: "hashicorp/consul issue 54; fixed for who asks so by `?consistent`, pull request 68",
-    violation: "no_stale_write",
+    violation: "tokens_monotone",
     shown: Shown::by("service-leader-wakes", "consul-session", 20).with("--rate 200 --fencing off"),
 };
 
