@@ -36,7 +36,7 @@ pub const UNVERIFIED_READS: Bug = Bug {
     shown: Shown::by("service-leader-wakes", "consul-session", 20).with("--rate 200 --fencing off"),
 };
 
-/// What `RenewPeriodic` did before 0.5.1.
+/// What `RenewPeriodic` did before it retried.
 pub const RENEWAL_NOT_RETRIED: Bug = Bug {
     id: "consul-renewal-not-retried",
     protocols: &["consul-session"],
