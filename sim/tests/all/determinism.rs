@@ -2,7 +2,7 @@
 //! process: see the command's tests.
 
 use crate::common::{self, for_each_pair, named, run, run_with_history};
-use scenarios::{Params, Plan, params::Profile};
+use scenarios::{Params, Plan, params::Profile, scenario::Needs};
 use sim::{determinism, run::Options, world::Driver};
 use std::thread;
 
@@ -69,11 +69,10 @@ fn the_inline_and_the_task_driver_give_the_same_history() {
     for_each_pair(|scenario, protocol| {
         // Members of a cluster draw how long they wait for each other, and several groups on a process ask at one instant:
         // which of them is first there, decides.
-        let clusters_and_groups =
-            ["service-failover", "service-quorum-loss", "service-leader-stall", "outage-recovery"];
+        let clusters_or_groups = scenario.needs == Needs::Cluster || scenario.name == "outage-recovery";
         // An etcd without its data grants to whoever's watch is told first, and it draws when it looks for expired leases.
         let forgets = ["service-data-loss", "service-restored"].contains(&scenario.name);
-        if clusters_and_groups.contains(&scenario.name) || (forgets && protocol.service.name == "etcd") {
+        if clusters_or_groups || (forgets && protocol.service.name == "etcd") {
             return;
         }
         // Where every packet takes equally long, what one node sends at one instant has no order that matters.

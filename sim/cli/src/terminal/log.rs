@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use std::{
     collections::BTreeMap,
     fs::File,
-    io::{self, BufRead, BufReader, Cursor, Read},
+    io::{self, BufRead, BufReader, Cursor},
     path::{Path, PathBuf},
 };
 use times::Unit;
@@ -244,19 +244,6 @@ fn open(file: &Path) -> Result<Box<dyn BufRead>, String> {
 fn looks_like(input: &mut dyn BufRead) -> io::Result<Format> {
     let first = input.fill_buf()?.trim_ascii_start().first();
     Ok(if first.is_none_or(|byte| *byte == b'{') { Format::Json } else { Format::Csv })
-}
-
-/// At most so much of a log is read into memory, bytes.
-const LOG_MAX: u64 = 1 << 30;
-
-/// All of a log that has to be put into other words.
-fn whole(input: impl Read) -> Result<Vec<u8>, String> {
-    let mut text = Vec::new();
-    let read = input.take(LOG_MAX + 1).read_to_end(&mut text).map_err(|e| format!("cannot be read: {e}"))?;
-    match read as u64 > LOG_MAX {
-        true => Err(format!("is longer than {LOG_MAX} bytes; only JSON lines with our names may be")),
-        false => Ok(text),
-    }
 }
 
 #[cfg(test)]

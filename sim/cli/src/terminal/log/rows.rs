@@ -1,12 +1,24 @@
 //! The lines of a log, as fields and values.
 
-use super::whole;
 use protocols::history::json::{Fields, Type};
 use serde_json::{Map, Value};
 use std::io::Read;
 
 /// The number of each line, and what it says.
 type Rows = Vec<(u64, Map<String, Value>)>;
+
+/// At most so much of a log is read into memory, bytes.
+const LOG_MAX: u64 = 1 << 30;
+
+/// All of a log that has to be put into other words.
+fn whole(input: impl Read) -> Result<Vec<u8>, String> {
+    let mut text = Vec::new();
+    let read = input.take(LOG_MAX + 1).read_to_end(&mut text).map_err(|e| format!("cannot be read: {e}"))?;
+    match read as u64 > LOG_MAX {
+        true => Err(format!("is longer than {LOG_MAX} bytes; only JSON lines with our names may be")),
+        false => Ok(text),
+    }
+}
 
 /// JSON lines.
 pub fn json(input: impl Read) -> Result<Rows, String> {

@@ -124,6 +124,10 @@ fn what_cannot_be_read_is_said_in_one_sentence() {
     ] {
         assert_eq!(refused(name, text, log), must);
     }
+}
+
+#[test]
+fn what_is_asked_wrongly_is_said_in_one_sentence() {
     let refused = |log: LogArgs| log.translation().map(drop).unwrap_err();
     assert_eq!(
         refused(args(&[], &["verdict"], &[])),
