@@ -64,10 +64,11 @@ struct Lua<'a, 'b> {
 impl Lua<'_, '_> {
     /// `redis.call(…)` on that line of the script.
     fn call(&mut self, line: u32, words: &[Option<&[u8]>]) -> Result<Resp, String> {
-        let args: Option<Vec<Vec<u8>>> = words.iter().map(|word| word.map(<[u8]>::to_vec)).collect();
-        let reply = match args {
-            None => Resp::Error("ERR Lua redis lib command arguments must be strings or integers".into()),
-            Some(args) => (self.call.execute)(self.call.model, self.call.session, self.call.now_ms, &args),
+        let reply = if words.contains(&None) {
+            Resp::Error("ERR Lua redis lib command arguments must be strings or integers".into())
+        } else {
+            let args: Vec<Vec<u8>> = words.iter().map(|word| word.unwrap_or_default().to_vec()).collect();
+            (self.call.execute)(self.call.model, self.call.session, self.call.now_ms, &args)
         };
         match reply {
             Resp::Error(error) => Err(format!("{error} script: {}, on @user_script:{line}.", self.script.digest())),
