@@ -5,7 +5,7 @@
 use super::advise_args::AdviseArgs;
 use crate::terminal::{
     check::PageArgs,
-    log::LogArgs,
+    log::HistoryArgs,
     options::{NetworkOptions, PlanOptions, RuleOptions, ShowArgs},
     parse,
 };
@@ -74,7 +74,7 @@ pub enum Command {
         #[arg(required = true)]
         history: Vec<PathBuf>,
         #[command(flatten)]
-        log: LogArgs,
+        log: HistoryArgs,
         #[command(flatten)]
         page: PageArgs,
         #[command(flatten)]

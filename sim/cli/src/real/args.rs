@@ -13,7 +13,7 @@ use super::words::{
 };
 use crate::terminal::{
     check::PageArgs,
-    log::LogArgs,
+    log::HistoryArgs,
     options::{OwnTimerOptions, PlanOptions, ShowArgs},
     parse,
 };
@@ -66,7 +66,7 @@ pub enum Command {
         #[arg(required = true)]
         history: Vec<PathBuf>,
         #[command(flatten)]
-        log: LogArgs,
+        log: HistoryArgs,
         #[command(flatten)]
         page: PageArgs,
         #[command(flatten)]

@@ -3,7 +3,7 @@
 use super::{
     browser,
     exit::Stop,
-    log::{self, Input, LogArgs},
+    log::{self, HistoryArgs, Input},
     output::{Show, print},
     parameters::parameters,
 };
@@ -47,7 +47,7 @@ impl PageArgs {
 /// Judges the logs in `files`, which may call things otherwise, as one history by these invariants.
 pub fn run(
     files: &[PathBuf],
-    log: &LogArgs,
+    log: &HistoryArgs,
     page: &PageArgs,
     invariants: &[&'static Entry],
     show: Show,
@@ -157,7 +157,7 @@ pub fn read_for_page(file: &Path) -> Result<Judged, Stop> {
 }
 
 fn as_it_is(file: &Path) -> Result<Input, Stop> {
-    LogArgs::default().open(&[file.to_owned()]).map_err(Stop::usage)
+    HistoryArgs::default().open(&[file.to_owned()]).map_err(Stop::usage)
 }
 
 fn read_with(input: Input, file: &Path, invariants: &[&'static Entry], page: bool) -> Result<Judged, Stop> {

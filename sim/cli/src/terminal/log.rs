@@ -20,7 +20,7 @@ pub use needs::unchecked;
 
 /// What somebody's log calls things.
 #[derive(ClapArgs, Clone, Debug, Default)]
-pub struct LogArgs {
+pub struct HistoryArgs {
     /// A field of another name: `--map token=fence_token`; several with commas, or again
     #[arg(long, value_name = "OURS=THEIRS", value_delimiter = ',')]
     map: Vec<String>,
@@ -82,7 +82,7 @@ impl Places {
     }
 }
 
-impl LogArgs {
+impl HistoryArgs {
     /// Opens `files`, of which there is one at least.
     ///
     /// # Errors

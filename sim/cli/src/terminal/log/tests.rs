@@ -3,7 +3,7 @@ use protocols::history::{Kind, json::Reader};
 use std::fs;
 
 /// Writes the files into a folder of the test's own, and opens them with these arguments.
-fn opened(test: &str, files: &[(&str, &str)], log: LogArgs) -> Result<Input, String> {
+fn opened(test: &str, files: &[(&str, &str)], log: HistoryArgs) -> Result<Input, String> {
     let folder = std::env::temp_dir().join(format!("fencepost-log-{}-{test}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
     let paths: Vec<PathBuf> = files.iter().map(|(name, _)| folder.join(name)).collect();
@@ -27,9 +27,9 @@ fn applied(input: Input) -> Vec<(u64, String, u64, String, u64)> {
     told.collect()
 }
 
-fn args(map: &[&str], set: &[&str], word: &[&str]) -> LogArgs {
+fn args(map: &[&str], set: &[&str], word: &[&str]) -> HistoryArgs {
     let owned = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect();
-    LogArgs { map: owned(map), set: owned(set), word: owned(word), ..LogArgs::default() }
+    HistoryArgs { map: owned(map), set: owned(set), word: owned(word), ..HistoryArgs::default() }
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn several_files_are_merged_by_time_and_say_where_a_line_came_from() {
 
 #[test]
 fn what_cannot_be_read_is_said_in_one_sentence() {
-    let refused = |name: &str, text: &str, log: LogArgs| match opened("refused", &[(name, text)], log) {
+    let refused = |name: &str, text: &str, log: HistoryArgs| match opened("refused", &[(name, text)], log) {
         Ok(_) => panic!("{text:?} was taken"),
         Err(why) => why,
     };
@@ -128,7 +128,7 @@ fn what_cannot_be_read_is_said_in_one_sentence() {
 
 #[test]
 fn what_is_asked_wrongly_is_said_in_one_sentence() {
-    let refused = |log: LogArgs| log.translation().map(drop).unwrap_err();
+    let refused = |log: HistoryArgs| log.translation().map(drop).unwrap_err();
     assert_eq!(
         refused(args(&[], &["verdict"], &[])),
         "--set verdict does not say what a field is, such as event=apply"
