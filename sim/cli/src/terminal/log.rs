@@ -27,17 +27,17 @@ pub struct HistoryArgs {
     /// Fields that do not matter; all others that are not known are refused
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
     ignore: Vec<String>,
-    /// What every line says that does not say otherwise: `--set event=apply,resource=orders`; `{file}` is the file's name
-    /// without its ending: `--set node={file}`
+    /// A value for lines that have none: `--set event=apply,resource=orders`; `{file}` stands for the file's name without its
+    /// extension: `--set node={file}`
     #[arg(long, value_name = "FIELD=VALUE", value_delimiter = ',')]
     set: Vec<String>,
-    /// A word of theirs: `--word verdict:REJECTED=fenced`
+    /// What a value of theirs means: `--word verdict:REJECTED=fenced`
     #[arg(long, value_name = "FIELD:THEIRS=OURS", value_delimiter = ',')]
     word: Vec<String>,
-    /// What times count, where they are numbers; times such as 2026-11-21T10:00:00.250Z are understood as they are
+    /// The unit of times that are numbers, microseconds by default; 2026-11-21T10:00:00.250Z and the like need none
     #[arg(long, value_name = "UNIT", value_enum)]
     time_unit: Option<Unit>,
-    /// What the files are; by default what they look like
+    /// The format of the files; by default it is guessed from how each begins
     #[arg(long, value_enum)]
     format: Option<Format>,
 }
