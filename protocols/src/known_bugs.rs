@@ -9,6 +9,7 @@ use crate::{
     fence::{checks, store},
     node,
     service::etcd as etcd_service,
+    work::work_set,
 };
 
 crate::registry! {
@@ -49,6 +50,7 @@ crate::registry! {
         &checks::READ_BEFORE_SEAL,
         &checks::EQUAL_REFUSED,
         &checks::NO_OWNER,
+        &work_set::CURSOR_FIRST,
         &checks::ONE_SEALED,
         &checks::FORGED_TOKEN,
         &checks::RETRY_WITHOUT_ID,

@@ -80,11 +80,14 @@ pub enum Operation {
     /// Deletes every plan but that of the payload's number and the few before it that are kept:
     /// [`crate::fence::plans::KEPT`].
     Delete,
+    /// Does the item of the payload's number. Done again it wastes what it costs, and harms nothing.
+    Perform,
 }
 
 impl Operation {
     /// Every operation there is.
-    pub const ALL: [Operation; 4] = [Operation::Record, Operation::Make, Operation::Enact, Operation::Delete];
+    pub const ALL: [Operation; 5] =
+        [Operation::Record, Operation::Make, Operation::Enact, Operation::Delete, Operation::Perform];
 
     /// Its word in histories.
     pub const fn name(self) -> &'static str {
@@ -93,6 +96,7 @@ impl Operation {
             Operation::Make => "make",
             Operation::Enact => "enact",
             Operation::Delete => "delete",
+            Operation::Perform => "perform",
         }
     }
 

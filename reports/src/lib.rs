@@ -44,6 +44,7 @@ mod effects;
 mod freshness;
 mod reads;
 mod requests;
+mod row;
 mod words;
 
 pub use judge::{Judge, Judgement, Verdict};

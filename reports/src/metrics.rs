@@ -9,6 +9,7 @@ mod figures;
 mod losses;
 mod together;
 mod undecided;
+mod work_set;
 
 use crate::{beliefs::Beliefs, contest::Contest, effects::Effects, reads::Reads};
 use dark::Dark;
@@ -38,6 +39,7 @@ pub(crate) struct Meter {
     dark: Option<Dark>,
     undecided: Undecided,
     reads: Reads,
+    work_set: work_set::WorkSet,
     grace_us: u64,
 }
 
@@ -56,6 +58,7 @@ impl Meter {
             dark: header.filter(|h| h.rate > 0).map(Dark::new),
             undecided: Undecided::default(),
             reads: Reads::default(),
+            work_set: work_set::WorkSet::default(),
             grace_us: header.map_or(0, |h| h.dark_after_ms.saturating_mul(1000)),
         }
     }
@@ -106,6 +109,9 @@ impl Meter {
 
     fn accepted(&mut self, t_us: u64, incarnation: Incarnation, write: &protocols::message::Write) {
         self.metrics.writes_accepted += 1;
+        if let Some(payload) = write.payload {
+            self.work_set.accepted(t_us, write, payload);
+        }
         self.effects.acted(write.resource, incarnation, t_us);
         self.failovers.accepted(t_us, incarnation);
         if write.resource == Resource::SEQUENCE {
@@ -148,6 +154,7 @@ impl Meter {
         metrics.handoff_intent_gap_ms = gaps(&self.issues);
         metrics.stop_after_loss_ms = self.losses.stopped_after_ms(&self.issues);
         self.failovers.finish(&mut metrics);
+        self.work_set.finish(&mut metrics);
         if let Some(dark) = self.dark {
             dark.finish(end_us, &mut metrics);
         }

@@ -257,6 +257,12 @@ fn figures(run: &Run) -> Vec<(String, String)> {
     rows.push(("election latency", times(&m.election_latency_ms)));
     rows.push(("handoff gap, by effect", times(&m.handoff_effect_gap_ms)));
     rows.push(("handoff gap, by intent", times(&m.handoff_intent_gap_ms)));
+    if let (Some(done), Some(again), Some(skipped)) = (m.work_done, m.work_redone, m.work_skipped) {
+        rows.push(("items of the work-set done", grouped(done)));
+        rows.push(("of them done again", grouped(again)));
+        rows.push(("items left out", grouped(skipped)));
+        rows.extend(m.work_stalled_ms_max.map(|stalled| ("work-set stood still for", ms(stalled))));
+    }
     if m.messages > 0 {
         rows.push(("messages", grouped(m.messages)));
     }

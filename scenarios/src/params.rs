@@ -16,7 +16,7 @@ use protocols::{
     fence::checks::Fencing,
     service::Service,
     types::MILLISECOND,
-    work::Kind,
+    work::{Kind, work_set},
 };
 
 /// What the liveness bound allows on top of lease and takeover, milliseconds: connecting again, sealing, one lost request.
@@ -69,6 +69,8 @@ pub struct Params {
     pub service_members: Option<u16>,
     /// What a leader does, by name; a sequencer and a scheduler when none is named.
     pub works: Vec<&'static Kind>,
+    /// What its work-set is like, where it has one.
+    pub work_set: work_set::Asked,
     /// Whose timers, for protocols that have presets; those that are given take their place.
     pub preset: Option<&'static Preset>,
     /// Does who wants to stand ask first? As all rules, it is on unless it is said.
@@ -117,6 +119,7 @@ impl Default for Params {
             pause_ms: None,
             service_members: None,
             works: Vec::new(),
+            work_set: work_set::Asked::default(),
             preset: None,
             pre_vote: None,
             check_quorum: None,
@@ -307,6 +310,7 @@ impl Params {
             liveness_bound_ms: self.liveness_bound_ms(protocol),
             dual_belief_bound_ms: None,
             works: self.works.iter().map(|work| work.name.to_owned()).collect(),
+            work_set: self.work_set,
         }
     }
 }

@@ -29,7 +29,7 @@ use protocols::{
     node::STORE_SILENCE,
     service::Service,
     types::{MILLISECOND, NodeId},
-    work::{Kind, Works},
+    work::{Kind, Works, work_set},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -89,6 +89,9 @@ pub struct Plan {
     /// What a leader does, by the names of [`protocols::work::ALL`]; empty is the usual, a sequencer and a scheduler.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub works: Vec<String>,
+    /// What the work-set of these works is like, where it is not the usual.
+    #[serde(default, skip_serializing_if = "work_set::Asked::is_nothing")]
+    pub work_set: work_set::Asked,
 }
 
 /// The protocol's timers, milliseconds.
@@ -242,10 +245,11 @@ impl Plan {
     /// # Errors
     /// There is no such work, or these do not go together: one sentence.
     pub fn leaders_works(&self, known: &[&'static Kind]) -> Result<Works, String> {
-        match self.works.as_slice() {
+        let works = match self.works.as_slice() {
             [] => Ok(Works::default()),
             names => Works::named(known, names.iter().map(String::as_str)).map_err(|why| format!("works: {why}")),
-        }
+        };
+        works.map(|works| works.with_work_set(self.work_set))
     }
 
     /// Who is who when this plan is run with its protocol, by leaders that do the usual works.

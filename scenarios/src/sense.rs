@@ -10,7 +10,10 @@ use crate::{
 use protocols::{
     election::{Protocol, Timer, Timers},
     types::MILLISECOND,
-    work::Works,
+    work::{
+        Works,
+        work_set::{ITEMS_MAX, KINDS},
+    },
 };
 
 /// One sentence about an option that is wrong for whatever protocol; it names the option and what would be right.
@@ -49,6 +52,7 @@ pub fn options(params: &Params) -> Result<(), String> {
     if !params.works.is_empty() {
         Works::new(&params.works).map_err(|why| format!("--works: {why}"))?;
     }
+    work_set(params)?;
     match params.election_timeout_ms {
         Some((min_ms, max_ms)) if min_ms < 2 => {
             let range = format!("{}..{}", duration_text(min_ms), duration_text(max_ms));
@@ -56,6 +60,36 @@ pub fn options(params: &Params) -> Result<(), String> {
         }
         _ => Ok(()),
     }
+}
+
+/// The options of the work-set.
+fn work_set(params: &Params) -> Result<(), String> {
+    let asked = params.work_set;
+    let [items, every] = [asked.items, asked.checkpoint_every].map(|n| n.unwrap_or(1));
+    if !(1..=ITEMS_MAX).contains(&items) {
+        return Err(format!("--work-items is {items}; it must be 1 to {ITEMS_MAX}"));
+    }
+    if every > ITEMS_MAX {
+        return Err(format!("--checkpoint-every is {every}; it must be 0 (never) to {ITEMS_MAX}"));
+    }
+    if asked.item_ms.is_some_and(|ms| !(1..=LONGEST_MS).contains(&ms)) {
+        return Err(format!("--work-item-time must be 1ms to {}", duration_text(LONGEST_MS)));
+    }
+    if asked.load_ms.is_some_and(|ms| ms > LONGEST_MS) {
+        return Err(format!("--load-time must be at most {}", duration_text(LONGEST_MS)));
+    }
+    if asked.is_nothing() || params.works.iter().any(|work| KINDS.contains(work)) {
+        return Ok(());
+    }
+    let given = [
+        ("--work-items", asked.items.is_some()),
+        ("--work-item-time", asked.item_ms.is_some()),
+        ("--checkpoint-every", asked.checkpoint_every.is_some()),
+        ("--load-time", asked.load_ms.is_some()),
+    ];
+    let option = given.iter().find(|(_, given)| *given).map_or("", |(option, _)| option);
+    let [one, other] = KINDS.map(|kind| kind.name);
+    Err(format!("{option} means nothing here: no work has a work-set; ask for one, as `--works sequencer,{one}` or `{other}`"))
 }
 
 /// The same about what a protocol makes of the options.

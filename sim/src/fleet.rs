@@ -89,7 +89,7 @@ impl Fleet {
     /// The registry does not have the plan's protocol or a bug.
     pub fn new(plan: Arc<Plan>, topology: Arc<Topology>, registry: &Registry) -> Result<Self, String> {
         let (protocol, bugs) = (registry.plans.protocol(&plan.protocol)?, registry.plans.bugs(&plan.bugs)?);
-        let works = Arc::new(topology.works().clone().shared_by(plan.groups));
+        let works = Arc::new(topology.works().clone().with_bugs(bugs.clone()).shared_by(plan.groups));
         let states = |(service, known): (&Service, &topology::Service)| {
             let states = service::of_members(&registry.models, service, known.nodes().len(), &bugs);
             known.nodes().zip(states).collect::<Vec<_>>()

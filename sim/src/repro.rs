@@ -50,6 +50,10 @@ pub fn options(params: &Params) -> Vec<String> {
         "works",
         (!params.works.is_empty()).then(|| params.works.iter().map(|work| work.name).collect::<Vec<_>>().join(",")),
     );
+    add("work-items", params.work_set.items.map(|items| items.to_string()));
+    add("work-item-time", params.work_set.item_ms.map(duration_text));
+    add("checkpoint-every", params.work_set.checkpoint_every.map(|items| items.to_string()));
+    add("load-time", params.work_set.load_ms.map(duration_text));
     add("preset", params.preset.map(|preset| preset.name.to_owned()));
     add("pre-vote", params.pre_vote.map(on_off));
     add("check-quorum", params.check_quorum.map(on_off));

@@ -154,7 +154,7 @@ impl Rules {
     #[inline]
     pub const fn fences(self, operation: Operation) -> bool {
         match operation {
-            Operation::Record | Operation::Make => true,
+            Operation::Record | Operation::Make | Operation::Perform => true,
             Operation::Enact => self.enactments,
             Operation::Delete => self.deletions,
         }

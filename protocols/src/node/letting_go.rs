@@ -14,7 +14,10 @@ use crate::{
 
 impl Node {
     pub(super) fn let_go(&mut self, now: Now, successor: Option<NodeId>, out: &mut Vec<Output>) {
-        if self.lead.is_some() {
+        if let Some(lead) = &mut self.lead {
+            if let Some(work) = lead.work.as_mut().filter(|_| !self.resigning && now.mono < lead.valid_until) {
+                work.leave(&self.works, now, out);
+            }
             self.resigning = true;
             self.successor = successor;
             self.let_go_when_joined(now, out);

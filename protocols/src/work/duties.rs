@@ -64,7 +64,7 @@ impl Duties {
     #[inline(always)]
     fn at<'a>(
         &'a mut self,
-        works: &Works,
+        works: &'a Works,
         place: usize,
         now: Now,
         acts: bool,
@@ -75,7 +75,7 @@ impl Duties {
         let outboxes = &mut self.outboxes[placed.first_resource..][..placed.kind.resources.len()];
         let Incarnation { token, node, generation } = incarnation;
         let first_timer = first_timer + placed.first_timer;
-        let context = Context { now, period, node, store, generation, token, acts, outboxes, first_timer, out };
+        let context = Context { now, period, node, store, generation, token, acts, works, outboxes, first_timer, out };
         (&mut *self.works[place], context)
     }
 
@@ -122,6 +122,14 @@ impl Duties {
         let own = timer - works.all[place].first_timer;
         let (work, mut at) = self.at(works, place, now, acts, out);
         work.timer(own, &mut at);
+    }
+
+    /// Leadership is about to be given up; the belief is valid.
+    pub fn leave(&mut self, works: &Works, now: Now, out: &mut Vec<Output>) {
+        for place in 0..self.works.len() {
+            let (work, mut at) = self.at(works, place, now, true, out);
+            work.leave(&mut at);
+        }
     }
 
     /// Is nothing under way?

@@ -7,8 +7,10 @@ pub mod job_queue;
 pub mod outbox;
 pub mod scheduler;
 pub mod sequencer;
+pub mod work_set;
 
 use crate::{
+    bug::{Bug, Bugs},
     clock::Now,
     core::{Output, TimerId},
     history::Kind as Happened,
@@ -27,6 +29,8 @@ crate::registry! {
         &scheduler::WORK,
         &job_queue::WORK,
         &enactor::WORK,
+        &work_set::COMPACTION,
+        &work_set::PENDING_JOBS,
     ];
 }
 
@@ -147,6 +151,10 @@ pub trait Work: WorkState {
     /// number `seq`.
     fn done(&mut self, _resource: usize, _request: RequestId, _seq: u64, _at: &mut Context) {}
 
+    /// Leadership is about to be given up, and nothing new will be done: writes what must be durable for whoever leads next.
+    /// That needs [`Context::may_act`].
+    fn leave(&mut self, _at: &mut Context) {}
+
     /// May leadership be given up, as far as this work is concerned? Writes under way are waited for anyhow.
     fn idle(&self) -> bool {
         true
@@ -165,6 +173,7 @@ pub struct Context<'a> {
     token: u64,
     /// Does the belief last, and is it not being given up?
     acts: bool,
+    works: &'a Works,
     outboxes: &'a mut [Outbox],
     first_timer: TimerId,
     out: &'a mut Vec<Output>,
@@ -182,6 +191,16 @@ impl Context<'_> {
     /// Passes a point of the work's own, after [`Context::may_act`] and before what that was asked for.
     pub fn point(&mut self, point: Point) {
         self.out.push(Output::Point(point));
+    }
+
+    /// Is this bug switched on?
+    pub fn has(&self, bug: &Bug) -> bool {
+        self.works.bugs.has(bug)
+    }
+
+    /// What is asked of the work-set.
+    pub fn work_set(&self) -> work_set::Asked {
+        self.works.work_set
     }
 
     /// The fencing token; 0 when the protocol has none.
@@ -237,6 +256,8 @@ pub struct Works {
     owners: Vec<u8>,
     /// How many writes may be under way before clients are refused.
     room: usize,
+    work_set: work_set::Asked,
+    bugs: Bugs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -289,7 +310,8 @@ impl Works {
     }
 
     fn place(kinds: &[&'static Kind]) -> Works {
-        let mut works = Works { all: Vec::new(), owners: Vec::new(), room: UNDER_WAY_MAX };
+        let (all, owners, work_set, bugs) = (Vec::new(), Vec::new(), work_set::Asked::default(), Bugs::default());
+        let mut works = Works { all, owners, room: UNDER_WAY_MAX, work_set, bugs };
         let mut first_timer = 0;
         for (place, kind) in kinds.iter().enumerate() {
             works.all.push(Placed { kind, first_resource: works.owners.len(), first_timer });
@@ -297,6 +319,16 @@ impl Works {
             first_timer += kind.timers;
         }
         works
+    }
+
+    /// The same with a work-set like this.
+    pub fn with_work_set(self, work_set: work_set::Asked) -> Works {
+        Works { work_set, ..self }
+    }
+
+    /// The same with these bugs.
+    pub fn with_bugs(self, bugs: Bugs) -> Works {
+        Works { bugs, ..self }
     }
 
     /// The same for each of so many groups that share a connection to the store.

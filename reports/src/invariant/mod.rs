@@ -11,6 +11,7 @@ pub mod liveness;
 pub mod no_stale_deletion;
 pub mod no_stale_read;
 pub mod no_stale_write;
+pub mod nothing_skipped;
 pub mod one_number;
 pub mod phantom_leader;
 pub mod read_version;
@@ -40,6 +41,7 @@ protocols::registry! {
         &read_version::ENTRY,
         &one_number::ENTRY,
         &records::ENTRY,
+        &nothing_skipped::ENTRY,
         &elections::ENTRY,
         &phantom_leader::ENTRY,
         &dual_belief::ENTRY,

@@ -89,7 +89,7 @@ impl NoStaleDeletion {
         let (Some(payload), resource) = (write.payload, write.resource) else { return };
         let (plan, on) = (payload.number.get(), self.on.at(resource));
         match write.operation {
-            Operation::Record => {}
+            Operation::Record | Operation::Perform => {}
             Operation::Make => {
                 on.made.insert(plan, by);
             }

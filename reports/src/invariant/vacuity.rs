@@ -248,7 +248,7 @@ impl Invariant for Vacuity {
             match write.operation {
                 Operation::Enact => self.stale_enactments += u64::from(stale),
                 Operation::Delete => self.stale_deletions += u64::from(stale),
-                Operation::Record | Operation::Make => {}
+                Operation::Record | Operation::Make | Operation::Perform => {}
             }
             let incarnation = write.incarnation(*node);
             match verdict {

@@ -94,6 +94,18 @@ pub struct Metrics {
     /// time, milliseconds; only baselines look at it.
     #[serde(skip)]
     pub served_after_ms: Option<f64>,
+    /// Different items of the leader's work-set that were done; left out, as what follows, where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work_done: Option<u64>,
+    /// How often one was done again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work_redone: Option<u64>,
+    /// Those that a cursor, or later work, has passed, and that nobody did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work_skipped: Option<u64>,
+    /// The longest time from one new item to the next that was accepted, or to the last that was done again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work_stalled_ms_max: Option<f64>,
     /// Requests that clients made; only baselines look at it.
     #[serde(skip)]
     pub requests_invoked: u64,

@@ -34,6 +34,14 @@ impl Metrics {
             (&mut self.stop_after_loss_ms, &other.stop_after_loss_ms),
         ];
         lists.into_iter().for_each(|(all, more)| all.extend(more));
+        for (sum, more) in [
+            (&mut self.work_done, other.work_done),
+            (&mut self.work_redone, other.work_redone),
+            (&mut self.work_skipped, other.work_skipped),
+        ] {
+            *sum = sum.zip(more).map(|(a, b)| a + b).or(*sum).or(more);
+        }
+        self.work_stalled_ms_max = either(self.work_stalled_ms_max, other.work_stalled_ms_max, f64::max);
         self.leaders_acting_by_effect_max = self.leaders_acting_by_effect_max.max(other.leaders_acting_by_effect_max);
         self.dual_effect_ms = self.dual_effect_ms.max(other.dual_effect_ms);
         self.leaders_believing_max = self.leaders_believing_max.max(other.leaders_believing_max);

@@ -13,7 +13,14 @@ use crate::{
     fault::{PlannedFault, RESERVED, Trigger, Who},
     suggest, topology,
 };
-use protocols::{election::Protocol, point::Point};
+use protocols::{
+    election::Protocol,
+    point::Point,
+    work::{
+        Kind,
+        work_set::{self, ITEMS_MAX, KINDS},
+    },
+};
 use std::collections::BTreeSet;
 
 impl Plan {
@@ -50,6 +57,7 @@ fn plan(plan: &Plan, known: &Known) -> Checked {
     members(plan, protocol)?;
     load(plan)?;
     groups::check(plan, protocol, known.works)?;
+    work_set(plan)?;
     network(&plan.network)?;
     if plan.faults.len() > FAULTS_MAX {
         return Err(format!("the plan has {} faults; at most {FAULTS_MAX}", plan.faults.len()));
@@ -157,6 +165,20 @@ fn load(plan: &Plan) -> Checked {
     range("load.rate", plan.load.rate, 1, RATE_MAX)?;
     range("load.tick_ms", plan.load.tick_ms, 1, LONGEST_MS)?;
     range("load.reads_per_s", plan.load.reads_per_s, 0, RATE_MAX)
+}
+
+fn work_set(plan: &Plan) -> Checked {
+    let work_set::Asked { items, item_ms, checkpoint_every, load_ms } = plan.work_set;
+    range("work_set.items", items.unwrap_or(1), 1, ITEMS_MAX)?;
+    range("work_set.item_ms", item_ms.unwrap_or(1), 1, LONGEST_MS)?;
+    range("work_set.checkpoint_every", checkpoint_every.unwrap_or(0), 0, ITEMS_MAX)?;
+    range("work_set.load_ms", load_ms.unwrap_or(0), 0, LONGEST_MS)?;
+    let has = |kind: &&Kind| plan.works.iter().any(|work| work == kind.name);
+    if plan.work_set.is_nothing() || KINDS.iter().any(has) {
+        return Ok(());
+    }
+    let [one, other] = KINDS.map(|kind| kind.name);
+    Err(format!("work_set means nothing here: `works` has neither `{one}` nor `{other}`"))
 }
 
 fn network(network: &Network) -> Checked {

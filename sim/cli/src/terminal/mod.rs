@@ -11,6 +11,7 @@ pub mod output;
 pub mod parameters;
 pub mod parse;
 pub mod suggest;
+pub mod work_set;
 
 use clap::error::ErrorKind;
 use exit::{Stop, USAGE};

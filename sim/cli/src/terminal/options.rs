@@ -2,7 +2,7 @@
 
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
-use super::{output::Show, parse};
+use super::{output::Show, parse, work_set::WorkSetOptions};
 use clap::Args as ClapArgs;
 use protocols::{
     bug::Bug,
@@ -45,6 +45,8 @@ pub struct PlanOptions {
     /// What a leader does, as sequencer,scheduler,job-queue; the first serves clients. See `fencepost list works`
     #[arg(long, value_parser = parse::work, value_delimiter = ',', value_name = "W,…")]
     works: Vec<&'static Kind>,
+    #[command(flatten)]
+    work_set: WorkSetOptions,
     #[command(flatten)]
     rules: RuleOptions,
     /// Switch one known bug on
@@ -248,6 +250,7 @@ impl PlanOptions {
             rate: self.rate.unwrap_or(usual.rate),
             pause_ms: self.pause,
             works: self.works.clone(),
+            work_set: self.work_set.asked(),
             bugs: self.bug.into_iter().collect(),
             service_members: self.members,
             groups: self.groups.unwrap_or(usual.groups),
@@ -283,6 +286,10 @@ impl PlanOptions {
             ("--request-timeout", self.request_timeout.is_some()),
             ("--election-timeout", self.election_timeout.is_some()),
             ("--works", !self.works.is_empty()),
+            ("--work-items", self.work_set.work_items.is_some()),
+            ("--work-item-time", self.work_set.work_item_time.is_some()),
+            ("--checkpoint-every", self.work_set.checkpoint_every.is_some()),
+            ("--load-time", self.work_set.load_time.is_some()),
             ("--preset", self.rules.preset.is_some()),
             ("--pre-vote", self.rules.pre_vote.is_some()),
             ("--check-quorum", self.rules.check_quorum.is_some()),

@@ -3,7 +3,7 @@
 use reports::Judgement;
 
 /// By invariant: what it looks at.
-const NEEDS: [(&str, &str); 15] = [
+const NEEDS: [(&str, &str); 16] = [
     ("leaders_acting_by_effect", "`apply` lines with `node` and `token` of two leaders"),
     ("tokens_monotone", "`apply` lines with a `token`"),
     ("seq_strictly_increasing", "two `apply` lines, or `reply` lines with `seq`"),
@@ -13,6 +13,7 @@ const NEEDS: [(&str, &str); 15] = [
     ("read_version", "`apply` lines with `read` and `version`: what a write was built on, and what it made"),
     ("one_number", "`request` in `apply` lines, or `reply` lines"),
     ("records", "`apply` lines with a `payload`"),
+    ("nothing_skipped", "`apply` lines with the operation `perform`, of two leaders"),
     ("elections", "`elected` lines with `node` and `token`"),
     ("phantom_leader", "`grant` and `grant-end` lines of the service, or `vote` lines, beside `elected`"),
     ("dual_belief", "`elected` and `deposed` lines, and a header that names the protocol"),

@@ -1,0 +1,85 @@
+//! A hand-over may do items of the leader's work-set again. It leaves none out.
+//!
+//! **Formula.** When the history ends, every item of a resource that lies before one that was done, or that a recorded cursor
+//! has passed, was done by a write that the resource accepted. Where a resource has no items, a record is no cursor.
+//!
+//! **Could fail** when two leaderships did items of one resource: within one nothing has to be found again.
+//!
+//! **Memory.** The gaps between the items that were done.
+//!
+//! **Source.** Reference text 004, "Handoff of in-flight work": "or both redo/skip work".
+
+use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
+use crate::{
+    by_resource::ByResource,
+    row::Row,
+    words::{count, grouped},
+};
+use protocols::{
+    message::WriteVerdict,
+    types::{Incarnation, Operation},
+};
+
+/// The registry's entry.
+pub const ENTRY: Entry = Entry {
+    name: "nothing_skipped",
+    about: "No item of the leader's work-set is left out when leadership goes to another.",
+    class: Class::Safety,
+    only_defects: false,
+    new: |_| Box::new(NothingSkipped::default()),
+};
+
+#[derive(Default)]
+struct NothingSkipped {
+    on: ByResource<On>,
+}
+
+/// What is known of one resource.
+#[derive(Clone, Default)]
+struct On {
+    row: Row,
+    /// Whose the last item was.
+    last: Option<Incarnation>,
+    handed_over: bool,
+}
+
+impl Invariant for NothingSkipped {
+    fn wants(&self) -> Kinds {
+        Kinds::APPLY_ASIDE
+    }
+
+    fn observe(&mut self, event: &Event) {
+        let Kind::Apply { node, write, verdict: WriteVerdict::Ok, .. } = &event.kind else { return };
+        let Some(item) = write.payload.map(|payload| payload.number.get()) else { return };
+        match write.operation {
+            Operation::Perform => {
+                let (on, by) = (self.on.at(write.resource), write.incarnation(*node));
+                on.handed_over |= on.last.replace(by).is_some_and(|last| last != by);
+                on.row.did(item, event.t_us);
+            }
+            Operation::Record => self.on.at(write.resource).row.passed(item, event.t_us),
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self, ending: &Ending) -> Finding {
+        let (mut violations, mut done, mut again, mut could_fail) = (Violations::default(), 0, 0, false);
+        for (resource, on) in self.on.iter().filter(|(_, on)| on.last.is_some()) {
+            (done, again) = (done + on.row.items(), again + on.row.redone);
+            could_fail |= on.handed_over;
+            on.row.gaps().for_each(|(from, to, t_us)| violations.add(t_us, (resource, from, to)));
+        }
+        let violated = violations.sentence(|(resource, from, to)| {
+            let on = ending.names.resource(*resource);
+            match from == to {
+                true => format!("item {} of {on} was passed, and nobody did it", grouped(*from)),
+                false => format!("items {} to {} of {on} were passed, and nobody did them", grouped(*from), grouped(*to)),
+            }
+        });
+        let seen = match done {
+            0 => "no work-set".to_owned(),
+            _ => format!("{} done, {} again, none left out", count(done, "item"), grouped(again)),
+        };
+        Finding { holds: violated.is_none(), could_fail: could_fail || violated.is_some(), detail: violated.unwrap_or(seen) }
+    }
+}
