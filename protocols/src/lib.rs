@@ -57,6 +57,7 @@ pub mod error;
 pub mod fence;
 pub mod group;
 pub mod history;
+pub mod job_set;
 pub mod known_bugs;
 pub mod load;
 pub mod message;

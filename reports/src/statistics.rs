@@ -45,6 +45,8 @@ pub fn distance(first: &[f64], second: &[f64]) -> Option<Distance> {
     })
 }
 
+pub use crate::words::grouped;
+
 /// A count and its noun: `1 run`, `3 runs`.
 pub fn count(n: u64, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }

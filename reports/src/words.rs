@@ -115,7 +115,7 @@ pub(crate) fn duration(us: f64) -> String {
 }
 
 /// Digits in groups of three: `12,345`.
-pub(crate) fn grouped(n: u64) -> String {
+pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (place, digit) in digits.chars().enumerate() {

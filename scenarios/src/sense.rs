@@ -89,7 +89,9 @@ fn work_set(params: &Params) -> Result<(), String> {
     ];
     let option = given.iter().find(|(_, given)| *given).map_or("", |(option, _)| option);
     let [one, other] = KINDS.map(|kind| kind.name);
-    Err(format!("{option} means nothing here: no work has a work-set; ask for one, as `--works sequencer,{one}` or `{other}`"))
+    Err(format!(
+        "{option} means nothing here: no work has a work-set; ask for one, as `--works sequencer,{one}` or `{other}`"
+    ))
 }
 
 /// The same about what a protocol makes of the options.

@@ -29,12 +29,7 @@ pub const COMPACTION: Kind = Kind {
     serves: false,
     timers: 1,
     new: || {
-        Box::new(Performer::new(Size {
-            items: 1_600,
-            item_time: 320 * MILLISECOND,
-            checkpoint_every: 1,
-            load_time: 0,
-        }))
+        Box::new(Performer::new(Size { items: 1_600, item_time: 320 * MILLISECOND, checkpoint_every: 1, load_time: 0 }))
     },
 };
 

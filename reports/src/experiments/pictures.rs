@@ -41,9 +41,23 @@ pub fn of(numbers: &Numbers, experiment: u8) -> Vec<(&'static str, Ranges)> {
         5 => vec![("5-reused", reused(numbers))],
         6 => vec![("6-election-latency", election_latency(numbers)), ("6-requests", requests(numbers))],
         7 => vec![("7-handoff", handoff(numbers))],
+        8 => vec![("8-work-set", work_set(numbers))],
         _ => Vec::new(),
     };
     made.into_iter().filter(|(_, picture)| !picture.rows.is_empty()).collect()
+}
+
+fn work_set(numbers: &Numbers) -> Ranges {
+    Ranges {
+        title: "Compaction of 100 GiB while its leader is killed every minute".to_owned(),
+        about: "1,600 segments, which take 512 s without a failure; by how often the cursor is kept".to_owned(),
+        axis: "segments in ten minutes".to_owned(),
+        bound: String::new(),
+        series: vec!["done: fewest, median and most of a run".to_owned(), "done again".to_owned()],
+        rows: rows(numbers, "8/churn/*/*", &["work_done_per_run", "work_redone_per_run"], WHOLE),
+        logarithmic: false,
+        target: None,
+    }
 }
 
 fn failover(numbers: &Numbers) -> Ranges {

@@ -73,13 +73,19 @@ impl Invariant for NothingSkipped {
             let on = ending.names.resource(*resource);
             match from == to {
                 true => format!("item {} of {on} was passed, and nobody did it", grouped(*from)),
-                false => format!("items {} to {} of {on} were passed, and nobody did them", grouped(*from), grouped(*to)),
+                false => {
+                    format!("items {} to {} of {on} were passed, and nobody did them", grouped(*from), grouped(*to))
+                }
             }
         });
         let seen = match done {
             0 => "no work-set".to_owned(),
             _ => format!("{} done, {} again, none left out", count(done, "item"), grouped(again)),
         };
-        Finding { holds: violated.is_none(), could_fail: could_fail || violated.is_some(), detail: violated.unwrap_or(seen) }
+        Finding {
+            holds: violated.is_none(),
+            could_fail: could_fail || violated.is_some(),
+            detail: violated.unwrap_or(seen),
+        }
     }
 }

@@ -103,7 +103,7 @@ pub struct Metrics {
     /// Those that a cursor, or later work, has passed, and that nobody did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work_skipped: Option<u64>,
-    /// The longest time from one new item to the next that was accepted, or to the last that was done again.
+    /// The longest time from one new item to the next that was accepted, to the last that was done again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work_stalled_ms_max: Option<f64>,
     /// Requests that clients made; only baselines look at it.

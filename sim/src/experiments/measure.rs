@@ -124,6 +124,12 @@ impl Work<'_> {
         counts.extend(metrics.requests_to_service.map(|n| ("requests_to_service", n)));
         counts.extend(metrics.requests_to_service_in_one_second_max.map(|n| ("requests_in_1s_max", n)));
         counts.extend(metrics.requests_to_service_in_ten_ms_max.map(|n| ("requests_in_10ms_max", n)));
+        let worked = [
+            ("work_done", metrics.work_done),
+            ("work_redone", metrics.work_redone),
+            ("work_skipped", metrics.work_skipped),
+        ];
+        counts.extend(worked.into_iter().filter_map(|(name, n)| Some((name, n?))));
         counts.push(("simulated_ms", plan.duration_ms));
         let mut wins = vec![0; usize::from(header.candidates)];
         for leader in run.highlights.iter().flat_map(|told| told.leaders()) {
@@ -136,10 +142,17 @@ impl Work<'_> {
             verdict: judgement.verdict.name(),
             violated: judgement.violated().collect(),
             counts,
-            lists: lists(judgement).to_vec(),
+            lists: lists(judgement)
+                .into_iter()
+                .chain(metrics.work_stalled_ms_max.map(|ms| ("work_stalled_ms", vec![ms])))
+                .chain(metrics.work_done.map(|done| ("work_done_per_run", vec![done as f64])))
+                .chain(metrics.work_redone.map(|again| ("work_redone_per_run", vec![again as f64])))
+                .collect(),
             wins,
             refusals: if listed { self.refusals(seed, &events) } else { Vec::new() },
-            strip: first.then(|| strips::strip(self.protocol.name.to_owned(), &run, &events)).flatten(),
+            strip: (first && !self.experiment.without_timeline)
+                .then(|| strips::strip(self.protocol.name.to_owned(), &run, &events))
+                .flatten(),
         })
     }
 

@@ -1,7 +1,7 @@
 //! The plan sets and numbers that are committed.
 
 use crate::registry::Registry;
-use protocols::{election::Protocol, fence::checks::Fencing};
+use protocols::{election::Protocol, fence::checks::Fencing, work::work_set};
 use reports::experiments::Numbers;
 use scenarios::{Params, scenario};
 use serde::Deserialize;
@@ -13,7 +13,7 @@ pub const CHURN: &str = "churn";
 pub const TTL_SWEEP: &str = "ttl-sweep";
 
 /// The committed plan sets, in the order of their numbers.
-const COMMITTED: [&str; 7] = [
+const COMMITTED: [&str; 8] = [
     include_str!("../../../reports/experiments/1-clean-kill.json"),
     include_str!("../../../reports/experiments/2-ttl-sweep.json"),
     include_str!("../../../reports/experiments/3-partition.json"),
@@ -21,6 +21,7 @@ const COMMITTED: [&str; 7] = [
     include_str!("../../../reports/experiments/5-fencing-off.json"),
     include_str!("../../../reports/experiments/6-churn.json"),
     include_str!("../../../reports/experiments/7-step-down.json"),
+    include_str!("../../../reports/experiments/8-work-set.json"),
 ];
 
 /// The committed numbers of the full set.
@@ -47,6 +48,9 @@ pub struct Experiment {
     /// Are the refused writes of the first seeds listed?
     #[serde(default)]
     pub lists_refusals: bool,
+    /// Does its picture of who led when say nothing that others do not?
+    #[serde(default)]
+    pub without_timeline: bool,
 }
 
 /// Runs of one story with one set of parameters.
@@ -91,6 +95,12 @@ pub struct With {
     pub pre_vote: Option<bool>,
     /// A known bug, by its id.
     pub bug: Option<String>,
+    /// What the leader does, where that is not the usual.
+    #[serde(default)]
+    pub works: Vec<String>,
+    /// What its work-set is like.
+    #[serde(default)]
+    pub work_set: work_set::Asked,
 }
 
 /// The experiments of these numbers; all when there are none.
@@ -133,7 +143,7 @@ impl PlanSet {
     /// # Errors
     /// It names a bug that there is not: one sentence.
     pub fn params(&self, registry: &Registry) -> Result<Params, String> {
-        let With { nodes, rate, fencing, lease_ttl_ms, retry_period_ms, pre_vote, bug } = &self.with;
+        let With { nodes, rate, fencing, lease_ttl_ms, retry_period_ms, pre_vote, bug, works, work_set } = &self.with;
         let mut params = Params { lease_ttl_ms: *lease_ttl_ms, pre_vote: *pre_vote, ..Params::default() };
         params.nodes = nodes.unwrap_or(params.nodes);
         params.rate = rate.unwrap_or(params.rate);
@@ -141,6 +151,10 @@ impl PlanSet {
         if *fencing == Some(false) {
             params.fencing = Fencing::Off;
         }
+        let kind = |name: &String| registry.plans.works.iter().copied().find(|kind| kind.name == *name);
+        let kind = |name| kind(name).ok_or_else(|| format!("there is no work `{name}`"));
+        params.works = works.iter().map(kind).collect::<Result<_, _>>()?;
+        params.work_set = *work_set;
         if let Some(id) = bug {
             let known = registry.plans.bugs.iter().copied().find(|known| known.id == id);
             params.bugs = vec![known.ok_or_else(|| format!("there is no bug `{id}`"))?];
@@ -174,14 +188,14 @@ mod tests {
     fn every_committed_plan_set_names_what_there_is() {
         let registry = Registry::default();
         let experiments = find(&[]).unwrap();
-        assert_eq!(experiments.iter().map(|e| e.number).collect::<Vec<_>>(), (1..=7).collect::<Vec<_>>());
+        assert_eq!(experiments.iter().map(|e| e.number).collect::<Vec<_>>(), (1..=8).collect::<Vec<_>>());
         for experiment in &experiments {
             for set in experiment.full.iter().chain(&experiment.reduced) {
                 assert!(!set.protocols(&registry).unwrap().is_empty() && set.seeds.0 < set.seeds.1);
                 set.params(&registry).unwrap();
             }
         }
-        assert_eq!(find(&[4, 9]).unwrap_err(), "there is no experiment 9; there are 1 to 7");
+        assert_eq!(find(&[4, 9]).unwrap_err(), "there is no experiment 9; there are 1 to 8");
         assert_eq!(find(&[5, 3]).unwrap().len(), 2);
     }
 

@@ -42,4 +42,5 @@ mod service_data;
 mod texts;
 #[path = "../../../protocols/tests/all/transcripts/golden.rs"]
 mod transcripts;
+mod work_set;
 mod works;

@@ -5,11 +5,13 @@
 use super::advise_args::AdviseArgs;
 use crate::terminal::{
     check::PageArgs,
+    export::Format,
     log::HistoryArgs,
     options::{NetworkOptions, PlanOptions, RuleOptions, ShowArgs},
     parse,
 };
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use protocols::election::Protocol;
 use std::{num::NonZero, ops::Range, path::PathBuf};
 
@@ -80,6 +82,24 @@ pub enum Command {
         #[command(flatten)]
         show: ShowArgs,
     },
+    /// Write a history for other programs: Perfetto, ShiViz, or a table
+    #[command(
+        after_help = "Examples:  fencepost export history.jsonl --format perfetto --out run.pftrace\n           \
+        fencepost export history.jsonl --format csv"
+    )]
+    Export {
+        /// JSON lines or CSV, as `check` takes them; `-` reads standard input
+        #[arg(required = true)]
+        history: Vec<PathBuf>,
+        /// What to write
+        #[arg(long)]
+        format: Format,
+        /// The file to write; standard output without it
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+        #[command(flatten)]
+        log: HistoryArgs,
+    },
     /// Run plans twice in one process and once in a fresh one, and compare the runs
     #[command(after_help = "Example:  fencepost determinism gc-pause --seeds 0..10 --protocol all")]
     Determinism {
@@ -145,6 +165,12 @@ pub enum Command {
         Examples:  fencepost experiments\n           fencepost experiments 4 5\n           fencepost experiments --reduced --check"
     )]
     Experiments(ExperimentsArgs),
+    /// Hold so many pending jobs as a leader would: bytes a job in memory and on disk, and what a hand-over costs
+    #[command(
+        after_help = "The jobs are really held, written to a file, read again and done. Exit codes: 0 no job was left out, 1 one was.\n\n\
+        Example:  cargo run --release -- work-set --jobs 100M"
+    )]
+    WorkSet(WorkSetArgs),
     /// Say which protocol and lease serve an availability target, from pauses and crashes that were seen
     #[command(
         after_help = "Of the leases that meet the target, the shortest is advised: nobody waits for less after a crash. It is then \
@@ -154,6 +180,23 @@ pub enum Command {
         fencepost advise --slo 99.9% --pause '40x 200ms' --pause '2x 4s' --over 7d"
     )]
     Advise(AdviseArgs),
+    /// Print what a shell needs to complete commands, options and names
+    #[command(
+        after_help = "Example:  fencepost completions bash > ~/.local/share/bash-completion/completions/fencepost"
+    )]
+    Completions {
+        /// Which shell
+        shell: Shell,
+    },
+    /// Print the manual page, or write those of all commands
+    #[command(
+        after_help = "Examples:  fencepost man | man -l -\n           fencepost man --out ~/.local/share/man/man1"
+    )]
+    Man {
+        /// Write the pages of all commands to this folder
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
     /// Draw the plots as SVG and PNG
     Plot {
         /// Which plot
@@ -281,6 +324,28 @@ pub struct ScenarioArgs {
     pub seed: Option<u64>,
     #[command(flatten)]
     pub shared: SharedArgs,
+}
+
+/// How many jobs, and how they are handed over.
+#[derive(ClapArgs, Debug)]
+pub struct WorkSetArgs {
+    /// How many jobs, as 10M or 250k
+    #[arg(long, value_parser = parse::many, default_value = "10M", value_name = "N", allow_hyphen_values = true)]
+    pub jobs: u64,
+    /// After how many jobs a leader keeps its cursor
+    #[arg(long, value_parser = parse::many, default_value = "1000", value_name = "N", allow_hyphen_values = true)]
+    pub checkpoint_every: u64,
+    /// How often leadership is handed over, in the middle of the work
+    #[arg(long, value_parser = parse::whole, default_value = "20", value_name = "N", allow_hyphen_values = true)]
+    pub handoffs: u64,
+    /// What due times and hand-overs are drawn from
+    #[arg(long, value_parser = parse::seed, default_value = "1", value_name = "N", allow_hyphen_values = true)]
+    pub seed: u64,
+    /// Where the file of jobs is written, and removed again; the temporary folder by default
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub show: ShowArgs,
 }
 
 /// One scenario, one protocol, many seeds and drifts.

@@ -122,7 +122,7 @@ fn save(out: &Path, numbers: &Numbers, reduced: bool, asked: &[Experiment]) -> R
 /// Writes the findings, and the pictures that are made of nothing but numbers.
 fn tell(args: &ExperimentsArgs, numbers: &Numbers) -> Result<(), Stop> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("reports"));
-    for number in 1..=7 {
+    for number in 1..=8 {
         for (name, picture) in pictures::of(numbers, number) {
             picture_at(&out, name, &picture)?;
         }

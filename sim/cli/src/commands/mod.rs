@@ -17,16 +17,20 @@ mod scenario;
 mod swarm;
 mod sweep;
 mod swept;
+mod work_set;
 
-use crate::terminal::{self, check, exit, names, output, parse};
+use crate::terminal::{
+    self, check, exit, export, names, output, parse,
+    shell::{self, Words},
+};
 use args::{Cli, Command, Plot, SharedArgs, jobs_or_cores};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use exit::{NOT_DETERMINISTIC, Stop};
 use one_run::default_out;
 use output::{Show, print};
 use protocols::election::Protocol;
 use reports::statistics::count;
-use scenarios::{Params, Plan, Scenario, plan::SWARM, scenario as stories, sense};
+use scenarios::{Params, Plan, Scenario, params::PROFILES, plan::SWARM, scenario as stories, sense};
 use sim::{registry::Registry, repro, sweep::Sizes};
 use std::{ffi::OsString, ops::Range};
 
@@ -58,6 +62,7 @@ fn dispatch(registry: &Registry, command: Command) -> Result<u8, Stop> {
         Command::Check { history, log, page, show } => {
             check::run(&history, &log, &page, &registry.invariants, (&show).into())
         }
+        Command::Export { history, format, out, log } => export::run(&history, &log, format, out.as_deref()),
         Command::Determinism { names, seeds, protocol, shared } => {
             determinism(registry, &names, seeds, &protocol, &shared)
         }
@@ -96,6 +101,12 @@ fn dispatch(registry: &Registry, command: Command) -> Result<u8, Stop> {
         }
         Command::Matrix(args) => matrix::run(registry, &args),
         Command::Bisect(args) => bisect::run(registry, &args),
+        Command::Completions { shell } => {
+            print(&shell::completions(Cli::command(), shell, &words(registry)));
+            Ok(0)
+        }
+        Command::Man { out } => shell::manual(Cli::command(), out.as_deref()).map(|()| 0),
+        Command::WorkSet(args) => work_set::run(&args),
         Command::Advise(args) => advise::run(registry, &args),
         Command::Experiments(args) => experiments::run(registry, &args),
         Command::Plot { plot: Plot::TtlSweep { ttl, protocol, seeds, shared } } => {
@@ -104,6 +115,21 @@ fn dispatch(registry: &Registry, command: Command) -> Result<u8, Stop> {
         Command::Plot { plot: Plot::ElectionCdf(args) } => plot::election_cdf(registry, &args),
         Command::Plot { plot: Plot::MessageCounts(args) } => plot::message_counts(registry, &args),
     }
+}
+
+/// What arguments complete to.
+fn words(registry: &Registry) -> Vec<Words> {
+    let plans = &registry.plans;
+    let scenarios: Vec<_> = plans.scenarios.iter().map(|scenario| scenario.name).collect();
+    let several = ["all", SWARM].into_iter().chain(scenarios.iter().copied()).collect();
+    vec![
+        Words { argument: "name", words: scenarios },
+        Words { argument: "names", words: several },
+        Words { argument: "protocol", words: plans.named().map(|protocol| protocol.name).collect() },
+        Words { argument: "bug", words: plans.bugs.iter().map(|bug| bug.id).collect() },
+        Words { argument: "works", words: plans.works.iter().map(|work| work.name).collect() },
+        Words { argument: "net", words: PROFILES.iter().map(|profile| profile.name).collect() },
+    ]
 }
 
 /// How many candidates a sweep's runs have: what was asked for, or the usual numbers, and some more in its long form.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+/// Safety was violated.
+pub const VIOLATED: u8 = 1;
 /// Wrong arguments or unreadable input.
 pub const USAGE: u8 = 64;
 /// The harness itself failed.

@@ -4,12 +4,14 @@
 pub mod browser;
 pub mod check;
 pub mod exit;
+pub mod export;
 pub mod log;
 pub mod names;
 pub mod options;
 pub mod output;
 pub mod parameters;
 pub mod parse;
+pub mod shell;
 pub mod suggest;
 pub mod work_set;
 

@@ -7,11 +7,13 @@ use protocols::{
     },
     fence::checks::Fencing,
     types::MILLISECOND,
+    work::work_set::Asked,
 };
 use scenarios::{
     fault::{PlannedFault, Trigger, Who},
     plan::Plan,
     read_lease,
+    units::duration_text,
 };
 
 /// The plan's parameters, for the head of a report; `protocol` is the plan's, if that is known, and `time` says what kind of
@@ -79,11 +81,29 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
     if !plan.works.is_empty() {
         rows.push(pair("works", plan.works.join(", ")));
     }
+    rows.extend((!plan.work_set.is_nothing()).then(|| pair("work-set", work_set(plan.work_set))));
     rows.extend(plan.bugs.iter().map(|bug| pair("bug", bug.clone())));
     for fault in &plan.faults {
         rows.push(pair("fault", describe(fault)));
     }
     rows
+}
+
+/// What is asked of the work-set.
+fn work_set(asked: Asked) -> String {
+    let Asked { items, item_ms, checkpoint_every, load_ms } = asked;
+    let cursor = checkpoint_every.map(|every| match every {
+        0 => "no cursor".to_owned(),
+        1 => "cursor after each".to_owned(),
+        every => format!("cursor after every {every}"),
+    });
+    let parts = [
+        items.map(|items| format!("{items} items")),
+        item_ms.map(|ms| format!("{} each", duration_text(ms))),
+        cursor,
+        load_ms.map(|ms| format!("loaded in {}", duration_text(ms))),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// How fast processes can send, if that is limited or apart.

@@ -62,6 +62,23 @@ pub fn whole(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("`{text}` is not a whole number"))
 }
 
+/// A number of things, at least 1 and at most a billion: `250`, `10k`, `100M`.
+///
+/// # Errors
+/// One sentence.
+pub fn many(text: &str) -> Result<u64, String> {
+    const MOST: u64 = 1_000_000_000;
+    let (digits, times) = match text.strip_suffix(['k', 'M']) {
+        Some(digits) if text.ends_with('k') => (digits, 1_000),
+        Some(digits) => (digits, 1_000_000),
+        None => (text, 1),
+    };
+    let number = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(times));
+    number
+        .filter(|number| (1..=MOST).contains(number))
+        .ok_or_else(|| format!("`{text}` is not a number from 1 to {MOST}, as 250, 10k or 100M"))
+}
+
 /// A seed.
 ///
 /// # Errors

@@ -12,6 +12,8 @@ mod commands;
 #[cfg(madsim)]
 mod determinism;
 #[cfg(madsim)]
+mod export;
+#[cfg(madsim)]
 mod found;
 #[cfg(madsim)]
 mod groups;

@@ -1,0 +1,92 @@
+//! `export`: a history for other programs: Perfetto, ShiViz, or a table.
+
+mod event;
+mod perfetto;
+mod shiviz;
+mod table;
+
+use super::{
+    exit::Stop,
+    log::{HistoryArgs, Input},
+};
+use clap::ValueEnum;
+use event::Line;
+use protocols::history::json::{ReadError, Reader};
+use reports::Names;
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+/// What a history can be written as.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub enum Format {
+    /// A trace for ui.perfetto.dev, as TrackEvent protobufs: beliefs, grants, faults, and each write as an arrow
+    Perfetto,
+    /// A log with vector clocks for ShiViz; its regular expression is in the first line
+    Shiviz,
+    /// A table, an event a line
+    Csv,
+}
+
+/// Takes events one after the other.
+trait Exporter {
+    /// The next event, and what it was read from.
+    fn event(&mut self, line: &Line) -> io::Result<()>;
+
+    /// There are no more.
+    fn finish(&mut self) -> io::Result<()>;
+}
+
+/// Writes the history in `files` to `out`, or to standard output.
+///
+/// # Errors
+/// It cannot be read, or what it becomes cannot be written: one sentence.
+pub fn run(files: &[PathBuf], log: &HistoryArgs, format: Format, out: Option<&Path>) -> Result<u8, Stop> {
+    let input = log.open(files).map_err(Stop::usage)?;
+    match out {
+        Some(path) => {
+            let cannot = |e: io::Error| Stop::usage(format!("cannot write {}: {e}", path.display()));
+            let mut file = BufWriter::new(File::create(path).map_err(cannot)?);
+            written(input, format, &mut file, &cannot)?;
+            file.flush().map_err(cannot)?;
+        }
+        None => {
+            let cannot = |e: io::Error| Stop::harness(format!("standard output: {e}"));
+            let mut text = BufWriter::new(io::stdout().lock());
+            let ended = written(input, format, &mut text, &cannot).and_then(|()| text.flush().map_err(cannot));
+            // Whoever reads may stop before the end.
+            if let Err(stop) = ended
+                && !stop.why.contains("Broken pipe")
+            {
+                return Err(stop);
+            }
+        }
+    }
+    Ok(0)
+}
+
+fn written(input: Input, format: Format, out: &mut dyn Write, cannot: &dyn Fn(io::Error) -> Stop) -> Result<(), Stop> {
+    let Input { lines, fields, places } = input;
+    let wrong = |e: ReadError| Stop::usage(places.wrong(e.line, &e.what));
+    let mut reader = Reader::with_fields(lines, fields).map_err(wrong)?;
+    let mut names = Names::of(reader.names(), reader.header());
+    let store = reader.header().and_then(|header| header.store).map(|store| names.node(store).into_owned());
+    let mut exporter: Box<dyn Exporter> = match format {
+        Format::Perfetto => Box::new(perfetto::Perfetto::new(out, store)),
+        Format::Shiviz => Box::new(shiviz::ShiViz::new(out, store).map_err(cannot)?),
+        Format::Csv => Box::new(table::Table::new(out).map_err(cannot)?),
+    };
+    let mut any = false;
+    while let Some(event) = reader.next() {
+        let event = event.map_err(wrong)?;
+        names.learn(reader.names(), reader.resources());
+        exporter.event(&Line::of(&event, &names)).map_err(cannot)?;
+        any = true;
+    }
+    if !any {
+        return Err(Stop::usage(format!("{} holds no events", places.files())));
+    }
+    exporter.finish().map_err(cannot)
+}

@@ -1,0 +1,85 @@
+//! An event by the names of its fields, as its line in a history has them.
+
+use protocols::{
+    history::{
+        Event,
+        json::{Naming, append_line},
+    },
+    types::{NodeId, Resource},
+};
+use reports::Names;
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+
+/// One event.
+pub struct Line {
+    /// True time, microseconds.
+    pub t_us: u64,
+    /// What kind of event it is.
+    pub event: String,
+    /// The other fields.
+    pub fields: Map<String, Value>,
+}
+
+/// Names as they stand inside JSON strings.
+struct Escaped<'a>(&'a Names);
+
+fn escaped(name: &str) -> Option<Cow<'static, str>> {
+    let quoted = serde_json::to_string(name).ok()?;
+    Some(Cow::Owned(quoted.strip_prefix('"')?.strip_suffix('"')?.to_owned()))
+}
+
+impl Naming for Escaped<'_> {
+    fn name(&self, node: NodeId) -> Option<Cow<'_, str>> {
+        escaped(&self.0.node(node))
+    }
+
+    fn resource(&self, resource: Resource) -> Option<Cow<'_, str>> {
+        escaped(&self.0.resource(resource))
+    }
+}
+
+impl Line {
+    /// The event as its line has it.
+    pub fn of(event: &Event, names: &Names) -> Line {
+        let mut text = String::new();
+        append_line(&mut text, event, &Escaped(names));
+        let mut fields: Map<String, Value> = serde_json::from_str(&text).unwrap_or_default();
+        fields.remove("t_us");
+        let kind = fields.remove("event");
+        Line { t_us: event.t_us, event: kind.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned(), fields }
+    }
+
+    /// A field that is text; empty without one.
+    pub fn text(&self, field: &str) -> &str {
+        self.fields.get(field).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// A field that is a whole number; 0 without one.
+    pub fn number(&self, field: &str) -> u64 {
+        self.fields.get(field).and_then(Value::as_u64).unwrap_or(0)
+    }
+
+    /// A field that is a list of names.
+    pub fn list(&self, field: &str) -> Vec<&str> {
+        self.fields.get(field).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+    }
+
+    /// The leadership that it speaks of: with a group where there are several.
+    pub fn leadership(&self) -> String {
+        let group = match self.number("group") {
+            0 => String::new(),
+            group => format!("@{group}"),
+        };
+        match self.number("token") {
+            0 => format!("{}{group}", self.text("node")),
+            token => format!("{}{group} (token {token})", self.text("node")),
+        }
+    }
+
+    /// What tells a protected write from all others.
+    pub fn write(&self) -> String {
+        let [token, generation, seq] = ["token", "generation", "seq"].map(|field| self.number(field));
+        format!("{} {} {token} {generation} {seq}", self.text("resource"), self.text("node"))
+    }
+}
