@@ -1,8 +1,9 @@
 //! What protocols promise of scenarios with given parameters, and within which bounds.
 
-use super::{Scenario, heartbeat_starved, stale_enactor};
+use super::{Scenario, diverging_copies, heartbeat_starved, stale_enactor};
 use crate::params::Params;
 use protocols::{
+    copies::Copies,
     election::{Bounds, Hazard, Promise, Protocol, Timers, Transport},
     fence::checks::Fencing,
 };
@@ -26,6 +27,10 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
     let promised = match scenario.hazard {
         Hazard::SaturatedLink => heartbeat_starved::promised(protocol, params),
         _ => promise_checking(scenario, protocol, params.fencing),
+    };
+    let promised = match diverging_copies::copies(scenario, params) {
+        Some(Copies::Async) => diverging_copies::promised(scenario, promised),
+        Some(Copies::Majority) | None => promised,
     };
     match promised {
         // Beliefs end by other rules than the protocol promises by.

@@ -33,6 +33,7 @@ fn header() -> Header {
         dual_belief_bound_us: Some(17_000),
         resources: usual_resources(),
         groups: 1,
+        copies: None,
         group: 0,
     }
 }

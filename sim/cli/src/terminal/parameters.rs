@@ -1,6 +1,7 @@
 //! A plan's parameters, for the head of a report.
 
 use protocols::{
+    copies::Copies,
     election::{
         Protocol, Timer,
         rules::{Manner, Rules},
@@ -61,6 +62,13 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
         rows.push(pair("rules", rules(plan.timings.rules)));
     }
     rows.extend(bandwidth(plan));
+    if let Some(copies) = plan.copies {
+        let when = match copies {
+            Copies::Async => "which acknowledges at once",
+            Copies::Majority => "which acknowledges what a majority has",
+        };
+        rows.push(pair("copies", format!("one on each node, {when}")));
+    }
     if plan.groups > 1 {
         rows.push(pair("groups", format!("{}, each with that load and its own clients", plan.groups)));
     }
