@@ -75,7 +75,7 @@ pub enum Message {
 }
 
 impl Payload for Message {
-    fn kind(&self) -> &'static str {
-        "replication"
+    fn is_data(&self) -> bool {
+        true
     }
 }

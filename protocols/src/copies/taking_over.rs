@@ -54,8 +54,8 @@ impl TakingOver {
         }
         // Its own, if no other is newer: that is the first.
         let newest = self.answers.iter().map(|answer| answer.newness).max()?;
-        let mut holders = self.answers.iter().filter(|answer| answer.newness == newest);
-        holders.find(|answer| answer.node == self.by.node).or(holders.next()).map(|answer| answer.node)
+        let holders = || self.answers.iter().filter(|answer| answer.newness == newest).map(|answer| answer.node);
+        holders().find(|node| *node == self.by.node).or_else(|| holders().next())
     }
 
     /// A beat: is it time to ask everybody again?
@@ -73,5 +73,27 @@ impl TakingOver {
             }
             None => true,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_log_of_a_majority_is_taken_and_the_own_one_where_none_is_newer() {
+        let leads = |token| Some(Incarnation { token, node: NodeId(0), generation: 1 });
+        let by = Incarnation { token: 3, node: NodeId(4), generation: 1 };
+        let newest = |answers: &[(u16, u64, u64)]| {
+            let mut taking_over = TakingOver::new(by, 5);
+            let answers =
+                answers.iter().map(|(node, token, length)| taking_over.promised(NodeId(*node), leads(*token), *length));
+            answers.last().flatten().map(|node| node.0)
+        };
+        assert_eq!(newest(&[(4, 1, 7), (2, 1, 9)]), None, "two of five are no majority");
+        assert_eq!(newest(&[(4, 1, 7), (2, 1, 9), (3, 1, 8)]), Some(2), "the longest");
+        assert_eq!(newest(&[(4, 1, 7), (2, 1, 9), (3, 2, 8)]), Some(3), "the longest of an older leader is older");
+        assert_eq!(newest(&[(2, 1, 9), (4, 1, 9), (3, 1, 8)]), Some(4), "its own is as new");
+        assert_eq!(newest(&[(4, 1, 7), (2, 1, 8), (2, 1, 9)]), None, "one that answers twice counts once");
     }
 }
