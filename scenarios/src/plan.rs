@@ -23,7 +23,7 @@ use protocols::{
     bug::Bug,
     copies::Copies,
     division::Division,
-    election::{self, Protocol, Timers, rules::Rules, token_counter},
+    election::{self, Protocol, Timers, rules::Rules},
     fence::checks::Fencing,
     group,
     history::{Header, Requirement},
@@ -217,7 +217,7 @@ impl<'a> Known<'a> {
     /// The protocol of that name.
     pub fn protocol(&self, name: &str) -> Option<&'a Protocol> {
         let listed = self.protocols.iter().copied().find(|protocol| protocol.name == name);
-        listed.or_else(|| token_counter::find(name))
+        listed.or_else(|| election::wrapped(name))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Plan;
 use crate::fault::Who;
-use protocols::{copies::Copies, election::Protocol, fence::checks::Fencing};
+use protocols::{copies::Copies, election::Protocol};
 
 /// Refuses copies that there cannot be.
 pub(super) fn check(plan: &Plan, protocol: &Protocol) -> Result<(), String> {
@@ -18,18 +18,10 @@ pub(super) fn check(plan: &Plan, protocol: &Protocol) -> Result<(), String> {
              take `async`, or `{name}-fenced` if there is one"
         ));
     }
-    if copies == Copies::Majority && plan.fencing != Fencing::On {
-        let fencing = plan.fencing.word();
-        return Err(format!(
-            "copies is majority, which rests on the token, and fencing is {fencing}; leave fencing on"
-        ));
-    }
-    let struck = plan.faults.iter().position(|planned| planned.what.whom().contains(&&Who::Store));
-    match struck {
-        Some(index) if !protocol.service.in_store => Err(format!(
-            "faults[{index}] ({}) strikes the store, but every node has a copy of its own: there is no store",
-            plan.faults[index].what.kind()
-        )),
-        _ => Ok(()),
+    let of_store = |who: &&Who| **who == Who::Store;
+    let idle = !plan.faults.is_empty() && plan.faults.iter().all(|planned| planned.what.whom().iter().all(of_store));
+    match idle && !protocol.service.in_store {
+        true => Err(format!("copies is {word}, so nobody writes to the store, and the faults strike nothing else")),
+        false => Ok(()),
     }
 }
