@@ -14,6 +14,7 @@ crate::registry! {
         &ROW_BY_NODE_CLOCK,
         &NO_QUORUM,
         &NO_HYSTERESIS,
+        &ASYNC_COPIES,
     ];
 }
 
@@ -122,6 +123,21 @@ pub const NO_QUORUM: ByDesign = ByDesign {
         shown: Shown::by("asymmetric-partition", "lowest-id", 4),
     },
     mended: Shown::by("asymmetric-partition", "raft-core", 4),
+};
+
+/// Replication that nobody waits for.
+pub const ASYNC_COPIES: ByDesign = ByDesign {
+    bug: Bug {
+        id: "async-copies",
+        protocols: &["raft-core"],
+        what: "The leader's copy acknowledges what no other copy has yet: what it took between the cut and the end of its belief is \
+               rewound when the cut is healed, though never two led.",
+        source: "reference text 003, \"Detecting split-brain\"; PostgreSQL 16, pg_rewind, and synchronous_standby_names, which is \
+                 empty by default",
+        violation: "copies_agree",
+        shown: Shown::by("diverging-copies", "raft-core", 4),
+    },
+    mended: Shown::by("majority-copies", "raft-core", 4),
 };
 
 /// The best takes over whenever it is back.

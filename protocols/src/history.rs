@@ -167,6 +167,24 @@ pub enum Kind {
         /// To what.
         state: NodeState,
     },
+    /// The copy on a leader's node became the one that is written to; see [`crate::copies`].
+    Promoted {
+        /// The leadership.
+        incarnation: Incarnation,
+        /// The leadership whose entry was the last in that copy; `None` when there was none.
+        after: Option<Incarnation>,
+    },
+    /// A copy forgot the end of its log, as another copy's goes on differently.
+    Rewound {
+        /// Whose copy.
+        node: NodeId,
+        /// The leadership whose entry was the last in it.
+        from: Incarnation,
+        /// The leadership whose log it follows from now on.
+        onto: Incarnation,
+        /// How many entries are gone.
+        entries: u64,
+    },
     /// The run is over. The last event of a complete history.
     End {
         /// Messages delivered: datagrams and stream segments. 0 when nobody counted.

@@ -41,6 +41,7 @@
 //! | [`service`] | coordination services as data: what can be asked, and what comes back |
 //! | [`node`], [`work`] | a candidate: its elector, and what it does while it leads |
 //! | [`fence`] | the ledger that refuses the past, and the store of ledgers |
+//! | [`copies`] | data without a common store: a copy on every candidate's node |
 //! | [`core`], [`message`], [`load`] | the seam to drivers, what travels, and the clients that ask |
 //! | [`history`] | what happened, event by event: all that crosses to the judge |
 
@@ -48,6 +49,7 @@ pub mod bench;
 pub mod bug;
 pub mod by_design;
 pub mod clock;
+pub mod copies;
 pub mod core;
 pub mod coverage;
 pub mod division;

@@ -16,6 +16,11 @@ pub trait Payload: Clone + Eq + Hash + Debug + Send + Sync + 'static {
         "message"
     }
 
+    /// Is it data, though candidates say it to each other? Then it is no message of the election.
+    fn is_data(&self) -> bool {
+        false
+    }
+
     /// What a request to a service is for.
     fn purpose(&self) -> Purpose {
         Purpose::default()
@@ -47,6 +52,7 @@ pub struct Opaque(Arc<dyn Value>);
 /// What is left of a payload without its type.
 trait Value: Send + Sync {
     fn message_kind(&self) -> &'static str;
+    fn carries_data(&self) -> bool;
     fn purpose(&self) -> Purpose;
     fn news(&self) -> News;
     fn debug(&self, f: &mut fmt::Formatter) -> fmt::Result;
@@ -59,6 +65,10 @@ trait Value: Send + Sync {
 impl<T: Payload> Value for T {
     fn message_kind(&self) -> &'static str {
         self.kind()
+    }
+
+    fn carries_data(&self) -> bool {
+        self.is_data()
     }
 
     fn purpose(&self) -> Purpose {
@@ -116,6 +126,10 @@ impl Opaque {
 impl Payload for Opaque {
     fn kind(&self) -> &'static str {
         self.0.message_kind()
+    }
+
+    fn is_data(&self) -> bool {
+        self.0.carries_data()
     }
 
     fn purpose(&self) -> Purpose {

@@ -59,7 +59,7 @@ impl Verdict {
 pub struct Judgement {
     /// What came of it all.
     pub verdict: Verdict,
-    /// What each invariant saw, in the order of [`invariant::ALL`].
+    /// What each invariant saw that is about such a run, in the order of [`invariant::ALL`].
     pub invariants: Vec<InvariantResult>,
     /// The figures.
     pub metrics: Metrics,
@@ -103,7 +103,8 @@ impl Judge {
 
     /// A judge that goes by these invariants.
     pub fn by(invariants: &[&'static Entry], header: Option<&Header>) -> Self {
-        let seats: Vec<_> = invariants.iter().map(|entry| (*entry, (entry.new)(header))).collect();
+        let all = invariants.iter().map(|entry| (*entry, (entry.new)(header)));
+        let seats: Vec<_> = all.filter(|(_, invariant)| invariant.concerns()).collect();
         let wanting = |kind| {
             let seats = seats.iter().enumerate().filter(|(_, (_, invariant))| invariant.wants().has(kind));
             seats.map(|(seat, _)| seat as u8).collect()
@@ -130,7 +131,7 @@ impl Judge {
         };
         let invariants = findings.into_iter().map(result).collect();
         let (history_events, end_us) = (self.events, self.end_us);
-        let (metrics, groups) = (self.meter.finish(end_us), Vec::new());
+        let (metrics, groups) = (self.meter.finish(end_us, names), Vec::new());
         Judgement { verdict, invariants, metrics, history_events, end_us, groups }
     }
 }

@@ -40,6 +40,7 @@ mod by_group;
 mod by_resource;
 mod cluster;
 mod contest;
+mod copies;
 mod effects;
 mod freshness;
 mod reads;

@@ -11,7 +11,7 @@ mod together;
 mod undecided;
 mod work_set;
 
-use crate::{beliefs::Beliefs, contest::Contest, effects::Effects, reads::Reads};
+use crate::{beliefs::Beliefs, contest::Contest, copies::Copies, effects::Effects, reads::Reads, words::Names};
 use dark::Dark;
 use failover::Failovers;
 use figures::ms;
@@ -23,6 +23,7 @@ use protocols::{
 };
 use undecided::Undecided;
 
+pub use crate::copies::{CopyFigures, Divergence};
 pub use figures::Metrics;
 
 /// Folds a history into [`Metrics`].
@@ -40,6 +41,8 @@ pub(crate) struct Meter {
     undecided: Undecided,
     reads: Reads,
     work_set: work_set::WorkSet,
+    /// Where every node has a copy of the data.
+    copies: Option<Copies>,
     grace_us: u64,
 }
 
@@ -59,11 +62,15 @@ impl Meter {
             undecided: Undecided::default(),
             reads: Reads::default(),
             work_set: work_set::WorkSet::default(),
+            copies: header.and_then(|header| header.copies).map(|_| Copies::default()),
             grace_us: header.map_or(0, |h| h.dark_after_ms.saturating_mul(1000)),
         }
     }
 
     pub(crate) fn observe(&mut self, event: &Event) {
+        if let Some(copies) = &mut self.copies {
+            copies.observe(event);
+        }
         match &event.kind {
             Kind::Invoke { request } => {
                 self.metrics.requests_invoked += 1;
@@ -140,8 +147,9 @@ impl Meter {
         self.contest.observe(event);
     }
 
-    pub(crate) fn finish(self, end_us: u64) -> Metrics {
+    pub(crate) fn finish(self, end_us: u64, names: &Names) -> Metrics {
         let mut metrics = self.metrics;
+        metrics.copies = self.copies.map(|copies| copies.ending(end_us).figures(names));
         metrics.leaders_acting_by_effect_max = self.effects.overlap().map_or(0, |o| o.most);
         metrics.dual_effect_ms = ms(self.effects.several_us() as i64);
         metrics.leaders_believing_max = self.beliefs.most();

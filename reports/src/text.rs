@@ -241,6 +241,10 @@ fn figures(run: &Run) -> Vec<(String, String)> {
         ("writes of unknown outcome", grouped(m.writes_unknown)),
         ("numbers skipped", grouped(m.seq_gaps)),
     ];
+    if let Some(copies) = &m.copies {
+        rows.push(("acknowledged and lost", grouped(copies.writes_lost)));
+        rows.push(("copies differed for", ms(copies.diverged_ms)));
+    }
     if m.leaders_acting_by_effect_max > 1 {
         rows.push(("more than one took effect for", ms(m.dual_effect_ms)));
     }

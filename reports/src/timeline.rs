@@ -344,6 +344,12 @@ impl Highlights {
         }
     }
 
+    fn rewound(&mut self, t_us: u64, node: NodeId, onto: Incarnation, entries: u64) {
+        let (who, onto, by) = (self.names.node(node), self.names.incarnation(onto), count(entries, "entry"));
+        let text = format!("the copy of {who} is rewound by {by} and follows {onto}");
+        self.row(t_us, Mark::Quiet, About::Other, text);
+    }
+
     fn ended(&mut self, t_us: u64) {
         let text = match self.last_accepted_for(t_us) {
             Some(quiet) => format!("the run ends, {quiet} after the last accepted write"),
@@ -377,7 +383,7 @@ impl Sink for Highlights {
                     self.read(t_us, &read);
                 }
             }
-            Kind::Invoke { .. } | Kind::Issue { .. } | Kind::Campaign { .. } => {}
+            Kind::Invoke { .. } | Kind::Issue { .. } | Kind::Campaign { .. } | Kind::Promoted { .. } => {}
             Kind::Deleted(deleted) => self.deleted(t_us, deleted),
             Kind::Grant { .. } | Kind::GrantEnd { .. } | Kind::Vote { .. } | Kind::Clock { .. } => {}
             Kind::Elected(incarnation) => self.elected(t_us, *incarnation),
@@ -386,6 +392,7 @@ impl Sink for Highlights {
                 self.seal(t_us, *resource, *incarnation, *accepted, *seq);
             }
             Kind::Fault(fault) => self.fault(t_us, fault),
+            Kind::Rewound { node, onto, entries, .. } => self.rewound(t_us, *node, *onto, *entries),
             Kind::Node { node, state } => self.node(t_us, *node, *state),
             Kind::End { .. } => self.ended(t_us),
         }

@@ -12,6 +12,7 @@ use crate::{
 };
 use protocols::{
     bug::Bug,
+    copies::Copies,
     election::{Protocol, Timers, rules::Rules},
     fence::checks::Fencing,
     service::Service,
@@ -83,6 +84,9 @@ pub struct Params {
     pub bugs: Vec<&'static Bug>,
     /// What the store checks.
     pub fencing: Fencing,
+    /// Has every candidate's node a copy of the data instead of one store for all, and when does a leader's acknowledge? The
+    /// scenario's own choice when it is not given.
+    pub copies: Option<Copies>,
     /// Does the leader answer reads from memory while its belief lasts? When it is not given: in half of the seeds, where
     /// the lease is as good as the clocks; always in the scenario that is about it.
     pub read_lease: Option<bool>,
@@ -126,6 +130,7 @@ impl Default for Params {
             leader_lease: None,
             bugs: Vec::new(),
             fencing: Fencing::On,
+            copies: None,
             read_lease: None,
             reads_per_s: None,
             net: &PROFILES[0],
@@ -311,6 +316,7 @@ impl Params {
             dual_belief_bound_ms: None,
             works: self.works.iter().map(|work| work.name.to_owned()).collect(),
             work_set: self.work_set,
+            copies: self.copies,
         }
     }
 }

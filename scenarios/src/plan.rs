@@ -3,6 +3,7 @@
 //! A plan is JSON. Reading is strict: an unknown field, a missing one or a negative duration is one sentence, never a
 //! guess, because a replay that silently ignored something would not be a replay.
 
+mod copies;
 mod groups;
 pub mod json;
 mod limits;
@@ -20,8 +21,9 @@ use crate::{
 };
 use protocols::{
     bug::Bug,
+    copies::Copies,
     division::Division,
-    election::{self, Protocol, Timers, rules::Rules, token_counter},
+    election::{self, Protocol, Timers, rules::Rules},
     fence::checks::Fencing,
     group,
     history::{Header, Requirement},
@@ -92,6 +94,10 @@ pub struct Plan {
     /// What the work-set of these works is like, where it is not the usual.
     #[serde(default, skip_serializing_if = "work_set::Asked::is_nothing")]
     pub work_set: work_set::Asked,
+    /// Has every candidate's node a copy of the data, which its leader writes to, and when does that acknowledge? Otherwise all
+    /// leaders write to one store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copies: Option<Copies>,
 }
 
 /// The protocol's timers, milliseconds.
@@ -214,7 +220,7 @@ impl<'a> Known<'a> {
     /// The protocol of that name.
     pub fn protocol(&self, name: &str) -> Option<&'a Protocol> {
         let listed = self.protocols.iter().copied().find(|protocol| protocol.name == name);
-        listed.or_else(|| token_counter::find(name))
+        listed.or_else(|| election::wrapped(name))
     }
 }
 
@@ -295,10 +301,12 @@ impl Plan {
             services_needed: if needed > 1 { needed } else { 0 },
             tick_ms: self.load.tick_ms,
             store: Some(topology.store()),
-            majority: protocol.majority,
+            // Where a majority of the copies decides, nobody acts without one either.
+            majority: protocol.majority || self.copies == Some(Copies::Majority),
             ring: protocol.ring,
             dual_belief_bound_us: self.dual_belief_bound_ms.map(|ms| (ms * 1e3) as u64),
             resources: self.resources(topology.works()),
+            copies: self.copies,
             groups: self.groups,
             group: 0,
         }

@@ -9,7 +9,7 @@ use crate::{
 };
 use protocols::{
     bug::{Bug, Bugs},
-    election::{self, Protocol, token_counter},
+    election::{self, Protocol, both_locks, token_counter},
     history::Header,
     known_bugs,
     work::{self, Kind},
@@ -78,7 +78,7 @@ impl Registry {
         Known { scenarios, protocols: &self.protocols, bugs: &self.bugs, works: &self.works }
     }
 
-    /// The protocol of that name, one with a token counter around it included.
+    /// The protocol of that name, one that is made of another included.
     ///
     /// # Errors
     /// One sentence: there is none.
@@ -87,7 +87,7 @@ impl Registry {
             .iter()
             .copied()
             .find(|protocol| protocol.name == name)
-            .or_else(|| token_counter::find(name))
+            .or_else(|| election::wrapped(name))
             .ok_or_else(|| format!("there is no protocol `{name}`"))
     }
 
@@ -99,9 +99,10 @@ impl Registry {
         Ok(plan.topology_of(protocol).with_works(plan.leaders_works(&self.works)?))
     }
 
-    /// Every protocol that can be asked for by its name: those listed here, and those with a token counter around them.
+    /// Every protocol that can be asked for by its name: those listed here, and those that are made of others.
     pub fn named(&self) -> impl Iterator<Item = &'static Protocol> + '_ {
-        self.protocols.iter().copied().chain(token_counter::FENCED.iter().map(|(_, fenced)| *fenced))
+        let fenced = token_counter::FENCED.iter().map(|(_, fenced)| *fenced);
+        self.protocols.iter().copied().chain(fenced).chain(both_locks::MIGRATING.iter().copied())
     }
 
     /// The bugs of these ids.

@@ -8,11 +8,13 @@ use crate::{
 };
 use protocols::{
     bug::Bugs,
+    copies::{Disk as CopyDisk, Holder, Seat},
     core::{Core, Input, TimerId},
     division::Division,
     election::{Protocol, Setup},
     elector::ServiceOutput,
     fence::{
+        checks::Checks,
         power::PowerSwitch,
         store::{FORGOTTEN_ON_RESTART, Store},
     },
@@ -37,7 +39,10 @@ use scenarios::{
     streams,
     topology::{self, Role, Topology},
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::AtomicU64},
+};
 use tokio::sync::mpsc;
 
 /// The processes of a plan.
@@ -50,6 +55,10 @@ pub struct Fleet {
     clients: Arc<Clients<SimEnv>>,
     /// The states of the service's members, by their nodes.
     members: BTreeMap<NodeId, service::State>,
+    /// The disks of the copies, where every candidate's node has one.
+    disks: Vec<CopyDisk>,
+    /// See [`Seat::told`].
+    told: Arc<AtomicU64>,
 }
 
 /// Where a driven core's messages and history go in the simulation.
@@ -96,7 +105,11 @@ impl Fleet {
         };
         let members = protocol.service.all().zip(topology.services()).flat_map(states).collect();
         let clients = Arc::new(registry.clients.clone());
-        Ok(Fleet { plan, protocol, topology, works, bugs, clients, members })
+        let checks = |place| Checks::from(plan.fencing).but_for(&bugs, place);
+        let checks: Vec<Checks> = (0..works.resources().count()).map(checks).collect();
+        let disks = plan.copies.map(|_| topology.candidates().map(|_| CopyDisk::new(checks.clone())).collect());
+        let (disks, told) = (disks.unwrap_or_default(), Arc::default());
+        Ok(Fleet { plan, protocol, topology, works, bugs, clients, members, disks, told })
     }
 
     /// Starts a process. Gives back its first task, if it has any; what is only a core is stepped by the world.
@@ -163,6 +176,13 @@ impl Fleet {
         Some(Box::new(move || Box::pin(drive(SimEnv::new(node), core(), Vec::new()))))
     }
 
+    /// Where the node's copy stands, if it has one.
+    fn seat(&self, node: NodeId) -> Option<Seat> {
+        let (mode, copies) = (self.plan.copies?, self.disks.len() as u16);
+        let (disk, told) = (self.disks.get(node.index())?.clone(), self.told.clone());
+        Some(Seat { node, copies, mode, disk, told })
+    }
+
     fn candidate(&self, node: NodeId) -> Main {
         let told = Arc::new(Told {
             plan: self.plan.clone(),
@@ -171,6 +191,7 @@ impl Fleet {
             works: self.works.clone(),
             bugs: self.bugs.clone(),
             clients: self.clients.clone(),
+            copy: self.seat(node),
         });
         Box::new(move || {
             let (env, told) = (SimEnv::new(node), told.clone());
@@ -190,6 +211,8 @@ struct Told {
     works: Arc<Works>,
     bugs: Bugs,
     clients: Arc<Clients<SimEnv>>,
+    /// Where its copy stands, if it has one.
+    copy: Option<Seat>,
 }
 
 /// What a candidate's client is told: in the simulation, processes are reached by their names. What runs in the candidates'
@@ -238,7 +261,9 @@ async fn candidate_core(told: &Told, env: SimEnv) -> Box<dyn Core> {
     let in_store = protocol.service.in_store.then_some(topology.store());
     let service: Vec<NodeId> = in_store.into_iter().chain(topology.asked()).collect();
     let starts = with(|world| world.process(env.node).starts) - 1;
-    let (store, tick, read_lease) = (topology.store(), plan.load.tick_ms * MILLISECOND, plan.read_lease);
+    // A node that has a copy writes to it.
+    let store = told.copy.as_ref().map_or(topology.store(), |seat| seat.node);
+    let (tick, read_lease) = (plan.load.tick_ms * MILLISECOND, plan.read_lease);
     let silence = plan.network.store_silence_ms() * MILLISECOND;
     let place = Place { node: env.node, store, starts, tick, silence, read_lease };
     let node = |group: u16| -> Box<dyn Core> {
@@ -252,7 +277,11 @@ async fn candidate_core(told: &Told, env: SimEnv) -> Box<dyn Core> {
             service: service.clone(),
             bugs: bugs.clone(),
         };
-        Box::new(Node::new(place, (protocol.elector)(setup)).with_works(works.clone()).with_bugs(bugs.clone()))
+        let node = Node::new(place, (protocol.elector)(setup)).with_works(works.clone()).with_bugs(bugs.clone());
+        match told.copy.clone() {
+            Some(seat) => Box::new(Holder::new(node, seat, works)),
+            None => Box::new(node),
+        }
     };
     of_groups(division, Node::timers(works), stored.clone(), node)
 }

@@ -61,6 +61,7 @@ pub fn options(params: &Params) -> Vec<String> {
     add("groups", number(params.groups.into(), usual.groups.into()));
     add("bug", params.bugs.first().map(|bug| bug.id.to_owned()));
     add("fencing", (params.fencing != Fencing::On).then(|| params.fencing.word().to_owned()));
+    add("copies", params.copies.map(|copies| copies.word().to_owned()));
     add("read-lease", params.read_lease.map(on_off));
     add("reads", params.reads_per_s.map(|reads| reads.to_string()));
     add("net", (params.net.name != usual.net.name).then(|| params.net.name.to_owned()));

@@ -90,6 +90,11 @@ fn incarnation(i: &Incarnation) -> [u64; 2] {
     [i.token, u64::from(i.node.0) << 32 | u64::from(i.generation)]
 }
 
+fn promoted(i: &Incarnation, after: Option<&Incarnation>) -> [u64; 3] {
+    let [a, b] = incarnation(i);
+    [0x116, fold(a, b), after.map_or(0, |after| incarnation(after).into_iter().fold(1, fold))]
+}
+
 /// A history event in three words.
 #[inline]
 pub fn of(kind: &Kind) -> [u64; 3] {
@@ -122,6 +127,11 @@ pub fn of(kind: &Kind) -> [u64; 3] {
             let [a, b] = incarnation(i);
             let plans = plans.iter().fold(0, |h, plan| fold(h, *plan));
             [0x115 | resource(*r) << 16, fold(a, b), fold(*seq, plans)]
+        }
+        Kind::Promoted { incarnation: i, after } => promoted(i, after.as_ref()),
+        Kind::Rewound { node, from, onto, entries } => {
+            let [from, onto] = [from, onto].map(|i| incarnation(i).into_iter().fold(0, fold));
+            [0x117 | u64::from(node.0) << 16, fold(from, onto), *entries]
         }
         Kind::Invoke { request: r } => [0x106, request(*r), 0],
         Kind::Reply { request: r, outcome } => match outcome {

@@ -1,6 +1,7 @@
 //! The election protocols, one file each, and what each of them promises.
 
 pub mod back_off;
+pub mod both_locks;
 pub mod bully;
 pub mod consul;
 pub mod db_row;
@@ -321,9 +322,14 @@ crate::registry! {
     ];
 }
 
-/// The protocol of that name, one with a token counter around it included.
+/// The protocol of that name, one that is made of another included: with a token counter around it, or with a second lock.
 pub fn find(name: &str) -> Option<&'static Protocol> {
-    ALL.into_iter().find(|p| p.name == name).or_else(|| token_counter::find(name))
+    ALL.into_iter().find(|p| p.name == name).or_else(|| wrapped(name))
+}
+
+/// The protocol of that name that is made of another one.
+pub fn wrapped(name: &str) -> Option<&'static Protocol> {
+    token_counter::find(name).or_else(|| both_locks::find(name))
 }
 
 impl Protocol {

@@ -1,6 +1,7 @@
 //! What the judge has to know about a run, and what the run must show.
 
 use crate::{
+    copies::Copies,
     fence::checks::Fencing,
     types::{NodeId, Resource, USUAL_RESOURCES},
 };
@@ -65,6 +66,9 @@ pub struct Header {
     /// The names of all resources, by [`Resource`].
     #[serde(default = "usual_resources", skip_serializing_if = "is_usual")]
     pub resources: Vec<String>,
+    /// Has every candidate's node a copy of the data, and when does a leader's acknowledge? Otherwise there is one store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copies: Option<Copies>,
     /// How many groups there are. Each has its share of the resources and of the clients, in the order of the groups.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub groups: u16,

@@ -4,6 +4,7 @@
 //! which kinds of events it wants, so that the judge bothers it with no others.
 
 pub mod acts_on_belief;
+pub mod copies_agree;
 pub mod dual_belief;
 pub mod elections;
 pub mod leaders_acting_by_effect;
@@ -42,6 +43,7 @@ protocols::registry! {
         &one_number::ENTRY,
         &records::ENTRY,
         &nothing_skipped::ENTRY,
+        &copies_agree::ENTRY,
         &elections::ENTRY,
         &phantom_leader::ENTRY,
         &dual_belief::ENTRY,
@@ -81,6 +83,11 @@ pub enum Class {
 
 /// A fold over a history.
 pub trait Invariant: Send {
+    /// Is there in such a run what it is about? Otherwise nothing is said of it.
+    fn concerns(&self) -> bool {
+        true
+    }
+
     /// The kinds of events that [`Invariant::observe`] wants.
     fn wants(&self) -> Kinds;
 
@@ -170,8 +177,10 @@ impl Kinds {
     pub const CLOCK: Kinds = Kinds(1 << 15);
     /// [`Kind::Deleted`].
     pub const DELETED: Kinds = Kinds(1 << 18);
+    /// [`Kind::Promoted`] and [`Kind::Rewound`].
+    pub const COPIES: Kinds = Kinds(1 << 19);
     /// How many kinds there are.
-    pub const COUNT: usize = 19;
+    pub const COUNT: usize = 20;
 
     /// Both sets.
     pub const fn and(self, other: Kinds) -> Kinds {
@@ -205,6 +214,7 @@ impl Kinds {
             Kind::Vote { .. } => 14,
             Kind::Clock { .. } => 15,
             Kind::Deleted(_) => 18,
+            Kind::Promoted { .. } | Kind::Rewound { .. } => 19,
         }
     }
 }

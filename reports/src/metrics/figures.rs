@@ -1,5 +1,6 @@
 //! The figures themselves.
 
+use crate::copies::CopyFigures;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -90,6 +91,9 @@ pub struct Metrics {
     pub dual_belief_longest_ms: f64,
     /// The share of requests after the first election that were served in time; `None` without them.
     pub availability: Option<f64>,
+    /// The figures of copies of the data; left out where all leaders write to one store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copies: Option<CopyFigures>,
     /// From a request to the application of its write, the mean over requests after the first election that were served in
     /// time, milliseconds; only baselines look at it.
     #[serde(skip)]

@@ -99,6 +99,7 @@ fn counted(fact: Fact, kinds: &[Kind]) -> u64 {
             dual_belief_bound_us: None,
             resources: protocols::history::usual_resources(),
             groups: 1,
+            copies: None,
             group: 0,
         };
         let mut judge = Judge::new(Some(&header));

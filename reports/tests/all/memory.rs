@@ -43,6 +43,7 @@ fn header() -> Header {
         dual_belief_bound_us: Some(0),
         resources: protocols::history::usual_resources(),
         groups: 1,
+        copies: None,
         group: 0,
     }
 }

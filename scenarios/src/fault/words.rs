@@ -20,7 +20,9 @@ impl Fault {
         names: impl Fn(&[NodeId]) -> String,
     ) -> FaultEvent {
         let parts = self.parts();
-        let detail = parts.describe(&names(on), &names(to));
+        // Who is on both sides, as the one that leads a service and is one of its members, is told of once.
+        let others: Vec<NodeId> = to.iter().copied().filter(|node| !on.contains(node)).collect();
+        let detail = parts.describe(&names(on), &names(if others.is_empty() { to } else { &others }));
         // A partition strikes both sides.
         let (sides, on, to) = match self {
             Fault::Partition { .. } => ([on.to_vec(), to.to_vec()], [on, to].concat(), Vec::new()),
@@ -71,6 +73,16 @@ impl fmt::Display for Trigger {
 }
 
 impl Trigger {
+    /// When it can set a fault off at the earliest, milliseconds.
+    pub fn earliest_ms(&self) -> f64 {
+        match self {
+            Trigger::At { ms } => *ms,
+            Trigger::Passage { after, delay_ms, .. } => {
+                after.as_ref().map_or(0.0, |after| after.earliest_ms()) + delay_ms
+            }
+        }
+    }
+
     fn moment(&self) -> String {
         match self {
             Trigger::At { ms } => format!("{ms} ms"),

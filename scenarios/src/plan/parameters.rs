@@ -26,11 +26,15 @@ pub(super) fn parameters(whole: &Whole, planned: &PlannedFault) -> Checked {
         Fault::LoseData { restart_after_ms, .. } => loses_data(whole, what, *restart_after_ms),
         Fault::RestoreCopy { copied_at_ms, restart_after_ms, .. } => {
             milliseconds("restores a copy made at", *copied_at_ms)?;
-            if let Trigger::At { ms } = planned.when
-                && ms <= *copied_at_ms
-            {
+            let earliest_ms = planned.when.earliest_ms();
+            let (strikes, too_early) = match planned.when {
+                Trigger::At { .. } => ("strikes", earliest_ms <= *copied_at_ms),
+                // What is passed is passed later than that.
+                Trigger::Passage { .. } => ("may strike", earliest_ms < *copied_at_ms),
+            };
+            if too_early {
                 return Err(format!(
-                    "strikes at {ms} ms, but restores a copy made at {copied_at_ms} ms; copy it before"
+                    "{strikes} at {earliest_ms} ms, but restores a copy made at {copied_at_ms} ms; copy it before"
                 ));
             }
             loses_data(whole, what, *restart_after_ms)

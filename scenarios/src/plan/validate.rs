@@ -1,7 +1,7 @@
 //! What no plan may say. Every error is one sentence that names what is wrong and what would be right.
 
 use super::{
-    Known, LONGEST_MS, Network, Plan, SCHEMA, STORE, SWARM, groups,
+    Known, LONGEST_MS, Network, Plan, SCHEMA, STORE, SWARM, copies, groups,
     limits::{
         BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, CLIENTS_MAX, Checked, EXTRA_MAX_US, FAULTS_MAX, LATENCY_MAX_US, NAME_MAX,
         OFFSET_MAX_MS, PPM_MAX, RATE_MAX, milliseconds, probability, range, signed,
@@ -58,6 +58,7 @@ fn plan(plan: &Plan, known: &Known) -> Checked {
     load(plan)?;
     groups::check(plan, protocol, known.works)?;
     work_set(plan)?;
+    copies::check(plan, protocol)?;
     network(&plan.network)?;
     if plan.faults.len() > FAULTS_MAX {
         return Err(format!("the plan has {} faults; at most {FAULTS_MAX}", plan.faults.len()));

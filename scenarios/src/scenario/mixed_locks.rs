@@ -11,14 +11,20 @@
 //! *Is one fenced resource enough?* Where both locks draw their tokens from one counter, yes: of two leaders the one that took
 //! its lock last is let in, and the other is refused at its next write, gives up, takes its lock again with a higher token, and
 //! so on: nothing is written twice, and leadership bounces for as long as the migration lasts. Tokens of two counters cannot be
-//! compared, and would be given twice. What needs no fence is that who takes the new lock holds the old one as well.
+//! compared, and would be given twice. What needs no fence is that who takes the new lock holds the old one as well:
+//! `redis-lease-migrating` and `redis-fenced-migrating` ([`protocols::election::both_locks`]) do, and one leads at a time.
 //!
-//! Nothing else goes wrong.
+//! Nothing else goes wrong, but that with those the leader dies once, so that leadership passes from one version to another.
 
-use super::{Needs, Scenario, require, settled_ms, without_waiting};
-use crate::{params::Params, plan::Plan};
+use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, settled_ms, strike_ms, without_waiting};
+use crate::{
+    fault::{Fault, Who},
+    params::Params,
+    plan::Plan,
+    streams::{self, PLAN},
+};
 use protocols::{
-    election::{Hazard, Protocol, redis_common::MIXED_LOCKS},
+    election::{Hazard, Protocol, both_locks, redis_common::MIXED_LOCKS},
     history::Fact,
 };
 
@@ -28,9 +34,9 @@ pub const SCENARIO: Scenario = Scenario {
     about: "Half of the candidates take the lock by its old name, and half by its new one.",
     story: "A migration to another lock is half done when the run begins: candidates of odd numbers stand for the old one, those \
             of even numbers for the new one. Each lock has one holder, as it should, so there are two leaders; whether both take \
-            effect is for the resource.",
+            effect is for the resource. Where the new version takes both locks, one leads at a time, whoever dies.",
     hazard: Hazard::MixedLocks,
-    needs: Needs::Named(&["redis-lease", "redis-fenced"]),
+    needs: Needs::Named(&["redis-lease", "redis-fenced", "redis-lease-migrating", "redis-fenced-migrating"]),
     plan,
 };
 
@@ -39,11 +45,26 @@ const LASTS_MS: u64 = 10_000;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let params = &without_waiting(params, SCENARIO.hazard, protocol);
+    if both_locks::find(protocol.name).is_some() {
+        return done_right(params, protocol, seed);
+    }
     let needed_ms = settled_ms(params, protocol) + LASTS_MS;
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
     if !plan.bugs.iter().any(|id| id == MIXED_LOCKS.id) {
         plan.bugs.push(MIXED_LOCKS.id.to_owned());
     }
     plan.requires = require([(Fact::Elections, 2), (Fact::LeadersBelieving, 2)]);
+    plan
+}
+
+/// Half of the candidates take both locks, and the leader dies: somebody leads after it, of either version.
+fn done_right(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let needed_ms = last_strike_ms(params, protocol) + LASTS_MS + params.aftermath_ms(protocol);
+    let mut random = streams::stream(seed, PLAN);
+    let strike_ms = strike_ms(&mut random, params, protocol);
+    let back_ms = drawn_ms(&mut random, 500.0, LASTS_MS as f64);
+    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    plan.faults = vec![at(strike_ms, Fault::Kill { node: Who::Leader, restart_after_ms: Some(back_ms) })];
+    plan.requires = require([(Fact::Kills, 1), (Fact::Elections, 2), (Fact::LeadersTookEffect, 2)]);
     plan
 }

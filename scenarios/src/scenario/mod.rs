@@ -15,6 +15,7 @@ pub mod clock_step;
 pub mod controller_resign_storm;
 pub mod detector_comparison;
 pub mod disk_stall;
+pub mod diverging_copies;
 pub mod expired_waiter;
 pub mod flapping;
 pub mod gc_pause;
@@ -178,6 +179,8 @@ protocols::registry! {
         &incident_k8s_controller_2017::SCENARIO,
         &stale_enactor::SCENARIO,
         &slow_service::SCENARIO,
+        &diverging_copies::DIVERGING,
+        &diverging_copies::MAJORITY,
     ];
 }
 

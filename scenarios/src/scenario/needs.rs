@@ -37,6 +37,8 @@ pub enum Needs {
     Heartbeats,
     /// Candidates that believe whoever says that it leads.
     Claim,
+    /// Candidates of which a majority votes, and a token that comes of it.
+    Votes,
     /// To be one of these: the story is of how they, and few others, are made.
     Named(&'static [&'static str]),
 }
@@ -61,6 +63,7 @@ impl Needs {
             Needs::ThirdParty => true,
             Needs::Heartbeats => !protocol.service.outlasts_pauses,
             Needs::Claim => protocol.claim.is_some(),
+            Needs::Votes => protocol.elects_among_peers() && protocol.majority && protocol.tokened,
             Needs::Named(names) => names.contains(&protocol.name),
         }
     }
@@ -78,6 +81,8 @@ impl Needs {
             Needs::Claim => 3,
             // The two ends, and who reaches both.
             Needs::ThirdParty => 3,
+            // One is cut off, and the others are a majority.
+            Needs::Votes => 3,
             // One fails, one's disk does, and a majority is left.
             Needs::Disk => 3,
             // One leaves, the leader leaves, and somebody has to be left.
@@ -123,6 +128,7 @@ impl Needs {
             Needs::ThirdParty => "somebody beside the two ends of a link",
             Needs::Heartbeats => "a leader that is replaced when it is not heard",
             Needs::Claim => "candidates that believe whoever says that it leads",
+            Needs::Votes => "candidates of which a majority votes",
             Needs::Named(_) => "one of some protocols",
         }
     }

@@ -1,8 +1,9 @@
 //! What protocols promise of scenarios with given parameters, and within which bounds.
 
-use super::{Scenario, heartbeat_starved, stale_enactor};
+use super::{Scenario, diverging_copies, heartbeat_starved, stale_enactor};
 use crate::params::Params;
 use protocols::{
+    copies::Copies,
     election::{Bounds, Hazard, Promise, Protocol, Timers, Transport},
     fence::checks::Fencing,
 };
@@ -17,7 +18,10 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
         Hazard::ClockDrift => params.read_lease != Some(false),
         _ => params.read_lease == Some(true),
     };
-    let unchecked = !(protocol.tokened && params.fencing == Fencing::On);
+    let copies = diverging_copies::copies(scenario, params);
+    // Copies of which a majority decides follow the newest token, whatever their resources check.
+    let majority = copies == Some(Copies::Majority);
+    let unchecked = !(protocol.tokened && (params.fencing == Fencing::On || majority));
     let cut_off = matches!(scenario.hazard, Hazard::CutOffFromService | Hazard::CutOffFromPeers | Hazard::OneWayCut)
         || scenario.hazard == Hazard::DelayedRenewals;
     // A lease that nothing but a clock ends is as good as the clocks.
@@ -26,6 +30,14 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
     let promised = match scenario.hazard {
         Hazard::SaturatedLink => heartbeat_starved::promised(protocol, params),
         _ => promise_checking(scenario, protocol, params.fencing),
+    };
+    let promised = match copies {
+        Some(Copies::Async) => diverging_copies::promised(scenario, promised),
+        Some(Copies::Majority) if scenario.name == diverging_copies::MAJORITY.name => {
+            promise_checking(scenario, protocol, Fencing::On)
+        }
+        Some(Copies::Majority) if params.fencing != Fencing::On => Promise::May,
+        Some(Copies::Majority) | None => promised,
     };
     match promised {
         // Beliefs end by other rules than the protocol promises by.

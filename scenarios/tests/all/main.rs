@@ -1,5 +1,6 @@
 //! Plans: what every scenario makes of its parameters, and what is refused.
 
+mod copies;
 mod elections;
 mod errors;
 mod own_timers;

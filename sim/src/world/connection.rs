@@ -59,7 +59,9 @@ impl World {
     /// Sends what a candidate says to another, or to a fencing device, or that says.
     #[inline(never)]
     pub fn tell(&mut self, from: NodeId, to: NodeId, message: Opaque) {
-        self.count(message.kind());
+        if !message.is_data() {
+            self.count(message.kind());
+        }
         let packet = self.said.keep(message);
         self.send_packet(from, to, packet);
     }
@@ -91,7 +93,7 @@ impl World {
     /// When a message that is sent now has left its sender's machine.
     #[inline]
     pub(super) fn leaves(&mut self, from: NodeId, message: &Packet) -> u64 {
-        let traffic = if let Packet::Peer(_) = message { Traffic::Control } else { Traffic::Data };
+        let traffic = if self.said.elects(message) { Traffic::Control } else { Traffic::Data };
         self.links.leaves(from, self.now, MESSAGE_BYTES, traffic)
     }
 

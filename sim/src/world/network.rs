@@ -22,6 +22,9 @@ pub const MESSAGE_BYTES: u64 = scenarios::plan::MESSAGE_BYTES;
 /// How many messages may be under way on a connection: what fits into the window of a byte stream.
 pub const MESSAGES_MAX: usize = super::stream::WINDOW / MESSAGE_BYTES as usize;
 
+/// What a message takes from a process to itself, nanoseconds.
+const LOOPBACK: u64 = 20 * MICROSECOND;
+
 /// How messages travel in one direction between two processes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lane {
@@ -126,6 +129,12 @@ impl Link {
             stalled: (0, 0),
             patience: 0,
         }
+    }
+
+    /// It does not leave the machine: a leader's node writes to the copy that it has itself.
+    fn is_loopback(&mut self) {
+        (self.latency, self.jitter) = (LOOPBACK, 0);
+        (self.loss, self.duplicate, self.reorder) = (0, 0, 0);
     }
 
     #[inline]
@@ -291,6 +300,9 @@ impl Links {
         let uplinks = vec![Uplink::new(&plan.network); names.len()];
         let mut links = Links { uplinks, links, nodes: names.len(), store: topology.store() };
         links.lay_lanes(plan, protocol, topology);
+        if plan.copies.is_some() {
+            topology.candidates().for_each(|node| links.get(node, node).is_loopback());
+        }
         links
     }
 

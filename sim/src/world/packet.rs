@@ -2,7 +2,12 @@
 //! each other is of any size, so that only its place travels.
 
 use crate::words;
-use protocols::{core::Input, message::Message, payload::Opaque, types::NodeId};
+use protocols::{
+    core::Input,
+    message::Message,
+    payload::{Opaque, Payload as _},
+    types::NodeId,
+};
 
 /// A message on its way.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +44,15 @@ impl Said {
                 None => packet,
             },
             message => message,
+        }
+    }
+
+    /// Is it part of the election? Otherwise it is data.
+    #[inline]
+    pub fn elects(&self, packet: &Packet) -> bool {
+        match packet {
+            Packet::Message(_) => false,
+            Packet::Peer(place) => self.kept[*place as usize].as_ref().is_none_or(|said| !said.is_data()),
         }
     }
 

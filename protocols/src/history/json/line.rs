@@ -82,6 +82,29 @@ pub(super) struct Line<'a> {
     messages: Option<u64>,
     #[serde(default)]
     by_kind: BTreeMap<String, u64>,
+    #[serde(borrow)]
+    after: Option<Leadership<'a>>,
+    #[serde(borrow)]
+    onto: Option<Leadership<'a>>,
+    entries: Option<u64>,
+}
+
+/// A leadership that an event names beside its own.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Leadership<'a> {
+    #[serde(borrow)]
+    node: Cow<'a, str>,
+    #[serde(default)]
+    token: u64,
+    #[serde(default)]
+    generation: u32,
+}
+
+impl Leadership<'_> {
+    fn read(&self, nodes: &mut Nodes) -> Result<Incarnation, String> {
+        Ok(Incarnation { token: self.token, node: nodes.id(&self.node)?, generation: self.generation })
+    }
 }
 
 impl Line<'_> {
@@ -143,6 +166,16 @@ impl Line<'_> {
                 node: self.node(nodes)?,
                 wall_offset_us: self.need("wall_offset_us", self.wall_offset_us)?,
                 rate_ppm: self.need("rate_ppm", self.rate_ppm)?,
+            },
+            "promoted" => Kind::Promoted {
+                incarnation: self.incarnation(nodes)?,
+                after: self.after.as_ref().map(|after| after.read(nodes)).transpose()?,
+            },
+            "rewound" => Kind::Rewound {
+                node: self.node(nodes)?,
+                from: self.need("after", self.after.as_ref())?.read(nodes)?,
+                onto: self.need("onto", self.onto.as_ref())?.read(nodes)?,
+                entries: self.need("entries", self.entries)?,
             },
             "node" => Kind::Node { node: self.node(nodes)?, state: self.need("state", self.state)? },
             "end" => Kind::End { messages: self.messages.unwrap_or(0), by_kind: self.by_kind.clone() },

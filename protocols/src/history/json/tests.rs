@@ -33,6 +33,7 @@ fn header() -> Header {
         dual_belief_bound_us: Some(17_000),
         resources: usual_resources(),
         groups: 1,
+        copies: None,
         group: 0,
     }
 }
@@ -85,6 +86,14 @@ fn every_kind() -> Vec<Event> {
         Kind::Issue { node: NodeId(1), write: Write { operation: Operation::Enact, ..tick } },
         apply(Write { operation: Operation::Delete, ..tick }, WriteVerdict::Ok, 3),
         Kind::Deleted(Box::new(Deleted { resource: Resource(1), incarnation, seq: 3, plans: vec![1, 7] })),
+        Kind::Promoted { incarnation, after: None },
+        Kind::Promoted { incarnation, after: Some(Incarnation { token: 0, node: NodeId(0), generation: 1 }) },
+        Kind::Rewound {
+            node: NodeId(0),
+            from: Incarnation { token: 4, node: NodeId(0), generation: 65_537 },
+            onto: incarnation,
+            entries: 12,
+        },
         apply(write, WriteVerdict::Ok, 3),
         apply(foreign, WriteVerdict::Ok, UNKNOWN_VERSION),
         apply(write, WriteVerdict::Duplicate { seq: 3 }, 3),

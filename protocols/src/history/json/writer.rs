@@ -234,6 +234,18 @@ fn write_event(line: &mut String, event: &Event, names: &dyn Naming) -> std::fmt
             write!(line, "clock\",\"node\":\"{}\"", Name(names, *node))?;
             write!(line, ",\"wall_offset_us\":{wall_offset_us},\"rate_ppm\":{rate_ppm}")?;
         }
+        Kind::Promoted { incarnation, after } => {
+            write_incarnation(line, "promoted", incarnation, names)?;
+            if let Some(after) = after {
+                write_beside(line, "after", after, names)?;
+            }
+        }
+        Kind::Rewound { node, from, onto, entries } => {
+            write!(line, "rewound\",\"node\":\"{}\"", Name(names, *node))?;
+            write_beside(line, "after", from, names)?;
+            write_beside(line, "onto", onto, names)?;
+            write!(line, ",\"entries\":{entries}")?;
+        }
         Kind::Fault(fault) => write_fault(line, fault, names)?,
         Kind::Node { node, state } => {
             write!(line, "node\",\"node\":\"{}\",\"state\":{}", Name(names, *node), word(state))?;
@@ -260,6 +272,13 @@ fn word(value: &impl serde::Serialize) -> serde_json::Value {
 fn write_incarnation(line: &mut String, event: &str, i: &Incarnation, names: &dyn Naming) -> std::fmt::Result {
     let Incarnation { token, node, generation } = i;
     write!(line, "{event}\",\"node\":\"{}\",\"token\":{token},\"generation\":{generation}", Name(names, *node))
+}
+
+/// A leadership that an event names beside its own.
+fn write_beside(line: &mut String, field: &str, i: &Incarnation, names: &dyn Naming) -> std::fmt::Result {
+    let Incarnation { token, node, generation } = i;
+    let node = Name(names, *node);
+    write!(line, ",\"{field}\":{{\"node\":\"{node}\",\"token\":{token},\"generation\":{generation}}}")
 }
 
 fn write_protected(

@@ -119,6 +119,7 @@ impl Story {
             dual_belief_bound_us: None,
             resources: protocols::history::usual_resources(),
             groups: 1,
+            copies: None,
             group: 0,
         };
         let mut judge = Judge::new(Some(&header));

@@ -6,6 +6,7 @@ use super::{output::Show, parse, work_set::WorkSetOptions};
 use clap::Args as ClapArgs;
 use protocols::{
     bug::Bug,
+    copies::Copies,
     election::{Protocol, Timers},
     fence::checks::Fencing,
     work::Kind,
@@ -75,6 +76,10 @@ pub struct PlanOptions {
     /// before
     #[arg(long, value_parser = parse::fencing, default_value = "on", value_name = "on|off|token|order|memory")]
     fencing: Fencing,
+    /// A copy of the data on every candidate's node, instead of one store for all. async: the leader's copy acknowledges at
+    /// once. majority: when a majority of the copies have the write
+    #[arg(long, value_parser = parse::copies, value_name = "async|majority")]
+    copies: Option<Copies>,
     /// Whether the leader answers reads from memory while its lease lasts, instead of asking the store; by default in half
     /// of the seeds where clocks are good enough, and always in the scenario `read-lease`
     #[arg(long, value_parser = parse::on_off, num_args = 0..=1, default_missing_value = "on", value_name = "on|off")]
@@ -255,6 +260,7 @@ impl PlanOptions {
             service_members: self.members,
             groups: self.groups.unwrap_or(usual.groups),
             fencing: self.fencing,
+            copies: self.copies,
             read_lease: self.read_lease,
             reads_per_s: self.reads,
             net: self.net.unwrap_or(usual.net),
@@ -300,6 +306,7 @@ impl PlanOptions {
             ("--clock-drift", self.clock_drift.is_some()),
             ("--rate", self.rate.is_some()),
             ("--pause", self.pause.is_some()),
+            ("--copies", self.copies.is_some()),
             ("--read-lease", self.read_lease.is_some()),
             ("--reads", self.reads.is_some()),
             ("--bandwidth", self.bandwidth.is_some()),

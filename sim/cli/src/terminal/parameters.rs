@@ -1,6 +1,7 @@
 //! A plan's parameters, for the head of a report.
 
 use protocols::{
+    copies::Copies,
     election::{
         Protocol, Timer,
         rules::{Manner, Rules},
@@ -63,6 +64,7 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
         rows.push(pair("rules", rules(plan.timings.rules)));
     }
     rows.extend(bandwidth(plan));
+    rows.extend(plan.copies.map(|copies| pair("copies", when_acknowledged(copies).to_owned())));
     if plan.groups > 1 {
         rows.push(pair("groups", format!("{}, each with that load and its own clients", plan.groups)));
     }
@@ -146,6 +148,14 @@ fn rules(rules: Rules) -> String {
         ("timers as in hashicorp/raft", rules.manner == Manner::Hashicorp),
     ];
     off.into_iter().filter(|(_, is)| *is).map(|(words, _)| words).collect::<Vec<_>>().join(", ")
+}
+
+/// When a leader's copy acknowledges.
+fn when_acknowledged(copies: Copies) -> &'static str {
+    match copies {
+        Copies::Async => "one on each node, which acknowledges at once",
+        Copies::Majority => "one on each node, which acknowledges what a majority has",
+    }
 }
 
 /// What the store checks.

@@ -1,7 +1,9 @@
 //! What words on the command line mean: durations, ranges, lists of names.
 
 use super::{names::known, suggest::unknown};
-use protocols::{bug::Bug, by_design, election::Protocol, fence::checks::Fencing, group::GROUPS_MAX, work::Kind};
+use protocols::{
+    bug::Bug, by_design, copies::Copies, election::Protocol, fence::checks::Fencing, group::GROUPS_MAX, work::Kind,
+};
 use scenarios::{
     Scenario,
     params::{PROFILES, Profile},
@@ -188,6 +190,15 @@ pub fn on_off(text: &str) -> Result<bool, String> {
 pub fn fencing(text: &str) -> Result<Fencing, String> {
     let words: Vec<&str> = Fencing::ALL.iter().map(|fencing| fencing.word()).collect();
     Fencing::find(text).ok_or_else(|| unknown("choice", text, &words))
+}
+
+/// When a leader's copy of the data acknowledges.
+///
+/// # Errors
+/// One sentence with the nearest word.
+pub fn copies(text: &str) -> Result<Copies, String> {
+    let found = Copies::ALL.into_iter().find(|copies| copies.word() == text);
+    found.ok_or_else(|| unknown("choice", text, &Copies::ALL.map(Copies::word)))
 }
 
 /// A known bug.

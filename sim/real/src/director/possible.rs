@@ -35,6 +35,11 @@ pub(super) fn playable(plan: &Plan) -> Result<(), String> {
             "`{work}` is for the simulation; leaders of real processes hand out numbers and record ticks"
         ));
     }
+    if plan.copies.is_some() {
+        return Err(
+            "copies of the data are for the simulation; leaders of real processes write to one store".to_owned()
+        );
+    }
     if plan.network.bandwidth_mbps > 0 {
         return Err("a limited bandwidth is for the simulation; proxies carry out latency and loss".to_owned());
     }

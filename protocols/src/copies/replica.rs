@@ -1,0 +1,387 @@
+//! One copy: the primary that its node's leader writes to, or a follower of another copy that is one.
+//!
+//! Where leaderships have tokens, a copy follows the newest and promises to follow nobody older: a leader that it has not
+//! heard of yet is not kept from writing to its own copy, as no copy can refuse what it does not see. Where there are none, it
+//! follows whom its node takes for the leader.
+
+use super::{
+    follower::{follow, rewind},
+    log::{Decision, Disk, Durable, Entry, Segment},
+    message::Message,
+    mode::Copies,
+    primary::{Primary, Waiting},
+    refusal::{fenced, refuse},
+    taking_over::TakingOver,
+};
+use crate::{
+    core::Output,
+    history::Kind,
+    message::Message as ToLeader,
+    node::Standing,
+    payload::Payload,
+    types::{Incarnation, NodeId},
+};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+/// One copy.
+#[derive(Debug)]
+pub(super) struct Replica {
+    node: NodeId,
+    copies: u16,
+    mode: Copies,
+    disk: Disk,
+    /// Where a majority decides there is one log that counts: up to here it has been told of. For the history only.
+    told: Arc<AtomicU64>,
+    role: Role,
+}
+
+/// What a copy is.
+#[derive(Debug)]
+enum Role {
+    Follower,
+    TakingOver(TakingOver),
+    Primary(Primary),
+}
+
+impl Replica {
+    /// The copy of `node`, one of so many, which follows at first.
+    pub fn new(node: NodeId, copies: u16, mode: Copies, disk: Disk, told: Arc<AtomicU64>) -> Self {
+        Replica { node, copies, mode, disk, told, role: Role::Follower }
+    }
+
+    fn others(&self) -> impl Iterator<Item = NodeId> + use<> {
+        let node = self.node;
+        (0..self.copies).map(NodeId).filter(move |other| *other != node)
+    }
+
+    /// Has it something to say again and again?
+    pub fn beats(&self) -> bool {
+        !matches!(self.role, Role::Follower)
+    }
+
+    /// The node's leadership, if it has one, has changed.
+    pub fn settle(&mut self, standing: &Standing) {
+        let by = match &self.role {
+            Role::Follower => return,
+            Role::TakingOver(taking_over) => taking_over.by,
+            Role::Primary(primary) => primary.by,
+        };
+        if standing.incarnation != Some(by) {
+            self.role = Role::Follower;
+        }
+    }
+
+    /// The node's leader asks for something.
+    pub fn asked(&mut self, message: ToLeader, out: &mut Vec<Output>) {
+        let Some(by) = self.asks(&message) else { return };
+        match &mut self.role {
+            Role::Primary(primary) if primary.by == by => self.decide(by, message, out),
+            Role::TakingOver(taking_over) if taking_over.by == by => taking_over.ask(message),
+            _ if matches!(message, ToLeader::Seal { .. }) && promise(&mut self.disk.open(), by) => {
+                self.promote(by, message, out);
+            }
+            _ => refuse(&self.disk.open(), by, message, out),
+        }
+    }
+
+    /// Whose message to the store this is.
+    fn asks(&self, message: &ToLeader) -> Option<Incarnation> {
+        let (token, generation) = match message {
+            ToLeader::Seal { token, generation, .. } | ToLeader::ReadStore { token, generation, .. } => {
+                (*token, *generation)
+            }
+            ToLeader::Write(write) => (write.token, write.generation),
+            _ => return None,
+        };
+        Some(Incarnation { token, node: self.node, generation })
+    }
+
+    fn promote(&mut self, by: Incarnation, message: ToLeader, out: &mut Vec<Output>) {
+        if self.mode == Copies::Async {
+            self.lead(by, vec![message], out);
+            return;
+        }
+        let mut taking_over = TakingOver::new(by, usize::from(self.copies));
+        taking_over.ask(message);
+        self.role = Role::TakingOver(taking_over);
+        self.tell_all(Message::Prepare { primary: by }, out);
+        let (followed, length) = self.standing();
+        self.promised(self.node, by, followed, length, out);
+    }
+
+    /// Whom it has followed last, and how long its log is.
+    fn standing(&self) -> (Option<Incarnation>, u64) {
+        let log = self.disk.open();
+        (log.followed, log.len())
+    }
+
+    fn tell_all(&self, message: Message, out: &mut Vec<Output>) {
+        out.extend(self.others().map(|to| tell(to, message.clone())));
+    }
+
+    /// Its log is the newest that a majority has: it is the primary.
+    fn lead(&mut self, by: Incarnation, asked: Vec<ToLeader>, out: &mut Vec<Output>) {
+        let (after, length) = {
+            let mut log = self.disk.open();
+            log.followed = Some(by);
+            (log.by(log.len()), log.len())
+        };
+        out.push(Output::Record(Kind::Promoted { incarnation: by, after }));
+        self.role = Role::Primary(Primary::new(by, self.others(), length));
+        asked.into_iter().for_each(|message| self.decide(by, message, out));
+    }
+
+    /// The primary decides, and sends what is new to the others.
+    fn decide(&mut self, by: Incarnation, message: ToLeader, out: &mut Vec<Output>) {
+        let Role::Primary(primary) = &mut self.role else { return };
+        let mut log = self.disk.open();
+        if let ToLeader::ReadStore { resource, request, .. } = message {
+            primary.ask(resource, request, log.len());
+        } else if let Some(Decision { kinds, reply }) = log.decide(by, message) {
+            primary.wait(Waiting { place: log.len(), kinds, reply });
+        }
+        // Whether it still is the primary is asked at once.
+        let beat = matches!(message, ToLeader::ReadStore { .. }) && self.mode == Copies::Majority;
+        let streams = primary.streams(&log, beat);
+        drop(log);
+        self.count(out);
+        out.extend(streams.into_iter().map(|(to, message)| tell(to, message)));
+    }
+
+    /// Tells and answers whatever counts by now.
+    fn count(&mut self, out: &mut Vec<Output>) {
+        let Role::Primary(primary) = &mut self.role else { return };
+        let mut log = self.disk.open();
+        let place = match self.mode {
+            Copies::Async => log.len(),
+            Copies::Majority => primary.held_by_majority(log.len()),
+        };
+        // Where each copy acknowledges for itself there are as many logs as there are primaries, and what a primary has from
+        // others was told when these took it.
+        let told = match self.mode {
+            Copies::Async => primary.told,
+            Copies::Majority => self.told.load(Ordering::Relaxed),
+        };
+        for place in told + 1..=place {
+            out.extend(log.tell(place).into_iter().map(Output::Record));
+        }
+        primary.told = primary.told.max(place);
+        self.told.fetch_max(place, Ordering::Relaxed);
+        for Waiting { kinds, reply, .. } in primary.due(place) {
+            out.extend(kinds.into_iter().map(Output::Record));
+            out.push(Output::Send { to: self.node, message: reply });
+        }
+        let Incarnation { token, generation, .. } = primary.by;
+        let reads = match self.mode {
+            Copies::Async => primary.reads_at_once(),
+            Copies::Majority => primary.reads_due(place),
+        };
+        for read in reads {
+            let Some(ledger) = log.ledgers().get(read.resource.index()) else { continue };
+            let (verdict, seq) = (ledger.read(self.node, generation, token), ledger.seq());
+            let message = ToLeader::StoreIs { request: read.request, generation, token, verdict, seq };
+            out.push(Output::Send { to: self.node, message });
+        }
+    }
+
+    /// It follows somebody newer: what its leader still waits for is not acknowledged.
+    fn step_aside(&mut self, newer: Incarnation, out: &mut Vec<Output>) {
+        if let Role::Primary(primary) = std::mem::replace(&mut self.role, Role::Follower) {
+            let waiting = primary.give_up().map(|reply| fenced(reply, newer.token));
+            out.extend(waiting.map(|message| Output::Send { to: self.node, message }));
+        }
+    }
+
+    /// Another copy says something. `standing` is that of this copy's node.
+    pub fn told(&mut self, from: NodeId, message: Message, standing: &Standing, out: &mut Vec<Output>) {
+        match message {
+            Message::Stream { primary, round, after, by, entries } => {
+                if self.follows(from, primary, standing, out) {
+                    self.stream(from, primary, round, (after, by), &entries, out);
+                }
+            }
+            Message::Prepare { primary } => {
+                if self.follows(from, primary, standing, out) {
+                    let (followed, length) = self.standing();
+                    out.push(tell(from, Message::Promised { primary, followed, length }));
+                }
+            }
+            Message::Fetch { primary, segments } => {
+                let log = self.disk.open();
+                if log.promised == Some(primary) {
+                    let after = log.common(&segments);
+                    let entries = log.behind(after, usize::MAX).to_vec();
+                    out.push(tell(from, Message::Fetched { primary, after, entries }));
+                }
+            }
+            Message::Promised { primary, followed, length } => self.promised(from, primary, followed, length, out),
+            Message::Fetched { primary, after, entries } => self.fetched(primary, after, &entries, out),
+            Message::Have { primary, round, up_to } => {
+                let Some(own) = self.primary_of(primary) else { return };
+                own.has(from, round, up_to);
+                self.count(out);
+                self.stream_on(false, out);
+            }
+            Message::Differs { primary, segments } => self.differs(from, primary, &segments, out),
+            Message::Newer { refused, promised } => {
+                let own = match &self.role {
+                    Role::Follower => return,
+                    Role::TakingOver(taking_over) => taking_over.by,
+                    Role::Primary(primary) => primary.by,
+                };
+                if own == refused {
+                    self.disk.open().promised = Some(promised);
+                    self.step_aside(promised, out);
+                }
+            }
+        }
+    }
+
+    /// Does it follow that primary? A newer one it does, and says so to an older one.
+    fn follows(&mut self, from: NodeId, primary: Incarnation, standing: &Standing, out: &mut Vec<Output>) -> bool {
+        let promised = self.disk.open().promised;
+        if primary.token == 0 && promised.is_none() {
+            return standing.incarnation.is_none() && standing.observed == Some(primary.node);
+        }
+        if !promise(&mut self.disk.open(), primary) {
+            let newer = promised.map(|promised| Message::Newer { refused: primary, promised });
+            out.extend(newer.map(|message| tell(from, message)));
+            return false;
+        }
+        if self.primary_or_taking_over().is_some_and(|own| own != primary) {
+            self.step_aside(primary, out);
+        }
+        true
+    }
+
+    fn primary_or_taking_over(&self) -> Option<Incarnation> {
+        match &self.role {
+            Role::Follower => None,
+            Role::TakingOver(taking_over) => Some(taking_over.by),
+            Role::Primary(primary) => Some(primary.by),
+        }
+    }
+
+    fn primary_of(&mut self, by: Incarnation) -> Option<&mut Primary> {
+        match &mut self.role {
+            Role::Primary(primary) if primary.by == by => Some(primary),
+            _ => None,
+        }
+    }
+
+    fn stream(
+        &mut self,
+        from: NodeId,
+        primary: Incarnation,
+        round: u64,
+        (after, by): (u64, Option<Incarnation>),
+        entries: &[Entry],
+        out: &mut Vec<Output>,
+    ) {
+        let mut log = self.disk.open();
+        if after > log.len() || log.by(after) != by {
+            let segments = log.segments();
+            return out.push(tell(from, Message::Differs { primary, segments }));
+        }
+        out.extend(follow(&mut log, self.node, primary, after, entries).map(Output::Record));
+        log.followed = Some(primary);
+        self.forget_told(&mut log);
+        out.push(tell(from, Message::Have { primary, round, up_to: after + entries.len() as u64 }));
+    }
+
+    fn forget_told(&self, log: &mut Durable) {
+        match self.mode {
+            Copies::Async => log.is_told(log.len()),
+            Copies::Majority => log.is_told(self.told.load(Ordering::Relaxed)),
+        }
+    }
+
+    fn differs(&mut self, from: NodeId, primary: Incarnation, segments: &[Segment], out: &mut Vec<Output>) {
+        let common = self.disk.open().common(segments);
+        let Some(own) = self.primary_of(primary) else { return };
+        own.parts(from, common);
+        self.stream_on(false, out);
+    }
+
+    fn promised(
+        &mut self,
+        from: NodeId,
+        primary: Incarnation,
+        followed: Option<Incarnation>,
+        length: u64,
+        out: &mut Vec<Output>,
+    ) {
+        let Role::TakingOver(taking_over) = &mut self.role else { return };
+        if taking_over.by != primary {
+            return;
+        }
+        let Some(newest) = taking_over.promised(from, followed, length) else { return };
+        if newest == self.node {
+            let asked = std::mem::take(&mut taking_over.asked);
+            return self.lead(primary, asked, out);
+        }
+        taking_over.fetching = Some((newest, 0));
+        self.fetch(out);
+    }
+
+    fn fetch(&self, out: &mut Vec<Output>) {
+        let Role::TakingOver(TakingOver { by: primary, fetching: Some((holder, _)), .. }) = &self.role else { return };
+        let segments = self.disk.open().segments();
+        out.push(tell(*holder, Message::Fetch { primary: *primary, segments }));
+    }
+
+    fn fetched(&mut self, primary: Incarnation, after: u64, entries: &[Entry], out: &mut Vec<Output>) {
+        let Role::TakingOver(taking_over) = &mut self.role else { return };
+        if taking_over.by != primary || taking_over.fetching.is_none() {
+            return;
+        }
+        let asked = std::mem::take(&mut taking_over.asked);
+        let mut log = self.disk.open();
+        let onto = entries.last().map_or(primary, |entry| entry.by);
+        out.extend(rewind(&mut log, self.node, onto, after).map(Output::Record));
+        entries.iter().for_each(|entry| log.take(*entry));
+        self.forget_told(&mut log);
+        drop(log);
+        self.lead(primary, asked, out);
+    }
+
+    /// Says again what may have been lost.
+    pub fn beat(&mut self, out: &mut Vec<Output>) {
+        match &mut self.role {
+            Role::Follower => {}
+            Role::Primary(_) => self.stream_on(true, out),
+            Role::TakingOver(taking_over) => {
+                let primary = taking_over.by;
+                match taking_over.starts_over() {
+                    true => self.tell_all(Message::Prepare { primary }, out),
+                    false => self.fetch(out),
+                }
+            }
+        }
+    }
+
+    fn stream_on(&mut self, beat: bool, out: &mut Vec<Output>) {
+        let Role::Primary(primary) = &mut self.role else { return };
+        let log = self.disk.open();
+        out.extend(primary.streams(&log, beat).into_iter().map(|(to, message)| tell(to, message)));
+    }
+}
+
+/// Promises to follow nobody older than `by`, unless somebody newer was promised that.
+fn promise(log: &mut Durable, by: Incarnation) -> bool {
+    let newer = |promised: Incarnation| promised.token > by.token || (promised.token == by.token && promised != by);
+    if by.token > 0 || log.promised.is_some() {
+        if log.promised.is_some_and(newer) {
+            return false;
+        }
+        log.promised = Some(by);
+    }
+    true
+}
+
+fn tell(to: NodeId, message: Message) -> Output {
+    Output::Tell { to, message: message.erase() }
+}

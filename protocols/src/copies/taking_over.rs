@@ -1,0 +1,99 @@
+//! What a leader's copy has to ask the others first, where a majority decides: to follow nobody older any more, and what they
+//! have. The newest log of a majority has everything that was ever acknowledged.
+
+use crate::{
+    message::Message as ToLeader,
+    types::{Incarnation, NodeId},
+};
+
+/// So many beats a copy is asked for its log before the others are asked again who has the newest.
+const PATIENCE: u32 = 3;
+
+/// A copy that is to be the primary.
+#[derive(Debug)]
+pub(super) struct TakingOver {
+    /// The leadership.
+    pub by: Incarnation,
+    /// How many copies are a majority.
+    majority: usize,
+    answers: Vec<Answer>,
+    /// What the leader has asked for, which is answered afterwards.
+    pub asked: Vec<ToLeader>,
+    /// Whose log is asked for, and how many beats ago it was for the first time.
+    pub fetching: Option<(NodeId, u32)>,
+}
+
+/// What a copy has promised with.
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    node: NodeId,
+    /// The token of whom it has followed last, and how long its log is: of two logs the one is newer whose pair is greater.
+    newness: (u64, u64),
+}
+
+impl TakingOver {
+    /// One of so many copies.
+    pub fn new(by: Incarnation, copies: usize) -> Self {
+        TakingOver { by, majority: copies / 2 + 1, answers: Vec::new(), asked: Vec::new(), fetching: None }
+    }
+
+    /// The leader asks for something; once is enough.
+    pub fn ask(&mut self, message: ToLeader) {
+        if !self.asked.contains(&message) {
+            self.asked.push(message);
+        }
+    }
+
+    /// A copy has promised. Whose log is the newest, as soon as a majority has.
+    pub fn promised(&mut self, node: NodeId, followed: Option<Incarnation>, length: u64) -> Option<NodeId> {
+        let newness = (followed.map_or(0, |followed| followed.token), length);
+        self.answers.retain(|answer| answer.node != node);
+        self.answers.push(Answer { node, newness });
+        if self.fetching.is_some() || self.answers.len() < self.majority {
+            return None;
+        }
+        // Its own, if no other is newer: that is the first.
+        let newest = self.answers.iter().map(|answer| answer.newness).max()?;
+        let holders = || self.answers.iter().filter(|answer| answer.newness == newest).map(|answer| answer.node);
+        holders().find(|node| *node == self.by.node).or_else(|| holders().next())
+    }
+
+    /// A beat: is it time to ask everybody again?
+    pub fn starts_over(&mut self) -> bool {
+        match &mut self.fetching {
+            Some((_, beats)) if *beats < PATIENCE => {
+                *beats += 1;
+                false
+            }
+            Some(_) => {
+                let own = self.by.node;
+                self.answers.retain(|answer| answer.node == own);
+                self.fetching = None;
+                true
+            }
+            None => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_log_of_a_majority_is_taken_and_the_own_one_where_none_is_newer() {
+        let leads = |token| Some(Incarnation { token, node: NodeId(0), generation: 1 });
+        let by = Incarnation { token: 3, node: NodeId(4), generation: 1 };
+        let newest = |answers: &[(u16, u64, u64)]| {
+            let mut taking_over = TakingOver::new(by, 5);
+            let answers =
+                answers.iter().map(|(node, token, length)| taking_over.promised(NodeId(*node), leads(*token), *length));
+            answers.last().flatten().map(|node| node.0)
+        };
+        assert_eq!(newest(&[(4, 1, 7), (2, 1, 9)]), None, "two of five are no majority");
+        assert_eq!(newest(&[(4, 1, 7), (2, 1, 9), (3, 1, 8)]), Some(2), "the longest");
+        assert_eq!(newest(&[(4, 1, 7), (2, 1, 9), (3, 2, 8)]), Some(3), "the longest of an older leader is older");
+        assert_eq!(newest(&[(2, 1, 9), (4, 1, 9), (3, 1, 8)]), Some(4), "its own is as new");
+        assert_eq!(newest(&[(4, 1, 7), (2, 1, 8), (2, 1, 9)]), None, "one that answers twice counts once");
+    }
+}

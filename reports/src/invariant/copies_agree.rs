@@ -1,0 +1,101 @@
+//! No acknowledged write is lost, and copies of the data say the same under the same number.
+//!
+//! **Formula.** Where every candidate's node has a copy of its own, each leadership goes on from what its copy had when it was
+//! promoted. Follow the leadership whose write was acknowledged last back along what it goes on from, and what that goes on
+//! from: every write that was ever acknowledged is on that way. So no two acknowledged writes to a resource have one number,
+//! and no copy is rewound behind what it has acknowledged.
+//!
+//! Runs with one store for all have nothing of this, and are not judged by it.
+//!
+//! **Could fail** when a copy was promoted that is not the first.
+//!
+//! **Memory.** The latest 32,768 writes of each leadership to each resource.
+//!
+//! **Source.** Reference text 003, "Detecting split-brain": compare the last N writes between the suspected dual leaders.
+
+use super::{Class, Ending, Entry, Event, Finding, Invariant, Kinds, not_applicable};
+use crate::{
+    copies::{Copies, First},
+    words::{Names, count, duration, grouped, moment},
+};
+use protocols::history::Header;
+
+/// The registry's entry.
+pub const ENTRY: Entry = Entry {
+    name: "copies_agree",
+    about: "Where every node has a copy of the data, no acknowledged write is lost, and no two copies differ under one number.",
+    class: Class::Safety,
+    only_defects: false,
+    new: |header| Box::new(CopiesAgree::new(header)),
+};
+
+struct CopiesAgree {
+    copies: Option<Copies>,
+}
+
+impl CopiesAgree {
+    fn new(header: Option<&Header>) -> Self {
+        CopiesAgree { copies: header.and_then(|header| header.copies).map(|_| Copies::default()) }
+    }
+}
+
+impl Invariant for CopiesAgree {
+    fn concerns(&self) -> bool {
+        self.copies.is_some()
+    }
+
+    fn wants(&self) -> Kinds {
+        match self.copies {
+            Some(_) => Kinds::COPIES.and(Kinds::SEAL).and(Kinds::APPLY),
+            None => Kinds::NONE,
+        }
+    }
+
+    fn observe(&mut self, event: &Event) {
+        if let Some(copies) = &mut self.copies {
+            copies.observe(event);
+        }
+    }
+
+    fn finish(&mut self, ending: &Ending) -> Finding {
+        let Some(copies) = &self.copies else { return not_applicable("there is one store for all") };
+        let seen = copies.ending(ending.t_us);
+        let acknowledged = count(seen.acknowledged, "acknowledged write");
+        let Some(first) = seen.first else {
+            let holds = seen.lost == 0;
+            let detail = match holds {
+                true => format!("{acknowledged}, none lost; {} promoted", count(seen.promoted, "copy")),
+                false => format!("{} of {acknowledged} lost", grouped(seen.lost)),
+            };
+            return Finding { holds, could_fail: seen.promoted > 1 || !holds, detail };
+        };
+        let losers: Vec<String> = seen
+            .losers
+            .iter()
+            .map(|(by, lost)| format!("{} of {}", grouped(*lost), ending.names.incarnation(*by)))
+            .collect();
+        let healed = if seen.still { ", and still do at the end" } else { "" };
+        let detail = format!(
+            "{} of {acknowledged} lost ({}); {}; copies differed for {}{healed}",
+            grouped(seen.lost),
+            losers.join(", "),
+            say(&first, ending.names),
+            duration(seen.diverged_us as f64),
+        );
+        Finding { holds: false, could_fail: true, detail }
+    }
+}
+
+/// The first difference, for people.
+fn say(First { t_us, resource, lost, kept }: &First, names: &Names) -> String {
+    let number = format!("seq {} of {}", grouped(lost.seq), names.resource(*resource));
+    match kept {
+        Some(kept) => format!(
+            "the first difference is {number} since {}: {} in one copy, {} in the one that stays",
+            moment(*t_us),
+            lost.said(names),
+            kept.said(names)
+        ),
+        None => format!("the first is {number}, {} at {}", lost.said(names), moment(*t_us)),
+    }
+}
