@@ -2,10 +2,11 @@
 
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
-use super::advise_args::AdviseArgs;
+use super::{
+    advise_args::AdviseArgs, experiments_args::ExperimentsArgs, export_args::ExportArgs, work_set_args::WorkSetArgs,
+};
 use crate::terminal::{
     check::PageArgs,
-    export::Format,
     log::HistoryArgs,
     options::{NetworkOptions, PlanOptions, RuleOptions, ShowArgs},
     parse,
@@ -87,19 +88,7 @@ pub enum Command {
         after_help = "Examples:  fencepost export history.jsonl --format perfetto --out run.pftrace\n           \
         fencepost export history.jsonl --format csv"
     )]
-    Export {
-        /// JSON lines or CSV, as `check` takes them; `-` reads standard input
-        #[arg(required = true)]
-        history: Vec<PathBuf>,
-        /// What to write
-        #[arg(long)]
-        format: Format,
-        /// The file to write; standard output without it
-        #[arg(long, value_name = "FILE")]
-        out: Option<PathBuf>,
-        #[command(flatten)]
-        log: HistoryArgs,
-    },
+    Export(ExportArgs),
     /// Run plans twice in one process and once in a fresh one, and compare the runs
     #[command(after_help = "Example:  fencepost determinism gc-pause --seeds 0..10 --protocol all")]
     Determinism {
@@ -326,28 +315,6 @@ pub struct ScenarioArgs {
     pub shared: SharedArgs,
 }
 
-/// How many jobs, and how they are handed over.
-#[derive(ClapArgs, Debug)]
-pub struct WorkSetArgs {
-    /// How many jobs, as 10M or 250k
-    #[arg(long, value_parser = parse::many, default_value = "10M", value_name = "N", allow_hyphen_values = true)]
-    pub jobs: u64,
-    /// After how many jobs a leader keeps its cursor
-    #[arg(long, value_parser = parse::many, default_value = "1000", value_name = "N", allow_hyphen_values = true)]
-    pub checkpoint_every: u64,
-    /// How often leadership is handed over, in the middle of the work
-    #[arg(long, value_parser = parse::whole, default_value = "20", value_name = "N", allow_hyphen_values = true)]
-    pub handoffs: u64,
-    /// What due times and hand-overs are drawn from
-    #[arg(long, value_parser = parse::seed, default_value = "1", value_name = "N", allow_hyphen_values = true)]
-    pub seed: u64,
-    /// Where the file of jobs is written, and removed again; the temporary folder by default
-    #[arg(long, value_name = "DIR")]
-    pub dir: Option<PathBuf>,
-    #[command(flatten)]
-    pub show: ShowArgs,
-}
-
 /// One scenario, one protocol, many seeds and drifts.
 #[derive(ClapArgs, Debug)]
 pub struct BisectArgs {
@@ -388,30 +355,6 @@ pub struct MatrixArgs {
     pub why: bool,
     #[command(flatten)]
     pub plan: PlanOptions,
-    #[command(flatten)]
-    pub show: ShowArgs,
-}
-
-/// The experiments.
-#[derive(ClapArgs, Debug)]
-pub struct ExperimentsArgs {
-    /// Their numbers; all by default
-    pub numbers: Vec<u8>,
-    /// Only a few protocols and seeds of each
-    #[arg(long)]
-    pub reduced: bool,
-    /// Compare with the committed numbers, write nothing, and name the first one that differs
-    #[arg(long, conflicts_with = "out")]
-    pub check: bool,
-    /// Run nothing: write FINDINGS.md and the plots of numbers again, from the numbers that are there
-    #[arg(long, conflicts_with_all = ["check", "reduced", "numbers"])]
-    pub text_only: bool,
-    /// The folder that numbers, plots and FINDINGS.md are written to [default: reports]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Number of runs at a time; by default as many as there are cores
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub jobs: Option<u16>,
     #[command(flatten)]
     pub show: ShowArgs,
 }

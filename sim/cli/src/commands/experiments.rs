@@ -1,8 +1,9 @@
 //! `experiments`: the numbers, plots and findings, from committed plan sets.
 
 use super::{
-    args::{ExperimentsArgs, jobs_or_cores},
+    args::jobs_or_cores,
     exit::Stop,
+    experiments_args::ExperimentsArgs,
     output::{Show, print},
 };
 use reports::{

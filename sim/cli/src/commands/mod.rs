@@ -5,6 +5,8 @@ mod advise_args;
 pub mod args;
 mod bisect;
 mod experiments;
+mod experiments_args;
+mod export_args;
 mod interrupt;
 mod junit;
 mod list;
@@ -18,6 +20,7 @@ mod swarm;
 mod sweep;
 mod swept;
 mod work_set;
+mod work_set_args;
 
 use crate::terminal::{
     self, check, exit, export, names, output, parse,
@@ -62,7 +65,7 @@ fn dispatch(registry: &Registry, command: Command) -> Result<u8, Stop> {
         Command::Check { history, log, page, show } => {
             check::run(&history, &log, &page, &registry.invariants, (&show).into())
         }
-        Command::Export { history, format, out, log } => export::run(&history, &log, format, out.as_deref()),
+        Command::Export(args) => export::run(&args.history, &args.log, args.format, args.out.as_deref()),
         Command::Determinism { names, seeds, protocol, shared } => {
             determinism(registry, &names, seeds, &protocol, &shared)
         }

@@ -2,9 +2,9 @@
 //! here: the jobs are held, written and read.
 
 use super::{
-    args::WorkSetArgs,
     exit::{Stop, VIOLATED},
     output::{Show, print},
+    work_set_args::WorkSetArgs,
 };
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use protocols::{

@@ -3,7 +3,7 @@
 use reports::Judgement;
 
 /// By invariant: what it looks at.
-const NEEDS: [(&str, &str); 16] = [
+const NEEDS: [(&str, &str); 17] = [
     ("leaders_acting_by_effect", "`apply` lines with `node` and `token` of two leaders"),
     ("tokens_monotone", "`apply` lines with a `token`"),
     ("seq_strictly_increasing", "two `apply` lines, or `reply` lines with `seq`"),
@@ -14,6 +14,7 @@ const NEEDS: [(&str, &str); 16] = [
     ("one_number", "`request` in `apply` lines, or `reply` lines"),
     ("records", "`apply` lines with a `payload`"),
     ("nothing_skipped", "`apply` lines with the operation `perform`, of two leaders"),
+    ("copies_agree", "a header that says that every node has a copy of the data"),
     ("elections", "`elected` lines with `node` and `token`"),
     ("phantom_leader", "`grant` and `grant-end` lines of the service, or `vote` lines, beside `elected`"),
     ("dual_belief", "`elected` and `deposed` lines, and a header that names the protocol"),

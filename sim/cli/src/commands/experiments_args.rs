@@ -1,0 +1,31 @@
+//! The arguments of `experiments`.
+
+#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
+
+use crate::terminal::options::ShowArgs;
+use clap::Args as ClapArgs;
+use std::path::PathBuf;
+
+/// The experiments.
+#[derive(ClapArgs, Debug)]
+pub struct ExperimentsArgs {
+    /// Their numbers; all by default
+    pub numbers: Vec<u8>,
+    /// Only a few protocols and seeds of each
+    #[arg(long)]
+    pub reduced: bool,
+    /// Compare with the committed numbers, write nothing, and name the first one that differs
+    #[arg(long, conflicts_with = "out")]
+    pub check: bool,
+    /// Run nothing: write FINDINGS.md and the plots of numbers again, from the numbers that are there
+    #[arg(long, conflicts_with_all = ["check", "reduced", "numbers"])]
+    pub text_only: bool,
+    /// The folder that numbers, plots and FINDINGS.md are written to [default: reports]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Number of runs at a time; by default as many as there are cores
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}

@@ -1,0 +1,23 @@
+//! The arguments of `export`.
+
+#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
+
+use crate::terminal::{export::Format, log::HistoryArgs};
+use clap::Args as ClapArgs;
+use std::path::PathBuf;
+
+/// Which history is written as what.
+#[derive(ClapArgs, Debug)]
+pub struct ExportArgs {
+    /// JSON lines or CSV, as `check` takes them; `-` reads standard input
+    #[arg(required = true)]
+    pub history: Vec<PathBuf>,
+    /// What to write
+    #[arg(long)]
+    pub format: Format,
+    /// The file to write; standard output without it
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub log: HistoryArgs,
+}

@@ -1,0 +1,29 @@
+//! The arguments of `work-set`.
+
+#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
+
+use crate::terminal::{options::ShowArgs, parse};
+use clap::Args as ClapArgs;
+use std::path::PathBuf;
+
+/// How many jobs, and how they are handed over.
+#[derive(ClapArgs, Debug)]
+pub struct WorkSetArgs {
+    /// How many jobs, as 10M or 250k
+    #[arg(long, value_parser = parse::many, default_value = "10M", value_name = "N", allow_hyphen_values = true)]
+    pub jobs: u64,
+    /// After how many jobs a leader keeps its cursor
+    #[arg(long, value_parser = parse::many, default_value = "1000", value_name = "N", allow_hyphen_values = true)]
+    pub checkpoint_every: u64,
+    /// How often leadership is handed over, in the middle of the work
+    #[arg(long, value_parser = parse::whole, default_value = "20", value_name = "N", allow_hyphen_values = true)]
+    pub handoffs: u64,
+    /// What due times and hand-overs are drawn from
+    #[arg(long, value_parser = parse::seed, default_value = "1", value_name = "N", allow_hyphen_values = true)]
+    pub seed: u64,
+    /// Where the file of jobs is written, and removed again; the temporary folder by default
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
