@@ -3,7 +3,7 @@
 use super::log::Durable;
 use crate::{
     core::Output,
-    history::Kind,
+    history::{Kind, UNKNOWN_VERSION},
     message::{Message, WriteVerdict},
     types::Incarnation,
 };
@@ -20,8 +20,8 @@ pub(super) fn refuse(log: &Durable, by: Incarnation, message: Message, out: &mut
             Some(Kind::Seal { resource, incarnation: by, accepted: false, seq, version, payload })
         }
         Message::Write(write) => {
-            let Some(ledger) = log.ledgers().get(write.resource.index()) else { return };
-            Some(Kind::Apply { node, write, verdict, version: ledger.version() })
+            // What this copy has may be more than counts by now, or less.
+            Some(Kind::Apply { node, write, verdict, version: UNKNOWN_VERSION })
         }
         _ => None,
     };

@@ -165,15 +165,23 @@ impl Replica {
             Copies::Async => primary.told,
             Copies::Majority => self.told.load(Ordering::Relaxed),
         };
-        for place in told + 1..=place {
-            out.extend(log.tell(place).into_iter().map(Output::Record));
-        }
-        primary.told = primary.told.max(place);
-        self.told.fetch_max(place, Ordering::Relaxed);
-        for Waiting { kinds, reply, .. } in primary.due(place) {
+        let mut untold = told + 1..=place;
+        let mut tell_up_to = |place: u64, out: &mut Vec<Output>| {
+            while untold.start() <= &place
+                && let Some(next) = untold.next()
+            {
+                out.extend(log.tell(next).into_iter().map(Output::Record));
+            }
+        };
+        for Waiting { place, kinds, reply } in primary.due(place) {
+            // What was decided between two entries is told between them.
+            tell_up_to(place, out);
             out.extend(kinds.into_iter().map(Output::Record));
             out.push(Output::Send { to: self.node, message: reply });
         }
+        tell_up_to(place, out);
+        primary.told = primary.told.max(place);
+        self.told.fetch_max(place, Ordering::Relaxed);
         let Incarnation { token, generation, .. } = primary.by;
         let reads = match self.mode {
             Copies::Async => primary.reads_at_once(),

@@ -20,8 +20,9 @@ impl Fault {
         names: impl Fn(&[NodeId]) -> String,
     ) -> FaultEvent {
         let parts = self.parts();
-        // Who is on both sides, as the one that leads a service and is one of its members, is told of once.
-        let others: Vec<NodeId> = to.iter().copied().filter(|node| !on.contains(node)).collect();
+        // Who is on both sides of a cut, as the one that leads a service and is one of its members, is told of once.
+        let twice = |node: &NodeId| matches!(self, Fault::Partition { .. }) && on.contains(node);
+        let others: Vec<NodeId> = to.iter().copied().filter(|node| !twice(node)).collect();
         let detail = parts.describe(&names(on), &names(if others.is_empty() { to } else { &others }));
         // A partition strikes both sides.
         let (sides, on, to) = match self {
