@@ -15,11 +15,13 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// From one look at whether datagrams are still wanted to the next.
 const LOOK: Duration = Duration::from_secs(1);
+/// How long it is waited for a member that does not listen yet.
+const LISTENS_WITHIN: Duration = Duration::from_secs(1);
 /// How often it is asked whose connection it is; its owner may not have come to have it.
 const ASKED: u32 = 20;
 /// The longest datagram.
@@ -207,7 +209,7 @@ fn relay(
     if !(wall.passes(from, to) && wall.passes(to, from)) {
         return Ok(());
     }
-    let onwards = TcpStream::connect(own_address(port))?;
+    let onwards = dial(own_address(port))?;
     onwards.set_nodelay(true)?;
     let onwards = wall.keep(onwards);
     (&*onwards).write_all(&first)?;
@@ -219,6 +221,19 @@ fn relay(
     // Its panics are its own.
     let _ = answers.join();
     Ok(())
+}
+
+/// Dials a member. One that does not listen would have refused the connection, and whoever dials would have tried again:
+/// ZooKeeper's followers do, for five seconds (`Learner.java: connectToLeader`), since they may be earlier than their leader.
+fn dial(to: SocketAddr) -> io::Result<TcpStream> {
+    let until = Instant::now() + LISTENS_WITHIN;
+    loop {
+        match TcpStream::connect(to) {
+            Err(error) if Instant::now() >= until => return Err(error),
+            Err(_) => thread::sleep(Duration::from_millis(20)),
+            dialled => return dialled,
+        }
+    }
 }
 
 /// Carries what comes from one end to the other until there is no more, which the other end is told as well.
