@@ -15,10 +15,7 @@ use super::{
     saver::Saver,
 };
 use crate::service::grants::{self, Holder};
-use protocols::{
-    history::GrantEnd,
-    types::{MICROSECOND, SECOND},
-};
+use protocols::{history::GrantEnd, types::SECOND};
 use protocols_clients::{
     env::{Env, Listener},
     site::Endpoint,
@@ -34,14 +31,6 @@ use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 /// How long a request waits for the agreement (etcd's `ReqTimeout`: 5 s and two election timeouts), nanoseconds.
 pub const PATIENCE: u64 = 7 * SECOND;
-/// A leader whose loop has not run for so long was stopped: it has something to say every heartbeat. Nanoseconds.
-const STOPPED: u64 = SECOND;
-/// What has come while a process was stopped and what fell due meanwhile are handled by different goroutines. In one of so many
-/// cases the timers are first, and what they set off believes that this member leads: 7 of 25 real leaders of etcd 3.4.23 and
-/// 3.5.1 revoked leases when they woke up (etcd-io/etcd#15247).
-const TIMERS_FIRST: u64 = 4;
-/// For how long they are ahead, nanoseconds.
-const GOROUTINES: u64 = 50 * MICROSECOND;
 /// What comes of a question of another member.
 pub type Answered = Pin<Box<dyn Future<Output = Option<Vec<u8>>> + Send>>;
 
@@ -328,7 +317,6 @@ impl<E: Env> Member<E> {
     ) -> io::Result<()> {
         let member = self.clone();
         let mut saver = Saver::start(&self.env, move |saved| member.step(|core| core.saved(saved)));
-        let (mut ran_at, mut ticks, mut woke_at) = (self.env.now().mono, 0, 0);
         loop {
             let ready = lock(&self.core).ready();
             let Some(ready) = ready else {
@@ -338,17 +326,7 @@ impl<E: Env> Member<E> {
                     () = self.work.notified() => continue,
                 }
             };
-            let (now, ticked) = (self.env.now().mono, *lock(&self.ticks));
-            // While a disk stalls, ticks go on.
-            if now > ran_at + STOPPED && ticked <= ticks + 1 {
-                woke_at = now;
-            }
-            (ran_at, ticks) = (now, ticked);
             if let Some(standing) = ready.standing {
-                let is_deposed = self.leads() && standing.leader != Some(self.own);
-                if is_deposed && woke_at == now && self.rules.timers_race && self.env.random() % TIMERS_FIRST == 0 {
-                    self.env.sleep(GOROUTINES).await;
-                }
                 machine.stands(standing, self.own);
                 self.standing.send_replace(standing);
             }

@@ -41,8 +41,6 @@ pub enum WhileSaving {
 pub struct Rules {
     /// From one look at the clock to the next, nanoseconds.
     pub tick: u64,
-    /// Is the state machine's own timer ahead, now and then, of what has come while the process was stopped?
-    pub timers_race: bool,
     /// Does time pass by ticks alone? Then a process that was stopped has missed none of it.
     pub counts_ticks: bool,
     /// From one heartbeat to the next, nanoseconds.
@@ -74,7 +72,6 @@ pub struct Rules {
 /// (`resetRandomizedElectionTimeout`); `CheckQuorum`; `PreVote` since 3.5.
 pub const ETCD: Rules = Rules {
     tick: 100 * MILLISECOND,
-    timers_race: true,
     counts_ticks: true,
     heartbeat: 100 * MILLISECOND,
     election: (SECOND, 2 * SECOND),
@@ -96,7 +93,6 @@ pub const ETCD: Rules = Rules {
 /// more of them (`FastLeaderElection.java: finalizeWait`), and is not drawn out by rivals.
 pub const ZOOKEEPER: Rules = Rules {
     tick: 100 * MILLISECOND,
-    timers_race: false,
     counts_ticks: false,
     heartbeat: SECOND,
     election: (10 * SECOND, 10 * SECOND + 200 * MILLISECOND),
@@ -117,7 +113,6 @@ pub const ZOOKEEPER: Rules = Rules {
 /// unless `raft_multiplier` is 1.
 pub const CONSUL: Rules = Rules {
     tick: 50 * MILLISECOND,
-    timers_race: false,
     counts_ticks: false,
     heartbeat: 100 * MILLISECOND,
     election: (SECOND, 2 * SECOND),

@@ -100,11 +100,18 @@ impl Server {
             // The rest of the millisecond is not waited for.
             let mono = self.env.now().mono / MILLISECOND + left_ms;
             self.env.sleep_until(mono * MILLISECOND).await;
-            if self.replica.serves() == Some(true) {
-                for id in lock(&self.replica.model).take_expired(self.now_ms()) {
-                    // Its own proposal, or nobody's: one that leads no more has none to follow it.
-                    self.member.propose_leading(Entry::End(id, GrantEnd::Expired).encode(0));
-                }
+            self.end_overdue();
+        }
+    }
+
+    /// Ends the sessions whose time is up, if this member leads. Its tracker has a thread of its own (`SessionTrackerImpl.java:
+    /// run`): when a process that was stopped goes on, it comes before what lies in the sockets.
+    fn end_overdue(&self) {
+        if self.replica.serves() == Some(true) {
+            let overdue = lock(&self.replica.model).take_expired(self.now_ms());
+            for id in overdue {
+                // Its own proposal, or nobody's: one that leads no more has none to follow it.
+                self.member.propose_leading(Entry::End(id, GrantEnd::Expired).encode(0));
             }
         }
     }
@@ -144,6 +151,7 @@ impl Server {
 
     /// A follower has had these signs of life.
     fn hear_of(&self, signs: &[u8]) {
+        self.end_overdue();
         if self.replica.serves() == Some(true) {
             let (mut signs, now_ms, mut model) = (Reader(signs), self.now_ms(), lock(&self.replica.model));
             while let (Some(id), Some(timeout_ms)) = (signs.number(), signs.number()) {
@@ -154,6 +162,7 @@ impl Server {
 
     /// A session has given a sign of life.
     fn touch(&self, connection: ConnectionId) {
+        self.end_overdue();
         let now_ms = self.now_ms();
         let touched = lock(&self.replica.model).touch_here(connection, now_ms);
         if let Some((id, timeout_ms)) = touched.filter(|_| self.replica.serves() == Some(false)) {
@@ -171,6 +180,7 @@ impl Server {
         if self.replica.serves() != Some(true) {
             return None;
         }
+        self.end_overdue();
         let mut answer = Writer::default();
         match kind {
             REVALIDATE => {

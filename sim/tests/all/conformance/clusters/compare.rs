@@ -15,7 +15,7 @@ const fn slack_ms(service: Service) -> (u64, u64) {
 }
 
 /// How long processes may take to start on a loaded machine, which they do not take in the model, milliseconds.
-const STARTS_MS: u64 = 10_000;
+const STARTS_MS: u64 = 15_000;
 
 /// What came of one fault, on both sides.
 pub struct Both {

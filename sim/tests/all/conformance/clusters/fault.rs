@@ -90,7 +90,7 @@ impl Fault {
     /// to start.
     pub const fn shows_ms(self) -> u64 {
         match self {
-            Fault::QuorumLoss => 18_000,
+            Fault::QuorumLoss => 24_000,
             _ => 10_000,
         }
     }
