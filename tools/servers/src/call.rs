@@ -1,6 +1,6 @@
 //! How servers are called: their arguments.
 
-use crate::members::Place;
+use crate::members::place::Place;
 use std::{
     fs, io,
     net::SocketAddr,

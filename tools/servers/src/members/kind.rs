@@ -1,9 +1,6 @@
 //! What a member of each service is: how it is called, and how it says that it leads.
 
-use super::{
-    MEMBERS,
-    relay::{address_of, own_address},
-};
+use super::place::{MEMBERS, Place};
 use crate::call;
 use std::{
     fs,
@@ -18,34 +15,6 @@ use std::{
 const WITHIN: Duration = Duration::from_millis(500);
 /// No answer that is asked for here is longer; bytes.
 const ANSWER_MAX: u64 = 1 << 16;
-
-/// Where a member listens.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
-    /// For clients.
-    pub(crate) client: SocketAddr,
-    /// For members: what they agree on.
-    pub(crate) peer: u16,
-    /// For members: ZooKeeper's elections, Consul's gossip.
-    pub(crate) second: u16,
-}
-
-impl Place {
-    /// Where the others find it: at its relay.
-    pub(crate) fn peer_of(&self, member: usize) -> SocketAddr {
-        address_of(member, self.peer)
-    }
-
-    /// The same of its second port.
-    pub(crate) fn second_of(&self, member: usize) -> SocketAddr {
-        address_of(member, self.second)
-    }
-
-    /// Where it listens for them.
-    pub(crate) fn own_peer(&self) -> SocketAddr {
-        own_address(self.peer)
-    }
-}
 
 /// A service whose members agree, and where its program is.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,6 +4,7 @@
 //! For Linux: who dials is read from `/proc`.
 
 mod kind;
+pub(crate) mod place;
 mod relay;
 mod sockets;
 
@@ -13,12 +14,11 @@ use crate::{
     process::{Process, eventually},
 };
 pub use kind::Kind;
-pub(crate) use kind::Place;
+pub use place::MEMBERS;
+use place::Place;
 use relay::{Relay, Wall};
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-/// How many members a cluster has.
-pub const MEMBERS: usize = 3;
 /// How long several processes may take to start and to elect on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Ports that were free a moment ago may be taken the next; so often others are tried.

@@ -5,11 +5,14 @@
 //! network is: nothing is refused, nothing is closed, and what was said meanwhile comes when the cut is healed (of datagrams
 //! nothing does). A connection is accepted during a cut, since the kernel does that; nobody answers on it.
 
-use super::{MEMBERS, sockets};
+use super::{
+    place::{MEMBERS, address_of, own_address},
+    sockets,
+};
 use std::{
     collections::BTreeSet,
     io::{self, Read, Write},
-    net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket},
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
@@ -26,17 +29,6 @@ const LISTENS_WITHIN: Duration = Duration::from_secs(1);
 const ASKED: u32 = 20;
 /// The longest datagram.
 const DATAGRAM: usize = 1 << 16;
-
-/// Where a member says that it listens.
-pub(super) fn address_of(member: usize, port: u16) -> SocketAddr {
-    let ip = Ipv4Addr::new(127, 0, 0, 2 + member as u8);
-    SocketAddr::new(IpAddr::V4(ip), port)
-}
-
-/// Where it does.
-pub(super) fn own_address(port: u16) -> SocketAddr {
-    SocketAddr::from((Ipv4Addr::LOCALHOST, port))
-}
 
 /// Who cannot say anything to whom, and which processes the members are.
 #[derive(Default)]
