@@ -1,5 +1,6 @@
 //! How servers are called: their arguments.
 
+use crate::members::place::Place;
 use std::{
     fs, io,
     net::SocketAddr,
@@ -109,6 +110,86 @@ fn etcd_at(client: &str, peer: SocketAddr, data: &Path) -> Vec<String> {
     arguments.extend(strings(["--listen-client-urls", client, "--advertise-client-urls", client]));
     arguments.extend(strings(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer]));
     arguments.extend(strings(["--initial-cluster", &format!("fencepost={peer}")]));
+    arguments
+}
+
+/// An `etcd` that is a member of those, and keeps its data below `data`. It asks before it stands, which is the default since
+/// 3.5 and is modelled.
+pub(crate) fn etcd_member(member: usize, places: &[Place], data: &Path) -> Vec<String> {
+    let place = &places[member];
+    let (client, peer) = (format!("http://{}", place.client), format!("http://{}", place.peer_of(member)));
+    let own = format!("http://{}", place.own_peer());
+    let named = |(member, place): (usize, &Place)| format!("m{member}=http://{}", place.peer_of(member));
+    let cluster = places.iter().enumerate().map(named).collect::<Vec<_>>().join(",");
+    let mut arguments = strings(["--name", &format!("m{member}"), "--data-dir", &data.display().to_string()]);
+    arguments.extend(strings(["--listen-client-urls", &client, "--advertise-client-urls", &client]));
+    arguments.extend(strings(["--listen-peer-urls", &own, "--initial-advertise-peer-urls", &peer]));
+    arguments.extend(strings(["--initial-cluster", &cluster, "--pre-vote=true"]));
+    arguments.extend(strings(["--logger", "zap", "--log-level", "info"]));
+    arguments
+}
+
+/// The settings of a ZooKeeper that is a member of those, in files below `data`: its defaults.
+///
+/// # Errors
+/// They cannot be written.
+pub(crate) fn zookeeper_member(member: usize, places: &[Place], data: &Path) -> io::Result<()> {
+    let client = places[member].client;
+    let mut text = format!(
+        "tickTime=2000\ninitLimit=10\nsyncLimit=5\ndataDir={}\nclientPortAddress={}\nclientPort={}\n\
+         admin.enableServer=false\nmaxClientCnxns=0\n",
+        data.display(),
+        client.ip(),
+        client.port()
+    );
+    for (place, Place { peer, second, .. }) in places.iter().enumerate() {
+        // Its own line says where it listens, the others' where they are found.
+        let ip = if place == member { client.ip() } else { places[place].peer_of(place).ip() };
+        text += &format!("server.{}={ip}:{peer}:{second}\n", place + 1);
+    }
+    fs::write(data.join("myid"), (member + 1).to_string())?;
+    fs::write(data.join("zoo.cfg"), text)
+}
+
+/// What `java` is called with to be that member, from the library in `jar`.
+pub(crate) fn zookeeper_java(jar: &Path, data: &Path) -> Vec<String> {
+    let (jar, settings) = (jar.display().to_string(), data.join("zoo.cfg").display().to_string());
+    let mut arguments = strings(["-Xmx128m", "-XX:+UseSerialGC", "-Djava.net.preferIPv4Stack=true", "-cp", &jar]);
+    arguments.extend(strings(["org.apache.zookeeper.server.quorum.QuorumPeerMain", &settings]));
+    arguments
+}
+
+/// A `consul` that is one of those servers, and keeps its data below `data`; timings as for production.
+pub(crate) fn consul_member(member: usize, places: &[Place], data: &Path) -> Vec<String> {
+    let Place { client, peer, second } = places[member];
+    let node = format!("consul-{member}");
+    let mut arguments = strings(["agent", "-server", "-node", &node, "-log-level", "info"]);
+    arguments.extend(strings(["-bootstrap-expect", &places.len().to_string(), "-retry-interval", "1s"]));
+    arguments.extend(strings(["-bind", "127.0.0.1", "-client", "127.0.0.1", "-data-dir", &data.display().to_string()]));
+    arguments.extend(strings(["-advertise", &places[member].peer_of(member).ip().to_string()]));
+    arguments.extend(strings(["-http-port", &client.port().to_string(), "-serf-lan-port", &second.to_string()]));
+    arguments.extend(strings(["-server-port", &peer.to_string(), "-serf-wan-port", "-1", "-dns-port", "-1"]));
+    for (place, other) in places.iter().enumerate().filter(|(place, _)| *place != member) {
+        arguments.extend(strings(["-retry-join", &other.second_of(place).to_string()]));
+    }
+    for line in ["disable_update_check = true", "disable_coordinates = true", "performance { raft_multiplier = 1 }"] {
+        arguments.extend(strings(["-hcl", line]));
+    }
+    arguments
+}
+
+/// A `consul` that is no server: the agent on the machine of its clients, which gossips at `gossip`.
+pub(crate) fn consul_agent(address: SocketAddr, gossip: SocketAddr, places: &[Place], data: &Path) -> Vec<String> {
+    let mut arguments = strings(["agent", "-node", "agent", "-log-level", "info", "-retry-interval", "1s"]);
+    arguments.extend(strings(["-bind", "127.0.0.1", "-client", "127.0.0.1", "-data-dir", &data.display().to_string()]));
+    arguments.extend(strings(["-http-port", &address.port().to_string(), "-dns-port", "-1"]));
+    arguments.extend(strings(["-serf-lan-port", &gossip.port().to_string()]));
+    for (place, other) in places.iter().enumerate() {
+        arguments.extend(strings(["-retry-join", &other.second_of(place).to_string()]));
+    }
+    for line in ["disable_update_check = true", "disable_coordinates = true"] {
+        arguments.extend(strings(["-hcl", line]));
+    }
     arguments
 }
 

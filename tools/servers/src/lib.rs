@@ -3,7 +3,7 @@
 //!
 //! `FENCEPOST_SERVERS` says what tests do about a program that is missing: unset, the test says so aloud and passes;
 //! `require`, it fails; `install`, it is installed first, from Debian's packages and with pip. `FENCEPOST_REDIS`,
-//! `FENCEPOST_ETCD_3_4` and `FENCEPOST_ETCD_3_5` are paths of binaries to use where the version matters, and
+//! `FENCEPOST_ETCD_3_4`, `FENCEPOST_ETCD_3_5` and `FENCEPOST_ETCD_3_5_16` are paths of binaries to use where the version matters, and
 //! `FENCEPOST_ZOOKEEPER_3_8` that of ZooKeeper's `zookeeper.jar`.
 //!
 //! Tests fail by panicking, and so does everything here that only they use.
@@ -12,6 +12,7 @@ pub mod call;
 mod find;
 mod folder;
 mod install;
+pub mod members;
 mod older;
 mod port;
 mod postgres;

@@ -1,4 +1,5 @@
-//! Packages of an older suite of Debian, unpacked into a folder: for servers that the machine's own suite has no more.
+//! Packages of another suite of Debian, unpacked into a folder: for servers that the machine's own suite has no more, or not
+//! yet.
 
 use super::{
     install::{folder, run},

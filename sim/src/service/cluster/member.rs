@@ -239,7 +239,7 @@ impl<E: Env> Member<E> {
         let mut tasks: Vec<E::Task> = vec![env.spawn(self.clone().tick())];
         let (confirmed, confirmations) = mpsc::unbounded_channel();
         tasks.push(env.spawn(self.clone().read(confirmations)));
-        for to in (0..self.links_len()).filter(|to| *to != self.own) {
+        for to in (0..self.members()).filter(|to| *to != self.own) {
             let (member, links) = (self.clone(), self.links.clone());
             tasks.push(env.spawn(links.keep(to, move || member.step(|core| core.lost(to)))));
         }
@@ -248,7 +248,8 @@ impl<E: Env> Member<E> {
         self.work_off(&*machine, confirmed).await
     }
 
-    fn links_len(&self) -> usize {
+    /// How many members there are.
+    pub fn members(&self) -> usize {
         lock(&self.core).members()
     }
 

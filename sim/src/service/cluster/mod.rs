@@ -56,6 +56,8 @@ pub struct Rules {
     pub silence: u64,
     /// A leader looks every so often whether a majority was heard from within so long, and steps down otherwise; nanoseconds.
     pub quorum: (u64, u64),
+    /// Does it count how often it has looked, and not what its clock shows? Then it has missed nobody while it was stopped.
+    pub counts_looks: bool,
     /// Does who wants to stand ask first?
     pub pre_vote: bool,
     /// Does who has heard from a leader within the shortest patience keep its vote?
@@ -77,14 +79,16 @@ pub const ETCD: Rules = Rules {
     own_pace: false,
     silence: 5 * SECOND,
     quorum: (SECOND, SECOND),
+    counts_looks: false,
     pre_vote: true,
     keeps_vote: true,
     hangs_up: false,
     while_saving: WhileSaving::Waits,
 };
 
-/// ZooKeeper's: `tickTime` 2 s, `syncLimit` 5. A leader pings twice a tick and looks as often whether a majority is in step
-/// (`Leader.java: lead`); a follower gives up a leader of which it has read nothing for `syncLimit` ticks
+/// ZooKeeper's: `tickTime` 2 s, `syncLimit` 5. A leader pings twice a tick, and looks once, when it has counted another tick,
+/// whether a majority was in step `syncLimit` ticks ago or since (`Leader.java: lead`, `LearnerHandler.java: synced`): by its
+/// own count, so that a leader that was stopped goes on until its followers' connections are seen to be gone. A follower gives up a leader of which it has read nothing for `syncLimit` ticks
 /// (`Learner.java: connectToLeader`), or whose connection ends. An election takes a round of notifications and 200 ms for
 /// more of them (`FastLeaderElection.java: finalizeWait`), and is not drawn out by rivals.
 pub const ZOOKEEPER: Rules = Rules {
@@ -95,7 +99,8 @@ pub const ZOOKEEPER: Rules = Rules {
     vote: (200 * MILLISECOND, 700 * MILLISECOND),
     own_pace: false,
     silence: 10 * SECOND,
-    quorum: (SECOND, 10 * SECOND),
+    quorum: (2 * SECOND, 12 * SECOND),
+    counts_looks: true,
     pre_vote: true,
     keeps_vote: true,
     hangs_up: true,
@@ -115,6 +120,7 @@ pub const CONSUL: Rules = Rules {
     own_pace: true,
     silence: 10 * SECOND,
     quorum: (50 * MILLISECOND, 500 * MILLISECOND),
+    counts_looks: false,
     pre_vote: false,
     keeps_vote: true,
     hangs_up: false,

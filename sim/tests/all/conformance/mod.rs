@@ -9,6 +9,7 @@
 //! `FENCEPOST_SERVERS` says what to do about a server that this machine does not have (see the crate `servers`);
 //! `FENCEPOST_CONFORMANCE_CASES` asks for more generated sequences and `FENCEPOST_CONFORMANCE_SEED` for others.
 
+mod clusters;
 mod consul;
 mod etcd;
 mod etcd_expiry;

@@ -2,6 +2,7 @@
 //! and lose what was not saved, and all of them must agree.
 
 mod retried_reads;
+mod stopped_leader;
 
 use super::{Core, Entry, Hard, Message, Ready, Record, Rules, Standing, Stored};
 use crate::service::cluster::{CONSUL, ETCD, ZOOKEEPER, message::Index};

@@ -71,10 +71,12 @@ impl Core {
     /// It leads from now on, and says so by the first entry of its term.
     pub(super) fn lead(&mut self) {
         let (count, now, next) = (self.count, self.now, self.last() + 1);
+        let heard = if self.rules.counts_looks { 0 } else { now };
         self.role = Role::Leader(Leading {
             next: vec![next; count],
             matched: vec![0; count],
-            heard: vec![now; count],
+            heard: vec![Some(heard); count],
+            looked: 0,
             confirmed: vec![0; count],
             rounds: 0,
             reads: VecDeque::new(),

@@ -18,7 +18,13 @@
 //!
 //! The client is its own agent: it keeps to one server, from one that is drawn, until that one cannot be reached.
 //!
-//! Not here: servers that come and go (Serf, autopilot); the barrier that a new leader waits for before it is one, but for
+//! A session belongs to the node of the agent that has asked for it, and ends with that node's check `serfHealth`
+//! (`agent/session_endpoint.go: SessionCreate`, `agent/consul/leader.go: handleFailedMember`). Here that is an agent on the
+//! candidate's own machine, as Consul's documentation has it, which is up whatever becomes of a server. Whoever asks a server
+//! itself has sessions that end when gossip gives up that server: `docs/clusters.md` has how often.
+//!
+//! Not here: servers that come and go (Serf, autopilot); gossip, by which a machine without power ends its sessions within
+//! seconds, where they last for their whole time here; the barrier that a new leader waits for before it is one, but for
 //! reads that are to be consistent.
 
 pub(super) mod agreement;

@@ -40,8 +40,9 @@ use tokio::{
     },
 };
 
+/// What a leader asks of the others.
+const PING: u8 = 0;
 /// What a member asks of the leader.
-const TOUCH: u8 = 0;
 const REVALIDATE: u8 = 1;
 const SYNC: u8 = 2;
 /// How long it waits for the answer; its connection ends before.
@@ -99,39 +100,69 @@ impl Server {
             // The rest of the millisecond is not waited for.
             let mono = self.env.now().mono / MILLISECOND + left_ms;
             self.env.sleep_until(mono * MILLISECOND).await;
-            if self.replica.serves() == Some(true) {
-                for id in lock(&self.replica.model).take_expired(self.now_ms()) {
-                    // Its own proposal, or nobody's: one that leads no more has none to follow it.
-                    self.member.propose_leading(Entry::End(id, GrantEnd::Expired).encode(0));
-                }
+            self.end_overdue();
+        }
+    }
+
+    /// Ends the sessions whose time is up, if this member leads. Its tracker has a thread of its own (`SessionTrackerImpl.java:
+    /// run`): when a process that was stopped goes on, it comes before what lies in the sockets.
+    fn end_overdue(&self) {
+        if self.replica.serves() == Some(true) {
+            let overdue = lock(&self.replica.model).take_expired(self.now_ms());
+            for id in overdue {
+                // Its own proposal, or nobody's: one that leads no more has none to follow it.
+                self.member.propose_leading(Entry::End(id, GrantEnd::Expired).encode(0));
             }
         }
     }
 
-    /// Tells the leader, twice a tick, of signs of life.
-    pub(super) async fn report(self: Arc<Self>) {
+    /// Pings the others twice a tick, while this member leads. What they answer with are the signs of life that they have had
+    /// since (`Leader.java: lead`, `Learner.java: ping`): a leader that was stopped has been told of none.
+    pub(super) async fn ping(self: Arc<Self>) {
         self.env.sleep(self.env.random() % (TICK / 2)).await;
         loop {
             self.env.sleep(TICK / 2).await;
-            let touched = std::mem::take(&mut *lock(&self.touched));
-            let leader = self.member.standing().leader;
-            if let Some(leader) = leader.filter(|leader| *leader != self.place && !touched.is_empty()) {
-                let mut body = Writer::default();
-                body.byte(TOUCH);
-                for (id, timeout_ms) in touched {
-                    body.number(id.cast_unsigned()).number(timeout_ms);
-                }
-                let (server, bytes) = (self.clone(), body.0);
+            if self.replica.serves() != Some(true) {
+                continue;
+            }
+            for follower in (0..self.member.members()).filter(|member| *member != self.place) {
+                let (server, mut body) = (self.clone(), Writer::default());
+                body.byte(PING).number(self.place as u64);
                 self.env.spawn_detached(async move {
-                    // What is lost is made up for by the next.
-                    let _ = server.env.timeout(PATIENCE, server.member.ask(leader, bytes)).await;
+                    // What is lost is lost: the next ping brings what comes after it.
+                    let answer = server.env.timeout(PATIENCE, server.member.ask(follower, body.0)).await.flatten();
+                    server.hear_of(&answer.unwrap_or_default());
                 });
+            }
+        }
+    }
+
+    /// What this member has had of signs of life, for a leader that it follows.
+    fn signs_of_life(&self, leader: u64) -> Option<Vec<u8>> {
+        let follows = self.replica.serves() == Some(false) && self.replica.leader() == usize::try_from(leader).ok();
+        follows.then(|| {
+            let mut answer = Writer::default();
+            for (id, timeout_ms) in std::mem::take(&mut *lock(&self.touched)) {
+                answer.number(id.cast_unsigned()).number(timeout_ms);
+            }
+            answer.0
+        })
+    }
+
+    /// A follower has had these signs of life.
+    fn hear_of(&self, signs: &[u8]) {
+        self.end_overdue();
+        if self.replica.serves() == Some(true) {
+            let (mut signs, now_ms, mut model) = (Reader(signs), self.now_ms(), lock(&self.replica.model));
+            while let (Some(id), Some(timeout_ms)) = (signs.number(), signs.number()) {
+                model.touch_session(id.cast_signed(), timeout_ms, now_ms);
             }
         }
     }
 
     /// A session has given a sign of life.
     fn touch(&self, connection: ConnectionId) {
+        self.end_overdue();
         let now_ms = self.now_ms();
         let touched = lock(&self.replica.model).touch_here(connection, now_ms);
         if let Some((id, timeout_ms)) = touched.filter(|_| self.replica.serves() == Some(false)) {
@@ -139,20 +170,19 @@ impl Server {
         }
     }
 
-    /// Answers another member, if this one leads.
+    /// Answers another member: a leader, or one that takes this one for its leader.
     async fn answer(&self, body: &[u8]) -> Option<Vec<u8>> {
+        let mut body = Reader(body);
+        let kind = body.byte()?;
+        if kind == PING {
+            return self.signs_of_life(body.number()?);
+        }
         if self.replica.serves() != Some(true) {
             return None;
         }
-        let mut body = Reader(body);
+        self.end_overdue();
         let mut answer = Writer::default();
-        match body.byte()? {
-            TOUCH => {
-                let (now_ms, mut model) = (self.now_ms(), lock(&self.replica.model));
-                while let (Some(id), Some(timeout_ms)) = (body.number(), body.number()) {
-                    model.touch_session(id.cast_signed(), timeout_ms, now_ms);
-                }
-            }
+        match kind {
             REVALIDATE => {
                 let (id, timeout_ms) = (body.number()?.cast_signed(), body.number()?);
                 let goes_on = lock(&self.replica.model).touch_session(id, timeout_ms, self.now_ms());

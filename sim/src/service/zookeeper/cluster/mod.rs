@@ -8,7 +8,9 @@
 //! - A client talks to one member. Writes go through the log, and are answered when that member has applied them; reads are
 //!   answered from what it has, which may be old. `sync` waits for what the leader has in its hands, and asks nobody whether
 //!   it still leads.
-//! - When sessions end is known to the leader alone; it hears of signs of life from its followers twice a tick. A new leader
+//! - When sessions end is known to the leader alone; it pings its followers twice a tick, and they answer with the signs of
+//!   life that they have had. So a leader that was stopped, and not for so long that it is replaced, ends all sessions whose
+//!   time has passed by its clock, before it can hear that they were alive. A new leader
 //!   gives every session its whole timeout again. What an old one wants to end when it wakes up, it proposes itself, and
 //!   nobody follows it any more.
 //! - A client that comes with a session is taken when the leader says that the session goes on.
@@ -54,7 +56,7 @@ impl Clustered for Zookeeper {
     }
 
     fn start(server: &Arc<Server>) -> Vec<Task> {
-        vec![server.env.spawn(server.clone().expire()), server.env.spawn(server.clone().report())]
+        vec![server.env.spawn(server.clone().expire()), server.env.spawn(server.clone().ping())]
     }
 
     async fn serve(server: Arc<Server>, port: u16) -> io::Result<()> {

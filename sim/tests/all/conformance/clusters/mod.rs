@@ -1,0 +1,73 @@
+//! Clusters of three: what clients see of the same fault in the model and in real members of etcd, ZooKeeper and Consul on
+//! loopback, with relays between them. The clients are the same code on both sides: one keeps a lease alive, one writes all
+//! the time.
+//!
+//! What must be the same: a lease that real clients lose is lost in some run of the model, and one that they keep is kept in
+//! some; the service is back within the model's range, widened by a step of its own patience and what a loaded machine takes;
+//! and real clients hear of no kind of failure that those of the model never do.
+//!
+//! `FENCEPOST_CLUSTER_RUNS` asks for more than one real run of each fault, `FENCEPOST_CLUSTER_MODEL_RUNS` for other than 12 of the
+//! model; with `FENCEPOST_CLUSTER_AGENT=0` Consul's clients ask its servers, and not an agent on their own machine. The lines that the tests print are those of `docs/clusters.md`.
+
+mod client;
+mod compare;
+mod fault;
+mod model;
+mod real;
+mod seen;
+
+use super::number;
+use client::Service;
+use compare::{Both, differences, kinds, line};
+use fault::Fault;
+use seen::Came;
+use servers::{Version, members::Kind};
+use std::thread;
+
+/// Plays every fault on both sides, real clusters side by side; `bugs` are those of the version.
+fn compare(name: &str, service: Service, kind: &Kind, bugs: &[&str]) {
+    let (runs, model_runs) = (number("FENCEPOST_CLUSTER_RUNS", 1), number("FENCEPOST_CLUSTER_MODEL_RUNS", 12));
+    let through_agent = number("FENCEPOST_CLUSTER_AGENT", 1) == 1;
+    let all: Vec<Both> = thread::scope(|scope| {
+        let begin = |fault| {
+            let play = move |seed| real::play(service, kind.clone(), fault, through_agent, seed);
+            (fault, scope.spawn(move || (0..runs).map(play).collect::<Vec<Came>>()))
+        };
+        let started: Vec<_> = Fault::ALL.into_iter().map(begin).collect();
+        let both = |(fault, real): (Fault, thread::ScopedJoinHandle<'_, Vec<Came>>)| {
+            let model = (0..model_runs).map(|seed| model::play(service, fault, bugs, seed)).collect();
+            Both { fault, real: real.join().expect("a real run"), model }
+        };
+        started.into_iter().map(both).collect()
+    });
+    servers::say(&format!("{name}: lost, dark in milliseconds, failures; each real and in the model"));
+    all.iter().for_each(|both| servers::say(&line(service, both)));
+    let known = kinds(&all);
+    let different: Vec<String> = all.iter().flat_map(|both| differences(service, both, &known)).collect();
+    assert!(different.is_empty(), "{name} and the model differ:\n{}", different.join("\n"));
+}
+
+/// Both in which a leader that wakes up revokes leases that its successor has renewed, and those in which it does not.
+#[test]
+fn etcd_before_3_4_31() {
+    let Some(program) = Version::Etcd34.program_for("a comparison with three members of etcd 3.4") else { return };
+    compare("etcd 3.4.23", Service::Etcd, &Kind::Etcd(program), &["etcd-stale-revocation"]);
+}
+
+#[test]
+fn etcd_since_3_5_13() {
+    let Some(program) = Version::Etcd3516.program_for("a comparison with three members of etcd 3.5.16") else { return };
+    compare("etcd 3.5.16", Service::Etcd, &Kind::Etcd(program), &[]);
+}
+
+#[test]
+fn zookeeper() {
+    let Some(jar) = servers::find_zookeeper("a comparison with three members of ZooKeeper") else { return };
+    compare("ZooKeeper 3.8", Service::Zookeeper, &Kind::Zookeeper(jar), &[]);
+}
+
+#[test]
+fn consul() {
+    let Some(program) = servers::find_consul("a comparison with three servers of Consul") else { return };
+    compare("Consul 1.8", Service::Consul, &Kind::Consul(program), &[]);
+}

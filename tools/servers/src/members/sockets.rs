@@ -1,0 +1,56 @@
+//! Whose socket it is: Linux lists the sockets that there are with their inodes, and each process's open files (`proc(5)`:
+//! `/proc/net/tcp`, `/proc/PID/fd`).
+
+use std::{
+    fs,
+    net::{IpAddr, SocketAddr},
+};
+
+/// Which of these processes has the end of a connection that is at `own`, to an end at `far`; its place among them.
+pub(super) fn owner(own: SocketAddr, far: SocketAddr, processes: &[Option<u32>]) -> Option<usize> {
+    let inode = inode(own, far)?;
+    let socket = format!("socket:[{inode}]");
+    let has = |pid: u32| {
+        let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+        files.filter_map(|file| fs::read_link(file.path()).ok()).any(|to| to.to_string_lossy() == socket)
+    };
+    processes.iter().position(|pid| pid.is_some_and(has))
+}
+
+fn inode(own: SocketAddr, far: SocketAddr) -> Option<u64> {
+    let (own, far) = (shown(own)?, shown(far)?);
+    // A line: number, own end, far end, state, queues, timer, retransmits, user, timeout, inode. An address of four bytes in
+    // the other table ends as it stands in the first.
+    ["/proc/net/tcp", "/proc/net/tcp6"].into_iter().find_map(|table| {
+        let text = fs::read_to_string(table).ok()?;
+        text.lines().skip(1).find_map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let is_it = words.get(1)?.ends_with(&own) && words.get(2)?.ends_with(&far);
+            is_it.then(|| words.get(9)?.parse().ok()).flatten()
+        })
+    })
+}
+
+/// An address as the tables have it: its bytes as a number of the machine's own order, then the port.
+fn shown(address: SocketAddr) -> Option<String> {
+    let IpAddr::V4(ip) = address.ip() else { return None };
+    Some(format!("{:08X}:{:04X}", u32::from_ne_bytes(ip.octets()), address.port()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn a_connection_is_of_whoever_dialled_it() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let dialled = TcpStream::connect(listener.local_addr().expect("an address")).expect("it listens");
+        let (own, far) = (dialled.local_addr().expect("an address"), dialled.peer_addr().expect("an address"));
+        let this = Some(std::process::id());
+        assert_eq!(owner(own, far, &[None, Some(1), this]), Some(2));
+        assert_eq!(owner(own, far, &[None]), None);
+        drop(dialled);
+        assert_eq!(owner(far, own, &[None]), None);
+    }
+}
