@@ -2,7 +2,7 @@
 
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
-use super::advise_args::AdviseArgs;
+use super::{advise_args::AdviseArgs, frontier_args::FrontierArgs};
 use crate::terminal::{
     check::PageArgs,
     log::HistoryArgs,
@@ -137,6 +137,9 @@ pub enum Command {
     /// Find the smallest clock drift at which some seed violates safety
     #[command(after_help = "Example:  fencepost bisect read-lease --protocol redis-fenced --seeds 0..50")]
     Bisect(BisectArgs),
+    /// Find where a scenario becomes unsafe along two parameters at once, and draw the line beside the arithmetic's
+    #[command(after_help = super::frontier_args::AFTER_HELP)]
+    Frontier(FrontierArgs),
     /// Run the experiments of the findings, from committed plan sets, and write numbers, plots and FINDINGS.md
     #[command(
         after_help = "Without anything else all of them run in full, and reports/ is written anew. With numbers or --reduced, \

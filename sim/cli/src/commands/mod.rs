@@ -5,6 +5,8 @@ mod advise_args;
 pub mod args;
 mod bisect;
 mod experiments;
+mod frontier;
+mod frontier_args;
 mod interrupt;
 mod junit;
 mod list;
@@ -96,6 +98,7 @@ fn dispatch(registry: &Registry, command: Command) -> Result<u8, Stop> {
         }
         Command::Matrix(args) => matrix::run(registry, &args),
         Command::Bisect(args) => bisect::run(registry, &args),
+        Command::Frontier(args) => frontier::run(registry, &args),
         Command::Advise(args) => advise::run(registry, &args),
         Command::Experiments(args) => experiments::run(registry, &args),
         Command::Plot { plot: Plot::TtlSweep { ttl, protocol, seeds, shared } } => {

@@ -146,7 +146,7 @@ impl PlotArgs {
     }
 
     /// Leaves a picture in both formats and its figures, and prints the figures.
-    fn leave(&self, name: &str, picture: &(impl Picture + Serialize), table: &str) -> Result<u8, Stop> {
+    pub(super) fn leave(&self, name: &str, picture: &(impl Picture + Serialize), table: &str) -> Result<u8, Stop> {
         let [svg, png, json] = ["svg", "png", "json"].map(|format| self.out.join(format!("{name}.{format}")));
         // What cannot be drawn is what was asked for: nobody was elected, say.
         picture.check().map_err(Stop::usage)?;

@@ -14,6 +14,8 @@ mod determinism;
 #[cfg(madsim)]
 mod found;
 #[cfg(madsim)]
+mod frontier;
+#[cfg(madsim)]
 mod groups;
 mod logs;
 mod readme;
