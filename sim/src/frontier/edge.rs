@@ -8,9 +8,9 @@ use scenarios::axis::divided;
 use std::collections::BTreeMap;
 
 /// Looked at before anything is bisected: about so many values, from one end of the range to the other.
-const SCANNED: usize = 9;
+pub(super) const SCANNED: usize = 9;
 /// Looked at beside the change that was found: so many values on either side, as far as the values scanned.
-const BESIDE: u64 = 4;
+pub(super) const BESIDE: usize = 4;
 
 /// What is to be told apart along a range.
 pub(super) trait Verdict {
@@ -81,9 +81,10 @@ pub(super) fn first_change<V: Verdict + Clone>(
         }
         let floor = scanned.iter().rev().find(|v| **v < below).map_or(from, |v| *v);
         let roof = scanned.iter().find(|v| **v > above).map_or(to, |v| *v);
-        for step in 1..=BESIDE {
-            search.violates(floor + (below - floor) * step / (BESIDE + 1))?;
-            search.violates(above + (roof - above) * step / (BESIDE + 1))?;
+        let parts = BESIDE as u64 + 1;
+        for step in 1..parts {
+            search.violates(floor + (below - floor) * step / parts)?;
+            search.violates(above + (roof - above) * step / parts)?;
         }
         if search.change() == Some((below, above)) {
             break;

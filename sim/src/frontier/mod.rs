@@ -7,7 +7,7 @@ use crate::{
     probe::{Held, Probe, Seen, Violation},
     repro,
 };
-use edge::{Edge, Verdict, first_change};
+use edge::{BESIDE, Edge, SCANNED, Verdict, first_change};
 use reports::plot::frontier::{Along, Bound, Figures, Point, Safe, Unsafe};
 use scenarios::{
     Params, arithmetic,
@@ -48,6 +48,8 @@ impl Frontier<'_> {
             seeds: (seeds.start, seeds.end),
             x: along(self.x, (xs.first().copied().unwrap_or(0), xs.last().copied().unwrap_or(0))),
             y: along(y.axis, (y.from, y.to)),
+            scanned: SCANNED,
+            beside: BESIDE,
             bound_of: self.bound_of(xs),
             points,
         })

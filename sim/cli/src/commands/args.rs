@@ -2,7 +2,7 @@
 
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
-use super::{advise_args::AdviseArgs, frontier_args::FrontierArgs};
+use super::{advise_args::AdviseArgs, frontier_args::FrontierArgs, plot_args::PlotArgs};
 use crate::terminal::{
     check::PageArgs,
     log::HistoryArgs,
@@ -190,19 +190,6 @@ pub enum Plot {
     /// Messages of one election, by kind, against the number of candidates
     #[command(after_help = "Example:  fencepost plot message-counts --protocol raft --nodes 3,5,7,9")]
     MessageCounts(MessageCountsArgs),
-}
-
-/// What all plots share.
-#[derive(ClapArgs, Debug)]
-pub struct PlotArgs {
-    /// Where pictures and figures are written
-    #[arg(long, default_value = "target/fencepost/plots")]
-    pub out: PathBuf,
-    /// Number of runs at a time; by default as many as there are cores
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub jobs: Option<u16>,
-    #[command(flatten)]
-    pub show: ShowArgs,
 }
 
 /// Elections of several protocols, or with several election timeouts.

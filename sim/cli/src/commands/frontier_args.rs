@@ -2,7 +2,7 @@
 
 #![allow(missing_docs, reason = "a doc comment is help text here")]
 
-use super::args::PlotArgs;
+use super::plot_args::PlotArgs;
 use crate::terminal::{options::PlanOptions, parse};
 use clap::{Args as ClapArgs, builder::RangedU64ValueParser};
 use protocols::election::Protocol;

@@ -13,6 +13,7 @@ mod list;
 mod matrix;
 mod one_run;
 mod plot;
+mod plot_args;
 mod progress;
 mod replay;
 mod scenario;

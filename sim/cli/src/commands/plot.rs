@@ -1,10 +1,11 @@
 //! `plot`: the plots of reports/ as SVG and PNG, with their figures as JSON.
 
 use super::{
-    args::{ElectionCdfArgs, MessageCountsArgs, PlotArgs, jobs_or_cores},
+    args::{ElectionCdfArgs, MessageCountsArgs, jobs_or_cores},
     exit::Stop,
     output::{Show, print},
     parse,
+    plot_args::PlotArgs,
 };
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use protocols::election::Protocol;
