@@ -31,7 +31,9 @@ pub(super) fn possible(fault: &Fault) -> Result<(), String> {
 
 fn nodes_only(fault: &Fault) -> String {
     let kind = fault.kind();
-    format!("`{kind}` is for nodes here: only they have clocks of their own, everybody else goes by the machine's")
+    format!(
+        "`{kind}` is for the simulation but on nodes: only they have clocks of their own, the rest go by the machine's"
+    )
 }
 
 /// Can real processes play that plan?

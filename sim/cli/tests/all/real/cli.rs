@@ -229,7 +229,11 @@ fn a_plan_with_a_clock_fault_of_the_store_is_for_the_simulation() {
     let (dir, service) = (folder.file("c"), redis.address.to_string());
     let output = fencepost(["chaos", "run", &file, "--dir", &dir, "--service", &service]);
     assert_eq!(output.status.code(), Some(64), "{}", text(&output.stderr));
-    assert!(text(&output.stderr).contains("`clock-step` is for nodes here"), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("`clock-step` is for the simulation but on nodes"),
+        "{}",
+        text(&output.stderr)
+    );
 }
 
 #[test]
