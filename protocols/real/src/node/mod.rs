@@ -128,7 +128,6 @@ pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Se
     let (standing_sender, standing) = watch::channel(Standing::default());
     let (requests_sender, under_way) = watch::channel(0);
     let (waiting, metrics) = (Arc::<WaitingClients>::default(), Arc::new(Metrics::new(&name, protocol.name, commit)));
-
     let names = directory.fleet()[..addresses.len()].to_vec();
     let service_at = site.service.iter().map(|at| format!("{}:{}", at.host, at.port)).collect::<Vec<_>>().join(",");
     let health = Arc::new(Health::new(names.clone(), protocol.service, service_at));

@@ -106,6 +106,7 @@ impl Clocks {
                     return;
                 }
                 tokio::select! {
+                    biased;
                     () = tokio::time::sleep_until(clocks.instant(course.machine(i128::from(mono))).into()) => {}
                     // These clocks know who changes them.
                     _ = changed.changed() => {}
