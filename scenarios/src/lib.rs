@@ -15,6 +15,8 @@
 //! # Ok::<(), String>(())
 //! ```
 
+pub mod arithmetic;
+pub mod axis;
 pub mod belief;
 pub mod capsule;
 pub mod fault;

@@ -1,20 +1,12 @@
 //! The smallest clock drift that breaks a scenario, by bisection.
 
 use crate::{
+    probe::{Probe, Seen, Violation},
     registry::Registry,
-    run::{self, Options, Run},
 };
 use protocols::election::Protocol;
-use reports::Verdict;
 use scenarios::{Params, Scenario, plan::PPM_MAX};
-use std::{
-    ops::Range,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    thread,
-};
+use std::ops::Range;
 
 /// What to look for.
 pub struct Bisect<'a> {
@@ -93,41 +85,13 @@ impl Bisect<'_> {
         Ok(Found { breaks: Some(breaks), holds_ppm: Some(holds) })
     }
 
-    /// The first of the seeds that violates safety at this drift. The seed that broke last comes first, since it is the
-    /// likeliest to break again; the others follow in order, so that the answer does not depend on which run ends first.
     fn first_break(&self, ppm: u64, before: Option<u64>) -> Result<Option<Break>, String> {
         let params = Params { clock_drift_ppm: ppm, ..self.params.clone() };
-        let seeds: Vec<u64> = before.into_iter().chain(self.seeds.clone().filter(|s| Some(*s) != before)).collect();
-        let (next, first) = (AtomicU64::new(0), Mutex::new((u64::MAX, Ok(None))));
-        let work = || {
-            loop {
-                let place = next.fetch_add(1, Ordering::Relaxed);
-                let known = first.lock().unwrap_or_else(PoisonError::into_inner).0;
-                let Some(seed) = seeds.get(place as usize).filter(|_| place < known) else { return };
-                let found = self.one(&params, *seed).map(|run| violations(&run)).transpose();
-                let Some(found) = found else { continue };
-                let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
-                if place < first.0 {
-                    *first = (place, found.map(|violated| Some(Break { ppm, seed: *seed, violated })));
-                }
-            }
-        };
-        thread::scope(|scope| {
-            for _ in 0..self.jobs.max(1) {
-                scope.spawn(work);
-            }
-        });
-        first.into_inner().unwrap_or_else(PoisonError::into_inner).1
+        let Bisect { registry, scenario, protocol, jobs, .. } = *self;
+        let seen = Probe { registry, scenario, protocol, seeds: self.seeds.clone(), jobs }.at(&params, before)?;
+        Ok(match seen {
+            Seen::Violated(Violation { seed, violated }) => Some(Break { ppm, seed, violated }),
+            Seen::Held(_) => None,
+        })
     }
-
-    fn one(&self, params: &Params, seed: u64) -> Result<Run, String> {
-        let plan = self.scenario.compile(params, self.protocol, seed)?;
-        run::run(&plan, Options { registry: self.registry.clone(), ..Options::default() })
-    }
-}
-
-/// The safety invariants that a run violates; `None` when it is safe.
-fn violations(run: &Run) -> Option<Vec<&'static str>> {
-    let violated = || run.judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.name).collect();
-    (run.judgement.verdict == Verdict::Safety).then(violated)
 }

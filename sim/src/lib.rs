@@ -61,6 +61,8 @@ pub mod experiments;
 #[cfg(madsim)]
 pub mod fleet;
 #[cfg(madsim)]
+pub mod frontier;
+#[cfg(madsim)]
 pub mod host;
 #[cfg(madsim)]
 pub mod interrupt;
@@ -72,6 +74,8 @@ pub mod matrix;
 pub mod outcome;
 #[cfg(madsim)]
 pub mod pool;
+#[cfg(madsim)]
+pub mod probe;
 #[cfg(madsim)]
 pub mod promise;
 #[cfg(madsim)]

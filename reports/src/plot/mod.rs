@@ -3,6 +3,7 @@
 mod axis;
 mod bitmap;
 pub mod election_cdf;
+pub mod frontier;
 pub mod leaders_acting;
 pub mod message_counts;
 pub mod ranges;

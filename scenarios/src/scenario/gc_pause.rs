@@ -172,6 +172,13 @@ pub fn phase_ms(params: &Params, protocol: &Protocol, pause_ms: u64) -> (f64, f6
     (low_ms.min(high_ms), high_ms)
 }
 
+/// By when the pause has begun at the latest, from the confirmed renewal, milliseconds: every client asks once after the
+/// latest phase, and the first of their requests finds the lease checked.
+pub fn pauses_by_ms(params: &Params, protocol: &Protocol) -> f64 {
+    let trip_ms = params.network().one_way_max_us() as f64 / 1e3;
+    latest_ms(params, protocol) + trip_ms + 1e3 * f64::from(params.clients) / params.rate as f64
+}
+
 /// When the successor has surely sealed, from the confirmed renewal, milliseconds.
 fn sealed_ms(params: &Params, protocol: &Protocol) -> f64 {
     let ttl_ms = params.granted_ttl_ms(protocol) as f64;

@@ -255,6 +255,9 @@ impl Cluster {
         if self.spec.tls {
             arguments.push("--store-tls".into());
         }
+        if plan.read_lease {
+            arguments.push("--read-lease".into());
+        }
         arguments
     }
 

@@ -57,6 +57,8 @@ pub struct Load {
     pub interval: u64,
     /// The first one's phase, nanoseconds.
     pub phase: u64,
+    /// The same two of its reads, if it reads.
+    pub reads: Option<(u64, u64)>,
 }
 
 /// What became of a client's requests.
@@ -122,7 +124,7 @@ struct HttpPort {
 }
 
 #[derive(Deserialize)]
-struct Next {
+struct Number {
     token: u64,
     seq: u64,
 }
@@ -135,11 +137,15 @@ struct Refused {
 impl Load {
     /// Starts asking. What happens goes to `log`.
     pub fn start(self, log: Log, directory: Arc<Directory>) -> Asking {
-        let Load { me, name, nodes, interval, phase } = self;
+        let Load { me, name, nodes, interval, phase, reads } = self;
         let mut http = HttpClient::builder(TokioExecutor::new());
         let http = http.pool_idle_timeout(Duration::from_secs(10)).build_http();
         let (inputs, to_core) = mpsc::unbounded_channel();
         let core = Client::new(me, nodes.len() as u16, interval, phase, 0);
+        let core = match reads {
+            Some((interval, phase)) => core.with_reads(interval, phase),
+            None => core,
+        };
         let tally = Arc::new(Tally::default());
         let nodes = nodes.into_iter().map(|node| (node, Arc::new(Semaphore::new(UNDER_WAY_MAX)))).collect();
         let port = HttpPort { name: name.clone(), nodes, http, log, directory, inputs, tally: tally.clone() };
@@ -151,18 +157,25 @@ impl Load {
 
 impl Port for HttpPort {
     fn send(&mut self, to: NodeId, message: Message) {
-        let Message::Next { request } = message else { return };
+        let (request, read) = match message {
+            Message::Next { request } => (request, false),
+            Message::Read { request } => (request, true),
+            _ => return,
+        };
         let Some((address, under_way)) = self.nodes.get(to.index()) else { return };
         // Who finds no room is not answered either, and its own patience deals with it.
         let Ok(room) = under_way.clone().try_acquire_owned() else { return };
         let (http, inputs) = (self.http.clone(), self.inputs.clone());
         let name = format!("{}:{}", self.name, request.number);
-        let asked = hyper::Request::post(format!("http://{address}/next"));
+        let asked = match read {
+            true => hyper::Request::get(format!("http://{address}/last")),
+            false => hyper::Request::post(format!("http://{address}/next")),
+        };
         let Ok(asked) = asked.header(REQUEST_HEADER, name).body(Empty::new()) else { return };
         let (directory, tally) = (self.directory.clone(), self.tally.clone());
         tokio::spawn(async move {
             let asked_at = Instant::now();
-            let answer = ask(http, asked, request, &directory, &tally).await;
+            let answer = ask(http, asked, (request, read), &directory, &tally).await;
             drop(room);
             if let Some(message) = answer.filter(|_| asked_at.elapsed() < ANSWER_WITHIN) {
                 // The client may be gone.
@@ -179,7 +192,7 @@ impl Port for HttpPort {
 async fn ask(
     http: Http,
     asked: hyper::Request<Empty<Bytes>>,
-    request: RequestId,
+    (request, read): (RequestId, bool),
     directory: &Directory,
     tally: &Tally,
 ) -> Option<Message> {
@@ -189,8 +202,8 @@ async fn ask(
     tally.count(status.as_u16(), &body);
     match status.as_u16() {
         200 => {
-            let Next { token, seq } = serde_json::from_slice(&body).ok()?;
-            Some(Message::NextIs { request, token, seq })
+            let Number { token, seq } = serde_json::from_slice(&body).ok()?;
+            Some(if read { Message::ReadIs { request, token, seq } } else { Message::NextIs { request, token, seq } })
         }
         409 => {
             let Refused { leader } = serde_json::from_slice(&body).ok()?;
@@ -225,7 +238,7 @@ mod tests {
         let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let nodes = vec![silent.local_addr().expect("an address")];
         let names = ["n1", "c1"].map(str::to_owned).to_vec();
-        let load = Load { me: NodeId(1), name: "c1".to_owned(), nodes, interval: 1_000_000, phase: 0 };
+        let load = Load { me: NodeId(1), name: "c1".to_owned(), nodes, interval: 1_000_000, phase: 0, reads: None };
         let _asking = load.start(Log::off(), Arc::new(Directory::new(names)));
         let mut connections = Vec::new();
         let next = || tokio::time::timeout(Duration::from_secs(1), silent.accept());

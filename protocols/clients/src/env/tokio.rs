@@ -1,9 +1,11 @@
 //! The real world: tokio's tasks, sockets and timers, the machine's clocks.
 
+mod clocks;
 mod disk;
 
 use super::world::{Env, Listener};
 use crate::site::Endpoint;
+pub use clocks::{Clocks, Sleep};
 pub use disk::TokioDisk;
 use protocols::{clock::Now, point::Point};
 use rand_chacha::ChaCha8Rng;
@@ -16,8 +18,7 @@ use std::{
     path::PathBuf,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
-    task::{Context, Poll},
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -57,10 +58,8 @@ pub trait Points: Send + Sync {
 pub struct EnvSettings {
     /// Starts the random stream: give entropy in production, a constant in tests.
     pub seed: u64,
-    /// How far the wall clock is ahead of the machine's, milliseconds.
-    pub wall_offset_ms: i64,
-    /// How much faster than the machine's both clocks run, parts per million; above −1,000,000.
-    pub rate_ppm: i64,
+    /// The process's own clocks; the machine's when they are not given.
+    pub clocks: Option<Clocks>,
     /// What is done to every connection that is made.
     pub wrap: Option<Arc<dyn Wrap>>,
     /// Who is told of named points.
@@ -80,7 +79,7 @@ pub struct TokioEnv {
 }
 
 struct Shared {
-    start: Instant,
+    clocks: Clocks,
     settings: EnvSettings,
     random: Mutex<ChaCha8Rng>,
 }
@@ -94,7 +93,8 @@ impl TokioEnv {
     /// A view of the real world through `settings`.
     pub fn with(settings: EnvSettings) -> Self {
         let random = Mutex::new(ChaCha8Rng::seed_from_u64(settings.seed));
-        TokioEnv { shared: Arc::new(Shared { start: Instant::now(), settings, random }) }
+        let clocks = settings.clocks.clone().unwrap_or_else(|| Clocks::new(0, 0));
+        TokioEnv { shared: Arc::new(Shared { clocks, settings, random }) }
     }
 
     /// Where to connect to instead, if that is configured.
@@ -111,30 +111,12 @@ impl TokioEnv {
             None => Ok(Box::new(stream)),
         }
     }
-
-    /// Nanoseconds that have passed by this process's clocks while the machine's showed `elapsed`.
-    fn own(&self, elapsed: Duration) -> u64 {
-        let elapsed = elapsed.as_nanos() as i128;
-        (elapsed + elapsed * i128::from(self.shared.settings.rate_ppm) / 1_000_000) as u64
-    }
-
-    /// What the machine's clock will show when this process's shows `mono`.
-    fn machine(&self, mono: u64) -> Duration {
-        let rate = (1_000_000 + i128::from(self.shared.settings.rate_ppm)).max(1);
-        let elapsed = (i128::from(mono) * 1_000_000 + rate - 1) / rate;
-        Duration::from_nanos(u64::try_from(elapsed).unwrap_or(u64::MAX))
-    }
 }
 
 impl fmt::Debug for TokioEnv {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str("TokioEnv")
     }
-}
-
-/// Nanoseconds since the Unix epoch by the machine's clock.
-fn machine_wall() -> i128 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_nanos() as i128
 }
 
 /// Aborts its task when dropped.
@@ -144,17 +126,6 @@ pub struct Task(tokio::task::AbortHandle);
 impl Drop for Task {
     fn drop(&mut self) {
         self.0.abort();
-    }
-}
-
-/// [`tokio::time::Sleep`], in a box so that it can be moved.
-#[derive(Debug)]
-pub struct Sleep(Pin<Box<tokio::time::Sleep>>);
-
-impl Future for Sleep {
-    type Output = ();
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        self.0.as_mut().poll(context)
     }
 }
 
@@ -189,22 +160,11 @@ impl Env for TokioEnv {
     type Disk = TokioDisk;
 
     fn now(&self) -> Now {
-        let Shared { start, settings, .. } = &*self.shared;
-        let mono = self.own(start.elapsed());
-        // The machine's wall clock may be stepped, and this one then is; a rate of its own is added on top.
-        let drift =
-            i128::from(mono) * i128::from(settings.rate_ppm) / (1_000_000 + i128::from(settings.rate_ppm)).max(1);
-        let offset = i128::from(settings.wall_offset_ms) * 1_000_000;
-        let wall = (machine_wall() + offset + drift).max(0);
-        Now { mono, wall: u64::try_from(wall).unwrap_or(u64::MAX) }
+        self.shared.clocks.now()
     }
 
     fn sleep_until(&self, mono: u64) -> Sleep {
-        // A deadline too far for the clock to express is never reached.
-        let far = Duration::from_secs(60 * 60 * 24 * 365);
-        let deadline = self.shared.start.checked_add(self.machine(mono).min(far * 100));
-        let deadline = deadline.unwrap_or_else(|| self.shared.start + far);
-        Sleep(Box::pin(tokio::time::sleep_until(deadline.into())))
+        self.shared.clocks.sleep_until(mono)
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> Task {

@@ -52,6 +52,8 @@ pub struct Api {
     pub election: String,
     /// Can it name a successor?
     pub transfers: bool,
+    /// Does it answer reads from memory?
+    pub read_lease: bool,
     /// Where its peers answer, by their numbers.
     pub addresses: Vec<String>,
     /// `http` or `https`, as the peers speak it too.
@@ -83,6 +85,7 @@ pub fn router(api: Arc<Api>) -> Router {
     Router::new()
         .route("/status", get(status))
         .route("/next", post(next))
+        .route("/last", get(last))
         .route("/resign", post(resign))
         .route("/transfer", post(transfer))
         .route("/metrics", get(metrics))
@@ -91,7 +94,7 @@ pub fn router(api: Arc<Api>) -> Router {
         .fallback(|| async {
             error(
                 StatusCode::NOT_FOUND,
-                "no such path; there are /status, /next, /resign, /transfer, /metrics, /healthz and /readyz",
+                "no such path; there are /status, /next, /last, /resign, /transfer, /metrics, /healthz and /readyz",
             )
         })
         .method_not_allowed_fallback(|| async {
@@ -208,7 +211,7 @@ async fn next(State(api): Shared, uri: Uri, headers: HeaderMap) -> Response {
     }
     let answer = tokio::time::timeout(PATIENCE, answer).await;
     match answer {
-        Ok(Ok(Answer::Next { token, seq })) => Json(json!({ "token": token, "seq": seq })).into_response(),
+        Ok(Ok(Answer::Number { token, seq })) => Json(json!({ "token": token, "seq": seq })).into_response(),
         Ok(Ok(Answer::NotLeader(leader))) if redirect => elsewhere(&api, leader),
         Ok(Ok(Answer::NotLeader(leader))) => not_leader(&api, leader),
         Ok(Ok(Answer::Unknown) | Err(_)) => error(
@@ -221,6 +224,34 @@ async fn next(State(api): Shared, uri: Uri, headers: HeaderMap) -> Response {
                 StatusCode::GATEWAY_TIMEOUT,
                 "the store has not answered; the request may have taken effect: retry it under the same name",
             )
+        }
+    }
+}
+
+/// The last number, from memory.
+async fn last(State(api): Shared, headers: HeaderMap) -> Response {
+    if !api.read_lease {
+        return error(StatusCode::NOT_IMPLEMENTED, "this node answers nothing from memory; start it with --read-lease");
+    }
+    let request = match request_id(&api, &headers) {
+        Ok(request) => request,
+        Err(why) => return error(StatusCode::BAD_REQUEST, why),
+    };
+    let Some(answer) = api.waiting.wait(request) else {
+        return error(StatusCode::SERVICE_UNAVAILABLE, "too many requests wait already");
+    };
+    if api.inputs.send(Input::Message { from: request.client, message: Message::Read { request } }).is_err() {
+        return error(StatusCode::SERVICE_UNAVAILABLE, "the node is about to end");
+    }
+    match tokio::time::timeout(PATIENCE, answer).await {
+        Ok(Ok(Answer::Number { token, seq })) => Json(json!({ "token": token, "seq": seq })).into_response(),
+        Ok(Ok(Answer::NotLeader(leader))) => not_leader(&api, leader),
+        Ok(Ok(Answer::Unknown) | Err(_)) => {
+            error(StatusCode::SERVICE_UNAVAILABLE, "leadership ended while the request was under way; ask again")
+        }
+        Err(_) => {
+            api.waiting.give_up(request);
+            error(StatusCode::GATEWAY_TIMEOUT, "the node does not answer")
         }
     }
 }

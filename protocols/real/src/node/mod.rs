@@ -60,6 +60,8 @@ pub struct NodeSettings {
     pub protocol: &'static Protocol,
     /// The protocol's timers.
     pub timings: Timings,
+    /// Are reads answered from memory while leadership lasts?
+    pub read_lease: bool,
     /// From one tick of the scheduler to the next, nanoseconds.
     pub tick: u64,
     /// Tells this process's generations from those of earlier ones.
@@ -94,7 +96,9 @@ impl Port for RealPort {
     fn send(&mut self, to: NodeId, message: Message) {
         match message {
             message if to == self.store => self.link.send(message),
-            Message::NextIs { request, token, seq } => self.waiting.answer(request, Answer::Next { token, seq }),
+            Message::NextIs { request, token, seq } | Message::ReadIs { request, token, seq } => {
+                self.waiting.answer(request, Answer::Number { token, seq });
+            }
             Message::NotLeader { request, leader } => self.waiting.answer(request, Answer::NotLeader(leader)),
             _ => {}
         }
@@ -116,7 +120,7 @@ impl Port for RealPort {
 /// # Errors
 /// One sentence: the core came to an end that it should not have.
 pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), String> {
-    let NodeSettings { name, addresses, directory, protocol, timings, tick, starts, .. } = settings;
+    let NodeSettings { name, addresses, directory, protocol, timings, read_lease, tick, starts, .. } = settings;
     let NodeSettings { site, service_env, env, store: link_settings, listener, tls, log, commit, .. } = settings;
     let node = directory.member(&name).ok_or_else(|| format!("`{name}` is not among the peers"))?;
     let store = directory.member("store").ok_or("there is no `store` among the names")?;
@@ -124,7 +128,6 @@ pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Se
     let (standing_sender, standing) = watch::channel(Standing::default());
     let (requests_sender, under_way) = watch::channel(0);
     let (waiting, metrics) = (Arc::<WaitingClients>::default(), Arc::new(Metrics::new(&name, protocol.name, commit)));
-
     let names = directory.fleet()[..addresses.len()].to_vec();
     let service_at = site.service.iter().map(|at| format!("{}:{}", at.host, at.port)).collect::<Vec<_>>().join(",");
     let health = Arc::new(Health::new(names.clone(), protocol.service, service_at));
@@ -132,7 +135,7 @@ pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Se
     let service = (addresses.len() as u16..store.0).take(site.service.len()).map(NodeId).collect();
     let (nonce, bugs, ending) = (env.random(), Default::default(), Arc::new(AtomicBool::new(false)));
     let elector = (protocol.elector)(Setup { group: 0, node, names, timings, nonce, stored: None, service, bugs });
-    let core = Node::new(Place { node, store, starts, tick, silence: STORE_SILENCE, read_lease: false }, elector);
+    let core = Node::new(Place { node, store, starts, tick, silence: STORE_SILENCE, read_lease }, elector);
     let core = Watched::new(
         core,
         standing_sender,
@@ -154,6 +157,7 @@ pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Se
         name: name.clone(),
         election: protocol.name.to_owned(),
         transfers: protocol.transfers,
+        read_lease,
         addresses,
         scheme: if tls.is_some() { "https" } else { "http" },
         directory,

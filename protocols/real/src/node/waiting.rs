@@ -13,8 +13,8 @@ pub const WAITING_MAX: usize = 16 * 1024;
 /// What a client is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
-    /// A number.
-    Next {
+    /// A number: a new one, or the last one that was handed out.
+    Number {
         /// Fencing token under which it was handed out.
         token: u64,
         /// The number.
@@ -86,9 +86,9 @@ mod tests {
         let waiting = WaitingClients::default();
         let (mut first, mut second) =
             (waiting.wait(request(1)).expect("room"), waiting.wait(request(1)).expect("room"));
-        waiting.answer(request(1), Answer::Next { token: 2, seq: 3 });
-        assert_eq!(first.try_recv(), Ok(Answer::Next { token: 2, seq: 3 }));
-        assert_eq!(second.try_recv(), Ok(Answer::Next { token: 2, seq: 3 }));
+        waiting.answer(request(1), Answer::Number { token: 2, seq: 3 });
+        assert_eq!(first.try_recv(), Ok(Answer::Number { token: 2, seq: 3 }));
+        assert_eq!(second.try_recv(), Ok(Answer::Number { token: 2, seq: 3 }));
     }
 
     #[test]

@@ -11,3 +11,4 @@ mod store_decisions;
 mod store_kill;
 mod store_link;
 mod store_power;
+mod store_sql;

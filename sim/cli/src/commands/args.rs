@@ -3,7 +3,8 @@
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
 use super::{
-    advise_args::AdviseArgs, experiments_args::ExperimentsArgs, export_args::ExportArgs, work_set_args::WorkSetArgs,
+    advise_args::AdviseArgs, experiments_args::ExperimentsArgs, export_args::ExportArgs, frontier_args::FrontierArgs,
+    plot_args::PlotArgs, work_set_args::WorkSetArgs,
 };
 use crate::terminal::{
     check::PageArgs,
@@ -146,6 +147,9 @@ pub enum Command {
     /// Find the smallest clock drift at which some seed violates safety
     #[command(after_help = "Example:  fencepost bisect read-lease --protocol redis-fenced --seeds 0..50")]
     Bisect(BisectArgs),
+    /// Find where a scenario becomes unsafe along two parameters at once, and draw the line beside the arithmetic's
+    #[command(after_help = super::frontier_args::AFTER_HELP)]
+    Frontier(FrontierArgs),
     /// Run the experiments of the findings, from committed plan sets, and write numbers, plots and FINDINGS.md
     #[command(
         after_help = "Without anything else all of them run in full, and reports/ is written anew. With numbers or --reduced, \
@@ -219,19 +223,6 @@ pub enum Plot {
     /// Messages of one election, by kind, against the number of candidates
     #[command(after_help = "Example:  fencepost plot message-counts --protocol raft --nodes 3,5,7,9")]
     MessageCounts(MessageCountsArgs),
-}
-
-/// What all plots share.
-#[derive(ClapArgs, Debug)]
-pub struct PlotArgs {
-    /// Where pictures and figures are written
-    #[arg(long, default_value = "target/fencepost/plots")]
-    pub out: PathBuf,
-    /// Number of runs at a time; by default as many as there are cores
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub jobs: Option<u16>,
-    #[command(flatten)]
-    pub show: ShowArgs,
 }
 
 /// Elections of several protocols, or with several election timeouts.

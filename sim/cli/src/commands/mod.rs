@@ -7,12 +7,15 @@ mod bisect;
 mod experiments;
 mod experiments_args;
 mod export_args;
+mod frontier;
+mod frontier_args;
 mod interrupt;
 mod junit;
 mod list;
 mod matrix;
 mod one_run;
 mod plot;
+mod plot_args;
 mod progress;
 mod replay;
 mod scenario;
@@ -110,6 +113,7 @@ fn dispatch(registry: &Registry, command: Command) -> Result<u8, Stop> {
         }
         Command::Man { out } => shell::manual(Cli::command(), out.as_deref()).map(|()| 0),
         Command::WorkSet(args) => work_set::run(&args),
+        Command::Frontier(args) => frontier::run(registry, &args),
         Command::Advise(args) => advise::run(registry, &args),
         Command::Experiments(args) => experiments::run(registry, &args),
         Command::Plot { plot: Plot::TtlSweep { ttl, protocol, seeds, shared } } => {

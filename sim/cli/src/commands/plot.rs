@@ -1,10 +1,11 @@
 //! `plot`: the plots of reports/ as SVG and PNG, with their figures as JSON.
 
 use super::{
-    args::{ElectionCdfArgs, MessageCountsArgs, PlotArgs, jobs_or_cores},
+    args::{ElectionCdfArgs, MessageCountsArgs, jobs_or_cores},
     exit::Stop,
     output::{Show, print},
     parse,
+    plot_args::PlotArgs,
 };
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use protocols::election::Protocol;
@@ -146,7 +147,7 @@ impl PlotArgs {
     }
 
     /// Leaves a picture in both formats and its figures, and prints the figures.
-    fn leave(&self, name: &str, picture: &(impl Picture + Serialize), table: &str) -> Result<u8, Stop> {
+    pub(super) fn leave(&self, name: &str, picture: &(impl Picture + Serialize), table: &str) -> Result<u8, Stop> {
         let [svg, png, json] = ["svg", "png", "json"].map(|format| self.out.join(format!("{name}.{format}")));
         // What cannot be drawn is what was asked for: nobody was elected, say.
         picture.check().map_err(Stop::usage)?;

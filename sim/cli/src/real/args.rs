@@ -146,6 +146,9 @@ pub struct NodeArgs {
     /// How many parts per million fast this node's clocks run
     #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_name = "PPM")]
     pub clock_drift: i64,
+    /// Answer GET /last from memory while leadership lasts by this node's clock, which is only as good as the clocks
+    #[arg(long)]
+    pub read_lease: bool,
     /// Append this node's part of the history to a file, as JSON lines
     #[arg(long, value_name = "FILE")]
     pub history: Option<PathBuf>,

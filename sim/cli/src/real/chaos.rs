@@ -12,7 +12,7 @@ use crate::terminal::{
     output::{Show, print},
     parse,
 };
-use protocols::{fence::checks::Fencing, history::Header};
+use protocols::{election::Hazard, fence::checks::Fencing, history::Header};
 use protocols_real::store::{self, Keep, postgres};
 use reports::{
     Judgement, Verdict,
@@ -26,7 +26,7 @@ use scenarios::{
 };
 use sim_real::{
     control,
-    director::{Director, Played},
+    director::{Director, Played, service_runs_true},
     history,
     spec::Spec,
     stalls::{Excuse, Stalls, Sum},
@@ -36,6 +36,9 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
+
+/// Reads a second of the scenario that is about them, all clients together: each is a request over HTTP.
+const READS_PER_S: u64 = 200;
 
 /// Carries out one of the commands.
 pub fn run(chaos: Chaos) -> Result<u8, Stop> {
@@ -256,13 +259,19 @@ fn plan(args: &RunArgs, seed: u64) -> Result<Plan, Stop> {
     }
     let scenario = parse::scenario(&args.what).map_err(Stop::usage)?;
     let mut params = args.plan.params().map_err(Stop::usage)?;
-    // Clients of real processes ask for no reads unless they are told to, which is refused.
-    params.read_lease = params.read_lease.or(Some(false));
-    params.reads_per_s = params.reads_per_s.or(Some(0));
+    // Clients of real processes read nothing, but in the scenario that is about reads, or where they are to.
+    let reads = scenario.hazard == Hazard::ClockDrift || params.read_lease == Some(true);
+    params.read_lease = params.read_lease.or(Some(reads));
+    params.reads_per_s = params.reads_per_s.or(Some(if reads { READS_PER_S } else { 0 }));
     if !matches!(params.fencing, Fencing::On | Fencing::Off) {
         return Err(Stop::usage("a real store checks everything or nothing: --fencing is on or off here"));
     }
     sense::own_timers(&params.own_ms, args.backend).map_err(Stop::usage)?;
     sense::timers(&params, args.backend).map_err(Stop::usage)?;
-    scenario.compile(&params, args.backend, seed).map_err(Stop::usage)
+    let mut plan = scenario.compile(&params, args.backend, seed).map_err(Stop::usage)?;
+    if service_runs_true(&mut plan) {
+        Show::from(&args.show)
+            .banner("the coordination service goes by the machine's clock: only the nodes' clocks are changed");
+    }
+    Ok(plan)
 }

@@ -13,7 +13,7 @@ use protocols::{
     types::{MILLISECOND, NodeId},
 };
 use protocols_clients::{
-    env::tokio::{self as env, Points, TokioEnv},
+    env::tokio::{self as env, Clocks, Points, TokioEnv},
     site::{Endpoint, Site},
 };
 use protocols_real::{
@@ -21,7 +21,7 @@ use protocols_real::{
     http,
     log::Log,
     node::{self, NodeSettings},
-    points::Directed,
+    points::{self, Directed},
     store::{Auth, link},
     tls::{Secure, Tls},
 };
@@ -66,6 +66,11 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
     block_on(async {
         let end = asked_to_end()?;
         let listener = http::listen(args.listen).await.map_err(Stop::usage)?;
+        let own = Clocks::new(args.clock_skew, args.clock_drift);
+        if let Some(director) = args.points {
+            points::follow_clocks(director, &args.id, own.clone())
+                .map_err(|e| Stop::harness(format!("nobody sets clocks at {director}: {e}")))?;
+        }
         let points = match args.points {
             Some(address) => Some(
                 Directed::connect(address, &args.id)
@@ -75,8 +80,7 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
         };
         let clocks = env::EnvSettings {
             seed: entropy,
-            wall_offset_ms: args.clock_skew,
-            rate_ppm: args.clock_drift,
+            clocks: Some(own.clone()),
             wrap: None,
             points: points.map(|p| Arc::new(p) as Arc<dyn Points>),
             listen_on: args.elect_listen.map(|address| address.ip()),
@@ -89,6 +93,7 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
             directory: directory.clone(),
             protocol: args.backend,
             timings,
+            read_lease: args.read_lease,
             tick: bounded("--tick", args.tick)?,
             // Terms of two lives differ, so that one is never taken for the other; the token tells them apart anyhow.
             starts: args.starts.unwrap_or((entropy >> 32) as u32) & 0x7fff,

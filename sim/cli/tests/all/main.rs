@@ -16,6 +16,8 @@ mod export;
 #[cfg(madsim)]
 mod found;
 #[cfg(madsim)]
+mod frontier;
+#[cfg(madsim)]
 mod groups;
 mod logs;
 mod readme;

@@ -1,12 +1,15 @@
 //! What comes to the director, and what it remembers of it.
 
 use protocols::{point::Point, types::NodeId};
-use tokio::sync::oneshot;
+use protocols_real::points::ClockOrder;
+use tokio::sync::{mpsc::UnboundedSender, oneshot};
 
 /// Something that the director has to deal with.
 pub(super) enum Event {
     /// A node passes a point, and waits for the answer: is it to stop itself?
     Passed { node: NodeId, point: Point, answer: oneshot::Sender<bool> },
+    /// A node wants to hear how its clocks are to run.
+    Clocks { node: NodeId, listener: UnboundedSender<ClockOrder> },
     /// A fault's time has come.
     Strike(u32),
     /// A fault is over.

@@ -1,5 +1,6 @@
 //! The director: plays a plan's faults, or an operator's, on a cluster of real processes, and writes down what it does.
 
+mod clocks;
 mod event;
 mod operator;
 mod possible;
@@ -13,7 +14,9 @@ use crate::{
     spec::Spec,
     stalls::{Stalls, Watch},
 };
+use clocks::Clocks;
 use event::{Event, Struck};
+pub use possible::service_runs_true;
 use protocols::{
     history::{Kind, NodeState},
     point::Point,
@@ -66,6 +69,7 @@ pub struct Director {
     struck: BTreeMap<u32, Struck>,
     waiting: Vec<u32>,
     pauses: BTreeMap<NodeId, u32>,
+    clocks: Clocks,
     /// Without power: their links are silent.
     dark: BTreeSet<NodeId>,
     /// Should run: ended by itself otherwise.
@@ -99,6 +103,7 @@ impl Director {
         Ok(Director {
             cluster,
             faults: plan.faults.clone(),
+            clocks: Clocks::new(&plan),
             plan,
             topology,
             triggers,
@@ -152,12 +157,14 @@ impl Director {
         for (index, client) in self.topology.clone().clients().enumerate() {
             let mut random = streams::stream(plan.seed, &format!("workload/{index}"));
             let phase = rand_core::RngCore::next_u64(&mut random) % interval.max(1);
+            let reads = (SECOND * u64::from(plan.load.clients)).checked_div(plan.load.reads_per_s);
             let load = Load {
                 me: client,
                 name: self.directory.fleet()[client.index()].clone(),
                 nodes: nodes.iter().filter_map(|node| self.cluster.through(client, *node)).collect(),
                 interval,
                 phase,
+                reads: reads.map(|interval| (interval, rand_core::RngCore::next_u64(&mut random) % interval.max(1))),
             };
             self.load.push(load.start(self.log.clone(), self.directory.clone()));
         }
@@ -253,7 +260,7 @@ impl Director {
         tokio::select! {
             biased;
             () = cluster.end() => {}
-            () = answer_go(to_me) => {}
+            () = questions::answer_go(to_me) => {}
         }
     }
 
@@ -329,6 +336,10 @@ impl Director {
                 let _ = answer.send(stop);
                 Ok(())
             }
+            Event::Clocks { node, listener } => {
+                self.clocks.heard_by(node, listener, self.now());
+                Ok(())
+            }
             Event::Strike(fault) => self.strike(fault, None),
             Event::Heal(fault) => self.heal(fault),
             Event::Start(node) => self.start(node),
@@ -369,16 +380,6 @@ impl Director {
         }
         Ok(self.pauses.get(&node).copied().unwrap_or(0) > paused_before)
     }
-}
-
-/// Lets everybody who passes a point go on, for ever.
-async fn answer_go(events: &mut UnboundedReceiver<Event>) {
-    while let Some(event) = events.recv().await {
-        if let Event::Passed { answer, .. } = event {
-            let _ = answer.send(false);
-        }
-    }
-    std::future::pending().await
 }
 
 /// The port of a running service that a user named.

@@ -2,16 +2,20 @@
 
 use super::operator;
 use protocols::work::USUAL;
-use scenarios::{fault::Fault, plan::Plan};
+use scenarios::{
+    fault::{Fault, PlannedFault, Who},
+    plan::Plan,
+};
 
 /// Can real processes suffer that?
 pub(super) fn possible(fault: &Fault) -> Result<(), String> {
     match fault {
-        Fault::ClockStep { .. } | Fault::ClockRate { .. } => Err(format!(
-            "real processes share the machine's clock, so `{}` is for the simulation; give clocks their offset and rate in \
-             the plan's candidates",
-            fault.kind()
-        )),
+        Fault::ClockStep { node, .. } | Fault::ClockRate { node, .. }
+            if matches!(node, Who::Service | Who::ServiceLeader | Who::Store | Who::Clients) =>
+        {
+            Err(nodes_only(fault))
+        }
+        Fault::ClockStep { .. } | Fault::ClockRate { .. } => Ok(()),
         Fault::Pause { .. }
         | Fault::Kill { .. }
         | Fault::PowerLoss { .. }
@@ -25,10 +29,21 @@ pub(super) fn possible(fault: &Fault) -> Result<(), String> {
     }
 }
 
+fn nodes_only(fault: &Fault) -> String {
+    let kind = fault.kind();
+    format!(
+        "`{kind}` is for the simulation but on nodes: only they have clocks of their own, the rest go by the machine's"
+    )
+}
+
 /// Can real processes play that plan?
 pub(super) fn playable(plan: &Plan) -> Result<(), String> {
-    if plan.load.reads_per_s > 0 {
-        return Err("reads are for the simulation; clients of real processes only ask for numbers".to_owned());
+    if plan.load.reads_per_s > 0 && !plan.read_lease {
+        return Err(
+            "reads through the store are for the simulation; real leaders answer them from memory (--read-lease on), \
+                    or there are none (--reads 0)"
+                .to_owned(),
+        );
     }
     if let Some(work) = plan.works.iter().find(|name| !USUAL.iter().any(|usual| usual.name == **name)) {
         return Err(format!(
@@ -48,8 +63,27 @@ pub(super) fn playable(plan: &Plan) -> Result<(), String> {
             "candidates with timers of their own are for the simulation; real processes share the plan's".to_owned()
         );
     }
+    let topology = plan.election().map(|protocol| plan.topology_of(protocol));
+    for PlannedFault { what, .. } in &plan.faults {
+        if let (Fault::ClockStep { node, .. } | Fault::ClockRate { node, .. }, Some(topology)) = (what, &topology) {
+            let named = topology.resolve(node).unwrap_or_default();
+            if named.into_iter().any(|node| !topology.is_candidate(node)) {
+                return Err(nodes_only(what));
+            }
+        }
+    }
     // An operator's hand is known for some services.
     let can_drop = plan.election().is_some_and(|protocol| operator::dropping(protocol).is_some());
     let is_hand = |fault: &Fault| can_drop && matches!(fault, Fault::DropKey { .. });
     plan.faults.iter().filter(|fault| !is_hand(&fault.what)).try_for_each(|fault| possible(&fault.what))
+}
+
+/// Leaves the clock of the coordination service as it is, which no plan can change here. Is that less than the plan wants?
+pub fn service_runs_true(plan: &mut Plan) -> bool {
+    let planned = plan.faults.len();
+    let of_service = |fault: &Fault| {
+        matches!(fault, Fault::ClockStep { node: Who::Service, .. } | Fault::ClockRate { node: Who::Service, .. })
+    };
+    plan.faults.retain(|fault| !of_service(&fault.what));
+    plan.faults.len() < planned
 }

@@ -1,4 +1,4 @@
-//! Nodes that ask at their named points whether they are to stop themselves.
+//! Nodes that ask at their named points whether they are to stop themselves, and that hear how their clocks are to run.
 
 use super::event::Event;
 use protocols::point::Point;
@@ -7,7 +7,10 @@ use std::sync::Arc;
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
     net::{TcpListener, TcpStream},
-    sync::{mpsc::UnboundedSender, oneshot},
+    sync::{
+        mpsc::{self, UnboundedReceiver, UnboundedSender},
+        oneshot,
+    },
 };
 
 /// Takes nodes' questions at their points.
@@ -34,7 +37,16 @@ async fn questions(
     stream.set_nodelay(true).ok()?;
     let (read, mut write) = stream.into_split();
     let mut lines = BufReader::new(read).lines();
-    let node = directory.member(&lines.next_line().await.ok()??)?;
+    let hello = lines.next_line().await.ok()??;
+    if let Some(name) = hello.strip_suffix(points::CLOCKS) {
+        let (node, (listener, mut orders)) = (directory.member(name.trim_end())?, mpsc::unbounded_channel());
+        events.send(Event::Clocks { node, listener }).ok()?;
+        while let Some(order) = orders.recv().await {
+            write.write_all(format!("{}\n", order.line()).as_bytes()).await.ok()?;
+        }
+        return Some(());
+    }
+    let node = directory.member(&hello)?;
     write.write_all(greeting.as_bytes()).await.ok()?;
     while let Some(line) = lines.next_line().await.ok()? {
         let point = Point::from_name(&line)?;
@@ -45,4 +57,14 @@ async fn questions(
         write.write_all(format!("{word}\n").as_bytes()).await.ok()?;
     }
     Some(())
+}
+
+/// Lets everybody who passes a point go on, for ever.
+pub(super) async fn answer_go(events: &mut UnboundedReceiver<Event>) {
+    while let Some(event) = events.recv().await {
+        if let Event::Passed { answer, .. } = event {
+            let _ = answer.send(false);
+        }
+    }
+    std::future::pending().await
 }

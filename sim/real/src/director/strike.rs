@@ -58,6 +58,14 @@ impl Director {
                     struck.on.iter().for_each(|n| self.ask(*n, format!("/transfer?to={heir}")));
                 }
             }
+            Fault::ClockStep { by_ms, .. } => {
+                let told = self.clocks.step(&struck.on, *by_ms, self.now());
+                told.into_iter().for_each(|kind| self.log.record(kind));
+            }
+            Fault::ClockRate { ppm, .. } => {
+                let told = self.clocks.set_rate(index, &struck.on, *ppm, self.now());
+                told.into_iter().for_each(|kind| self.log.record(kind));
+            }
             what => self.change_links(what, &struck, true),
         }
         self.struck.insert(index, struck);
@@ -74,6 +82,10 @@ impl Director {
                 for (node, pid) in struck.on.iter().zip(&struck.pids) {
                     self.resume(*node, *pid);
                 }
+            }
+            Fault::ClockRate { .. } => {
+                let told = self.clocks.as_before(index, &struck.on, self.now());
+                told.into_iter().for_each(|kind| self.log.record(kind));
             }
             what => self.change_links(what, &struck, false),
         }

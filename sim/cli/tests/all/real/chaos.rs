@@ -64,6 +64,26 @@ fn a_leader_that_is_cut_off_is_succeeded() {
     assert_eq!((code, &report["verdict"]), (Some(0), &Value::from("pass")), "{report:#}");
 }
 
+/// A leader answers reads from memory while its lease lasts by its own clock, and is cut off. Redis' clock is the machine's, which
+/// no plan can change: the leader's alone is slow.
+#[test]
+fn a_lease_for_reads_is_as_good_as_the_leaders_clock() {
+    if !installed() {
+        return;
+    }
+    // What never happened is not among the metrics.
+    let stale = |report: &Value| report["metrics"]["reads_stale"].as_u64().unwrap_or(0);
+    let with_drift = |ppm| [&LIGHT[..], &["--backend", "redis", "--clock-drift", ppm]].concat();
+    let (code, report) = play("read-lease", &with_drift("0"));
+    assert_eq!((code, &report["verdict"], stale(&report)), (Some(0), &Value::from("pass"), 0), "{report:#}");
+    assert!(report["metrics"]["reads_answered"].as_u64() > Some(100), "{report:#}");
+    // Two seconds of a clock at half its rate are four: twice as long as the key lives.
+    let slow = with_drift("500000");
+    let (code, report) = play_until("read-lease", &slow, |r| stale(r) > 0 || r["machine"]["unwell"].is_null());
+    assert_eq!((code, &report["verdict"]), (Some(1), &Value::from("safety")), "{report:#}");
+    assert!(stale(&report) > 0, "{report:#}");
+}
+
 /// Faults that no scenario has: the store and the service die under load, and a link is slow.
 #[test]
 fn a_plan_of_ones_own_is_played() {

@@ -211,24 +211,29 @@ fn a_cluster_and_its_chaos_say_what_is_wrong() {
     all_refused(&folder, "", &cases);
 }
 
-/// Real clocks cannot be set without taking the machine's away from everybody else.
+/// Nodes have clocks of their own; the machine's cannot be set without taking it away from everybody else.
 #[test]
-fn a_plan_with_clock_faults_is_for_the_simulation() {
+fn a_plan_with_a_clock_fault_of_the_store_is_for_the_simulation() {
     let folder = folder();
     let Some(redis) = servers::redis(&folder, "a plan that real mode cannot play", servers::Tls::Off) else { return };
+    let without_reads = scenarios::Params { reads_per_s: Some(0), ..scenarios::Params::default() };
     let compiled = scenarios::scenario::find("steady").expect("a scenario").compile(
-        &scenarios::Params::default(),
+        &without_reads,
         protocols::election::find("redis-fenced").expect("a protocol"),
         1,
     );
-    let mut plan = compiled.expect("the default parameters make sense");
-    let fault = r#"{"when":{"at":{"ms":1000.0}},"what":{"clock-step":{"node":"n1","by_ms":500}}}"#;
+    let mut plan = compiled.expect("the parameters make sense");
+    let fault = r#"{"when":{"at":{"ms":1000.0}},"what":{"clock-step":{"node":"store","by_ms":500}}}"#;
     plan.faults.push(serde_json::from_str(fault).expect("a fault as plans have it"));
     let file = folder.write("plan.json", plan.to_json_pretty());
     let (dir, service) = (folder.file("c"), redis.address.to_string());
     let output = fencepost(["chaos", "run", &file, "--dir", &dir, "--service", &service]);
     assert_eq!(output.status.code(), Some(64), "{}", text(&output.stderr));
-    assert!(text(&output.stderr).contains("for the simulation"), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("`clock-step` is for the simulation but on nodes"),
+        "{}",
+        text(&output.stderr)
+    );
 }
 
 #[test]

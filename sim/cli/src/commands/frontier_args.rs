@@ -1,0 +1,46 @@
+//! The arguments of `frontier`.
+
+#![allow(missing_docs, reason = "a doc comment is help text here")]
+
+use super::plot_args::PlotArgs;
+use crate::terminal::{options::PlanOptions, parse};
+use clap::{Args as ClapArgs, builder::RangedU64ValueParser};
+use protocols::election::Protocol;
+use scenarios::axis::{Axis, Span, Values};
+use std::ops::Range;
+
+/// What stands below the help.
+pub const AFTER_HELP: &str = "The axes are ttl, drift, pause and latency. At each value of --x, 9 values across the range of --y are \
+    tried, then the first change of verdict is bisected to one unit (a millisecond, a part per million, a microsecond), and 4 \
+    values on either side of it are tried as well. Values past the edge that disagree with it are listed: each seed has an edge of \
+    its own, so more seeds move it. A value holds when no seed violates safety there, even if the situation under test did not \
+    arise; the table counts those seeds as inconclusive.\n\n\
+    Exit codes: 0 done, 1 a seed violates safety where the arithmetic says that none can.\n\n\
+    Examples:  fencepost frontier read-lease --protocol redis-fenced --x ttl=1s..30s --y drift=0..300000ppm\n           \
+    fencepost frontier gc-pause --protocol etcd-election --fencing off --x ttl=2s,5s,10s,30s --y pause=500ms..40s";
+
+/// One scenario, one protocol, two parameters.
+#[derive(ClapArgs, Debug)]
+pub struct FrontierArgs {
+    /// The scenario; see `fencepost list scenarios`
+    pub name: String,
+    /// The election protocol
+    #[arg(long, value_parser = parse::protocol, default_value = "etcd-election", value_name = "P")]
+    pub protocol: &'static Protocol,
+    /// The parameter whose values are given, as ttl=1s..30s or ttl=1s,3s,10s
+    #[arg(long, value_parser = Values::parse, value_name = "AXIS=A..B")]
+    pub x: (Axis, Values),
+    /// The parameter that is searched at each of them for the first value that violates safety, as drift=0..300000ppm
+    #[arg(long, value_parser = Span::parse, value_name = "AXIS=A..B")]
+    pub y: Span,
+    /// How many values a range of --x is divided into
+    #[arg(long, default_value_t = 8, value_parser = RangedU64ValueParser::<usize>::new().range(2..=32), value_name = "N")]
+    pub points: usize,
+    /// Seeds A..B to run at every value, B excluded
+    #[arg(long, value_parser = parse::seeds, default_value = "0..20", value_name = "A..B")]
+    pub seeds: Range<u64>,
+    #[command(flatten)]
+    pub plan: PlanOptions,
+    #[command(flatten)]
+    pub plot: PlotArgs,
+}

@@ -1,0 +1,161 @@
+//! The safety frontier: at each of some values of one parameter, the first value of another at which runs become unsafe, and
+//! what arithmetic says of it.
+
+mod edge;
+
+use crate::{
+    probe::{Held, Probe, Seen, Violation},
+    repro,
+};
+use edge::{BESIDE, Edge, SCANNED, Verdict, first_change};
+use reports::plot::frontier::{Along, Bound, Figures, Point, Safe, Unsafe};
+use scenarios::{
+    Params, arithmetic,
+    axis::{Axis, Span},
+};
+
+/// What to look for.
+pub struct Frontier<'a> {
+    /// What runs, with which seeds.
+    pub probe: Probe<'a>,
+    /// Parameters of every run, but for the two.
+    pub params: &'a Params,
+    /// The first of them.
+    pub x: Axis,
+    /// The other, and where it is searched.
+    pub y: Span,
+}
+
+impl Verdict for Seen {
+    fn violates(&self) -> bool {
+        matches!(self, Seen::Violated(_))
+    }
+}
+
+impl Frontier<'_> {
+    /// Searches at each of these values of `x`; `tried` is told of every point that was tried.
+    ///
+    /// # Errors
+    /// The parameters make no sense, or a run could not be finished.
+    pub fn search(&self, xs: &[u64], tried: impl Fn(u64, u64, &Seen)) -> Result<Figures, String> {
+        let points = xs.iter().map(|x| self.point(*x, &tried)).collect::<Result<_, _>>()?;
+        let (Probe { scenario, protocol, seeds, .. }, y) = (&self.probe, self.y);
+        Ok(Figures {
+            schema: 1,
+            scenario: scenario.name.to_owned(),
+            protocol: protocol.name.to_owned(),
+            fencing: self.params.fencing.word().to_owned(),
+            seeds: (seeds.start, seeds.end),
+            x: along(self.x, (xs.first().copied().unwrap_or(0), xs.last().copied().unwrap_or(0))),
+            y: along(y.axis, (y.from, y.to)),
+            scanned: SCANNED,
+            beside: BESIDE,
+            bound_of: self.bound_of(xs),
+            points,
+        })
+    }
+
+    /// The parameters of a point.
+    fn at(&self, x: u64, y: u64) -> Params {
+        self.y.axis.set(&self.x.set(self.params, x), y)
+    }
+
+    fn point(&self, x: u64, tried: &impl Fn(u64, u64, &Seen)) -> Result<Point, String> {
+        let mut before = None;
+        let edge = first_change((self.y.from, self.y.to), |y| {
+            let seen = self.probe.at(&self.at(x, y), before)?;
+            tried(x, y, &seen);
+            if let Seen::Violated(Violation { seed, .. }) = seen {
+                before = Some(seed);
+            }
+            Ok(seen)
+        })?;
+        let Edge { below, above, again, tried: values_tried } = edge;
+        let (mut violation, mut held) = (None, None);
+        for (value, seen) in [Some(below), above].into_iter().flatten() {
+            match seen {
+                Seen::Violated(found) => violation = Some((value, found)),
+                Seen::Held(seeds) => held = Some((value, seeds)),
+            }
+        }
+        let says = |y| arithmetic::says(self.probe.scenario, self.probe.protocol, &self.at(x, y));
+        let contradicted = violation.as_ref().is_some_and(|(y, found)| {
+            says(*y).is_some_and(|says| says.safe && says.invariant.is_none_or(|name| found.violated.contains(&name)))
+        });
+        // The same seed on both sides of the edge shows what the step between them changes.
+        let beside = violation.as_ref().map_or(self.probe.seeds.start, |(_, found)| found.seed);
+        let holds = held.map(|(y, seeds)| self.safe(x, y, seeds, beside)).transpose()?;
+        let text = self.x.text(x);
+        Ok(Point {
+            x,
+            text,
+            violates: violation.map(|(y, found)| self.unsafe_at(x, y, found)),
+            holds,
+            again,
+            values_tried,
+            bound: self.bound(x),
+            contradicted,
+        })
+    }
+
+    fn unsafe_at(&self, x: u64, y: u64, found: Violation) -> Unsafe {
+        let Violation { seed, violated } = found;
+        let violated = violated.into_iter().map(str::to_owned).collect();
+        Unsafe { at: y, text: self.y.axis.text(y), seed, violated, arguments: self.arguments(x, y, seed) }
+    }
+
+    fn safe(&self, x: u64, y: u64, seeds: Held, seed: u64) -> Result<Safe, String> {
+        let verdict = match self.probe.one(&self.at(x, y), seed)? {
+            Seen::Held(Held { inconclusive: 1, .. }) => "vacuous",
+            Seen::Held(Held { leaderless: 1, .. }) => "liveness",
+            Seen::Held(_) => "pass",
+            Seen::Violated(_) => return Err(format!("seed {seed} came to another verdict when it ran again")),
+        };
+        let Held { passed, inconclusive, leaderless } = seeds;
+        let (text, verdict, arguments) = (self.y.axis.text(y), verdict.to_owned(), self.arguments(x, y, seed));
+        Ok(Safe { at: y, text, passed, inconclusive, leaderless, seed, verdict, arguments })
+    }
+
+    /// The arguments that run one seed of a point again.
+    fn arguments(&self, x: u64, y: u64, seed: u64) -> Vec<String> {
+        repro::arguments(self.probe.scenario.name, self.probe.protocol.name, &self.at(x, y), seed)
+    }
+
+    /// Where arithmetic draws the line along `y`, which it crosses once.
+    fn bound(&self, x: u64) -> Option<Bound> {
+        let safe = |y| arithmetic::says(self.probe.scenario, self.probe.protocol, &self.at(x, y)).map(|says| says.safe);
+        let (mut low, mut high) = (self.y.from, self.y.to);
+        let (at_low, at_high) = (safe(low)?, safe(high)?);
+        if at_low == at_high {
+            return Some(if at_low { Bound::Everywhere } else { Bound::Nowhere });
+        }
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if safe(middle)? == at_low { low = middle } else { high = middle }
+        }
+        let value = if at_low { low } else { high };
+        let text = self.y.axis.text(value);
+        Some(if at_low { Bound::UpTo { value, text } } else { Bound::From { value, text } })
+    }
+
+    /// What the bound is a bound of, in words.
+    fn bound_of(&self, xs: &[u64]) -> Option<String> {
+        let (scenario, protocol) = (self.probe.scenario, self.probe.protocol);
+        let says = arithmetic::says(scenario, protocol, &self.at(*xs.first()?, self.y.from))?;
+        Some(says.invariant.map_or("all of safety".to_owned(), |name| format!("`{name}`")))
+    }
+}
+
+fn along(axis: Axis, (from, to): (u64, u64)) -> Along {
+    let (shown_in, shown_per) = axis.shown();
+    Along {
+        axis: axis.name().to_owned(),
+        option: axis.option().to_owned(),
+        about: axis.about().to_owned(),
+        unit: axis.unit().to_owned(),
+        from,
+        to,
+        shown_in: shown_in.to_owned(),
+        shown_per,
+    }
+}

@@ -1,0 +1,128 @@
+//! Is a scenario safe with some parameters, as far as some seeds can tell?
+
+use crate::{
+    registry::Registry,
+    run::{self, Options},
+};
+use protocols::election::Protocol;
+use reports::Verdict;
+use scenarios::{Params, Scenario};
+use std::{
+    ops::Range,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+};
+
+/// What to run.
+pub struct Probe<'a> {
+    /// What has them, and their service.
+    pub registry: &'a Registry,
+    /// The scenario.
+    pub scenario: &'static Scenario,
+    /// The protocol.
+    pub protocol: &'static Protocol,
+    /// The seeds.
+    pub seeds: Range<u64>,
+    /// Runs at a time.
+    pub jobs: usize,
+}
+
+/// What the seeds came to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Seen {
+    /// One violates safety.
+    Violated(Violation),
+    /// None does.
+    Held(Held),
+}
+
+/// A seed that violates safety.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violation {
+    /// The seed.
+    pub seed: u64,
+    /// The invariants that it violates.
+    pub violated: Vec<&'static str>,
+}
+
+/// How many seeds were safe in which way.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Held {
+    /// Every invariant held, and what the scenario is about happened.
+    pub passed: u64,
+    /// What the scenario is about did not happen.
+    pub inconclusive: u64,
+    /// Nobody led in time.
+    pub leaderless: u64,
+}
+
+impl Probe<'_> {
+    /// The first of the seeds that violates safety with these parameters. The one that did so `before` comes first, since it is
+    /// the likeliest to do so again; the others follow in order, so that the answer does not depend on which run ends first.
+    ///
+    /// # Errors
+    /// The parameters make no sense, or a run could not be finished.
+    pub fn at(&self, params: &Params, before: Option<u64>) -> Result<Seen, String> {
+        let seeds: Vec<u64> = before.into_iter().chain(self.seeds.clone().filter(|s| Some(*s) != before)).collect();
+        let next = AtomicU64::new(0);
+        let first = Mutex::new((u64::MAX, Ok(Held::default()), None));
+        let work = || {
+            loop {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                let known = first.lock().unwrap_or_else(PoisonError::into_inner).0;
+                let Some(seed) = seeds.get(place as usize).filter(|_| place < known) else { return };
+                let seen = self.one(params, *seed);
+                let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
+                let (known, held, violation) = &mut *first;
+                match seen {
+                    Ok(Seen::Held(one)) => {
+                        if let Ok(held) = held {
+                            held.add(one);
+                        }
+                    }
+                    Ok(Seen::Violated(found)) if place < *known => (*known, *violation) = (place, Some(found)),
+                    Err(why) if place < *known => (*known, *held, *violation) = (place, Err(why), None),
+                    _ => {}
+                }
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..self.jobs.max(1) {
+                scope.spawn(work);
+            }
+        });
+        match first.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            (_, _, Some(violation)) => Ok(Seen::Violated(violation)),
+            (_, held, None) => held.map(Seen::Held),
+        }
+    }
+
+    /// What one seed comes to.
+    ///
+    /// # Errors
+    /// As [`Probe::at`].
+    pub fn one(&self, params: &Params, seed: u64) -> Result<Seen, String> {
+        let plan = self.scenario.compile(params, self.protocol, seed)?;
+        let run = run::run(&plan, Options { registry: self.registry.clone(), ..Options::default() })?;
+        Ok(match run.judgement.verdict {
+            Verdict::Pass => Seen::Held(Held { passed: 1, ..Held::default() }),
+            Verdict::Vacuous => Seen::Held(Held { inconclusive: 1, ..Held::default() }),
+            Verdict::Liveness => Seen::Held(Held { leaderless: 1, ..Held::default() }),
+            Verdict::Safety => {
+                let violated = run.judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.name).collect();
+                Seen::Violated(Violation { seed, violated })
+            }
+        })
+    }
+}
+
+impl Held {
+    fn add(&mut self, other: Held) {
+        self.passed += other.passed;
+        self.inconclusive += other.inconclusive;
+        self.leaderless += other.leaderless;
+    }
+}
