@@ -37,7 +37,8 @@ fn lines(folder: &Path) -> Vec<Value> {
 #[test]
 fn a_table_has_a_line_for_each_event_and_loses_nothing() {
     let folder = history("table");
-    let mut table = csv::Reader::from_reader(&*exported(&folder, "csv"));
+    let text = exported(&folder, "csv");
+    let mut table = csv::Reader::from_reader(&*text);
     let columns = table.headers().expect("a head").clone();
     let rows: Vec<csv::StringRecord> = table.records().map(|row| row.expect("a row")).collect();
     let events = lines(&folder);
