@@ -5,7 +5,7 @@ mod invariants;
 pub(crate) mod paint;
 
 use crate::{
-    Judgement, Verdict,
+    Judgement, Metrics, Verdict,
     invariant::{ALL, Class},
     json::RunFacts,
     timeline::{self, Highlights, Leader},
@@ -222,6 +222,20 @@ fn by_kind(counts: &BTreeMap<String, u64>) -> String {
     words.join(", ")
 }
 
+/// What hand-overs cost the leader's work-set, if it has one.
+fn work_set(m: &Metrics) -> Vec<(&'static str, String)> {
+    let (Some(done), Some(again), Some(skipped)) = (m.work_done, m.work_redone, m.work_skipped) else {
+        return Vec::new();
+    };
+    let stalled = m.work_stalled_ms_max.map(|ms| ("work-set stood still for", duration(ms * 1000.0)));
+    let rows = [
+        ("items of the work-set done", grouped(done)),
+        ("of them done again", grouped(again)),
+        ("items left out", grouped(skipped)),
+    ];
+    rows.into_iter().chain(stalled).collect()
+}
+
 fn figures(run: &Run) -> Vec<(String, String)> {
     let m = &run.judgement.metrics;
     let ms = |ms: f64| duration(ms * 1000.0);
@@ -261,12 +275,7 @@ fn figures(run: &Run) -> Vec<(String, String)> {
     rows.push(("election latency", times(&m.election_latency_ms)));
     rows.push(("handoff gap, by effect", times(&m.handoff_effect_gap_ms)));
     rows.push(("handoff gap, by intent", times(&m.handoff_intent_gap_ms)));
-    if let (Some(done), Some(again), Some(skipped)) = (m.work_done, m.work_redone, m.work_skipped) {
-        rows.push(("items of the work-set done", grouped(done)));
-        rows.push(("of them done again", grouped(again)));
-        rows.push(("items left out", grouped(skipped)));
-        rows.extend(m.work_stalled_ms_max.map(|stalled| ("work-set stood still for", ms(stalled))));
-    }
+    rows.extend(work_set(m));
     if m.messages > 0 {
         rows.push(("messages", grouped(m.messages)));
     }

@@ -87,7 +87,7 @@ impl Axis {
         }
     }
 
-    /// A value as [`Axis::parse`] reads it.
+    /// A value as it is given on the command line.
     pub fn text(self, value: u64) -> String {
         match self {
             Axis::Ttl | Axis::Pause => duration_text(value),

@@ -20,7 +20,10 @@ pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
 fn nearest<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
     let distance = |k: &str| typos::damerau_levenshtein(name, k);
     // Half a name is enough if few begin so.
-    let begun: Vec<&str> = known.iter().copied().filter(|k| name.len() >= 3 && k.starts_with(name)).collect();
+    let mut begun: Vec<&str> = known.iter().copied().filter(|k| name.len() >= 3 && k.starts_with(name)).collect();
+    // What only goes on from another of them is not what was meant.
+    let shortest = begun.iter().copied().min_by_key(|k| k.len()).unwrap_or_default();
+    begun.retain(|k| *k == shortest || !k.starts_with(shortest));
     if (1..=BEGUN_MAX).contains(&begun.len()) {
         return begun;
     }
@@ -38,6 +41,8 @@ mod tests {
     fn a_typo_gets_the_nearest_name() {
         let known = ["gc-pause", "partition", "etcd-election", "etcd-key", "ring-a", "ring-b", "ring-c"];
         assert_eq!(unknown("scenario", "gc-paus", &known), "there is no scenario `gc-paus`; did you mean `gc-pause`?");
+        let known_longer = ["redis-lease", "redis-lease-migrating"];
+        assert!(unknown("scenario", "redis-leas", &known_longer).ends_with("did you mean `redis-lease`?"));
         assert!(unknown("scenario", "etcd", &known).ends_with("did you mean `etcd-election` or `etcd-key`?"));
         assert!(unknown("scenario", "ring", &known).contains("ring-a"), "{}", unknown("scenario", "ring", &known));
         assert!(unknown("scenario", "xyzxyzxyz", &known).contains("there are gc-pause, partition"));

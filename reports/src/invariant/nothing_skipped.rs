@@ -25,7 +25,7 @@ pub const ENTRY: Entry = Entry {
     name: "nothing_skipped",
     about: "No item of the leader's work-set is left out when leadership goes to another.",
     class: Class::Safety,
-    only_defects: false,
+    only_defects: true,
     new: |_| Box::new(NothingSkipped::default()),
 };
 

@@ -36,7 +36,7 @@ fn what_is_done_again_is_what_lies_behind_the_cursor() {
             let [of_none, of_ten, of_one] = [&none, &ten, &one].map(|metrics| metrics.work_redone.unwrap_or(u64::MAX));
             // Of a segment that was done the cursor may be under way.
             assert!(of_one <= 1 && of_ten <= 10, "{told} {seed}: {of_one} {of_ten}");
-            assert!(of_none > 10, "{told} {seed}: without a cursor everything is done again: {of_none}");
+            assert!(of_none > 4, "{told} {seed}: without a cursor everything is done again: {of_none}");
             let stalled = |metrics: &Metrics| metrics.work_stalled_ms_max.unwrap_or(0.0);
             // Each that is done again takes its 320 ms.
             let more_ms = stalled(&none) - stalled(&one);

@@ -95,9 +95,10 @@ pub(super) struct Line<'a> {
 struct Leadership<'a> {
     #[serde(borrow)]
     node: Cow<'a, str>,
-    #[serde(default)]
+    // As in the line itself.
+    #[serde(default, alias = "epoch")]
     token: u64,
-    #[serde(default)]
+    #[serde(default, alias = "term")]
     generation: u32,
 }
 

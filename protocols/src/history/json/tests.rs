@@ -227,7 +227,7 @@ fn wrong_lines_are_one_sentence_with_their_number() {
     let ok = "{\"t_us\":5,\"event\":\"end\"}\n";
     for (line, says) in [
         ("{\"t_us\":4,\"event\":\"end\"}\n", "line 2: t_us goes back from 5 to 4"),
-        ("{\"t_us\":6,\"event\":\"promoted\"}\n", "line 2: there is no event \"promoted\""),
+        ("{\"t_us\":6,\"event\":\"crowned\"}\n", "line 2: there is no event \"crowned\""),
         ("{\"t_us\":6,\"event\":\"elected\",\"no", "line 2: is cut short"),
         (
             "{\"t_us\":6,\"event\":\"read-reply\",\"request\":\"c:1\",\"outcome\":\"ok\",\"seq\":3}\n",

@@ -85,10 +85,8 @@ pub enum Command {
         show: ShowArgs,
     },
     /// Write a history for other programs: Perfetto, ShiViz, or a table
-    #[command(
-        after_help = "Examples:  fencepost export history.jsonl --format perfetto --out run.pftrace\n           \
-        fencepost export history.jsonl --format csv"
-    )]
+    #[command(after_help = "Examples:  fencepost export history.jsonl --to perfetto --out run.pftrace\n           \
+        fencepost export history.jsonl --to csv")]
     Export(ExportArgs),
     /// Run plans twice in one process and once in a fresh one, and compare the runs
     #[command(after_help = "Example:  fencepost determinism gc-pause --seeds 0..10 --protocol all")]

@@ -14,7 +14,7 @@ pub struct ExportArgs {
     pub history: Vec<PathBuf>,
     /// What to write
     #[arg(long)]
-    pub format: Format,
+    pub to: Format,
     /// The file to write; standard output without it
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,

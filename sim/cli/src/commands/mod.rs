@@ -68,7 +68,7 @@ fn dispatch(registry: &Registry, command: Command) -> Result<u8, Stop> {
         Command::Check { history, log, page, show } => {
             check::run(&history, &log, &page, &registry.invariants, (&show).into())
         }
-        Command::Export(args) => export::run(&args.history, &args.log, args.format, args.out.as_deref()),
+        Command::Export(args) => export::run(&args.history, &args.log, args.to, args.out.as_deref()),
         Command::Determinism { names, seeds, protocol, shared } => {
             determinism(registry, &names, seeds, &protocol, &shared)
         }

@@ -15,7 +15,7 @@ use protocols::{
     },
     random::Random,
 };
-use reports::statistics::grouped;
+use reports::statistics::{grouped, rounded};
 use serde_json::json;
 use std::{
     env, fmt,
@@ -120,6 +120,19 @@ struct HandedOver {
     left_out: u64,
 }
 
+/// All that was measured; sizes in bytes.
+struct Measured {
+    in_memory: u64,
+    packed: u64,
+    on_disk: u64,
+    peak: Option<u64>,
+    built: Duration,
+    written: Duration,
+    everything: Began,
+    behind: Began,
+    handed: HandedOver,
+}
+
 /// Holds the jobs, stores them, and hands them over.
 ///
 /// # Errors
@@ -155,66 +168,63 @@ fn measure(args: &WorkSetArgs, show: Show) -> Result<u8, Failed> {
     let behind = resume(&stored.path, middle)?;
     let handed = hand_over(&stored.path, args, &mut random, &bar)?;
     bar.finish_and_clear();
-    let each = |bytes: u64| bytes as f64 / args.jobs as f64;
-    let seconds = |took: Duration| (took.as_secs_f64() * 1e4).round() / 1e4;
-    let text = if show.json {
-        json!({
-            "jobs": args.jobs,
-            "seed": args.seed,
-            "bytes_per_job_in_memory": (each(in_memory) * 1e3).round() / 1e3,
-            "bytes_per_job_in_memory_packed": (each(packed) * 1e3).round() / 1e3,
-            "bytes_per_job_on_disk": (each(on_disk) * 1e3).round() / 1e3,
-            "peak_resident_bytes": peak_bytes(),
-            "built_s": seconds(built),
-            "written_s": seconds(written),
-            "load_everything": { "bytes_read": everything.read, "s": seconds(everything.took) },
-            "resume_behind_cursor": { "bytes_read": behind.read, "s": seconds(behind.took) },
-            "checkpoint_every": args.checkpoint_every,
-            "handoffs": args.handoffs,
-            "done": handed.done,
-            "redone": handed.again,
-            "skipped": handed.left_out,
-        })
-        .to_string()
+    let measured =
+        Measured { in_memory, packed, on_disk, peak: peak_bytes(), built, written, everything, behind, handed };
+    print(&if show.json {
+        json(args, &measured)
     } else if show.quiet {
-        format!("{} done, {} again, {} left out", handed.done, handed.again, handed.left_out)
+        let HandedOver { done, again, left_out } = measured.handed;
+        format!("{done} done, {again} again, {left_out} left out")
     } else {
-        let peak = peak_bytes().map_or_else(String::new, |bytes| format!("; the process at its peak: {}", size(bytes)));
-        format!(
-            "{} jobs, due within a week, added in no order · seed {}\n\n\
-             \x20               bytes a job   together\n\
-             \x20 in memory     {:11.2}   {:>8}\n\
-             \x20   packed      {:11.2}   {:>8}\n\
-             \x20 on disk       {:11.2}   {:>8}\n\
-             \x20 built in {:.1} s, written and synced in {:.1} s{peak}\n\n\
-             A new leader, until it has its first job\n\
-             \x20 loads everything             {:>9} read   {}\n\
-             \x20 resumes behind the cursor    {:>9} read   {}\n\n\
-             {} hand-overs, each at a random job; the cursor is kept after every {} jobs\n\
-             \x20 {} jobs done, {} of them again, {} left out",
-            grouped(args.jobs),
-            args.seed,
-            each(in_memory),
-            size(in_memory),
-            each(packed),
-            size(packed),
-            each(on_disk),
-            size(on_disk),
-            built.as_secs_f64(),
-            written.as_secs_f64(),
-            size(everything.read),
-            time(everything.took),
-            size(behind.read),
-            time(behind.took),
-            grouped(args.handoffs),
-            grouped(args.checkpoint_every),
-            grouped(handed.done),
-            grouped(handed.again),
-            grouped(handed.left_out),
-        )
-    };
-    print(&text);
-    Ok(if handed.left_out == 0 { 0 } else { VIOLATED })
+        words(args, &measured)
+    });
+    Ok(if measured.handed.left_out == 0 { 0 } else { VIOLATED })
+}
+
+fn json(args: &WorkSetArgs, m: &Measured) -> String {
+    let each = |bytes: u64| rounded(bytes as f64 / args.jobs as f64);
+    let seconds = |took: Duration| (took.as_secs_f64() * 1e4).round() / 1e4;
+    json!({
+        "schema": 1,
+        "jobs": args.jobs,
+        "seed": args.seed,
+        "bytes_per_job_in_memory": each(m.in_memory),
+        "bytes_per_job_in_memory_packed": each(m.packed),
+        "bytes_per_job_on_disk": each(m.on_disk),
+        "peak_resident_bytes": m.peak,
+        "built_s": seconds(m.built),
+        "written_s": seconds(m.written),
+        "load_everything": { "bytes_read": m.everything.read, "s": seconds(m.everything.took) },
+        "resume_behind_cursor": { "bytes_read": m.behind.read, "s": seconds(m.behind.took) },
+        "checkpoint_every": args.checkpoint_every,
+        "handoffs": args.handoffs,
+        "done": m.handed.done,
+        "redone": m.handed.again,
+        "skipped": m.handed.left_out,
+    })
+    .to_string()
+}
+
+fn words(args: &WorkSetArgs, m: &Measured) -> String {
+    let row =
+        |name: &str, bytes: u64| format!("  {name:<14}{:11.2}   {:>8}\n", bytes as f64 / args.jobs as f64, size(bytes));
+    let began = |how: &str, began: &Began| format!("  {how:<28}{:>9} read   {}\n", size(began.read), time(began.took));
+    let peak = m.peak.map_or_else(String::new, |bytes| format!("; the process at its peak: {}", size(bytes)));
+    let HandedOver { done, again, left_out } = m.handed;
+    let mut text =
+        format!("{} jobs, due within a week, added in no order · seed {}\n\n", grouped(args.jobs), args.seed);
+    text += &format!("{:>27}{:>11}\n", "bytes a job", "together");
+    text += &row("in memory", m.in_memory);
+    text += &row("  packed", m.packed);
+    text += &row("on disk", m.on_disk);
+    let (built, written) = (m.built.as_secs_f64(), m.written.as_secs_f64());
+    text += &format!("  built in {built:.1} s, written and synced in {written:.1} s{peak}\n\n");
+    text += "A new leader, until it has its first job\n";
+    text += &began("loads everything", &m.everything);
+    text += &began("resumes behind the cursor", &m.behind);
+    let (handoffs, every) = (grouped(args.handoffs), grouped(args.checkpoint_every));
+    text += &format!("\n{handoffs} hand-overs, each at a random job; the cursor is kept after every {every} jobs\n");
+    text + &format!("  {} jobs done, {} of them again, {} left out", grouped(done), grouped(again), grouped(left_out))
 }
 
 /// Reads every segment. Gives the job of that place as well.

@@ -10,7 +10,7 @@ use super::{
     log::{HistoryArgs, Input},
 };
 use clap::ValueEnum;
-use event::Line;
+use event::{Exporter, Line};
 use protocols::history::json::{ReadError, Reader};
 use reports::Names;
 use std::{
@@ -28,15 +28,6 @@ pub enum Format {
     Shiviz,
     /// A table, an event a line
     Csv,
-}
-
-/// Takes events one after the other.
-trait Exporter {
-    /// The next event, and what it was read from.
-    fn event(&mut self, line: &Line) -> io::Result<()>;
-
-    /// There are no more.
-    fn finish(&mut self) -> io::Result<()>;
 }
 
 /// Writes the history in `files` to `out`, or to standard output.

@@ -80,15 +80,19 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
         ));
     }
     rows.extend(plan.service_members.iter().map(|(service, count)| pair(service, format!("{count} members"))));
-    if !plan.works.is_empty() {
-        rows.push(pair("works", plan.works.join(", ")));
-    }
-    rows.extend((!plan.work_set.is_nothing()).then(|| pair("work-set", work_set(plan.work_set))));
+    rows.extend(works(plan));
     rows.extend(plan.bugs.iter().map(|bug| pair("bug", bug.clone())));
     for fault in &plan.faults {
         rows.push(pair("fault", describe(fault)));
     }
     rows
+}
+
+/// What leaders do, where that is not the usual.
+fn works(plan: &Plan) -> impl Iterator<Item = (String, String)> {
+    let works = (!plan.works.is_empty()).then(|| ("works".to_owned(), plan.works.join(", ")));
+    let asked = (!plan.work_set.is_nothing()).then(|| ("work-set".to_owned(), work_set(plan.work_set)));
+    works.into_iter().chain(asked)
 }
 
 /// What is asked of the work-set.

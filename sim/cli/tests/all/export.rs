@@ -24,7 +24,7 @@ fn history(test: &str) -> PathBuf {
 }
 
 fn exported(folder: &Path, format: &str) -> Vec<u8> {
-    let output = fencepost(&["export", "history.jsonl", "--format", format], folder);
+    let output = fencepost(&["export", "history.jsonl", "--to", format], folder);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     output.stdout
 }
@@ -153,11 +153,11 @@ fn what_cannot_be_exported_is_refused_in_a_sentence() {
     let folder = history("refused");
     fs::write(folder.join("empty"), "").expect("a file");
     for (arguments, why) in [
-        (&["export", "empty", "--format", "csv"][..], "fencepost: empty"),
-        (&["export", "nowhere", "--format", "csv"], "fencepost: "),
-        (&["export", "history.jsonl", "--format", "pdf"], "fencepost: --format"),
+        (&["export", "empty", "--to", "csv"][..], "fencepost: empty"),
+        (&["export", "nowhere", "--to", "csv"], "fencepost: "),
+        (&["export", "history.jsonl", "--to", "pdf"], "fencepost: invalid value 'pdf' for '--to"),
         (
-            &["export", "history.jsonl", "--format", "csv", "--out", "no/such/folder"],
+            &["export", "history.jsonl", "--to", "csv", "--out", "no/such/folder"],
             "fencepost: cannot write no/such/folder",
         ),
     ] {

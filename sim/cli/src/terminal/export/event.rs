@@ -1,4 +1,4 @@
-//! An event by the names of its fields, as its line in a history has them.
+//! An event by the names of its fields, as its line in a history has them; and what takes such events.
 
 use protocols::{
     history::{
@@ -9,7 +9,16 @@ use protocols::{
 };
 use reports::Names;
 use serde_json::{Map, Value};
-use std::borrow::Cow;
+use std::{borrow::Cow, io};
+
+/// Takes events one after the other.
+pub trait Exporter {
+    /// The next event.
+    fn event(&mut self, line: &Line) -> io::Result<()>;
+
+    /// There are no more.
+    fn finish(&mut self) -> io::Result<()>;
+}
 
 /// One event.
 pub struct Line {

@@ -5,7 +5,7 @@
 //! Field numbers are those of `protos/perfetto/trace/trace_packet.proto`, `track_event/track_event.proto`,
 //! `track_event/track_descriptor.proto`, `track_event/process_descriptor.proto` and `track_event/debug_annotation.proto`.
 
-use super::{Exporter, event::Line};
+use super::event::{Exporter, Line};
 use prost::Message;
 use serde_json::Value;
 use std::{

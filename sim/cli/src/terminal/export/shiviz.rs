@@ -4,7 +4,7 @@
 //! What happened before what is taken from the events alone: a write reaches the store after it was sent, a belief begins after
 //! its grant, or its votes, a client has its answer after the store had the write.
 
-use super::{Exporter, event::Line};
+use super::event::{Exporter, Line};
 use serde_json::json;
 use std::{
     collections::BTreeMap,

@@ -1,6 +1,6 @@
 //! A table: an event a line.
 
-use super::{Exporter, event::Line};
+use super::event::{Exporter, Line};
 use serde_json::Value;
 use std::io::{self, Write};
 
