@@ -1,6 +1,10 @@
 //! Canaries of groups and of works: what befalls one of several leaderships, and what a leader does beside the usual.
 
 use super::{Canary, ELECTIONS, MakePlan, UNCHECKED, breaks, compiled, light, survives};
+use protocols::work::{
+    sequencer,
+    work_set::{COMPACTION, CURSOR_FIRST},
+};
 use scenarios::{Params, Plan};
 
 const GROUPS: u16 = 3;
@@ -14,6 +18,7 @@ pub(super) fn canaries() -> Vec<Canary> {
         over("one of three groups hands over: raft", |seed, on| hands_over(seed, on, "raft")),
         over("one of three groups hands over: zab", |seed, on| hands_over(seed, on, "zab-fle")),
         breaks("two claim one job", &["records"], two_claim),
+        breaks("a cursor is kept before the work is done", &["nothing_skipped"], cursor_first),
     ]
 }
 
@@ -47,4 +52,10 @@ fn two_claim(seed: u64, on: bool) -> Result<Plan, String> {
         plan.faults.clear();
     }
     Ok(plan)
+}
+
+/// The leader dies in the middle of a segment that its cursor has passed, or has not.
+fn cursor_first(seed: u64, on: bool) -> Result<Plan, String> {
+    let (works, bugs) = (vec![&sequencer::WORK, &COMPACTION], on.then_some(&CURSOR_FIRST).into_iter().collect());
+    compiled("clean-kill", "etcd-election", seed, &Params { works, bugs, ..light() })
 }

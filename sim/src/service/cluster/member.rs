@@ -9,8 +9,9 @@ mod reads;
 use super::{
     Rules, WhileSaving,
     core::{Core, Hard, Record, Standing, Stored},
+    frames::{Frame, carry},
     journal,
-    links::{Frame, Links, carry},
+    links::Links,
     message::{Index, Message, Term},
     saver::Saver,
 };
@@ -107,7 +108,7 @@ impl<E: Env> Member<E> {
         }
         let (standing, applied) = (watch::Sender::new(Standing::default()), watch::Sender::new(0));
         Ok(Arc::new(Member {
-            links: Links::new(env.clone(), own, rules.silence, peers),
+            links: Links::new(env.clone(), own, rules, peers),
             env,
             own,
             rules,
@@ -302,7 +303,7 @@ impl<E: Env> Member<E> {
             }
             _ => {}
         };
-        carry(&self.env, self.rules.silence, stream, &mut frames, take).await;
+        carry(&self.env, Some(self.rules.silence), stream, &mut frames, take).await;
     }
 
     fn hear(&self, from: usize, message: Message) {

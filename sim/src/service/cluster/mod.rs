@@ -14,10 +14,12 @@
 //! run for a while; whoever starts later finds out by messages alone.
 
 pub mod core;
+mod frames;
 mod journal;
 mod links;
 pub mod member;
 pub mod message;
+mod questions;
 mod saver;
 pub(in crate::service) mod seat;
 
@@ -54,6 +56,9 @@ pub struct Rules {
     pub own_pace: bool,
     /// Nothing heard on a connection for so long: it is given up, nanoseconds.
     pub silence: u64,
+    /// Does what a member asks another go over a connection of its own, which nobody gives up for its silence? (etcd:
+    /// `rafthttp.NewRoundTripper`; Consul: `agent/pool`.) ZooKeeper's members have one for everything.
+    pub questions_apart: bool,
     /// A leader looks every so often whether a majority was heard from within so long, and steps down otherwise; nanoseconds.
     pub quorum: (u64, u64),
     /// Does it count how often it has looked, and not what its clock shows? Then it has missed nobody while it was stopped.
@@ -78,6 +83,7 @@ pub const ETCD: Rules = Rules {
     vote: (SECOND, 2 * SECOND),
     own_pace: false,
     silence: 5 * SECOND,
+    questions_apart: true,
     quorum: (SECOND, SECOND),
     counts_looks: false,
     pre_vote: true,
@@ -99,6 +105,7 @@ pub const ZOOKEEPER: Rules = Rules {
     vote: (200 * MILLISECOND, 700 * MILLISECOND),
     own_pace: false,
     silence: 10 * SECOND,
+    questions_apart: false,
     quorum: (2 * SECOND, 12 * SECOND),
     counts_looks: true,
     pre_vote: true,
@@ -119,6 +126,7 @@ pub const CONSUL: Rules = Rules {
     vote: (SECOND, 2 * SECOND),
     own_pace: true,
     silence: 10 * SECOND,
+    questions_apart: true,
     quorum: (50 * MILLISECOND, 500 * MILLISECOND),
     counts_looks: false,
     pre_vote: false,
