@@ -42,6 +42,7 @@
 //! | [`node`], [`work`] | a candidate: its elector, and what it does while it leads |
 //! | [`fence`] | the ledger that refuses the past, and the store of ledgers |
 //! | [`copies`] | data without a common store: a copy on every candidate's node |
+//! | [`sharding`] | which node should lead which of several groups, and how leadership gets there |
 //! | [`core`], [`message`], [`load`] | the seam to drivers, what travels, and the clients that ask |
 //! | [`history`] | what happened, event by event: all that crosses to the judge |
 
@@ -71,6 +72,7 @@ pub mod point;
 pub mod random;
 pub mod registry;
 pub mod service;
+pub mod sharding;
 pub mod state;
 pub mod types;
 pub mod work;

@@ -6,21 +6,23 @@
 
 mod bugs;
 mod letting_go;
+mod reading;
 mod standing;
+mod tenure;
 
 pub use bugs::{RELEASED_BEFORE_JOINED, SHUTDOWN_STARTS_WORK};
 pub use standing::Standing;
+pub use tenure::{CHECKED_EVERY, Tenure};
 
 use crate::{
     bug::Bugs,
     clock::Now,
     core::{Core, Input, Output, TimerId},
-    election::raft_core::LEASE_OUTLIVES_TRANSFER,
     elector::{self, AnyElector, ELECTOR_TIMERS},
     history::{Kind, NodeState},
     message::{Message, WriteVerdict},
     point::Point,
-    types::{Incarnation, Leadership, MILLISECOND, NodeId, RequestId, Resource},
+    types::{Incarnation, Leadership, MILLISECOND, NodeId},
     work::{
         Works,
         duties::{Duties, Post, Sealed, Written},
@@ -78,6 +80,7 @@ pub struct Node {
     /// It was given up with work under way.
     released: bool,
     bugs: Bugs,
+    tenure: Tenure,
     /// How many connections to the store have broken since it last said something.
     broken: u32,
     scratch: Vec<elector::Output>,
@@ -88,6 +91,7 @@ pub struct Node {
 struct Lead {
     incarnation: Incarnation,
     valid_until: u64,
+    elected_at: u64,
     /// Each resource at its seal.
     sealed: Vec<Option<Sealed>>,
     /// When seals were asked for last.
@@ -100,8 +104,22 @@ impl Node {
     pub fn new(place: Place, elector: Box<AnyElector>) -> Self {
         let (lead, observed, successor, scratch) = (None, None, None, Vec::new());
         let (works, bugs, resigning, released) = (Arc::default(), Bugs::default(), false, false);
-        let (elections, broken) = (0, 0);
-        Node { place, works, elector, elections, lead, observed, resigning, successor, released, bugs, broken, scratch }
+        let (elections, broken, tenure) = (0, 0, Tenure::default());
+        Node {
+            place,
+            works,
+            elector,
+            elections,
+            lead,
+            observed,
+            resigning,
+            successor,
+            released,
+            bugs,
+            tenure,
+            broken,
+            scratch,
+        }
     }
 
     /// The same candidate with these bugs.
@@ -116,7 +134,7 @@ impl Node {
 
     /// How many timers one that does these works has.
     pub fn timers(works: &Works) -> TimerId {
-        WORK + works.timers()
+        WORK + works.timers() + tenure::TIMERS
     }
 
     /// What it believes now.
@@ -173,12 +191,13 @@ impl Node {
         out.push(Output::Record(Kind::Elected(incarnation)));
         out.push(Output::Point(Point::AfterElected));
         let sealed = self.works.each().map(|_| None).collect();
-        let (valid_until, asked_at) = (leadership.valid_until, now.mono);
-        self.lead = Some(Lead { incarnation, valid_until, sealed, asked_at, work: None });
+        let (valid_until, elected_at) = (leadership.valid_until, now.mono);
+        self.lead = Some(Lead { incarnation, valid_until, elected_at, sealed, asked_at: now.mono, work: None });
         (self.resigning, self.released) = (false, false);
         out.push(Output::Point(Point::BeforeSeal));
         self.seal(out);
         self.look_later(now, out);
+        self.take_office(now, out);
     }
 
     fn look_later(&self, now: Now, out: &mut Vec<Output>) {
@@ -206,6 +225,7 @@ impl Node {
         out.push(Output::CancelTimer(LOOK));
         out.push(Output::CancelTimer(AGAIN));
         (0..self.works.timers()).for_each(|timer| out.push(Output::CancelTimer(WORK + timer)));
+        self.leave_office(out);
         out.push(Output::Record(Kind::Deposed { incarnation: lead.incarnation, reason }));
         out.push(Output::Point(Point::AfterDeposed));
     }
@@ -275,35 +295,9 @@ impl Node {
         }
     }
 
-    /// Answers a read: never before the own seal, never while leadership is being given up (openraft issue 1747), and from
-    /// memory only while the belief lasts by this node's clock (Ongaro, "Consensus: Bridging Theory and Practice", §6.4.1).
-    fn read(&mut self, now: Now, request: RequestId, out: &mut Vec<Output>) {
-        let Place { store, read_lease, .. } = self.place;
-        match &self.lead {
-            Some(Lead { incarnation, valid_until, work: Some(work), .. })
-                if now.mono < *valid_until && (!self.resigning || self.bugs.has(&LEASE_OUTLIVES_TRANSFER)) =>
-            {
-                let (generation, token) = (incarnation.generation, incarnation.token);
-                if read_lease {
-                    crate::mark!(NodeReadFromMemory);
-                    // What a pause does here, no check of the lease can help.
-                    out.push(Output::Point(Point::ReadChecked));
-                    let message = Message::ReadIs { request, token, seq: work.last() };
-                    out.push(Output::Send { to: request.client, message });
-                } else {
-                    let message = Message::ReadStore { resource: Resource::SEQUENCE, request, generation, token };
-                    out.push(Output::Send { to: store, message });
-                }
-            }
-            lead => {
-                let leader = if lead.is_some() { None } else { self.observed };
-                out.push(Output::Send { to: request.client, message: Message::NotLeader { request, leader } });
-            }
-        }
-    }
-
     fn work_when_sealed(&mut self, now: Now, out: &mut Vec<Output>) {
-        let Some(lead) = &mut self.lead else { return };
+        let warm = self.lead.as_ref().is_some_and(|lead| self.is_warm(now, lead.elected_at));
+        let Some(lead) = self.lead.as_mut().filter(|lead| warm && lead.work.is_none()) else { return };
         let Some(sealed) = lead.sealed.iter().copied().collect::<Option<Vec<Sealed>>>() else { return };
         let Place { store, tick, .. } = self.place;
         out.push(Output::Point(Point::AfterSeal));
@@ -344,6 +338,9 @@ impl Node {
         if id < ELECTOR_TIMERS {
             return self.elect(now, elector::Input::Timer(id), out);
         }
+        if self.lead.is_some() && self.in_office(now, id, out) {
+            return;
+        }
         let Some(lead) = &mut self.lead else { return };
         let valid = now.mono < lead.valid_until;
         match (id, &mut lead.work) {
@@ -351,6 +348,8 @@ impl Node {
                 let silence = self.place.silence;
                 let overdue = match work {
                     Some(work) => work.is_overdue(now.mono, silence),
+                    // All is sealed, and it is not warm yet.
+                    None if lead.sealed.iter().all(Option::is_some) => false,
                     None => now.mono - lead.asked_at >= silence,
                 };
                 if overdue && valid {

@@ -4,6 +4,7 @@ use crate::{
     Judge, Judgement, Names, Verdict,
     by_group::ByGroup,
     invariant::{self, Entry, InvariantResult, vacuity},
+    shards::Shards,
     words::count,
 };
 use protocols::history::{Event, Header, Sink};
@@ -13,6 +14,8 @@ pub struct Judges {
     judges: ByGroup<Judge>,
     names: Names,
     events: u64,
+    /// Where groups are shards that are placed.
+    shards: Option<Shards>,
 }
 
 impl Judges {
@@ -26,7 +29,8 @@ impl Judges {
         let later = invariants.to_vec();
         let judges =
             ByGroup::new(header, |header| Judge::by(invariants, Some(header)), move || Judge::by(&later, None));
-        Judges { judges, names: header.map(|h| Names::of(&h.nodes, header)).unwrap_or_default(), events: 0 }
+        let names = header.map(|h| Names::of(&h.nodes, header)).unwrap_or_default();
+        Judges { judges, names, events: 0, shards: header.and_then(Shards::new) }
     }
 
     /// Says what came of a history whose names the header gave.
@@ -45,7 +49,9 @@ impl Judges {
             Some(only) if all.is_empty() => only,
             last => {
                 all.extend(last);
-                together(all, self.events)
+                let mut together = together(all, self.events);
+                together.metrics.shards = self.shards.map(Shards::finish);
+                together
             }
         }
     }
@@ -55,6 +61,9 @@ impl Sink for Judges {
     #[inline]
     fn record(&mut self, event: &Event) {
         self.events += 1;
+        if let Some(shards) = &mut self.shards {
+            shards.observe(event);
+        }
         self.judges.record(event);
     }
 }

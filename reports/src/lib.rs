@@ -46,9 +46,11 @@ mod freshness;
 mod reads;
 mod requests;
 mod row;
+mod shards;
 mod words;
 
 pub use judge::{Judge, Judgement, Verdict};
 pub use judges::Judges;
 pub use metrics::Metrics;
+pub use shards::{Change, ShardFigures};
 pub use words::Names;

@@ -3,10 +3,11 @@
 mod groups;
 mod invariants;
 pub(crate) mod paint;
+mod shards;
 
 use crate::{
     Judgement, Metrics, Verdict,
-    invariant::{ALL, Class},
+    invariant::{self, ALL, Class},
     json::RunFacts,
     timeline::{self, Highlights, Leader},
     words::{count, duration, grouped, moment},
@@ -69,6 +70,8 @@ pub fn render_in(run: &Run, width: usize) -> String {
     section(&format!("Timeline{of}"), timeline::draw::draw(run.highlights, paint));
     section(&format!("Leaders{of}"), leaders(run.highlights, paint));
     section("Groups", groups::lines(&run.judgement.groups, paint));
+    let shards = run.judgement.metrics.shards.as_ref().map(|figures| shards::lines(figures, paint));
+    section("Shards", shards.unwrap_or_default());
     section("Invariants", invariants::lines(&run.judgement.invariants, paint));
     section("Figures", columns(&figures(run), paint.width));
     lines.push(String::new());
@@ -319,7 +322,13 @@ fn verdict(judgement: &Judgement, paint: Paint) -> Vec<String> {
     let (tone, text) = match judgement.verdict {
         Verdict::Pass => (Tone::Good, "PASS: every invariant held".to_owned()),
         Verdict::Safety => (Tone::Bad, format!("SAFETY VIOLATED: {}", failed(Class::Safety))),
-        Verdict::Liveness => (Tone::Bad, "LIVENESS VIOLATED: no leader acted within the bound".to_owned()),
+        Verdict::Liveness => {
+            let what = match failed(Class::Liveness) {
+                only if only == invariant::placed::ENTRY.name => "a shard stayed with another than it is placed at",
+                _ => "no leader acted within the bound",
+            };
+            (Tone::Bad, format!("LIVENESS VIOLATED: {what}"))
+        }
         Verdict::Vacuous => {
             (Tone::Warn, format!("INCONCLUSIVE: the situation under test never arose ({})", unmet(judgement)))
         }

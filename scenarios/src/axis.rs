@@ -52,9 +52,9 @@ impl Axis {
     pub fn about(self) -> &'static str {
         match self {
             Axis::Ttl => "lease time to live",
-            Axis::Drift => "clock drift (±)",
+            Axis::Drift => "clock drift",
             Axis::Pause => "pause of the leader",
-            Axis::Latency => "latency one way",
+            Axis::Latency => "one-way latency",
         }
     }
 
@@ -71,7 +71,7 @@ impl Axis {
     pub fn shown(self) -> (&'static str, f64) {
         match self {
             Axis::Ttl | Axis::Pause => ("s", 1e3),
-            Axis::Drift => ("ppm", 1.0),
+            Axis::Drift => ("± ppm", 1.0),
             Axis::Latency => ("ms", 1e3),
         }
     }

@@ -5,7 +5,7 @@ pub use crate::profile::{PROFILES, Profile};
 mod timers;
 
 use crate::{
-    plan::{Candidate, LONGEST_MS, Load, Network, Plan, SCHEMA, Timings},
+    plan::{Candidate, LONGEST_MS, Load, Network, Plan, SCHEMA, Tenure, Timings},
     preset::Preset,
     read_lease,
     streams::{self, CLOCKS, READS},
@@ -16,6 +16,7 @@ use protocols::{
     election::{Protocol, Timers, rules::Rules},
     fence::checks::Fencing,
     service::Service,
+    sharding::Placement,
     types::MILLISECOND,
     work::{Kind, work_set},
 };
@@ -64,8 +65,13 @@ pub struct Params {
     pub clients: u16,
     /// Contests for one leadership each, in which every candidate stands. Each has its own clients and requests.
     pub groups: u16,
+    /// How it is decided which candidate should lead which group; nothing decides it when it is not given, but in the scenario
+    /// that is about it.
+    pub placement: Option<Placement>,
     /// How long the scenario's pause lasts, milliseconds; the scenario's own choice when it is not given.
     pub pause_ms: Option<u64>,
+    /// How leaders come into their office, and are sent out of it by mistake.
+    pub tenure: Tenure,
     /// Members of the coordination service; as many as it usually has when it is not given.
     pub service_members: Option<u16>,
     /// What a leader does, by name; a sequencer and a scheduler when none is named.
@@ -120,7 +126,9 @@ impl Default for Params {
             rate: 1_000,
             clients: 2,
             groups: 1,
+            placement: None,
             pause_ms: None,
+            tenure: Tenure::default(),
             service_members: None,
             works: Vec::new(),
             work_set: work_set::Asked::default(),
@@ -241,9 +249,10 @@ impl Params {
     }
 
     /// How soon after the last fault is healed a leader must act again, milliseconds: the dead leader's lease runs out,
-    /// somebody notices, and [`LIVENESS_SLACK_MS`].
+    /// somebody notices, the new leader is warm, and [`LIVENESS_SLACK_MS`].
     pub fn liveness_bound_ms(&self, protocol: &Protocol) -> u64 {
-        self.granted_ttl_ms(protocol) + self.takeover_max_ms(protocol) + LIVENESS_SLACK_MS
+        let warm_ms = self.tenure.warm_up_ms.min(LONGEST_MS);
+        self.granted_ttl_ms(protocol) + self.takeover_max_ms(protocol) + warm_ms + LIVENESS_SLACK_MS
     }
 
     /// How much longer than the last fault a run takes, so that the aftermath is seen and the liveness bound can be missed:
@@ -317,6 +326,8 @@ impl Params {
             works: self.works.iter().map(|work| work.name.to_owned()).collect(),
             work_set: self.work_set,
             copies: self.copies,
+            placement: self.placement,
+            tenure: self.tenure,
         }
     }
 }

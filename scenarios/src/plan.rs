@@ -7,13 +7,16 @@ mod copies;
 mod groups;
 pub mod json;
 mod limits;
+mod network;
 mod parameters;
 mod redundant;
+mod tenure;
 mod timers;
 mod validate;
 
 pub use crate::topology::STORE;
 pub use limits::{BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, LONGEST_MS, OFFSET_MAX_MS, PPM_MAX, RATE_MAX};
+pub use tenure::Tenure;
 
 use crate::{
     fault::{Fault, PlannedFault},
@@ -27,9 +30,8 @@ use protocols::{
     fence::checks::Fencing,
     group,
     history::{Header, Requirement},
-    load::ATTEMPT_TIMEOUT,
-    node::STORE_SILENCE,
     service::Service,
+    sharding::Placement,
     types::{MILLISECOND, NodeId},
     work::{Kind, Works, work_set},
 };
@@ -98,6 +100,12 @@ pub struct Plan {
     /// leaders write to one store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copies: Option<Copies>,
+    /// How it is decided which candidate should lead which group. Who leads another's hands it over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Placement>,
+    /// How leaders come into their office, and are sent out of it by mistake.
+    #[serde(default, skip_serializing_if = "Tenure::is_nothing")]
+    pub tenure: Tenure,
 }
 
 /// The protocol's timers, milliseconds.
@@ -197,9 +205,6 @@ pub struct Network {
 
 /// What a message counts as, for bandwidth and windows, bytes: a small request with its headers.
 pub const MESSAGE_BYTES: u64 = 160;
-
-/// How long a leader that talks to the store by datagrams waits for an answer at least, milliseconds.
-const DATAGRAM_PATIENCE_MS: u64 = 50;
 
 /// The scenario name of plans that [`crate::generate`] made.
 pub const SWARM: &str = "swarm";
@@ -307,6 +312,7 @@ impl Plan {
             dual_belief_bound_us: self.dual_belief_bound_ms.map(|ms| (ms * 1e3) as u64),
             resources: self.resources(topology.works()),
             copies: self.copies,
+            placement: self.placement,
             groups: self.groups,
             group: 0,
         }
@@ -361,31 +367,5 @@ impl Plan {
     pub fn limits_bandwidth(&self) -> bool {
         let narrows = |planned: &PlannedFault| matches!(planned.what, Fault::Bandwidth { .. });
         self.network.bandwidth_mbps > 0 || self.faults.iter().any(narrows)
-    }
-}
-
-impl Network {
-    /// The longest that a packet takes when none is lost, microseconds.
-    pub fn one_way_max_us(&self) -> u64 {
-        self.latency_us.saturating_add(self.jitter_us)
-    }
-
-    /// How long a client waits for a node's answer before it takes that for silent, milliseconds: the usual time, or twice
-    /// as long as it takes to connect, to ask and to be answered after the store was asked, each over the longest trips.
-    pub fn attempt_timeout_ms(&self) -> u64 {
-        (ATTEMPT_TIMEOUT / MILLISECOND).max((12 * self.one_way_max_us()).div_ceil(1000))
-    }
-
-    /// How long a leader waits for the store's answer before it gives the connection up, milliseconds. On datagrams, where
-    /// every one that is lost is missed, just long enough for the longest trips.
-    pub fn store_silence_ms(&self) -> u64 {
-        let usual_ms = if self.datagrams { DATAGRAM_PATIENCE_MS } else { STORE_SILENCE / MILLISECOND };
-        usual_ms.max((12 * self.one_way_max_us()).div_ceil(1000))
-    }
-
-    /// How long a write may take before the time at which it was issued counts as dark, milliseconds: 50, plus ten trips,
-    /// since a client may have to ask two nodes and the leader has to ask the store.
-    pub fn dark_after_ms(&self) -> u64 {
-        50 + (10 * self.one_way_max_us()).div_ceil(1000)
     }
 }

@@ -53,12 +53,29 @@ pub fn options(params: &Params) -> Result<(), String> {
         Works::new(&params.works).map_err(|why| format!("--works: {why}"))?;
     }
     work_set(params)?;
+    tenure(params)?;
     match params.election_timeout_ms {
         Some((min_ms, max_ms)) if min_ms < 2 => {
             let range = format!("{}..{}", duration_text(min_ms), duration_text(max_ms));
             Err(format!("--election-timeout is {range}; its lower end must be at least 2ms"))
         }
         _ => Ok(()),
+    }
+}
+
+/// The options of leaders' terms of office.
+fn tenure(params: &Params) -> Result<(), String> {
+    let tenure = params.tenure;
+    for (option, ms) in [("warm-up", tenure.warm_up_ms), ("hold-down", tenure.hold_down_ms)] {
+        if ms > LONGEST_MS {
+            return Err(format!("--{option} is {}; at most {}", duration_text(ms), duration_text(LONGEST_MS)));
+        }
+    }
+    match tenure.hold_down_ms > 0 && tenure.check_errors_ppm == 0 {
+        true => {
+            Err("--hold-down means nothing here: no health check errs; add --health-check-errors, as 1%".to_owned())
+        }
+        false => Ok(()),
     }
 }
 

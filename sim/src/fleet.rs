@@ -25,6 +25,7 @@ use protocols::{
     node::{Node, Place},
     payload::Opaque,
     service::Service,
+    sharding::{Places, Sharded},
     types::{MILLISECOND, NodeId, SECOND},
     work::Works,
 };
@@ -278,12 +279,26 @@ async fn candidate_core(told: &Told, env: SimEnv) -> Box<dyn Core> {
             bugs: bugs.clone(),
         };
         let node = Node::new(place, (protocol.elector)(setup)).with_works(works.clone()).with_bugs(bugs.clone());
+        let node = node.with_tenure(tenure(plan, env.node, group, starts));
         match told.copy.clone() {
             Some(seat) => Box::new(Holder::new(node, seat, works)),
             None => Box::new(node),
         }
     };
-    of_groups(division, Node::timers(works), stored.clone(), node)
+    let groups = of_groups(division, Node::timers(works), stored.clone(), node);
+    match plan.placement {
+        None => groups,
+        Some(placement) => {
+            let (timers, places) = (plan.groups * Node::timers(works), Places::new(placement, &names));
+            Box::new(Sharded::new(groups, plan.groups, timers, places, env.node, names.len() as u16))
+        }
+    }
+}
+
+/// What happens to a node while it leads a group. Its health checks err in another way in each of its lives.
+fn tenure(plan: &Plan, node: NodeId, group: u16, starts: u32) -> protocols::node::Tenure {
+    let of = format!("health/{}/{group}/{starts}", node.index());
+    plan.tenure.resolved(rand_core::RngCore::next_u64(&mut streams::stream(plan.seed, &of)))
 }
 
 async fn run_candidate(env: SimEnv, core: Box<dyn Core>, told: &Told) {

@@ -45,6 +45,10 @@ pub fn options(params: &Params) -> Vec<String> {
     add("clock-drift", number(params.clock_drift_ppm, usual.clock_drift_ppm));
     add("rate", number(params.rate, usual.rate));
     add("pause", params.pause_ms.map(duration_text));
+    let tenure = params.tenure;
+    add("warm-up", (tenure.warm_up_ms > 0).then(|| duration_text(tenure.warm_up_ms)));
+    add("hold-down", (tenure.hold_down_ms > 0).then(|| duration_text(tenure.hold_down_ms)));
+    add("health-check-errors", (tenure.check_errors_ppm > 0).then(|| percent_text(tenure.check_errors_ppm)));
     add("members", params.service_members.map(|members| members.to_string()));
     add(
         "works",
@@ -59,6 +63,7 @@ pub fn options(params: &Params) -> Vec<String> {
     add("check-quorum", params.check_quorum.map(on_off));
     add("leader-lease", params.leader_lease.map(on_off));
     add("groups", number(params.groups.into(), usual.groups.into()));
+    add("placement", params.placement.map(|placement| placement.word().to_owned()));
     add("bug", params.bugs.first().map(|bug| bug.id.to_owned()));
     add("fencing", (params.fencing != Fencing::On).then(|| params.fencing.word().to_owned()));
     add("copies", params.copies.map(|copies| copies.word().to_owned()));

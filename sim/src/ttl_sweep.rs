@@ -83,7 +83,7 @@ fn point(
         return Err(format!("{}: {}", failure.repro, failure.why));
     }
     let paused = seeds.start..seeds.start + (seeds.end - seeds.start).div_ceil(KILLS_PER_PAUSED_RUN);
-    let Paused { changes, hours, served_ppm } = pauses(registry, &params, protocol, paused, (jobs, done))?;
+    let Paused { changes, hours, served_ppm, .. } = pauses(registry, &params, protocol, paused, (jobs, done))?;
     // The lease as granted, the longest until somebody notices, and a second for clients to find the new leader: none of it
     // is measured.
     let bound_ms = (params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol)) as f64;
@@ -102,16 +102,22 @@ fn point(
 }
 
 /// What the pauses came to.
-struct Paused {
+pub(crate) struct Paused {
     /// Changes of leadership that only pauses explain.
-    changes: u64,
+    pub(crate) changes: u64,
     /// The virtual time in which they were seen.
-    hours: f64,
+    pub(crate) hours: f64,
     /// The share of requests that were served in time, parts per million.
-    served_ppm: Option<u64>,
+    pub(crate) served_ppm: Option<u64>,
+    /// Requests to the service, all runs together.
+    pub(crate) requests: u64,
 }
 
-fn pauses(
+/// Runs fleets whose leader pauses now and then.
+///
+/// # Errors
+/// The parameters make no sense, or a run could not be finished.
+pub(crate) fn pauses(
     registry: &Registry,
     params: &Params,
     protocol: &'static Protocol,
@@ -125,15 +131,17 @@ fn pauses(
             Options { registry: registry.clone(), ..Options::default() },
         )?;
         let metrics = run.judgement.metrics;
-        Ok((metrics.false_failovers + metrics.avoidable_failovers, metrics.availability))
+        let changes = metrics.false_failovers + metrics.avoidable_failovers;
+        Ok((changes, metrics.availability, metrics.requests_to_service.unwrap_or(0)))
     };
-    let ran: Vec<(u64, Option<f64>)> = seeds::each(seeds, jobs, one, done)?;
-    let shares: Vec<f64> = ran.iter().filter_map(|(_, share)| *share).collect();
+    let ran: Vec<(u64, Option<f64>, u64)> = seeds::each(seeds, jobs, one, done)?;
+    let shares: Vec<f64> = ran.iter().filter_map(|(_, share, _)| *share).collect();
     let mean = (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64);
     Ok(Paused {
-        changes: ran.iter().map(|(changes, _)| changes).sum(),
+        changes: ran.iter().map(|(changes, ..)| changes).sum(),
         hours: runs as f64 * PAUSED_RUN_MS as f64 / 3_600_000.0,
         served_ppm: mean.map(|share| (share * 1e6).round() as u64),
+        requests: ran.iter().map(|(.., requests)| requests).sum(),
     })
 }
 

@@ -3,6 +3,7 @@
 use crate::{
     copies::Copies,
     fence::checks::Fencing,
+    sharding::Placement,
     types::{NodeId, Resource, USUAL_RESOURCES},
 };
 use serde::{Deserialize, Serialize};
@@ -72,6 +73,9 @@ pub struct Header {
     /// How many groups there are. Each has its share of the resources and of the clients, in the order of the groups.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub groups: u16,
+    /// How it is decided which candidate should lead which group, where anything decides that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Placement>,
     /// Which of them this is about: resources are those of this group alone. No part of a history; see [`Header::of_group`].
     #[serde(skip)]
     pub group: u16,

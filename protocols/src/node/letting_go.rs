@@ -30,8 +30,8 @@ impl Node {
     fn start_unled(&mut self, now: Now, out: &mut Vec<Output>) {
         let incarnation = Incarnation { token: 0, node: self.place.node, generation: self.place.starts << 16 };
         let sealed = self.works.each().map(|_| None).collect();
-        let (valid_until, asked_at) = (now.mono + 2 * self.place.tick, now.mono);
-        self.lead = Some(Lead { incarnation, valid_until, sealed, asked_at, work: None });
+        let (valid_until, at) = (now.mono + 2 * self.place.tick, now.mono);
+        self.lead = Some(Lead { incarnation, valid_until, elected_at: at, sealed, asked_at: at, work: None });
         self.seal(out);
     }
 

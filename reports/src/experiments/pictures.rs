@@ -42,6 +42,7 @@ pub fn of(numbers: &Numbers, experiment: u8) -> Vec<(&'static str, Ranges)> {
         6 => vec![("6-election-latency", election_latency(numbers)), ("6-requests", requests(numbers))],
         7 => vec![("7-handoff", handoff(numbers))],
         8 => vec![("8-work-set", work_set(numbers))],
+        9 => vec![("9-shards-moved", shards_moved(numbers)), ("9-shards-dark", shards_dark(numbers))],
         _ => Vec::new(),
     };
     made.into_iter().filter(|(_, picture)| !picture.rows.is_empty()).collect()
@@ -56,6 +57,45 @@ fn work_set(numbers: &Numbers) -> Ranges {
         series: vec!["done: fewest, median and most of a run".to_owned(), "done again".to_owned()],
         rows: rows(numbers, "8/churn/*/*", &["work_done_per_run", "work_redone_per_run"], WHOLE),
         logarithmic: false,
+        target: None,
+    }
+}
+
+/// How many shards move for each member that leaves or comes, on average, beside what rules would move.
+fn shards_moved(numbers: &Numbers) -> Ranges {
+    let row = |cell: &Cell, (what, of): (&str, &str)| {
+        let times = cell.figure(of)?;
+        let mean = |name: &str| Some([cell.figure(&format!("{name}_{of}"))? / times; 3]);
+        let bars = ["moved", "ring", "modulo"].into_iter().enumerate();
+        let bars = bars.map(|(place, name)| Some((place, mean(name)?))).collect::<Option<_>>()?;
+        Some(Row { label: format!("{}, {}, {what}", cell.protocol, cell.variant), bars, bound: None })
+    };
+    let both = |cell| [("leaves", "left"), ("comes", "came")].into_iter().filter_map(move |of| row(cell, of));
+    Ranges {
+        title: "Shards that get another leader when a member leaves or comes".to_owned(),
+        about: "Mean of all runs; a shard has moved when somebody else leads it after all has settled".to_owned(),
+        axis: "shards".to_owned(),
+        bound: String::new(),
+        series: vec!["moved".to_owned(), "a ring moves".to_owned(), "a modulo moves".to_owned()],
+        rows: numbers.matching("9/shard-rebalance/etcd-election,raft-core/*").flat_map(both).collect(),
+        logarithmic: false,
+        target: None,
+    }
+}
+
+fn shards_dark(numbers: &Numbers) -> Ranges {
+    Ranges {
+        title: "For how long a shard is dark that gets another leader".to_owned(),
+        about: "From the last accepted write of each leadership to the first of the next; 500 requests a second to each shard"
+            .to_owned(),
+        axis: "milliseconds, logarithmic".to_owned(),
+        bound: String::new(),
+        series: vec![
+            "its member died: shortest, median and longest".to_owned(),
+            "a member came, and it was handed over".to_owned(),
+        ],
+        rows: rows(numbers, "9/shard-rebalance/*/*", &["dark_left_ms", "dark_came_ms"], WHOLE),
+        logarithmic: true,
         target: None,
     }
 }

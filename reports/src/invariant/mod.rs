@@ -15,6 +15,7 @@ pub mod no_stale_write;
 pub mod nothing_skipped;
 pub mod one_number;
 pub mod phantom_leader;
+pub mod placed;
 pub mod read_version;
 pub mod records;
 pub mod seq_strictly_increasing;
@@ -50,6 +51,7 @@ protocols::registry! {
         &acts_on_belief::ENTRY,
         &stopped_is_silent::ENTRY,
         &liveness::ENTRY,
+        &placed::ENTRY,
         &vacuity::ENTRY,
     ];
 }

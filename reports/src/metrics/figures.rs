@@ -1,6 +1,6 @@
 //! The figures themselves.
 
-use crate::copies::CopyFigures;
+use crate::{copies::CopyFigures, shards::ShardFigures};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -94,6 +94,9 @@ pub struct Metrics {
     /// The figures of copies of the data; left out where all leaders write to one store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copies: Option<CopyFigures>,
+    /// What became of shards that are placed; left out where groups are not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shards: Option<ShardFigures>,
     /// From a request to the application of its write, the mean over requests after the first election that were served in
     /// time, milliseconds; only baselines look at it.
     #[serde(skip)]

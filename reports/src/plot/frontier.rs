@@ -39,8 +39,8 @@ impl Picture for Figures {
         let title = format!("Safety frontier of {} in {}, fencing {}", self.protocol, self.scenario, self.fencing);
         root.draw(&Text::new(title, (24, 20), style(30)))?;
         let (from, to) = self.seeds;
-        let axes = format!("{} against {}", self.y.about, self.x.about);
-        let about = format!("Where a seed begins to violate safety: {axes}. Seeds {from}..{to}.");
+        let (last, y, x) = (to.saturating_sub(1), &self.y.about, &self.x.about);
+        let about = format!("The {y} at which runs begin to violate safety, for each {x}. Seeds {from} to {last}.");
         root.draw(&Text::new(about, (24, 64), style(20)))?;
         let (_, rest) = root.split_vertically(MARGINS.0);
         let (middle, below) = rest.split_vertically(self.size().1 - MARGINS.0 - MARGINS.1);

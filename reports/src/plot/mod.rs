@@ -1,5 +1,6 @@
 //! The plots, one file each, as SVG and PNG. The font comes with the binary: nothing is asked of the machine.
 
+pub mod against;
 mod axis;
 mod bitmap;
 pub mod election_cdf;

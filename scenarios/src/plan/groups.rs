@@ -2,7 +2,7 @@
 
 use super::{Plan, limits::CLIENTS_MAX};
 use crate::fault::PlannedFault;
-use protocols::{election::Protocol, group::GROUPS_MAX, types::Resource, work::Kind};
+use protocols::{election::Protocol, group::GROUPS_MAX, sharding::Placement, types::Resource, work::Kind};
 
 /// Refuses groups that there cannot be.
 pub(super) fn check(plan: &Plan, protocol: &Protocol, works: &[&'static Kind]) -> Result<(), String> {
@@ -19,11 +19,27 @@ pub(super) fn check(plan: &Plan, protocol: &Protocol, works: &[&'static Kind]) -
         let most = Resource::MOST;
         return Err(format!("groups is {groups}, each of which writes to {each} resources; at most {most} in all"));
     }
+    placement(plan, protocol)?;
     let clients = plan.load.clients;
     if groups > 1 && u32::from(clients) * u32::from(groups) > u32::from(CLIENTS_MAX) {
         return Err(format!("groups is {groups}, each of which has {clients} clients; at most {CLIENTS_MAX} in all"));
     }
     Ok(())
+}
+
+/// Refuses a placement where there is nothing to place, or nobody who can hand over.
+fn placement(plan: &Plan, protocol: &Protocol) -> Result<(), String> {
+    let Some(word) = plan.placement.map(Placement::word) else { return Ok(()) };
+    if plan.groups == 1 {
+        return Err(format!("placement is {word}, but there is one group, so there is nothing to place; add --groups"));
+    }
+    match protocol.transfers {
+        true => Ok(()),
+        false => Err(format!(
+            "placement is {word}, but a leader of `{}` cannot hand over to a named successor",
+            plan.protocol
+        )),
+    }
 }
 
 /// Refuses a fault that speaks of a group that does not exist.

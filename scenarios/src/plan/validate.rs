@@ -7,7 +7,7 @@ use super::{
         OFFSET_MAX_MS, PPM_MAX, RATE_MAX, milliseconds, probability, range, signed,
     },
     parameters::{Whole, may_elect, parameters},
-    timers,
+    tenure, timers,
 };
 use crate::{
     fault::{PlannedFault, RESERVED, Trigger, Who},
@@ -59,6 +59,7 @@ fn plan(plan: &Plan, known: &Known) -> Checked {
     groups::check(plan, protocol, known.works)?;
     work_set(plan)?;
     copies::check(plan, protocol)?;
+    tenure::check(plan)?;
     network(&plan.network)?;
     if plan.faults.len() > FAULTS_MAX {
         return Err(format!("the plan has {} faults; at most {FAULTS_MAX}", plan.faults.len()));

@@ -57,6 +57,7 @@ pub mod service_quorum_loss;
 pub mod service_restart;
 pub mod service_restored;
 pub mod session_expiry_unnoticed;
+pub mod shard_rebalance;
 pub mod slow_drain;
 pub mod slow_fencing_device;
 pub mod slow_service;
@@ -181,6 +182,7 @@ protocols::registry! {
         &slow_service::SCENARIO,
         &diverging_copies::DIVERGING,
         &diverging_copies::MAJORITY,
+        &shard_rebalance::SCENARIO,
     ];
 }
 
@@ -231,7 +233,10 @@ impl Scenario {
             return Err(format!("`{}` has no service whose members could be counted", protocol.name));
         }
         // Checked first, so that no scenario computes with lengths that no plan may have.
-        params.plan(self.name, protocol, seed, 1_000).validate_among(&known)?;
+        // A scenario may have groups of its own to place.
+        let placement = params.placement.filter(|_| params.groups > 1);
+        let checked = Params { placement, ..params.clone() };
+        checked.plan(self.name, protocol, seed, 1_000).validate_among(&known)?;
         let fewest = self.needs.candidates_min();
         if params.nodes < fewest {
             return Err(format!(

@@ -25,6 +25,8 @@ pub enum Needs {
     Detector,
     /// A leader that can hand over to a named successor.
     Transfer,
+    /// The same, and several leaderships side by side.
+    Shards,
     /// Candidates that can join and leave.
     Membership,
     /// A device that cuts the power of nodes.
@@ -57,6 +59,7 @@ impl Needs {
             Needs::ElectionTimeout => protocol.election_timeout.is_some(),
             Needs::Detector => protocol.elects_among_peers() && protocol.election_timeout.is_none(),
             Needs::Transfer => protocol.transfers,
+            Needs::Shards => protocol.transfers && (protocol.service.is_none() || protocol.service.has_groups),
             Needs::Membership => protocol.changes_members,
             Needs::PowerDevice => protocol.service.process == Some(POWER),
             Needs::Disk => protocol.persists,
@@ -85,6 +88,8 @@ impl Needs {
             Needs::Votes => 3,
             // One fails, one's disk does, and a majority is left.
             Needs::Disk => 3,
+            // One leaves, and there is more than one that its shards may go to.
+            Needs::Shards => 3,
             // One leaves, the leader leaves, and somebody has to be left.
             Needs::Membership => 3,
         }
@@ -122,6 +127,7 @@ impl Needs {
             Needs::ElectionTimeout => "drawn election timeouts",
             Needs::Detector => "a failure detector with a fixed patience",
             Needs::Transfer => "a leader that can hand over to a named successor",
+            Needs::Shards => "several leaderships that can be handed over to a named successor",
             Needs::Membership => "candidates that can join and leave",
             Needs::PowerDevice => "a device that cuts power",
             Needs::Disk => "candidates that keep something on disk",

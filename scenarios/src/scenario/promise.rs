@@ -127,7 +127,8 @@ pub fn bounds(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Boun
     let own_timers = params.renew_interval_ms.is_none() && params.request_timeout_ms.is_none();
     let own_timers = own_timers && params.lease_ttl_ms.is_none() && params.election_timeout_ms.is_none();
     let own_timers = own_timers && params.own_ms == Timers::NONE && params.rules(protocol).are_usual();
-    if params.network().loss > 0.0 || !own_timers {
+    // Whose health checks err is replaced without need.
+    if params.network().loss > 0.0 || !own_timers || params.tenure.check_errors_ppm > 0 {
         return Bounds::default();
     }
     (protocol.bounds)(scenario.hazard)

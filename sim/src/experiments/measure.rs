@@ -1,7 +1,9 @@
 //! Runs an experiment, and makes numbers of it.
 
 use super::{
-    sets::{CHURN, Experiment, PlanSet, TTL_SWEEP},
+    frontiers, renewals,
+    sets::{CHURN, Experiment, PlanSet, RENEWALS, TTL_SWEEP},
+    shards,
     strips::{self, Lines},
 };
 use crate::{
@@ -16,7 +18,7 @@ use reports::{
         Cell, Refusal, Spread,
         numbers::{counts, lists},
     },
-    plot::{leaders_acting::Strip, ttl_sweep::TtlSweep},
+    plot::{frontier::Figures, leaders_acting::Strip, ttl_sweep::TtlSweep},
 };
 use scenarios::{Params, Plan, scenario, scenario::clean_kill};
 use serde_json::Value;
@@ -39,6 +41,8 @@ pub struct Measured {
     pub strips: Vec<(String, String, Strip)>,
     /// The sweep over times to live.
     pub sweep: Option<TtlSweep>,
+    /// Safety frontiers.
+    pub frontiers: Vec<Figures>,
 }
 
 /// One run, boiled down.
@@ -77,6 +81,18 @@ pub fn measure(
             continue;
         }
         for protocol in protocols {
+            if set.scenario == RENEWALS {
+                measured.cells.extend(renewals::cells(registry, experiment, set, protocol, jobs)?);
+                done(protocol.name);
+                continue;
+            }
+            if let Some(axes) = &set.frontier {
+                let figures = frontiers::search(registry, set, axes, &params, protocol, jobs)?;
+                measured.cells.extend(frontiers::cells(experiment, &figures, protocol, params.fencing));
+                measured.frontiers.push(figures);
+                done(protocol.name);
+                continue;
+            }
             let work = Work { registry, experiment, set, params: &params, protocol };
             let runs = seeds::each(set.seeds(), jobs, |seed| work.one(seed), || ())?;
             work.gather(runs, &mut measured);
@@ -130,6 +146,10 @@ impl Work<'_> {
             ("work_skipped", metrics.work_skipped),
         ];
         counts.extend(worked.into_iter().filter_map(|(name, n)| Some((name, n?))));
+        counts.extend(metrics.shards.iter().flat_map(shards::counts));
+        if self.set.with.tenure.check_errors_ppm > 0 {
+            counts.extend(metrics.dark_ms.map(|ms| ("dark_ms_sum", ms.round() as u64)));
+        }
         counts.push(("simulated_ms", plan.duration_ms));
         let mut wins = vec![0; usize::from(header.candidates)];
         for leader in run.highlights.iter().flat_map(|told| told.leaders()) {
@@ -144,6 +164,7 @@ impl Work<'_> {
             counts,
             lists: lists(judgement)
                 .into_iter()
+                .chain(metrics.shards.iter().flat_map(shards::lists))
                 .chain(metrics.work_stalled_ms_max.map(|ms| ("work_stalled_ms", vec![ms])))
                 .chain(metrics.work_done.map(|done| ("work_done_per_run", vec![done as f64])))
                 .chain(metrics.work_redone.map(|again| ("work_redone_per_run", vec![again as f64])))
@@ -217,13 +238,26 @@ impl Work<'_> {
         add("renew_interval_ms", params.timings(protocol).renew_interval_ms);
         if self.set.scenario == CHURN {
             add("period_ms", clean_kill::churn_period_ms(params, protocol, self.set.churn_ms.0));
-            if let (Some(asked), Some(ms)) = (cell.figure("requests_to_service"), cell.figure("simulated_ms")) {
-                let per_1000s = (asked * 1e6 / ms).round() as u64;
-                cell.counts.insert("requests_per_1000s".to_owned(), per_1000s);
-            }
         } else {
             let words = repro::arguments(&self.set.scenario, protocol.name, params, 0).join(" ");
             cell.command = words.replace("--seed 0", "--seed {seed}");
+        }
+        // How often something happened, where runs are long enough to say.
+        let Some(ms) = cell.figure("simulated_ms").filter(|_| [CHURN, "steady"].contains(&&*self.set.scenario)) else {
+            return;
+        };
+        let rates = [
+            ("requests_to_service", "requests_per_1000s", 1e6),
+            ("elections", "elections_per_1000h", 3.6e9),
+            ("dark_ms_sum", "dark_ppm", 1e6),
+        ];
+        // What churn costs is in its numbers since before there were these.
+        for (of, name, per) in
+            rates.into_iter().filter(|(of, ..)| self.set.scenario != CHURN || *of == "requests_to_service")
+        {
+            if let Some(n) = cell.figure(of) {
+                cell.counts.insert(name.to_owned(), (n * per / ms).round() as u64);
+            }
         }
     }
 }

@@ -5,9 +5,12 @@
 //! megabytes. Each cell of the numbers has a digest of the plans that it was measured with, so that a change of the numbers
 //! tells whether other plans were run, or the same plans came to something else.
 
+mod frontiers;
 mod measure;
+mod renewals;
 mod sets;
+mod shards;
 mod strips;
 
 pub use measure::{Measured, measure};
-pub use sets::{CHURN, Experiment, PlanSet, TEMPLATE, TTL_SWEEP, With, committed, find};
+pub use sets::{Axes, CHURN, Experiment, PlanSet, RENEWALS, TEMPLATE, TTL_SWEEP, With, committed, find};

@@ -1,9 +1,9 @@
 //! The plan sets and numbers that are committed.
 
 use crate::registry::Registry;
-use protocols::{election::Protocol, fence::checks::Fencing, work::work_set};
+use protocols::{election::Protocol, fence::checks::Fencing, sharding::Placement, work::work_set};
 use reports::experiments::Numbers;
-use scenarios::{Params, scenario};
+use scenarios::{Params, plan::Tenure, scenario};
 use serde::Deserialize;
 use std::ops::Range;
 
@@ -11,9 +11,11 @@ use std::ops::Range;
 pub const CHURN: &str = "churn";
 /// What the sweep over times to live is called.
 pub const TTL_SWEEP: &str = "ttl-sweep";
+/// What the sweep over renew intervals is called.
+pub const RENEWALS: &str = "renewals";
 
 /// The committed plan sets, in the order of their numbers.
-const COMMITTED: [&str; 8] = [
+const COMMITTED: [&str; 10] = [
     include_str!("../../../reports/experiments/1-clean-kill.json"),
     include_str!("../../../reports/experiments/2-ttl-sweep.json"),
     include_str!("../../../reports/experiments/3-partition.json"),
@@ -22,6 +24,8 @@ const COMMITTED: [&str; 8] = [
     include_str!("../../../reports/experiments/6-churn.json"),
     include_str!("../../../reports/experiments/7-step-down.json"),
     include_str!("../../../reports/experiments/8-work-set.json"),
+    include_str!("../../../reports/experiments/9-shards.json"),
+    include_str!("../../../reports/experiments/10-frontiers.json"),
 ];
 
 /// The committed numbers of the full set.
@@ -57,7 +61,7 @@ pub struct Experiment {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanSet {
-    /// A scenario's name, or [`CHURN`], or [`TTL_SWEEP`].
+    /// A scenario's name, or [`CHURN`], [`TTL_SWEEP`] or [`RENEWALS`].
     pub scenario: String,
     /// What is different from the usual, in words; empty for the usual.
     #[serde(default)]
@@ -72,9 +76,25 @@ pub struct PlanSet {
     /// Times to live of the sweep, milliseconds.
     #[serde(default)]
     pub ttls_ms: Vec<u64>,
+    /// Renew intervals of the sweep over them, milliseconds.
+    #[serde(default)]
+    pub renews_ms: Vec<u64>,
+    /// Where the scenario's safety frontier is searched, instead of running it as it is.
+    #[serde(default)]
+    pub frontier: Option<Axes>,
     /// From one kill to the next, and for how long, milliseconds, of a churn.
     #[serde(default)]
     pub churn_ms: (u64, u64),
+}
+
+/// Which two parameters, and where they are looked at; as on the command line.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Axes {
+    /// Values of the first, as `ttl=1s,3s,10s`.
+    pub x: String,
+    /// Where the second is searched, as `drift=0..300000ppm`.
+    pub y: String,
 }
 
 /// Parameters, where they are not the usual ones.
@@ -93,6 +113,15 @@ pub struct With {
     pub retry_period_ms: Option<u64>,
     /// Raft's pre-vote.
     pub pre_vote: Option<bool>,
+    /// How long a run lasts, milliseconds.
+    pub duration_ms: Option<u64>,
+    /// Contests for one leadership each.
+    pub groups: Option<u16>,
+    /// Which candidate should lead which of them.
+    pub placement: Option<Placement>,
+    /// How leaders come into their office, and are sent out of it by mistake.
+    #[serde(default)]
+    pub tenure: Tenure,
     /// A known bug, by its id.
     pub bug: Option<String>,
     /// What the leader does, where that is not the usual.
@@ -143,8 +172,10 @@ impl PlanSet {
     /// # Errors
     /// It names a bug that there is not: one sentence.
     pub fn params(&self, registry: &Registry) -> Result<Params, String> {
-        let With { nodes, rate, fencing, lease_ttl_ms, retry_period_ms, pre_vote, bug, works, work_set } = &self.with;
-        let mut params = Params { lease_ttl_ms: *lease_ttl_ms, pre_vote: *pre_vote, ..Params::default() };
+        let With { nodes, rate, fencing, retry_period_ms, groups, bug, works, work_set, .. } = &self.with;
+        let With { lease_ttl_ms, pre_vote, duration_ms, placement, tenure, .. } = self.with;
+        let mut params = Params { lease_ttl_ms, pre_vote, duration_ms, placement, tenure, ..Params::default() };
+        params.groups = groups.unwrap_or(params.groups);
         params.nodes = nodes.unwrap_or(params.nodes);
         params.rate = rate.unwrap_or(params.rate);
         params.own_ms.retry_period = *retry_period_ms;
@@ -169,6 +200,7 @@ impl PlanSet {
     pub fn protocols(&self, registry: &Registry) -> Result<Vec<&'static Protocol>, String> {
         let told = match self.scenario.as_str() {
             CHURN | TTL_SWEEP => "clean-kill",
+            RENEWALS => "steady",
             name => name,
         };
         let scenario = scenario::find(told).ok_or_else(|| format!("there is no scenario `{told}`"))?;
@@ -188,14 +220,14 @@ mod tests {
     fn every_committed_plan_set_names_what_there_is() {
         let registry = Registry::default();
         let experiments = find(&[]).unwrap();
-        assert_eq!(experiments.iter().map(|e| e.number).collect::<Vec<_>>(), (1..=8).collect::<Vec<_>>());
+        assert_eq!(experiments.iter().map(|e| e.number).collect::<Vec<_>>(), (1..=10).collect::<Vec<_>>());
         for experiment in &experiments {
             for set in experiment.full.iter().chain(&experiment.reduced) {
                 assert!(!set.protocols(&registry).unwrap().is_empty() && set.seeds.0 < set.seeds.1);
                 set.params(&registry).unwrap();
             }
         }
-        assert_eq!(find(&[4, 9]).unwrap_err(), "there is no experiment 9; there are 1 to 8");
+        assert_eq!(find(&[4, 11]).unwrap_err(), "there is no experiment 11; there are 1 to 10");
         assert_eq!(find(&[5, 3]).unwrap().len(), 2);
     }
 

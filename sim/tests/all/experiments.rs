@@ -56,6 +56,16 @@ fn a_step_down_comes_to_the_committed_numbers() {
 }
 
 #[test]
+fn shards_come_to_the_committed_numbers() {
+    compare(9);
+}
+
+#[test]
+fn frontiers_come_to_the_committed_numbers() {
+    compare(10);
+}
+
+#[test]
 fn other_seeds_are_other_numbers_and_the_first_is_named() {
     let mut experiment = experiments::find(&[4]).expect("there is one").remove(0);
     experiment.reduced.truncate(1);

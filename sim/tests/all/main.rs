@@ -41,6 +41,7 @@ mod repeated_kills;
 mod seeds;
 mod sentinel;
 mod service_data;
+mod shards;
 mod texts;
 #[path = "../../../protocols/tests/all/transcripts/golden.rs"]
 mod transcripts;

@@ -148,7 +148,8 @@ impl Bound {
         }
     }
 
-    pub(super) fn value(&self) -> Option<u64> {
+    /// Where the line is, in the unit of the axis; nothing where it lies outside of what was searched.
+    pub fn value(&self) -> Option<u64> {
         match self {
             Bound::UpTo { value, .. } | Bound::From { value, .. } => Some(*value),
             Bound::Everywhere | Bound::Nowhere => None,

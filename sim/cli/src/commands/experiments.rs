@@ -7,10 +7,11 @@ use super::{
     output::{Show, print},
 };
 use reports::{
-    experiments::{Cell, Numbers, findings, numbers::SCHEMA, pictures, slo},
+    experiments::{Cell, Numbers, curves, findings, numbers::SCHEMA, pictures, slo},
     json::pretty,
     plot::{
         self, Picture,
+        frontier::Figures,
         leaders_acting::{LeadersActing, Strip},
     },
     statistics::count,
@@ -123,8 +124,11 @@ fn save(out: &Path, numbers: &Numbers, reduced: bool, asked: &[Experiment]) -> R
 /// Writes the findings, and the pictures that are made of nothing but numbers.
 fn tell(args: &ExperimentsArgs, numbers: &Numbers) -> Result<(), Stop> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("reports"));
-    for number in 1..=8 {
+    for number in 1..=10 {
         for (name, picture) in pictures::of(numbers, number) {
+            picture_at(&out, name, &picture)?;
+        }
+        for (name, picture) in curves::of(numbers, number) {
             picture_at(&out, name, &picture)?;
         }
     }
@@ -144,6 +148,10 @@ fn picture_at(out: &Path, name: &str, picture: &impl Picture) -> Result<(), Stop
 fn draw(out: &Path, experiment: &Experiment, measured: &Measured) -> Result<(), Stop> {
     if let Some(sweep) = &measured.sweep {
         picture_at(out, &format!("{}-{}", experiment.number, experiment.name), sweep)?;
+    }
+    for figures in &measured.frontiers {
+        let Figures { scenario, protocol, .. } = figures;
+        picture_at(out, &format!("{}-{scenario}-{protocol}", experiment.number), figures)?;
     }
     let mut scenarios: Vec<&str> = measured.strips.iter().map(|(scenario, ..)| scenario.as_str()).collect();
     scenarios.dedup();

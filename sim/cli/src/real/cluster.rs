@@ -113,6 +113,10 @@ pub fn spec(world: &WorldArgs, plan: Plan, folder: PathBuf) -> Result<Spec, Stop
     if plan.groups > 1 {
         return Err(Stop::usage("real processes stand in one group; leave `groups` out".to_owned()));
     }
+    if !plan.tenure.is_nothing() {
+        let why = "real leaders neither warm up nor have health checks that err; leave `tenure` out";
+        return Err(Stop::usage(why.to_owned()));
+    }
     if !plan.bugs.is_empty() {
         return Err(Stop::usage("bugs are switched on in the simulation only; leave `bugs` out".to_owned()));
     }

@@ -13,6 +13,7 @@ pub mod parameters;
 pub mod parse;
 pub mod shell;
 pub mod suggest;
+pub mod tenure;
 pub mod work_set;
 
 use clap::error::ErrorKind;

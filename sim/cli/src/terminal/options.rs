@@ -2,13 +2,14 @@
 
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
-use super::{output::Show, parse, work_set::WorkSetOptions};
+use super::{output::Show, parse, tenure::TenureOptions, work_set::WorkSetOptions};
 use clap::Args as ClapArgs;
 use protocols::{
     bug::Bug,
     copies::Copies,
     election::{Protocol, Timers},
     fence::checks::Fencing,
+    sharding::Placement,
     work::Kind,
 };
 use scenarios::{
@@ -49,6 +50,8 @@ pub struct PlanOptions {
     #[command(flatten)]
     work_set: WorkSetOptions,
     #[command(flatten)]
+    tenure: TenureOptions,
+    #[command(flatten)]
     rules: RuleOptions,
     /// Switch one known bug on
     #[arg(long, value_parser = parse::bug, value_name = "ID")]
@@ -59,6 +62,10 @@ pub struct PlanOptions {
     /// Contests for one leadership each, in which every candidate stands, and which have clients of their own; 1 by default
     #[arg(long, value_parser = parse::groups, value_name = "N", allow_hyphen_values = true)]
     groups: Option<u16>,
+    /// Which candidate should lead which group: whoever leads another's hands it over. ring: the next on a consistent hash
+    /// ring. modulo: the group's number modulo how many live; by default nobody cares, but in `shard-rebalance`
+    #[arg(long, value_parser = parse::placement, value_name = "ring|modulo")]
+    placement: Option<Placement>,
     /// How far wall clocks may be off, either way; 200 ms by default
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     clock_skew: Option<u64>,
@@ -254,11 +261,13 @@ impl PlanOptions {
             clock_drift_ppm: self.clock_drift.unwrap_or(usual.clock_drift_ppm),
             rate: self.rate.unwrap_or(usual.rate),
             pause_ms: self.pause,
+            tenure: self.tenure.asked(),
             works: self.works.clone(),
             work_set: self.work_set.asked(),
             bugs: self.bug.into_iter().collect(),
             service_members: self.members,
             groups: self.groups.unwrap_or(usual.groups),
+            placement: self.placement,
             fencing: self.fencing,
             copies: self.copies,
             read_lease: self.read_lease,
@@ -306,7 +315,11 @@ impl PlanOptions {
             ("--clock-drift", self.clock_drift.is_some()),
             ("--rate", self.rate.is_some()),
             ("--pause", self.pause.is_some()),
+            ("--warm-up", self.tenure.warm_up.is_some()),
+            ("--hold-down", self.tenure.hold_down.is_some()),
+            ("--health-check-errors", self.tenure.health_check_errors.is_some()),
             ("--copies", self.copies.is_some()),
+            ("--placement", self.placement.is_some()),
             ("--read-lease", self.read_lease.is_some()),
             ("--reads", self.reads.is_some()),
             ("--bandwidth", self.bandwidth.is_some()),

@@ -7,12 +7,13 @@ use protocols::{
         rules::{Manner, Rules},
     },
     fence::checks::Fencing,
+    sharding::Placement,
     types::MILLISECOND,
     work::work_set::Asked,
 };
 use scenarios::{
     fault::{PlannedFault, Trigger, Who},
-    plan::Plan,
+    plan::{Plan, Tenure},
     read_lease,
     units::duration_text,
 };
@@ -68,6 +69,8 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
     if plan.groups > 1 {
         rows.push(pair("groups", format!("{}, each with that load and its own clients", plan.groups)));
     }
+    rows.extend(plan.placement.map(|placement| pair("placement", where_placed(placement).to_owned())));
+    rows.extend(tenure(plan.tenure));
     if plan.load.reads_per_s > 0 {
         let how = if plan.read_lease { "answered from the leader's memory" } else { "answered through the store" };
         rows.push(pair("reads", format!("{} a second, {how}", plan.load.reads_per_s)));
@@ -86,6 +89,21 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
         rows.push(pair("fault", describe(fault)));
     }
     rows
+}
+
+/// What happens to leaders, if anything does.
+fn tenure(tenure: Tenure) -> impl Iterator<Item = (String, String)> {
+    let Tenure { warm_up_ms, hold_down_ms, check_errors_ppm } = tenure;
+    let parts = [
+        (warm_up_ms > 0, format!("serve nobody for {} after their election", duration_text(warm_up_ms))),
+        (
+            check_errors_ppm > 0,
+            format!("resign at one health check a second in {:.0}", 1e6 / f64::from(check_errors_ppm)),
+        ),
+        (hold_down_ms > 0, format!("but not within {} after their election", duration_text(hold_down_ms))),
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|(told, _)| *told).map(|(_, part)| part).collect();
+    (!parts.is_empty()).then(|| ("leaders".to_owned(), parts.join(", "))).into_iter()
 }
 
 /// What leaders do, where that is not the usual.
@@ -159,6 +177,14 @@ fn when_acknowledged(copies: Copies) -> &'static str {
     match copies {
         Copies::Async => "one on each node, which acknowledges at once",
         Copies::Majority => "one on each node, which acknowledges what a majority has",
+    }
+}
+
+/// Which node should lead which group.
+fn where_placed(placement: Placement) -> &'static str {
+    match placement {
+        Placement::Ring => "each group is led by the next on a consistent hash ring of those that live",
+        Placement::Modulo => "each group is led by its number modulo how many live",
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::{names::known, suggest::unknown};
 use protocols::{
-    bug::Bug, by_design, copies::Copies, election::Protocol, fence::checks::Fencing, group::GROUPS_MAX, work::Kind,
+    bug::Bug, by_design, copies::Copies, election::Protocol, fence::checks::Fencing, group::GROUPS_MAX,
+    sharding::Placement, work::Kind,
 };
 use scenarios::{
     Scenario,
@@ -199,6 +200,15 @@ pub fn fencing(text: &str) -> Result<Fencing, String> {
 pub fn copies(text: &str) -> Result<Copies, String> {
     let found = Copies::ALL.into_iter().find(|copies| copies.word() == text);
     found.ok_or_else(|| unknown("choice", text, &Copies::ALL.map(Copies::word)))
+}
+
+/// Which candidate should lead which group.
+///
+/// # Errors
+/// One sentence with the nearest word.
+pub fn placement(text: &str) -> Result<Placement, String> {
+    let found = Placement::ALL.into_iter().find(|placement| placement.word() == text);
+    found.ok_or_else(|| unknown("choice", text, &Placement::ALL.map(Placement::word)))
 }
 
 /// A known bug.

@@ -43,11 +43,21 @@ fn what_there_cannot_be_gets_one_sentence_and_64() {
         plan["groups"] = 1.into();
         plan["faults"][0]["group"] = 1.into();
     });
-    let cases: [(&[&str], &str); 8] = [
+    let cases: [(&[&str], &str); 15] = [
         (&["scenario", "steady", "--groups", "0"], "`0` is not a number of groups; write a whole number from 1 to 64"),
         (&["scenario", "steady", "--groups", "65"], "`65` is not a number of groups"),
         (&["scenario", "steady", "--groups", "-1"], "`-1` is not a number of groups"),
         (&["sweep", "steady", "--groups", "x", "--seeds", "0..2"], "`x` is not a number of groups"),
+        (&["scenario", "steady", "--placement", "rings"], "there is no choice `rings`; did you mean `ring`?"),
+        (&["scenario", "steady", "--placement", "ring"], "placement is ring, but there is one group"),
+        (
+            &["scenario", "steady", "--protocol", "bully", "--groups", "4", "--placement", "ring"],
+            "placement is ring, but a leader of `bully` cannot hand over to a named successor",
+        ),
+        (&["scenario", "shard-rebalance", "--protocol", "bully"], "needs several leaderships"),
+        (&["scenario", "shard-rebalance", "--nodes", "2"], "needs at least 3 candidates"),
+        (&["scenario", "steady", "--hold-down", "2s"], "--hold-down means nothing here: no health check errs"),
+        (&["scenario", "steady", "--health-check-errors", "101%"], "`101%` is too much; at most 100%"),
         (&["replay", &many], "groups is 100; it must be 1 to 64"),
         (&["replay", &clients], "groups is 8, each of which has 126 clients; at most 1000 in all"),
         (&["replay", &nobody], "faults[0] (pause) speaks of group 8, which does not exist; they are 0 to 7"),

@@ -3,7 +3,7 @@
 use reports::Judgement;
 
 /// By invariant: what it looks at.
-const NEEDS: [(&str, &str); 17] = [
+const NEEDS: [(&str, &str); 18] = [
     ("leaders_acting_by_effect", "`apply` lines with `node` and `token` of two leaders"),
     ("tokens_monotone", "`apply` lines with a `token`"),
     ("seq_strictly_increasing", "two `apply` lines, or `reply` lines with `seq`"),
@@ -21,6 +21,7 @@ const NEEDS: [(&str, &str); 17] = [
     ("acts_on_belief", "`issue` lines, written when a leader sends, beside `elected` and `deposed`"),
     ("stopped_is_silent", "`fault` or `node` lines that say when a process was stopped"),
     ("liveness", "a header with a bound, and all of the above"),
+    ("placed", "a header that says how groups are placed"),
 ];
 
 /// The invariants that could not be checked, and what is missing for each.

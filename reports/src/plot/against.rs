@@ -1,0 +1,142 @@
+//! One figure against another: a line for each thing that is compared, and at each of its points the setting that gave it.
+
+use super::{Area, Axis, Failed, GRID, INK, Picture, colour, number, panel, style, text_colour};
+use plotters::{
+    prelude::*,
+    style::text_anchor::{HPos, Pos, VPos},
+};
+
+/// Width and height of the chart, pixels.
+const CHART: (u32, u32) = (1100, 620);
+/// Room above the chart, for the title; and below it, for a row of the legend.
+const ABOVE: u32 = 100;
+const ROW: u32 = 32;
+/// So many lines are named in a row of the legend.
+const PER_ROW: usize = 3;
+
+/// Lines to compare.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Against {
+    /// The headline.
+    pub title: String,
+    /// What a point is: one sentence.
+    pub about: String,
+    /// What the axes show, with their units.
+    pub axes: (String, String),
+    /// The lines, which colours tell apart.
+    pub lines: Vec<Line>,
+}
+
+/// One of them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Line {
+    /// Its name.
+    pub label: String,
+    /// Where its points are, and what each is called.
+    pub points: Vec<(f64, f64, String)>,
+}
+
+impl Picture for Against {
+    fn check(&self) -> Result<(), String> {
+        let mut points = self.lines.iter().flat_map(|line| &line.points).peekable();
+        if points.peek().is_none() {
+            return Err(format!("{}: there is nothing to draw", self.title));
+        }
+        match points.all(|(x, y, _)| x.is_finite() && y.is_finite() && *x >= 0.0 && *y >= 0.0) {
+            true => Ok(()),
+            false => Err(format!("{}: a value is not a number, or below 0", self.title)),
+        }
+    }
+
+    fn size(&self) -> (u32, u32) {
+        (CHART.0, ABOVE + CHART.1 + ROW * self.lines.len().div_ceil(PER_ROW) as u32 + 20)
+    }
+
+    fn draw<DB: DrawingBackend>(&self, root: &Area<DB>) -> Result<(), Failed<DB>> {
+        let left = |size| style(size).pos(Pos::new(HPos::Left, VPos::Center));
+        root.draw(&Text::new(self.title.as_str(), (30, 34), left(30)))?;
+        root.draw(&Text::new(self.about.as_str(), (30, 72), left(19)))?;
+        let (_, rest) = root.split_vertically(ABOVE);
+        let (chart, below) = rest.split_vertically(CHART.1);
+        self.chart(&chart)?;
+        for (place, line) in self.lines.iter().enumerate() {
+            let column = (CHART.0 as usize - 60) / PER_ROW * (place % PER_ROW);
+            let (x, y) = (30 + column as i32, (ROW * (place / PER_ROW) as u32 + ROW / 2) as i32);
+            below.draw(&PathElement::new([(x, y), (x + 28, y)], colour(place).stroke_width(3)))?;
+            below.draw(&Circle::new((x + 14, y), 6, colour(place).filled()))?;
+            below.draw(&Text::new(line.label.as_str(), (x + 40, y), left(18)))?;
+        }
+        Ok(())
+    }
+}
+
+impl Against {
+    /// Linear axes from 0 to beyond everything.
+    fn axes(&self) -> (Axis, Axis) {
+        let points = || self.lines.iter().flat_map(|line| &line.points);
+        let most = |of: fn(&(f64, f64, String)) -> f64| points().map(of).fold(f64::MIN_POSITIVE, f64::max);
+        let [x, y] = [most(|(x, ..)| *x), most(|(_, y, _)| *y)].map(|most| Axis::around_zero(0.0, most * 1.05));
+        (x, y)
+    }
+
+    fn chart<DB: DrawingBackend>(&self, area: &Area<DB>) -> Result<(), Failed<DB>> {
+        let (x, y) = self.axes();
+        let mut chart = panel(area, "").build_cartesian_2d(x, y)?;
+        chart
+            .configure_mesh()
+            .bold_line_style(GRID)
+            .light_line_style(TRANSPARENT)
+            .axis_style(INK)
+            .label_style(style(18))
+            .axis_desc_style(style(19))
+            .x_desc(self.axes.0.as_str())
+            .y_desc(self.axes.1.as_str())
+            .x_label_formatter(&|v| number(*v))
+            .y_label_formatter(&|v| number(*v))
+            .draw()?;
+        for (place, line) in self.lines.iter().enumerate() {
+            let at = || line.points.iter().map(|(x, y, _)| (*x, *y));
+            chart.draw_series(LineSeries::new(at(), colour(place).stroke_width(2)))?;
+            chart.draw_series(at().map(|at| Circle::new(at, 6, colour(place).filled())))?;
+            // Names of different lines stand on different sides of their points.
+            let (dx, dy, side) = [(12, -12, HPos::Left), (-12, 14, HPos::Right), (12, 14, HPos::Left)][place % 3];
+            let ink = text_colour(place);
+            let text = || style(17).pos(Pos::new(side, VPos::Center)).color(&ink);
+            chart.draw_series(
+                line.points
+                    .iter()
+                    .map(|(x, y, name)| EmptyElement::at((*x, *y)) + Text::new(name.clone(), (dx, dy), text())),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::tests::drawn, *};
+
+    #[test]
+    fn every_point_has_its_name_and_every_line_is_in_the_legend() {
+        let line = |label: &str, by: f64| Line {
+            label: label.to_owned(),
+            points: [250, 500, 1_000]
+                .map(|ms| (1e3 / f64::from(ms) * by, f64::from(ms) / 1e3, format!("{ms} ms")))
+                .into(),
+        };
+        let mut against = Against {
+            title: "What renewals buy".to_owned(),
+            about: "A lease of 3 s.".to_owned(),
+            axes: ("requests a second".to_owned(), "failovers an hour".to_owned()),
+            lines: vec![line("redis-fenced", 3.0), line("db-row", 2.5)],
+        };
+        let (text, _) = drawn(&against, "against");
+        for words in ["redis-fenced", "db-row", "250 ms", "requests a second", "failovers an hour", "A lease of 3 s."] {
+            assert!(text.contains(words), "{words}");
+        }
+        against.lines[0].points[0].1 = f64::NAN;
+        assert!(against.check().unwrap_err().contains("not a number"));
+        against.lines.clear();
+        assert_eq!(against.check().unwrap_err(), "What renewals buy: there is nothing to draw");
+    }
+}

@@ -1,0 +1,40 @@
+//! What became of shards that are placed.
+
+use super::paint::{Paint, wrap};
+use crate::{
+    shards::{Change, ShardFigures},
+    words::{count, duration, moment},
+};
+use std::collections::BTreeMap;
+
+/// Who leads how many, and what each change moved.
+pub(super) fn lines(figures: &ShardFigures, paint: Paint) -> Vec<String> {
+    let mut lines = wrap(&format!("led at first: {}", shares(&figures.leaders_before)), paint.width - 4);
+    for change in &figures.changes {
+        for (place, line) in wrap(&told(change, figures.shards), paint.width - 6).into_iter().enumerate() {
+            lines.push(if place == 0 { line } else { format!("  {line}") });
+        }
+    }
+    lines
+}
+
+fn told(change: &Change, shards: u16) -> String {
+    let Change { node, joins, moved, moved_by_ring, moved_by_modulo, leaderships, .. } = change;
+    let what = if *joins { "comes" } else { "leaves" };
+    let dark = change.dark_ms_p50_max().map_or_else(
+        || "none was dark".to_owned(),
+        |(p50, max)| format!("dark for {} at the median, {} at most", duration(p50 * 1e3), duration(max * 1e3)),
+    );
+    format!(
+        "{} {node} {what}: {moved} of {} moved (a ring moves {moved_by_ring}, a modulo {moved_by_modulo}), by {}; {dark}; \
+         now led: {}",
+        moment((change.t_ms * 1e3) as u64),
+        count(shards.into(), "shard"),
+        count(*leaderships, "new leadership"),
+        shares(&change.leaders),
+    )
+}
+
+fn shares(leaders: &BTreeMap<String, u64>) -> String {
+    leaders.iter().map(|(node, led)| format!("{node} {led}")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,59 @@
+//! What a plan may say of leaders' terms of office.
+
+use super::{LONGEST_MS, Plan, limits::range};
+use protocols::{node, random::Random, types::MILLISECOND};
+use serde::{Deserialize, Serialize};
+
+/// How leaders come into their office, and are sent out of it by mistake; see [`protocols::node::Tenure`].
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Tenure {
+    /// For so long after its election a leader serves nobody, milliseconds.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub warm_up_ms: u64,
+    /// For so long after its election a leader does not resign because of a health check, milliseconds.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub hold_down_ms: u64,
+    /// Of a million health checks, one a second, so many take a healthy leader for a sick one, which then resigns.
+    #[serde(skip_serializing_if = "is_none")]
+    pub check_errors_ppm: u32,
+}
+
+impl Tenure {
+    /// Does nothing happen to leaders?
+    pub fn is_nothing(&self) -> bool {
+        *self == Tenure::default()
+    }
+
+    /// The same as nodes take it, with health checks that err as this stream has it.
+    pub fn resolved(&self, seed: u64) -> node::Tenure {
+        node::Tenure {
+            warm_up: self.warm_up_ms.saturating_mul(MILLISECOND),
+            hold_down: self.hold_down_ms.saturating_mul(MILLISECOND),
+            check_errors_ppm: self.check_errors_ppm,
+            random: Random::new(seed),
+        }
+    }
+}
+
+/// Refuses what there cannot be, and what means nothing.
+pub(super) fn check(plan: &Plan) -> Result<(), String> {
+    let Tenure { warm_up_ms, hold_down_ms, check_errors_ppm } = plan.tenure;
+    range("tenure.warm_up_ms", warm_up_ms, 0, LONGEST_MS)?;
+    range("tenure.hold_down_ms", hold_down_ms, 0, LONGEST_MS)?;
+    range("tenure.check_errors_ppm", check_errors_ppm.into(), 0, 1_000_000)?;
+    match hold_down_ms > 0 && check_errors_ppm == 0 {
+        true => {
+            Err("tenure.hold_down_ms means nothing where no health check errs; set tenure.check_errors_ppm".to_owned())
+        }
+        false => Ok(()),
+    }
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
+fn is_none(ppm: &u32) -> bool {
+    *ppm == 0
+}
