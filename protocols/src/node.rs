@@ -5,6 +5,7 @@
 //! old leader has stopped before a successor can start.
 
 mod bugs;
+mod in_office;
 mod letting_go;
 mod reading;
 mod standing;

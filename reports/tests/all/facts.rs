@@ -100,6 +100,7 @@ fn counted(fact: Fact, kinds: &[Kind]) -> u64 {
             resources: protocols::history::usual_resources(),
             groups: 1,
             copies: None,
+            placement: None,
             group: 0,
         };
         let mut judge = Judge::new(Some(&header));

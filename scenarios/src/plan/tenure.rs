@@ -1,6 +1,6 @@
 //! What a plan may say of leaders' terms of office.
 
-use super::{LONGEST_MS, Plan, limits::range};
+use super::limits::{Checked, LONGEST_MS, range};
 use protocols::{node, random::Random, types::MILLISECOND};
 use serde::{Deserialize, Serialize};
 
@@ -37,8 +37,8 @@ impl Tenure {
 }
 
 /// Refuses what there cannot be, and what means nothing.
-pub(super) fn check(plan: &Plan) -> Result<(), String> {
-    let Tenure { warm_up_ms, hold_down_ms, check_errors_ppm } = plan.tenure;
+pub(super) fn check(tenure: Tenure) -> Checked {
+    let Tenure { warm_up_ms, hold_down_ms, check_errors_ppm } = tenure;
     range("tenure.warm_up_ms", warm_up_ms, 0, LONGEST_MS)?;
     range("tenure.hold_down_ms", hold_down_ms, 0, LONGEST_MS)?;
     range("tenure.check_errors_ppm", check_errors_ppm.into(), 0, 1_000_000)?;

@@ -59,7 +59,7 @@ fn plan(plan: &Plan, known: &Known) -> Checked {
     groups::check(plan, protocol, known.works)?;
     work_set(plan)?;
     copies::check(plan, protocol)?;
-    tenure::check(plan)?;
+    tenure::check(plan.tenure)?;
     network(&plan.network)?;
     if plan.faults.len() > FAULTS_MAX {
         return Err(format!("the plan has {} faults; at most {FAULTS_MAX}", plan.faults.len()));

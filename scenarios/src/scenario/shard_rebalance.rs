@@ -48,10 +48,10 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     // The first to start is elected everywhere, and hands over most of that.
     let handed_ms = (SETTLED_WITHIN / MILLISECOND) as f64;
     let dies_ms = strike_ms(&mut random, &params, protocol) + handed_ms;
-    let down_ms = settles_ms as f64 + drawn_ms(&mut random, 500.0, 1_500.0);
+    let down_ms = drawn_ms(&mut random, settles_ms as f64 + 500.0, settles_ms as f64 + 1_500.0);
     let who = streams::between(&mut random, 1, u64::from(params.nodes));
     let last_ms = settled_ms(&params, protocol) + params.granted_ttl_ms(protocol) + handed_ms as u64;
-    let needed_ms = last_ms + settles_ms + 1_500 + settles_ms + 500;
+    let needed_ms = last_ms + 2 * settles_ms + 2_000;
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
     let node = Who::Named(super::candidate(who as u16));
     plan.faults = vec![at(dies_ms, Fault::Kill { node, restart_after_ms: Some(down_ms) })];

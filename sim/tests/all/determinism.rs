@@ -69,7 +69,8 @@ fn the_inline_and_the_task_driver_give_the_same_history() {
     for_each_pair(|scenario, protocol| {
         // Members of a cluster draw how long they wait for each other, and several groups on a process ask at one instant:
         // which of them is first there, decides.
-        let clusters_or_groups = scenario.needs == Needs::Cluster || scenario.name == "outage-recovery";
+        let clusters_or_groups =
+            scenario.needs == Needs::Cluster || ["outage-recovery", "shard-rebalance"].contains(&scenario.name);
         // An etcd without its data grants to whoever's watch is told first, and it draws when it looks for expired leases.
         let forgets = ["service-data-loss", "service-restored"].contains(&scenario.name);
         if clusters_or_groups || (forgets && protocol.service.name == "etcd") {

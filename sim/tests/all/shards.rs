@@ -50,7 +50,9 @@ fn what_a_member_had_moves_and_comes_back_and_nothing_else() {
             assert_eq!(change.leaders.values().sum::<u64>(), u64::from(SHARDS), "{protocol}: {change:?}");
         }
         let (after_death, after_order) = (left.dark_ms_p50_max().unwrap().0, came.dark_ms_p50_max().unwrap().1);
-        assert!(after_order < 100.0 && after_order < after_death, "{protocol}: {after_death} and {after_order} ms");
+        // Who is named on Redis finds that out when it polls, once a second.
+        let most = if protocol.starts_with("redis") { 1_300.0 } else { 100.0 };
+        assert!(after_order < most && after_order < after_death, "{protocol}: {after_death} and {after_order} ms");
     }
 }
 
@@ -89,8 +91,12 @@ fn both_drivers_place_alike_and_a_plan_is_one_run() {
     let again = Plan::from_json(&plan.to_json_pretty()).expect("what was written can be read");
     assert_eq!(again, plan);
     let (inline, history) = run_with_history(&plan, Options::default());
-    let (task, same) = run_with_history(&plan, Options { driver: Driver::Task, ..Options::default() });
-    assert_eq!((inline.judgement.verdict, history == same), (task.judgement.verdict, true));
+    assert_eq!(history, run_with_history(&again, Options::default()).1);
+    // Which of two groups' clients is the faster one is up to the driver; where shards settle is not.
+    let (task, _) = run_with_history(&plan, Options { driver: Driver::Task, ..Options::default() });
+    assert_eq!(inline.judgement.verdict, task.judgement.verdict);
+    let settled = |run: &Run| changes(run).iter().map(|c| (c.moved, c.leaders.clone())).collect::<Vec<_>>();
+    assert_eq!(settled(&inline), settled(&task));
     let shards = serde_json::to_value(&inline.judgement.metrics).unwrap()["shards"].clone();
     assert_eq!((&shards["placement"], &shards["shards"]), (&Value::from("ring"), &Value::from(SHARDS)));
 }
@@ -108,6 +114,6 @@ fn leaders_that_checks_take_for_sick_resign_and_a_hold_down_keeps_them() {
         (run.judgement.metrics.elections, run.judgement.metrics.dark_ms.unwrap())
     };
     let ((often, _), (seldom, short), (warming, long)) = (elections(0, 0), elections(20_000, 0), elections(0, 5_000));
-    assert!(often > 12 && seldom < 6 && warming > 6, "{often}, {seldom} and {warming} elections");
+    assert!(often > 12 && seldom < 9 && warming > 12, "{often}, {seldom} and {warming} elections");
     assert!(long > 20_000.0 && short < 2_000.0, "dark for {long} and {short} ms");
 }

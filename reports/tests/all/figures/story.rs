@@ -120,6 +120,7 @@ impl Story {
             resources: protocols::history::usual_resources(),
             groups: 1,
             copies: None,
+            placement: None,
             group: 0,
         };
         let mut judge = Judge::new(Some(&header));

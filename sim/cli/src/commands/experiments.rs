@@ -39,8 +39,11 @@ const CHURN_SPAN_S: (f64, f64) = (-3.0, 60.0);
 /// The arguments make no sense, a run could not be finished, or something cannot be written.
 pub fn run(registry: &Registry, args: &ExperimentsArgs) -> Result<u8, Stop> {
     let show = Show::from(&args.show);
-    let asked = experiments::find(&args.numbers).map_err(Stop::usage)?;
-    let whole = args.numbers.is_empty() && !args.reduced && !args.check;
+    let mut asked = experiments::find(&args.numbers).map_err(Stop::usage)?;
+    if let Some(only) = &args.only {
+        narrow(&mut asked, only)?;
+    }
+    let whole = args.numbers.is_empty() && args.only.is_none() && !args.reduced && !args.check;
     let out = args.out.clone().or_else(|| whole.then(|| PathBuf::from("reports")));
     if args.text_only {
         let numbers = read(&out.unwrap_or_else(|| PathBuf::from("reports")).join(FILES[0]))?;
@@ -49,13 +52,13 @@ pub fn run(registry: &Registry, args: &ExperimentsArgs) -> Result<u8, Stop> {
     let (numbers, measured) = measure(registry, &asked, args, args.reduced, show)?;
     if let Some(out) = &out {
         let reduced_too = whole && !args.reduced;
-        save(out, &numbers, args.reduced, &asked)?;
+        save(out, &numbers, args, args.reduced, &asked)?;
         for (experiment, measured) in asked.iter().zip(&measured).filter(|_| !args.reduced) {
             draw(out, experiment, measured)?;
         }
         if reduced_too {
             let (reduced, _) = measure(registry, &asked, args, true, show)?;
-            save(out, &reduced, true, &asked)?;
+            save(out, &reduced, args, true, &asked)?;
         }
         if !args.reduced {
             tell(args, &read(&out.join(FILES[0]))?)?;
@@ -68,6 +71,22 @@ pub fn run(registry: &Registry, args: &ExperimentsArgs) -> Result<u8, Stop> {
     }
     report(&numbers, &wrong, show);
     Ok(u8::from(!wrong.is_empty()))
+}
+
+/// Leaves only the plan sets of one scenario.
+fn narrow(asked: &mut Vec<Experiment>, only: &str) -> Result<(), Stop> {
+    for experiment in asked.iter_mut() {
+        experiment.full.retain(|set| set.scenario == only);
+        experiment.reduced.retain(|set| set.scenario == only);
+    }
+    // Refused writes do not say which scenario they are of.
+    asked.retain(|experiment| !experiment.full.is_empty() && !experiment.lists_refusals);
+    match asked.is_empty() {
+        true => Err(Stop::usage(format!(
+            "--only {only}: none of these experiments has a plan set of `{only}` that can be measured alone"
+        ))),
+        false => Ok(()),
+    }
 }
 
 fn measure(
@@ -102,16 +121,24 @@ fn read(path: &Path) -> Result<Numbers, Stop> {
     serde_json::from_str(&text).map_err(|e| why(&e))
 }
 
-/// Writes numbers; those of experiments that were not asked for stay as they are.
-fn save(out: &Path, numbers: &Numbers, reduced: bool, asked: &[Experiment]) -> Result<(), Stop> {
+/// Writes numbers; those that were not asked for stay as they are.
+fn save(
+    out: &Path,
+    numbers: &Numbers,
+    args: &ExperimentsArgs,
+    reduced: bool,
+    asked: &[Experiment],
+) -> Result<(), Stop> {
     let path = out.join(FILES[usize::from(reduced)]);
     let mut all = if path.exists() {
         read(&path)?
     } else {
         Numbers { cells: Vec::new(), refusals: Vec::new(), ..numbers.clone() }
     };
-    all.cells.retain(|cell| asked.iter().all(|e| e.number != cell.experiment));
-    all.refusals.retain(|refusal| asked.iter().all(|e| e.number != refusal.experiment));
+    let asked_for = |number: u8| asked.iter().any(|e| e.number == number);
+    let told = |cell: &Cell| args.only.as_ref().is_none_or(|only| cell.scenario == *only);
+    all.cells.retain(|cell| !asked_for(cell.experiment) || !told(cell));
+    all.refusals.retain(|refusal| !asked_for(refusal.experiment) || args.only.is_some());
     all.cells.extend(numbers.cells.iter().cloned());
     all.refusals.extend(numbers.refusals.iter().cloned());
     all.cells.sort_by_key(|cell| cell.experiment);

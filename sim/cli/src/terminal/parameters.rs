@@ -98,7 +98,7 @@ fn tenure(tenure: Tenure) -> impl Iterator<Item = (String, String)> {
         (warm_up_ms > 0, format!("serve nobody for {} after their election", duration_text(warm_up_ms))),
         (
             check_errors_ppm > 0,
-            format!("resign at one health check a second in {:.0}", 1e6 / f64::from(check_errors_ppm)),
+            format!("resign at one health check in {:.0} (one a second)", 1e6 / f64::from(check_errors_ppm)),
         ),
         (hold_down_ms > 0, format!("but not within {} after their election", duration_text(hold_down_ms))),
     ];
