@@ -1,6 +1,9 @@
 //! `list`: what there is, a line each with one sentence; of bugs a few lines each.
 
-use super::{args::Listing, output::print};
+use super::{
+    args::Listing,
+    output::{Show, print},
+};
 use protocols::{
     bug::{Bug, Shown},
     by_design, election,
@@ -13,7 +16,9 @@ use sim::registry::Registry;
 /// Lines are no longer than this.
 const WIDTH: usize = 100;
 /// Names are no longer than this, but for a few: what is said of the others need not stand behind the longest.
-const NAME_WIDTH: usize = 19;
+const NAME_WIDTH: usize = 26;
+/// What is said of a name has so much room at least, or is not broken.
+const ABOUT_MIN: usize = 24;
 
 /// Lists one kind of thing, or everything.
 pub fn run(registry: &Registry, what: Option<Listing>, json: bool) {
@@ -49,10 +54,22 @@ pub fn run(registry: &Registry, what: Option<Listing>, json: bool) {
             text += &format!("{indent}none yet\n");
         }
         for (name, about) in rows {
-            text += &format!("{indent}{name:width$}  {about}\n");
+            text += &line(&format!("{indent}{name:width$}  "), &about);
         }
     }
     print(&text);
+}
+
+/// A name and what is said of it: one line in a pipe; where somebody looks at it, as many as it takes, one below the other.
+fn line(head: &str, about: &str) -> String {
+    let indent = head.chars().count();
+    match Show::default().room().filter(|room| *room >= indent + ABOUT_MIN) {
+        None => format!("{head}{about}\n"),
+        Some(room) => {
+            let below = wrapped_to(about, &" ".repeat(indent), "", room);
+            format!("{head}{}", below.trim_start())
+        }
+    }
 }
 
 fn words(listing: Listing) -> String {
@@ -117,8 +134,12 @@ fn entry(bug: &Bug, commands: &[(&str, String)], indent: &str) -> String {
 
 /// Words in lines of at most [`WIDTH`], all but the last of which end so.
 fn wrapped(words: &str, indent: &str, end: &str) -> String {
+    wrapped_to(words, indent, end, WIDTH)
+}
+
+fn wrapped_to(words: &str, indent: &str, end: &str, width: usize) -> String {
     let (mut text, mut line) = (String::new(), String::new());
-    let room = WIDTH - indent.len() - end.len();
+    let room = width - indent.len() - end.len();
     for word in words.split(' ') {
         if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
             text += &format!("{indent}{line}{end}\n");
