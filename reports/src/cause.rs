@@ -85,7 +85,8 @@ fn culprit(model: &Model) -> Option<Culprit> {
 
 /// The cause, in plain sentences.
 pub(crate) fn sentences(model: &Model, header: Option<&Header>) -> Vec<String> {
-    match culprit(model) {
+    // A write that was refused is not what is wrong, if something is.
+    match culprit(model).filter(|culprit| culprit.accepted || model.broken.is_empty()) {
         Some(culprit) => {
             let mut sentences = vec![what(model, &culprit), why(model, &culprit, header)];
             // Where every node has a copy, what is written from the past is not what hurts, but what is lost.
@@ -284,7 +285,14 @@ fn before(model: &Model, detail: &str) -> Option<String> {
 
 /// What struck somebody last until then, as a sentence.
 fn struck_before(model: &Model, until: u64) -> Option<String> {
-    let struck = model.shades.iter().filter(|s| s.kind != "unborn" && s.from <= until).max_by_key(|s| s.from)?;
+    let struck = model.shades.iter().filter(|s| s.kind != "unborn" && s.from <= until).max_by_key(|s| s.from);
+    // What happens once has a moment and no length.
+    let once = model.moments.iter().rfind(|m| m.k == "fault" && m.t <= until);
+    if let Some(once) = once.filter(|once| struck.is_none_or(|struck| struck.from < once.t)) {
+        let text = once.text.split(';').next().unwrap_or_default();
+        return Some(format!("At [[{}]] {}.", once.t, past(text)));
+    }
+    let struck = struck?;
     let who: Vec<&str> =
         struck.nodes.iter().filter_map(|n| model.nodes.get(usize::from(*n))).map(String::as_str).collect();
     let (who, from, were) = (who.join(" and "), struck.from, if struck.nodes.len() == 1 { "was" } else { "were" });

@@ -1,6 +1,9 @@
 //! The index of the experiments, of their `numbers.json` and plots.
 
-use super::{Column, Index, Picture, Table, number, of_schema, text, words};
+use super::{
+    model::{Column, Index, Picture, Table},
+    read::{number, of_schema, text, words},
+};
 use crate::words::count;
 use data_encoding::BASE64;
 use serde_json::Value;

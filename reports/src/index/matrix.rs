@@ -1,6 +1,9 @@
 //! The index of a matrix, of what `matrix --json` prints.
 
-use super::{Column, Grid, Index, Table, of_schema, text, words};
+use super::{
+    model::{Column, Grid, Index, Table},
+    read::{of_schema, text, words},
+};
 use crate::words::count;
 use serde_json::Value;
 

@@ -1,6 +1,9 @@
 //! The index of single runs, of the `report.json` that each left.
 
-use super::{Column, Index, Story, Table, text, words};
+use super::{
+    model::{Column, Index, Story, Table},
+    read::{text, words},
+};
 use crate::words::count;
 use serde_json::Value;
 

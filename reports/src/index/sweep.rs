@@ -1,6 +1,9 @@
 //! The index of a sweep, of its `summary.json` and `failures.ndjson`.
 
-use super::{Column, Index, Links, Story, Table, number, of_schema, text};
+use super::{
+    model::{Column, Index, Links, Story, Table},
+    read::{number, of_schema, text},
+};
 use crate::words::{count, grouped};
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! Indices of what a sweep, a matrix and the experiments leave: the right things in the right columns, and text stays text.
 
-use super::*;
-use serde_json::json;
+use super::{model::HTML, *};
+use serde_json::{Value, json};
 
 const HOSTILE: &str = "</script><img src=x onerror=alert(1)>";
 

@@ -68,7 +68,7 @@ fn two_runs_share_one_axis_in_a_browser() {
 fn summary() -> Value {
     let cell = |(place, protocol): (usize, &str)| {
         let (broken, failover) =
-            (if place == 7 { 3 } else { 0 }, (place % 9 > 0).then(|| 3_000.5 - 70.0 * (place % 23) as f64));
+            (if place == 7 { 3 } else { 0 }, (place % 9 > 0).then_some(3_000.5 - 70.0 * (place % 23) as f64));
         let scenario = ["steady", "gc-pause", "partition", "clean-kill"][place % 4];
         json!({ "scenario": scenario, "protocol": protocol, "nodes": 3,
                 "promise": "holds", "runs": 4, "failures": broken, "inconclusive": 0, "verdicts": { "safety": broken },

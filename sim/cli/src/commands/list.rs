@@ -16,7 +16,9 @@ use sim::registry::Registry;
 /// Lines are no longer than this.
 const WIDTH: usize = 100;
 /// Names are no longer than this, but for a few: what is said of the others need not stand behind the longest.
-const NAME_WIDTH: usize = 26;
+const NAME_WIDTH: usize = 19;
+/// The same where somebody looks at it, and long lines are broken.
+const NAME_WIDTH_SEEN: usize = 26;
 /// What is said of a name has so much room at least, or is not broken.
 const ABOUT_MIN: usize = 24;
 
@@ -39,6 +41,7 @@ pub fn run(registry: &Registry, what: Option<Listing>, json: bool) {
         return print(&serde_json::to_string_pretty(&report).unwrap_or_default());
     }
     let mut text = String::new();
+    let name_width = Show::default().room().map_or(NAME_WIDTH, |_| NAME_WIDTH_SEEN);
     for listing in listed {
         let indent = if what.is_none() { "  " } else { "" };
         if what.is_none() {
@@ -49,7 +52,7 @@ pub fn run(registry: &Registry, what: Option<Listing>, json: bool) {
             continue;
         }
         let rows = rows(registry, *listing);
-        let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0).min(NAME_WIDTH);
+        let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0).min(name_width);
         if rows.is_empty() {
             text += &format!("{indent}none yet\n");
         }
