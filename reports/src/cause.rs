@@ -32,7 +32,8 @@ impl Cause {
         let broken: Vec<&&Entry> =
             ALL.iter().filter(|entry| self.broken.iter().any(|name| name == entry.name)).collect();
         // A write from the past says more than all that follows from it.
-        let first = broken.iter().find(|entry| entry.name == "no_stale_write").or(broken.first())?;
+        let named = |name: &str| broken.iter().find(|entry| entry.name == name);
+        let first = named("no_stale_write").or(named("copies_agree")).or(broken.first())?;
         let about = first.about.trim_end_matches('.');
         let more = match broken.len() {
             1 => String::new(),
@@ -221,7 +222,8 @@ fn why(model: &Model, c: &Culprit, header: Option<&Header>) -> String {
 }
 
 fn without_culprit(model: &Model) -> Vec<String> {
-    if let Some((name, detail)) = model.broken.first() {
+    let lost = model.broken.iter().find(|(name, _)| name == "copies_agree");
+    if let Some((name, detail)) = lost.or(model.broken.first()) {
         let mut sentences: Vec<String> = before(model, detail).into_iter().collect();
         sentences.push(sentence(name, detail));
         sentences.push(led(model));
