@@ -68,7 +68,7 @@ pub fn render(run: &Run) -> String {
 pub fn render_in(run: &Run, width: usize) -> String {
     let paint = Paint { colour: run.colour, width: width.max(WIDTH_MIN) };
     let mut lines = vec![headline(run, paint)];
-    lines.extend(head::lines(run, paint));
+    lines.extend(head::lines(run.judgement, run.highlights, run.next, paint));
     let mut section = |title: &str, body: Vec<String>| {
         if !body.is_empty() {
             lines.push(String::new());
