@@ -1,6 +1,7 @@
-//! The text report of one run: what was planned, what happened, what held, the figures, and how to see it again.
+//! The text report of one run: what went wrong, what was planned, what happened, what held, the figures, and how to see it again.
 
 mod groups;
+mod head;
 mod invariants;
 pub(crate) mod paint;
 
@@ -42,8 +43,20 @@ pub struct Run<'a> {
     pub facts: &'a RunFacts,
     /// The command that shows the run again.
     pub replay: Option<&'a str>,
+    /// What to run next when something went wrong: what it shows, and the command.
+    pub next: &'a [(&'static str, String)],
     /// Colour it, for a terminal.
     pub colour: bool,
+}
+
+/// `text` in indented lines of so many characters, each ending with a line end.
+pub fn paragraph(text: &str, width: usize) -> String {
+    let lines = wrap(text, width.max(WIDTH_MIN) - 4);
+    lines
+        .iter()
+        .enumerate()
+        .map(|(place, line)| format!("{}{line}\n", if place == 0 { "  " } else { "    " }))
+        .collect()
 }
 
 /// The report, ending with a line end. No line is longer than 100 characters, except the replay command.
@@ -55,6 +68,7 @@ pub fn render(run: &Run) -> String {
 pub fn render_in(run: &Run, width: usize) -> String {
     let paint = Paint { colour: run.colour, width: width.max(WIDTH_MIN) };
     let mut lines = vec![headline(run, paint)];
+    lines.extend(head::lines(run.judgement, run.highlights, run.next, paint));
     let mut section = |title: &str, body: Vec<String>| {
         if !body.is_empty() {
             lines.push(String::new());

@@ -84,6 +84,15 @@ pub fn command(arguments: &[String]) -> String {
     }
 }
 
+/// A command of [`command`] with more arguments at its end.
+pub fn with(command: &str, more: &[&str]) -> String {
+    let more: String = more.iter().map(|word| format!(" {}", quoted(word))).collect();
+    match command.strip_suffix(')') {
+        Some(inside) => format!("{inside}{more})"),
+        None => format!("{command}{more}"),
+    }
+}
+
 /// [`command`] for one run of a scenario.
 pub fn of_run(scenario: &str, protocol: &str, params: &Params, seed: u64) -> String {
     command(&arguments(scenario, protocol, params, seed))

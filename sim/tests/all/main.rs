@@ -8,6 +8,7 @@
 
 mod adversary;
 mod bugs;
+mod causes;
 mod client_timers;
 mod clusters;
 mod common;

@@ -19,7 +19,11 @@ mod found;
 mod frontier;
 #[cfg(madsim)]
 mod groups;
+#[cfg(madsim)]
+mod json;
 mod logs;
+#[cfg(madsim)]
+mod pages;
 mod readme;
 #[cfg(real_mode)]
 mod real;
