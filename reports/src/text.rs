@@ -4,6 +4,8 @@ mod groups;
 mod invariants;
 pub(crate) mod paint;
 
+pub use paint::wrap;
+
 use crate::{
     Judgement, Metrics, Verdict,
     invariant::{ALL, Class},
@@ -11,7 +13,7 @@ use crate::{
     timeline::{self, Highlights, Leader},
     words::{count, duration, grouped, moment},
 };
-use paint::{Paint, Tone, pad, wrap};
+use paint::{Paint, Tone, pad};
 use protocols::history::Header;
 use std::collections::BTreeMap;
 

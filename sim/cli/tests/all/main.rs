@@ -6,6 +6,8 @@
 #[cfg(madsim)]
 mod advise;
 #[cfg(madsim)]
+mod book;
+#[cfg(madsim)]
 mod bugs;
 #[cfg(madsim)]
 mod commands;
@@ -20,6 +22,7 @@ mod frontier;
 #[cfg(madsim)]
 mod groups;
 mod logs;
+#[cfg(madsim)]
 mod readme;
 #[cfg(real_mode)]
 mod real;
