@@ -103,6 +103,7 @@ mod tests {
         Event, Metadata, Subscriber,
         field::{Field, Visit},
         span::{Attributes, Id, Record},
+        subscriber::Interest,
     };
 
     /// The spans that were closed, as text: name, parent, fields.
@@ -132,6 +133,11 @@ mod tests {
     }
 
     impl Subscriber for &'static Closed {
+        // Asked each time: other tests of the process have nobody who listens.
+        fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
+            Interest::sometimes()
+        }
+
         fn enabled(&self, metadata: &Metadata<'_>) -> bool {
             metadata.target() == TARGET
         }

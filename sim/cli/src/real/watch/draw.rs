@@ -16,6 +16,8 @@ use reports::text::wrap;
 
 /// From here on there is room for the nodes' addresses.
 const WIDE: u16 = 110;
+/// Below this the store's table has only what matters most: a number that is cut would be another number.
+const NARROW: u16 = 76;
 /// Columns of a lane's name.
 const LANE_NAME: usize = 10;
 
@@ -171,11 +173,17 @@ fn draw_nodes(frame: &mut Frame, area: Rect, fleet: &Fleet, nodes: &[NodeLook], 
     frame.render_widget(table, area);
 }
 
-fn resource_row(fleet: &Fleet, resource: &Resource, paint: Paint) -> Row<'static> {
+/// What there is room for, of a row of the store's table.
+fn that_fit<T>(all: [T; 7], narrow: bool) -> impl Iterator<Item = T> {
+    let essential = |(place, _): &(usize, T)| !narrow || [0, 1, 4, 5].contains(place);
+    all.into_iter().enumerate().filter(essential).map(|(_, one)| one)
+}
+
+fn resource_row(fleet: &Fleet, resource: &Resource, narrow: bool, paint: Paint) -> Row<'static> {
     let rate = |count: fn(&Resource) -> u64| rate_text(fleet.resource_per_s(&resource.name, count));
     let refused = Style::new();
     let refused = if resource.refused > 0 { paint.weight(Weight::Trouble) } else { refused };
-    Row::new([
+    let cells = [
         Cell::from(format!("  {}", resource.name)),
         right(resource.highest_token.to_string(), 9),
         right(resource.last_seq.to_string(), 11),
@@ -183,7 +191,8 @@ fn resource_row(fleet: &Fleet, resource: &Resource, paint: Paint) -> Row<'static
         right(rate(|r| r.accepted), 8),
         right(resource.refused.to_string(), 8).style(refused),
         right(rate(|r| r.refused), 9),
-    ])
+    ];
+    Row::new(that_fit(cells, narrow))
 }
 
 fn draw_store(frame: &mut Frame, area: Rect, fleet: &Fleet, paint: Paint) {
@@ -218,11 +227,12 @@ fn draw_store(frame: &mut Frame, area: Rect, fleet: &Fleet, paint: Paint) {
     ]);
     frame.render_widget(Paragraph::new(line), first);
     let head = ["  resource", "   token", "last number", "  accepted", "writes/s", " refused", "refused/s"];
-    let head = Row::new(head).style(Style::new().add_modifier(Modifier::DIM));
+    let narrow = area.width < NARROW;
+    let head = Row::new(that_fit(head, narrow)).style(Style::new().add_modifier(Modifier::DIM));
     let resources = fleet.last().map(Look::resources).unwrap_or_default();
-    let rows = resources.into_iter().map(|resource| resource_row(fleet, resource, paint));
+    let rows = resources.into_iter().map(|resource| resource_row(fleet, resource, narrow, paint));
     let widths = [14, 9, 11, 10, 8, 8, 9].map(Constraint::Length);
-    frame.render_widget(Table::new(rows, widths).header(head), table);
+    frame.render_widget(Table::new(rows, that_fit(widths, narrow)).header(head), table);
 }
 
 fn lane<M: Copy>(name: &str, marks: &[M], sign: fn(M) -> char, style: impl Fn(M) -> Style) -> Line<'static> {

@@ -113,6 +113,12 @@ fn a_terminal_of_any_size_is_drawn_on() {
         if width >= 40 {
             assert!(shown.contains("leads and acts"), "{width}x{height}:\n{shown}");
         }
+        if width >= 60 {
+            // Cut off, 10 writes would be 1 or none.
+            let row = shown.lines().find(|line| line.trim_start().starts_with("schedule "));
+            let numbers: Vec<&str> = row.unwrap_or_default().split_whitespace().skip(1).collect();
+            assert!(numbers.starts_with(&["3"]) && numbers.contains(&"1.0"), "{width}x{height}:\n{shown}");
+        }
     }
     text(&screen(&Fleet::default(), 80, 24, true));
 }
