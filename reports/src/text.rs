@@ -5,6 +5,8 @@ mod head;
 mod invariants;
 pub(crate) mod paint;
 
+pub use paint::wrap;
+
 use crate::{
     Judgement, Metrics, Verdict,
     invariant::{ALL, Class},
@@ -12,7 +14,7 @@ use crate::{
     timeline::{self, Highlights, Leader},
     words::{count, duration, grouped, moment},
 };
-use paint::{Paint, Tone, pad, wrap};
+use paint::{Paint, Tone, pad};
 use protocols::history::Header;
 use std::collections::BTreeMap;
 

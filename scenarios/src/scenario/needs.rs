@@ -90,7 +90,7 @@ impl Needs {
         }
     }
 
-    /// Refuses a protocol that a scenario of that name cannot be told of.
+    /// Refuses a protocol that a scenario of that name does not apply to.
     ///
     /// # Errors
     /// One sentence that says which of `among` it can.
@@ -99,13 +99,14 @@ impl Needs {
             return Ok(());
         }
         let known: Vec<&str> = among.iter().filter(|p| self.met_by(p)).map(|p| p.name).collect();
+        if let Needs::Named(_) = self {
+            let known = known.join(", ");
+            return Err(format!("`{scenario}` does not apply to `{}`; it applies to: {known}", protocol.name));
+        }
         let known = match known.is_empty() {
             true => "no protocol has".to_owned(),
             false => format!("these have: {}", known.join(", ")),
         };
-        if let Needs::Named(_) = self {
-            return Err(format!("`{scenario}` is not told of `{}`; {}", protocol.name, known.replace("have", "it is")));
-        }
         Err(format!("`{scenario}` needs {}, but `{}` has none; {known}", self.words(), protocol.name))
     }
 
