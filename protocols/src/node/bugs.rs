@@ -1,6 +1,12 @@
-//! What went wrong in programs on their way out.
+//! What went wrong in programs around their election: on their way out, and while they were at work.
 
-use crate::bug::{Bug, Shown};
+use super::Node;
+use crate::{
+    bug::{Bug, Shown},
+    clock::Now,
+    core::Output,
+    work::duties::Duties,
+};
 
 /// What a program does that gives the lease back as soon as it is told to stop.
 pub const RELEASED_BEFORE_JOINED: Bug = Bug {
@@ -22,3 +28,30 @@ pub const SHUTDOWN_STARTS_WORK: Bug = Bug {
     violation: "acts_on_belief",
     shown: Shown::by("stood-down", "redis-lease", 4),
 };
+
+/// A worker with one thread, as printed.
+pub const RENEWS_BETWEEN_JOBS: Bug = Bug {
+    id: "renews-between-jobs",
+    protocols: &["redis-lease", "redis-fenced", "etcd-election"],
+    what: "The worker renews its lease when it is done with a job, and hears of nothing while it is at one: a job that takes longer \
+           than the lease is done by whoever takes over as well.",
+    source: "reference text 002, \"Singleton background worker\": `process(msg)`, and then `session.renew()`",
+    violation: "done_once",
+    shown: Shown::by("long-job", "etcd-election", 4).with("--fencing off"),
+};
+
+impl Node {
+    /// [`RENEWS_BETWEEN_JOBS`]: is its only thread at a job?
+    pub(super) fn is_deaf(&self) -> bool {
+        let work = self.lead.as_ref().and_then(|lead| lead.work.as_ref());
+        self.bugs.has(&RENEWS_BETWEEN_JOBS) && work.is_some_and(Duties::is_at_work)
+    }
+
+    /// A job may be done: then the elector is told what has come meanwhile, and what is due.
+    pub(super) fn hear(&mut self, now: Now, out: &mut Vec<Output>) {
+        while !self.unheard.is_empty() && !self.is_deaf() {
+            let input = self.unheard.remove(0);
+            self.elect(now, input, out);
+        }
+    }
+}
