@@ -7,15 +7,15 @@
 //!
 //! *What the run shows.* The leader is cut off from its service and the others, and finds its lease valid for charging one
 //! more invoice; right there it is stopped, as one has to be for whom a lease ends by its own clock (`redis-naive`, which has no
-//! such clock, just goes on). A successor is elected, charges that invoice and marks it; then the first one charges it again.
-//! Later the successor dies between charging an invoice and marking its row.
+//! such clock, just goes on, and charges everything beside its successor). A successor is elected, charges that invoice and marks
+//! it; then the first one charges it again. Later the successor dies between charging an invoice and marking its row.
 //!
 //! | `--charge-check` | | charged twice |
 //! |---|---|---|
 //! | `none` | | what the sleeper had in its hands, and what the dead leader had not marked |
 //! | `row` | the text's own check | the same: the row is looked at when the money is gone, and looked at alone. It lets a stale leader complete a row that nobody has touched, and a newer one complete it again ([`protocols::fence::rows`]) |
 //! | `sealed` | payments and table refuse every token below the highest they were shown | what was not marked: nobody wrote out of turn |
-//! | `id` | a charge carries its invoice's id, tokens are not looked at | none; a stale leader's first charge of an invoice still counts, whatever has become of that since |
+//! | `id` | a charge carries its invoice's id, tokens are not looked at | none; but a former leader's charge counts where it is the first for its invoice, whatever has become of that since |
 //! | `sealed-id` | both | none |
 //!
 //! So the token gives an order, and the id gives once; for both of them one needs both. Who has no token (`redis-naive`,
@@ -65,11 +65,12 @@ pub(super) fn promised(protocol: &Protocol, params: &Params) -> Promise {
         (None, Fencing::Token | Fencing::Order | Fencing::Memory) => return Promise::May,
     };
     match check {
+        ChargeCheck::SealedId if protocol.tokened && params.fencing == Fencing::On => Promise::Holds,
+        ChargeCheck::SealedId if protocol.tokened => Promise::May,
         // It goes on with all of its work, and no id tells numbers apart.
-        _ if goes_on(protocol) && check.is_keyed() => UNFENCED,
-        // What the sleeper has in its hands is known by its id; without tokens as well.
-        ChargeCheck::Id | ChargeCheck::SealedId if params.fencing == Fencing::On => Promise::Holds,
-        ChargeCheck::Id | ChargeCheck::SealedId => Promise::May,
+        ChargeCheck::Id | ChargeCheck::SealedId if goes_on(protocol) => UNFENCED,
+        // The sleeper's charge comes between its successor's.
+        ChargeCheck::Id | ChargeCheck::SealedId => Promise::Breaks(&["read_version"]),
         ChargeCheck::Sealed if protocol.tokened => Promise::Breaks(&["done_once"]),
         ChargeCheck::None | ChargeCheck::Row | ChargeCheck::Sealed => {
             Promise::Breaks(&["leaders_acting_by_effect", "no_stale_write", "done_once"])
@@ -100,30 +101,35 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
             (faults, mid_work::woken_ms(params, protocol, pause_ms, cycle_ms))
         }
     };
-    let calm = Trigger::At { ms: (healed_ms + CALM_MS) as f64 };
-    let charged = Trigger::Passage {
-        point: Point::MarkChecked.name().to_owned(),
-        node: Who::Leader,
-        nth: 1,
-        after: Some(Box::new(calm)),
-        delay_ms: 0.0,
-    };
-    let back_ms = params.granted_ttl_ms(protocol) as f64;
-    let dies = Fault::Kill { node: Who::Trigger, restart_after_ms: Some(back_ms) };
-    faults.push(PlannedFault { when: charged, what: dies, group: 0 });
+    if !goes_on(protocol) {
+        faults.push(dies(params, protocol, healed_ms + CALM_MS));
+    }
     let needed_ms = healed_ms + CALM_MS + cycle_ms + params.aftermath_ms(protocol);
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
     plan.works = works_with(params, &INVOICES);
     plan.charge_check = params.charge_check;
     plan.faults = faults;
-    plan.requires = require([
-        (Fact::Elections, 3),
-        (Fact::LeadersBelieving, 2),
-        (Fact::StaleWriteAttempts, 1),
-        (Fact::Kills, 1),
-        (Fact::EffectsTriedAgain, 1),
-    ]);
+    let again = [(Fact::LeadersBelieving, 2), (Fact::StaleWriteAttempts, 1), (Fact::EffectsTriedAgain, 1)];
+    plan.requires = match goes_on(protocol) {
+        true => require([(Fact::Elections, 2)]),
+        false => require([(Fact::Elections, 3), (Fact::Kills, 1)]),
+    };
+    plan.requires.extend(require(again));
     plan
+}
+
+/// After that time, the leader dies between charging an invoice and marking its row.
+fn dies(params: &Params, protocol: &Protocol, after_ms: u64) -> PlannedFault {
+    let charged = Trigger::Passage {
+        point: Point::MarkChecked.name().to_owned(),
+        node: Who::Leader,
+        nth: 1,
+        after: Some(Box::new(Trigger::At { ms: after_ms as f64 })),
+        delay_ms: 0.0,
+    };
+    let back_ms = params.granted_ttl_ms(protocol) as f64;
+    let what = Fault::Kill { node: Who::Trigger, restart_after_ms: Some(back_ms) };
+    PlannedFault { when: charged, what, group: 0 }
 }
 
 /// Nothing passes between the leader and whoever could tell it that it leads no more, for so long.
