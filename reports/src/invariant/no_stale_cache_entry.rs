@@ -160,6 +160,7 @@ impl Invariant for NoStaleCacheEntry {
         let seen = match (self.refreshed, self.stale) {
             (0, _) => "no cache was refreshed".to_owned(),
             (_, 0) => format!("{refreshed}, each with a version as new as the one before"),
+            (_, 1) => format!("{refreshed}; 1 stale one reached an edge, and was refused"),
             (_, stale) => format!("{refreshed}; {} stale ones reached an edge, and were refused", grouped(stale)),
         };
         Finding {
