@@ -6,6 +6,7 @@
 
 mod bugs;
 mod letting_go;
+mod one_thread;
 mod reconnecting;
 mod standing;
 

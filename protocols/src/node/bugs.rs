@@ -1,12 +1,6 @@
 //! What went wrong in programs around their election: on their way out, and while they were at work.
 
-use super::Node;
-use crate::{
-    bug::{Bug, Shown},
-    clock::Now,
-    core::Output,
-    work::duties::Duties,
-};
+use crate::bug::{Bug, Shown};
 
 /// What a program does that gives the lease back as soon as it is told to stop.
 pub const RELEASED_BEFORE_JOINED: Bug = Bug {
@@ -39,19 +33,3 @@ pub const RENEWS_BETWEEN_JOBS: Bug = Bug {
     violation: "done_once",
     shown: Shown::by("long-job", "etcd-election", 4).with("--fencing off"),
 };
-
-impl Node {
-    /// [`RENEWS_BETWEEN_JOBS`]: is its only thread at a job?
-    pub(super) fn is_deaf(&self) -> bool {
-        let work = self.lead.as_ref().and_then(|lead| lead.work.as_ref());
-        self.bugs.has(&RENEWS_BETWEEN_JOBS) && work.is_some_and(Duties::is_at_work)
-    }
-
-    /// A job may be done: then the elector is told what has come meanwhile, and what is due.
-    pub(super) fn hear(&mut self, now: Now, out: &mut Vec<Output>) {
-        while !self.unheard.is_empty() && !self.is_deaf() {
-            let input = self.unheard.remove(0);
-            self.elect(now, input, out);
-        }
-    }
-}
