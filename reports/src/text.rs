@@ -252,6 +252,18 @@ fn work_set(m: &Metrics) -> Vec<(&'static str, String)> {
     rows.into_iter().chain(stalled).collect()
 }
 
+/// How often effects outside were had, if there are any.
+fn outside(m: &Metrics) -> Vec<(&'static str, String)> {
+    let (Some(done), Some(again), Some(left_out)) = (m.effects_done, m.effects_repeated, m.effects_left_out) else {
+        return Vec::new();
+    };
+    vec![
+        ("items done outside", grouped(done)),
+        ("of them done twice", grouped(again)),
+        ("items passed over", grouped(left_out)),
+    ]
+}
+
 fn figures(run: &Run) -> Vec<(String, String)> {
     let m = &run.judgement.metrics;
     let ms = |ms: f64| duration(ms * 1000.0);
@@ -292,6 +304,8 @@ fn figures(run: &Run) -> Vec<(String, String)> {
     rows.push(("handoff gap, by effect", times(&m.handoff_effect_gap_ms)));
     rows.push(("handoff gap, by intent", times(&m.handoff_intent_gap_ms)));
     rows.extend(work_set(m));
+    rows.extend(outside(m));
+    rows.extend(m.cache_stale_ms.map(|stale_ms| ("a cache was set back for", ms(stale_ms))));
     if m.messages > 0 {
         rows.push(("messages", grouped(m.messages)));
     }

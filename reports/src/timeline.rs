@@ -247,7 +247,7 @@ impl Highlights {
         let noun = match write.operation {
             Operation::Delete => "clean-up seq",
             Operation::Enact => "enactment seq",
-            Operation::Record | Operation::Make | Operation::Perform => "seq",
+            _ => "seq",
         };
         let what = match writes {
             1 => format!("{noun} {} of {who} on {on}", grouped(seq)),

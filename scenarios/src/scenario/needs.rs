@@ -98,6 +98,9 @@ impl Needs {
         if self.met_by(protocol) {
             return Ok(());
         }
+        if let Needs::Named(names) = self {
+            return Err(format!("`{scenario}` is not told of `{}`; it is told of {}", protocol.name, names.join(", ")));
+        }
         let known: Vec<&str> = among.iter().filter(|p| self.met_by(p)).map(|p| p.name).collect();
         if let Needs::Named(_) = self {
             let known = known.join(", ");

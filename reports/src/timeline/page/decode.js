@@ -2,7 +2,7 @@
 // The events: columns of differences, LEB128, deflated. The format is that of columns.rs.
 const KIND = { INVOKE: 0, REPLY: 1, ISSUE: 2, APPLY: 3, READ_INVOKE: 4, READ_REPLY: 5, RARE: 6 };
 const OUTCOMES = ["ok", "unknown", "rejected"], VERDICTS = ["ok", "duplicate", "fenced", "failed"];
-const OPERATIONS = ["record", "make", "enact", "delete", "perform"];
+const OPERATIONS = ["record", "make", "enact", "delete", "perform", "effect", "complete", "refresh"];
 async function inflate(place) {
   const text = atob($("data-" + place).textContent.trim()), bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);

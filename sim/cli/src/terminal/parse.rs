@@ -2,7 +2,13 @@
 
 use super::{names::known, suggest::unknown};
 use protocols::{
-    bug::Bug, by_design, copies::Copies, election::Protocol, fence::checks::Fencing, group::GROUPS_MAX, work::Kind,
+    bug::Bug,
+    by_design,
+    copies::Copies,
+    election::Protocol,
+    fence::{charge_check::ChargeCheck, checks::Fencing},
+    group::GROUPS_MAX,
+    work::Kind,
 };
 use scenarios::{
     Scenario,
@@ -199,6 +205,14 @@ pub fn fencing(text: &str) -> Result<Fencing, String> {
 pub fn copies(text: &str) -> Result<Copies, String> {
     let found = Copies::ALL.into_iter().find(|copies| copies.word() == text);
     found.ok_or_else(|| unknown("choice", text, &Copies::ALL.map(Copies::word)))
+}
+
+/// What is checked before an invoice is charged.
+///
+/// # Errors
+/// One sentence with the nearest word.
+pub fn charge_check(text: &str) -> Result<ChargeCheck, String> {
+    ChargeCheck::find(text).ok_or_else(|| unknown("choice", text, &ChargeCheck::ALL.map(ChargeCheck::word)))
 }
 
 /// A known bug.
