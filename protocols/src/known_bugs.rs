@@ -9,7 +9,7 @@ use crate::{
     fence::{checks, store},
     node,
     service::etcd as etcd_service,
-    work::work_set,
+    work::{cache_invalidator, work_set},
 };
 
 crate::registry! {
@@ -47,10 +47,12 @@ crate::registry! {
         &stonith::ACCEPTED_IS_STOPPED,
         &node::RELEASED_BEFORE_JOINED,
         &node::SHUTDOWN_STARTS_WORK,
+        &node::RENEWS_BETWEEN_JOBS,
         &checks::READ_BEFORE_SEAL,
         &checks::EQUAL_REFUSED,
         &checks::NO_OWNER,
         &work_set::CURSOR_FIRST,
+        &cache_invalidator::NOT_CAUGHT_UP,
         &checks::ONE_SEALED,
         &checks::FORGED_TOKEN,
         &checks::RETRY_WITHOUT_ID,

@@ -7,11 +7,13 @@
 mod bugs;
 mod in_office;
 mod letting_go;
+mod one_thread;
 mod reading;
+mod reconnecting;
 mod standing;
 mod tenure;
 
-pub use bugs::{RELEASED_BEFORE_JOINED, SHUTDOWN_STARTS_WORK};
+pub use bugs::{RELEASED_BEFORE_JOINED, RENEWS_BETWEEN_JOBS, SHUTDOWN_STARTS_WORK};
 pub use standing::Standing;
 pub use tenure::{CHECKED_EVERY, Tenure};
 
@@ -84,6 +86,8 @@ pub struct Node {
     tenure: Tenure,
     /// How many connections to the store have broken since it last said something.
     broken: u32,
+    /// What the elector is told when a job is done, where [`RENEWS_BETWEEN_JOBS`].
+    unheard: Vec<elector::Input>,
     scratch: Vec<elector::Output>,
 }
 
@@ -105,7 +109,7 @@ impl Node {
     pub fn new(place: Place, elector: Box<AnyElector>) -> Self {
         let (lead, observed, successor, scratch) = (None, None, None, Vec::new());
         let (works, bugs, resigning, released) = (Arc::default(), Bugs::default(), false, false);
-        let (elections, broken, tenure) = (0, 0, Tenure::default());
+        let (elections, broken, unheard, tenure) = (0, 0, Vec::new(), Tenure::default());
         Node {
             place,
             works,
@@ -119,6 +123,7 @@ impl Node {
             bugs,
             tenure,
             broken,
+            unheard,
             scratch,
         }
     }
@@ -151,6 +156,9 @@ impl Node {
     }
 
     fn elect(&mut self, now: Now, input: elector::Input, out: &mut Vec<Output>) {
+        if self.is_deaf() {
+            return self.unheard.push(input);
+        }
         let mut scratch = std::mem::take(&mut self.scratch);
         self.elector.step(now, input, &mut scratch);
         for output in scratch.drain(..) {
@@ -256,6 +264,8 @@ impl Node {
                     self.elect(now, elector::Input::Fenced, out);
                 } else if self.resigning {
                     self.let_go_when_joined(now, out);
+                } else if work.is_finished() {
+                    self.let_go(now, None, out);
                 }
             }
             Message::Sealed { generation, token, .. } | Message::SealRefused { generation, token, .. } => {
@@ -310,31 +320,6 @@ impl Node {
         }
     }
 
-    /// The connection to the store broke: after a pause everything unanswered is sent again, over a new one.
-    fn disconnected(&mut self, now: Now, peer: NodeId, out: &mut Vec<Output>) {
-        if peer == self.place.store && self.lead.is_some() {
-            let pause = PAUSE_MAX.min(PAUSE_MIN << self.broken.min(16));
-            self.broken += 1;
-            out.push(Output::SetTimer { id: AGAIN, at: now.mono + pause });
-            if let Some(work) = self.lead.as_mut().and_then(|lead| lead.work.as_mut()) {
-                work.hold();
-            }
-        }
-    }
-
-    /// Sends everything that the store has not answered over a connection that is new. What is no longer valid must not be
-    /// sent again; the caller has checked that.
-    fn start_over(&mut self, now: Now, out: &mut Vec<Output>) {
-        // Once is enough: without a token the store would take a second time for another write.
-        out.push(Output::CancelTimer(AGAIN));
-        let Some(lead) = &mut self.lead else { return };
-        lead.asked_at = now.mono;
-        match &mut lead.work {
-            Some(work) => work.start_over(now.mono, out),
-            None => self.seal(out),
-        }
-    }
-
     fn timer(&mut self, now: Now, id: TimerId, out: &mut Vec<Output>) {
         if id < ELECTOR_TIMERS {
             return self.elect(now, elector::Input::Timer(id), out);
@@ -342,6 +327,7 @@ impl Node {
         if self.lead.is_some() && self.in_office(now, id, out) {
             return;
         }
+        let deaf = self.is_deaf();
         let Some(lead) = &mut self.lead else { return };
         let valid = now.mono < lead.valid_until;
         match (id, &mut lead.work) {
@@ -361,7 +347,9 @@ impl Node {
             }
             (AGAIN, _) if valid => self.start_over(now, out),
             (id, Some(work)) if id >= WORK => {
+                let valid = valid || deaf;
                 work.timer(&self.works, now, id - WORK, valid && !self.resigning, out);
+                self.hear(now, out);
                 if self.resigning {
                     self.let_go_when_joined(now, out);
                 }

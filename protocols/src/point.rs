@@ -41,11 +41,17 @@ pub enum Point {
     EnactChecked,
     /// The lease was found valid for a deletion; it is not yet sent.
     DeleteChecked,
+    /// The lease was found valid for an effect outside; that is not yet asked for.
+    EffectChecked,
+    /// An effect outside is known, and the lease was found valid for marking its item; that is not yet sent.
+    MarkChecked,
+    /// The lease was found valid for refreshing a cache; that is not yet sent.
+    RefreshChecked,
 }
 
 impl Point {
     /// Every point there is.
-    pub const ALL: [Point; 18] = [
+    pub const ALL: [Point; 21] = [
         Point::BeforeCampaign,
         Point::AfterElected,
         Point::BeforeSeal,
@@ -64,6 +70,9 @@ impl Point {
         Point::BeforeWatch,
         Point::EnactChecked,
         Point::DeleteChecked,
+        Point::EffectChecked,
+        Point::MarkChecked,
+        Point::RefreshChecked,
     ];
 
     /// The name that plans carry.
@@ -77,6 +86,9 @@ impl Point {
             Point::ReadChecked => "read_checked",
             Point::EnactChecked => "enact_checked",
             Point::DeleteChecked => "delete_checked",
+            Point::EffectChecked => "effect_checked",
+            Point::MarkChecked => "mark_checked",
+            Point::RefreshChecked => "refresh_checked",
             Point::BeforeRenew => "before_renew",
             Point::Renewed => "renewed",
             Point::BeforeRelease => "before_release",

@@ -82,12 +82,27 @@ pub enum Operation {
     Delete,
     /// Does the item of the payload's number. Done again it wastes what it costs, and harms nothing.
     Perform,
+    /// Does something outside for the item of the payload's number, which cannot be undone: charges an invoice, delivers a
+    /// message, runs a night's job. Done again it does harm.
+    Effect,
+    /// The row of the payload's number is complete from then on; what is pending begins behind the last row that is.
+    Complete,
+    /// The cache has the version of the payload's number from then on, whichever it had.
+    Refresh,
 }
 
 impl Operation {
     /// Every operation there is.
-    pub const ALL: [Operation; 5] =
-        [Operation::Record, Operation::Make, Operation::Enact, Operation::Delete, Operation::Perform];
+    pub const ALL: [Operation; 8] = [
+        Operation::Record,
+        Operation::Make,
+        Operation::Enact,
+        Operation::Delete,
+        Operation::Perform,
+        Operation::Effect,
+        Operation::Complete,
+        Operation::Refresh,
+    ];
 
     /// Its word in histories.
     pub const fn name(self) -> &'static str {
@@ -97,6 +112,9 @@ impl Operation {
             Operation::Enact => "enact",
             Operation::Delete => "delete",
             Operation::Perform => "perform",
+            Operation::Effect => "effect",
+            Operation::Complete => "complete",
+            Operation::Refresh => "refresh",
         }
     }
 
@@ -105,9 +123,18 @@ impl Operation {
         matches!(self, Operation::Record)
     }
 
-    /// Does what it carries become what was recorded last, which a seal reads?
+    /// Is what it carries a record, which follows the one before it?
     pub const fn records(self) -> bool {
         matches!(self, Operation::Record | Operation::Make)
+    }
+
+    /// What a seal reads at the resource once this was done there with that payload, where it read `before`.
+    pub fn leaves(self, before: Option<Payload>, payload: Option<Payload>) -> Option<Payload> {
+        match (self, payload) {
+            (Operation::Record | Operation::Make | Operation::Refresh, Some(payload)) => Some(payload),
+            (Operation::Complete, Some(row)) if before.is_none_or(|last| last.number < row.number) => Some(row),
+            _ => before,
+        }
     }
 }
 

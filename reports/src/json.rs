@@ -1,6 +1,6 @@
 //! The one JSON object that `--json` prints. Its names are a contract: scripts outside this repository read them.
 
-use crate::{Judgement, Metrics, Verdict, invariant::InvariantResult};
+use crate::{Cause, Judgement, Metrics, Verdict, invariant::InvariantResult};
 use protocols::{fence::checks::Fencing, history::Header};
 use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter};
@@ -65,6 +65,9 @@ pub struct Report<'a> {
     pub read_lease: Option<ReadLease>,
     /// What came of it.
     pub verdict: Verdict,
+    /// What happened and why, in a few sentences; left out where nobody listened for it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub cause: String,
     /// What each invariant saw.
     pub invariants: &'a [InvariantResult],
     /// The figures.
@@ -110,10 +113,17 @@ impl<'a> Report<'a> {
             wall_ms: facts.wall_ms,
             read_lease: facts.read_lease,
             verdict: judgement.verdict,
+            cause: String::new(),
             invariants: &judgement.invariants,
             metrics: &judgement.metrics,
             groups: judgement.groups.iter().enumerate().map(Group::new).collect(),
         }
+    }
+
+    /// The same with why it came out so.
+    #[must_use]
+    pub fn with_cause(self, cause: &Cause) -> Self {
+        Report { cause: cause.text(), ..self }
     }
 
     /// The object's text: indented, without a line end.

@@ -78,6 +78,12 @@ impl Judgement {
         self.invariants.iter().find(|i| i.name == name)
     }
 
+    /// The group of which a report tells: the first of which is true what is true of all together; the first where all is well.
+    pub(crate) fn worst_group(&self) -> usize {
+        let is_it = |group: &Judgement| self.verdict != Verdict::Pass && group.verdict == self.verdict;
+        self.groups.iter().position(is_it).unwrap_or(0)
+    }
+
     /// The names of the invariants that were violated, in the order of [`invariant::ALL`].
     pub fn violated(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.invariants.iter().filter(|i| !i.holds).map(|i| i.name)

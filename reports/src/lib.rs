@@ -22,7 +22,9 @@
 //! # Ok::<(), protocols::history::json::ReadError>(())
 //! ```
 
+pub mod cause;
 pub mod experiments;
+pub mod index;
 pub mod invariant;
 pub mod json;
 pub mod judge;
@@ -41,6 +43,7 @@ mod by_resource;
 mod cluster;
 mod contest;
 mod copies;
+mod course;
 mod effects;
 mod freshness;
 mod reads;
@@ -49,6 +52,7 @@ mod row;
 mod shards;
 mod words;
 
+pub use cause::Cause;
 pub use judge::{Judge, Judgement, Verdict};
 pub use judges::Judges;
 pub use metrics::Metrics;

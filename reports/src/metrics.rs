@@ -3,7 +3,9 @@
 //!
 //! Memory is bounded by incarnations and by requests under way.
 
+mod cache;
 mod dark;
+mod effects;
 mod failover;
 mod figures;
 mod losses;
@@ -41,6 +43,8 @@ pub(crate) struct Meter {
     undecided: Undecided,
     reads: Reads,
     work_set: work_set::WorkSet,
+    outside: effects::Outside,
+    caches: cache::Caches,
     /// Where every node has a copy of the data.
     copies: Option<Copies>,
     grace_us: u64,
@@ -62,6 +66,8 @@ impl Meter {
             undecided: Undecided::default(),
             reads: Reads::default(),
             work_set: work_set::WorkSet::default(),
+            outside: effects::Outside::default(),
+            caches: cache::Caches::default(),
             copies: header.and_then(|header| header.copies).map(|_| Copies::default()),
             grace_us: header.map_or(0, |h| h.dark_after_ms.saturating_mul(1000)),
         }
@@ -86,6 +92,7 @@ impl Meter {
             Kind::Apply { node, write, verdict, .. } => {
                 let incarnation = write.incarnation(*node);
                 self.undecided.decided(incarnation, write);
+                self.outside.tried(write);
                 match verdict {
                     WriteVerdict::Ok => self.accepted(event.t_us, incarnation, write),
                     WriteVerdict::Fenced { .. } => self.metrics.writes_fenced += 1,
@@ -118,6 +125,8 @@ impl Meter {
         self.metrics.writes_accepted += 1;
         if let Some(payload) = write.payload {
             self.work_set.accepted(t_us, write, payload);
+            self.outside.accepted(t_us, write, payload);
+            self.caches.accepted(t_us, write, payload);
         }
         self.effects.acted(write.resource, incarnation, t_us);
         self.failovers.accepted(t_us, incarnation);
@@ -163,6 +172,8 @@ impl Meter {
         metrics.stop_after_loss_ms = self.losses.stopped_after_ms(&self.issues);
         self.failovers.finish(&mut metrics);
         self.work_set.finish(&mut metrics);
+        self.outside.finish(&mut metrics);
+        self.caches.finish(end_us, &mut metrics);
         if let Some(dark) = self.dark {
             dark.finish(end_us, &mut metrics);
         }

@@ -20,7 +20,7 @@ impl Row {
     /// An item was done at that time, microseconds. True when it is new.
     pub(crate) fn did(&mut self, item: u64, t_us: u64) -> bool {
         let before = self.done.range(..=item).next_back().map(|(from, to)| (*from, *to));
-        if before.is_some_and(|(_, to)| to >= item) {
+        if self.has(item) {
             self.redone += 1;
             return false;
         }
@@ -37,6 +37,11 @@ impl Row {
         let to = self.done.remove(&(item + 1)).unwrap_or(item);
         self.done.insert(from, to);
         true
+    }
+
+    /// Is that item done?
+    pub(crate) fn has(&self, item: u64) -> bool {
+        self.done.range(..=item).next_back().is_some_and(|(_, to)| *to >= item)
     }
 
     /// A cursor was recorded: everything up to that item is done, it says.

@@ -1,32 +1,53 @@
 //! The stories of all groups of a run, of which a report tells one.
 
-use crate::{Judgement, Names, Verdict, by_group::ByGroup, timeline::Highlights};
+use crate::{Judgement, Names, by_group::ByGroup, cause::Cause, course::Course, timeline::Highlights};
 use protocols::history::{Event, Header, Sink};
 
 /// Collects the story of each group while the history streams by.
-pub struct Stories(ByGroup<Highlights>);
+pub struct Stories(ByGroup<Story>);
+
+/// One group's story: what is worth a line, and what it comes down to.
+struct Story {
+    highlights: Highlights,
+    course: Course,
+}
+
+impl Story {
+    fn new(header: Option<&Header>, names: &Names) -> Self {
+        Story { highlights: Highlights::new(header, names), course: Course::new(header, names.clone()) }
+    }
+}
+
+impl Sink for Story {
+    fn record(&mut self, event: &Event) {
+        self.highlights.record(event);
+        self.course.record(event);
+    }
+}
 
 impl Stories {
     /// Nothing yet, of a history with this header; without one, groups are met with their events.
     pub fn new(header: Option<&Header>) -> Self {
-        let make = |header: &Header| Highlights::new(Some(header), &Names::of(&header.nodes, Some(header)));
-        Stories(ByGroup::new(header, make, || Highlights::new(None, &Names::default())))
+        let make = |header: &Header| Story::new(Some(header), &Names::of(&header.nodes, Some(header)));
+        Stories(ByGroup::new(header, make, || Story::new(None, &Names::default())))
     }
 
     /// Names that the history's reader has met since: without a header they come with the events, before these.
     pub fn learn(&mut self, nodes: &[String], resources: Option<&[String]>) {
-        self.0.each().iter_mut().for_each(|story| story.learn(nodes, resources));
+        for story in self.0.each() {
+            story.highlights.learn(nodes, resources);
+            story.course.learn(nodes, resources);
+        }
     }
 
     /// The story to tell: that of the first group in which something was wrong, or else that of the first.
     pub fn into_telling(self, judgement: &Judgement) -> Highlights {
-        let worst = |verdict: Verdict| judgement.groups.iter().position(|group| group.verdict == verdict);
-        let told = Some(judgement.verdict).filter(|verdict| *verdict != Verdict::Pass).and_then(worst).unwrap_or(0);
         let mut all = self.0.into_each();
-        let several = all.len() > 1;
-        let mut story = all.swap_remove(told);
-        story.group = several.then_some(told as u16);
-        story
+        let (told, several) = (judgement.worst_group(), all.len() > 1);
+        let Story { mut highlights, course } = all.swap_remove(told);
+        let model = course.into_model(judgement.groups.get(told).unwrap_or(judgement), several.then_some(told));
+        (highlights.group, highlights.cause) = (several.then_some(told as u16), Cause::of(&model));
+        highlights
     }
 }
 

@@ -1,9 +1,12 @@
-//! The text report of one run: what was planned, what happened, what held, the figures, and how to see it again.
+//! The text report of one run: what went wrong, what was planned, what happened, what held, the figures, and how to see it again.
 
 mod groups;
+mod head;
 mod invariants;
 pub(crate) mod paint;
 mod shards;
+
+pub use paint::wrap;
 
 use crate::{
     Judgement, Metrics, Verdict,
@@ -12,7 +15,7 @@ use crate::{
     timeline::{self, Highlights, Leader},
     words::{count, duration, grouped, moment},
 };
-use paint::{Paint, Tone, pad, wrap};
+use paint::{Paint, Tone, pad};
 use protocols::history::Header;
 use std::collections::BTreeMap;
 
@@ -43,8 +46,20 @@ pub struct Run<'a> {
     pub facts: &'a RunFacts,
     /// The command that shows the run again.
     pub replay: Option<&'a str>,
+    /// What to run next when something went wrong: what it shows, and the command.
+    pub next: &'a [(&'static str, String)],
     /// Colour it, for a terminal.
     pub colour: bool,
+}
+
+/// `text` in indented lines of so many characters, each ending with a line end.
+pub fn paragraph(text: &str, width: usize) -> String {
+    let lines = wrap(text, width.max(WIDTH_MIN) - 4);
+    lines
+        .iter()
+        .enumerate()
+        .map(|(place, line)| format!("{}{line}\n", if place == 0 { "  " } else { "    " }))
+        .collect()
 }
 
 /// The report, ending with a line end. No line is longer than 100 characters, except the replay command.
@@ -56,6 +71,7 @@ pub fn render(run: &Run) -> String {
 pub fn render_in(run: &Run, width: usize) -> String {
     let paint = Paint { colour: run.colour, width: width.max(WIDTH_MIN) };
     let mut lines = vec![headline(run, paint)];
+    lines.extend(head::lines(run.judgement, run.highlights, run.next, paint));
     let mut section = |title: &str, body: Vec<String>| {
         if !body.is_empty() {
             lines.push(String::new());
@@ -239,6 +255,18 @@ fn work_set(m: &Metrics) -> Vec<(&'static str, String)> {
     rows.into_iter().chain(stalled).collect()
 }
 
+/// How often effects outside were had, if there are any.
+fn outside(m: &Metrics) -> Vec<(&'static str, String)> {
+    let (Some(done), Some(again), Some(left_out)) = (m.effects_done, m.effects_repeated, m.effects_left_out) else {
+        return Vec::new();
+    };
+    vec![
+        ("items done outside", grouped(done)),
+        ("of them done twice", grouped(again)),
+        ("items passed over", grouped(left_out)),
+    ]
+}
+
 fn figures(run: &Run) -> Vec<(String, String)> {
     let m = &run.judgement.metrics;
     let ms = |ms: f64| duration(ms * 1000.0);
@@ -279,6 +307,8 @@ fn figures(run: &Run) -> Vec<(String, String)> {
     rows.push(("handoff gap, by effect", times(&m.handoff_effect_gap_ms)));
     rows.push(("handoff gap, by intent", times(&m.handoff_intent_gap_ms)));
     rows.extend(work_set(m));
+    rows.extend(outside(m));
+    rows.extend(m.cache_stale_ms.map(|stale_ms| ("a cache was set back for", ms(stale_ms))));
     if m.messages > 0 {
         rows.push(("messages", grouped(m.messages)));
     }

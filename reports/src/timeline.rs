@@ -14,6 +14,7 @@ pub use leaders::Leader;
 
 use crate::{
     by_resource::ByResource,
+    cause::Cause,
     freshness::Freshness,
     reads::Reads,
     words::{Names, count, duration, grouped},
@@ -29,15 +30,15 @@ use row::{About, LaneState, Mark, Row, Running};
 use std::collections::{BTreeMap, VecDeque};
 
 /// How many lines are kept from the start of a run, and how many from its end.
-const HEAD_MAX: usize = 40;
-/// See [`HEAD_MAX`].
-const TAIL_MAX: usize = 20;
+const KEPT: (usize, usize) = (40, 20);
 
 /// Collects the story of a run.
 #[derive(Debug)]
 pub struct Highlights {
     /// The group that it is about, when there are several.
     pub(crate) group: Option<u16>,
+    /// What the run comes down to; nothing unless [`crate::stories::Stories`] told it.
+    pub cause: Cause,
     names: Names,
     /// Nodes with a lane. Without a header a node gets one when it first acts.
     lanes: Vec<NodeId>,
@@ -60,6 +61,7 @@ impl Highlights {
         let lanes: Vec<_> = (0..header.map_or(0, |h| h.candidates)).map(NodeId).collect();
         Highlights {
             group: None,
+            cause: Cause::default(),
             names: names.clone(),
             states: vec![LaneState::default(); lanes.len()],
             lanes,
@@ -115,11 +117,11 @@ impl Highlights {
         let in_effect = self.in_effect.of(Resource::SEQUENCE).map(|i| i.node);
         let (lanes, accepted) = (self.states.clone(), self.accepted);
         let row = Row { t_us, lanes, in_effect, accepted, mark, text, about };
-        if self.head.len() < HEAD_MAX {
+        if self.head.len() < KEPT.0 {
             self.head.push(row);
             return;
         }
-        if self.tail.len() == TAIL_MAX {
+        if self.tail.len() == KEPT.1 {
             self.tail.pop_front();
             self.left_out += 1;
         }
@@ -245,7 +247,7 @@ impl Highlights {
         let noun = match write.operation {
             Operation::Delete => "clean-up seq",
             Operation::Enact => "enactment seq",
-            Operation::Record | Operation::Make | Operation::Perform => "seq",
+            _ => "seq",
         };
         let what = match writes {
             1 => format!("{noun} {} of {who} on {on}", grouped(seq)),
@@ -293,7 +295,7 @@ impl Highlights {
             self.refresh_last();
             return;
         }
-        let text = if healed { format!("healed: {what}") } else { format!("fault: {what}") };
+        let text = format!("{}: {what}", if healed { "healed" } else { "fault" });
         self.row(t_us, Mark::Quiet, About::Fault(fault.on.clone()), text);
     }
 
@@ -351,11 +353,8 @@ impl Highlights {
     }
 
     fn ended(&mut self, t_us: u64) {
-        let text = match self.last_accepted_for(t_us) {
-            Some(quiet) => format!("the run ends, {quiet} after the last accepted write"),
-            None => "the run ends".to_owned(),
-        };
-        self.row(t_us, Mark::Quiet, About::Other, text);
+        let quiet = self.last_accepted_for(t_us).map(|quiet| format!(", {quiet} after the last accepted write"));
+        self.row(t_us, Mark::Quiet, About::Other, format!("the run ends{}", quiet.unwrap_or_default()));
     }
 
     /// How long ago the last accepted write was, when that is worth telling.

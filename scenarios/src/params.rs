@@ -14,11 +14,11 @@ use protocols::{
     bug::Bug,
     copies::Copies,
     election::{Protocol, Timers, rules::Rules},
-    fence::checks::Fencing,
+    fence::{charge_check::ChargeCheck, checks::Fencing},
     service::Service,
     sharding::Placement,
     types::MILLISECOND,
-    work::{Kind, work_set},
+    work::{Kind, once, work_set},
 };
 
 /// What the liveness bound allows on top of lease and takeover, milliseconds: connecting again, sealing, one lost request.
@@ -78,6 +78,8 @@ pub struct Params {
     pub works: Vec<&'static Kind>,
     /// What its work-set is like, where it has one.
     pub work_set: work_set::Asked,
+    /// What is looked at before an invoice is charged; what the store usually checks when it is not given.
+    pub charge_check: Option<ChargeCheck>,
     /// Whose timers, for protocols that have presets; those that are given take their place.
     pub preset: Option<&'static Preset>,
     /// Does who wants to stand ask first? As all rules, it is on unless it is said.
@@ -132,6 +134,7 @@ impl Default for Params {
             service_members: None,
             works: Vec::new(),
             work_set: work_set::Asked::default(),
+            charge_check: None,
             preset: None,
             pre_vote: None,
             check_quorum: None,
@@ -325,6 +328,8 @@ impl Params {
             dual_belief_bound_ms: None,
             works: self.works.iter().map(|work| work.name.to_owned()).collect(),
             work_set: self.work_set,
+            // Scenarios that bring the work themselves say it themselves.
+            charge_check: self.charge_check.filter(|_| self.works.iter().any(|work| once::KINDS.contains(work))),
             copies: self.copies,
             placement: self.placement,
             tenure: self.tenure,

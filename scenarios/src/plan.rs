@@ -27,7 +27,7 @@ use protocols::{
     copies::Copies,
     division::Division,
     election::{self, Protocol, Timers, rules::Rules},
-    fence::checks::Fencing,
+    fence::{charge_check::ChargeCheck, checks::Fencing},
     group,
     history::{Header, Requirement},
     service::Service,
@@ -96,6 +96,10 @@ pub struct Plan {
     /// What the work-set of these works is like, where it is not the usual.
     #[serde(default, skip_serializing_if = "work_set::Asked::is_nothing")]
     pub work_set: work_set::Asked,
+    /// What is looked at before an invoice is charged, or a message delivered; where it is left out, what the store usually
+    /// checks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub charge_check: Option<ChargeCheck>,
     /// Has every candidate's node a copy of the data, which its leader writes to, and when does that acknowledge? Otherwise all
     /// leaders write to one store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -260,7 +264,7 @@ impl Plan {
             [] => Ok(Works::default()),
             names => Works::named(known, names.iter().map(String::as_str)).map_err(|why| format!("works: {why}")),
         };
-        works.map(|works| works.with_work_set(self.work_set))
+        works.map(|works| works.with_work_set(self.work_set).with_charge_check(self.charge_check))
     }
 
     /// Who is who when this plan is run with its protocol, by leaders that do the usual works.

@@ -9,7 +9,7 @@ use crate::{
 };
 use protocols::{
     bug::{Bug, Bugs},
-    election::{self, Protocol, both_locks, token_counter},
+    election::{self, Protocol, both_locks, cron, token_counter},
     history::Header,
     known_bugs,
     work::{self, Kind},
@@ -102,7 +102,8 @@ impl Registry {
     /// Every protocol that can be asked for by its name: those listed here, and those that are made of others.
     pub fn named(&self) -> impl Iterator<Item = &'static Protocol> + '_ {
         let fenced = token_counter::FENCED.iter().map(|(_, fenced)| *fenced);
-        self.protocols.iter().copied().chain(fenced).chain(both_locks::MIGRATING.iter().copied())
+        let others = both_locks::MIGRATING.iter().chain(cron::WAYS).copied();
+        self.protocols.iter().copied().chain(fenced).chain(others)
     }
 
     /// The bugs of these ids.

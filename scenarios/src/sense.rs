@@ -9,10 +9,11 @@ use crate::{
 };
 use protocols::{
     election::{Protocol, Timer, Timers},
+    fence::charge_check::ChargeCheck,
     types::MILLISECOND,
     work::{
-        Works,
-        work_set::{ITEMS_MAX, KINDS},
+        Kind, Works, once,
+        work_set::{Asked, ITEMS_MAX, KINDS},
     },
 };
 
@@ -95,7 +96,9 @@ fn work_set(params: &Params) -> Result<(), String> {
     if asked.load_ms.is_some_and(|ms| ms > LONGEST_MS) {
         return Err(format!("--load-time must be at most {}", duration_text(LONGEST_MS)));
     }
-    if asked.is_nothing() || params.works.iter().any(|work| KINDS.contains(work)) {
+    let only_time = asked == Asked { item_ms: asked.item_ms, ..Asked::default() };
+    let has = |kinds: &[&Kind]| params.works.iter().any(|work| kinds.contains(work));
+    if asked.is_nothing() || has(&KINDS) || (only_time && has(&once::KINDS)) {
         return Ok(());
     }
     let given = [
@@ -200,7 +203,7 @@ pub fn own_timers(own: &Timers, protocol: &Protocol) -> Result<(), String> {
     }
 }
 
-const GIVEN: [Given; 11] = [
+const GIVEN: [Given; 12] = [
     ("--preset", |p| p.preset.map(|_| Params { preset: None, ..p.clone() })),
     ("--pre-vote", |p| p.pre_vote.map(|on| Params { pre_vote: Some(!on), ..p.clone() })),
     ("--check-quorum", |p| p.check_quorum.map(|on| Params { check_quorum: Some(!on), ..p.clone() })),
@@ -214,6 +217,10 @@ const GIVEN: [Given; 11] = [
     (Timer::LockDelay.option(), |p| another(p, Timer::LockDelay)),
     (Timer::EntryInterval.option(), |p| another(p, Timer::EntryInterval)),
     (Timer::ReplicaLag.option(), |p| another(p, Timer::ReplicaLag)),
+    ("--charge-check", |p| {
+        let another = if p.charge_check? == ChargeCheck::None { ChargeCheck::Id } else { ChargeCheck::None };
+        Some(Params { charge_check: Some(another), ..p.clone() })
+    }),
     ("--pause", |p| Some(Params { pause_ms: Some(p.pause_ms? + 1), ..p.clone() })),
 ];
 

@@ -7,7 +7,7 @@ use crate::{
     run::{self, Options, Run},
 };
 use protocols::fence::checks::Fencing;
-use reports::{json::Report, timeline::page::FILE as TIMELINE};
+use reports::{Cause, json::Report, timeline::page::FILE as TIMELINE};
 use scenarios::{Capsule, capsule, plan::Plan};
 use std::{
     fs::{self, File},
@@ -48,15 +48,25 @@ pub fn capsule(run: &Run) -> Capsule {
     }
 }
 
+/// What was written of a run.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// The folder that it lies in.
+    pub folder: PathBuf,
+    /// Why the run came out as it did.
+    pub cause: Cause,
+}
+
 /// Runs `plan`, whose names are the registry's, again with everything recorded, and writes the artifacts below `out`. A run costs nothing until it fails.
 ///
 /// # Errors
 /// A file could not be written, or the second run differed from the first, whose hash is `expected`.
-pub fn write(out: &Path, plan: &Plan, registry: &Registry, expected: &str) -> Result<PathBuf, String> {
+pub fn write(out: &Path, plan: &Plan, registry: &Registry, expected: &str) -> Result<Written, String> {
     let folder = folder(out, plan);
     fs::create_dir_all(&folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
     let options = Options {
         registry: registry.clone(),
+        timeline: true,
         page: true,
         history: Some(create(&folder.join("history.jsonl"))?),
         trace: Some(create(&folder.join("trace.txt"))?),
@@ -72,20 +82,22 @@ pub fn write(out: &Path, plan: &Plan, registry: &Registry, expected: &str) -> Re
     }
     save(&folder.join("plan.json"), &plan.to_json_pretty())?;
     save(&folder.join("capsule.json"), &capsule(&run).to_json_pretty())?;
-    save(&folder.join("report.json"), &Report::new(Some(&run.header), &run.facts, &run.judgement).to_text())?;
-    save(&folder.join(TIMELINE), run.page.as_deref().unwrap_or_default())?;
+    let cause = run.highlights.as_ref().map(|story| story.cause.clone()).unwrap_or_default();
+    let report = Report::new(Some(&run.header), &run.facts, &run.judgement).with_cause(&cause);
+    save(&folder.join("report.json"), &report.to_text())?;
+    save(&folder.join(TIMELINE), &run.page.map(|sheet| sheet.page()).unwrap_or_default())?;
     save(&folder.join("repro.sh"), &repro::script("capsule.json"))?;
-    Ok(folder)
+    Ok(Written { folder, cause })
 }
 
-/// Writes the page of a run of `plan` where its artifacts would be, which a run that holds has not.
+/// Writes a page of a run of `plan` where its artifacts would be, which a run that holds has not; `name` is the file's.
 ///
 /// # Errors
 /// The file could not be written.
-pub fn write_page(out: &Path, plan: &Plan, page: &str) -> Result<PathBuf, String> {
+pub fn write_page(out: &Path, plan: &Plan, name: &str, page: &str) -> Result<PathBuf, String> {
     let folder = folder(out, plan);
     fs::create_dir_all(&folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
-    let file = folder.join(TIMELINE);
+    let file = folder.join(name);
     save(&file, page)?;
     Ok(file)
 }

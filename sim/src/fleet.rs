@@ -53,6 +53,8 @@ pub struct Fleet {
     topology: Arc<Topology>,
     works: Arc<Works>,
     bugs: Bugs,
+    /// What the store checks at each of a leader's resources.
+    checks: Vec<Checks>,
     clients: Arc<Clients<SimEnv>>,
     /// The states of the service's members, by their nodes.
     members: BTreeMap<NodeId, service::State>,
@@ -106,11 +108,11 @@ impl Fleet {
         };
         let members = protocol.service.all().zip(topology.services()).flat_map(states).collect();
         let clients = Arc::new(registry.clients.clone());
-        let checks = |place| Checks::from(plan.fencing).but_for(&bugs, place);
-        let checks: Vec<Checks> = (0..works.resources().count()).map(checks).collect();
+        let checks = works.checks(plan.fencing.checks()).into_iter().enumerate();
+        let checks: Vec<Checks> = checks.map(|(place, checks)| checks.but_for(&bugs, place)).collect();
         let disks = plan.copies.map(|_| topology.candidates().map(|_| CopyDisk::new(checks.clone())).collect());
         let (disks, told) = (disks.unwrap_or_default(), Arc::default());
-        Ok(Fleet { plan, protocol, topology, works, bugs, clients, members, disks, told })
+        Ok(Fleet { plan, protocol, topology, works, bugs, checks, clients, members, disks, told })
     }
 
     /// Starts a process. Gives back its first task, if it has any; what is only a core is stepped by the world.
@@ -130,10 +132,7 @@ impl Fleet {
                 with(|world| match world.has_core(node) && !forgets {
                     // Its disk has survived; so has what it is.
                     true => world.input(node, Input::Start),
-                    false => {
-                        let (groups, resources) = (usize::from(self.plan.groups), self.works.resources().count());
-                        world.set_core(node, Box::new(Store::new(self.plan.fencing, groups, resources, &self.bugs)))
-                    }
+                    false => world.set_core(node, Box::new(Store::new(&self.checks, self.plan.groups.into()))),
                 });
                 None
             }

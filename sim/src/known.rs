@@ -79,6 +79,7 @@ fn cell(known: &Known, judged: Option<&Judgement>, why: String) -> (Cell, Failur
         trace_hash: String::new(),
         repro: repro::command(&["check".to_owned(), known.path()]),
         artifacts: None,
+        cause: None,
         plan: None,
     };
     (cell, failure)

@@ -8,7 +8,7 @@
 //! | invalid | no plan could be made of the parameters, so nothing ran |
 
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What came of a run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
@@ -63,6 +63,8 @@ pub struct Failure {
     pub repro: String,
     /// Its artifacts, when they were written.
     pub artifacts: Option<String>,
+    /// What happened, in a few sentences, when its artifacts were written.
+    pub cause: Option<String>,
     /// The plan that failed.
     #[serde(skip)]
     pub plan: Option<Box<scenarios::plan::Plan>>,
@@ -86,21 +88,47 @@ pub struct Group {
     pub seeds: Vec<u64>,
     /// What the first seed says.
     pub why: String,
+    /// What happened there, in a few sentences, if somebody looked.
+    pub cause: Option<String>,
+    /// The artifacts of that one, if they were written.
+    pub artifacts: Option<String>,
     /// How to repeat that one.
     pub repro: String,
 }
 
+impl Group {
+    /// Why it counts, without what the judge saw: where the cause is told, that says it better.
+    pub fn in_short(&self) -> &str {
+        self.why.split_once(": ").map_or(&self.why, |(why, _)| why)
+    }
+}
+
 /// So many seeds stand for a group.
 const SEEDS_MAX: usize = 3;
+
+/// The places of the failures, the first of every cause before all others.
+pub fn telling(failures: &[Failure]) -> Vec<usize> {
+    let mut causes = BTreeSet::new();
+    let (mut first, mut others) = (Vec::new(), Vec::new());
+    for (place, failure) in failures.iter().enumerate() {
+        if causes.insert(cause(failure)) { first.push(place) } else { others.push(place) }
+    }
+    first.extend(others);
+    first
+}
+
+/// What failures of one cause have in common.
+fn cause(failure: &Failure) -> (&str, &str, u16, Ended, String) {
+    let cause = format!("{} {} {}", failure.verdict, failure.violated.join(","), shape(&failure.why));
+    (failure.scenario.as_str(), failure.protocol.as_str(), failure.nodes, failure.outcome, cause)
+}
 
 /// The failures by their cause, those with most runs first.
 pub fn groups(failures: &[Failure]) -> Vec<Group> {
     let mut places: BTreeMap<(&str, &str, u16, Ended, String), usize> = BTreeMap::new();
     let mut groups: Vec<Group> = Vec::new();
     for failure in failures {
-        let cause = format!("{} {} {}", failure.verdict, failure.violated.join(","), shape(&failure.why));
-        let cell = (failure.scenario.as_str(), failure.protocol.as_str(), failure.nodes, failure.outcome, cause);
-        let place = *places.entry(cell).or_insert_with(|| {
+        let place = *places.entry(cause(failure)).or_insert_with(|| {
             groups.push(Group {
                 scenario: failure.scenario.clone(),
                 protocol: failure.protocol.clone(),
@@ -109,6 +137,8 @@ pub fn groups(failures: &[Failure]) -> Vec<Group> {
                 runs: 0,
                 seeds: Vec::new(),
                 why: failure.why.clone(),
+                cause: failure.cause.clone(),
+                artifacts: failure.artifacts.clone(),
                 repro: failure.repro.clone(),
             });
             groups.len() - 1
@@ -160,6 +190,7 @@ mod tests {
             trace_hash: String::new(),
             repro: format!("--seed {seed}"),
             artifacts: None,
+            cause: None,
             plan: None,
         }
     }
@@ -177,5 +208,7 @@ mod tests {
             [(2, vec![7, 9]), (1, vec![4])]
         );
         assert_eq!((groups[0].why.as_str(), groups[0].repro.as_str()), (two, "--seed 7"));
+        let again = [failures[1].clone(), failures[2].clone(), failures[0].clone()];
+        assert_eq!(telling(&again), [0, 2, 1], "the first of each cause, then the others");
     }
 }

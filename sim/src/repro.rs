@@ -58,6 +58,7 @@ pub fn options(params: &Params) -> Vec<String> {
     add("work-item-time", params.work_set.item_ms.map(duration_text));
     add("checkpoint-every", params.work_set.checkpoint_every.map(|items| items.to_string()));
     add("load-time", params.work_set.load_ms.map(duration_text));
+    add("charge-check", params.charge_check.map(|check| check.word().to_owned()));
     add("preset", params.preset.map(|preset| preset.name.to_owned()));
     add("pre-vote", params.pre_vote.map(on_off));
     add("check-quorum", params.check_quorum.map(on_off));
@@ -86,6 +87,15 @@ pub fn command(arguments: &[String]) -> String {
             format!("(cd {} && cargo run{release} -- {})", quoted(&folder.display().to_string()), words.join(" "))
         }
         Program::Built(path) => format!("{} {}", quoted(&path.display().to_string()), words.join(" ")),
+    }
+}
+
+/// A command of [`command`] with more arguments at its end.
+pub fn with(command: &str, more: &[&str]) -> String {
+    let more: String = more.iter().map(|word| format!(" {}", quoted(word))).collect();
+    match command.strip_suffix(')') {
+        Some(inside) => format!("{inside}{more})"),
+        None => format!("{command}{more}"),
     }
 }
 

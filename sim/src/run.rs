@@ -11,7 +11,10 @@ use protocols::{coverage::Marks, election::Protocol, history::Header};
 use reports::{
     Judgement,
     json::{ReadLease, RunFacts},
-    timeline::{Highlights, page::Pages},
+    timeline::{
+        Highlights,
+        page::{Pages, Sheet},
+    },
 };
 use scenarios::{plan::Plan, read_lease};
 use std::{io::Write, sync::Arc, time::Instant};
@@ -47,8 +50,8 @@ pub struct Run {
     pub judgement: Judgement,
     /// What the text report shows, if it was asked for.
     pub highlights: Option<Highlights>,
-    /// The run as one page of HTML, if it was asked for.
-    pub page: Option<String>,
+    /// The run, ready for a page of HTML, if that was asked for.
+    pub page: Option<Sheet>,
     /// The coverage marks that it came to.
     pub marks: Marks,
 }
@@ -99,7 +102,7 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
         history.finish().map_err(|e| format!("cannot write the history: {e}"))?;
     }
     let judgement = recorder.judges.finish();
-    let page = recorder.pages.map(|pages| pages.into_page(&judgement));
+    let page = recorder.pages.map(|pages| pages.into_sheet(&judgement));
     let highlights = recorder.stories.map(|stories| stories.into_telling(&judgement));
     let facts = RunFacts {
         trace_hash: Some(trace_hash),

@@ -266,6 +266,7 @@ impl Swarm {
             trace_hash: run.map_or("", Run::trace_hash).to_owned(),
             repro: repro::command(&arguments(plan, &self.choice)),
             artifacts: None,
+            cause: None,
             plan: Some(Box::new(plan.clone())),
         })
     }

@@ -269,6 +269,7 @@ impl Sweep<'_> {
                 trace_hash,
                 repro: repro::command(&["sweep", "all", "--seeds", &seeds].map(str::to_owned)),
                 artifacts: None,
+                cause: None,
                 plan: plan.map(Box::new),
             }));
             !interrupt::asked()
@@ -377,6 +378,7 @@ impl Sweep<'_> {
             trace_hash: run.map_or("", Run::trace_hash).to_owned(),
             repro: repro::of_run(scenario, protocol, &self.sized(nodes), seed),
             artifacts: None,
+            cause: None,
             plan: None,
         }
     }

@@ -3,13 +3,16 @@
 //! Its Go client (hashicorp/consul, `api/api.go: DefaultConfig, NewHttpClient`, with hashicorp/go-cleanhttp,
 //! `cleanhttp.go: DefaultPooledTransport`) sets no timeout on requests.
 
+mod agent;
+
 use crate::{
     client,
     env::Env,
-    http::{Answer, Ask, Http, encoded},
+    http::{Answer, Ask, encoded},
     queue::{Backend, Boxed, Queue, Stream, within},
     site::Endpoint,
 };
+use agent::{Agent, Waits};
 use data_encoding::BASE64;
 use hyper::Method;
 use protocols::{
@@ -19,10 +22,7 @@ use protocols::{
 };
 use serde::Deserialize;
 use serde_json::json;
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
-};
+use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 /// The client as registries know it.
@@ -44,38 +44,6 @@ pub async fn run<E: Env>(
     Queue::new(env, &SERVICE, deliver).run(backend, outputs).await;
 }
 
-/// The agent that a client talks to, as far as a client can tell: it keeps to one server, and goes on to the next when that
-/// one cannot be reached, or answers with an error of any kind (`agent/consul/client.go: RPC`, `agent/router/manager.go:
-/// NotifyFailedServer`). It does not ask again by itself: the server has held the request for as long as the agent would. The
-/// servers are in an order that is drawn.
-struct Agent<E: Env> {
-    servers: Vec<Http<E>>,
-    current: AtomicUsize,
-}
-
-impl<E: Env> Agent<E> {
-    fn new(env: &E, endpoints: Vec<Endpoint>) -> Self {
-        let mut servers: Vec<Http<E>> = endpoints.into_iter().map(|to| Http::new(env.clone(), to)).collect();
-        for last in (1..servers.len()).rev() {
-            servers.swap(last, (env.random() % (last as u64 + 1)) as usize);
-        }
-        Agent { servers, current: AtomicUsize::new(0) }
-    }
-
-    async fn ask(&self, ask: Ask) -> Result<Answer, Failure> {
-        let current = self.current.load(Ordering::Relaxed);
-        let server = self.servers.get(current % self.servers.len().max(1));
-        let server = server.ok_or_else(|| Failure::Unknown("there is no server".into()))?;
-        let answer = server.ask(ask).await;
-        if answer.as_ref().map_or(true, |answer| answer.status >= 500) {
-            // Unless somebody else has gone on already.
-            let next = current.wrapping_add(1);
-            let _ = self.current.compare_exchange(current, next, Ordering::Relaxed, Ordering::Relaxed);
-        }
-        answer
-    }
-}
-
 struct Consul<E: Env> {
     env: E,
     agent: Arc<Agent<E>>,
@@ -88,7 +56,7 @@ impl<E: Env> Backend for Consul<E> {
         let (env, agent) = (self.env.clone(), self.agent.clone());
         Box::pin(async move {
             let attempt = async {
-                let answer = agent.ask(ask(&request)).await?;
+                let answer = agent.ask(ask(&request), Waits::No).await?;
                 understand(&request, &answer)
             };
             within(&env, timeout, attempt).await
@@ -101,7 +69,7 @@ impl<E: Env> Backend for Consul<E> {
         Some(Box::pin(async move {
             let mut index = 0;
             loop {
-                let attempt = async { found(&agent.ask(wait(&watch, index)).await?) };
+                let attempt = async { found(&agent.ask(wait(&watch, index), Waits::ForChange).await?) };
                 match attempt.await {
                     Ok((pair, now)) => {
                         // An index that goes back is of a server that was set back: what was known of it is worth nothing.

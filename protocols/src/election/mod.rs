@@ -4,6 +4,7 @@ pub mod back_off;
 pub mod both_locks;
 pub mod bully;
 pub mod consul;
+pub mod cron;
 pub mod db_row;
 pub mod db_row_node_clock;
 pub mod etcd;
@@ -322,14 +323,15 @@ crate::registry! {
     ];
 }
 
-/// The protocol of that name, one that is made of another included: with a token counter around it, or with a second lock.
+/// The protocol of that name, one that is in no list included: made of another, with a token counter around it or with a second
+/// lock, or a way to run a cron job.
 pub fn find(name: &str) -> Option<&'static Protocol> {
     ALL.into_iter().find(|p| p.name == name).or_else(|| wrapped(name))
 }
 
-/// The protocol of that name that is made of another one.
+/// The protocol of that name that is made of another one, or leads for a job only.
 pub fn wrapped(name: &str) -> Option<&'static Protocol> {
-    token_counter::find(name).or_else(|| both_locks::find(name))
+    token_counter::find(name).or_else(|| both_locks::find(name)).or_else(|| cron::find(name))
 }
 
 impl Protocol {

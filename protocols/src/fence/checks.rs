@@ -33,6 +33,9 @@ pub struct Checks {
     pub order: bool,
     /// A request that was applied is answered from memory.
     pub memory: bool,
+    /// A row is written by a higher token than it was written by before, whatever tokens the resource has seen:
+    /// [`super::rows`].
+    pub rows: bool,
     /// How tokens are compared.
     pub rules: Rules,
 }
@@ -154,16 +157,16 @@ impl Rules {
     #[inline]
     pub const fn fences(self, operation: Operation) -> bool {
         match operation {
-            Operation::Record | Operation::Make | Operation::Perform => true,
             Operation::Enact => self.enactments,
             Operation::Delete => self.deletions,
+            _ => true,
         }
     }
 }
 
 impl Checks {
     /// None of them.
-    pub const NONE: Checks = Checks { token: false, order: false, memory: false, rules: Rules::ALL };
+    pub const NONE: Checks = Checks { token: false, order: false, memory: false, rows: false, rules: Rules::ALL };
 
     /// The same for the resource at a place among a leader's, as far as the bugs that are switched on leave it alone.
     pub fn but_for(self, bugs: &Bugs, place: usize) -> Checks {
@@ -203,7 +206,7 @@ impl Fencing {
     /// What is checked.
     pub const fn checks(self) -> Checks {
         match self {
-            Fencing::On => Checks { token: true, order: true, memory: true, rules: Rules::ALL },
+            Fencing::On => Checks { token: true, order: true, memory: true, ..Checks::NONE },
             Fencing::Off => Checks::NONE,
             Fencing::Token => Checks { token: true, ..Checks::NONE },
             Fencing::Order => Checks { order: true, ..Checks::NONE },

@@ -7,6 +7,7 @@
 use super::{
     checks::{Checks, FORGED},
     plans::{Plan, Plans},
+    rows::Rows,
 };
 use crate::{
     message::{Write, WriteVerdict},
@@ -59,6 +60,7 @@ pub struct Ledger<M = Window> {
     state: State,
     memory: M,
     plans: Plans,
+    rows: Rows,
 }
 
 /// A memory of each client's latest [`REMEMBERED_REQUESTS`].
@@ -91,7 +93,7 @@ impl Ledger {
 impl<M: Memory> Ledger<M> {
     /// The ledger that had this state and this memory, as if it had never been away; it had no plans.
     pub fn restore(checks: impl Into<Checks>, state: State, memory: M) -> Self {
-        Ledger { checks: checks.into(), state, memory, plans: Plans::default() }
+        Ledger { checks: checks.into(), state, memory, plans: Plans::default(), rows: Rows::default() }
     }
 
     /// The same with these plans.
@@ -183,10 +185,13 @@ impl<M: Memory> Ledger<M> {
     /// Decides on a write, and applies it when it is `Ok`.
     #[inline]
     pub fn write(&mut self, node: NodeId, write: &Write) -> WriteVerdict {
+        if self.checks.rows
+            && let Some(highest) = self.rows.refuses(write)
+        {
+            return WriteVerdict::Fenced { highest };
+        }
         if self.unchecked(write.token) {
-            self.take(write.seq);
-            self.record(node, write);
-            return WriteVerdict::Ok;
+            return self.write_unchecked(node, write);
         }
         if write.token > self.state.highest && !self.checks.rules.seal {
             self.raise(write.token, (node, write.generation));
@@ -237,6 +242,20 @@ impl<M: Memory> Ledger<M> {
         }
     }
 
+    /// Takes a write as it comes, of which nothing can be checked but its key: who is outside knows nothing of tokens.
+    fn write_unchecked(&mut self, node: NodeId, write: &Write) -> WriteVerdict {
+        let keyed = write.operation == Operation::Effect && self.checks.memory;
+        self.take(write.seq);
+        if keyed && let Recall::Applied(seq) = self.memory.recall(write.request()) {
+            return WriteVerdict::Duplicate { seq };
+        }
+        self.record(node, write);
+        if keyed {
+            self.memory.remember(write.request(), write.seq);
+        }
+        WriteVerdict::Ok
+    }
+
     /// The number is gone.
     fn take(&mut self, seq: u64) {
         self.state.seq = seq;
@@ -246,8 +265,8 @@ impl<M: Memory> Ledger<M> {
     /// What the write says is what is recorded now, and what it does is done.
     #[inline]
     fn record(&mut self, node: NodeId, write: &Write) {
-        if write.payload.is_some() && write.operation.records() {
-            self.state.payload = write.payload;
+        if write.payload.is_some() {
+            self.state.payload = write.operation.leaves(self.state.payload, write.payload);
         }
         if write.operation != Operation::Record {
             self.plans.carry_out(node, write);

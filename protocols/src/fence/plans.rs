@@ -60,7 +60,7 @@ impl Plans {
     pub(super) fn carry_out(&mut self, node: NodeId, write: &Write) {
         let Some(number) = write.payload.map(|payload| payload.number.get()) else { return };
         match write.operation {
-            Operation::Record | Operation::Perform => {}
+            Operation::Record | Operation::Perform | Operation::Effect | Operation::Complete | Operation::Refresh => {}
             Operation::Make => {
                 self.made.retain(|plan| plan.number != number);
                 self.made.push(Plan { number, maker: write.incarnation(node) });

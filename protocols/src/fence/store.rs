@@ -8,7 +8,7 @@ use super::{
     ledger::{Ledger, Memory, Window},
 };
 use crate::{
-    bug::{Bug, Bugs, Shown},
+    bug::{Bug, Shown},
     clock::Now,
     core::{Core, Input, Output},
     history::{Deleted, Kind},
@@ -41,10 +41,9 @@ pub struct Store {
 }
 
 impl Store {
-    /// An empty store, which makes these checks, for so many groups whose leaders have so many resources each.
-    pub fn new(checks: impl Into<Checks>, groups: usize, resources: usize, bugs: &Bugs) -> Self {
-        let checks = checks.into();
-        let of_group = |_| (0..resources).map(|place| Ledger::new(checks.but_for(bugs, place)));
+    /// An empty store for so many groups, which makes these checks at each of the resources that a leader of one has.
+    pub fn new(checks: &[Checks], groups: usize) -> Self {
+        let of_group = |_| checks.iter().map(|checks| Ledger::new(*checks));
         Store { ledgers: (0..groups).flat_map(of_group).collect(), counters: vec![0; groups] }
     }
 

@@ -164,6 +164,12 @@ pub enum Fact {
     StaleEnactmentAttempts,
     /// The same of those that delete.
     StaleDeletionAttempts,
+    /// The same of those that refresh a cache.
+    StaleRefreshAttempts,
+    /// Effects outside that were asked for, whatever became of them.
+    EffectsTried,
+    /// Effects outside that were asked for when their item had had its effect, whatever became of them.
+    EffectsTriedAgain,
     /// Elections won while a node that had been elected before was paused.
     ElectedWhilePaused,
     /// Elections won while a node that believed was cut off.

@@ -21,7 +21,8 @@
 //! ```
 //!
 //! `operation` is `make`, `enact` or `delete`; `payload` has the number of the plan that is made or made live, or after which
-//! nothing else is kept.
+//! nothing else is kept. Or it is `perform`, `effect` (which cannot be undone) or `complete`, of the item of that number; or
+//! `refresh`, which brings a cache that version.
 
 mod fields;
 mod line;

@@ -1,4 +1,4 @@
-//! What went wrong in programs on their way out.
+//! What went wrong in programs around their election: on their way out, and while they were at work.
 
 use crate::bug::{Bug, Shown};
 
@@ -21,4 +21,15 @@ pub const SHUTDOWN_STARTS_WORK: Bug = Bug {
     source: "kubernetes-sigs/controller-runtime issue 2719, fixed by pull request 2724",
     violation: "acts_on_belief",
     shown: Shown::by("stood-down", "redis-lease", 4),
+};
+
+/// A worker with one thread, as printed.
+pub const RENEWS_BETWEEN_JOBS: Bug = Bug {
+    id: "renews-between-jobs",
+    protocols: &["redis-lease", "redis-fenced", "etcd-election"],
+    what: "The worker renews its lease when it is done with a job, and hears of nothing while it is at one: a job that takes longer \
+           than the lease is done by whoever takes over as well.",
+    source: "reference text 002, \"Singleton background worker\": `process(msg)`, and then `session.renew()`",
+    violation: "done_once",
+    shown: Shown::by("long-job", "etcd-election", 4).with("--fencing off"),
 };

@@ -32,7 +32,7 @@ impl Placement {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Places {
     placement: Placement,
-    ring: Ring,
+    pub(super) ring: Ring,
     members: u16,
 }
 

@@ -132,6 +132,16 @@ impl Duties {
         }
     }
 
+    /// Is a job being done that takes its time?
+    pub fn is_at_work(&self) -> bool {
+        self.works.iter().any(|work| work.is_at_work())
+    }
+
+    /// Is a work done for good?
+    pub fn is_finished(&self) -> bool {
+        self.works.iter().any(|work| work.is_finished())
+    }
+
     /// Is nothing under way?
     pub fn is_joined(&self) -> bool {
         self.outboxes.iter().all(Outbox::is_empty) && self.works.iter().all(|work| work.idle())

@@ -109,8 +109,8 @@ impl Outbox {
         let read_version = self.version;
         let write = Write { resource, operation, generation, token, seq, read_version, client, number, payload };
         self.next_seq += 1;
-        if payload.is_some() && operation.records() {
-            self.payload = payload;
+        if payload.is_some() {
+            self.payload = operation.leaves(self.payload, payload);
         }
         // Every write in turn raises the version by one; those behind this one build on that.
         self.version += 1;

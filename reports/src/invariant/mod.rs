@@ -5,10 +5,12 @@
 
 pub mod acts_on_belief;
 pub mod copies_agree;
+pub mod done_once;
 pub mod dual_belief;
 pub mod elections;
 pub mod leaders_acting_by_effect;
 pub mod liveness;
+pub mod no_stale_cache_entry;
 pub mod no_stale_deletion;
 pub mod no_stale_read;
 pub mod no_stale_write;
@@ -39,11 +41,13 @@ protocols::registry! {
         &seq_strictly_increasing::ENTRY,
         &no_stale_write::ENTRY,
         &no_stale_deletion::ENTRY,
+        &no_stale_cache_entry::ENTRY,
         &no_stale_read::ENTRY,
         &read_version::ENTRY,
         &one_number::ENTRY,
         &records::ENTRY,
         &nothing_skipped::ENTRY,
+        &done_once::ENTRY,
         &copies_agree::ENTRY,
         &elections::ENTRY,
         &phantom_leader::ENTRY,

@@ -89,7 +89,6 @@ impl NoStaleDeletion {
         let (Some(payload), resource) = (write.payload, write.resource) else { return };
         let (plan, on) = (payload.number.get(), self.on.at(resource));
         match write.operation {
-            Operation::Record | Operation::Perform => {}
             Operation::Make => {
                 on.made.insert(plan, by);
             }
@@ -102,6 +101,7 @@ impl NoStaleDeletion {
                 }
             }
             Operation::Delete => self.deletions += 1,
+            _ => {}
         }
     }
 
@@ -139,7 +139,8 @@ impl Invariant for NoStaleDeletion {
         let stale = self.freshness.observe(event);
         match &event.kind {
             Kind::Apply { node, write, verdict, .. } if write.operation != Operation::Record => {
-                self.stale += u64::from(stale && write.operation != Operation::Make);
+                let harms = matches!(write.operation, Operation::Enact | Operation::Delete);
+                self.stale += u64::from(stale && harms);
                 if *verdict == WriteVerdict::Ok {
                     self.carried_out(event.t_us, write.incarnation(*node), write);
                 }

@@ -1,4 +1,4 @@
-//! A hand-over may do items of the leader's work-set again. It leaves none out.
+//! A hand-over may do items of the leader's work-set again. It leaves none out; nor any that has an effect outside.
 //!
 //! **Formula.** When the history ends, every item of a resource that lies before one that was done, or that a recorded cursor
 //! has passed, was done by a write that the resource accepted. Where a resource has no items, a record is no cursor.
@@ -52,7 +52,7 @@ impl Invariant for NothingSkipped {
         let Kind::Apply { node, write, verdict: WriteVerdict::Ok, .. } = &event.kind else { return };
         let Some(item) = write.payload.map(|payload| payload.number.get()) else { return };
         match write.operation {
-            Operation::Perform => {
+            Operation::Perform | Operation::Effect => {
                 let (on, by) = (self.on.at(write.resource), write.incarnation(*node));
                 on.handed_over |= on.last.replace(by).is_some_and(|last| last != by);
                 on.row.did(item, event.t_us);

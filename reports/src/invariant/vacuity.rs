@@ -12,15 +12,17 @@
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds};
 use crate::{
     beliefs::Beliefs,
+    by_resource::ByResource,
     contest::Contest,
     effects::Effects,
     freshness::Freshness,
+    row::Row,
     words::{count, grouped},
 };
 use protocols::{
     elector::Deposed,
     history::{Fact, FaultEvent, Header, NodeState, Outcome, Phase, Requirement},
-    message::WriteVerdict,
+    message::{Write, WriteVerdict},
     types::{NodeId, Operation},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,6 +57,11 @@ struct Vacuity {
     stale: u64,
     stale_enactments: u64,
     stale_deletions: u64,
+    stale_refreshes: u64,
+    /// Items that have had their effect outside.
+    had_effect: ByResource<Row>,
+    effects_asked: u64,
+    effects_again: u64,
     elections: u64,
     elected_while_paused: u64,
     elected_while_cut_off: u64,
@@ -103,6 +110,10 @@ impl Vacuity {
             stale: 0,
             stale_enactments: 0,
             stale_deletions: 0,
+            stale_refreshes: 0,
+            had_effect: ByResource::default(),
+            effects_asked: 0,
+            effects_again: 0,
             elections: 0,
             elected_while_paused: 0,
             elected_while_cut_off: 0,
@@ -204,6 +215,16 @@ impl Vacuity {
         self.power_offs += u64::from(state == NodeState::Off);
     }
 
+    fn effect(&mut self, write: &Write, verdict: WriteVerdict) {
+        let Some(item) = write.payload.map(|payload| payload.number.get()) else { return };
+        let on = self.had_effect.at(write.resource);
+        self.effects_asked += 1;
+        self.effects_again += u64::from(on.has(item));
+        if verdict == WriteVerdict::Ok {
+            on.did(item, 0);
+        }
+    }
+
     fn counted(&self, fact: Fact) -> u64 {
         match fact {
             Fact::WritesAccepted => self.accepted,
@@ -213,6 +234,9 @@ impl Vacuity {
             Fact::StaleWriteAttempts => self.stale,
             Fact::StaleEnactmentAttempts => self.stale_enactments,
             Fact::StaleDeletionAttempts => self.stale_deletions,
+            Fact::StaleRefreshAttempts => self.stale_refreshes,
+            Fact::EffectsTried => self.effects_asked,
+            Fact::EffectsTriedAgain => self.effects_again,
             Fact::ElectedWhilePaused => self.elected_while_paused,
             Fact::ElectedWhileCutOff => self.elected_while_cut_off,
             Fact::ReadsWhileCutOff => self.reads_while_cut_off,
@@ -248,7 +272,9 @@ impl Invariant for Vacuity {
             match write.operation {
                 Operation::Enact => self.stale_enactments += u64::from(stale),
                 Operation::Delete => self.stale_deletions += u64::from(stale),
-                Operation::Record | Operation::Make | Operation::Perform => {}
+                Operation::Refresh => self.stale_refreshes += u64::from(stale),
+                Operation::Effect => self.effect(write, *verdict),
+                _ => {}
             }
             let incarnation = write.incarnation(*node);
             match verdict {
@@ -308,6 +334,9 @@ fn words(fact: Fact) -> &'static str {
         Fact::StaleWriteAttempts => "stale writes tried",
         Fact::StaleEnactmentAttempts => "stale enactments tried",
         Fact::StaleDeletionAttempts => "stale deletions tried",
+        Fact::StaleRefreshAttempts => "stale refreshes tried",
+        Fact::EffectsTried => "effects outside that were asked for",
+        Fact::EffectsTriedAgain => "effects that were asked for again",
         Fact::ElectedWhilePaused => "elections while a former leader was paused",
         Fact::ElectedWhileCutOff => "elections while a leader was cut off",
         Fact::ReadsWhileCutOff => "reads that a leader answered while it was cut off",

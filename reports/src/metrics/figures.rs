@@ -113,6 +113,20 @@ pub struct Metrics {
     /// The longest time from one new item to the next that was accepted, to the last that was done again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work_stalled_ms_max: Option<f64>,
+    /// Different items that had their effect outside: invoices charged, messages delivered; left out, as what follows, where
+    /// nothing has such effects.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effects_done: Option<u64>,
+    /// How often one was had again: a customer charged twice, a job run twice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effects_repeated: Option<u64>,
+    /// Items that had none, though a later one had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effects_left_out: Option<u64>,
+    /// For how long a cache had an older version than it had had before, on the edge where that was longest; left out where
+    /// there is no cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_stale_ms: Option<f64>,
     /// Requests that clients made; only baselines look at it.
     #[serde(skip)]
     pub requests_invoked: u64,

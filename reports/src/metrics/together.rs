@@ -38,6 +38,9 @@ impl Metrics {
             (&mut self.work_done, other.work_done),
             (&mut self.work_redone, other.work_redone),
             (&mut self.work_skipped, other.work_skipped),
+            (&mut self.effects_done, other.effects_done),
+            (&mut self.effects_repeated, other.effects_repeated),
+            (&mut self.effects_left_out, other.effects_left_out),
         ] {
             *sum = sum.zip(more).map(|(a, b)| a + b).or(*sum).or(more);
         }
@@ -48,6 +51,7 @@ impl Metrics {
         self.dual_belief_ms = self.dual_belief_ms.max(other.dual_belief_ms);
         self.dual_belief_awake_ms = self.dual_belief_awake_ms.max(other.dual_belief_awake_ms);
         self.dual_belief_longest_ms = self.dual_belief_longest_ms.max(other.dual_belief_longest_ms);
+        self.cache_stale_ms = either(self.cache_stale_ms, other.cache_stale_ms, f64::max);
         self.dark_ms = either(self.dark_ms, other.dark_ms, f64::max);
         self.startup_dark_ms = either(self.startup_dark_ms, other.startup_dark_ms, f64::max);
         self.availability = either(self.availability, other.availability, f64::min);

@@ -41,7 +41,7 @@ impl Paint {
 }
 
 /// Breaks `text` into lines of at most `width` characters, at spaces where it can.
-pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
     for word in text.split(' ') {

@@ -1,16 +1,24 @@
-//! The page of a run in a real browser: `tests/browser/page.js` loads it, presses keys, hovers, zooms, follows links. Where
-//! there is no Chromium or no Node, it says so aloud and passes; with `FENCEPOST_SERVERS=require` it fails, and with
-//! `install` they are installed.
+//! Our pages in a real browser: `tests/browser/*.js` load them, press keys, hover, zoom, sort, follow links. Where there is no
+//! Chromium or no Node, they say so aloud and pass; with `FENCEPOST_SERVERS=require` they fail, and with `install` both are
+//! installed. `FENCEPOST_PICTURES=DIR` keeps pictures to look at.
 
-use protocols::history::{Sink, json::Reader};
-use reports::{Judges, timeline::page::Pages};
+use protocols::{
+    history::{Event, Kind, Outcome, Sink, json::Reader},
+    message::{Write, WriteVerdict},
+    types::Resource,
+};
+use reports::{
+    Judges, index,
+    timeline::page::{Pages, Sheet},
+};
+use serde_json::{Value, json};
 use std::{fs, path::Path, process::Command};
 
 /// A name that would end the script that it stands in, and run another.
 const HOSTILE: &str = r#"</script><img src=x onerror=\"window.injected=true\">"#;
 
-/// The page of a history.
-pub fn page(text: &str) -> String {
+/// A history, ready for a page.
+fn sheet(text: &str) -> Sheet {
     let reader = Reader::new(text.as_bytes()).expect("a history");
     let header = reader.header().cloned();
     let (mut judges, mut pages) = (Judges::new(header.as_ref()), Pages::new(header.as_ref()));
@@ -19,28 +27,99 @@ pub fn page(text: &str) -> String {
         judges.record(&event);
         pages.record(&event);
     }
-    pages.into_page(&judges.finish())
+    pages.into_sheet(&judges.finish())
 }
 
-#[test]
-fn a_page_works_in_a_browser() {
-    let what = "timelines in a browser";
+/// Lets a script look at a page; `written` is the history that it was made of, where the script compares.
+fn look(script: &str, page: &str, written: &str, checks: usize) {
+    let what = "pages in a browser";
     let Some(chromium) = servers::find("chromium", "chromium", what) else { return };
     let Some(node) = servers::find("node", "nodejs", what) else { return };
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("browser-{}", std::process::id()));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("browser-{script}-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
-    let file = folder.join("timeline.html");
-    let history = include_str!("../../testdata/gc-pause-unfenced.jsonl");
-    let history = history.replace("\"n2\"", &format!("\"{HOSTILE}\"")).replace("\"n2:", &format!("\"{HOSTILE}:"));
-    let written = folder.join("history.jsonl");
-    fs::write(&file, page(&history)).expect("written");
-    fs::write(&written, history).expect("written");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/page.js");
-    let run = Command::new(node).arg(script).arg(chromium).args([&file, &written, &folder.join("profile")]).output();
+    let [file, history] = ["page.html", "history.jsonl"].map(|name| folder.join(name));
+    fs::write(&file, page).expect("written");
+    fs::write(&history, written).expect("written");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser").join(script);
+    let run = Command::new(node).arg(script).arg(chromium).args([&file, &history, &folder.join("profile")]).output();
     let run = run.expect("node starts");
     let said = String::from_utf8_lossy(&run.stdout);
     println!("{said}");
     let _ = fs::remove_dir_all(&folder);
     assert!(run.status.success(), "{said}{}", String::from_utf8_lossy(&run.stderr));
-    assert!(said.lines().filter(|line| line.starts_with("ok ")).count() > 25, "too few checks: {said}");
+    assert!(said.lines().filter(|line| line.starts_with("ok ")).count() >= checks, "too few checks: {said}");
+}
+
+#[test]
+fn a_page_works_in_a_browser() {
+    let history = include_str!("../../testdata/gc-pause-unfenced.jsonl");
+    let history = history.replace("\"n2\"", &format!("\"{HOSTILE}\"")).replace("\"n2:", &format!("\"{HOSTILE}:"));
+    look("page.js", &sheet(&history).page(), &history, 26);
+}
+
+#[test]
+fn two_runs_share_one_axis_in_a_browser() {
+    let [off, on] =
+        [include_str!("../../testdata/gc-pause-unfenced.jsonl"), include_str!("../../testdata/gc-pause.jsonl")];
+    look("two.js", &sheet(off).beside(&sheet(on)), "", 18);
+}
+
+/// A sweep of 40 cells, one of them broken, with a name that is none.
+fn summary() -> Value {
+    let cell = |(place, protocol): (usize, &str)| {
+        let (broken, failover) =
+            (if place == 7 { 3 } else { 0 }, (place % 9 > 0).then_some(3_000.5 - 70.0 * (place % 23) as f64));
+        let scenario = ["steady", "gc-pause", "partition", "clean-kill"][place % 4];
+        json!({ "scenario": scenario, "protocol": protocol, "nodes": 3,
+                "promise": "holds", "runs": 4, "failures": broken, "inconclusive": 0, "verdicts": { "safety": broken },
+                "writes_fenced": place, "failover_ms_p50": failover, "failover_ms_p95": failover.map(|ms| ms * 1.2),
+                "dual_belief_ms_max": 1.5, "dark_ms_p50": null, "elections": 8, "false_failovers": 0 })
+    };
+    let protocols = [HOSTILE, "raft", "raft-core", "etcd-election", "bully"];
+    let cells: Vec<Value> = (0..40).map(|place| cell((place, protocols[place / 4 % 5]))).collect();
+    json!({ "schema": 1, "version": "0", "commit": "c", "seeds": [0, 4], "runs": 160, "failures": 3, "moved": [], "cells": cells,
+            "causes": [{ "scenario": "gc-pause", "protocol": HOSTILE, "nodes": 3, "outcome": "broken", "runs": 3, "seeds": [0],
+                         "why": "promised to hold", "cause": "n3 wrote at 10.242 s under token 2.", "artifacts": "a", "repro": "r" }] })
+}
+
+#[test]
+fn an_index_sorts_and_filters_in_a_browser() {
+    let link = |_: &str| Some("gc-pause/x%20y/0/timeline.html".to_owned());
+    let index = index::sweep(&summary(), &[], &link).expect("a summary");
+    look("index.js", &index.page(), "", 20);
+}
+
+/// As many events as a long run has: the page is there within seconds, and stays fluid.
+#[test]
+fn a_hundred_thousand_events_stay_fluid_in_a_browser() {
+    let reader = Reader::new(include_str!("../../testdata/gc-pause-unfenced.jsonl").as_bytes()).expect("a history");
+    let header = reader.header().cloned();
+    let mut events: Vec<Event> = reader.map(|event| event.expect("an event")).collect();
+    events.retain(|event| !matches!(event.kind, Kind::End { .. }));
+    let last = |event: &&Event| matches!(event.kind, Kind::Apply { verdict: WriteVerdict::Ok, write, .. } if write.resource == Resource::SEQUENCE);
+    let Some(Event { t_us, kind: Kind::Apply { node, write, .. }, .. }) = events.iter().rfind(last).cloned() else {
+        panic!("no write")
+    };
+    let mut t_us = t_us.max(events.last().map_or(0, |event| event.t_us));
+    for more in 1..=25_000 {
+        let write =
+            Write { seq: write.seq + more, read_version: write.seq + more - 1, number: write.number + more, ..write };
+        let request = write.request();
+        let outcome = Outcome::Ok { token: write.token, seq: write.seq };
+        for (kind, later) in [
+            (Kind::Invoke { request }, 100 + more * 37 % 91),
+            (Kind::Issue { node, write }, 40 + more * 13 % 29),
+            (Kind::Apply { node, write, verdict: WriteVerdict::Ok, version: write.seq }, 210 + more * 7 % 83),
+            (Kind::Reply { request, outcome }, 190 + more * 11 % 61),
+        ] {
+            t_us += later;
+            events.push(Event { t_us, group: 0, kind });
+        }
+    }
+    let (mut judges, mut pages) = (Judges::new(header.as_ref()), Pages::new(header.as_ref()));
+    for event in &events {
+        judges.record(event);
+        pages.record(event);
+    }
+    look("many.js", &pages.into_page(&judges.finish()), "", 5);
 }

@@ -1,13 +1,17 @@
 //! Histories as data: each invariant has one that it accepts and one that it refuses, and two whole stories have their
 //! figures and their reports. `FENCEPOST_UPDATE=1` writes the reports anew.
 
-use protocols::history::{
-    Event, Kind, Sink,
-    json::{Reader, Writer},
+use protocols::{
+    history::{
+        Event, Kind, Sink,
+        json::{Reader, Writer},
+    },
+    types::NodeId,
 };
 use reports::{
     Judgement, Judges, Names, Verdict, invariant, json,
     known::{self, History},
+    stories::Stories,
     text,
     timeline::Highlights,
 };
@@ -204,8 +208,18 @@ fn report(history: &History, judgement: &Judgement, highlights: &Highlights, col
         judgement,
         facts: &facts,
         replay: Some("cargo run -- scenario gc-pause --protocol etcd-election --seed 42"),
+        next: &[("to see it", "cargo run -- scenario gc-pause --protocol etcd-election --seed 42 --open".to_owned())],
         colour,
     })
+}
+
+/// The story as a report tells it: with what it comes down to.
+fn told(history: &History, judgement: &Judgement) -> Highlights {
+    let names: Vec<_> = (0..history.names.len()).map(|n| history.names.node(NodeId(n as u16)).into_owned()).collect();
+    let mut stories = Stories::new(history.header.as_ref());
+    stories.learn(&names, None);
+    history.events.iter().for_each(|event| stories.record(event));
+    stories.into_telling(judgement)
 }
 
 fn same_as_file(name: &str, text: &str) {
@@ -220,9 +234,8 @@ fn same_as_file(name: &str, text: &str) {
 fn the_report_of_a_run_is_as_it_was() {
     for name in ["gc-pause", "gc-pause-unfenced"] {
         let history = read(&format!("{name}.jsonl"));
-        let mut highlights = Highlights::new(history.header.as_ref(), &history.names);
-        history.events.iter().for_each(|event| highlights.record(event));
         let judgement = judge(&history);
+        let highlights = told(&history, &judgement);
         let plain = report(&history, &judgement, &highlights, false);
         let widest = plain.lines().max_by_key(|l| l.chars().count()).unwrap();
         assert!(widest.chars().count() <= 100, "too wide: {widest}");
@@ -234,9 +247,8 @@ fn the_report_of_a_run_is_as_it_was() {
 #[test]
 fn a_foreign_log_is_told_and_judged() {
     let history = read("leaders_acting_by_effect-bad.jsonl");
-    let mut highlights = Highlights::new(None, &history.names);
-    history.events.iter().for_each(|event| highlights.record(event));
     let judgement = judge(&history);
+    let highlights = told(&history, &judgement);
     let facts = json::RunFacts::default();
     let (parameters, header) = (&[], None);
     let run = text::Run {
@@ -246,6 +258,7 @@ fn a_foreign_log_is_told_and_judged() {
         judgement: &judgement,
         facts: &facts,
         replay: None,
+        next: &[],
         colour: false,
     };
     same_as_file("foreign-report.txt", &text::render(&run));

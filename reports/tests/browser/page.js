@@ -1,65 +1,10 @@
-// Drives a headless browser over a page of reports::timeline::page, and says what is wrong with it.
+// What the page of a run must do in a browser.
 //   node page.js CHROMIUM PAGE.html HISTORY.jsonl PROFILE_FOLDER
-// Nothing is installed for it: the browser's debugging protocol goes through two pipes. One line a check; exit code 1 when
-// one failed. tests/all/browser.rs makes the page and calls this.
+// tests/all/browser.rs makes the page and calls this.
 "use strict";
-const { spawn } = require("node:child_process");
 const { readFileSync } = require("node:fs");
-const { pathToFileURL } = require("node:url");
-const [chromium, page, history, profile] = process.argv.slice(2);
-const url = pathToFileURL(page).href;
-let failed = 0;
-function check(holds, what) {
-  console.log((holds ? "ok    " : "WRONG ") + what);
-  if (!holds) failed++;
-}
-const pause = ms => new Promise(done => setTimeout(done, ms));
-
-const browser = spawn(chromium, ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe", "--user-data-dir=" + profile, "--window-size=1400,900", "about:blank"], { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
-const waiting = new Map(), heard = [];
-let number = 0, unread = "", session;
-browser.stdio[4].setEncoding("utf8").on("data", chunk => {
-  const parts = (unread + chunk).split("\0");
-  unread = parts.pop();
-  for (const part of parts) {
-    const message = JSON.parse(part);
-    if (message.id) { waiting.get(message.id)(message); waiting.delete(message.id); } else heard.push(message);
-  }
-});
-browser.on("error", error => { console.log("WRONG the browser does not start: " + error.message); process.exit(1); });
-function call(method, params = {}, to = session) {
-  return new Promise((done, fail) => {
-    waiting.set(++number, m => m.error ? fail(new Error(method + ": " + m.error.message)) : done(m.result));
-    browser.stdio[3].write(JSON.stringify({ id: number, method, params, sessionId: to }) + "\0");
-  });
-}
-async function evaluate(expression) {
-  const { result, exceptionDetails } = await call("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
-  if (exceptionDetails) throw new Error(expression + ": " + (exceptionDetails.exception?.description ?? exceptionDetails.text));
-  return result.value;
-}
-async function until(expression, what) {
-  for (let tries = 0; tries < 400; tries++) {
-    if (await evaluate(expression).catch(() => false)) return true;
-    await pause(25);
-  }
-  check(false, what + ": waited 10 s for it");
-  return false;
-}
-async function load(hash = "") {
-  await call("Page.navigate", { url: "about:blank" });
-  await call("Page.navigate", { url: url + hash });
-  return until("document.documentElement.dataset.ready === 'yes'", "the page is ready");
-}
-async function key(name) {
-  const printable = name.length === 1 ? { text: name } : {};
-  const codes = { ArrowLeft: 37, ArrowRight: 39, ArrowDown: 40, Enter: 13, Escape: 27 };
-  const event = { key: name, windowsVirtualKeyCode: codes[name] ?? name.toUpperCase().charCodeAt(0), ...printable };
-  await call("Input.dispatchKeyEvent", { type: "keyDown", ...event });
-  await call("Input.dispatchKeyEvent", { type: "keyUp", ...event });
-  await pause(350);
-}
-const mouse = (type, x, y, more = {}) => call("Input.dispatchMouseEvent", { type, x, y, ...more });
+const { call, check, evaluate, key, load, media, mouse, pause, phone, run, until } = require("./driver.js");
+const history = process.argv[4];
 const view = () => evaluate("timeline.view");
 const live = () => evaluate("document.getElementById('live').textContent");
 const tip = () => evaluate("getComputedStyle(document.getElementById('tip')).display === 'block' ? document.getElementById('tip').innerText : ''");
@@ -92,12 +37,12 @@ async function keys() {
 
 async function pointer() {
   const [left, top] = await lanes();
-  const [x, y] = await evaluate("(() => { const s = timeline.M.stale.find(s => s.r === 0); return [timeline.X(s.from), timeline.rowOf('store').Y(s.seq)]; })()");
+  const [x, y] = await evaluate("(() => { timeline.of(); const s = timeline.M.stale.find(s => s.r === 0); return [timeline.X(s.from), timeline.rowOf('store').Y(s.seq)]; })()");
   await mouse("mouseMoved", left + x, top + y);
   await pause(60);
   const over = await tip();
   check(/ACCEPTED although stale/.test(over) && /"verdict":"ok"/.test(over), "hovering the stale write shows the event: " + over.replace(/\n/g, " | "));
-  const lane = await evaluate("(() => { const s = timeline.M.shades.find(s => s.kind === 'pause'), r = timeline.rowOf('node', s.nodes[0]); return [timeline.X((s.from + s.to) / 2), r.y + r.h / 2]; })()");
+  const lane = await evaluate("(() => { timeline.of(); const s = timeline.M.shades.find(s => s.kind === 'pause'), r = timeline.rowOf('node', s.nodes[0]); return [timeline.X((s.from + s.to) / 2), r.y + r.h / 2]; })()");
   await mouse("mouseMoved", left + lane[0], top + lane[1]);
   await pause(60);
   const words = await tip();
@@ -135,11 +80,6 @@ async function words() {
 }
 
 async function main() {
-  const { targetId } = await call("Target.createTarget", { url: "about:blank" }, undefined);
-  session = (await call("Target.attachToTarget", { targetId, flatten: true }, undefined)).sessionId;
-  for (const domain of ["Page", "Runtime", "Network", "Log"]) await call(domain + ".enable");
-  await call("Network.emulateNetworkConditions", { offline: true, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
-  await call("Emulation.setDeviceMetricsOverride", { width: 1400, height: 900, deviceScaleFactor: 1, mobile: false });
   if (!await load()) return;
   check(await evaluate("timeline.events") === (await evaluate("timeline.M.events")), "every event was decoded");
   const sorted = text => JSON.stringify(Object.entries(JSON.parse(text)).sort());
@@ -157,20 +97,11 @@ async function main() {
   await load("#t=" + t);
   const [a, b] = await view();
   check(a < t * 1e6 && b > t * 1e6 && b - a < (await evaluate("timeline.M.end")), `a link to ${t} s shows it`);
-  await call("Emulation.setEmulatedMedia", { features: [{ name: "prefers-reduced-motion", value: "reduce" }] });
+  await media("prefers-reduced-motion", "reduce");
   await evaluate("dispatchEvent(new KeyboardEvent('keydown', { key: '0' }))");
   check((await view())[0] === 0, "with reduced motion the view changes at once");
-  await call("Emulation.setDeviceMetricsOverride", { width: 390, height: 844, deviceScaleFactor: 2, mobile: true });
+  await phone();
   await load();
   check(await evaluate("document.documentElement.scrollWidth <= 391"), "it fits a phone");
-  const requests = heard.filter(m => m.method === "Network.requestWillBeSent").map(m => m.params.request.url).filter(u => !/^(file|about|data):/.test(u));
-  check(requests.length === 0, "nothing was asked of a network " + requests);
-  const errors = heard.filter(m => m.method === "Runtime.exceptionThrown" || (m.method === "Log.entryAdded" && m.params.entry.level === "error"));
-  check(errors.length === 0, "no errors " + JSON.stringify(errors.slice(0, 3).map(m => m.params.exceptionDetails?.exception?.description ?? m.params.entry?.text)));
 }
-const late = setTimeout(() => { console.log("WRONG the browser takes more than two minutes"); browser.kill("SIGKILL"); process.exit(1); }, 120_000);
-main().catch(error => check(false, error.message)).finally(() => {
-  clearTimeout(late);
-  browser.kill("SIGKILL");
-  process.exit(failed ? 1 : 0);
-});
+run(main);

@@ -24,8 +24,9 @@ fn passes(protocol: &Protocol, point: Point) -> bool {
         Point::BeforePersist | Point::Voted => protocol.persists,
         Point::BeforeAsk | Point::Answered => protocol.service.is_asked,
         Point::BeforeWait | Point::BeforeWatch => protocol.service.is_watched,
-        // Only the enactor does, which no drawn plan has.
+        // Only works do that no drawn plan has.
         Point::EnactChecked | Point::DeleteChecked => false,
+        Point::EffectChecked | Point::MarkChecked | Point::RefreshChecked => false,
         _ => true,
     }
 }

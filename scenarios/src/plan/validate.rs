@@ -17,7 +17,7 @@ use protocols::{
     election::Protocol,
     point::Point,
     work::{
-        Kind,
+        Kind, once,
         work_set::{self, ITEMS_MAX, KINDS},
     },
 };
@@ -58,6 +58,7 @@ fn plan(plan: &Plan, known: &Known) -> Checked {
     load(plan)?;
     groups::check(plan, protocol, known.works)?;
     work_set(plan)?;
+    charge_check(plan)?;
     copies::check(plan, protocol)?;
     tenure::check(plan.tenure)?;
     network(&plan.network)?;
@@ -175,12 +176,33 @@ fn work_set(plan: &Plan) -> Checked {
     range("work_set.item_ms", item_ms.unwrap_or(1), 1, LONGEST_MS)?;
     range("work_set.checkpoint_every", checkpoint_every.unwrap_or(0), 0, ITEMS_MAX)?;
     range("work_set.load_ms", load_ms.unwrap_or(0), 0, LONGEST_MS)?;
-    let has = |kind: &&Kind| plan.works.iter().any(|work| work == kind.name);
-    if plan.work_set.is_nothing() || KINDS.iter().any(has) {
+    let only_time = plan.work_set == work_set::Asked { item_ms, ..work_set::Asked::default() };
+    if plan.work_set.is_nothing() || has_one(plan, &KINDS) || (only_time && has_one(plan, &once::KINDS)) {
         return Ok(());
     }
     let [one, other] = KINDS.map(|kind| kind.name);
     Err(format!("work_set means nothing here: `works` has neither `{one}` nor `{other}`"))
+}
+
+fn charge_check(plan: &Plan) -> Checked {
+    let [one, other] = once::KINDS.map(|kind| kind.name);
+    match (has_one(plan, &once::KINDS), plan.copies) {
+        (true, Some(copies)) => {
+            let word = copies.word();
+            Err(format!(
+                "copies is {word}, but what `{one}` and `{other}` do outside has no copies; leave one of them out"
+            ))
+        }
+        (false, _) if plan.charge_check.is_some() => {
+            Err(format!("charge_check means nothing here: `works` has neither `{one}` nor `{other}`"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Does the leader do one of these works?
+fn has_one(plan: &Plan, kinds: &[&Kind]) -> bool {
+    plan.works.iter().any(|work| kinds.iter().any(|kind| work == kind.name))
 }
 
 fn network(network: &Network) -> Checked {

@@ -23,15 +23,18 @@ pub mod graceful_step_down;
 pub mod heartbeat_starved;
 pub mod hung_connection;
 pub mod incident_github_2016;
+pub mod incident_invoice;
 pub mod incident_k8s_controller_2017;
 pub mod incident_solr_2015;
 pub mod isolate_leader;
 pub mod late_answer;
 pub mod leadership_transfer;
 pub mod lock_delay;
+pub mod long_job;
 pub mod lost_answer;
 pub mod lost_lease;
 pub mod membership_churn;
+mod mid_work;
 pub mod mixed_locks;
 pub mod mixed_timings;
 pub mod needs;
@@ -63,6 +66,7 @@ pub mod slow_fencing_device;
 pub mod slow_service;
 pub mod slow_top_node;
 pub mod split_vote;
+pub mod stale_cache;
 pub mod stale_enactor;
 pub mod starvation;
 pub mod steady;
@@ -72,6 +76,7 @@ pub mod store_restart;
 pub mod thundering_herd;
 pub mod unheard_transfer;
 pub mod unreplicated_grant;
+pub mod weak_crons;
 
 use crate::{
     belief,
@@ -178,7 +183,11 @@ protocols::registry! {
         &incident_github_2016::SCENARIO,
         &incident_solr_2015::SCENARIO,
         &incident_k8s_controller_2017::SCENARIO,
+        &incident_invoice::SCENARIO,
+        &long_job::SCENARIO,
+        &weak_crons::SCENARIO,
         &stale_enactor::SCENARIO,
+        &stale_cache::SCENARIO,
         &slow_service::SCENARIO,
         &diverging_copies::DIVERGING,
         &diverging_copies::MAJORITY,
@@ -317,6 +326,13 @@ fn keeper(protocol: &Protocol) -> Who {
 /// How long the service's own failover takes at most, milliseconds.
 fn failover_ms(protocol: &Protocol) -> u64 {
     protocol.service.failover_max / MILLISECOND
+}
+
+/// What was asked for a leader to do, or else the usual; and this work.
+fn works_with(params: &Params, work: &'static work::Kind) -> Vec<String> {
+    let asked = if params.works.is_empty() { &work::USUAL[..] } else { &params.works[..] };
+    let others = asked.iter().filter(|other| other.name != work.name);
+    others.chain([&work]).map(|work| work.name.to_owned()).collect()
 }
 
 /// The candidates' names in an order that is drawn.

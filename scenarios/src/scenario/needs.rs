@@ -95,7 +95,7 @@ impl Needs {
         }
     }
 
-    /// Refuses a protocol that a scenario of that name cannot be told of.
+    /// Refuses a protocol that a scenario of that name does not apply to.
     ///
     /// # Errors
     /// One sentence that says which of `among` it can.
@@ -103,14 +103,18 @@ impl Needs {
         if self.met_by(protocol) {
             return Ok(());
         }
+        if let Needs::Named(names) = self {
+            return Err(format!("`{scenario}` is not told of `{}`; it is told of {}", protocol.name, names.join(", ")));
+        }
         let known: Vec<&str> = among.iter().filter(|p| self.met_by(p)).map(|p| p.name).collect();
+        if let Needs::Named(_) = self {
+            let known = known.join(", ");
+            return Err(format!("`{scenario}` does not apply to `{}`; it applies to: {known}", protocol.name));
+        }
         let known = match known.is_empty() {
             true => "no protocol has".to_owned(),
             false => format!("these have: {}", known.join(", ")),
         };
-        if let Needs::Named(_) = self {
-            return Err(format!("`{scenario}` is not told of `{}`; {}", protocol.name, known.replace("have", "it is")));
-        }
         Err(format!("`{scenario}` needs {}, but `{}` has none; {known}", self.words(), protocol.name))
     }
 

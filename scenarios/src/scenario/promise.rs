@@ -1,6 +1,6 @@
 //! What protocols promise of scenarios with given parameters, and within which bounds.
 
-use super::{Scenario, diverging_copies, heartbeat_starved, stale_enactor};
+use super::{Scenario, diverging_copies, heartbeat_starved, incident_invoice, stale_cache, stale_enactor, weak_crons};
 use crate::params::Params;
 use protocols::{
     copies::Copies,
@@ -29,6 +29,8 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
     let relaxed = !params.rules(protocol).are_usual();
     let promised = match scenario.hazard {
         Hazard::SaturatedLink => heartbeat_starved::promised(protocol, params),
+        _ if scenario.name == weak_crons::SCENARIO.name => weak_crons::promised(protocol),
+        _ if scenario.name == incident_invoice::SCENARIO.name => incident_invoice::promised(protocol, params),
         _ => promise_checking(scenario, protocol, params.fencing),
     };
     let promised = match copies {
@@ -64,6 +66,7 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
             restored_in_cluster(protocol, promise)
         }
         Promise::Breaks(_) if scenario.name == stale_enactor::SCENARIO.name => stale_enactor::UNFENCED,
+        Promise::Breaks(_) if scenario.name == stale_cache::SCENARIO.name => stale_cache::UNFENCED,
         Promise::Holds
             if by_clock && (!params.lease_covers_reads(protocol) || forgets_to_wait(scenario.hazard, protocol)) =>
         {

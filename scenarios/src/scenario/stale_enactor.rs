@@ -15,12 +15,11 @@
 //! seeds, and into making a plan live in the others.
 
 use super::{
-    Needs, Scenario, drawn_ms,
-    gc_pause::{self, RENEWAL_TICK_MS, RENEWALS},
-    require, settled_ms,
+    Needs, Scenario, gc_pause,
+    mid_work::{self, Stop},
+    require, works_with,
 };
 use crate::{
-    fault::{Fault, PlannedFault, Trigger, Who},
     params::Params,
     plan::Plan,
     streams::{self, PLAN},
@@ -31,7 +30,7 @@ use protocols::{
     history::Fact,
     point::Point,
     types::MILLISECOND,
-    work::{self, enactor},
+    work::enactor,
 };
 
 /// The scenario.
@@ -63,33 +62,15 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let cycle_ms = cycle_ms(params);
     let own_ms = || gc_pause::default_pause_ms(params, protocol) + PLANS * cycle_ms;
     let pause_ms = params.pause_ms.unwrap_or_else(own_ms);
-    let renew_ms = params.timings(protocol).renew_interval_ms;
-    let woken_ms = settled_ms(params, protocol) + RENEWALS.1 * (renew_ms + RENEWAL_TICK_MS) + cycle_ms;
-    let needed_ms = woken_ms.saturating_add(pause_ms).saturating_add(params.aftermath_ms(protocol));
+    let woken_ms = mid_work::woken_ms(params, protocol, pause_ms, cycle_ms);
+    let needed_ms = woken_ms.saturating_add(params.aftermath_ms(protocol));
     let mut random = streams::stream(seed, PLAN);
-    let renewal = streams::between(&mut random, RENEWALS.0, RENEWALS.1);
-    let (low_ms, high_ms) = gc_pause::phase_ms(params, protocol, pause_ms);
-    // The next clean-up takes a moment to come, and must not come after the next renewal.
-    let delay_ms = drawn_ms(&mut random, low_ms, (high_ms - cycle_ms as f64).max(low_ms));
+    let stop = Stop::drawn(&mut random, params, protocol, pause_ms, cycle_ms);
     let cleans_up = streams::between(&mut random, 0, 1) == 1;
     let point = if cleans_up { Point::DeleteChecked } else { Point::EnactChecked };
-    let passage = |point: Point, nth, after, delay_ms| Trigger::Passage {
-        point: point.name().to_owned(),
-        node: Who::Leader,
-        nth,
-        after,
-        delay_ms,
-    };
-    let renewed = passage(Point::Renewed, renewal, None, 0.0);
-    let checked = passage(point, 1, Some(Box::new(renewed)), delay_ms);
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
-    plan.works = works(params);
-    let pause = Fault::Pause { node: Who::Trigger, for_ms: pause_ms as f64 };
-    plan.faults = vec![PlannedFault { when: checked.clone(), what: pause, group: 0 }];
-    if protocol.service.outlasts_pauses {
-        let what = Fault::DropKey { node: Who::Leader };
-        plan.faults.push(PlannedFault { when: gc_pause::unblocked(&checked, params, protocol), what, group: 0 });
-    }
+    plan.works = works_with(params, &enactor::WORK);
+    plan.faults = stop.faults(&stop.at(point), params, protocol);
     let tried = if cleans_up { Fact::StaleDeletionAttempts } else { Fact::StaleEnactmentAttempts };
     plan.requires = if protocol.cuts_power() {
         // The sleeper does not wake up: its power is cut before there is a successor.
@@ -98,13 +79,6 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
         require([(Fact::Elections, 2), (Fact::LeadersBelieving, 2), (tried, 1), (Fact::ElectedWhilePaused, 1)])
     };
     plan
-}
-
-/// What was asked for, or else the usual; and the enactor.
-fn works(params: &Params) -> Vec<String> {
-    let asked = if params.works.is_empty() { &work::USUAL[..] } else { &params.works[..] };
-    let others = asked.iter().filter(|work| work.name != enactor::WORK.name);
-    others.chain([&&enactor::WORK]).map(|work| work.name.to_owned()).collect()
 }
 
 /// How long it takes at most to make a plan, to make it live and to clean up, milliseconds: three trips to the store and back.

@@ -1,7 +1,7 @@
 //! How fast the engine is, beside others on the same message pattern: clients ask a leader, which asks a store and then
 //! answers. All in one run, one core, interleaved, so that the ratios hold on a noisy machine.
 //!
-//! `cargo bench --features peers` prints the table that the README quotes, with `-- --quick` in a tenth of the time. Without
+//! `cargo bench --features peers` prints the table that `docs/speed.md` quotes, with `-- --quick` in a tenth of the time. Without
 //! the feature turmoil is left out.
 
 mod heap;

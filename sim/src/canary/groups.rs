@@ -1,9 +1,12 @@
 //! Canaries of groups and of works: what befalls one of several leaderships, and what a leader does beside the usual.
 
 use super::{Canary, ELECTIONS, MakePlan, UNCHECKED, breaks, compiled, light, survives};
-use protocols::work::{
-    sequencer,
-    work_set::{COMPACTION, CURSOR_FIRST},
+use protocols::{
+    fence::charge_check::ChargeCheck,
+    work::{
+        sequencer,
+        work_set::{COMPACTION, CURSOR_FIRST},
+    },
 };
 use scenarios::{Params, Plan};
 
@@ -18,6 +21,8 @@ pub(super) fn canaries() -> Vec<Canary> {
         over("one of three groups hands over: raft", |seed, on| hands_over(seed, on, "raft")),
         over("one of three groups hands over: zab", |seed, on| hands_over(seed, on, "zab-fle")),
         breaks("two claim one job", &["records"], two_claim),
+        breaks("an invoice is charged without its id", &["done_once"], charged_twice),
+        breaks("nobody looks at the token of a late refresh", &["no_stale_cache_entry"], set_back),
         breaks("a cursor is kept before the work is done", &["nothing_skipped"], cursor_first),
     ]
 }
@@ -52,6 +57,17 @@ fn two_claim(seed: u64, on: bool) -> Result<Plan, String> {
         plan.faults.clear();
     }
     Ok(plan)
+}
+
+/// The leader dies between charging an invoice and marking its row; the charge carries the invoice's id, or does not.
+fn charged_twice(seed: u64, on: bool) -> Result<Plan, String> {
+    let check = if on { ChargeCheck::Sealed } else { ChargeCheck::SealedId };
+    compiled("incident-invoice", "redis-fenced", seed, &Params { charge_check: Some(check), ..light() })
+}
+
+/// The leader is stopped before it tells the caches of its last version.
+fn set_back(seed: u64, on: bool) -> Result<Plan, String> {
+    compiled("stale-cache", "redis-fenced", seed, &Params { fencing: (!on).into(), ..light() })
 }
 
 /// The leader dies in the middle of a segment that its cursor has passed, or has not.

@@ -8,6 +8,7 @@
 
 mod adversary;
 mod bugs;
+mod causes;
 mod client_timers;
 mod clusters;
 mod common;
@@ -28,6 +29,7 @@ mod house_rules;
 mod matrix;
 mod members;
 mod migration;
+mod once;
 mod promises;
 mod quorum;
 mod raft;

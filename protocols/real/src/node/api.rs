@@ -3,6 +3,7 @@
 use super::{
     health::Health,
     metrics::{Metrics, Role},
+    spans,
     waiting::{Answer, WaitingClients},
 };
 use crate::{
@@ -33,6 +34,7 @@ use std::{
     time::Duration,
 };
 use tokio::sync::{mpsc::UnboundedSender, watch};
+use tracing::Instrument;
 
 /// The header in which a client names its request, `client:number`, the same on every retry and at every node: then a
 /// retry after an unknown outcome never takes a second number. Without it every request is a new one.
@@ -202,6 +204,17 @@ async fn next(State(api): Shared, uri: Uri, headers: HeaderMap) -> Response {
         Ok(request) => request,
         Err(why) => return error(StatusCode::BAD_REQUEST, why),
     };
+    let named = || spans::request_text(Some(&api.directory), request);
+    let span = tracing::debug_span!(
+        target: spans::TARGET, "request", node = api.name, request = named(), status = tracing::field::Empty
+    );
+    let answer = number(&api, request, redirect).instrument(span.clone()).await;
+    span.record("status", answer.status().as_u16());
+    answer
+}
+
+/// The number that `request` gets, by way of the core.
+async fn number(api: &Api, request: RequestId, redirect: bool) -> Response {
     let Some(answer) = api.waiting.wait(request) else {
         return error(StatusCode::SERVICE_UNAVAILABLE, "too many requests wait already");
     };
@@ -212,8 +225,8 @@ async fn next(State(api): Shared, uri: Uri, headers: HeaderMap) -> Response {
     let answer = tokio::time::timeout(PATIENCE, answer).await;
     match answer {
         Ok(Ok(Answer::Number { token, seq })) => Json(json!({ "token": token, "seq": seq })).into_response(),
-        Ok(Ok(Answer::NotLeader(leader))) if redirect => elsewhere(&api, leader),
-        Ok(Ok(Answer::NotLeader(leader))) => not_leader(&api, leader),
+        Ok(Ok(Answer::NotLeader(leader))) if redirect => elsewhere(api, leader),
+        Ok(Ok(Answer::NotLeader(leader))) => not_leader(api, leader),
         Ok(Ok(Answer::Unknown) | Err(_)) => error(
             StatusCode::SERVICE_UNAVAILABLE,
             "leadership ended while the request was under way; it may have taken effect: retry it under the same name",

@@ -104,6 +104,12 @@ impl Metrics {
             fencing_rejections: Counter::default(),
         };
         metrics.master.get_or_create(&[("name", election.to_owned())]).set(0);
+        for (from, to) in Role::ALL.into_iter().flat_map(|from| Role::ALL.map(|to| (from, to))) {
+            // Shown from the beginning: of a counter that begins at 1 Prometheus sees no increase.
+            if from != to {
+                drop(metrics.transitions.get_or_create(&metrics.transition_labels(from, to)));
+            }
+        }
         metrics.register_standing();
         metrics.register_work();
         metrics
@@ -189,8 +195,11 @@ impl Metrics {
 
     /// The node's role has changed.
     pub fn transition(&self, from: Role, to: Role) {
-        let labels = [("node", self.node.clone()), ("from", from.name().to_owned()), ("to", to.name().to_owned())];
-        self.transitions.get_or_create(&labels).inc();
+        self.transitions.get_or_create(&self.transition_labels(from, to)).inc();
+    }
+
+    fn transition_labels(&self, from: Role, to: Role) -> [(&'static str, String); 3] {
+        [("node", self.node.clone()), ("from", from.name().to_owned()), ("to", to.name().to_owned())]
     }
 
     /// The lease was renewed when the node's wall clock showed `wall` nanoseconds.

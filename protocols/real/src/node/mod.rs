@@ -3,6 +3,7 @@
 mod api;
 mod health;
 mod metrics;
+mod spans;
 mod waiting;
 mod watched;
 
@@ -32,6 +33,7 @@ use protocols_clients::{
     site::Site,
     task_driver::{self, Port},
 };
+use spans::Spans;
 use std::{
     future::Future,
     sync::{
@@ -145,6 +147,7 @@ pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Se
         health.clone(),
         ending.clone(),
     );
+    let core = core.with_spans(Spans::new(&name, directory.clone()));
 
     let link = link_to(store, link_settings, inputs.clone());
     // What is part of this process goes by its very clock.

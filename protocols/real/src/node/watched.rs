@@ -3,6 +3,7 @@
 use super::{
     health::Health,
     metrics::{Metrics, Role},
+    spans::Spans,
     waiting::WaitingClients,
 };
 use protocols::{
@@ -48,6 +49,7 @@ pub struct Watched {
     written: BTreeMap<(u8, u64), u64>,
     /// The process is about to end: it stands for nothing any more.
     ending: Arc<AtomicBool>,
+    spans: Spans,
 }
 
 impl Watched {
@@ -77,7 +79,13 @@ impl Watched {
             keepalives,
             written,
             ending,
+            spans: Spans::default(),
         }
+    }
+
+    /// The same with spans that name node and clients.
+    pub fn with_spans(self, spans: Spans) -> Self {
+        Watched { spans, ..self }
     }
 
     /// Takes back what would win leadership once more: whoever resigns in order to end would leave it to nobody for as long
@@ -94,6 +102,7 @@ impl Watched {
                 if let Some(sent) = self.written.remove(&(resource.0, *seq)) {
                     self.metrics.write_seconds.observe(seconds(now.saturating_sub(sent)));
                 }
+                self.spans.answered(*resource, *seq, *verdict);
                 self.store_answers(now, *resource, *verdict, false);
             }
             Input::Message { message: Message::Sealed { resource, .. }, .. } => {
@@ -163,25 +172,32 @@ impl Watched {
             match output {
                 Output::Service(output) => self.service_is_asked(now.mono, output),
                 Output::Send { message: Message::Seal { .. }, .. } => self.health.store_asked(now.mono),
-                Output::Send { message: Message::Write(Write { resource, seq, .. }), .. } => {
+                Output::Send { message: Message::Write(write), .. } => {
+                    self.spans.sent(write);
                     self.health.store_asked(now.mono);
+                    let Write { resource, seq, .. } = write;
                     if self.written.len() < TIMED_MAX {
                         self.written.entry((resource.0, *seq)).or_insert(now.mono);
                     }
                 }
-                Output::Record(Kind::Campaign { .. }) => self.campaign_at = Some(now.mono),
+                Output::Record(Kind::Campaign { .. }) => {
+                    self.campaign_at = Some(now.mono);
+                    self.spans.campaigns();
+                }
                 Output::Record(Kind::Elected(incarnation)) => {
                     if let Some(at) = self.campaign_at.take() {
                         // A waiter's clock starts when there is something to win.
                         let since = at.max(self.held_until);
                         self.metrics.campaign_seconds.observe(seconds(now.mono.saturating_sub(since)));
                     }
+                    self.spans.elected(incarnation);
                     tracing::info!(token = incarnation.token, generation = incarnation.generation, "elected");
                     self.health.elected(now.mono, incarnation.token);
                 }
                 Output::Record(Kind::Deposed { incarnation, reason }) => {
                     self.written.clear();
                     self.health.store_let_go();
+                    self.spans.deposed(*reason);
                     tracing::info!(token = incarnation.token, reason = reason.name(), "deposed");
                 }
                 _ => {}

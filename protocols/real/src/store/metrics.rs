@@ -8,7 +8,8 @@ use prometheus_client::{
     registry::Registry,
 };
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicU64},
     time::{Duration, Instant},
 };
 
@@ -16,6 +17,7 @@ use std::{
 const WINDOW: Duration = Duration::from_secs(10);
 
 type ByResource = [(&'static str, &'static str); 1];
+type ByNode = [(&'static str, String); 1];
 type Decision = [(&'static str, &'static str); 3];
 
 /// A store's metrics, of all its connections together.
@@ -26,6 +28,9 @@ pub struct Metrics {
     highest: Family<ByResource, Gauge>,
     last_seq: Family<ByResource, Gauge>,
     acting: Gauge,
+    stale_accepted: Counter,
+    leader_token: Family<ByNode, Gauge>,
+    leader_accepted_age: Family<ByNode, Gauge<f64, AtomicU64>>,
     batch_seconds: Histogram,
     effects: Mutex<Effects>,
 }
@@ -35,6 +40,8 @@ pub struct Metrics {
 struct Effects {
     writes: u64,
     leaders: Vec<Leader>,
+    /// The highest token of an accepted write; leaders are forgotten, and it is not.
+    highest: u64,
 }
 
 #[derive(Debug)]
@@ -49,19 +56,26 @@ struct Leader {
 }
 
 impl Effects {
-    /// A write of that leader was accepted.
-    fn accepted(&mut self, node: &str, generation: u32, token: u64, now: Instant) {
+    /// A write of that leader was accepted. Had a later leader taken effect already?
+    fn accepted(&mut self, node: &str, generation: u32, token: u64, now: Instant) -> bool {
         self.writes += 1;
         let nth = self.writes;
-        let known = self.leaders.iter_mut().find(|l| l.node == node && l.generation == generation && l.token == token);
+        let mut stale = token < self.highest;
+        self.highest = self.highest.max(token);
+        let known = self.leaders.iter().position(|l| l.node == node && l.generation == generation && l.token == token);
         match known {
-            Some(leader) => (leader.last, leader.last_at) = (nth, now),
+            Some(place) => {
+                let first = self.leaders[place].first;
+                stale |= self.leaders.iter().any(|later| later.first > first);
+                (self.leaders[place].last, self.leaders[place].last_at) = (nth, now);
+            }
             None => {
                 self.forget(now);
                 let node = node.to_owned();
                 self.leaders.push(Leader { node, generation, token, first: nth, last: nth, last_at: now });
             }
         }
+        stale
     }
 
     fn forget(&mut self, now: Instant) {
@@ -75,14 +89,17 @@ impl Effects {
         let covers = |at: u64| self.leaders.iter().filter(|l| l.first <= at && at <= l.last).count();
         self.leaders.iter().map(|leader| covers(leader.first)).max().unwrap_or(0)
     }
-}
 
-fn verdict_name(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Ok => "ok",
-        Verdict::Duplicate { .. } => "duplicate",
-        Verdict::Fenced { .. } => "fenced",
-        Verdict::Failed { .. } => "failed",
+    /// The latest leadership of each node that took effect over the last while.
+    fn latest(&self) -> BTreeMap<&str, &Leader> {
+        let mut latest: BTreeMap<&str, &Leader> = BTreeMap::new();
+        for leader in &self.leaders {
+            let of_node = latest.entry(&leader.node).or_insert(leader);
+            if leader.last > of_node.last {
+                *of_node = leader;
+            }
+        }
+        latest
     }
 }
 
@@ -91,38 +108,73 @@ impl Metrics {
     pub fn new(commit: &str) -> Self {
         let (registry, batch_seconds) = (exposition::registry(commit), exposition::doubling(0.000_1, 16));
         let (decisions, rejections, highest, last_seq) = Default::default();
-        let (acting, effects) = Default::default();
-        let mut metrics =
-            Metrics { registry, decisions, rejections, highest, last_seq, acting, batch_seconds, effects };
-        let registry = &mut metrics.registry;
-        registry.register("fencepost_store_decisions", "Seals and writes decided on", metrics.decisions.clone());
-        registry.register(
-            "fencepost_store_rejections",
-            "Seals and writes refused for their token",
-            metrics.rejections.clone(),
-        );
-        registry.register(
-            "fencepost_store_highest_token",
-            "The highest token that the resource has accepted",
-            metrics.highest.clone(),
-        );
-        registry.register("fencepost_store_last_seq", "The resource's last sequence number", metrics.last_seq.clone());
-        registry.register(
-            "fencepost_leaders_acting",
-            "How many leaders of the fleet took effect at once in the last 10 s: whose accepted writes interleave; it must \
-             not pass 1, and is 0 while nobody writes",
-            metrics.acting.clone(),
-        );
-        registry.register(
-            "fencepost_store_batch_seconds",
-            "How long a batch of decisions took to become durable",
-            metrics.batch_seconds.clone(),
-        );
+        let (acting, stale_accepted, leader_token, leader_accepted_age, effects) = Default::default();
+        let mut metrics = Metrics {
+            registry,
+            decisions,
+            rejections,
+            highest,
+            last_seq,
+            acting,
+            stale_accepted,
+            leader_token,
+            leader_accepted_age,
+            batch_seconds,
+            effects,
+        };
+        metrics.register_decisions();
+        metrics.register_leaders();
         for resource in wire::RESOURCES {
             // Shown from the beginning.
             drop(metrics.rejections.get_or_create(&[("resource", resource)]));
         }
         metrics
+    }
+
+    fn register_decisions(&mut self) {
+        let registry = &mut self.registry;
+        registry.register("fencepost_store_decisions", "Seals and writes decided on", self.decisions.clone());
+        registry.register(
+            "fencepost_store_rejections",
+            "Seals and writes refused for their token",
+            self.rejections.clone(),
+        );
+        registry.register(
+            "fencepost_store_highest_token",
+            "The highest token that the resource has accepted",
+            self.highest.clone(),
+        );
+        registry.register("fencepost_store_last_seq", "The resource's last sequence number", self.last_seq.clone());
+        registry.register(
+            "fencepost_store_batch_seconds",
+            "How long a batch of decisions took to become durable",
+            self.batch_seconds.clone(),
+        );
+    }
+
+    fn register_leaders(&mut self) {
+        let registry = &mut self.registry;
+        registry.register(
+            "fencepost_leaders_acting",
+            "How many leaders of the fleet took effect at once in the last 10 s: whose accepted writes interleave; it must \
+             not pass 1, and is 0 while nobody writes",
+            self.acting.clone(),
+        );
+        registry.register(
+            "fencepost_store_stale_accepted",
+            "Writes accepted although a later leader had taken effect; it stays 0 with fencing on",
+            self.stale_accepted.clone(),
+        );
+        registry.register(
+            "fencepost_store_leader_token",
+            "The token of the node's latest leadership that took effect in the last 10 s; 0 without tokens",
+            self.leader_token.clone(),
+        );
+        registry.register(
+            "fencepost_store_leader_accepted_age_seconds",
+            "How long ago that leadership's last write was accepted",
+            self.leader_accepted_age.clone(),
+        );
     }
 
     /// A batch has become durable, and was answered so.
@@ -151,7 +203,16 @@ impl Metrics {
                     Verdict::Fenced { highest } => self.refused(name, "write", node, *generation, *token, *highest),
                     Verdict::Ok => {
                         self.last_seq.get_or_create(&resource).set(*seq as i64);
-                        self.effects().accepted(node, *generation, *token, Instant::now());
+                        if self.effects().accepted(node, *generation, *token, Instant::now()) {
+                            self.stale_accepted.inc();
+                            tracing::error!(
+                                resource = name,
+                                node,
+                                generation,
+                                token,
+                                "accepted a write although a later leader had taken effect"
+                            );
+                        }
                     }
                     Verdict::Duplicate { .. } | Verdict::Failed { .. } => {}
                 }
@@ -165,7 +226,7 @@ impl Metrics {
     }
 
     fn count(&self, resource: &'static str, what: &'static str, verdict: Verdict) {
-        let labels = [("resource", resource), ("what", what), ("verdict", verdict_name(verdict))];
+        let labels = [("resource", resource), ("what", what), ("verdict", verdict.name())];
         self.decisions.get_or_create(&labels).inc();
     }
 
@@ -180,8 +241,21 @@ impl Metrics {
 
     /// Everything in Prometheus' text exposition.
     pub fn exposition(&self) -> String {
-        self.acting.set(self.effects().acting(Instant::now()) as i64);
-        exposition::text(&self.registry)
+        let now = Instant::now();
+        let mut effects = self.effects();
+        self.acting.set(effects.acting(now) as i64);
+        self.leader_token.clear();
+        self.leader_accepted_age.clear();
+        for (node, leader) in effects.latest() {
+            let label = [("node", node.to_owned())];
+            self.leader_token.get_or_create(&label).set(leader.token as i64);
+            let age = now.duration_since(leader.last_at).as_secs_f64();
+            self.leader_accepted_age.get_or_create(&label).set(age);
+        }
+        // Kept until here: another answer's would be half of each.
+        let text = exposition::text(&self.registry);
+        drop(effects);
+        text
     }
 }
 
@@ -203,13 +277,26 @@ mod tests {
         let (mut effects, now) = (Effects::default(), Instant::now());
         assert_eq!(effects.acting(now), 0);
         for (node, token) in [("n1", 5), ("n1", 5), ("n2", 6), ("n2", 6)] {
-            effects.accepted(node, 1, token, now);
+            assert!(!effects.accepted(node, 1, token, now));
         }
         assert_eq!(effects.acting(now), 1);
         // The former leader's write, in the middle of the successor's.
-        effects.accepted("n1", 1, 5, now);
+        assert!(effects.accepted("n1", 1, 5, now));
         assert_eq!(effects.acting(now), 2);
+        let latest: Vec<_> = effects.latest().into_iter().map(|(node, leader)| (node, leader.token)).collect();
+        assert_eq!(latest, [("n1", 5), ("n2", 6)]);
         assert_eq!(effects.acting(now + WINDOW), 0, "nobody writes any more");
+        // It slept for so long that nobody remembers its leadership; its token tells.
+        assert!(effects.accepted("n1", 1, 5, now + WINDOW) && !effects.accepted("n3", 1, 6, now + WINDOW));
+    }
+
+    /// Only the order tells there: a leadership that goes on after another one has begun.
+    #[test]
+    fn without_tokens_a_former_leaders_write_is_noticed_as_well() {
+        let (mut effects, now) = (Effects::default(), Instant::now());
+        let stale =
+            [("n1", 1), ("n2", 1), ("n2", 1), ("n1", 2), ("n2", 1)].map(|(n, g)| effects.accepted(n, g, 0, now));
+        assert_eq!(stale, [false, false, false, false, true]);
     }
 
     #[test]
@@ -248,6 +335,7 @@ mod tests {
             "fencepost_store_highest_token{resource=\"sequence\"} 7",
             "fencepost_store_last_seq{resource=\"sequence\"} 3",
             "fencepost_leaders_acting 0",
+            "fencepost_store_stale_accepted_total 0",
             "fencepost_build_info{version=\"0.1.0\",commit=\"abc\"} 1",
         ] {
             assert!(text.lines().any(|shown| shown == line), "`{line}` is not in:\n{text}");

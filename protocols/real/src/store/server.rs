@@ -4,7 +4,7 @@
 use super::{
     auth::Auth,
     backend::Job,
-    wire::{self, LINE_MAX, Reply},
+    wire::{self, LINE_MAX, Reply, Request, Seal, Sealed, Write, Written},
 };
 use std::{
     sync::{
@@ -26,6 +26,7 @@ use tokio_util::{
     sync::CancellationToken,
     task::TaskTracker,
 };
+use tracing::{Span, debug_span, field::Empty};
 
 /// A TLS handshake takes at most this long.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -113,7 +114,31 @@ async fn greet(stream: TcpStream, tls: Option<TlsAcceptor>, shared: &Shared) {
 /// An answer, or the promise of one.
 enum Answer {
     Ready(Reply),
-    Waiting(oneshot::Receiver<Reply>),
+    Waiting(oneshot::Receiver<Reply>, Span),
+}
+
+/// The span of a decision: from when a request is queued to when its answer is written. See [`crate::node`]'s for how it is
+/// asked for; the request's name and the token are the same there.
+fn decision(request: &Request) -> Span {
+    let resource = wire::name(request.resource());
+    match request {
+        Request::Seal(Seal { node, token, .. }) => {
+            debug_span!(target: "fencepost", "seal", resource, node, token, verdict = Empty)
+        }
+        Request::Write(Write { node, token, seq, request, .. }) => {
+            debug_span!(target: "fencepost", "decide", resource, node, token, seq, request, verdict = Empty)
+        }
+        Request::State(_) => Span::none(),
+    }
+}
+
+/// How it was decided, for its span.
+fn verdict(reply: &Reply) -> &'static str {
+    match reply {
+        Reply::Sealed(Sealed { verdict, .. }) => verdict.name(),
+        Reply::Written(Written { verdict, .. }) => verdict.name(),
+        _ => "none",
+    }
 }
 
 async fn connection(stream: impl AsyncRead + AsyncWrite + Send, shared: &Shared) {
@@ -175,7 +200,7 @@ async fn listen(
             }
             Ok(request) => {
                 let (reply, waiting) = oneshot::channel();
-                place.send(Answer::Waiting(waiting));
+                place.send(Answer::Waiting(waiting, decision(&request)));
                 if shared.jobs.send(Job { request, reply }).await.is_err() {
                     return false;
                 }
@@ -232,19 +257,23 @@ async fn answer(write: impl AsyncWrite, mut answers: mpsc::Receiver<Answer>, und
         for answer in ready.drain(..) {
             let reply = match answer {
                 Answer::Ready(reply) => reply,
-                Answer::Waiting(mut waiting) => match waiting.try_recv() {
-                    Ok(reply) => reply,
-                    Err(oneshot::error::TryRecvError::Closed) => return,
-                    Err(oneshot::error::TryRecvError::Empty) => {
-                        // What is ready does not wait for what is not.
-                        if !matches!(timeout(WRITE, write.flush()).await, Ok(Ok(()))) {
-                            return;
+                Answer::Waiting(mut waiting, span) => {
+                    let reply = match waiting.try_recv() {
+                        Ok(reply) => reply,
+                        Err(oneshot::error::TryRecvError::Closed) => return,
+                        Err(oneshot::error::TryRecvError::Empty) => {
+                            // What is ready does not wait for what is not.
+                            if !matches!(timeout(WRITE, write.flush()).await, Ok(Ok(()))) {
+                                return;
+                            }
+                            // Nobody knows what became of it: neither answer would be true.
+                            let Ok(reply) = waiting.await else { return };
+                            reply
                         }
-                        // Nobody knows what became of it: neither answer would be true.
-                        let Ok(reply) = waiting.await else { return };
-                        reply
-                    }
-                },
+                    };
+                    span.record("verdict", verdict(&reply));
+                    reply
+                }
             };
             under_way.fetch_sub(1, Ordering::Relaxed);
             let line = wire::line(&reply) + "\n";

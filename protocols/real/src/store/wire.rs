@@ -227,6 +227,18 @@ pub enum Verdict {
     Failed { expected: u64 },
 }
 
+impl Verdict {
+    /// Its name, as metrics and spans have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Ok => "ok",
+            Verdict::Duplicate { .. } => "duplicate",
+            Verdict::Fenced { .. } => "fenced",
+            Verdict::Failed { .. } => "failed",
+        }
+    }
+}
+
 /// A [`Resource`] by its name; see [`RESOURCES`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Name(Resource);

@@ -2,20 +2,19 @@
 // The events: columns of differences, LEB128, deflated. The format is that of columns.rs.
 const KIND = { INVOKE: 0, REPLY: 1, ISSUE: 2, APPLY: 3, READ_INVOKE: 4, READ_REPLY: 5, RARE: 6 };
 const OUTCOMES = ["ok", "unknown", "rejected"], VERDICTS = ["ok", "duplicate", "fenced", "failed"];
-const OPERATIONS = ["record", "make", "enact", "delete", "perform"];
-let E = null;
-async function inflate() {
-  const text = atob($("data").textContent.trim()), bytes = new Uint8Array(text.length);
+const OPERATIONS = ["record", "make", "enact", "delete", "perform", "effect", "complete", "refresh"];
+async function inflate(place) {
+  const text = atob($("data-" + place).textContent.trim()), bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 /// Readers for each column: `u` plain values, `z` differences to the last of the same relative. No bit operations: numbers
 /// of requests pass 2³².
-function readers(bytes) {
+function readers(bytes, packed) {
   const columns = {};
   let offset = 0;
-  PACKED.names.forEach((name, place) => {
+  packed.names.forEach((name, place) => {
     let p = offset;
     const last = new Map();
     const u = () => {
@@ -30,18 +29,20 @@ function readers(bytes) {
     };
     const take = n => bytes.subarray(p, p += n);
     columns[name] = { u, z, take };
-    offset += PACKED.columns[place];
+    offset += packed.columns[place];
   });
   return columns;
 }
-async function decode() {
-  const c = readers(await inflate()), n = PACKED.n;
-  E = {
+/// Reads the events of a run, which is the one spoken of then.
+async function decode(of) {
+  const c = readers(await inflate(of.n), of.PACKED), n = of.PACKED.n;
+  of.E = {
     n, kind: new Uint8Array(n), t: new Float64Array(n), client: new Uint32Array(n), number: new Float64Array(n),
     inc: new Uint32Array(n), res: new Uint8Array(n), seq: new Float64Array(n), read: new Float64Array(n),
     version: new Float64Array(n), verdict: new Uint8Array(n), detail: new Float64Array(n), token: new Float64Array(n),
     node: new Uint16Array(n), operation: new Uint8Array(n), payload: new Map(), rare: new Map(),
   };
+  enter(of);
   const applies = [], unanswered = [];
   for (let i = 0; i < n; i++) {
     const k = E.kind[i] = c.kind.u();
@@ -100,15 +101,33 @@ function line(i) {
   return JSON.stringify(o);
 }
 /// Which event sent a write that the store decided on; -1 when the history has none. Made when it is first asked for.
-let sentBy = null;
 function issueOf(i) {
-  if (!sentBy) {
-    sentBy = new Map();
+  if (!run.sentBy) {
+    const sentBy = run.sentBy = new Map();
     const key = j => E.inc[j] + ":" + E.res[j] + ":" + E.seq[j], open = new Map();
     for (let j = 0; j < E.n; j++) {
       if (E.kind[j] === KIND.ISSUE) { if (!open.has(key(j))) open.set(key(j), j); }
       else if (E.kind[j] === KIND.APPLY && open.has(key(j))) sentBy.set(j, open.get(key(j)));
     }
   }
-  return sentBy.get(i) ?? -1;
+  return run.sentBy.get(i) ?? -1;
+}
+/// The first event in which two runs differ, as its place; -1 when they are the same, event for event. Leaderships
+/// are compared by what they are called, since each run counts them for itself.
+function firstDifference([a, b]) {
+  const by = (r, i) => { const one = r.M.incarnations[r.E.inc[i]]; return [r.M.nodes[one.node], one.token, one.generation].join(); };
+  const same = ["kind", "t", "client", "number", "res", "seq", "verdict", "token"];
+  const alike = i => same.every(c => a.E[c][i] === b.E[c][i]) &&
+    (a.E.kind[i] === KIND.RARE ? lineIn(a, i) === lineIn(b, i) : a.E.kind[i] === KIND.INVOKE || a.E.kind[i] === KIND.REPLY || by(a, i) === by(b, i));
+  const n = Math.min(a.E.n, b.E.n);
+  let i = 0;
+  while (i < n && alike(i)) i++;
+  return i === n && a.E.n === b.E.n ? -1 : i;
+}
+function lineIn(of, i) {
+  const before = run;
+  enter(of);
+  const text = i < E.n ? line(i) : "";
+  enter(before);
+  return text;
 }

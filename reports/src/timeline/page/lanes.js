@@ -2,53 +2,66 @@
 // The lanes: curves, nodes, grants, service members, clients.
 let rows = [], chartHeight = 0;
 const BAND = 10;
+/// Of two runs each has less room, and only what says something.
 function layout() {
   view.width = Math.max(280, $("chart").clientWidth);
   view.phone = view.width < 560;
   view.gutter = view.phone ? 12 : 118;
   view.right = view.phone ? 8 : 14;
   rows = [];
-  let y = 0;
-  const add = (kind, height, more) => { rows.push({ kind, y, h: height, ...more }); y += height; };
+  chartHeight = each(layoutRun).at(-1) + 2;
+}
+function layoutRun() {
+  let y = rows.length ? rows.at(-1).y + rows.at(-1).h : 0;
+  const add = (kind, height, more) => { rows.push({ run, kind, y, h: height, ...more }); y += height; };
+  if (TWO) add("title", run.n ? 44 : 26);
   const candidates = M.lanes.filter(l => l.role === "candidate"), services = M.lanes.filter(l => l.role === "service");
-  add("curves", view.phone ? 94 : 100);
+  add("curves", view.phone ? 94 : TWO ? 76 : 100);
   add("marks", 44);
-  const tall = candidates.length > 5 ? 54 : view.phone ? 62 : 66;
+  const tall = TWO || candidates.length > 5 ? 54 : view.phone ? 62 : 66;
   for (const lane of candidates) add("node", tall, { node: lane.node });
   if (M.grants.length) add("grants", view.phone ? 44 : 36, { nodes: services.map(l => l.node) });
-  if (services.length > 1 || !M.grants.length) for (const lane of services) add("member", view.phone ? 34 : 26, { node: lane.node });
+  const struck = lane => M.shades.some(s => s.nodes.includes(lane.node));
+  if (TWO ? services.some(struck) && services.length > 1 : services.length > 1 || !M.grants.length) for (const lane of services) add("member", view.phone ? 34 : 26, { node: lane.node });
   const store = M.lanes.find(l => l.role === "store");
-  const strips = M.resources.map((_, r) => r).filter(r => r > 0 && M.effects.some(e => e.r === r));
+  const strips = M.resources.map((_, r) => r).filter(r => r > 0 && (TWO ? M.stale : M.effects).some(e => e.r === r));
   const asked = E && E.unanswered.length > 0, below = strips.length * 28 + (asked ? 26 : 0) + 100;
   // As much of the window as is left: the store's lane says most.
   const left = innerHeight - $("chart").getBoundingClientRect().top - scrollY - y - below;
-  add("store", view.phone ? 180 : Math.max(190, Math.min(420, left)), { node: store ? store.node : -1 });
+  add("store", view.phone ? 180 : TWO ? 160 : Math.max(190, Math.min(420, left)), { node: store ? store.node : -1 });
   for (const r of strips) add("strip", view.phone ? 40 : 28, { r });
   if (asked) add("clients", view.phone ? 40 : 26);
-  chartHeight = y + 2;
+  return y;
 }
-const rowOf = (kind, node) => rows.find(r => r.kind === kind && (node === undefined || r.node === node));
+const rowOf = (kind, node) => rows.find(r => r.run === run && r.kind === kind && (node === undefined || r.node === node));
 function draw() {
   const ctx = sized($("lanes"), view.width, chartHeight);
-  const curves = rowOf("curves"), markRow = rowOf("marks");
+  each(() => drawRun(ctx));
+  drawMini();
+  drawOver();
+}
+function drawRun(ctx) {
+  const curves = rowOf("curves"), markRow = rowOf("marks"), own = rows.filter(row => row.run === run);
+  const bottom = own.at(-1).y + own.at(-1).h;
   const labelled = axis(ctx, markRow.y + 34);
   ctx.strokeStyle = ink.faint;
   ctx.lineWidth = 1;
   ctx.beginPath();
-  for (const x of labelled) { ctx.moveTo(Math.round(x) + .5, markRow.y + markRow.h); ctx.lineTo(Math.round(x) + .5, chartHeight); }
+  for (const x of labelled) { ctx.moveTo(Math.round(x) + .5, markRow.y + markRow.h); ctx.lineTo(Math.round(x) + .5, bottom); }
   ctx.stroke();
-  clipped(ctx, { y: markRow.y + markRow.h, h: chartHeight }, () => {
+  clipped(ctx, { y: markRow.y + markRow.h, h: bottom - markRow.y - markRow.h }, () => {
     for (const [from, to] of M.several) {
       const x = X(from), w = Math.max(2, X(to) - x);
       ctx.fillStyle = ink.bad;
       ctx.globalAlpha = dark ? .17 : .1;
-      ctx.fillRect(x, markRow.y + markRow.h, w, chartHeight);
+      ctx.fillRect(x, markRow.y + markRow.h, w, bottom);
       ctx.globalAlpha = 1;
     }
   });
   drawCurves(ctx, curves);
+  if (TWO) drawTitle(ctx, rowOf("title"));
   const painters = { node: drawNode, grants: drawGrants, member: drawMember, store: drawStore, strip: drawStrip, clients: drawClients };
-  for (const row of rows) {
+  for (const row of own) {
     if (!painters[row.kind]) continue;
     ctx.strokeStyle = ink.line;
     ctx.lineWidth = 1;
@@ -59,10 +72,19 @@ function draw() {
     clipped(ctx, row, () => painters[row.kind](ctx, row));
     drawGutter(ctx, row);
   }
-  clipped(ctx, { y: 0, h: chartHeight }, () => drawArrows(ctx));
+  clipped(ctx, { y: own[0].y, h: bottom - own[0].y }, () => drawArrows(ctx));
   drawMarks(ctx, markRow.y + 3);
-  drawMini();
-  drawOver();
+}
+/// Which of the two runs begins here.
+function drawTitle(ctx, row) {
+  const y = row.y + row.h - 24;
+  if (run.n) {
+    ctx.fillStyle = ink.line;
+    ctx.fillRect(0, row.y + 8, view.width, 3);
+  }
+  const right = pill(ctx, 0, y, run.letter, ink.ink, ink.page, { size: 13 }) + 8;
+  const words = fitted(ctx, `${M.title}: ${M.verdict.toLowerCase()}`, view.width - right, 13);
+  text(ctx, words, right, y + 10, { size: 13, weight: 650, fill: M.bad ? ink.bad : ink.ink });
 }
 function clipped(ctx, row, paint) {
   ctx.save();
@@ -124,6 +146,8 @@ function drawCurves(ctx, row) {
         }
     ctx.globalAlpha = 1;
     for (const [steps, stroke, width, dash] of [[M.believing, ink.dim, 2, [5, 4]], [M.acting, ink.ink, 2.5, []]]) {
+      // A store's log does not say who believed.
+      if (steps === M.believing && M.foreign && !M.beliefs.length) continue;
       ctx.strokeStyle = stroke;
       ctx.lineWidth = width;
       ctx.setLineDash(dash);

@@ -27,8 +27,8 @@ function settle() {
     const hash = `#t=${(toTime(v0) / 1e6).toFixed(6)}..${(toTime(v1) / 1e6).toFixed(6)}` + (selected >= 0 ? "&m=" + (selected + 1) : "") + (scale === "true" ? "&scale=true" : "");
     try { history.replaceState(null, "", hash); } catch { /* some viewers forbid it, and all else works */ }
     fillEvents();
-    const note = showMessages && E ? inView(E.applies) : null;
-    $("messages").textContent = note && note[1] - note[0] > MESSAGES_MOST ? "Messages: zoom in" : "Messages";
+    const many = showMessages && E && Math.max(...each(() => { const [first, last] = inView(E.applies); return last - first; }));
+    $("messages").textContent = many > MESSAGES_MOST ? "Messages: zoom in" : "Messages";
   }, 120);
 }
 function zoom(factor, x = view.gutter + plotWidth() / 2) {
@@ -38,27 +38,27 @@ function zoom(factor, x = view.gutter + plotWidth() / 2) {
 function pan(part) { go(v0 + part * (v1 - v0), v1 + part * (v1 - v0), false); }
 const say = words => $("live").textContent = words;
 function pick(place, move = true) {
-  if (!M.moments.length) return;
-  selected = Math.max(0, Math.min(M.moments.length - 1, place));
-  const m = M.moments[selected], u = toPlace(m.t), width = v1 - v0;
+  if (!MOMENTS.length) return;
+  selected = Math.max(0, Math.min(MOMENTS.length - 1, place));
+  const m = MOMENTS[selected], u = toPlace(m.t), width = v1 - v0;
   [...$("list").children].forEach((item, i) => i === selected ? item.firstChild.setAttribute("aria-current", "true") : item.firstChild.removeAttribute("aria-current"));
   const item = $("list").children[selected], aside = document.querySelector("aside");
   if (aside.scrollHeight > aside.clientHeight + 4) aside.scrollTop = item.offsetTop - aside.offsetTop - aside.clientHeight / 2;
-  say(`${m.n}. ${at(m.t)}: ${m.text}`);
+  say(`${m.n}. ${at(m.t)}: ${inRun(m)}${m.text}`);
   if (move && scale === "true" && width > (END - BEGIN) * .12) go(u - (END - BEGIN) * .03, u + (END - BEGIN) * .03);
   else if (move && (u < v0 + width * .06 || u > v1 - width * .06)) go(u - width / 2, u + width / 2);
   else { redraw(); settle(); }
 }
 function jump(t) {
-  const place = M.moments.findIndex(m => m.t === t);
+  const place = MOMENTS.findIndex(m => m.t === t);
   if (place >= 0) return pick(place);
   const u = toPlace(t), width = Math.min(v1 - v0, (END - BEGIN) / 8);
   go(u - width / 2, u + width / 2);
 }
 function nextViolation() {
-  const next = M.moments.findIndex((m, i) => i > selected && m.k === "bad");
-  const place = next >= 0 ? next : M.moments.findIndex(m => m.k === "bad");
-  if (place >= 0) pick(place); else say("There is no violation in this run.");
+  const next = MOMENTS.findIndex((m, i) => i > selected && m.k === "bad");
+  const place = next >= 0 ? next : MOMENTS.findIndex(m => m.k === "bad");
+  if (place >= 0) pick(place); else say(TWO ? "There is no violation in these runs." : "There is no violation in this run.");
 }
 function rescale(to) {
   const [from, until] = [toTime(v0), toTime(v1)];
@@ -79,15 +79,16 @@ function toggleMessages() {
   redraw();
   settle();
 }
-/// Which events a search finds: those of a request, or the writes with a number.
-function eventsOf(words) {
+/// Which events a search finds: those of a request, or the writes with a number; each with its run.
+const eventsOf = words => each(() => eventsOfRun(words)).flat();
+function eventsOfRun(words) {
   const request = words.match(/^(.*):(\d+)$/), found = [];
   if (!request && !/^\d+$/.test(words)) return found;
   for (let i = 0; i < E.n; i++) {
     const hit = request
       ? E.client[i] && E.number[i] === +request[2] && nodeName(E.client[i] - 1) === request[1]
       : E.kind[i] === KIND.APPLY && E.res[i] === 0 && E.seq[i] === +words;
-    if (hit) found.push(i);
+    if (hit) found.push([run, i]);
   }
   return found;
 }
@@ -99,13 +100,13 @@ function find(words) {
   search = { words, place: search.words === words ? search.place + 1 : 0 };
   const events = eventsOf(words);
   if (events.length) {
-    const i = events[search.place % events.length], u = toPlace(E.t[i]), width = Math.min(v1 - v0, (END - BEGIN) / 10);
+    const [of, i] = events[search.place % events.length], u = toPlace(of.E.t[i]), width = Math.min(v1 - v0, (END - BEGIN) / 10);
     go(u - width / 2, u + width / 2);
-    return say(`${search.place % events.length + 1} of ${plural(events.length, "event")} found: ${line(i)}`);
+    return say(`${search.place % events.length + 1} of ${plural(events.length, "event")} found: ${lineIn(of, i)}`);
   }
   const has = m => m.text.toLowerCase().includes(words.toLowerCase());
-  let place = M.moments.findIndex((m, i) => i > selected && has(m));
-  if (place < 0) place = M.moments.findIndex(has);
+  let place = MOMENTS.findIndex((m, i) => i > selected && has(m));
+  if (place < 0) place = MOMENTS.findIndex(has);
   if (place >= 0) pick(place); else say(`Nothing found for ${words}.`);
 }
 /// The write nearest to a point of the store's lane or of a strip; -1 when none is near.
@@ -125,9 +126,11 @@ function nearestWrite(row, x, y) {
 function hover(x, y, px, py) {
   cursor = x >= view.gutter && x <= view.width - view.right ? x : null;
   link = null;
-  const row = rows.find(r => y >= r.y && y < r.y + r.h), mark = row && row.kind === "marks" && marks.find(m => x >= m.x && x <= m.x + m.w);
+  const row = rows.find(r => y >= r.y && y < r.y + r.h);
+  if (row) enter(row.run);
+  const mark = row && row.kind === "marks" && run.marks.find(m => x >= m.x && x <= m.x + m.w);
   let html = "";
-  if (mark) html = M.moments.slice(mark.first - 1, mark.last).slice(0, 12).map(m => `<b>${m.n}</b> ${at(m.t)} ${escape(m.text)}`).join("<br>");
+  if (mark) html = MOMENTS.slice(mark.first - 1, mark.last).filter(m => m.runs.includes(run.n)).slice(0, 12).map(m => `<b>${m.n}</b> ${at(m.t)} ${escape(m.text)}`).join("<br>");
   else if (row && cursor !== null && E) {
     const t = timeAt(x);
     if (row.kind === "store" || row.kind === "strip") {
@@ -168,7 +171,7 @@ function drawOver() {
     ctx.stroke();
     ctx.setLineDash([]);
   };
-  if (selected >= 0 && visible(X(M.moments[selected].t))) upright(X(M.moments[selected].t), ink.accent, [4, 3]);
+  if (selected >= 0 && visible(X(MOMENTS[selected].t))) upright(X(MOMENTS[selected].t), ink.accent, [4, 3]);
   if (selection) {
     ctx.fillStyle = ink.accent;
     ctx.globalAlpha = .18;
@@ -183,18 +186,22 @@ function drawOver() {
   }
   if (cursor === null) return;
   upright(cursor, ink.dim, []);
-  const row = rowOf("marks"), words = at(timeAt(cursor), v1 - v0 < 2e5 ? 6 : v1 - v0 < 5e6 ? 4 : 3), w = widthOf(ctx, words) + 12;
-  pill(ctx, Math.min(Math.max(cursor - w / 2, 0), view.width - w), row.y + 24, words, ink.ink, ink.page);
+  const words = at(timeAt(cursor), v1 - v0 < 2e5 ? 6 : v1 - v0 < 5e6 ? 4 : 3), w = widthOf(ctx, words) + 12;
+  for (const row of rows) if (row.kind === "marks") pill(ctx, Math.min(Math.max(cursor - w / 2, 0), view.width - w), row.y + 24, words, ink.ink, ink.page);
 }
 function drawMini() {
-  const height = 26, ctx = sized($("mini"), view.width, height), place = t => view.gutter + (t - BEGIN) / (END - BEGIN) * plotWidth();
+  const own = 18, height = 8 + own * RUNS.length, ctx = sized($("mini"), view.width, height), place = t => view.gutter + (t - BEGIN) / (END - BEGIN) * plotWidth();
   ctx.fillStyle = ink.faint;
   ctx.fillRect(view.gutter, 4, plotWidth(), height - 8);
-  for (const e of M.effects) if (e.r === 0) { ctx.fillStyle = colour(e.i); ctx.fillRect(place(e.from), 8, Math.max(1, place(e.to) - place(e.from)), height - 16); }
-  for (const [from, to] of M.several) { ctx.fillStyle = ink.bad; ctx.fillRect(place(from), 5, Math.max(2, place(to) - place(from)), height - 10); }
+  each(() => {
+    const y = 4 + own * run.n;
+    for (const e of M.effects) if (e.r === 0) { ctx.fillStyle = colour(e.i); ctx.fillRect(place(e.from), y + 4, Math.max(1, place(e.to) - place(e.from)), own - 8); }
+    for (const [from, to] of M.several) { ctx.fillStyle = ink.bad; ctx.fillRect(place(from), y + 1, Math.max(2, place(to) - place(from)), own - 2); }
+    if (TWO && !view.phone) text(ctx, run.letter, view.gutter - 8, y + own / 2, { size: 11.5, fill: ink.dim, align: "right" });
+  });
   ctx.strokeStyle = ink.ink;
   ctx.lineWidth = 2;
   const [a, b] = [place(toTime(v0)), place(toTime(v1))];
   ctx.strokeRect(a, 3, Math.max(4, b - a), height - 6);
-  if (!view.phone) text(ctx, "whole run", 0, height / 2, { size: 11.5, fill: ink.dim });
+  if (!view.phone) text(ctx, TWO ? "whole runs" : "whole run", 0, height / 2, { size: 11.5, fill: ink.dim });
 }

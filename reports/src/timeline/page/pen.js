@@ -145,12 +145,12 @@ function axis(ctx, y) {
   return labelled;
 }
 /// The numbers of the moments; those that would collide share one.
-let marks = [];
 function drawMarks(ctx, y) {
   const groups = [];
   const label = g => g.first === g.last ? "" + g.first : g.first + "–" + g.last;
   const half = words => Math.max(18, widthOf(ctx, words, 11, 700) + 9) / 2;
-  for (const m of M.moments) {
+  for (const m of MOMENTS) {
+    if (!m.runs.includes(run.n)) continue;
     const x = X(m.t), last = groups[groups.length - 1];
     if (!visible(x)) continue;
     if (last && x - half("" + m.n) < (last.x0 + last.x1) / 2 + half(label(last)) + 2) {
@@ -159,7 +159,7 @@ function drawMarks(ctx, y) {
       last.bad ||= m.k === "bad";
     } else groups.push({ first: m.n, last: m.n, x0: x, x1: x, bad: m.k === "bad" });
   }
-  marks = groups.map(g => {
+  run.marks = groups.map(g => {
     const words = label(g), w = half(words) * 2, x = Math.min(Math.max((g.x0 + g.x1) / 2 - w / 2, 0), view.width - w);
     ctx.fillStyle = g.bad ? ink.bad : ink.panel;
     ctx.strokeStyle = g.bad ? ink.bad : ink.dim;

@@ -9,8 +9,8 @@ function setScale(to) {
   scale = to;
   stops = [BEGIN, END];
   places = [BEGIN, END];
-  const times = [BEGIN, ...M.moments.map(m => m.t), ...M.stale.map(s => s.to), END];
-  if (to === "story" && M.moments.length) {
+  const times = [BEGIN, ...MOMENTS.map(m => m.t), ...RUNS.flatMap(r => r.M.stale.map(s => s.to)), END];
+  if (to === "story" && MOMENTS.length) {
     stops = [...new Set(times)].sort((a, b) => a - b);
     // The more moments there are, the less room each has.
     const least = .45 * Math.min(1, 45 / stops.length);

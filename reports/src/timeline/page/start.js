@@ -22,7 +22,7 @@ function listenToKeys() {
     story: () => rescale("story"), true: () => rescale("true"),
   };
   for (const [id, act] of Object.entries(clicks)) $(id).onclick = act;
-  $("raw").addEventListener("toggle", fillEvents);
+  $("raw").addEventListener("toggle", () => fillEvents());
 }
 function listenToPointer() {
   const canvas = $("lanes"), pointers = new Map();
@@ -32,8 +32,8 @@ function listenToPointer() {
     canvas.setPointerCapture(event.pointerId);
     pointers.set(event.pointerId, event.offsetX);
     moved = false;
-    const curves = rowOf("curves");
-    selecting = event.pointerType === "mouse" && event.offsetY < curves.y + curves.h && event.offsetX >= view.gutter;
+    const on = rows.find(r => event.offsetY >= r.y && event.offsetY < r.y + r.h);
+    selecting = event.pointerType === "mouse" && on?.kind === "curves" && event.offsetX >= view.gutter;
     restart();
   });
   canvas.addEventListener("pointermove", event => {
@@ -91,7 +91,8 @@ function listenToPointer() {
   mini.addEventListener("pointermove", move);
 }
 function clicked(event) {
-  const row = rowOf("marks"), mark = event.offsetY >= row.y && event.offsetY < row.y + 22 && marks.find(m => event.offsetX >= m.x && event.offsetX <= m.x + m.w);
+  const row = rows.find(r => r.kind === "marks" && event.offsetY >= r.y && event.offsetY < r.y + 22);
+  const mark = row && row.run.marks.find(m => event.offsetX >= m.x && event.offsetX <= m.x + m.w);
   if (mark) pick(mark.last > selected + 1 && mark.first <= selected + 1 ? selected + 1 : mark.first - 1);
   hover(event.offsetX, event.offsetY, event.clientX, event.clientY);
 }
@@ -116,7 +117,7 @@ function readLink() {
   const link = new URLSearchParams(location.hash.slice(1));
   if (link.get("scale") === "true") setScale("true");
   if (link.get("theme")) { document.documentElement.dataset.theme = link.get("theme"); readTheme(); fillKey(); }
-  if (link.get("m")) selected = Math.min(M.moments.length, Math.max(1, +link.get("m") || 1)) - 1;
+  if (link.get("m")) selected = Math.min(MOMENTS.length, Math.max(1, +link.get("m") || 1)) - 1;
   const [a, b] = (link.get("t") ?? "").split("..").map(t => parseFloat(t) * 1e6);
   if (b > a) [v0, v1] = clamped(toPlace(a), toPlace(b));
   else if (a >= 0) { const u = toPlace(a), half = (END - BEGIN) / 40; [v0, v1] = clamped(u - half, u + half); }
@@ -129,7 +130,9 @@ async function start() {
   layout();
   readLink();
   draw();
-  await decode();
+  for (const of of RUNS) await decode(of);
+  enter(RUNS[0]);
+  fillDifference();
   layout();
   draw();
   if (selected >= 0) pick(selected, false);
@@ -137,7 +140,8 @@ async function start() {
   listenToPointer();
   listenToPage();
   // For tests: where things are.
-  window.timeline = { M, X, rowOf, line, issueOf, get view() { return [toTime(v0), toTime(v1)]; }, get scale() { return scale; }, get events() { return E.n; }, draw };
+  const of = n => (enter(RUNS[n ?? 0]), true);
+  window.timeline = { M: RUNS[0].M, RUNS, MOMENTS, X, of, rowOf, line, issueOf, get view() { return [toTime(v0), toTime(v1)]; }, get scale() { return scale; }, get events() { return E.n; }, draw };
   document.documentElement.dataset.ready = "yes";
 }
 start();

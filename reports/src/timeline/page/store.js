@@ -1,10 +1,9 @@
 
 // The store: numbers written over time, in the colour of their token. A healthy run is one rising line.
-let bins = { key: "", by: [], count: 0 };
 /// One pass over the visible writes: for each leadership and resource, lowest and highest number in every pixel.
 function binned() {
   const key = [v0, v1, view.width, scale].join();
-  if (bins.key === key || !E) return bins;
+  if (run.bins.key === key || !E) return run.bins;
   const width = Math.ceil(plotWidth()), found = new Map();
   const first = Math.max(0, lowerBound(E.applies, i => E.t[i], timeAt(view.gutter) - 1) - 1), until = timeAt(view.width - view.right) + 1;
   let stop = 0, count = 0;
@@ -24,7 +23,7 @@ function binned() {
     if (!(bin.high[x] >= E.seq[i])) bin.high[x] = E.seq[i];
     count++;
   }
-  return bins = { key, by: [...found.values()], count };
+  return run.bins = { key, by: [...found.values()], count };
 }
 function drawStore(ctx, row) {
   if (row.node >= 0) drawShades(ctx, row, row.node, row.y, row.h - 1);
@@ -81,7 +80,7 @@ function drawRibbon(ctx, y) {
   });
 }
 function drawNumbers(ctx, row, mine) {
-  const few = bins.count < 70, thick = bins.count < plotWidth() * .8 ? 5 : 3;
+  const { bins } = run, few = bins.count < 70, thick = bins.count < plotWidth() * .8 ? 5 : 3;
   for (const b of mine) {
     ctx.fillStyle = ctx.strokeStyle = colour(b.inc);
     ctx.lineWidth = 1.6;
@@ -137,14 +136,15 @@ function drawStale(ctx, row, s, bottom) {
   diamond(ctx, x0, y, 8);
 }
 function drawStoreWords(ctx, row, top, bottom) {
-  const taken = [];
+  // No words may hide what others speak of.
+  const taken = [...M.stale, ...M.refused].filter(s => s.r === 0 && visible(X(s.from))).map(s => ({ x: X(s.from) - 9, w: 18, y: clampY(row, s.seq) - 10 }));
   const put = (x, seq, choices, tone) => {
     if (!visible(x)) return;
     for (const words of choices) {
       const w = widthOf(ctx, words, 12.5) + 12;
       for (const left of [x + 13, x - 13 - w]) {
         if (left < view.gutter || left + w > view.width - view.right) continue;
-        for (const dy of [14, -34, 36, -56]) {
+        for (const dy of [14, -34, 36, -56, 58, -78, 80]) {
           const y = Math.min(Math.max(clampY(row, seq) + dy, top), bottom - 18);
           if (taken.some(t => left < t.x + t.w + 4 && left + w > t.x - 4 && Math.abs(y - t.y) < 22)) continue;
           taken.push({ x: left, w, y });

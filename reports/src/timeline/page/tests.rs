@@ -21,7 +21,7 @@ fn made(text: &str) -> (String, Judgement) {
 
 /// What the page is told, read from the page itself.
 fn model(page: &str) -> serde_json::Value {
-    let (_, after) = page.split_once("id=\"model\">").expect("a model");
+    let (_, after) = page.split_once("id=\"model-0\">").expect("a model");
     serde_json::from_str(after.split("</script>").next().expect("an end")).expect("JSON")
 }
 
@@ -46,7 +46,7 @@ fn pages_agree_with_the_judge_on_writes_from_the_past() {
         let believing = model["believing"].as_array().expect("a list").iter().filter_map(|step| step[1].as_u64()).max();
         let most = judgement.metrics.leaders_believing_max;
         assert_eq!(believing.unwrap_or(0), most, "{}: so many believe in the page, and so many did", known.name);
-        assert!(!page.contains("@MODEL@") && page.ends_with("</html>\n"), "{} is cut short", known.name);
+        assert!(!page.contains("@RUNS@") && page.ends_with("</html>\n"), "{} is cut short", known.name);
     }
     assert!(with > 5 && without > 100, "{with} with such writes, {without} without");
 }
@@ -89,7 +89,8 @@ fn a_log_of_writes_alone_has_a_page() {
     let model = model(&page);
     assert_eq!(model["lanes"].as_array().map(Vec::len), Some(2));
     assert_eq!(model["several"][0][2], 2);
-    assert_eq!(page.matches("</script>").count(), HTML.matches("</script>").count());
+    // Its data, model and columns end a script each.
+    assert_eq!(page.matches("</script>").count(), HTML.matches("</script>").count() + 3);
     assert!(
         model["cause"][0].as_str().is_some_and(|cause| cause.starts_with("a</script> wrote at [[3]]")),
         "{}",

@@ -7,30 +7,47 @@ function stepAt(steps, t) {
   for (const [from, n] of steps) if (from <= t) value = n;
   return value;
 }
+/// What a run came to, and why.
+function head() {
+  const safe = M.verdict === "Safe", sign = M.bad ? "✗" : safe ? "✓" : "?", of = run.n ? "-b" : "", tag = TWO ? "h2" : "h1";
+  const broken = M.broken.map(([name, detail]) => `<li><b>✗ ${escape(name)}</b> ${escape(detail)}</li>`).join("");
+  return `<section><p class="meta">${TWO ? `<b class="letter">${run.letter}</b>` : ""}<span class="chip ${M.bad ? "bad" : safe ? "" : "open"}">${sign} ${escape(M.verdict)}</span>` +
+    `<span>${escape(M.title)} · ${plural(M.events, "event")} in ${duration(M.end - M.begin)}</span></p>` +
+    `<${tag} class="cause" id="cause${of}">${linked(M.cause[0] ?? "")}</${tag}><p class="why" id="why${of}">${M.cause.slice(1).map(linked).join(" ")}</p>` +
+    (broken && `<details class="broken"><summary>${plural(M.broken.length, "invariant")} violated: ${M.broken.map(([name]) => `<b>${escape(name)}</b>`).join(", ")}</summary><ul>${broken}</ul></details>`) + "</section>";
+}
+/// Where two runs part: known when their events are decoded.
+function fillDifference() {
+  if (!TWO) return;
+  const place = firstDifference(RUNS), [a, b] = RUNS;
+  if (place < 0) { $("differ").textContent = "The two runs are the same, event for event."; return; }
+  const t = Math.min(...RUNS.filter(r => place < r.E.n).map(r => r.E.t[place])), after = MOMENTS.find(m => m.t >= t - 1 && m.runs.length === 1);
+  const event = r => { const text = lineIn(r, place); return text ? `<code>${escape(text)}</code>` : "<i>it has ended</i>"; };
+  const alike = place ? `The same for ${plural(place, "event")}, up to ${linked(`[[${t}]]`)}.` : "They differ from the first event on.";
+  $("differ").innerHTML = `<p>${alike}${after ? ` What shows first: ${linked(`[[${after.t}]]`)}, in ${runsOf(after)}: ${escape(after.text)}.` : ""}</p>` +
+    `<details><summary>The first event that differs</summary><p>${a.letter} ${event(a)}</p><p>${b.letter} ${event(b)}</p></details>`;
+  for (const button of $("differ").querySelectorAll("button[data-t]")) button.onclick = () => jump(+button.dataset.t);
+}
 function fillWords() {
-  const safe = M.verdict === "Safe", sign = M.bad ? "✗" : safe ? "✓" : "?";
-  $("meta").innerHTML = `<span class="chip ${M.bad ? "bad" : safe ? "" : "open"}">${sign} ${escape(M.verdict)}</span>` +
-    `<span>${escape(M.title)} · ${plural(M.events, "event")} in ${duration(END - BEGIN)}</span>`;
-  $("cause").innerHTML = linked(M.cause[0] ?? "");
-  $("why").innerHTML = M.cause.slice(1).map(linked).join(" ");
-  $("broken").hidden = !M.broken.length;
-  $("broken").firstChild.innerHTML = `${plural(M.broken.length, "invariant")} violated: ${M.broken.map(([name]) => `<b>${escape(name)}</b>`).join(", ")}`;
-  $("broken").lastChild.innerHTML = M.broken.map(([name, detail]) => `<li><b>✗ ${escape(name)}</b> ${escape(detail)}</li>`).join("");
+  $("heads").innerHTML = (TWO ? "<h1 class=\"apart\">Two runs on one time axis</h1>" : "") + each(head).join("");
+  $("heads").className = TWO ? "two" : "";
   for (const button of document.querySelectorAll("button[data-t]")) button.onclick = () => jump(+button.dataset.t);
-  $("violation").disabled = !M.moments.some(m => m.k === "bad");
+  $("violation").disabled = !MOMENTS.some(m => m.k === "bad");
   $("list").style.setProperty("--time", DIGITS > 3 ? "88px" : "70px");
-  $("list").innerHTML = M.moments.map(m =>
-    `<li><button class="${m.k === "bad" ? "bad" : ""}"><span class="n">${m.n}</span><span class="t">${at(m.t)}</span><span>${escape(m.text)}</span></button></li>`).join("");
+  $("list").innerHTML = MOMENTS.map(m =>
+    `<li><button class="${m.k === "bad" ? "bad" : ""}"><span class="n">${m.n}</span><span class="t">${at(m.t)}</span><span>${m.runs.length < RUNS.length ? `<b class="letter">${runsOf(m)}</b> ` : ""}${escape(m.text)}</span></button></li>`).join("");
   [...$("list").children].forEach((item, i) => item.firstChild.onclick = () => pick(i));
   fillTable();
   fillKey();
 }
 function fillTable() {
-  const head = ["No.", "Time", "Node", "What", "Leaders believing", "Leaders taking effect"];
-  const body = M.moments.map((m, i) =>
-    `<tr tabindex="0" data-i="${i}" class="${m.k === "bad" ? "bad" : ""}"><td>${m.n}</td><td>${at(m.t, 6)}</td><td>${m.node === null ? "" : escape(nodeName(m.node))}</td>` +
-    `<td>${escape(m.text)}</td><td>${stepAt(M.believing, m.t)}</td><td>${stepAt(M.acting, m.t)}</td></tr>`);
-  $("table").innerHTML = `<table><caption class="apart">Every moment of the run</caption><thead><tr>${head.map(h => `<th scope="col">${h}</th>`).join("")}</tr></thead><tbody>${body.join("")}</tbody></table>`;
+  const head = ["No.", "Time", ...(TWO ? ["Run"] : []), "Node", "What", "Leaders believing", "Leaders taking effect"];
+  // A write that is wrongly accepted ends the overlap that it makes: just before it there were more.
+  const of = (m, curve) => m.runs.map(n => curve === "believing" && RUNS[n].M.foreign && !RUNS[n].M.beliefs.length ? "unknown" : Math.max(stepAt(RUNS[n].M[curve], m.t), m.k === "bad" ? stepAt(RUNS[n].M[curve], m.t - 1) : 0)).join(" and ");
+  const body = MOMENTS.map((m, i) =>
+    `<tr tabindex="0" data-i="${i}" class="${m.k === "bad" ? "bad" : ""}"><td>${m.n}</td><td>${at(m.t, 6)}</td>${TWO ? `<td>${runsOf(m)}</td>` : ""}<td>${m.node === null ? "" : escape(RUNS[m.runs[0]].M.nodes[m.node] ?? "")}</td>` +
+    `<td>${escape(m.text)}</td><td>${of(m, "believing")}</td><td>${of(m, "acting")}</td></tr>`);
+  $("table").innerHTML = `<table><caption class="apart">Every moment of ${TWO ? "both runs" : "the run"}</caption><thead><tr>${head.map(h => `<th scope="col">${h}</th>`).join("")}</tr></thead><tbody>${body.join("")}</tbody></table>`;
   const chosen = event => event.target.closest("tr[data-i]");
   const show = row => { pick(+row.dataset.i); $("chart").scrollIntoView({ block: "nearest" }); };
   $("table").onclick = event => { const row = chosen(event); if (row) show(row); };
@@ -47,7 +64,7 @@ function fillKey() {
   const c = colour(0);
   const entries = [
     `<i style="background:color-mix(in srgb,${c} 22%,transparent);border:1.5px solid ${c}"></i>believes that it leads`,
-    M.grants.length ? `<i style="background:${c};height:3px;vertical-align:4px"></i>granted by the service` : "",
+    RUNS.some(r => r.M.grants.length) ? `<i style="background:${c};height:3px;vertical-align:4px"></i>granted by the service` : "",
     `<i style="background:${c}"></i>its writes take effect`,
     `<i style="border:2px dashed var(--bad)"></i>believes without ground`,
     "○ refused",
@@ -60,14 +77,23 @@ function fillKey() {
 }
 /// The events of the view, as far as anybody reads: made when somebody opens them.
 const EVENTS_MOST = 300;
-function fillEvents() {
+let eventsMost = EVENTS_MOST;
+function fillEvents(more = 0) {
+  eventsMost = more || EVENTS_MOST;
   if (!$("raw").open || !E) return;
   const from = timeAt(view.gutter), until = timeAt(view.width - view.right);
-  const first = lowerBound(E.t, t => t, from), last = lowerBound(E.t, t => t, until + 1), shown = Math.min(last - first, EVENTS_MOST);
-  const lines = [];
-  for (let i = first; i < first + shown; i++) lines.push(`<tr tabindex="-1"><td>${at(E.t[i], 6)}</td><td><code>${escape(line(i))}</code></td></tr>`);
-  const all = shown < last - first ? `The first ${shown} of ${plural(last - first, "event")} in the view; zoom in for the others.` : `${plural(shown, "event")} in the view.`;
-  $("events").innerHTML = `<p>${all}</p><table><thead><tr><th scope="col">Time</th><th scope="col">Event</th></tr></thead><tbody>${lines.join("")}</tbody></table>`;
+  let all = 0;
+  const lines = each(() => {
+    const first = lowerBound(E.t, t => t, from), last = lowerBound(E.t, t => t, until + 1), own = [];
+    all += last - first;
+    for (let i = first; i < Math.min(last, first + eventsMost); i++) own.push([E.t[i], run.letter, line(i)]);
+    return own;
+  }).flat().sort((a, b) => a[0] - b[0]);
+  const shown = lines.slice(0, eventsMost);
+  const body = shown.map(([t, letter, text]) => `<tr tabindex="0"><td>${at(t, 6)}</td>${TWO ? `<td>${letter}</td>` : ""}<td><code>${escape(text)}</code></td></tr>`);
+  const note = shown.length < all ? `The first ${shown.length} of ${plural(all, "event")} in the view; zoom in for the others, or <button id="more">show ${EVENTS_MOST} more</button>` : `${plural(all, "event")} in the view.`;
+  $("events").innerHTML = `<p>${note}</p><table><thead><tr><th scope="col">Time</th>${TWO ? "<th scope=\"col\">Run</th>" : ""}<th scope="col">Event</th></tr></thead><tbody>${body.join("")}</tbody></table>`;
+  if ($("more")) $("more").onclick = () => fillEvents(eventsMost + EVENTS_MOST);
 }
 /// What is under the pointer, as HTML.
 function nodeWords(node, t) {

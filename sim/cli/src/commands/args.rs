@@ -4,7 +4,7 @@
 
 use super::{
     advise_args::AdviseArgs, experiments_args::ExperimentsArgs, export_args::ExportArgs, frontier_args::FrontierArgs,
-    plot_args::PlotArgs, work_set_args::WorkSetArgs,
+    plot_args::PlotArgs, report_args::ReportArgs, work_set_args::WorkSetArgs,
 };
 use crate::terminal::{
     check::PageArgs,
@@ -23,9 +23,12 @@ use std::{num::NonZero, ops::Range, path::PathBuf};
 #[command(name = "fencepost", version, max_term_width = 100)]
 #[command(
     after_help = "Try:  fencepost scenario gc-pause --seed 42\n      fencepost scenario gc-pause --seed 42 --fencing off\n\n\
-    Exit codes: 0 held, 1 safety violated, 2 inconclusive: the situation under test never arose,\n\
-    3 liveness violated, 4 not deterministic, 5 replay of another build refused,\n\
-    64 wrong arguments or input, 70 the harness itself failed, 130 interrupted"
+    Exit codes:\n  0  held                              5   replay of another build refused\n  \
+    1  safety violated                   64  wrong arguments or input\n  \
+    2  inconclusive: the situation       70  the harness itself failed\n     \
+       under test never arose            130 interrupted\n  \
+    3  liveness violated                 6   a sweep's figure lies far outside\n  \
+    4  not deterministic                     its baseline"
 )]
 pub struct Cli {
     /// What to do.
@@ -37,7 +40,8 @@ pub struct Cli {
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Run a scenario and judge it
-    #[command(after_help = "Example:  fencepost scenario partition --protocol redis-naive --seed 7")]
+    #[command(after_help = "Examples:  fencepost scenario partition --protocol redis-naive --seed 7\n           \
+        fencepost scenario gc-pause --fencing off --beside fencing=on --open")]
     Scenario(ScenarioArgs),
     /// List scenarios, protocols, faults, invariants, works, networks, bugs
     #[command(after_help = "Example:  fencepost list scenarios")]
@@ -71,7 +75,8 @@ pub enum Command {
         duplicate, fenced or failed), time.\n\n\
         Examples:  fencepost check history.jsonl\n           \
         fencepost check writes.csv --map t_us=created_at,node=worker,token=fence_token,seq=version --set event=apply,verdict=ok\n           \
-        fencepost check n1.log n2.log --map t_us=ts --time-unit ms --set node={file} --word verdict:REJECTED=fenced"
+        fencepost check n1.log n2.log --map t_us=ts --time-unit ms --set node={file} --word verdict:REJECTED=fenced\n           \
+        fencepost check monday.jsonl --beside tuesday.jsonl --open"
     )]
     Check {
         /// JSON lines or CSV; several are merged by time; `-` reads standard input
@@ -179,6 +184,10 @@ pub enum Command {
         /// Which shell
         shell: Shell,
     },
+    /// Make a page of what a sweep, a matrix, the experiments or runs have left: tables, failures, links to timelines
+    #[command(after_help = "Examples:  fencepost sweep all --seeds 0..5 && fencepost report --open\n           \
+        fencepost report reports --out target/report --open")]
+    Report(ReportArgs),
     /// Print the manual page, or write those of all commands
     #[command(
         after_help = "Examples:  fencepost man | man -l -\n           fencepost man --out ~/.local/share/man/man1"
@@ -300,6 +309,10 @@ pub struct ScenarioArgs {
     /// Decides everything that the options leave open; by default drawn, and printed
     #[arg(long, value_parser = parse::seed, value_name = "N", allow_hyphen_values = true)]
     pub seed: Option<u64>,
+    /// Run it again with these options changed, and show both on one time axis: `fencing=on`, `protocol=redis-fenced`,
+    /// `seed=43`, or several as "protocol=raft nodes=5". The exit code is that of the run without
+    #[arg(long, value_name = "OPTION=VALUE", allow_hyphen_values = true)]
+    pub beside: Option<String>,
     #[command(flatten)]
     pub shared: SharedArgs,
 }
@@ -342,6 +355,9 @@ pub struct MatrixArgs {
     /// Also say what is behind each cell, however many there are
     #[arg(long)]
     pub why: bool,
+    /// Write matrix.json to this folder, for `report`
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
     #[command(flatten)]
     pub plan: PlanOptions,
     #[command(flatten)]

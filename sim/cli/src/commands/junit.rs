@@ -90,6 +90,7 @@ mod tests {
             trace_hash: String::new(),
             repro: "cargo run".into(),
             artifacts: None,
+            cause: None,
             plan: None,
         };
         let failures = vec![failure("a", Ended::Broken)];

@@ -1,6 +1,9 @@
 //! `list`: what there is, a line each with one sentence; of bugs a few lines each.
 
-use super::{args::Listing, output::print};
+use super::{
+    args::Listing,
+    output::{Show, print},
+};
 use protocols::{
     bug::{Bug, Shown},
     by_design, election,
@@ -14,6 +17,10 @@ use sim::registry::Registry;
 const WIDTH: usize = 100;
 /// Names are no longer than this, but for a few: what is said of the others need not stand behind the longest.
 const NAME_WIDTH: usize = 19;
+/// The same where somebody looks at it, and long lines are broken.
+const NAME_WIDTH_SEEN: usize = 26;
+/// What is said of a name has so much room at least, or is not broken.
+const ABOUT_MIN: usize = 24;
 
 /// Lists one kind of thing, or everything.
 pub fn run(registry: &Registry, what: Option<Listing>, json: bool) {
@@ -34,6 +41,7 @@ pub fn run(registry: &Registry, what: Option<Listing>, json: bool) {
         return print(&serde_json::to_string_pretty(&report).unwrap_or_default());
     }
     let mut text = String::new();
+    let name_width = Show::default().room().map_or(NAME_WIDTH, |_| NAME_WIDTH_SEEN);
     for listing in listed {
         let indent = if what.is_none() { "  " } else { "" };
         if what.is_none() {
@@ -44,15 +52,27 @@ pub fn run(registry: &Registry, what: Option<Listing>, json: bool) {
             continue;
         }
         let rows = rows(registry, *listing);
-        let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0).min(NAME_WIDTH);
+        let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0).min(name_width);
         if rows.is_empty() {
             text += &format!("{indent}none yet\n");
         }
         for (name, about) in rows {
-            text += &format!("{indent}{name:width$}  {about}\n");
+            text += &line(&format!("{indent}{name:width$}  "), &about);
         }
     }
     print(&text);
+}
+
+/// A name and what is said of it: one line in a pipe; where somebody looks at it, as many as it takes, one below the other.
+fn line(head: &str, about: &str) -> String {
+    let indent = head.chars().count();
+    match Show::default().room().filter(|room| *room >= indent + ABOUT_MIN) {
+        None => format!("{head}{about}\n"),
+        Some(room) => {
+            let below = wrapped_to(about, &" ".repeat(indent), "", room);
+            format!("{head}{}", below.trim_start())
+        }
+    }
 }
 
 fn words(listing: Listing) -> String {
@@ -117,8 +137,12 @@ fn entry(bug: &Bug, commands: &[(&str, String)], indent: &str) -> String {
 
 /// Words in lines of at most [`WIDTH`], all but the last of which end so.
 fn wrapped(words: &str, indent: &str, end: &str) -> String {
+    wrapped_to(words, indent, end, WIDTH)
+}
+
+fn wrapped_to(words: &str, indent: &str, end: &str, width: usize) -> String {
     let (mut text, mut line) = (String::new(), String::new());
-    let room = WIDTH - indent.len() - end.len();
+    let room = width - indent.len() - end.len();
     for word in words.split(' ') {
         if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
             text += &format!("{indent}{line}{end}\n");

@@ -11,6 +11,7 @@ use super::{
 use reports::{json::pretty, statistics::count};
 use serde_json::json;
 use sim::{
+    artifacts,
     matrix::{Came, Cell, Matrix},
     outcome::Ended,
     registry::Registry,
@@ -41,6 +42,10 @@ pub fn run(registry: &Registry, args: &MatrixArgs) -> Result<u8, Stop> {
     let progress = Progress::new(matrix.plans(), show)?;
     let cells = matrix.run(|| progress.done(Ended::Kept)).map_err(Stop::harness)?;
     progress.finish();
+    if let Some(out) = &args.out {
+        std::fs::create_dir_all(out).map_err(|e| Stop::usage(format!("cannot make {}: {e}", out.display())))?;
+        artifacts::save(&out.join("matrix.json"), &(report(&matrix, &cells) + "\n")).map_err(Stop::usage)?;
+    }
     let text = match (show.json, show.quiet) {
         (true, _) => report(&matrix, &cells),
         (false, true) => summary(&matrix, &cells),

@@ -3,6 +3,7 @@
 mod advise;
 mod advise_args;
 pub mod args;
+mod beside;
 mod bisect;
 mod experiments;
 mod experiments_args;
@@ -18,6 +19,8 @@ mod plot;
 mod plot_args;
 mod progress;
 mod replay;
+mod report;
+mod report_args;
 mod scenario;
 mod swarm;
 mod sweep;
@@ -48,15 +51,16 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 /// Runs the command line with what the registry has; the exit code is a contract.
 pub fn main_with(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -> u8 {
     names::are_of(&registry.plans);
-    match Cli::try_parse_from(arguments) {
-        Ok(cli) => terminal::exit_code(dispatch(registry, cli.command)),
+    let said: Vec<OsString> = arguments.into_iter().collect();
+    match Cli::try_parse_from(&said) {
+        Ok(cli) => terminal::exit_code(dispatch(registry, cli.command, &said)),
         Err(error) => terminal::refuse(&error),
     }
 }
 
-fn dispatch(registry: &Registry, command: Command) -> Result<u8, Stop> {
+fn dispatch(registry: &Registry, command: Command, said: &[OsString]) -> Result<u8, Stop> {
     match command {
-        Command::Scenario(args) => scenario::run(registry, &args),
+        Command::Scenario(args) => scenario::run(registry, &args, said),
         Command::Plan(args) => scenario::print_plan(registry, &args),
         Command::List { what, json } => {
             list::run(registry, what, json);
@@ -105,6 +109,7 @@ fn dispatch(registry: &Registry, command: Command) -> Result<u8, Stop> {
             };
             sweep::run(&work, show, &out, record_baseline.as_deref())
         }
+        Command::Report(args) => report::run(&args),
         Command::Matrix(args) => matrix::run(registry, &args),
         Command::Bisect(args) => bisect::run(registry, &args),
         Command::Completions { shell } => {

@@ -5,11 +5,13 @@ use super::{
     output::{Show, print},
 };
 use crate::terminal::{browser, parameters::parameters};
+use protocols::fence::checks::Fencing;
 use reports::{Verdict, json::Report, text, timeline::page::FILE as TIMELINE};
 use scenarios::plan::Plan;
 use sim::{
     artifacts,
     registry::Registry,
+    repro,
     run::{self, Options, Run},
 };
 use std::path::{Path, PathBuf};
@@ -28,8 +30,12 @@ pub struct OneRun {
     pub page: bool,
     /// Open the page.
     pub open: bool,
+    /// Another run is shown beside it: that page is opened then.
+    pub aside: bool,
     /// The command that repeats the run.
     pub repro: String,
+    /// Is that command `scenario`, so that options can be added to it?
+    pub again: bool,
 }
 
 /// Where artifacts go when nothing else was said.
@@ -43,36 +49,71 @@ impl OneRun {
     /// # Errors
     /// The run could not be finished, or what it was to leave behind could not be written.
     pub fn run(&self, plan: &Plan, registry: &Registry) -> Result<Run, Stop> {
+        let run = self.only_run(plan, registry)?;
+        self.report(&run);
+        self.leave_artifacts(plan, registry, &run)?;
+        Ok(run)
+    }
+
+    /// Runs a plan of what the registry has, and leaves what it is to leave while it runs.
+    ///
+    /// # Errors
+    /// As [`OneRun::run`].
+    pub fn only_run(&self, plan: &Plan, registry: &Registry) -> Result<Run, Stop> {
         let trace = self.trace.as_deref().map(artifacts::create).transpose().map_err(Stop::usage)?;
         let history = self.history.as_deref().map(artifacts::create).transpose().map_err(Stop::usage)?;
-        let timeline = !self.show.json && !self.show.quiet;
+        let timeline = !self.show.quiet || self.show.json || self.aside;
         let page = self.page;
         let options = Options { registry: registry.clone(), timeline, page, trace, history, ..Options::default() };
-        let run = run::run(plan, options).map_err(Stop::harness)?;
-        self.report(&run);
-        let Some(out) = &self.artifacts else { return Ok(run) };
+        run::run(plan, options).map_err(Stop::harness)
+    }
+
+    fn leave_artifacts(&self, plan: &Plan, registry: &Registry, run: &Run) -> Result<(), Stop> {
+        let Some(out) = &self.artifacts else { return Ok(()) };
         let page = match (run.judgement.verdict, &run.page) {
             (Verdict::Safety | Verdict::Liveness, _) => {
-                let folder = artifacts::write(out, plan, registry, run.trace_hash()).map_err(Stop::harness)?;
+                let written = artifacts::write(out, plan, registry, run.trace_hash()).map_err(Stop::harness)?;
+                let folder = written.folder;
                 self.show.banner(&format!("artifacts: {}", folder.display()));
                 folder.join(TIMELINE)
             }
             (_, Some(page)) => {
-                let file = artifacts::write_page(out, plan, page).map_err(Stop::usage)?;
+                let file = artifacts::write_page(out, plan, TIMELINE, &page.page()).map_err(Stop::usage)?;
                 self.show.banner(&format!("timeline: {}", file.display()));
                 file
             }
-            (_, None) => return Ok(run),
+            (_, None) => return Ok(()),
         };
-        if self.open {
+        if self.open && !self.aside {
             browser::open(&page, self.show);
         }
-        Ok(run)
+        Ok(())
+    }
+
+    /// What shows more of a run that went wrong.
+    fn next(&self, run: &Run) -> Vec<(&'static str, String)> {
+        if run.judgement.verdict == Verdict::Pass {
+            return Vec::new();
+        }
+        let mut next = Vec::new();
+        if !self.open {
+            next.push(("to see it", repro::with(&self.repro, &["--open"])));
+        }
+        if self.again && run.plan.fencing == Fencing::Off && run.header.tokened {
+            next.push(("beside it, with fencing", repro::with(&self.repro, &["--beside", "fencing=on", "--open"])));
+        }
+        if self.again && run.judgement.verdict == Verdict::Vacuous {
+            let words = ["sweep", &run.plan.scenario, "--protocol", &run.plan.protocol, "--seeds", "0..20"];
+            next.push(("other seeds", repro::command(&words.map(str::to_owned))));
+        }
+        next
     }
 
     fn report(&self, run: &Run) {
         if self.show.json {
-            return print(&Report::new(Some(&run.header), &run.facts, &run.judgement).to_text());
+            let report = Report::new(Some(&run.header), &run.facts, &run.judgement);
+            let cause = run.highlights.as_ref().map(|story| story.cause.clone()).unwrap_or_default();
+            return print(&report.with_cause(&cause).to_text());
         }
         if self.show.quiet {
             return print(&verdict_line(run));
@@ -85,6 +126,7 @@ impl OneRun {
             judgement: &run.judgement,
             facts: &run.facts,
             replay: Some(&self.repro),
+            next: &self.next(run),
             colour: self.show.colour(),
         };
         print(&text::render_in(&report, self.show.width()));

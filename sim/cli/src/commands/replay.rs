@@ -52,6 +52,8 @@ pub fn run(
         open: output.open,
         artifacts: (!no_artifacts).then(|| output.out.clone().unwrap_or_else(default_out)),
         repro: repro::command(&["replay".to_owned(), whole_path(file)]),
+        again: false,
+        aside: false,
     };
     let run = one.run(artifact.plan(), registry)?;
     if let Some(capsule) = capsule {

@@ -2,6 +2,7 @@
 
 use super::{
     args::ScenarioArgs,
+    beside,
     exit::Stop,
     one_run::{OneRun, default_out},
     output::{Show, print},
@@ -14,9 +15,10 @@ use scenarios::{
     sense,
 };
 use sim::{registry::Registry, repro, swarm};
+use std::ffi::OsString;
 
 /// Compiles a scenario's plan, runs it, judges it.
-pub fn run(registry: &Registry, args: &ScenarioArgs) -> Result<u8, Stop> {
+pub fn run(registry: &Registry, args: &ScenarioArgs, words: &[OsString]) -> Result<u8, Stop> {
     let output = &args.shared.output;
     let show = Show::from(&output.show);
     let seed = args.seed.unwrap_or_else(draw_seed);
@@ -28,19 +30,26 @@ pub fn run(registry: &Registry, args: &ScenarioArgs) -> Result<u8, Stop> {
         show,
         trace: output.trace.clone(),
         history: output.history.clone(),
-        page: output.out.is_some() || output.open,
+        page: output.out.is_some() || output.open || args.beside.is_some(),
+        aside: args.beside.is_some(),
         open: output.open,
         artifacts: Some(output.out.clone().unwrap_or_else(default_out)),
         repro,
+        again: true,
     };
-    Ok(one.run(&plan, registry)?.judgement.verdict.exit_code())
+    let Some(beside) = &args.beside else { return Ok(one.run(&plan, registry)?.judgement.verdict.exit_code()) };
+    let (other, _) = compile(registry, &beside::arguments(words, beside, seed)?, seed)?;
+    if other == plan {
+        return Err(Stop::usage("--beside changes nothing: both runs would be the same"));
+    }
+    beside::run(&one, &plan, &other, registry)
 }
 
 /// Prints the plan and runs nothing.
 pub fn print_plan(registry: &Registry, args: &ScenarioArgs) -> Result<u8, Stop> {
     let output = &args.shared.output;
-    if output.trace.is_some() || output.history.is_some() || output.open {
-        return Err(Stop::usage("--trace, --history and --open are of a run, and `plan` runs nothing"));
+    if output.trace.is_some() || output.history.is_some() || output.open || args.beside.is_some() {
+        return Err(Stop::usage("--trace, --history, --open and --beside are of a run, and `plan` runs nothing"));
     }
     let seed = args.seed.unwrap_or_else(draw_seed);
     print(&compile(registry, args, seed)?.0.to_json_pretty());

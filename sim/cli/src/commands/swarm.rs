@@ -47,7 +47,7 @@ pub fn run(swarm: &Swarm, show: Show, out: &Path, record: Option<&Path>) -> Resu
         print(&table(&swept));
         print(&never(&swept, swarm));
     }
-    print(&(causes(&swept.outcome) + &moved(&swept.outcome) + &ending(&swept, swarm, seconds, out)));
+    print(&(causes(&swept.outcome, show.width()) + &moved(&swept.outcome) + &ending(&swept, swarm, seconds, out)));
     Ok(exit_code(&swept.outcome))
 }
 

@@ -10,13 +10,15 @@ use super::{
 use reports::{
     json::pretty,
     statistics::{count, rounded},
+    text::paragraph,
+    timeline::page::FILE as TIMELINE,
 };
 use serde_json::json;
 use sim::{
     artifacts,
     identity::identity,
     known,
-    outcome::{Failure, Group, groups},
+    outcome::{Failure, Group, groups, telling},
     registry::Registry,
     sweep::{Cell, Outcome, Sweep},
 };
@@ -49,15 +51,15 @@ pub fn run(sweep: &Sweep, show: Show, out: &Path, record: Option<&Path>) -> Resu
         print(&summary);
     } else {
         if !show.quiet {
-            print(&table(&outcome.cells));
+            print(&table(&outcome.cells, show.room()));
         }
-        print(&[causes(&outcome), moved(&outcome), ending(&outcome, sweep, seconds, out)].concat());
+        print(&[causes(&outcome, show.width()), moved(&outcome), ending(&outcome, sweep, seconds, out)].concat());
     }
     Ok(exit_code(&outcome))
 }
 
 /// What went wrong, a line for each cause, and the run that shows it.
-pub(super) fn causes(outcome: &Outcome) -> String {
+pub(super) fn causes(outcome: &Outcome, width: usize) -> String {
     let all: Vec<Group> = groups(&outcome.failures).into_iter().chain(groups(&outcome.inconclusive)).collect();
     let line = |group: &Group| {
         let seeds: Vec<String> = group.seeds.iter().map(u64::to_string).collect();
@@ -65,13 +67,21 @@ pub(super) fn causes(outcome: &Outcome) -> String {
         let seed = if group.runs == 1 { "seed" } else { "seeds" };
         let (word, runs, nodes) = (group.outcome.word(), count(group.runs, "run"), count(group.nodes.into(), "node"));
         let (scenario, protocol) = (&group.scenario, &group.protocol);
-        format!(
-            "{} {scenario} {protocol}, {nodes}: {runs}, {seed} {}{more}: {}\n  {}\n",
+        let head = format!(
+            "{} {scenario} {protocol}, {nodes}: {runs}, {seed} {}{more}\n",
             word.to_uppercase(),
-            seeds.join(", "),
-            group.why,
-            group.repro
-        )
+            seeds.join(", ")
+        );
+        let told = |what: &str, text: &str| match text.is_empty() {
+            true => String::new(),
+            false => paragraph(&format!("{what}: {text}"), width),
+        };
+        let page =
+            group.artifacts.as_ref().map(|folder| Path::new(folder).join(TIMELINE)).filter(|page| page.is_file());
+        let page = page.map_or_else(String::new, |page| format!("  timeline: {}\n", page.display()));
+        let cause = told("what happened", group.cause.as_deref().unwrap_or_default());
+        let why = if cause.is_empty() { &group.why } else { group.in_short() };
+        format!("{head}{cause}{}{page}  run it: {}\n", told("why", why), group.repro)
     };
     let mut text: String = all.iter().take(GROUPS_MAX).map(line).collect();
     if all.len() > GROUPS_MAX {
@@ -116,7 +126,7 @@ fn ending(outcome: &Outcome, sweep: &Sweep, seconds: f64, out: &Path) -> String 
     )
 }
 
-/// Writes the artifacts of the first failures.
+/// Writes the artifacts of some failures: of the first of each cause before all others.
 ///
 /// # Errors
 /// A file could not be written, or a run did not repeat itself.
@@ -124,10 +134,12 @@ pub(super) fn keep_artifacts(outcome: &mut Outcome, registry: &Registry, out: &P
     known::keep(&mut outcome.failures, out).map_err(Stop::usage)?;
     // Whoever wants it to end does not wait for more runs.
     let artifacts = if outcome.interrupted { 0 } else { ARTIFACTS_MAX };
-    for failure in outcome.failures.iter_mut().take(artifacts) {
+    for place in telling(&outcome.failures).into_iter().take(artifacts) {
+        let failure = &mut outcome.failures[place];
         if let Some(plan) = failure.plan.as_ref().filter(|_| failure.verdict != "harness") {
-            let folder = artifacts::write(out, plan, registry, &failure.trace_hash).map_err(Stop::harness)?;
-            failure.artifacts = Some(folder.display().to_string());
+            let written = artifacts::write(out, plan, registry, &failure.trace_hash).map_err(Stop::harness)?;
+            failure.artifacts = Some(written.folder.display().to_string());
+            failure.cause = Some(written.cause.text());
         }
     }
     Ok(())
@@ -194,8 +206,11 @@ fn needless(cell: &Cell) -> String {
     }
 }
 
-/// The cells as a table.
-fn table(cells: &[Cell]) -> String {
+/// The columns of the table that are left out first where there is no room for all.
+const LEFT_OUT: [usize; 7] = [10, 3, 11, 9, 7, 5, 2];
+
+/// The cells as a table, in so many columns as there is room for.
+fn table(cells: &[Cell], room: Option<usize>) -> String {
     let head = [
         "scenario",
         "protocol",
@@ -241,8 +256,31 @@ fn table(cells: &[Cell]) -> String {
             failover,
         ]
     });
-    let rows = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
-    aligned(rows, |column| column == 2 || (4..=10).contains(&column))
+    let rows: Vec<_> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
+    fitted(rows, |column| column == 2 || (4..=10).contains(&column), &LEFT_OUT, room)
+}
+
+/// [`aligned`], without the first so many of these columns that there is room for the others; says which are missing.
+fn fitted<const N: usize>(
+    mut rows: Vec<[String; N]>,
+    is_number: impl Fn(usize) -> bool,
+    left_out: &[usize],
+    room: Option<usize>,
+) -> String {
+    let head = rows[0].clone();
+    let mut out: Vec<usize> = Vec::new();
+    loop {
+        let text = aligned(rows.clone(), &is_number);
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        let more = left_out.get(out.len()).filter(|_| room.is_some_and(|room| widest > room));
+        let Some(more) = more else {
+            let missing: Vec<&str> = out.iter().map(|column| head[*column].as_str()).collect();
+            let note = format!("no room for {}; summary.json has all\n", missing.join(", "));
+            return if out.is_empty() { text } else { text + &note };
+        };
+        rows.iter_mut().for_each(|row| row[*more].clear());
+        out.push(*more);
+    }
 }
 
 /// Rows in columns, the first of them the head; columns of numbers to the right, of words to the left.
@@ -254,6 +292,8 @@ pub(super) fn aligned<const N: usize>(rows: Vec<[String; N]>, is_number: impl Fn
             let pad = " ".repeat(width - cell.chars().count());
             if is_number(column) { format!("{pad}{cell}") } else { format!("{cell}{pad}") }
         });
+        // A column in which nothing stands is none.
+        let cells = cells.zip(&widths).filter(|(_, width)| **width > 0).map(|(cell, _)| cell);
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
     };
     rows.iter().map(line).collect()

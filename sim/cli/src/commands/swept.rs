@@ -49,6 +49,7 @@ mod tests {
             trace_hash: String::new(),
             repro: String::new(),
             artifacts: None,
+            cause: None,
             plan: None,
         }
     }

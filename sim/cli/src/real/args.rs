@@ -2,10 +2,14 @@
 
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
+mod logs;
 mod measure;
+mod watch;
 mod world;
 
+pub use logs::{LogArgs, LogFormat};
 pub use measure::{FailoverArgs, Measure};
+pub use watch::WatchArgs;
 pub use world::WorldArgs;
 
 use super::words::{
@@ -75,6 +79,9 @@ pub enum Command {
     /// Start a store and nodes on this machine, show their state, end them on Ctrl-C
     #[command(after_help = "Example:  cargo real cluster --backend redis --lease-ttl 1s")]
     Cluster(ClusterArgs),
+    /// Show a running cluster in the terminal: who believes, who acts, what is refused; `q` quits
+    #[command(after_help = watch::HELP)]
+    Watch(WatchArgs),
     /// Break a running cluster, or play a scenario on real processes
     #[command(subcommand, after_help = "Example:  cargo real chaos partition-leader --secs 8")]
     Chaos(Chaos),
@@ -254,23 +261,6 @@ pub struct TlsArgs {
     /// Require a certificate from every client
     #[arg(long)]
     pub tls_mutual: bool,
-}
-
-/// Logs, on standard error; RUST_LOG filters them.
-#[derive(ClapArgs, Debug)]
-pub struct LogArgs {
-    /// How log lines look
-    #[arg(long, value_enum, default_value = "text", value_name = "text|json")]
-    pub log: LogFormat,
-}
-
-/// How log lines look.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LogFormat {
-    /// For people.
-    Text,
-    /// One JSON object a line.
-    Json,
 }
 
 /// A cluster on this machine.

@@ -1,6 +1,7 @@
 //! `cargo real …`: nodes, stores and clusters of real processes.
 
 mod args;
+mod ask;
 mod chaos;
 mod cluster;
 mod measure;
@@ -9,6 +10,8 @@ mod process;
 mod raise;
 mod store;
 mod table;
+mod traces;
+mod watch;
 mod words;
 
 use crate::terminal::{self, check, exit::Stop};
@@ -35,6 +38,7 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
             check::run(&history, &log, &page, &reports::invariant::ALL, (&show).into())
         }
         Command::Cluster(args) => cluster::run(&args),
+        Command::Watch(args) => watch::run(&args),
         Command::Chaos(chaos) => chaos::run(chaos),
         Command::Measure(what) => measure::run(&what),
         Command::Leashed { program } => match leash::become_program(&program).map_err(Stop::harness)? {},

@@ -1,12 +1,15 @@
 //! What every command that is a process of its own needs: a runtime, an end on request, logs, TLS.
 
-use super::args::{LogFormat, TlsArgs};
+use super::{
+    args::{LogFormat, TlsArgs},
+    traces::{self, Traces},
+};
 use crate::terminal::exit::Stop;
 use protocols_real::tls::{Files, Tls};
 use sim_real::leash;
 use std::{future::Future, io::IsTerminal};
 use tokio::signal::unix::{SignalKind, signal};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, util::SubscriberInitExt};
 
 /// Runs `work` on one thread: a node that is stopped at a point is then stopped as a whole, and what waits for a disk has
 /// threads of its own.
@@ -41,16 +44,19 @@ pub(super) fn asked_to_end() -> Result<impl Future<Output = ()> + Send + 'static
     })
 }
 
-/// Sends log lines to standard error.
-pub(super) fn start_logs(format: LogFormat) {
+/// Sends log lines to standard error, and spans to a collector if there is one; until what it gives is dropped.
+pub(super) fn start_logs(format: LogFormat) -> Result<Traces, Stop> {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info,openraft=warn"));
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colour);
-    // A second subscriber is refused; the first one stays.
-    let _ = match format {
-        LogFormat::Text => lines.try_init(),
-        LogFormat::Json => lines.json().try_init(),
+    let (spans, traces) = traces::layer()?;
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(colour);
+    let lines = match format {
+        LogFormat::Text => lines.with_filter(filter).boxed(),
+        LogFormat::Json => lines.json().with_filter(filter).boxed(),
     };
+    // A second subscriber is refused; the first one stays.
+    let _ = tracing_subscriber::registry().with(vec![lines].into_iter().chain(spans).collect::<Vec<_>>()).try_init();
+    Ok(traces)
 }
 
 /// What these options say of TLS.

@@ -1,10 +1,13 @@
 //! How a running cluster is, as a table that is drawn again when something changes.
 
-use super::args::DEFAULT_DIR;
+use super::{
+    args::DEFAULT_DIR,
+    ask::{Asker, Status},
+};
 use crate::terminal::output::{Show, print};
 use protocols::election::Protocol;
+use protocols_clients::site::Endpoint;
 use protocols_real::tls::Tls;
-use serde::Deserialize;
 use sim_real::{certificates::AUTHORITY, control::Card};
 use std::{
     fmt::Write as _,
@@ -13,10 +16,6 @@ use std::{
     path::Path,
     time::Duration,
 };
-use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
-    net::TcpStream,
-};
 
 /// From one look to the next.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
@@ -24,17 +23,6 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 const WHY_MAX: usize = 44;
 /// How long a node may take to say how it is.
 const ANSWER_WITHIN: Duration = Duration::from_millis(200);
-
-#[derive(Deserialize, Clone, PartialEq, Eq)]
-struct Status {
-    role: String,
-    fence_token: Option<u64>,
-    lease_ttl_remaining_ms: Option<u64>,
-    acting: bool,
-    leader: Option<String>,
-    /// Why it does not act.
-    reason: Option<String>,
-}
 
 /// Says what there is and what can be done with it.
 pub fn introduce(card: &Card, protocol: &Protocol, folder: &Path, tls: bool, postgres: Option<&str>) {
@@ -61,6 +49,7 @@ pub fn introduce(card: &Card, protocol: &Protocol, folder: &Path, tls: bool, pos
         );
     }
     let which = if folder == Path::new(DEFAULT_DIR) { String::new() } else { format!("   --dir {}", folder.display()) };
+    let _ = writeln!(text, "  watch it:    cargo real watch{}", which.replace("   ", " "));
     let _ = writeln!(
         text,
         "  break it:    cargo real chaos kill-leader | partition-leader | gc-pause-leader | resign-leader{which}"
@@ -89,10 +78,12 @@ pub fn introduce(card: &Card, protocol: &Protocol, folder: &Path, tls: bool, pos
 pub async fn show(card: Card, tls: Option<Tls>, show: Show) {
     let terminal = std::io::stdout().is_terminal();
     let (mut drawn, mut last) = (false, Vec::new());
+    let asker = Asker { tls, within: ANSWER_WITHIN };
     loop {
         let mut rows = Vec::new();
         for (name, address) in &card.nodes {
-            rows.push((name.clone(), *address, ask(*address, tls.as_ref()).await));
+            let at = Endpoint { host: address.ip().to_string(), port: address.port() };
+            rows.push((name.clone(), *address, asker.status(&at).await.ok()));
         }
         if terminal {
             let up = if drawn { format!("\x1b[{}A", rows.len() + 1) } else { String::new() };
@@ -124,7 +115,7 @@ fn table(rows: &[Row], colour: bool) -> String {
                 format!("  {name:<9} {address:<18} {role:<10} {token:>6}  {left:>10}  {why}")
             }
         };
-        let leads = status.as_ref().is_some_and(|s| s.role == "leader");
+        let leads = status.as_ref().is_some_and(Status::leads);
         // Writing to a String cannot fail.
         let _ = if leads && colour {
             writeln!(text, "\x1b[2K\x1b[1;32m{line}\x1b[0m")
@@ -158,26 +149,4 @@ fn word(status: Option<&Status>) -> String {
         Some(Status { role, leader: Some(leader), .. }) => format!("{role} of {leader}"),
         Some(Status { role, .. }) => role.clone(),
     }
-}
-
-async fn ask(address: SocketAddr, tls: Option<&Tls>) -> Option<Status> {
-    let asked = async {
-        let stream = TcpStream::connect(address).await?;
-        match tls {
-            None => read(stream).await,
-            Some(tls) => {
-                let connector = tls.connector("").map_err(std::io::Error::other)?;
-                read(connector.connect(address.ip().into(), stream).await?).await
-            }
-        }
-    };
-    let answer = tokio::time::timeout(ANSWER_WITHIN, asked).await.ok()?.ok()?;
-    serde_json::from_str(answer.split_once("\r\n\r\n")?.1).ok()
-}
-
-async fn read(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> std::io::Result<String> {
-    stream.write_all(b"GET /status HTTP/1.1\r\nhost: node\r\nconnection: close\r\n\r\n").await?;
-    let mut answer = String::new();
-    stream.take(8192).read_to_string(&mut answer).await?;
-    Ok(answer)
 }

@@ -54,6 +54,12 @@ pub fn in_milliseconds(text: &str) -> Result<f64, String> {
     lasting_ms(text, 1.0)
 }
 
+/// Milliseconds from one look at a fleet to the next.
+pub fn interval_ms(text: &str) -> Result<u64, String> {
+    let ms = parse::duration_ms(text)?;
+    (100..=60_000).contains(&ms).then_some(ms).ok_or_else(|| format!("`{text}` must be between 100ms and 1m"))
+}
+
 /// How much of an audit is kept.
 pub fn retention(text: &str) -> Result<Retention, String> {
     if text == "all" {

@@ -1,7 +1,6 @@
 //! The page of a run: written to its folder, and opened by what this platform opens files with.
 
 use super::output::Show;
-use reports::timeline::page::FILE as TIMELINE;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -10,12 +9,12 @@ use std::{
     time::Duration,
 };
 
-/// Writes the page into `folder`, and says where it is.
+/// Writes the page into the file of that name in `folder`, and says where it is.
 ///
 /// # Errors
 /// It cannot be written.
-pub fn write(folder: &Path, html: &str, show: Show) -> Result<PathBuf, String> {
-    let file = folder.join(TIMELINE);
+pub fn write(folder: &Path, name: &str, html: &str, show: Show) -> Result<PathBuf, String> {
+    let file = folder.join(name);
     fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
     fs::write(&file, html).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
     show.banner(&format!("timeline: {}", file.display()));

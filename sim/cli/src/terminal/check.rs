@@ -6,6 +6,7 @@ use super::{
     log::{self, HistoryArgs, Input},
     output::{Show, print},
     parameters::parameters,
+    side::{self, Side},
 };
 use clap::Args as ClapArgs;
 use protocols::history::{
@@ -18,7 +19,10 @@ use reports::{
     json::{Report, RunFacts},
     stories::Stories,
     text,
-    timeline::{Highlights, page::Pages},
+    timeline::{
+        Highlights,
+        page::{FILE as TIMELINE, FILE_OF_TWO, Pages},
+    },
 };
 use scenarios::Plan;
 use std::path::{Path, PathBuf};
@@ -33,6 +37,9 @@ pub struct PageArgs {
     /// Write the history as one page, timeline.html, into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Another history, to be shown beside this one on one time axis: in beside.html
+    #[arg(long, value_name = "HISTORY")]
+    beside: Option<PathBuf>,
     /// Open that page in the browser; without --out it is written to target/fencepost/check
     #[arg(long)]
     open: bool,
@@ -55,48 +62,89 @@ pub fn run(
     let folder = page.folder();
     let input = log.open(files).map_err(Stop::usage)?;
     let named = input.places.files();
-    let mut judged = read_with(input, &files[0], invariants, folder.is_some())?;
-    let written = folder.map(|folder| judged.write_page(&folder, show)).transpose()?.flatten();
-    let unchecked = if judged.header.is_none() { log::unchecked(&judged.judgement) } else { Vec::new() };
-    let code = report(judged, &named, None, show);
-    if !show.json && !show.quiet && !unchecked.is_empty() {
-        let wide = unchecked.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-        let lines = unchecked.iter().map(|(name, needs)| format!("  {name:wide$}  needs {needs}"));
-        print(&format!("\nNot checked, since the log does not say\n{}", lines.collect::<Vec<_>>().join("\n")));
+    let mut judged = read_with(input, &files[0], invariants, folder.is_some() || page.beside.is_some())?;
+    let code = judged.judgement.verdict.exit_code();
+    if let Some(other) = &page.beside {
+        let input = log.open(std::slice::from_ref(other)).map_err(Stop::usage)?;
+        let mut second = read_with(input, other, invariants, true)?;
+        beside(&mut judged, &mut second, &named, page, show)?;
+        return Ok(code);
     }
+    let written = folder.map(|folder| judged.write_page(&folder, show)).transpose()?.flatten();
+    report(&judged, &named, None, show);
+    tell_unchecked(&judged, show);
     if let Some(written) = written.filter(|_| page.open) {
         browser::open(&written, show);
     }
     Ok(code)
 }
 
+/// What the log would have to say for all to be judged.
+fn tell_unchecked(judged: &Judged, show: Show) {
+    let unchecked = if judged.header.is_none() { log::unchecked(&judged.judgement) } else { Vec::new() };
+    if !show.json && !show.quiet && !unchecked.is_empty() {
+        let wide = unchecked.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        let lines = unchecked.iter().map(|(name, needs)| format!("  {name:wide$}  needs {needs}"));
+        print(&format!("\nNot checked, since the log does not say\n{}", lines.collect::<Vec<_>>().join("\n")));
+    }
+}
+
+/// Reports one history, and another beside it; the page has both.
+fn beside(first: &mut Judged, second: &mut Judged, named: &str, page: &PageArgs, show: Show) -> Result<(), Stop> {
+    if !show.json {
+        report(first, named, None, show);
+        tell_unchecked(first, show);
+    }
+    let sheets = [&mut *first, &mut *second].map(|judged| judged.pages.take().map(|p| p.into_sheet(&judged.judgement)));
+    let [Some(one), Some(other)] = &sheets else { return Err(Stop::harness("nobody listened to the histories")) };
+    let facts = RunFacts::default();
+    let [a, b] = [&*first, &*second];
+    let reports = [a, b].map(|j| Report::new(j.header.as_ref(), &facts, &j.judgement).with_cause(&j.highlights.cause));
+    let sides = [(a, one), (b, other)].map(|(judged, sheet)| Side {
+        header: judged.header.as_ref(),
+        judgement: &judged.judgement,
+        cause: &judged.highlights.cause,
+        sheet,
+    });
+    side::report(&sides, show, reports);
+    let Some(folder) = page.folder() else { return Ok(()) };
+    let written = browser::write(&folder, FILE_OF_TWO, &one.beside(other), show).map_err(Stop::usage)?;
+    if page.open {
+        browser::open(&written, show);
+    }
+    Ok(())
+}
+
 /// Judges the JSON lines in `file`, which a run of `plan` has left, if that is known, and reports it.
 pub fn judge(file: &Path, plan: Option<&Plan>, show: Show) -> Result<u8, Stop> {
-    Ok(report(read(file)?, &file.display().to_string(), plan, show))
+    Ok(report(&read(file)?, &file.display().to_string(), plan, show))
 }
 
 /// Reports what the judge made of what is called `history`; the exit code.
-pub fn report(judged: Judged, history: &str, plan: Option<&Plan>, show: Show) -> u8 {
-    let Judged { header, judgement, highlights, begins_us, .. } = judged;
+pub fn report(judged: &Judged, history: &str, plan: Option<&Plan>, show: Show) -> u8 {
+    let Judged { header, judgement, highlights, begins_us, paged, .. } = judged;
     let facts = RunFacts::default();
     if show.json {
-        print(&Report::new(header.as_ref(), &facts, &judgement).to_text());
+        print(&Report::new(header.as_ref(), &facts, judgement).with_cause(&highlights.cause).to_text());
     } else if show.quiet {
         print(judgement.verdict.name());
     } else {
         let mut rows = plan.map(|plan| parameters(plan, plan.election(), "")).unwrap_or_default();
         rows.push(("history".to_owned(), history.to_owned()));
         rows.push(("events".to_owned(), judgement.history_events.to_string()));
-        if begins_us > 0 {
+        if *begins_us > 0 {
             rows.push(("times".to_owned(), format!("count from t_us {begins_us}")));
         }
+        let next = [("to see it", "the same command with --open, or --out DIR for the page".to_owned())];
+        let next = if *paged { &[] } else { &next[..] };
         let report = text::Run {
             header: header.as_ref(),
             parameters: &rows,
-            highlights: &highlights,
-            judgement: &judgement,
+            highlights,
+            judgement,
             facts: &facts,
             replay: None,
+            next,
             colour: show.colour(),
         };
         print(&text::render_in(&report, show.width()));
@@ -125,6 +173,8 @@ pub struct Judged {
     /// Where its times were found to begin, and are counted from, microseconds: 0 unless it counts from elsewhere, such as
     /// from 1970.
     pub begins_us: u64,
+    /// Was a page asked for?
+    pub paged: bool,
     /// What makes a page of the history, if one was asked for.
     pub pages: Option<Pages>,
 }
@@ -136,7 +186,7 @@ impl Judged {
     /// The file cannot be written.
     pub fn write_page(&mut self, folder: &Path, show: Show) -> Result<Option<PathBuf>, Stop> {
         let html = self.pages.take().map(|pages| pages.into_page(&self.judgement));
-        html.map(|html| browser::write(folder, &html, show)).transpose().map_err(Stop::usage)
+        html.map(|html| browser::write(folder, TIMELINE, &html, show)).transpose().map_err(Stop::usage)
     }
 }
 
@@ -188,5 +238,5 @@ fn read_with(input: Input, file: &Path, invariants: &[&'static Entry], page: boo
         return Err(Stop::usage(format!("{} holds no events", places.files())));
     }
     let highlights = stories.into_telling(&judgement);
-    Ok(Judged { header, judgement, highlights, begins_us: begins_us.unwrap_or(0), pages })
+    Ok(Judged { header, judgement, highlights, begins_us: begins_us.unwrap_or(0), paged: page, pages })
 }

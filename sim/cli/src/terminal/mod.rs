@@ -12,6 +12,7 @@ pub mod output;
 pub mod parameters;
 pub mod parse;
 pub mod shell;
+pub mod side;
 pub mod suggest;
 pub mod tenure;
 pub mod work_set;
@@ -58,7 +59,7 @@ fn named(of: &str, sentence: &str) -> String {
 }
 
 /// What is wrong with the arguments, in one sentence, without clap's usage block.
-fn one_sentence(error: &clap::Error) -> String {
+pub(crate) fn one_sentence(error: &clap::Error) -> String {
     let text = error.to_string();
     let first = text.lines().find(|l| !l.trim().is_empty()).unwrap_or_default();
     let first = first.trim_start_matches("error: ");

@@ -23,9 +23,14 @@ impl Show {
 
     /// How many characters wide a report may be: as the terminal is, or as COLUMNS says, or 100.
     pub fn width(self) -> usize {
+        self.room().unwrap_or(WIDTH).clamp(WIDTH_MIN, WIDTH_MAX)
+    }
+
+    /// How many characters a line has where somebody looks at it, or COLUMNS says so; `None` in a pipe, where lines stay whole.
+    pub fn room(self) -> Option<usize> {
         let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|n| *n > 0);
         let terminal = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
-        asked.or_else(terminal).unwrap_or(WIDTH).clamp(WIDTH_MIN, WIDTH_MAX)
+        asked.or_else(terminal)
     }
 
     /// Is there a terminal that wants a progress bar?

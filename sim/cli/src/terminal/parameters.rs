@@ -110,7 +110,8 @@ fn tenure(tenure: Tenure) -> impl Iterator<Item = (String, String)> {
 fn works(plan: &Plan) -> impl Iterator<Item = (String, String)> {
     let works = (!plan.works.is_empty()).then(|| ("works".to_owned(), plan.works.join(", ")));
     let asked = (!plan.work_set.is_nothing()).then(|| ("work-set".to_owned(), work_set(plan.work_set)));
-    works.into_iter().chain(asked)
+    let check = plan.charge_check.map(|check| ("charge check".to_owned(), check.about().to_owned()));
+    works.into_iter().chain(asked).chain(check)
 }
 
 /// What is asked of the work-set.

@@ -2,8 +2,14 @@
 
 use super::{names::known, suggest::unknown};
 use protocols::{
-    bug::Bug, by_design, copies::Copies, election::Protocol, fence::checks::Fencing, group::GROUPS_MAX,
-    sharding::Placement, work::Kind,
+    bug::Bug,
+    by_design,
+    copies::Copies,
+    election::Protocol,
+    fence::{charge_check::ChargeCheck, checks::Fencing},
+    group::GROUPS_MAX,
+    sharding::Placement,
+    work::Kind,
 };
 use scenarios::{
     Scenario,
@@ -209,6 +215,14 @@ pub fn copies(text: &str) -> Result<Copies, String> {
 pub fn placement(text: &str) -> Result<Placement, String> {
     let found = Placement::ALL.into_iter().find(|placement| placement.word() == text);
     found.ok_or_else(|| unknown("choice", text, &Placement::ALL.map(Placement::word)))
+}
+
+/// What is checked before an invoice is charged.
+///
+/// # Errors
+/// One sentence with the nearest word.
+pub fn charge_check(text: &str) -> Result<ChargeCheck, String> {
+    ChargeCheck::find(text).ok_or_else(|| unknown("choice", text, &ChargeCheck::ALL.map(ChargeCheck::word)))
 }
 
 /// A known bug.

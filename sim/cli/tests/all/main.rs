@@ -6,6 +6,8 @@
 #[cfg(madsim)]
 mod advise;
 #[cfg(madsim)]
+mod book;
+#[cfg(madsim)]
 mod bugs;
 #[cfg(madsim)]
 mod commands;
@@ -19,7 +21,12 @@ mod found;
 mod frontier;
 #[cfg(madsim)]
 mod groups;
+#[cfg(madsim)]
+mod json;
 mod logs;
+#[cfg(madsim)]
+mod pages;
+#[cfg(madsim)]
 mod readme;
 #[cfg(real_mode)]
 mod real;

@@ -153,7 +153,7 @@ fn the_four_outcomes_have_a_word_a_count_and_a_code() {
     let output = run(&[&sweep[..], &["--pause", "500ms"]].concat());
     let report = text(&output.stdout);
     assert_eq!(output.status.code(), Some(2), "{report}");
-    assert!(report.contains("INCONCLUSIVE gc-pause etcd-election, 3 nodes: 2 runs, seeds 0, 1: "), "{report}");
+    assert!(report.contains("INCONCLUSIVE gc-pause etcd-election, 3 nodes: 2 runs, seeds 0, 1\n  why: "), "{report}");
     assert!(report.contains("at least 2 needed, 1 seen"), "{report}");
     assert!(report.contains("2 runs: 0 kept, 0 broken, 2 inconclusive"), "{report}");
     let junit = std::fs::read_to_string(Path::new(&out).join("junit.xml")).expect("junit");

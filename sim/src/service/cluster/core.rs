@@ -14,7 +14,7 @@ use super::{
     message::{Entry, Index, Message, Term},
 };
 use protocols::random::Random;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Who leads, as a member knows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -67,10 +67,23 @@ struct Leading {
     confirmed: Vec<u64>,
     /// Rounds of reads so far.
     rounds: u64,
+    /// With `retry_keeps_round` alone: what each read's round was at first.
+    first_rounds: BTreeMap<(usize, u64), u64>,
     /// Reads that wait: who asked, what it calls them, the round, the index.
     reads: VecDeque<(usize, u64, u64, Index)>,
     heartbeat_at: u64,
     looks_at: u64,
+}
+
+impl Leading {
+    /// The round in which a read was asked for first, of `now` rounds; if that is over, it has to be confirmed again.
+    fn first_round(&mut self, member: usize, read: u64, now: u64) -> u64 {
+        let first = *self.first_rounds.entry((member, read)).or_insert(now);
+        if !self.reads.iter().any(|(_, _, waits, _)| *waits == first) {
+            self.confirmed.iter_mut().for_each(|confirmed| *confirmed = (*confirmed).min(first - 1));
+        }
+        first
+    }
 }
 
 /// The state.
@@ -298,7 +311,13 @@ impl Core {
             return self.early.push((member, read));
         }
         leading.rounds += 1;
-        leading.reads.push_back((member, read, leading.rounds, self.hard.commit));
+        let mut round = leading.rounds;
+        if self.rules.retry_keeps_round {
+            round = leading.first_round(member, read, round);
+        }
+        if !leading.reads.iter().any(|(_, _, waits, _)| *waits == round) {
+            leading.reads.push_back((member, read, round, self.hard.commit));
+        }
         self.append_all(true);
         self.confirm();
     }

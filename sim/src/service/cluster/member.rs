@@ -235,7 +235,7 @@ impl<E: Env> Member<E> {
     ///
     /// # Errors
     /// Which.
-    pub async fn run<M: Machine>(self: Arc<Self>, port: u16, machine: Arc<M>) -> io::Result<()> {
+    pub async fn run<M: Machine>(self: Arc<Self>, listener: E::Listener, machine: Arc<M>) -> io::Result<()> {
         let env = self.env.clone();
         let mut tasks: Vec<E::Task> = vec![env.spawn(self.clone().tick())];
         let (confirmed, confirmations) = mpsc::unbounded_channel();
@@ -244,7 +244,6 @@ impl<E: Env> Member<E> {
             let (member, links) = (self.clone(), self.links.clone());
             tasks.push(env.spawn(links.keep(to, move || member.step(|core| core.lost(to)))));
         }
-        let listener = env.listen(port).await?;
         tasks.push(env.spawn(self.clone().accept(listener, machine.clone())));
         self.work_off(&*machine, confirmed).await
     }

@@ -71,6 +71,8 @@ pub struct Rules {
     pub hangs_up: bool,
     /// What does a leader do while its disk is at work?
     pub while_saving: WhileSaving,
+    /// Is a read that is asked for again the round that it was before? (etcd until pull request 21399; `docs/bugs.md`, E9.)
+    pub retry_keeps_round: bool,
 }
 
 /// etcd's defaults: `--heartbeat-interval 100`, `--election-timeout 1000`, drawn from one to two of it by ticks
@@ -90,6 +92,7 @@ pub const ETCD: Rules = Rules {
     keeps_vote: true,
     hangs_up: false,
     while_saving: WhileSaving::Waits,
+    retry_keeps_round: false,
 };
 
 /// ZooKeeper's: `tickTime` 2 s, `syncLimit` 5. A leader pings twice a tick, and looks once, when it has counted another tick,
@@ -112,6 +115,7 @@ pub const ZOOKEEPER: Rules = Rules {
     keeps_vote: true,
     hangs_up: true,
     while_saving: WhileSaving::GoesOn,
+    retry_keeps_round: false,
 };
 
 /// hashicorp/raft's defaults (`config.go: DefaultConfig`): heartbeats a tenth of their timeout of 1 s, or up to twice that; a
@@ -133,4 +137,5 @@ pub const CONSUL: Rules = Rules {
     keeps_vote: true,
     hangs_up: false,
     while_saving: WhileSaving::SaysThatItLeads,
+    retry_keeps_round: false,
 };

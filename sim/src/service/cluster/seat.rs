@@ -96,6 +96,8 @@ impl<C: Clustered> Model for Process<C> {
             self.leads.store(false, Ordering::Relaxed);
             let (names, founder) = world::with(|world| world.members_like(env.node));
             let endpoint = |host| Endpoint { host, port: C::PEER_PORT };
+            // Before it reads its disk, as etcd and Consul do: its peers' first messages are not lost.
+            let listener = env.listen(C::PEER_PORT).await?;
             let place = Place { own: self.place, peers: names.into_iter().map(endpoint).collect(), founder };
             let Ok(member) = Member::open(env, place, C::RULES).await else {
                 return world::model::crash_here(env.node).await;
@@ -113,7 +115,7 @@ impl<C: Clustered> Model for Process<C> {
                 // The port is the process's own.
                 let _ = clients.await;
             });
-            match member.run(C::PEER_PORT, machine).await {
+            match member.run(listener, machine).await {
                 Ok(()) => Ok(()),
                 // What a failed sync was to save may be lost, whatever a later one says: the process ends.
                 Err(_) => world::model::crash_here(env.node).await,

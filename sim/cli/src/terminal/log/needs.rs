@@ -3,17 +3,19 @@
 use reports::Judgement;
 
 /// By invariant: what it looks at.
-const NEEDS: [(&str, &str); 18] = [
+const NEEDS: [(&str, &str); 20] = [
     ("leaders_acting_by_effect", "`apply` lines with `node` and `token` of two leaders"),
     ("tokens_monotone", "`apply` lines with a `token`"),
     ("seq_strictly_increasing", "two `apply` lines, or `reply` lines with `seq`"),
     ("no_stale_write", "`apply` lines with a `token`, of two leaders"),
     ("no_stale_deletion", "`apply` lines with `operation`, and a `deleted` line after each deletion"),
+    ("no_stale_cache_entry", "`apply` lines with the operation `refresh`, of two leaders"),
     ("no_stale_read", "`read-invoke` and `read-reply` lines with `request`, `node`, `outcome` and `seq`"),
     ("read_version", "`apply` lines with `read` and `version`: what a write was built on, and what it made"),
     ("one_number", "`request` in `apply` lines, or `reply` lines"),
     ("records", "`apply` lines with a `payload`"),
-    ("nothing_skipped", "`apply` lines with the operation `perform`, of two leaders"),
+    ("nothing_skipped", "`apply` lines with the operation `perform` or `effect`, of two leaders"),
+    ("done_once", "`apply` lines with the operation `effect`, two of one item"),
     ("copies_agree", "a header that says that every node has a copy of the data"),
     ("elections", "`elected` lines with `node` and `token`"),
     ("phantom_leader", "`grant` and `grant-end` lines of the service, or `vote` lines, beside `elected`"),

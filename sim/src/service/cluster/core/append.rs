@@ -115,7 +115,8 @@ impl Core {
         let mut confirmed = leading.confirmed.clone();
         confirmed.sort_unstable();
         let round = confirmed[place];
-        let confirmed = leading.reads.iter().take_while(|(_, _, of, _)| *of <= round).count();
+        // With one that is confirmed, all are that were asked for before it (`read_only.go: advance`).
+        let confirmed = leading.reads.iter().rposition(|(_, _, of, _)| *of <= round).map_or(0, |place| place + 1);
         for (member, read, _, index) in leading.reads.drain(..confirmed) {
             if member == own {
                 self.reads.push((read, index));

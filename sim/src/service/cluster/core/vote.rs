@@ -2,7 +2,7 @@
 
 use super::{Core, Leading, Role};
 use crate::service::cluster::message::{Entry, Index, Message, Term};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 impl Core {
     /// It stands, or asks first whether it should.
@@ -79,6 +79,7 @@ impl Core {
             looked: 0,
             confirmed: vec![0; count],
             rounds: 0,
+            first_rounds: BTreeMap::new(),
             reads: VecDeque::new(),
             heartbeat_at: now + self.rules.heartbeat,
             looks_at: now + self.rules.quorum.0,

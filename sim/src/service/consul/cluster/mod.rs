@@ -16,7 +16,8 @@
 //! - Lock-delays are set by every server as it applies the log, each by its own clock, and only the leader's counts: one
 //!   goes on after an election, and begins anew on a server that was restarted.
 //!
-//! The client is its own agent: it keeps to one server, from one that is drawn, until that one cannot be reached.
+//! The client is its own agent (`protocols/clients/src/consul/agent.rs`): it keeps to one server, from one that is drawn, until
+//! that one cannot be reached, or gossip has given it up.
 //!
 //! A session belongs to the node of the agent that has asked for it, and ends with that node's check `serfHealth`
 //! (`agent/session_endpoint.go: SessionCreate`, `agent/consul/leader.go: handleFailedMember`). Here that is an agent on the

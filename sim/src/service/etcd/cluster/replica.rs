@@ -230,9 +230,11 @@ impl Server {
         self.member.catch_up().await.map_err(Status::from)
     }
 
-    /// Does a majority confirm that this member leads?
+    /// Does a majority confirm in time that this member leads? The time counts from here: reads that came before may take as
+    /// long (`server.go: ensureLeadership`).
     pub(super) async fn ensure_leadership(&self) -> bool {
-        self.member.catch_up().await.is_ok() && self.member.heard_leader() == Some(self.member.own)
+        let confirmed = self.env.timeout(PATIENCE, self.member.catch_up()).await;
+        matches!(confirmed, Some(Ok(()))) && self.member.heard_leader() == Some(self.member.own)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What befalls a cluster, and for how long.
 
-use super::client::Service;
+use super::{super::number, client::Service};
 use scenarios::fault::{Fault as Planned, PlannedFault, Trigger, Who};
 
 /// What befalls a cluster.
@@ -35,10 +35,11 @@ impl Fault {
     }
 
     /// How long it lasts, milliseconds.
-    pub const fn lasts_ms(self, service: Service) -> u64 {
+    pub fn lasts_ms(self, service: Service) -> u64 {
         match (service, self) {
             (Service::Etcd, Fault::Kill | Fault::QuorumLoss) => 8_000,
-            (Service::Etcd, Fault::Pause) => 5_000,
+            // Half as long again as a short lease.
+            (Service::Etcd, Fault::Pause) => (ttl_s(service) * 1_500).min(5_000),
             (Service::Etcd, Fault::Stall) => 15_000,
             (Service::Etcd, Fault::CutOff) => 10_000,
             (Service::Zookeeper, Fault::Kill | Fault::QuorumLoss) => 8_000,
@@ -76,9 +77,9 @@ impl Fault {
 }
 
 /// How long the lease is that is asked for, seconds.
-pub const fn ttl_s(service: Service) -> u64 {
+pub fn ttl_s(service: Service) -> u64 {
     match service {
-        Service::Etcd => 12,
+        Service::Etcd => number("FENCEPOST_CLUSTER_ETCD_LEASE", 12),
         Service::Zookeeper => 6,
         // The shortest that there is; it lasts for twice that.
         Service::Consul => 10,

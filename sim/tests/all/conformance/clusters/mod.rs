@@ -7,7 +7,9 @@
 //! and real clients hear of no kind of failure that those of the model never do.
 //!
 //! `FENCEPOST_CLUSTER_RUNS` asks for more than one real run of each fault, `FENCEPOST_CLUSTER_MODEL_RUNS` for other than 12 of the
-//! model; with `FENCEPOST_CLUSTER_AGENT=0` Consul's clients ask its servers, and not an agent on their own machine. The lines that the tests print are those of `docs/clusters.md`.
+//! model; `FENCEPOST_CLUSTER_ETCD_LEASE` gives etcd's leases another length, in seconds; with `FENCEPOST_CLUSTER_AGENT=0` Consul's
+//! clients ask its servers, and not an agent on their own machine. The lines that the tests print are those of
+//! `docs/clusters.md`.
 
 mod client;
 mod compare;

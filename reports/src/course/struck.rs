@@ -105,9 +105,4 @@ impl Struck {
             }
         }
     }
-
-    /// What `node` suffers at `t_us`, the latest first.
-    pub(super) fn at(shades: &[Shade], node: u16, t_us: u64) -> Option<&Shade> {
-        shades.iter().rev().find(|s| s.kind != "unborn" && s.nodes.contains(&node) && s.from <= t_us)
-    }
 }

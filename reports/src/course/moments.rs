@@ -89,7 +89,10 @@ impl Notes {
             text += ", right after it has checked its lease";
         }
         match fault.phase {
-            Phase::End => self.note(t, "heal", fault.on.clone(), format!("over: {text}")),
+            Phase::End => {
+                let what = text.split(" for ").next().unwrap_or_default();
+                self.note(t, "heal", fault.on.clone(), format!("healed: {what}"));
+            }
             _ => self.note(t, "fault", fault.on.clone(), text),
         }
     }

@@ -1,0 +1,174 @@
+//! Three ways to run a cron job once in a fleet: whoever is picked for a night leads for as long as its job takes.
+//!
+//! - `cron-lock`: at its own midnight every host tries to take a lock, once; the first runs the job and releases the lock when it
+//!   is done (reference text 002, "Cron job that runs once", as printed).
+//! - `cron-hash`: the host that the job's name hashes to runs it (the text's "naive").
+//! - `cron-key`: at its own midnight every host tries to create a key that has the night's date in its name and is kept; the one
+//!   that did runs the job.
+//!
+//! **Where it comes from.** Reference text 002. The lock is `SET NX PX` and a compare-and-delete on Redis; an etcd lock differs in
+//! nothing that matters here.
+//!
+//! **What it assumes about time.** The lock: that the clocks of all hosts are closer to each other than the job is long; who comes
+//! to its midnight when the lock has been released again runs the job again. The hash and the key: nothing, but that a clock is
+//! not off by half a night.
+//!
+//! **What breaks it.** The lock: a short job. The hash: its host is down, and nobody runs the job. The key: a host that dies in
+//! the middle of the job, whose night is then missed; what must not be missed either needs a job that can be done again.
+//!
+//! **What shows it.** `weak-crons`.
+
+use super::{
+    Bounds, OwnTimers, Promise, Protocol, Setup, promise,
+    redis_common::{EXPIRE, Input, Output, POLL, RedisRequests},
+    redis_lease,
+};
+use crate::{
+    clock::Now,
+    elector::{Deposed, Elector, RequestNumber, ServiceInput, boxed},
+    payload::Nothing,
+    point::Point,
+    service::{
+        Service,
+        redis::{self, Reply, Request},
+    },
+    types::{Leadership, MILLISECOND, NodeId},
+    work::nightly_job::{PERIOD, night, until_midnight},
+};
+
+macro_rules! ways {
+    ($($name:ident = $way:ident, $called:literal on $service:expr, $about:literal;)*) => {
+        $(
+            #[doc = $about]
+            pub const $name: Protocol = Protocol {
+                name: $called,
+                about: $about,
+                service: $service,
+                read_lease: None,
+                timers: OwnTimers::NONE,
+                elector: |setup| boxed(Cron::new(setup, Way::$way)),
+                promise: |_, _| Promise::May,
+                bounds: |_| Bounds::default(),
+                belief_overlap: promise::without_bound,
+                ..redis_lease::PROTOCOL
+            };
+        )*
+
+        /// Each of them. They can be asked for by name; lists of all protocols are of those that keep a leader.
+        pub const WAYS: &[&Protocol] = &[$(&$name),*];
+    };
+}
+
+ways! {
+    LOCK = Lock, "cron-lock" on &redis::SERVICE, "a cron job by a lock that is released when the job is done";
+    HASH = Hash, "cron-hash" on &Service::NONE, "a cron job by the host that its name hashes to";
+    KEY = Key, "cron-key" on &redis::SERVICE, "a cron job by a key for each night, which is kept";
+}
+
+/// The one of that name.
+pub fn find(name: &str) -> Option<&'static Protocol> {
+    WAYS.iter().copied().find(|protocol| protocol.name == name)
+}
+
+/// The job's name.
+const JOB: &str = "nightly-export";
+/// For so many nights a night's key is kept.
+const KEPT_NIGHTS: u64 = 7;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Way {
+    Lock,
+    Hash,
+    Key,
+}
+
+/// The host that the job's name hashes to, of so many: FNV-1a.
+pub fn host(hosts: u16) -> NodeId {
+    let hash = JOB.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    NodeId((hash % u32::from(hosts.max(1))) as u16)
+}
+
+/// One host.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Cron {
+    redis: RedisRequests,
+    way: Way,
+    /// What was asked for, under which value, and when.
+    asked: Option<(RequestNumber, String, u64)>,
+    /// What the lock holds while it is ours, where there is one, and until when the job may run.
+    held: Option<(String, u64)>,
+}
+
+impl Cron {
+    fn new(setup: Setup, way: Way) -> Self {
+        Cron { redis: RedisRequests::new(setup), way, asked: None, held: None }
+    }
+
+    fn wait(&self, now: Now, out: &mut Vec<Output>) {
+        out.push(Output::SetTimer { id: POLL, at: now.mono + until_midnight(now.wall) });
+    }
+
+    fn midnight(&mut self, now: Now, out: &mut Vec<Output>) {
+        self.wait(now, out);
+        let setup = &self.redis.setup;
+        if self.way == Way::Hash && host(setup.names.len() as u16) != setup.node {
+            return;
+        }
+        out.push(Output::Campaign);
+        out.push(Output::Point(Point::BeforeCampaign));
+        let value = self.redis.attempt_value();
+        let (key, ttl_ms) = match self.way {
+            Way::Hash => return self.lead(now, value, now.mono, out),
+            Way::Lock => (self.redis.key(), self.redis.ttl_ms()),
+            Way::Key => (format!("cron:{JOB}:{}", night(now.wall)), KEPT_NIGHTS * PERIOD / MILLISECOND),
+        };
+        let number = self.redis.ask(Request::SetNxPx { key, value: value.clone(), ttl_ms }, out);
+        self.asked = Some((number, value, now.mono));
+    }
+
+    fn lead(&mut self, now: Now, value: String, sent: u64, out: &mut Vec<Output>) {
+        let valid_until = sent + self.redis.ttl();
+        if valid_until > now.mono && self.held.is_none() {
+            self.held = Some((value, valid_until));
+            out.push(Output::SetTimer { id: EXPIRE, at: valid_until });
+            out.push(Output::Elected(Leadership { token: 0, valid_until }));
+        }
+    }
+
+    fn depose(&mut self, why: Deposed, out: &mut Vec<Output>) {
+        let Some((value, _)) = self.held.take() else { return };
+        out.push(Output::CancelTimer(EXPIRE));
+        out.push(Output::Deposed(why));
+        if self.way == Way::Lock {
+            self.redis.ask(Request::CompareAndDelete { key: self.redis.key(), value }, out);
+        }
+    }
+}
+
+impl Elector for Cron {
+    type Peer = Nothing;
+    type Service = redis::Api;
+
+    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        if self.held.as_ref().is_some_and(|(_, valid_until)| *valid_until <= now.mono) {
+            self.depose(Deposed::Expired, out);
+        }
+        match input {
+            Input::Start => self.wait(now, out),
+            Input::Timer(POLL) => self.midnight(now, out),
+            Input::Service(ServiceInput::Reply { number, reply }) => {
+                let asked = self.asked.take_if(|(under_way, ..)| *under_way == number);
+                // Whoever is not sure to have it leaves it to others: the next try is tomorrow.
+                if let (Some((_, value, sent)), Ok(Reply::Done(true))) = (asked, reply) {
+                    self.lead(now, value, sent, out);
+                }
+            }
+            Input::Resign if self.held.is_some() => {
+                out.push(Output::Point(Point::BeforeRelease));
+                self.depose(Deposed::Resigned, out);
+            }
+            Input::Fenced => self.depose(Deposed::Fenced, out),
+            _ => {}
+        }
+    }
+}

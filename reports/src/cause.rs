@@ -1,0 +1,363 @@
+//! What happened in a run and why, in two or three sentences: they head the page, the text report, and a sweep's failures.
+//! `[[t]]` is a time, microseconds, which the page makes a link.
+
+use crate::{
+    course::model::{Model, Shade},
+    invariant::{ALL, Class, Entry},
+    words::{count, duration, grouped, moment},
+};
+use protocols::{fence::checks::Fencing, history::Header};
+
+/// Why a run came out as it did, for people.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Cause {
+    sentences: Vec<String>,
+    broken: Vec<String>,
+}
+
+impl Cause {
+    /// That of a run, as it was judged.
+    pub(crate) fn of(model: &Model) -> Self {
+        let broken = model.broken.iter().map(|(name, _)| name.clone());
+        Cause { sentences: model.cause.clone(), broken: broken.collect() }
+    }
+
+    /// What happened, and who led: plain sentences, with times in seconds. Empty where nobody listened to the run.
+    pub fn text(&self) -> String {
+        self.sentences.iter().map(|sentence| told(sentence)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The rule that was broken first of all, as a sentence, with the invariant's name; nothing where all held.
+    pub fn rule(&self) -> Option<String> {
+        let broken: Vec<&&Entry> =
+            ALL.iter().filter(|entry| self.broken.iter().any(|name| name == entry.name)).collect();
+        // A write from the past says more than all that follows from it.
+        let named = |name: &str| broken.iter().find(|entry| entry.name == name);
+        let first = named("no_stale_write").or(named("copies_agree")).or(broken.first())?;
+        let about = first.about.trim_end_matches('.');
+        let more = match broken.len() {
+            1 => String::new(),
+            2 => " One more is broken, see below.".to_owned(),
+            several => format!(" {} more are broken, see below.", several - 1),
+        };
+        if first.class == Class::Vacuity {
+            return None;
+        }
+        Some(format!("it breaks the rule {}: {about}.{more}", first.name))
+    }
+}
+
+/// A sentence with its times as people read them.
+fn told(sentence: &str) -> String {
+    let mut parts = sentence.split("[[");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once("]]") {
+            Some((t, rest)) => text += &(t.parse().map_or_else(|_| t.to_owned(), moment) + rest),
+            None => text += part,
+        }
+    }
+    text
+}
+
+/// A write from the past that the sentences are about.
+struct Culprit {
+    i: usize,
+    r: usize,
+    from: u64,
+    to: u64,
+    over: Option<usize>,
+    since: u64,
+    accepted: bool,
+}
+
+/// The first on what clients' numbers come from, or else the first of all; what was accepted before what was refused.
+fn culprit(model: &Model) -> Option<Culprit> {
+    let stale = model.stale.iter().find(|s| s.r == 0).or(model.stale.first());
+    let stale =
+        stale.map(|s| Culprit { i: s.i, r: s.r, from: s.from, to: s.to, over: s.over, since: s.since, accepted: true });
+    let refused = || {
+        let refused = model.refused.iter().find(|s| s.r == 0).or(model.refused.first())?;
+        let (over, since) = (refused.over, refused.since);
+        Some(Culprit { i: refused.i, r: refused.r, from: refused.from, to: refused.to, over, since, accepted: false })
+    };
+    stale.or_else(refused)
+}
+
+/// The cause, in plain sentences.
+pub(crate) fn sentences(model: &Model, header: Option<&Header>) -> Vec<String> {
+    // A write that was refused is not what is wrong, if something is.
+    match culprit(model).filter(|culprit| culprit.accepted || model.broken.is_empty()) {
+        Some(culprit) => {
+            let mut sentences = vec![what(model, &culprit), why(model, &culprit, header)];
+            // Where every node has a copy, what is written from the past is not what hurts, but what is lost.
+            let lost = model.broken.iter().find(|(name, _)| name == "copies_agree");
+            sentences.extend(lost.map(|(name, detail)| sentence(name, detail)));
+            sentences
+        }
+        None => without_culprit(model),
+    }
+}
+
+fn name(model: &Model, i: usize) -> &str {
+    &model.nodes[usize::from(model.incarnations[i].node)]
+}
+
+/// `with token 3`, with a space before; nothing without a token.
+fn with(model: &Model, i: usize) -> String {
+    match &*model.incarnations[i].token {
+        "0" => String::new(),
+        token => format!(" with token {token}"),
+    }
+}
+
+/// A fault's words as the beginning of a sentence in the past: `n3 was paused`.
+fn past(text: &str) -> String {
+    let text = text.split(" for ").next().unwrap_or(text).split(", back after").next().unwrap_or(text);
+    let sides = text.strip_suffix(" cut off from each other").and_then(|sides| sides.split_once(" and "));
+    if let Some((one, other)) = sides {
+        // The shorter side is who is missing; with commas on both, "and" would join them all.
+        let (few, many) =
+            if one.matches(',').count() <= other.matches(',').count() { (one, other) } else { (other, one) };
+        return format!("{few} {} cut off from {many}", if few.contains(',') { "were" } else { "was" });
+    }
+    if let Some(((one, other), part)) =
+        text.split_once(" loses ").and_then(|(who, part)| Some((who.split_once(" to ")?, part)))
+    {
+        let whom = if one == other { "to each other".to_owned() } else { format!("to {other}") };
+        return format!("{part} of what {one} sent {whom} was lost");
+    }
+    // Found in this order, and the first that is there.
+    const VERBS: [(&str, &str); 17] = [
+        (" cut off", " were cut off"),
+        (" cannot ", " could not "),
+        (" killed", " was killed"),
+        (" loses ", " lost "),
+        (" paused", " was paused"),
+        (" confirms cuts that it does ", " confirmed cuts that it did "),
+        (" stops machines ", " stopped machines "),
+        (" takes ", " took "),
+        (" steps by ", " stepped by "),
+        (" run at ", " ran at "),
+        (" is dropped ", " was dropped "),
+        (" asked to ", " was asked to "),
+        (" starts, ", " started, "),
+        (" is to ", " was to "),
+        (" can send ", " could send "),
+        ("disk ends", "disk ended"),
+        (" hang", " hung"),
+    ];
+    if let Some((now, past)) = VERBS.iter().find(|(now, _)| text.contains(now)) {
+        return text.replacen(now, past, 1);
+    }
+    text.to_owned()
+}
+
+fn what(model: &Model, c: &Culprit) -> String {
+    let (one, under) = (
+        name(model, c.i),
+        match &*model.incarnations[c.i].token {
+            "0" => " without a token".to_owned(),
+            token => format!(" under token {token}"),
+        },
+    );
+    let lead = c.over.map(|i| {
+        let when = match c.from.saturating_sub(c.since) {
+            // Both would be said to be of one millisecond.
+            near @ 0..1_000 => format!("{} before", duration(near.max(1) as f64)),
+            _ => format!("at [[{}]]", c.since),
+        };
+        format!("; {} had taken over{} {when}", name(model, i), with(model, i))
+    });
+    let lead = lead.unwrap_or_default();
+    let node = model.incarnations[c.i].node;
+    let began = model.effects.iter().find(|e| e.i == c.i).map_or(0, |e| e.from);
+    let fault = Shade::at(&model.shades, node, c.from).filter(|s| s.to >= began.min(c.from));
+    match fault {
+        Some(Shade { kind: "pause", from, to, checked, .. }) => {
+            let long = duration((to - from) as f64);
+            let head = match checked {
+                true => format!("{one} checked its lease at [[{from}]], was paused for {long},"),
+                false => format!("{one} was paused at [[{from}]] for {long}"),
+            };
+            format!("{head} and wrote at [[{}]]{under}{lead}.", c.from)
+        }
+        Some(Shade { kind: "cut" | "other", from, text, .. }) => {
+            let elected = c
+                .over
+                .and_then(|o| model.beliefs.iter().find(|b| b.i == o))
+                .map(|b| format!("; {} was elected{} at [[{}]]", name(model, b.i), with(model, b.i), b.from));
+            let although = format!("although {} had taken over", c.over.map_or("another", |i| name(model, i)));
+            let then = match c.to > c.from {
+                true => format!("from [[{}]] on {one} wrote{under}, {although}", c.from),
+                false => format!("{one} wrote{under} at [[{}]], {although}", c.from),
+            };
+            format!("From [[{from}]] on {}{}; {then}.", past(text), elected.unwrap_or_default())
+        }
+        _ => {
+            let before = struck_before(model, c.from).map_or_else(String::new, |sentence| sentence + " ");
+            format!("{before}{one} wrote at [[{}]]{under}{lead}.", c.from)
+        }
+    }
+}
+
+fn why(model: &Model, c: &Culprit, header: Option<&Header>) -> String {
+    let on = if c.r == 0 {
+        String::new()
+    } else {
+        model.resources.get(c.r).map_or_else(String::new, |r| format!(" on {r}"))
+    };
+    if !c.accepted {
+        return format!("The store refused it{on}: it had seen a higher token.");
+    }
+    let all: u64 = model.stale.iter().map(|s| s.n).sum();
+    let it = if all == 1 { "it".to_owned() } else { format!("{} such writes", grouped(all)) };
+    let reason = match header.map(|h| h.fencing) {
+        _ if model.incarnations[c.i].token == "0" => ": without a token there is nothing by which it could refuse",
+        Some(Fencing::Off) => ", because fencing was off",
+        Some(Fencing::Order | Fencing::Memory) => ", because it did not compare tokens",
+        _ => "",
+    };
+    format!("The store accepted {it}{on}{reason}.")
+}
+
+fn without_culprit(model: &Model) -> Vec<String> {
+    let lost = model.broken.iter().find(|(name, _)| name == "copies_agree");
+    if let Some((name, detail)) = lost.or(model.broken.first()) {
+        let mut sentences: Vec<String> = before(model, detail).into_iter().collect();
+        sentences.push(sentence(name, detail));
+        sentences.push(led(model));
+        return sentences;
+    }
+    let refused =
+        if model.effects.is_empty() { "Nothing was written." } else { "No write from the past reached the store." };
+    vec![refused.to_owned(), led(model)]
+}
+
+/// What an invariant saw, as a sentence whose instants are marked.
+fn sentence(name: &str, detail: &str) -> String {
+    let mut letters = detail.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    let text = instants(&format!("{first}{}", letters.as_str()));
+    // Only the situation under test can be missing and nothing be wrong.
+    match ALL.iter().any(|entry| entry.name == name && entry.class == Class::Vacuity) {
+        true => format!("The situation under test never arose: {detail}."),
+        false => format!("{}.", text.trim_end_matches('.')),
+    }
+}
+
+/// Is it an instant's seconds, as [`moment`] says them? Lengths of time have no needless zeros.
+fn seconds(word: &str) -> Option<u64> {
+    let (whole, part) = word.split_once('.')?;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    (digits(whole) && digits(part) && part.len() == 3).then(|| format!("{whole}{part}000").parse().ok())?
+}
+
+/// The same sentence with its instants marked: those follow `at`, `from`, `since` or `until`.
+fn instants(text: &str) -> String {
+    let words: Vec<&str> = text.split(' ').collect();
+    let (mut marked, mut place) = (Vec::with_capacity(words.len()), 0);
+    while place < words.len() {
+        let follows = place > 0 && ["at", "At", "from", "From", "since", "until", "to"].contains(&words[place - 1]);
+        let tail = words
+            .get(place + 1)
+            .and_then(|unit| unit.strip_prefix('s'))
+            .filter(|rest| !rest.starts_with(char::is_alphabetic));
+        match (follows, seconds(words[place]), tail) {
+            (true, Some(t), Some(tail)) => {
+                marked.push(format!("[[{t}]]{tail}"));
+                place += 2;
+            }
+            _ => {
+                marked.push(words[place].to_owned());
+                place += 1;
+            }
+        }
+    }
+    marked.join(" ")
+}
+
+/// What struck somebody last before the first instant that a sentence names.
+fn before(model: &Model, detail: &str) -> Option<String> {
+    let marked = instants(detail);
+    let at = marked.split_once("[[").and_then(|(_, rest)| rest.split_once("]]")).and_then(|(t, _)| t.parse().ok());
+    // It names milliseconds, and what struck may be of the same one.
+    struck_before(model, at.map_or(model.end, |t: u64| t + 1_000))
+}
+
+/// What struck somebody last until then, as a sentence.
+fn struck_before(model: &Model, until: u64) -> Option<String> {
+    let struck = model.shades.iter().filter(|s| s.kind != "unborn" && s.from <= until).max_by_key(|s| s.from);
+    // What happens once has a moment and no length.
+    let once = model.moments.iter().rfind(|m| m.k == "fault" && m.t <= until);
+    if let Some(once) = once.filter(|once| struck.is_none_or(|struck| struck.from < once.t)) {
+        let text = once.text.split(';').next().unwrap_or_default();
+        return Some(format!("At [[{}]] {}.", once.t, past(text)));
+    }
+    let struck = struck?;
+    let who: Vec<&str> =
+        struck.nodes.iter().filter_map(|n| model.nodes.get(usize::from(*n))).map(String::as_str).collect();
+    let (who, from, were) = (who.join(" and "), struck.from, if struck.nodes.len() == 1 { "was" } else { "were" });
+    Some(match struck.kind {
+        "pause" => format!("{who} {were} paused at [[{from}]] for {}.", duration((struck.to - from) as f64)),
+        "down" => format!("{who} {were} down from [[{from}]] to [[{}]].", struck.to),
+        _ => format!("From [[{from}]] on {}.", past(&struck.text)),
+    })
+}
+
+/// Who led, one after the other.
+fn led(model: &Model) -> String {
+    const MOST: usize = 5;
+    let mut turns: Vec<String> =
+        model.beliefs.iter().map(|b| format!("{} from [[{}]]", name(model, b.i), b.from)).collect();
+    if turns.is_empty() {
+        turns = model
+            .effects
+            .iter()
+            .filter(|e| e.r == 0)
+            .map(|e| format!("{} from [[{}]]", name(model, e.i), e.from))
+            .collect();
+    }
+    let more = turns.len().saturating_sub(MOST);
+    turns.truncate(MOST);
+    match (turns.is_empty(), more) {
+        (true, _) => "Nobody led.".to_owned(),
+        (false, 0) => format!("Led: {}.", turns.join(", then ")),
+        (false, more) => {
+            format!("Led: {}, and {} after that.", turns.join(", then "), count(more as u64, "leadership"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instants_are_links_and_lengths_are_not() {
+        assert_eq!(
+            instants("At 8.503 s sequence accepted it, from 8.217 s for 286.2 ms; at 12.000 s, for 2.125 s"),
+            "At [[8503000]] sequence accepted it, from [[8217000]] for 286.2 ms; at [[12000000]], for 2.125 s"
+        );
+        assert_eq!(instants("seq 3 at 1.5 s, to 2.250 seconds"), "seq 3 at 1.5 s, to 2.250 seconds");
+        assert_eq!(told("n3 wrote at [[10241690]], [[odd]] and [[1"), "n3 wrote at 10.242 s, odd and 1");
+    }
+
+    #[test]
+    fn what_struck_is_told_in_the_past() {
+        for (now, then) in [
+            ("n3 paused for 3.5 s", "n3 was paused"),
+            ("n3 killed, back after 4 s", "n3 was killed"),
+            ("n1 and redis cut off from each other for 11 s", "n1 was cut off from redis"),
+            ("n1, n2, redis and n3 cut off from each other", "n3 was cut off from n1, n2, redis"),
+            ("n3, c1 and n1, n2, c2 cut off from each other", "n3, c1 were cut off from n1, n2, c2"),
+            ("n1 cannot reach n2, n3 for 707 ms", "n1 could not reach n2, n3"),
+            ("n1, n2 to n1, n2 loses 13 %", "13 % of what n1, n2 sent to each other was lost"),
+            ("n1 to store loses 5 %", "5 % of what n1 sent to store was lost"),
+            ("n2's clocks run at +400 ppm for 2 s", "n2's clocks ran at +400 ppm"),
+            ("connections between n1 and store hang", "connections between n1 and store hung"),
+        ] {
+            assert_eq!(past(now), then);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The course of a run, as data: who led by whose word, what struck whom, what the store took. Every history fills it, whoever
+//! wrote it. The page draws it, and the sentence that heads every report of a failure is made of it.
+
+mod curves;
+mod leaderships;
+pub(crate) mod model;
+mod moments;
+mod struck;
+mod writes;
+
+use crate::{Judgement, Names, Verdict, cause};
+use leaderships::Leaderships;
+use model::{Clock, Lane, Model};
+use moments::Notes;
+use protocols::{
+    history::{Event, Header, Kind, Sink},
+    types::{Incarnation, NodeId, Resource, USUAL_RESOURCES},
+};
+use struck::Struck;
+use writes::Writes;
+
+/// Folds the events of one group. Memory grows with what is worth telling, not with the writes.
+pub(crate) struct Course {
+    header: Option<Header>,
+    names: Names,
+    leaderships: Leaderships,
+    struck: Struck,
+    writes: Writes,
+    notes: Notes,
+    clocks: Vec<Clock>,
+    /// Nodes of a foreign log that did something.
+    acted: Vec<u16>,
+    begin: Option<u64>,
+    end: u64,
+    events: u64,
+}
+
+impl Course {
+    pub(crate) fn new(header: Option<&Header>, names: Names) -> Self {
+        Course {
+            header: header.cloned(),
+            names,
+            leaderships: Leaderships::default(),
+            struck: Struck::new(header),
+            writes: Writes::new(header),
+            notes: Notes::default(),
+            clocks: Vec::new(),
+            acted: Vec::new(),
+            begin: header.map(|_| 0),
+            end: 0,
+            events: 0,
+        }
+    }
+
+    /// Names that the history's reader has met since.
+    pub(crate) fn learn(&mut self, nodes: &[String], resources: Option<&[String]>) {
+        self.names.learn(nodes, resources);
+    }
+
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// The number of a leadership in [`Model::incarnations`].
+    pub(crate) fn number(&mut self, incarnation: Incarnation) -> usize {
+        self.leaderships.number(incarnation)
+    }
+
+    fn acted(&mut self, node: NodeId) {
+        if self.header.is_none() && !self.acted.contains(&node.0) {
+            self.acted.push(node.0);
+        }
+    }
+
+    fn wrote(&mut self, event: &Event, incarnation: Incarnation) {
+        let i = self.leaderships.number(incarnation);
+        self.acted(incarnation.node);
+        self.writes.observe(event, i);
+    }
+
+    fn lanes(&self) -> Vec<Lane> {
+        let Some(header) = &self.header else {
+            return self.acted.iter().map(|node| Lane { node: *node, role: "candidate" }).collect();
+        };
+        let candidates = (0..header.candidates).map(|node| Lane { node, role: "candidate" });
+        let services = header.services.iter().map(|node| Lane { node: node.0, role: "service" });
+        let store = header.store.iter().map(|node| Lane { node: node.0, role: "store" });
+        candidates.chain(services).chain(store).collect()
+    }
+
+    fn title(&self, group: Option<usize>) -> String {
+        let of = group.map_or_else(String::new, |group| format!(" · group {group}"));
+        match &self.header {
+            Some(h) => format!("{} · {} · seed {} · fencing {}{of}", h.scenario, h.protocol, h.seed, h.fencing.word()),
+            None => format!("a history{of}"),
+        }
+    }
+
+    /// All of it, as it was judged; `group` is which of several it is.
+    pub(crate) fn into_model(mut self, judgement: &Judgement, group: Option<usize>) -> Model {
+        self.leaderships.finish(self.end);
+        self.struck.finish(self.end);
+        self.writes.finish(self.end);
+        let (title, lanes, begin, end) = (self.title(group), self.lanes(), self.begin.unwrap_or(0), self.end);
+        let broken = judgement.invariants.iter().filter(|i| !i.holds).map(|i| (i.name.to_owned(), i.detail.clone()));
+        let (acting, several) = curves::acting(&self.writes.effects, begin, end);
+        let resources = self.header.as_ref().map_or(USUAL_RESOURCES.len(), |h| h.resources.len());
+        let mut model = Model {
+            title,
+            verdict: match judgement.verdict {
+                Verdict::Pass => "Safe",
+                Verdict::Safety => "Safety violated",
+                Verdict::Liveness => "Liveness violated",
+                Verdict::Vacuous => "Inconclusive",
+            }
+            .to_owned(),
+            bad: matches!(judgement.verdict, Verdict::Safety | Verdict::Liveness),
+            broken: broken.collect(),
+            foreign: self.header.is_none(),
+            begin,
+            end,
+            nodes: (0..self.names.len()).map(|n| self.names.node(NodeId(n as u16)).into_owned()).collect(),
+            resources: (0..resources).map(|r| self.names.resource(Resource(r as u8)).into_owned()).collect(),
+            lanes,
+            incarnations: self.leaderships.named(),
+            believing: curves::believing(&self.leaderships.beliefs, begin, end),
+            beliefs: self.leaderships.beliefs,
+            grants: self.leaderships.grants,
+            effects: self.writes.effects,
+            shades: self.struck.shades,
+            stale: self.writes.stale,
+            refused: self.writes.refused,
+            dark: self.writes.dark,
+            takeovers: self.writes.takeovers,
+            acting,
+            several,
+            clocks: self.clocks,
+            events: self.events,
+            ..Model::default()
+        };
+        model.moments = moments::moments(&model, self.notes);
+        model.cause = cause::sentences(&model, self.header.as_ref());
+        model
+    }
+}
+
+impl Sink for Course {
+    fn record(&mut self, event: &Event) {
+        self.begin.get_or_insert(event.t_us);
+        (self.end, self.events) = (event.t_us, self.events + 1);
+        let Course { notes, leaderships, names, .. } = &mut *self;
+        let name = |node: NodeId| names.node(node).into_owned();
+        let believes = |node| leaderships.believing().any(|i| leaderships.all[i].node == node);
+        notes.observe(event, name, believes);
+        leaderships.observe(event);
+        self.struck.observe(event);
+        match &event.kind {
+            Kind::Elected(incarnation) => {
+                self.acted(incarnation.node);
+                self.writes.elected(event);
+            }
+            Kind::Seal { incarnation, .. } => self.wrote(event, *incarnation),
+            Kind::Issue { node, write } | Kind::Apply { node, write, .. } => {
+                self.wrote(event, write.incarnation(*node))
+            }
+            Kind::Invoke { .. } => self.writes.asked(),
+            Kind::Clock { node, wall_offset_us, rate_ppm } => {
+                self.clocks.push(Clock { node: node.0, t: event.t_us, offset_us: *wall_offset_us, ppm: *rate_ppm })
+            }
+            _ => {}
+        }
+    }
+}

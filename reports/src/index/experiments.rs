@@ -1,0 +1,82 @@
+//! The index of the experiments, of their `numbers.json` and plots.
+
+use super::{
+    model::{Column, Index, Picture, Table},
+    read::{number, of_schema, text, words},
+};
+use crate::words::count;
+use data_encoding::BASE64;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+const COLUMNS: [Column; 16] = [
+    Column::new("experiment", "number"),
+    Column::new("scenario", "text"),
+    Column::new("protocol", "text"),
+    Column::new("variant", "text"),
+    Column::new("fencing", "text"),
+    Column::new("runs", "number"),
+    Column::new("unsafe", "number"),
+    Column::new("violated", "text"),
+    Column::ms_to("failover, median", 9),
+    Column::ms("failover, p95"),
+    Column::ms_to("election, median", 11),
+    Column::ms("election, p99"),
+    Column::ms("dark, median"),
+    Column::new("refused", "number"),
+    Column::new("numbers reused", "number"),
+    Column::new("command", "code"),
+];
+
+/// The index of the experiments; `pictures` are the names and contents of SVG files.
+///
+/// # Errors
+/// They are no numbers that are understood here: one sentence.
+pub fn experiments(numbers: &Value, pictures: &[(String, Vec<u8>)]) -> Result<Index, String> {
+    of_schema(numbers, 1)?;
+    let cells = numbers["cells"].as_array().ok_or("it has no cells")?;
+    let row = |cell: &Value| {
+        let of = |name: &str| cell[name].clone();
+        let (spreads, counts) = (&cell["spreads"], &cell["counts"]);
+        let violated = cell["violated"].as_object().into_iter().flatten().map(|(name, _)| Value::from(name.as_str()));
+        vec![
+            of("experiment"),
+            of("scenario"),
+            of("protocol"),
+            of("variant"),
+            if cell["fencing"] == Value::Bool(true) { "on" } else { "off" }.into(),
+            of("runs"),
+            number(&cell["verdicts"]["safety"]).into(),
+            words(&violated.collect()).into(),
+            spreads["failover_ms"]["p50"].clone(),
+            spreads["failover_ms"]["p95"].clone(),
+            spreads["election_latency_ms"]["p50"].clone(),
+            spreads["election_latency_ms"]["p99"].clone(),
+            spreads["dark_ms"]["p50"].clone(),
+            counts["writes_fenced"].clone(),
+            counts["seq_reused"].clone(),
+            of("command"),
+        ]
+    };
+    let asked: BTreeSet<String> = cells.iter().map(|cell| text(&cell["experiment"])).collect();
+    let runs: u64 = cells.iter().map(|cell| number(&cell["runs"])).sum();
+    let picture = |(name, svg): &(String, Vec<u8>)| Picture {
+        title: name.trim_end_matches(".svg").replace('-', " "),
+        data: format!("data:image/svg+xml;base64,{}", BASE64.encode(svg)),
+    };
+    Ok(Index {
+        title: "The experiments".to_owned(),
+        verdict: format!("{}, {}", count(asked.len() as u64, "experiment"), count(runs, "run")),
+        notes: vec![
+            "What they mean is in FINDINGS.md beside the numbers.".to_owned(),
+            "In a command, {seed} stands for a seed: 0, 1, and so on.".to_owned(),
+        ],
+        tables: vec![Table {
+            title: "What each came to".to_owned(),
+            columns: COLUMNS.to_vec(),
+            rows: cells.iter().map(row).collect(),
+        }],
+        pictures: pictures.iter().map(picture).collect(),
+        ..Index::default()
+    })
+}

@@ -1,0 +1,108 @@
+//! The index of a matrix, of what `matrix --json` prints.
+
+use super::{
+    model::{Column, Grid, Index, Table},
+    read::{of_schema, text, words},
+};
+use crate::words::count;
+use serde_json::Value;
+
+/// What a cell may be: its word, its sign, and what that means, the worst first.
+const CAME: [(&str, &str, &str); 5] = [
+    ("broken", "X", "broken, although the store fences"),
+    ("by-fencing", "F", "holds by fencing only"),
+    ("unavailable", "-", "safe, but nobody led in time"),
+    ("holds", "+", "holds either way"),
+    ("untried", "?", "the situation under test never arose"),
+];
+
+fn sign(outcome: &Value) -> &'static str {
+    CAME.iter().find(|(word, ..)| outcome == word).map_or("?", |(_, sign, _)| sign)
+}
+
+/// The index of a matrix.
+///
+/// # Errors
+/// It is no matrix that is understood here: one sentence.
+pub fn matrix(matrix: &Value) -> Result<Index, String> {
+    of_schema(matrix, 1)?;
+    let cells = matrix["cells"].as_array().ok_or("it has no cells")?;
+    let columns = vec![
+        Column::new("scenario", "text"),
+        Column::new("protocol", "text"),
+        Column::new("came to", "sign"),
+        Column::new("seed", "number"),
+        Column::new("violated", "text"),
+        Column::new("why", "text"),
+        Column::new("at", "number"),
+        Column::new("with fencing", "text"),
+        Column::new("without", "text"),
+        Column::new("command", "code"),
+    ];
+    let row = |cell: &Value| {
+        let parts = &cell["parts"];
+        let at = parts["t_us"].as_f64().map_or(Value::Null, |t_us| (t_us / 1e6).into());
+        vec![
+            cell["scenario"].clone(),
+            cell["protocol"].clone(),
+            sign(&cell["outcome"]).into(),
+            cell["seed"].clone(),
+            words(&cell["violated"]).into(),
+            cell["why"].clone(),
+            at,
+            parts["fenced"].clone(),
+            parts["unfenced"].clone(),
+            cell["command"].clone(),
+        ]
+    };
+    let of = |word: &str| cells.iter().filter(|cell| cell["outcome"] == word).count() as u64;
+    let counts: Vec<String> = CAME.iter().map(|(word, _, means)| format!("{} {means}", of(word))).collect();
+    let seeds = format!("seeds {}..{}", text(&matrix["seeds"][0]), text(&matrix["seeds"][1]));
+    let options = text(&matrix["options"]);
+    let mut notes = vec![
+        format!("{seeds} of each cell, with fencing and without; a cell is the worst of them."),
+        counts.join(", "),
+    ];
+    if !options.is_empty() {
+        notes.push(format!("Options: {options}"));
+    }
+    if matrix["interrupted"] == Value::Bool(true) {
+        notes.push("Interrupted: cells are missing.".to_owned());
+    }
+    let mut columns = columns;
+    columns[6].unit = "s";
+    Ok(Index {
+        title: format!("A matrix of {}", count(cells.len() as u64, "cell")),
+        verdict: format!(
+            "{} of {} are broken although the store fences",
+            of("broken"),
+            count(cells.len() as u64, "cell")
+        ),
+        bad: of("broken") > 0,
+        notes,
+        grid: Some(grid(cells)),
+        tables: vec![Table { title: "Every cell".to_owned(), columns, rows: cells.iter().map(row).collect() }],
+        ..Index::default()
+    })
+}
+
+fn grid(cells: &[Value]) -> Grid {
+    let each = |name: &str| {
+        let mut seen: Vec<String> = Vec::new();
+        for cell in cells {
+            let name = text(&cell[name]);
+            if !seen.contains(&name) {
+                seen.push(name);
+            }
+        }
+        seen
+    };
+    let (columns, protocols) = (each("scenario"), each("protocol"));
+    let of = |scenario: &String, protocol: &String| {
+        let cell = cells.iter().find(|c| c["scenario"] == **scenario && c["protocol"] == **protocol)?;
+        Some(sign(&cell["outcome"]).to_owned())
+    };
+    let rows = protocols.iter().map(|p| (p.clone(), columns.iter().map(|s| of(s, p)).collect())).collect();
+    let key = CAME.iter().map(|(_, sign, means)| ((*sign).to_owned(), (*means).to_owned())).collect();
+    Grid { columns, rows, key }
+}

@@ -1,0 +1,29 @@
+//! How files are read whose names are known, and whose values may be missing.
+
+use serde_json::Value;
+
+/// Is it a file of a schema that is understood here? Otherwise why not: one sentence.
+pub(super) fn of_schema(value: &Value, known: u64) -> Result<(), String> {
+    match value["schema"].as_u64() {
+        Some(schema) if schema == known => Ok(()),
+        Some(schema) => Err(format!("it is of schema {schema}, and this program reads {known}")),
+        None => Err("it does not say its schema".to_owned()),
+    }
+}
+
+pub(super) fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+/// A list of words as one.
+pub(super) fn words(value: &Value) -> String {
+    value.as_array().into_iter().flatten().map(text).collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or(0)
+}

@@ -1,0 +1,116 @@
+//! What cannot be undone is done once: no invoice is charged twice, no message delivered twice.
+//!
+//! **Formula.** Of the accepted effects outside no two are of one item of one resource, whoever asked for them and under
+//! whatever name. An effect that the other side knew again by its name was not accepted twice.
+//!
+//! **Could fail** when an effect was asked for of an item that had had its effect.
+//!
+//! **Memory.** The gaps between the items that have had theirs, and who had the latest 1,024.
+//!
+//! **Source.** Reference text 000, "Same invoice processed twice → customer charged twice"; the end-to-end argument (Saltzer,
+//! Reed and Clark, 1984): duplicates are suppressed at the end that has the effect, or not at all.
+
+use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
+use crate::{
+    by_resource::ByResource,
+    row::Row,
+    words::{count, grouped},
+};
+use protocols::{
+    group,
+    history::Header,
+    message::WriteVerdict,
+    types::{Incarnation, Operation, Resource, USUAL_RESOURCES},
+};
+use std::collections::VecDeque;
+
+/// The registry's entry.
+pub const ENTRY: Entry = Entry {
+    name: "done_once",
+    about: "No invoice is charged twice and no message delivered twice: what cannot be undone is done once.",
+    class: Class::Safety,
+    only_defects: false,
+    new: |header| Box::new(DoneOnce { usual: header.is_some_and(is_usual), ..DoneOnce::default() }),
+};
+
+fn is_usual(header: &Header) -> bool {
+    header.resources.iter().all(|name| USUAL_RESOURCES.contains(&group::split(name).0))
+}
+
+/// Of so many items of a resource it is remembered who did them.
+const REMEMBERED: usize = 1_024;
+
+#[derive(Default)]
+struct DoneOnce {
+    /// Do leaders do nothing but the usual, none of which has an effect outside?
+    usual: bool,
+    on: ByResource<On>,
+    again: u64,
+    violations: Violations<Violation>,
+}
+
+/// What is known of one resource.
+#[derive(Clone, Default)]
+struct On {
+    row: Row,
+    /// Who did the latest items.
+    by: VecDeque<(u64, Incarnation)>,
+}
+
+struct Violation {
+    resource: Resource,
+    item: u64,
+    by: Incarnation,
+    before: Option<Incarnation>,
+}
+
+impl Invariant for DoneOnce {
+    fn concerns(&self) -> bool {
+        !self.usual
+    }
+
+    fn wants(&self) -> Kinds {
+        Kinds::APPLY_ASIDE
+    }
+
+    fn observe(&mut self, event: &Event) {
+        let Kind::Apply { node, write, verdict, .. } = &event.kind else { return };
+        let Some(payload) = write.payload.filter(|_| write.operation == Operation::Effect) else { return };
+        let (item, resource, by) = (payload.number.get(), write.resource, write.incarnation(*node));
+        let on = self.on.at(resource);
+        self.again += u64::from(on.row.has(item));
+        if *verdict != WriteVerdict::Ok {
+            return;
+        }
+        if !on.row.did(item, event.t_us) {
+            let before = on.by.iter().rev().find(|(done, _)| *done == item).map(|(_, by)| *by);
+            self.violations.add(event.t_us, Violation { resource, item, by, before });
+        }
+        if on.by.len() == REMEMBERED {
+            on.by.pop_front();
+        }
+        on.by.push_back((item, by));
+    }
+
+    fn finish(&mut self, ending: &Ending) -> Finding {
+        let violated = self.violations.sentence(|Violation { resource, item, by, before }| {
+            let (who, on) = (ending.names.incarnation(*by), ending.names.resource(*resource));
+            let before = before.map_or("somebody".to_owned(), |before| ending.names.incarnation(before));
+            let before = if before == who { "it".to_owned() } else { before };
+            format!("{who} did item {} of {on} again, which {before} had done", grouped(*item))
+        });
+        let done: u64 = self.on.iter().map(|(_, on)| on.row.items()).sum();
+        let seen = match (done, self.again) {
+            (0, _) => "nothing was done outside".to_owned(),
+            (_, 0) => format!("{} done outside, none asked for again", count(done, "item")),
+            (_, again) => {
+                format!("{} done outside, each once; {} asked for again", count(done, "item"), grouped(again))
+            }
+        };
+        Finding {
+            holds: violated.is_none(),
+            could_fail: self.again > 0 || violated.is_some(),
+            detail: violated.unwrap_or(seen),
+        }
+    }
+}

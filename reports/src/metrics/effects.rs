@@ -1,0 +1,37 @@
+//! How often effects outside were had, and had again.
+
+use super::Metrics;
+use crate::{by_resource::ByResource, row::Row};
+use protocols::{
+    message::Write,
+    types::{Operation, Payload},
+};
+
+/// Folds effects outside.
+#[derive(Default)]
+pub(super) struct Outside {
+    on: ByResource<Row>,
+    any: bool,
+}
+
+impl Outside {
+    /// One was asked for, whatever became of it: that none was had is a figure as well.
+    pub(super) fn tried(&mut self, write: &Write) {
+        self.any |= write.operation == Operation::Effect;
+    }
+
+    pub(super) fn accepted(&mut self, t_us: u64, write: &Write, payload: Payload) {
+        if write.operation == Operation::Effect {
+            self.on.at(write.resource).did(payload.number.get(), t_us);
+        }
+    }
+
+    pub(super) fn finish(&self, metrics: &mut Metrics) {
+        if self.any {
+            let rows = || self.on.iter().map(|(_, row)| row);
+            metrics.effects_done = Some(rows().map(Row::items).sum());
+            metrics.effects_repeated = Some(rows().map(|row| row.redone).sum());
+            metrics.effects_left_out = Some(rows().flat_map(Row::gaps).map(|(from, to, _)| to - from + 1).sum());
+        }
+    }
+}

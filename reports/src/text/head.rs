@@ -1,0 +1,48 @@
+//! What heads the report of a run that went wrong: what happened, why that is wrong, what to run next. All else comes after.
+
+use super::paint::{Paint, Tone, wrap};
+use crate::{Judgement, Verdict, timeline::Highlights};
+
+/// The head, with an empty line before it; nothing where all held, or where nobody listened for the cause.
+pub(super) fn lines(
+    judgement: &Judgement,
+    highlights: &Highlights,
+    next: &[(&str, String)],
+    paint: Paint,
+) -> Vec<String> {
+    let (title, tone) = match judgement.verdict {
+        Verdict::Pass => return Vec::new(),
+        Verdict::Safety => ("✗ SAFETY VIOLATED", Tone::Bad),
+        Verdict::Liveness => ("✗ LIVENESS VIOLATED", Tone::Bad),
+        Verdict::Vacuous => ("? INCONCLUSIVE", Tone::Warn),
+    };
+    let cause = &highlights.cause;
+    let happened = cause.text();
+    if happened.is_empty() {
+        return Vec::new();
+    }
+    let of = highlights.group.map_or(String::new(), |group| format!(", in group {group}"));
+    let mut lines = vec![String::new(), paint.paint(tone, &format!("{title}{of}"))];
+    let mut paragraph = |label: &str, text: &str| {
+        // Colour does not count as width, so the label is put in after the lines are broken.
+        let wrapped = wrap(&format!("{label}: {text}"), paint.width - 2);
+        lines.extend(wrapped.iter().enumerate().map(|(place, line)| match line.strip_prefix(label) {
+            Some(rest) if place == 0 => format!("  {}{rest}", paint.paint(Tone::Bold, label)),
+            _ => format!("  {line}"),
+        }));
+    };
+    paragraph("What happened", &happened);
+    match judgement.verdict {
+        Verdict::Vacuous => {
+            paragraph("What it means", "the run says neither that the promise is kept nor that it is not.")
+        }
+        _ => paragraph("Why it is wrong", &cause.rule().unwrap_or_default()),
+    }
+    if !next.is_empty() {
+        lines.push(format!("  {}:", paint.paint(Tone::Bold, "What to run next")));
+        let widest = next.iter().map(|(what, _)| what.chars().count()).max().unwrap_or(0);
+        // A command is never broken: it is there to be copied.
+        lines.extend(next.iter().map(|(what, command)| format!("    {what:widest$}  {command}")));
+    }
+    lines
+}

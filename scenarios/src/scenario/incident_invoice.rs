@@ -1,0 +1,144 @@
+//! `incident-invoice`: a job queue of invoices, and a customer who is charged twice.
+//!
+//! *What the text says* (reference text 000, "Leader Election Gone Wrong"): node 1 leads, and at 0:10 it is cut off from nodes 2
+//! and 3, but not from the database. At 0:15 they elect node 2. At 0:20 both pull jobs: "Same invoice processed twice → customer
+//! charged twice". Fix 2 has each row say by which token it was processed, and completes it `WHERE processed_by_token IS NULL OR
+//! processed_by_token < $1`: "Fencing tokens turn *maybe processed twice* into *definitely processed once*."
+//!
+//! *What the run shows.* The leader is cut off from its service and the others, and finds its lease valid for charging one
+//! more invoice; right there it is stopped, as one has to be for whom a lease ends by its own clock (`redis-naive`, which has no
+//! such clock, just goes on, and charges everything beside its successor). A successor is elected, charges that invoice and marks
+//! it; then the first one charges it again. Later the successor dies between charging an invoice and marking its row.
+//!
+//! | `--charge-check` | | charged twice |
+//! |---|---|---|
+//! | `none` | | what the sleeper had in its hands, and what the dead leader had not marked |
+//! | `row` | the text's own check | the same: the row is looked at when the money is gone, and looked at alone. It lets a stale leader complete a row that nobody has touched, and a newer one complete it again ([`protocols::fence::rows`]) |
+//! | `sealed` | payments and table refuse every token below the highest they were shown | what was not marked: nobody wrote out of turn |
+//! | `id` | a charge carries its invoice's id, tokens are not looked at | none; but a former leader's charge counts where it is the first for its invoice, whatever has become of that since |
+//! | `sealed-id` | both | none |
+//!
+//! So the token gives an order, and the id gives once; for both of them one needs both. Who has no token (`redis-naive`,
+//! `redis-lease`) has nothing that could be sealed, and charges twice unless there is an id.
+
+use super::{
+    Needs, Scenario, at, cut_ms, gc_pause, last_strike_ms,
+    mid_work::{self, Stop},
+    require, strike_ms, works_with,
+};
+use crate::{
+    fault::{Fault, PlannedFault, Trigger, Who},
+    params::Params,
+    plan::Plan,
+    streams::{self, PLAN},
+};
+use protocols::{
+    election::{Hazard, Promise, Protocol, promise::UNFENCED, redis_naive},
+    fence::{charge_check::ChargeCheck, checks::Fencing},
+    history::Fact,
+    point::Point,
+    types::MILLISECOND,
+    work::once::{INVOICE_TIME, INVOICES},
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "incident-invoice",
+    about: "The leader is cut off with an invoice in its hands, its successor dies between charging one and marking it.",
+    story: "The reference text's job queue: the leader charges pending invoices and marks their rows. It is cut off, and stopped             with a charge in its hands that it had checked its lease for; its successor charges that invoice; then the first             goes on. Later the successor dies right after a charge. With the text's per-row check both invoices are charged             twice, behind a sealed resource one of them, and none where a charge carries the invoice's id as well.",
+    hazard: Hazard::PauseBeyondLease,
+    needs: Needs::Named(&["redis-naive", "redis-lease", "redis-fenced", "etcd-election", "k8s-lease"]),
+    plan,
+};
+
+/// The successor charges so many invoices before the sleeper wakes, and some more.
+const INVOICES_BEFORE: u64 = 3;
+/// The second leader dies so much later than everything is healed, milliseconds.
+const CALM_MS: u64 = 1_000;
+
+/// What must come of it.
+pub(super) fn promised(protocol: &Protocol, params: &Params) -> Promise {
+    let check = match (params.charge_check, params.fencing) {
+        (Some(check), _) => check,
+        (None, Fencing::On) => ChargeCheck::SealedId,
+        (None, Fencing::Off) => ChargeCheck::None,
+        (None, Fencing::Token | Fencing::Order | Fencing::Memory) => return Promise::May,
+    };
+    match check {
+        ChargeCheck::SealedId if protocol.tokened && params.fencing == Fencing::On => Promise::Holds,
+        ChargeCheck::SealedId if protocol.tokened => Promise::May,
+        // It goes on with all of its work, and no id tells numbers apart.
+        ChargeCheck::Id | ChargeCheck::SealedId if goes_on(protocol) => UNFENCED,
+        // The sleeper's charge comes between its successor's.
+        ChargeCheck::Id | ChargeCheck::SealedId => Promise::Breaks(&["read_version"]),
+        ChargeCheck::Sealed if protocol.tokened => Promise::Breaks(&["done_once"]),
+        ChargeCheck::None | ChargeCheck::Row | ChargeCheck::Sealed => {
+            Promise::Breaks(&["leaders_acting_by_effect", "no_stale_write", "done_once"])
+        }
+    }
+}
+
+/// Does its leader go on without being stopped, since no clock ends its belief?
+fn goes_on(protocol: &Protocol) -> bool {
+    protocol.name == redis_naive::PROTOCOL.name
+}
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    let mut random = streams::stream(seed, PLAN);
+    let cycle_ms = cycle_ms(params);
+    let own_ms = || gc_pause::default_pause_ms(params, protocol) + INVOICES_BEFORE * cycle_ms;
+    let pause_ms = params.pause_ms.unwrap_or_else(own_ms);
+    let (mut faults, healed_ms) = match goes_on(protocol) {
+        true => {
+            let (strike_ms, for_ms) = (strike_ms(&mut random, params, protocol), cut_ms(params, protocol));
+            (vec![at(strike_ms, cut(for_ms))], last_strike_ms(params, protocol) + for_ms)
+        }
+        false => {
+            let stop = Stop::drawn(&mut random, params, protocol, pause_ms, cycle_ms);
+            let when = stop.at(Point::EffectChecked);
+            let mut faults = vec![PlannedFault { when: when.clone(), what: cut(pause_ms), group: 0 }];
+            faults.extend(stop.faults(&when, params, protocol));
+            (faults, mid_work::woken_ms(params, protocol, pause_ms, cycle_ms))
+        }
+    };
+    if !goes_on(protocol) {
+        faults.push(dies(params, protocol, healed_ms + CALM_MS));
+    }
+    let needed_ms = healed_ms + CALM_MS + cycle_ms + params.aftermath_ms(protocol);
+    let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
+    plan.works = works_with(params, &INVOICES);
+    plan.charge_check = params.charge_check;
+    plan.faults = faults;
+    let again = [(Fact::LeadersBelieving, 2), (Fact::StaleWriteAttempts, 1), (Fact::EffectsTriedAgain, 1)];
+    plan.requires = match goes_on(protocol) {
+        true => require([(Fact::Elections, 2)]),
+        false => require([(Fact::Elections, 3), (Fact::Kills, 1)]),
+    };
+    plan.requires.extend(require(again));
+    plan
+}
+
+/// After that time, the leader dies between charging an invoice and marking its row.
+fn dies(params: &Params, protocol: &Protocol, after_ms: u64) -> PlannedFault {
+    let charged = Trigger::Passage {
+        point: Point::MarkChecked.name().to_owned(),
+        node: Who::Leader,
+        nth: 1,
+        after: Some(Box::new(Trigger::At { ms: after_ms as f64 })),
+        delay_ms: 0.0,
+    };
+    let back_ms = params.granted_ttl_ms(protocol) as f64;
+    let what = Fault::Kill { node: Who::Trigger, restart_after_ms: Some(back_ms) };
+    PlannedFault { when: charged, what, group: 0 }
+}
+
+/// Nothing passes between the leader and whoever could tell it that it leads no more, for so long.
+fn cut(for_ms: u64) -> Fault {
+    let to = vec![Who::Service, Who::Followers];
+    Fault::Partition { from: vec![Who::Leader], to, one_way: false, for_ms: Some(for_ms as f64) }
+}
+
+/// How long it takes at most from one invoice to the next, milliseconds: two trips to the store and back.
+fn cycle_ms(params: &Params) -> u64 {
+    INVOICE_TIME / MILLISECOND + (4 * params.network().one_way_max_us()).div_ceil(1_000)
+}

@@ -1,0 +1,85 @@
+//! Spans to a collector that speaks OpenTelemetry's protocol, in builds with the feature `otel`; without it, nothing.
+//!
+//! They are sent if `OTEL_EXPORTER_OTLP_ENDPOINT` says where to (`http://127.0.0.1:4317`), by gRPC; the other variables of
+//! that name's family are respected. What there is to send: `protocols_real::node`'s campaigns, leases, requests and writes,
+//! and the store's decisions, each with its token and request.
+
+use crate::terminal::exit::Stop;
+use tracing_subscriber::{Layer, registry::Registry};
+
+/// What is done with spans, beside the log.
+pub(super) type SpanLayer = Box<dyn Layer<Registry> + Send + Sync>;
+
+#[cfg(feature = "otel")]
+mod sent {
+    use super::{SpanLayer, Stop};
+    use opentelemetry::trace::TracerProvider;
+    use opentelemetry_otlp::SpanExporter;
+    use opentelemetry_sdk::{Resource, trace::SdkTracerProvider};
+    use tokio::runtime::Runtime;
+    use tracing::level_filters::LevelFilter;
+    use tracing_subscriber::{Layer, filter::Targets};
+
+    /// Where to, if anywhere.
+    const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+    /// What this process is called, if not as it always is.
+    const NAME: &str = "OTEL_SERVICE_NAME";
+
+    /// Sends what is left when it is dropped.
+    pub struct Traces(Option<(SdkTracerProvider, Runtime)>);
+
+    impl Drop for Traces {
+        fn drop(&mut self) {
+            if let Some((provider, runtime)) = self.0.take() {
+                // A collector that has gone away is no reason to wait.
+                let _ = provider.shutdown();
+                runtime.shutdown_background();
+            }
+        }
+    }
+
+    /// The layer that sends spans, if they are to be sent.
+    ///
+    /// # Errors
+    /// One sentence: the exporter cannot be set up.
+    pub fn layer() -> Result<(Option<SpanLayer>, Traces), Stop> {
+        if std::env::var_os(ENDPOINT).is_none_or(|endpoint| endpoint.is_empty()) {
+            return Ok((None, Traces(None)));
+        }
+        let wrong = |e: String| Stop::usage(format!("spans cannot be sent as {ENDPOINT} says: {e}"));
+        // The process's own work has one thread, which must not wait for a collector.
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.map_err(|e| wrong(e.to_string()))?;
+        let within = runtime.enter();
+        let exporter = SpanExporter::builder().with_tonic().build().map_err(|e| wrong(e.to_string()))?;
+        drop(within);
+        let resource = Resource::builder();
+        let resource = match std::env::var_os(NAME) {
+            Some(_) => resource,
+            None => resource.with_service_name("fencepost"),
+        };
+        let provider =
+            SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource.build()).build();
+        let ours = Targets::new().with_target("fencepost", LevelFilter::DEBUG);
+        let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("fencepost")).with_filter(ours);
+        Ok((Some(layer.boxed()), Traces(Some((provider, runtime)))))
+    }
+}
+
+#[cfg(not(feature = "otel"))]
+mod sent {
+    use super::{SpanLayer, Stop};
+
+    /// Nothing is sent.
+    pub struct Traces;
+
+    /// No layer.
+    ///
+    /// # Errors
+    /// None.
+    pub fn layer() -> Result<(Option<SpanLayer>, Traces), Stop> {
+        Ok((None, Traces))
+    }
+}
+
+pub(super) use sent::{Traces, layer};

@@ -1,0 +1,132 @@
+//! `docs/json.md` says what `--json` prints: no field more, and none less.
+
+use serde_json::Value;
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+const DOCS: &str = include_str!("../../../../docs/json.md");
+
+/// The fields that the tables of a part of the page name, from its title to the next.
+fn documented(title: &str, table: usize) -> BTreeSet<String> {
+    let (_, part) = DOCS.split_once(title).unwrap_or_else(|| panic!("no part {title}"));
+    let part = part.split("\n## ").next().expect("a part");
+    let table = part.split("| field | is |\n|---|---|\n").nth(table + 1).expect("a table");
+    let rows = table.lines().take_while(|line| line.starts_with('|'));
+    let names = rows.flat_map(|row| row.split('|').nth(1).expect("a cell").split('`').skip(1).step_by(2));
+    names.map(str::to_owned).collect()
+}
+
+/// The paths of all fields in a value; what has names of its own, as kinds of messages have, counts as one.
+fn fields(value: &Value, path: &str, deep: &dyn Fn(&str) -> bool, found: &mut BTreeSet<String>) {
+    const NAMED: [&str; 2] = ["messages_by_kind", "verdicts"];
+    match value {
+        Value::Object(map) if !map.is_empty() && deep(path) => {
+            for (name, value) in map {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                if NAMED.contains(&&**name) {
+                    found.insert(path + ".*");
+                } else {
+                    fields(value, &path, deep, found);
+                }
+            }
+        }
+        Value::Array(all) if all.iter().any(Value::is_object) && deep(path) => {
+            all.iter().for_each(|value| fields(value, &format!("{path}[]"), deep, found));
+        }
+        _ => drop(found.insert(path.to_owned())),
+    }
+}
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("json-{name}-{}", std::process::id()))
+}
+
+fn printed(arguments: &str) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
+    command.args(arguments.split(' ')).arg("--json").current_dir(env!("CARGO_TARGET_TMPDIR"));
+    let output = command.output().expect("the binary runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    serde_json::from_str(&text)
+        .unwrap_or_else(|e| panic!("{arguments}: {e}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+fn compare(documented: &BTreeSet<String>, printed: &BTreeSet<String>) {
+    let undocumented: Vec<_> = printed.difference(documented).collect();
+    let unprinted: Vec<_> = documented.difference(printed).collect();
+    assert!(undocumented.is_empty(), "printed, and not in docs/json.md: {undocumented:?}");
+    assert!(unprinted.is_empty(), "in docs/json.md, and not printed: {unprinted:?}");
+}
+
+#[test]
+fn json_of_runs_is_as_documented() {
+    let out = folder("runs");
+    let history = out.join("history.jsonl");
+    fs::create_dir_all(&out).expect("a folder");
+    let mut found = BTreeSet::new();
+    let deep = |path: &str| !path.starts_with("groups[].");
+    for arguments in [
+        "gc-pause --rate 50 --fencing off --seed 42",
+        "gc-pause --protocol redis-naive --seed 0",
+        "gc-pause --protocol raft --rate 50 --seed 1 --groups 2",
+        "read-lease --protocol raft --rate 50 --seed 1",
+        "diverging-copies --protocol bully --rate 50 --seed 42",
+        "clean-kill --rate 50 --seed 1 --works sequencer,compaction",
+    ] {
+        let more = format!("scenario {arguments} --out {} --history {}", out.display(), history.display());
+        fields(&printed(&more), "", &deep, &mut found);
+    }
+    compare(&documented("## `scenario`, `replay`, `check`", 0), &found);
+    // What knows less prints the same fields.
+    let mut checked = BTreeSet::new();
+    fields(&printed(&format!("check {}", history.display())), "", &deep, &mut checked);
+    assert!(
+        checked.is_subset(&found) && checked.contains("cause"),
+        "{:?}",
+        checked.difference(&found).collect::<Vec<_>>()
+    );
+    let two = printed(&format!(
+        "scenario gc-pause --rate 50 --fencing off --seed 42 --beside fencing=on --out {}",
+        out.display()
+    ));
+    let mut both = BTreeSet::new();
+    fields(&two, "", &|path| path != "runs", &mut both);
+    compare(&documented("## `scenario`, `replay`, `check`", 1), &both);
+    assert_eq!([&two["runs"][0]["verdict"], &two["runs"][1]["verdict"]], ["safety", "pass"]);
+    let _ = fs::remove_dir_all(&out);
+}
+
+#[test]
+fn json_of_a_sweep_is_as_documented() {
+    let out = folder("sweep");
+    // A bug that breaks a promise.
+    let sweep = format!(
+        "sweep steady --protocol redis-lease --bug mixed-locks --nodes 3 --rate 50 --seeds 0..2 --out {}",
+        out.display()
+    );
+    let deep = |path: &str| !["moved", "without_baseline"].contains(&path);
+    let mut found = BTreeSet::new();
+    fields(&printed(&sweep), "", &deep, &mut found);
+    compare(&documented("## `sweep`: `summary.json`", 0), &found);
+    let (mut listed, mut lines) = (BTreeSet::new(), 0);
+    for line in fs::read_to_string(out.join("failures.ndjson")).expect("a file").lines() {
+        fields(&serde_json::from_str(line).expect("JSON"), "", &deep, &mut listed);
+        lines += 1;
+    }
+    assert!(lines > 0, "nothing failed, so nothing is listed");
+    compare(&documented("## `sweep`: `summary.json`", 1), &listed);
+    let _ = fs::remove_dir_all(&out);
+}
+
+#[test]
+fn json_of_a_matrix_is_as_documented() {
+    let mut found = BTreeSet::new();
+    let cells = printed("matrix gc-pause steady --protocol redis-fenced --seeds 0..1 --rate 50");
+    fields(&cells, "", &|_| true, &mut found);
+    // A cell that holds has nothing at `parts`.
+    found.remove("cells[].parts");
+    compare(&documented("## `matrix`", 0), &found);
+}

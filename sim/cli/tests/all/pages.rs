@@ -1,0 +1,153 @@
+//! Two runs side by side, the head of a report, and `report`: what they print, what they write, and what they refuse.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+/// A folder of one test, empty.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("pages-{name}-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+fn fencepost(arguments: &str, folder: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
+    command
+        .args(arguments.split(' '))
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .env("COLUMNS", "100")
+        .env_remove("CARGO");
+    command.output().expect("the binary runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+const OFF: &str = "scenario gc-pause --rate 50 --seed 42 --fencing off";
+
+#[test]
+fn a_failure_is_told_first_with_what_to_run_next() {
+    let folder = folder("head");
+    let said = text(&fencepost(OFF, &folder).stdout);
+    let head: Vec<&str> = said.lines().take_while(|line| !line.starts_with("Plan")).collect();
+    let head = head.join("\n");
+    for part in [
+        "✗ SAFETY VIOLATED",
+        "What happened: n3 checked its lease at 6.7",
+        "The store accepted it, because fencing was",
+        "Why it is wrong: it breaks the rule no_stale_write: No write is accepted after a newer",
+        " more are broken, see below.",
+        "What to run next:",
+        "--fencing off --open",
+        "--beside fencing=on --open",
+    ] {
+        assert!(head.contains(part), "{part} is missing:\n{head}");
+    }
+    assert!(head.lines().count() < 16, "it is not short:\n{head}");
+    // What it says to run runs, and shows both.
+    let next = head.lines().find(|line| line.contains("--beside")).expect("a command");
+    let words = next.split_once("scenario ").expect("a command of ours").1.trim_end_matches(" --open");
+    let ran = fencepost(&format!("scenario {words} --quiet"), &folder);
+    assert_eq!(ran.status.code(), Some(1), "{}", text(&ran.stderr));
+    assert!(text(&ran.stdout).contains("B: fencing on: Every invariant held."), "{}", text(&ran.stdout));
+    let passed = text(&fencepost("scenario steady --rate 50 --seed 1", &folder).stdout);
+    assert!(!passed.contains("What happened"), "{passed}");
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_run_is_shown_beside_another() {
+    let folder = folder("beside");
+    let ran = fencepost(&format!("{OFF} --beside fencing=on"), &folder);
+    let said = text(&ran.stdout);
+    assert_eq!(ran.status.code(), Some(1), "{}", text(&ran.stderr));
+    let (_, beside) = said.split_once("\nBeside it\n").expect("what is beside it");
+    for part in [
+        "B  gc-pause · etcd-election · seed 42 · fencing on",
+        "They part at 10.24",
+        "A 10.24",
+        "ACCEPTED although stale",
+        "B 10.24",
+        "refused: number",
+    ] {
+        assert!(beside.contains(part), "{part} is missing:\n{beside}");
+    }
+    let row =
+        |label: &str| beside.lines().find(|line| line.trim_start().starts_with(label)).expect("a figure").to_owned();
+    assert!(row("leaders taking effect at once").ends_with('≠') && !row("elections").ends_with('≠'), "{beside}");
+    let page = folder.join("target/fencepost/gc-pause/etcd-election-fencing-off/42/beside.html");
+    let page = fs::read_to_string(page).expect("a page of both");
+    assert!(page.contains("id=\"model-1\"") && page.contains("fencing on") && page.ends_with("</html>\n"));
+    // The same of two histories.
+    for (name, more) in [("off", " --fencing off"), ("on", "")] {
+        fencepost(&format!("scenario gc-pause --rate 50 --seed 42{more} --history {name}.jsonl --quiet"), &folder);
+    }
+    let checked = fencepost("check off.jsonl --beside on.jsonl --out both", &folder);
+    assert_eq!(checked.status.code(), Some(1), "{}", text(&checked.stderr));
+    assert!(text(&checked.stdout).contains("They part at 10.24"), "{}", text(&checked.stdout));
+    assert!(folder.join("both/beside.html").is_file());
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn what_cannot_be_shown_beside_is_refused() {
+    let folder = folder("refused");
+    for (arguments, why) in [
+        (format!("{OFF} --beside fencing=off"), "--beside changes nothing"),
+        (format!("{OFF} --beside fenzing=on"), "--beside: "),
+        (format!("{OFF} --beside protocol=raf"), "did you mean `raft`"),
+        (format!("{OFF} --beside protocol=raft --beside seed=1"), "--beside"),
+        ("plan gc-pause --beside fencing=off".to_owned(), "--beside are of a run"),
+        ("check nothing.jsonl --beside nothing.jsonl".to_owned(), "cannot read nothing.jsonl"),
+        ("report nowhere".to_owned(), "nowhere does not exist"),
+        ("report .".to_owned(), "has nothing to report"),
+    ] {
+        let ran = fencepost(&arguments, &folder);
+        let said = text(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(64), "{arguments}: {said}");
+        assert!(said.contains(why) && said.trim_end().lines().count() == 1, "{arguments}: {said}");
+    }
+    fs::write(folder.join("summary.json"), "{\"schema\":9}").expect("written");
+    let said = text(&fencepost("report .", &folder).stderr);
+    assert!(said.contains("it is of schema 9"), "{said}");
+    fs::write(folder.join("summary.json"), "[1,").expect("written");
+    let said = text(&fencepost("report .", &folder).stderr);
+    assert!(said.contains("summary.json is no JSON"), "{said}");
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_sweep_a_matrix_and_runs_have_an_index() {
+    let folder = folder("report");
+    let sweep = "sweep steady --protocol redis-lease --bug mixed-locks --nodes 3 --rate 50 --seeds 0..2 --out swept";
+    let swept = fencepost(sweep, &folder);
+    let reported = fencepost("report swept", &folder);
+    assert_eq!(reported.status.code(), Some(0), "{}", text(&reported.stderr));
+    let page = fs::read_to_string(folder.join("swept/index.html")).expect("an index");
+    assert_eq!(swept.status.code(), Some(1), "{}", text(&swept.stderr));
+    let told = text(&swept.stdout);
+    assert!(
+        told.contains("what happened: n") && told.contains("timeline: swept/steady/redis-lease/0/timeline.html"),
+        "{told}"
+    );
+    assert!(page.contains("A sweep of ") && page.contains("\"steady/redis-lease/0/timeline.html\""), "{told}");
+    assert!(text(&reported.stdout).contains("broke a promise"), "{}", text(&reported.stdout));
+    let ran = fencepost(&format!("{OFF} --out runs"), &folder);
+    assert_eq!(ran.status.code(), Some(1));
+    let reported = fencepost("report runs", &folder);
+    let said = text(&reported.stdout);
+    assert!(said.contains("1 run, of which 1 went wrong") && said.contains("n3 checked its lease at 6.7"), "{said}");
+    let page = fs::read_to_string(folder.join("runs/index.html")).expect("an index");
+    assert!(page.contains("gc-pause/etcd-election-fencing-off/42/timeline.html"), "the timeline is linked");
+    fencepost("matrix steady gc-pause --protocol redis-fenced,bully --seeds 0..1 --rate 50 --out cells", &folder);
+    let reported = fencepost("report cells --out elsewhere", &folder);
+    assert!(text(&reported.stdout).contains("1 of 4 cells are broken"), "{}", text(&reported.stdout));
+    assert!(folder.join("elsewhere/index.html").is_file());
+    let _ = fs::remove_dir_all(&folder);
+}

@@ -1,0 +1,47 @@
+//! A cluster of `cargo real cluster`, as an operator has it.
+
+use super::{Folder, Process, SOON, eventually, fencepost, http, program, text};
+use sim_real::control::{self, Card};
+use std::net::SocketAddr;
+
+/// A running cluster on Raft, which needs nothing that is installed.
+pub struct Running {
+    /// The process.
+    pub process: Process,
+    /// Where it answers.
+    pub card: Card,
+    /// Where everything lies.
+    folder: Folder,
+}
+
+impl Running {
+    /// Starts one, and waits until somebody acts.
+    pub fn start(options: &[&str]) -> Running {
+        let folder = Folder::new();
+        let files = folder.file("cluster");
+        let mut command = program();
+        command.args(["cluster", "--backend", "raft", "--lease-ttl", "400ms", "--dir", &files]).args(options);
+        let process = Process::start(command, &folder.path().join("cluster.log"));
+        let card = eventually("the cluster says where it is", SOON, || control::card(files.as_ref()).ok());
+        let running = Running { process, card, folder };
+        running.leader();
+        running
+    }
+
+    /// Its folder.
+    pub fn dir(&self) -> String {
+        self.folder.file("cluster")
+    }
+
+    /// Who acts, and where; waits until somebody does.
+    pub fn leader(&self) -> (String, SocketAddr) {
+        let leads = || self.card.nodes.iter().find(|(_, address)| http::leads(*address)).cloned();
+        eventually("somebody acts", SOON, leads)
+    }
+
+    /// Has something happen to it.
+    pub fn chaos(&self, arguments: &[&str]) {
+        let done = fencepost([&["chaos"], arguments, &["--dir", &self.dir()]].concat());
+        assert!(done.status.success(), "{arguments:?}: {}", text(&done.stderr));
+    }
+}
