@@ -4,7 +4,10 @@
 use crate::common::{root, updating};
 use protocols::election::{self, Protocol};
 use reports::{Cause, Verdict};
-use scenarios::{Params, Scenario, scenario};
+use scenarios::{
+    Params, Scenario,
+    scenario::{self, Needs},
+};
 use sim::run::{self, Options};
 use std::{fs, path::PathBuf};
 
@@ -43,7 +46,13 @@ fn failure(scenario: &'static Scenario) -> Told {
     let mut passed = None;
     // It fails everywhere, and so tells little of a scenario.
     let everywhere = |protocol: &&'static Protocol| protocol.name == "pg-advisory-pooled";
-    let (last, first): (Vec<_>, Vec<_>) = election::ALL.into_iter().partition(everywhere);
+    // Some protocols are for one scenario alone, and are known by their names.
+    let named = match scenario.needs {
+        Needs::Named(names) => names.iter().filter_map(|name| election::find(name)).collect(),
+        _ => Vec::new(),
+    };
+    let alone = named.into_iter().filter(|protocol| election::ALL.iter().all(|known| known.name != protocol.name));
+    let (last, first): (Vec<_>, Vec<_>) = election::ALL.into_iter().chain(alone).partition(everywhere);
     for (fencing, protocols) in [(true, &first), (false, &first), (true, &last)] {
         for protocol in protocols.iter().filter(|p| scenario::of(p).any(|s| s.name == scenario.name)) {
             for seed in 0..SEEDS {
