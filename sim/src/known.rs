@@ -14,7 +14,8 @@ use protocols::{
     fence::checks::Fencing,
 };
 use reports::{
-    Judgement, Metrics, Verdict, invariant,
+    Judgement, Metrics, Verdict,
+    invariant::{self, Class, InvariantResult},
     known::{self, Known},
 };
 use std::path::Path;
@@ -169,7 +170,8 @@ fn of_plans(judgement: &Judgement) -> Option<String> {
         }
     }
     let verdict = |promise, excused: fn(&str) -> bool| not_kept(judgement, promise, excused).map(|kept| kept.0);
-    let liveness = violated.contains(&"liveness").then_some("liveness");
+    let dark = |i: &InvariantResult| !i.holds && i.class == Class::Liveness;
+    let liveness = judgement.invariants.iter().any(dark).then_some("liveness");
     let safety = (judgement.verdict == Verdict::Safety).then_some("safety");
     let wrong = verdict(Promise::Holds, |_| false) != safety.or(liveness)
         || verdict(Promise::May, |_| false) != liveness

@@ -149,11 +149,10 @@ pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Se
     );
     let core = core.with_spans(Spans::new(&name, directory.clone()));
 
-    let link = link_to(store, link_settings, inputs.clone());
     // What is part of this process goes by its very clock.
     let client_env = if protocol.service.process.is_some() { service_env } else { env.clone() };
     let (requests, client) = client_of(protocol, site, client_env, inputs.clone());
-    let port = RealPort { store, link, waiting: waiting.clone(), log };
+    let port = RealPort { store, link: link_to(store, link_settings, inputs.clone()), waiting: waiting.clone(), log };
     let driver = tokio::spawn(task_driver::drive(env.clone(), port, Box::new(core), vec![requests], to_core));
 
     let api = Arc::new(Api {

@@ -13,7 +13,7 @@ pub use watch::WatchArgs;
 pub use world::WorldArgs;
 
 use super::words::{
-    At, DEFAULT_BACKEND, backend, in_milliseconds, in_seconds, nodes, offset_ms, point, retention, socket,
+    At, DEFAULT_BACKEND, DEFAULT_DIR, backend, in_milliseconds, in_seconds, nodes, offset_ms, point, retention, socket,
 };
 use crate::terminal::{
     check::PageArgs,
@@ -351,9 +351,6 @@ pub struct Which {
     #[arg(long, default_value = DEFAULT_DIR, value_name = "DIR")]
     pub dir: PathBuf,
 }
-
-/// Where a cluster's files are when nothing else was said.
-pub const DEFAULT_DIR: &str = "target/fencepost/cluster";
 
 /// From whom a leader is cut off.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

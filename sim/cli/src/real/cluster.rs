@@ -1,9 +1,10 @@
 //! `cluster`.
 
 use super::{
-    args::{ClusterArgs, DEFAULT_DIR, WorldArgs},
+    args::{ClusterArgs, WorldArgs},
     process::{asked_to_end, block_on},
     table,
+    words::DEFAULT_DIR,
 };
 use crate::terminal::{exit::Stop, output::Show, parse};
 use protocols_real::{

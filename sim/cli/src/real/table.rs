@@ -1,8 +1,8 @@
 //! How a running cluster is, as a table that is drawn again when something changes.
 
 use super::{
-    args::DEFAULT_DIR,
     ask::{Asker, Status},
+    words::DEFAULT_DIR,
 };
 use crate::terminal::output::{Show, print};
 use protocols::election::Protocol;

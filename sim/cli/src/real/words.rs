@@ -9,6 +9,9 @@ use std::{net::SocketAddr, time::Duration};
 /// service is named, it is taken for etcd.
 pub const DEFAULT_BACKEND: &str = "raft";
 
+/// Where a cluster's files are when nothing else was said.
+pub const DEFAULT_DIR: &str = "target/fencepost/cluster";
+
 /// A service's name stands for the best protocol on it.
 pub fn backend(text: &str) -> Result<&'static Protocol, String> {
     parse::protocol(match text {

@@ -116,10 +116,15 @@ impl Unpacked {
     }
 }
 
+/// A page is of one group: columns do not say which.
+fn one_of_groups(name: &str) -> bool {
+    ["groups", "placed"].iter().any(|begins| name.starts_with(begins))
+}
+
 #[test]
 fn every_event_of_every_known_history_comes_back() {
     let (mut histories, mut writes, mut rare) = (0, 0, 0);
-    for known in crate::known::ALL.iter().filter(|known| !known.name.starts_with("groups")) {
+    for known in crate::known::ALL.iter().filter(|known| !one_of_groups(known.name)) {
         let events: Vec<Event> =
             Reader::new(known.text.as_bytes()).expect("a history").collect::<Result<_, _>>().expect("events");
         let (mut columns, mut all) = (Columns::default(), Vec::new());

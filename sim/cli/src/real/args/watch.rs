@@ -1,7 +1,6 @@
 //! What is watched, and how it is shown.
 
-use super::DEFAULT_DIR;
-use crate::real::words::interval_ms;
+use crate::real::words::{DEFAULT_DIR, interval_ms};
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
 
