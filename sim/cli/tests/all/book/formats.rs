@@ -71,7 +71,8 @@ fn the_history_of_the_page_is_read_and_every_event_is_explained() {
     let history = &page.blocks["jsonl history"];
     let reader = Reader::new(history.as_bytes()).expect("it begins as a history");
     assert!(reader.header().is_some());
-    let events_read = reader.map(|event| event.expect("every line is an event")).count();
+    let read: Result<Vec<_>, _> = reader.collect();
+    let events_read = read.expect("every line is an event").len();
     assert_eq!(events_read, history.lines().count() - 1, "every line but the header");
     let firsts = page.firsts();
     assert_documented("the example", &events(history), &firsts);
