@@ -19,7 +19,7 @@ use sim::{
 
 /// Says at every tick which cache entries are stale.
 static INVALIDATOR: work::Kind = work::Kind {
-    name: "cache-invalidator",
+    name: "search-index",
     about: "Says at every tick which cache entries are stale.",
     resources: &["invalidations"],
     serves: false,
@@ -94,7 +94,7 @@ fn a_plan_names_a_work_of_ones_own_and_its_writes_are_judged() {
     let registry = registry();
     assert_eq!(registry.plans.read(&plan.to_json_pretty()).as_ref(), Ok(&plan));
     let why = Plan::from_json(&plan.to_json_pretty()).expect_err("Fencepost has no such work");
-    assert!(why.starts_with("works: there is no work `cache-invalidator`; there are `sequencer`"), "{why}");
+    assert!(why.starts_with("works: there is no work `search-index`; there are `sequencer`"), "{why}");
     let run = run::run(&plan, Options { registry, ..Options::default() }).expect("it runs");
     assert_eq!(run.judgement.verdict, Verdict::Pass, "{:?}", run.judgement.invariants);
     assert_eq!(run.header.resources, ["sequence", "invalidations"]);

@@ -36,7 +36,7 @@ pub const RESETS: Bug = Bug {
            watched; what it had under way goes on beside that. Two that do so drive each other out of the queue, over and over.",
     source: "CURATOR-644 and CURATOR-645; fixed in 5.4.0 by apache/curator pull request 430",
     violation: "metrics.requests_to_service_in_one_second_max",
-    shown: Shown::by("service-leader-isolated", "zk-election", 20).with("--latency 2..3ms --rate 50").above(35),
+    shown: Shown::by("service-leader-isolated", "zk-election", 30).with("--latency 2..3ms --rate 50").above(35),
 };
 
 /// What many a resource is told in place of a token, as it is there to be read in the node's name.

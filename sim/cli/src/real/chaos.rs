@@ -98,7 +98,8 @@ fn play_all(args: &RunArgs) -> Result<u8, Stop> {
         let excuse = excuse(&mut judged.judgement, &plan, stalls);
         judged.write_page(file.parent().unwrap_or(Path::new(".")), Show::from(&args.show))?;
         if args.show.json {
-            let report = Report::new(judged.header.as_ref(), &RunFacts::default(), &judged.judgement);
+            let facts = RunFacts::default();
+            let report = Report::new(judged.header.as_ref(), &facts, &judged.judgement);
             let report = report.with_cause(&judged.highlights.cause).to_text();
             print(&with_machine(&report, &plan, stalls, excuse)?);
             return Ok(judged.judgement.verdict.exit_code());

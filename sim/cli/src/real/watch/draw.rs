@@ -175,7 +175,7 @@ fn draw_nodes(frame: &mut Frame, area: Rect, fleet: &Fleet, nodes: &[NodeLook], 
 
 /// What there is room for, of a row of the store's table.
 fn that_fit<T>(all: [T; 7], narrow: bool) -> impl Iterator<Item = T> {
-    let essential = |(place, _): &(usize, T)| !narrow || [0, 1, 4, 5].contains(place);
+    let essential = move |(place, _): &(usize, T)| !narrow || [0, 1, 4, 5].contains(place);
     all.into_iter().enumerate().filter(essential).map(|(_, one)| one)
 }
 
