@@ -60,7 +60,8 @@ fn a_report_says_whose_token_it_was_and_what_was_not_checked() {
     has("  billing-1 (token 41)  ");
     has("  history  invoices.csv");
     has("Not checked, since the log does not say\n");
-    has("  no_stale_read      needs `read-invoke` and `read-reply` lines");
+    has("\n  no_stale_read ");
+    has(" needs `read-invoke` and `read-reply` lines");
     assert!(!text.contains("needs `apply` lines with a `token`"), "{text}");
 }
 
