@@ -29,6 +29,7 @@ crate::registry! {
         &zookeeper::TOKEN_BY_SEQUENCE,
         &kafka_zk_controller::MOVED_UNCHECKED,
         &consul::LOCK_INDEX,
+        &consul::UNVERIFIED_READS,
         &consul::RENEWAL_NOT_RETRIED,
         &k8s::RENEWS_FOR_EVER,
         &k8s::OWN_DURATION,

@@ -1,15 +1,18 @@
 //! `service-leader-wakes`: Consul's leader is stopped with a question in its hands, is replaced, and answers when it wakes up.
 //!
-//! The first candidate has just been given the lock, and asks which token goes with it:
+//! The first candidate has just been given the lock, and asks which token goes with it. The server stops right then, and the
+//! candidate within a second, as the virtual machines of one host do that is suspended:
 //! ```text
-//!  n1 acquires, and reads           others start     n1's session and the         S wakes: n1 holds the lock,
-//!  the lock: S stops right then     and elect S'     lock-delay end; n2 leads     it says, to the question of then
+//!  n1 acquires, and reads           others start     n1's session and the         they wake: n1 holds the lock,
+//!  the lock: S stops, then n1       and elect S'     lock-delay end; n2 leads     S says, to the question of then
 //! ```
 //! The stopped server has led without a doubt when the question arrived in its machine, and believes so for a moment when it
 //! runs again. What it says then was true a minute ago. Who wants to build on it has the server ask its followers first
 //! (`?consistent`), which it cannot come through with.
 //!
-//! Only a candidate that talks to the leader itself is in danger: another server gives up the silent connection before.
+//! A candidate that runs on is in no danger: its agent gives up the silent connection within 40 s, and renews the session with
+//! another server meanwhile. Neither is one that has talked to a server which does not lead: that one gives up the leader's
+//! connection.
 
 use super::{Needs, Scenario, clustered, drawn_ms, failover_ms, require};
 use crate::{
@@ -28,9 +31,10 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "service-leader-wakes",
     about: "Consul's leader stops with a candidate's question in its hands, is replaced, and answers when it wakes up.",
-    story: "The first candidate has acquired the lock and asks for its token, and in this moment the process of the server that \
-            leads stops. The others elect another, the candidate's session ends and the lock-delay after it, and somebody else \
-            leads. Then the stopped server runs again, and first of all answers what it was asked.",
+    story: "The first candidate has acquired the lock and asks for its token, and in this moment it stops, together with the \
+            server that leads: their host is suspended. The others elect another server, the candidate's session ends and the \
+            lock-delay after it, and somebody else leads. Then both run again, and the server first of all answers what it was \
+            asked.",
     hazard: Hazard::ServiceStall,
     needs: Needs::Named(&["consul-session"]),
     plan,
@@ -58,8 +62,10 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     }
     let (point, node) = (Point::BeforeAsk.name().to_owned(), Who::Named(super::candidate(1)));
     let reads = Trigger::Passage { point, node, nth: READS, after: None, delay_ms: 0.0 };
-    plan.faults = vec![PlannedFault { when: reads, what: Fault::Pause { node: Who::ServiceLeader, for_ms }, group: 0 }];
-    plan.requires = require([(Fact::Faults, 1), (Fact::LeadersTookEffect, 1)]);
+    let stop = |when, node| PlannedFault { when, what: Fault::Pause { node, for_ms }, group: 0 };
+    let others_start = Trigger::At { ms: AHEAD_MS as f64 };
+    plan.faults = vec![stop(reads, Who::ServiceLeader), stop(others_start, Who::Named(super::candidate(1)))];
+    plan.requires = require([(Fact::Faults, 2), (Fact::LeadersTookEffect, 1)]);
     plan.liveness_bound_ms = bound_ms;
     plan
 }

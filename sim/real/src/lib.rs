@@ -14,6 +14,6 @@ mod load;
 mod process;
 mod proxy;
 pub mod secret;
-mod service;
+pub mod service;
 pub mod spec;
 pub mod stalls;

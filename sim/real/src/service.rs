@@ -6,7 +6,7 @@ use super::{
 };
 use protocols::service::{Service, postgres};
 use protocols_clients::postgres::USER;
-use std::net::SocketAddr;
+use std::{net::SocketAddr, path::PathBuf};
 
 /// How to start a member of that name of a service of its own for a cluster, with its data below the cluster's folder, and
 /// where it will listen. It follows, or watches, the server at `first`, where there is one.
@@ -22,21 +22,7 @@ pub fn recipe(
     if service.process == postgres::SERVICE.process {
         return database(service, spec);
     }
-    let (program, install, name) = match service.name {
-        "redis" | "redis-servers" | "redis-replicated" | "redis-sentinel" => ("redis-server", "redis-server", member),
-        "etcd" => ("etcd", "etcd-server", "etcd"),
-        "zookeeper" => ("java", "zookeeper default-jre-headless", "zookeeper"),
-        "consul" => ("consul", "consul", "consul"),
-        _ => {
-            let what = service.process.unwrap_or(service.name);
-            return Err(format!("no `{what}` is started here; give --service HOST:PORT of a running one"));
-        }
-    };
-    let program = servers::look(program).ok_or_else(|| {
-        format!(
-            "`{program}` is not installed: `apt-get install {install}`, or give --service HOST:PORT of a running one"
-        )
-    })?;
+    let (program, name) = (program(service)?, if service.name.starts_with("redis") { member } else { service.name });
     let data = spec.folder.join(name);
     std::fs::create_dir_all(&data).map_err(|e| format!("cannot make {}: {e}", data.display()))?;
     let address = free_address()?;
@@ -63,6 +49,25 @@ pub fn recipe(
     let output = spec.folder.join(format!("{name}.log"));
     let arguments = arguments.into_iter().map(Into::into).collect();
     Ok((Recipe { leash: spec.program.clone(), program, arguments, output }, address))
+}
+
+/// The program that such a service is a process of.
+///
+/// # Errors
+/// It is not installed, or none is started here: one sentence that says what to do.
+pub fn program(service: &Service) -> Result<PathBuf, String> {
+    let (program, install) = match service.name {
+        "redis" | "redis-servers" | "redis-replicated" | "redis-sentinel" => ("redis-server", "redis-server"),
+        "etcd" => ("etcd", "etcd-server"),
+        "zookeeper" => ("java", "zookeeper default-jre-headless"),
+        "consul" => ("consul", "consul"),
+        _ => {
+            let what = service.process.unwrap_or(service.name);
+            return Err(format!("no `{what}` is started here; give --service HOST:PORT of a running one"));
+        }
+    };
+    let or = "or give --service HOST:PORT of a running one";
+    servers::look(program).ok_or_else(|| format!("`{program}` is not installed: `apt-get install {install}`, {or}"))
 }
 
 /// A PostgreSQL of the cluster's own. Its superuser is the role that candidates log in as.

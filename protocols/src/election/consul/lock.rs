@@ -127,7 +127,7 @@ impl Lock {
 
     /// How the lock is read where the client says so.
     fn reads(&self, reads: Reads) -> Reads {
-        if self.setup.bugs.has(&UNVERIFIED_READS) { Reads::Stale } else { reads }
+        if self.setup.bugs.has(&UNVERIFIED_READS) { Reads::Default } else { reads }
     }
 
     fn get(&self, reads: Reads) -> Request {

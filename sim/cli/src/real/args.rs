@@ -8,7 +8,7 @@ mod watch;
 mod world;
 
 pub use logs::{LogArgs, LogFormat};
-pub use measure::{FailoverArgs, Measure};
+pub use measure::{ExperimentsArgs, FailoverArgs, Measure};
 pub use watch::WatchArgs;
 pub use world::WorldArgs;
 

@@ -23,6 +23,46 @@ pub enum Measure {
         Example:  cargo real measure failover --backend redis --lease-ttl 1s --runs 30"
     )]
     Failover(Box<FailoverArgs>),
+    /// Experiments 1, 3, 4, 5 and 7 of the findings, on etcd, Redis and Raft: each figure of the real processes beside the
+    /// simulation's
+    #[command(
+        after_help = "Needs `cargo build --release` for the simulation, and the servers of the backends: apt-get install \
+        etcd-server redis-server.\nRaft needs neither.\n\nExit codes: 0 as promised, 1 a run with fencing violated safety, \
+        2 a pause without fencing violated\nnothing, 64 wrong arguments or something is not installed, 70 something \
+        failed\n\nExample:  cargo real measure experiments --backend raft --only 4,5 --runs 2"
+    )]
+    Experiments(ExperimentsArgs),
+}
+
+/// The experiments, measured and simulated.
+#[derive(ClapArgs, Debug)]
+pub struct ExperimentsArgs {
+    /// How leaders are elected: raft, etcd, redis, or protocols' names
+    #[arg(long, value_parser = backend, value_delimiter = ',', default_value = "redis,etcd,raft", value_name = "B,…")]
+    pub backend: Vec<&'static Protocol>,
+    /// Only these experiments
+    #[arg(long, value_parser = clap::value_parser!(u8).range(1..=7), value_delimiter = ',', value_name = "N,…")]
+    pub only: Vec<u8>,
+    /// How many seeds real processes play of each experiment; in the first, the leader is killed four times as often
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100), default_value_t = 5, value_name = "N")]
+    pub runs: u32,
+    /// How many seeds are simulated beside, of the same plans and more like them
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000), default_value_t = 20, value_name = "N")]
+    pub simulated: u32,
+    /// The first seed
+    #[arg(long, value_parser = parse::seed, default_value_t = 0, value_name = "N")]
+    pub seed: u64,
+    /// The program that simulates, as `cargo build` makes it [default: the newest of target/release and target/debug]
+    #[arg(long, value_name = "FILE")]
+    pub simulator: Option<PathBuf>,
+    /// Where data, logs and histories are written [default: target/fencepost/measure/experiments]
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Write the tables into this file as well, as Markdown
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub show: ShowArgs,
 }
 
 /// Failover, measured and simulated.

@@ -4,7 +4,7 @@ use clap::Args as ClapArgs;
 use std::path::PathBuf;
 
 /// What a cluster is built on.
-#[derive(ClapArgs, Debug)]
+#[derive(ClapArgs, Debug, Default)]
 pub struct WorldArgs {
     /// Address of a coordination service that is running already; by default an installed one is started
     #[arg(long, value_name = "HOST:PORT")]

@@ -1,38 +1,24 @@
-//! `measure`: what real processes take, beside what the simulation says that they take.
+//! `measure failover`: how long real processes take, beside how long the simulation says that they take.
 
-use super::{
-    args::{FailoverArgs, Measure},
-    chaos, cluster,
-};
-use crate::terminal::{
-    check,
-    exit::{MOVED, Stop},
-    output::{Show, print},
+use super::{RATE, simulator::Simulator};
+use crate::{
+    real::{args::FailoverArgs, chaos, cluster},
+    terminal::{
+        check,
+        exit::{MOVED, Stop},
+        output::{Show, print},
+    },
 };
 use reports::statistics::{self, Distance, quantile, rounded};
 use scenarios::{plan::Plan, scenario::clean_kill, sense};
 use serde_json::{Value, json};
 use sim_real::stalls::Stalls;
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-};
-
-/// Requests a second: failover is known to a few milliseconds, and clients leave the machine alone otherwise.
-const RATE: u64 = 200;
-
-/// Carries out one of the commands.
-pub fn run(what: &Measure) -> Result<u8, Stop> {
-    match what {
-        Measure::Failover(args) => failover(args),
-    }
-}
+use std::path::Path;
 
 /// Kills leaders, on real processes and in the simulation, and compares how long it took.
-fn failover(args: &FailoverArgs) -> Result<u8, Stop> {
+pub fn run(args: &FailoverArgs) -> Result<u8, Stop> {
     let show = Show::from(&args.show);
-    let simulator = simulator(args.simulator.as_deref())?;
+    let simulator = Simulator::find(args.simulator.as_deref())?;
     let plan = plan(args, args.seed)?;
     let folder = args.world.dir.clone().unwrap_or_else(|| {
         Path::new("target/fencepost/measure/failover").join(&plan.protocol).join(args.seed.to_string())
@@ -42,7 +28,7 @@ fn failover(args: &FailoverArgs) -> Result<u8, Stop> {
     let mut simulated = Vec::new();
     for place in 0..u64::from(args.simulated) {
         let plan = self::plan(args, args.seed.wrapping_add(place))?;
-        simulated.extend(simulate(&simulator, &plan, &env::temp_dir())?);
+        simulated.extend(simulate(&simulator, &plan)?);
     }
     show.banner(&format!(
         "{} kills of one fleet of {}: {:.0} s on real processes, in {}",
@@ -83,47 +69,11 @@ fn plan(args: &FailoverArgs, seed: u64) -> Result<Plan, Stop> {
     clean_kill::repeated(&params, args.backend, seed, args.runs).map_err(Stop::usage)
 }
 
-/// The program that simulates.
-fn simulator(given: Option<&Path>) -> Result<PathBuf, Stop> {
-    if let Some(file) = given {
-        let found = file.is_file().then(|| file.to_owned());
-        return found.ok_or_else(|| Stop::usage(format!("--simulator: there is no file {}", file.display())));
-    }
-    // This program is in a folder of its own beside those.
-    let this = env::current_exe().unwrap_or_default();
-    let target = this.parent().and_then(Path::parent).unwrap_or(Path::new("target"));
-    let name = format!("fencepost{}", env::consts::EXE_SUFFIX);
-    let built = ["release", "debug"].map(|profile| target.join(profile).join(&name));
-    let age = |file: &PathBuf| fs::metadata(file).and_then(|about| about.modified()).ok();
-    built.into_iter().filter(|file| file.is_file()).max_by_key(age).ok_or_else(|| {
-        Stop::usage(format!(
-            "there is no simulation to compare with below {}: `cargo build --release` makes it, or give --simulator FILE",
-            target.display()
-        ))
-    })
-}
-
 /// The failovers of one simulated fleet, milliseconds.
-fn simulate(simulator: &Path, plan: &Plan, folder: &Path) -> Result<Vec<f64>, Stop> {
-    let file = folder.join(format!("fencepost-measure-{}-{}.json", std::process::id(), plan.seed));
-    let wrong = |what: String| Stop::harness(format!("{} {what}", simulator.display()));
-    fs::write(&file, plan.to_json_pretty())
-        .map_err(|e| Stop::harness(format!("cannot write {}: {e}", file.display())))?;
-    let run = Command::new(simulator)
-        .args(["replay", "--json", "--no-artifacts"])
-        .arg(&file)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|e| wrong(format!("cannot be run: {e}")));
-    // It is of no use to anybody else.
-    let _ = fs::remove_file(&file);
-    let run = run?;
-    let report: Value = serde_json::from_slice(&run.stdout).map_err(|_| {
-        let said = String::from_utf8_lossy(&run.stderr);
-        wrong(format!("does not play this plan; is it the simulation, and of this build? {}", said.trim()))
-    })?;
+fn simulate(simulator: &Simulator, plan: &Plan) -> Result<Vec<f64>, Stop> {
+    let report = simulator.play(plan)?;
     let failovers = report["metrics"]["failover_ms"].as_array();
-    let failovers = failovers.ok_or_else(|| wrong("tells of no failovers".to_owned()))?;
+    let failovers = failovers.ok_or_else(|| Stop::harness("the simulation tells of no failovers"))?;
     Ok(failovers.iter().filter_map(Value::as_f64).collect())
 }
 
