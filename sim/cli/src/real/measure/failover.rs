@@ -1,6 +1,6 @@
 //! `measure failover`: how long real processes take, beside how long the simulation says that they take.
 
-use super::{RATE, simulator::Simulator};
+use super::{simulator::Simulator, trials::RATE};
 use crate::{
     real::{args::FailoverArgs, chaos, cluster},
     terminal::{

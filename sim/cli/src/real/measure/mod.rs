@@ -8,9 +8,6 @@ mod trials;
 use super::args::Measure;
 use crate::terminal::exit::Stop;
 
-/// Requests a second: failover is known to a few milliseconds, and clients leave the machine alone otherwise.
-const RATE: u64 = 200;
-
 /// Carries out one of the commands.
 pub fn run(what: &Measure) -> Result<u8, Stop> {
     match what {

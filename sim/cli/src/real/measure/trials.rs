@@ -1,9 +1,11 @@
 //! The experiments that real processes can repeat: their plans, and what is told of each.
 
-use super::RATE;
 use crate::terminal::{exit::Stop, parse};
 use protocols::{election::Protocol, fence::checks::Fencing};
 use scenarios::{Params, plan::Plan, scenario::clean_kill};
+
+/// Requests a second: failover is known to a few milliseconds, and clients leave the machine alone otherwise.
+pub const RATE: u64 = 200;
 
 /// One experiment of the findings, or a part of one.
 pub struct Trial {
@@ -53,7 +55,12 @@ const FAILOVER: Column = ("failover, ms", Shows::Times("failover_ms"));
 pub const ALL: [Trial; 6] = [
     Trial {
         title: "Clean kill: the leader is killed again and again",
-        columns: &[("kills", Shows::Count("failover_ms")), FAILOVER, ("never", Shows::Sum("failover_censored")), ACTING],
+        columns: &[
+            ("kills", Shows::Count("failover_ms")),
+            FAILOVER,
+            ("never", Shows::Sum("failover_censored")),
+            ACTING,
+        ],
         is_repeated: true,
         ..trial(1, &["clean-kill"])
     },
