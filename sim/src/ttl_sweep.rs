@@ -49,7 +49,7 @@ pub fn measure(
         }
     }
     let seeds = format!("{}..{}", seeds.start, seeds.end);
-    Ok(TtlSweep { points, pause_profile: PAUSE_PROFILE.to_owned(), seeds })
+    Ok(TtlSweep { schema: 1, points, pause_profile: PAUSE_PROFILE.to_owned(), seeds })
 }
 
 /// How many runs [`measure`] makes.

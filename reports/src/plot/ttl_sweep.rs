@@ -23,6 +23,8 @@ const MARGINS: (u32, u32) = (64, 178);
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TtlSweep {
+    /// Version of this form.
+    pub schema: u32,
     /// One for each protocol and ttl.
     pub points: Vec<Point>,
     /// Which pauses the second panel's runs had, in words.
@@ -293,7 +295,7 @@ mod tests {
             }
         }
         let pause_profile = "one every 60 s on average, lasting 1 s on average (exponential), on the leader".to_owned();
-        TtlSweep { points, pause_profile, seeds: "0..100".to_owned() }
+        TtlSweep { schema: 1, points, pause_profile, seeds: "0..100".to_owned() }
     }
 
     #[test]

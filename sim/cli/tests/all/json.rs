@@ -22,16 +22,24 @@ fn documented(title: &str, table: usize) -> BTreeSet<String> {
 
 /// The paths of all fields in a value; what has names of its own, as kinds of messages have, counts as one.
 fn fields(value: &Value, path: &str, deep: &dyn Fn(&str) -> bool, found: &mut BTreeSet<String>) {
-    const NAMED: [&str; 2] = ["messages_by_kind", "verdicts"];
+    const NAMED: [&str; 8] = [
+        "messages_by_kind",
+        "verdicts",
+        "faults",
+        "liveness_could_fail",
+        "by_kind",
+        "all_at_once",
+        "steps[]",
+        "numbers.cells[]",
+    ];
     match value {
+        Value::Object(_) if NAMED.iter().any(|named| path == *named || path.ends_with(&format!(".{named}"))) => {
+            found.insert(format!("{path}.*"));
+        }
         Value::Object(map) if !map.is_empty() && deep(path) => {
             for (name, value) in map {
                 let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                if NAMED.contains(&&**name) {
-                    found.insert(path + ".*");
-                } else {
-                    fields(value, &path, deep, found);
-                }
+                fields(value, &path, deep, found);
             }
         }
         Value::Array(all) if all.iter().any(Value::is_object) && deep(path) => {
@@ -129,4 +137,38 @@ fn json_of_a_matrix_is_as_documented() {
     // A cell that holds has nothing at `parts`.
     found.remove("cells[].parts");
     compare(&documented("## `matrix`", 0), &found);
+}
+
+/// What each of the other commands prints. What is `null` here and an object elsewhere has rows for the object's fields.
+#[test]
+fn json_of_the_other_commands_is_as_documented() {
+    let out = folder("others");
+    let pictures = format!("--out {}", out.display());
+    let cases = [
+        ("`sweep swarm`", 0, format!("sweep swarm --seeds 0..3 {pictures}")),
+        ("`list`", 0, "list".to_owned()),
+        ("`determinism`", 0, "determinism clean-kill --seeds 0..1 --protocol raft-core --rate 50".to_owned()),
+        ("`bisect`", 0, "bisect read-lease --protocol raft-core --seeds 0..2 --rate 50".to_owned()),
+        (
+            "`frontier`",
+            0,
+            format!(
+                "frontier gc-pause --protocol redis-lease --fencing off --x ttl=2s,3s --y pause=500ms..10s --seeds 0..1 {pictures}"
+            ),
+        ),
+        ("`advise`", 0, "advise --slo 99.9% --pause 1.2s --over 7d --protocol redis-fenced --lease-ttl 3s".to_owned()),
+        ("`experiments`", 0, "experiments 7 --reduced".to_owned()),
+        ("`work-set`", 0, "work-set --jobs 20k".to_owned()),
+        ("`plot`", 0, format!("plot ttl-sweep --ttl 2s --protocol redis-fenced --seeds 0..2 {pictures}")),
+        ("`plot`", 1, format!("plot election-cdf --runs 3 --protocol raft-core {pictures}")),
+        ("`plot`", 2, format!("plot message-counts --protocol bully --nodes 3 {pictures}")),
+        ("`report`", 0, format!("report {0} --out {0}", out.display())),
+    ];
+    for (title, table, arguments) in cases {
+        let mut found = BTreeSet::new();
+        let deep = |path: &str| !["cells[]", "cells"].contains(&path);
+        fields(&printed(&arguments), "", &deep, &mut found);
+        compare(&documented(&format!("\n## {title}\n"), table), &found);
+    }
+    let _ = fs::remove_dir_all(&out);
 }

@@ -64,6 +64,10 @@ pub fn run(args: &ExperimentsArgs) -> Result<u8, Stop> {
     let simulator = Simulator::find(args.simulator.as_deref())?;
     let asked: Vec<&'static Trial> =
         trials::ALL.iter().filter(|trial| args.only.is_empty() || args.only.contains(&trial.number)).collect();
+    if let Some(number) = args.only.iter().find(|number| trials::ALL.iter().all(|trial| trial.number != **number)) {
+        let which = "only 1, 3, 4, 5 and 7 are run on real processes";
+        return Err(Stop::usage(format!("experiment {number}: {which}")));
+    }
     let started = |protocol: &&Protocol| protocol.service.process.is_some() && !is_database(protocol);
     for protocol in args.backend.iter().copied().filter(started) {
         service::program(protocol.service).map_err(Stop::usage)?;
@@ -111,7 +115,11 @@ fn plans(asked: &[&'static Trial], args: &ExperimentsArgs) -> Result<Plans, Stop
         for protocol in &args.backend {
             let seeds = if trial.is_repeated { 1 } else { u64::from(args.runs) };
             let of = |seed| trial.plan(protocol, args.seed.wrapping_add(seed), KILLS * args.runs);
-            plans.push((place, *protocol, (0..seeds).map(of).collect::<Result<Vec<Plan>, Stop>>()?));
+            let of_seeds = (0..seeds).map(of).collect::<Result<Vec<Plan>, Stop>>()?;
+            for plan in &of_seeds {
+                cluster::spec(&WorldArgs::default(), plan.clone(), PathBuf::new())?;
+            }
+            plans.push((place, *protocol, of_seeds));
         }
     }
     Ok(plans)
@@ -206,8 +214,8 @@ impl Row {
                 let times = self.times(name);
                 let at = |q| quantile(&times, q).map(ms);
                 match (at(0.5), at(0.0), at(1.0)) {
-                    (Some(median), Some(least), Some(most)) => format!("{median} ({least} to {most})"),
-                    _ => "–".to_owned(),
+                    (Some(median), Some(least), Some(most)) if least != most => format!("{median} ({least} to {most})"),
+                    (median, ..) => median.unwrap_or_else(|| "–".to_owned()),
                 }
             }
         }

@@ -54,6 +54,20 @@ fn a_measurement_says_what_is_wrong_with_its_arguments() {
 }
 
 #[test]
+fn measured_experiments_say_what_is_wrong_with_their_arguments() {
+    let folder = folder();
+    let cases = [
+        ("--simulator %nowhere", 64, "there is no file"),
+        ("--simulator %garbage --backend raft,nonsense", 64, "nonsense"),
+        ("--simulator %garbage --only 8", 64, "8 is not in 1..=7"),
+        ("--simulator %garbage --only 2", 64, "only 1, 3, 4, 5 and 7"),
+        ("--simulator %garbage --backend bully", 64, "runs in the simulation only"),
+        ("--simulator %garbage --backend raft --runs 1", 70, "cannot be run"),
+    ];
+    all_refused(&folder, "measure experiments --quiet", &cases);
+}
+
+#[test]
 fn a_store_says_what_is_wrong_with_its_arguments() {
     let folder = folder();
     let cases = [
