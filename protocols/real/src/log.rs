@@ -36,8 +36,14 @@ impl Log {
 
     /// Something happened, now.
     pub fn record(&self, kind: Kind) {
+        self.record_all([kind]);
+    }
+
+    /// These happened at one time, now.
+    pub fn record_all(&self, kinds: impl IntoIterator<Item = Kind>) {
         if let Some(writer) = &mut *self.to.lock().unwrap_or_else(PoisonError::into_inner) {
-            writer.record(&Event { t_us: true_time_us(), group: 0, kind });
+            let t_us = true_time_us();
+            kinds.into_iter().for_each(|kind| writer.record(&Event { t_us, group: 0, kind }));
         }
     }
 }

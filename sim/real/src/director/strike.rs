@@ -35,16 +35,15 @@ impl Director {
         let pids = on.iter().map(|n| self.cluster.running(*n).map(|r| r.pid())).collect();
         let struck = Struck { on, to, pids };
         let lasts = what.parts().lasts.is_some();
-        self.record_fault(index, &what, &struck, if lasts { Phase::Begin } else { Phase::Once });
+        // Whoever is stopped is so before it is written down, and at the time of what stopped it.
+        let stopped = self.stop(&what, &struck.on, by);
+        let fault = self.fault_event(index, &what, &struck, if lasts { Phase::Begin } else { Phase::Once });
+        self.log.record_all(std::iter::once(fault).chain(stopped));
         if let Some(for_ms) = what.for_ms() {
             self.after(nanoseconds(for_ms), Event::Heal(index));
         }
         match &what {
-            Fault::Pause { .. } => struck.on.iter().for_each(|n| self.pause(*n, by == Some(*n))),
-            Fault::Kill { restart_after_ms, .. } => self.kill_each(&struck.on, *restart_after_ms, NodeState::Down),
-            Fault::PowerLoss { restart_after_ms, .. } => {
-                self.kill_each(&struck.on, *restart_after_ms, NodeState::Off);
-            }
+            Fault::Pause { .. } | Fault::Kill { .. } | Fault::PowerLoss { .. } => {}
             Fault::Restart { .. } => {
                 for node in &struck.on {
                     self.start(*node)?;
@@ -76,48 +75,68 @@ impl Director {
     pub(super) fn heal(&mut self, index: u32) -> Result<(), String> {
         let what = self.faults[index as usize].what.clone();
         let Some(struck) = self.struck.remove(&index) else { return Ok(()) };
-        self.record_fault(index, &what, &struck, Phase::End);
-        match &what {
-            Fault::Pause { .. } => {
-                for (node, pid) in struck.on.iter().zip(&struck.pids) {
-                    self.resume(*node, *pid);
-                }
+        let over = self.fault_event(index, &what, &struck, Phase::End);
+        let Fault::Pause { .. } = what else {
+            self.log.record(over);
+            self.undo(index, &what, &struck);
+            return Ok(());
+        };
+        let mut woken = Vec::new();
+        for (node, pid) in struck.on.iter().zip(&struck.pids) {
+            if self.may_resume(*node, *pid) {
+                woken.push(*node);
             }
-            Fault::ClockRate { .. } => {
-                let told = self.clocks.as_before(index, &struck.on, self.now());
-                told.into_iter().for_each(|kind| self.log.record(kind));
-            }
-            what => self.change_links(what, &struck, false),
         }
+        let resumed = woken.iter().map(|node| Kind::Node { node: *node, state: NodeState::Resumed });
+        self.log.record_all(std::iter::once(over).chain(resumed));
+        woken.iter().filter_map(|node| self.cluster.running(*node)).for_each(|running| running.signal(Signal::CONT));
         Ok(())
     }
 
+    /// What a fault that is over has changed is as it was.
+    fn undo(&mut self, index: u32, what: &Fault, struck: &Struck) {
+        if let Fault::ClockRate { .. } = what {
+            let told = self.clocks.as_before(index, &struck.on, self.now());
+            self.log.record_all(told);
+        } else {
+            self.change_links(what, struck, false);
+        }
+    }
+
+    /// Stops the processes that a fault stops, and says so of each.
+    fn stop(&mut self, what: &Fault, nodes: &[NodeId], by: Option<NodeId>) -> Vec<Kind> {
+        match what {
+            Fault::Pause { .. } => nodes.iter().filter_map(|n| self.pause(*n, by == Some(*n))).collect(),
+            Fault::Kill { restart_after_ms, .. } => self.kill_each(nodes, *restart_after_ms, NodeState::Down),
+            Fault::PowerLoss { restart_after_ms, .. } => self.kill_each(nodes, *restart_after_ms, NodeState::Off),
+            _ => Vec::new(),
+        }
+    }
+
     /// Stops a process; one that stands at a point stops itself when it is told so.
-    fn pause(&mut self, node: NodeId, at_point: bool) {
+    fn pause(&mut self, node: NodeId, at_point: bool) -> Option<Kind> {
         let pauses = self.pauses.entry(node).or_default();
         *pauses += 1;
         let first = *pauses == 1;
-        let Some(running) = self.cluster.running(node) else { return };
-        if first {
-            if !at_point {
-                running.signal(Signal::STOP);
-            }
-            self.log.record(Kind::Node { node, state: NodeState::Paused });
+        let running = self.cluster.running(node).filter(|_| first)?;
+        if !at_point {
+            running.signal(Signal::STOP);
         }
+        Some(Kind::Node { node, state: NodeState::Paused })
     }
 
-    fn resume(&mut self, node: NodeId, pid: Option<i32>) {
-        // A process that died while it was paused has nothing to resume.
-        let Some(running) = self.cluster.running(node).filter(|r| Some(r.pid()) == pid) else { return };
-        let Some(pauses) = self.pauses.get_mut(&node) else { return };
+    /// Is this pause of a process the last of several at a time? One that died meanwhile has nothing to resume.
+    fn may_resume(&mut self, node: NodeId, pid: Option<i32>) -> bool {
+        if self.cluster.running(node).is_none_or(|running| Some(running.pid()) != pid) {
+            return false;
+        }
+        let Some(pauses) = self.pauses.get_mut(&node) else { return false };
         *pauses = pauses.saturating_sub(1);
-        if *pauses == 0 {
-            self.log.record(Kind::Node { node, state: NodeState::Resumed });
-            running.signal(Signal::CONT);
-        }
+        *pauses == 0
     }
 
-    fn kill_each(&mut self, nodes: &[NodeId], restart_after_ms: Option<f64>, state: NodeState) {
+    fn kill_each(&mut self, nodes: &[NodeId], restart_after_ms: Option<f64>, state: NodeState) -> Vec<Kind> {
+        let mut killed = Vec::new();
         for node in nodes {
             if self.cluster.running(*node).is_some() {
                 // A machine without power says goodbye to nobody.
@@ -128,12 +147,13 @@ impl Director {
                 self.believers.retain(|b| b != node);
                 self.pauses.remove(node);
                 self.up.insert(*node, false);
-                self.log.record(Kind::Node { node: *node, state });
+                killed.push(Kind::Node { node: *node, state });
             }
             if let Some(ms) = restart_after_ms {
                 self.after(nanoseconds(ms), Event::Start(*node));
             }
         }
+        killed
     }
 
     /// Takes leadership from a candidate at the service, past its proxies.
@@ -196,9 +216,9 @@ impl Director {
         names.join(", ")
     }
 
-    fn record_fault(&self, index: u32, what: &Fault, struck: &Struck, phase: Phase) {
+    fn fault_event(&self, index: u32, what: &Fault, struck: &Struck, phase: Phase) -> Kind {
         let event = what.event(index, phase, (&struck.on, &struck.to), |nodes| self.names(nodes));
-        self.log.record(Kind::Fault(Box::new(event)));
+        Kind::Fault(Box::new(event))
     }
 }
 
