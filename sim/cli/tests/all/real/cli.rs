@@ -24,47 +24,19 @@ fn refused(shown: &str, output: &Output, code: i32, word: &str) {
 }
 
 /// Runs each line's command, its words split at blanks, `%` standing for the folder, and asserts that it is refused.
-fn all_refused(folder: &Folder, common: &str, cases: &[(&str, i32, &str)]) {
+pub(super) fn all_refused(folder: &Folder, common: &str, cases: &[(&str, i32, &str)]) {
     for (line, code, word) in cases {
         let line = format!("{common} {line}").replace('%', &folder.file(""));
         refused(&line, &fencepost(line.split_whitespace()), *code, word);
     }
 }
 
-fn folder() -> Folder {
+pub(super) fn folder() -> Folder {
     let folder = Folder::new();
     folder.write("short.key", "short\n");
     folder.write("good.key", "a key of more than sixteen bytes\n");
     folder.write("garbage", (0..=255).cycle().skip(128).take(100_000).collect::<Vec<u8>>());
     folder
-}
-
-#[test]
-fn a_measurement_says_what_is_wrong_with_its_arguments() {
-    let folder = folder();
-    let cases = [
-        ("--simulator %nowhere", 64, "there is no file"),
-        ("--simulator %garbage --duration 5s", 64, "--duration means nothing here"),
-        ("--simulator %garbage --lock-delay 1s", 64, "has no lock delay"),
-        ("--simulator %garbage --limit 2", 64, "above 0, at most 1"),
-        ("--simulator %garbage --runs 0", 64, "0 is not in 1..=1000"),
-        ("--simulator %garbage --runs 1", 70, "cannot be run"),
-    ];
-    all_refused(&folder, "measure failover --backend redis", &cases);
-}
-
-#[test]
-fn measured_experiments_say_what_is_wrong_with_their_arguments() {
-    let folder = folder();
-    let cases = [
-        ("--simulator %nowhere", 64, "there is no file"),
-        ("--simulator %garbage --backend raft,nonsense", 64, "nonsense"),
-        ("--simulator %garbage --only 8", 64, "8 is not in 1..=7"),
-        ("--simulator %garbage --only 2", 64, "only 1, 3, 4, 5 and 7"),
-        ("--simulator %garbage --backend bully", 64, "runs in the simulation only"),
-        ("--simulator %garbage --backend raft --runs 1", 70, "cannot be run"),
-    ];
-    all_refused(&folder, "measure experiments --quiet", &cases);
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod hostile;
 mod interop;
 mod kazoo;
 mod lost_data;
+mod measure;
 mod monitoring;
 mod postgres;
 mod redis_servers;

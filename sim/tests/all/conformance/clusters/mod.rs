@@ -26,6 +26,18 @@ use seen::Came;
 use servers::{Version, members::Kind};
 use std::thread;
 
+/// What a comparison needs. It takes minutes, and a machine that does nothing else: nobody gets it who has only asked for all
+/// tests.
+fn find<T>(what: &str, find: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+    if servers::wish().is_empty() {
+        servers::say(&format!(
+            "SKIPPED: {what}, which takes minutes of a quiet machine; FENCEPOST_SERVERS=install runs it"
+        ));
+        return None;
+    }
+    find(what)
+}
+
 /// Plays every fault on both sides, real clusters side by side; `bugs` are those of the version.
 fn compare(name: &str, service: Service, kind: &Kind, bugs: &[&str]) {
     let (runs, model_runs) = (number("FENCEPOST_CLUSTER_RUNS", 1), number("FENCEPOST_CLUSTER_MODEL_RUNS", 12));
@@ -52,24 +64,31 @@ fn compare(name: &str, service: Service, kind: &Kind, bugs: &[&str]) {
 /// Both in which a leader that wakes up revokes leases that its successor has renewed, and those in which it does not.
 #[test]
 fn etcd_before_3_4_31() {
-    let Some(program) = Version::Etcd34.program_for("a comparison with three members of etcd 3.4") else { return };
+    let Some(program) = find("a comparison with three members of etcd 3.4", |what| Version::Etcd34.program_for(what))
+    else {
+        return;
+    };
     compare("etcd 3.4.23", Service::Etcd, &Kind::Etcd(program), &["etcd-stale-revocation"]);
 }
 
 #[test]
 fn etcd_since_3_5_13() {
-    let Some(program) = Version::Etcd3516.program_for("a comparison with three members of etcd 3.5.16") else { return };
+    let Some(program) =
+        find("a comparison with three members of etcd 3.5.16", |what| Version::Etcd3516.program_for(what))
+    else {
+        return;
+    };
     compare("etcd 3.5.16", Service::Etcd, &Kind::Etcd(program), &[]);
 }
 
 #[test]
 fn zookeeper() {
-    let Some(jar) = servers::find_zookeeper("a comparison with three members of ZooKeeper") else { return };
+    let Some(jar) = find("a comparison with three members of ZooKeeper", servers::find_zookeeper) else { return };
     compare("ZooKeeper 3.8", Service::Zookeeper, &Kind::Zookeeper(jar), &[]);
 }
 
 #[test]
 fn consul() {
-    let Some(program) = servers::find_consul("a comparison with three servers of Consul") else { return };
+    let Some(program) = find("a comparison with three servers of Consul", servers::find_consul) else { return };
     compare("Consul 1.8", Service::Consul, &Kind::Consul(program), &[]);
 }
