@@ -89,7 +89,9 @@ impl Director {
         }
         let resumed = woken.iter().map(|node| Kind::Node { node: *node, state: NodeState::Resumed });
         self.log.record_all(std::iter::once(over).chain(resumed));
-        woken.iter().filter_map(|node| self.cluster.running(*node)).for_each(|running| running.signal(Signal::CONT));
+        for node in woken {
+            self.cluster.running(node).into_iter().for_each(|running| running.signal(Signal::CONT));
+        }
         Ok(())
     }
 

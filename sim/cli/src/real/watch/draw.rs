@@ -212,19 +212,23 @@ fn draw_store(frame: &mut Frame, area: Rect, fleet: &Fleet, paint: Paint) {
     let (at_once, stale) = (figures.leaders_acting, figures.stale_accepted);
     let latest = figures.leaders.first().map_or_else(
         || "nobody took effect in the last 10 s".to_owned(),
-        |latest| format!("took effect: {}; last write {} ago", leaders_text(figures), seconds(latest.accepted_ms_ago)),
+        |_| format!("took effect: {}", leaders_text(figures)),
     );
+    let ago = figures.leaders.first().map(|latest| format!("; last write {} ago", seconds(latest.accepted_ms_ago)));
     let stale_text = match stale {
         0 => String::new(),
         1 => "; 1 stale write accepted".to_owned(),
         _ => format!("; {stale} stale writes accepted"),
     };
     let weight = if at_once > 1 || stale > 0 { Weight::Alarm } else { Weight::Calm };
-    let line = Line::from(vec![
+    let mut line = Line::from(vec![
         Span::raw("  "),
         Span::styled(format!("{at_once} at once"), paint.weight(weight)),
         Span::raw(format!("{stale_text}; {latest}")),
     ]);
+    // A sentence that does not fit is left out, not cut off.
+    let room = usize::from(first.width).saturating_sub(line.width());
+    line.extend(ago.filter(|ago| ago.len() <= room).map(Span::raw));
     frame.render_widget(Paragraph::new(line), first);
     let head = ["  resource", "   token", "last number", "  accepted", "writes/s", " refused", "refused/s"];
     let narrow = area.width < NARROW;

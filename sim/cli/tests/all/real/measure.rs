@@ -2,7 +2,7 @@
 
 use super::{
     cli::{all_refused, folder},
-    common::{Folder, fencepost, skip, text},
+    common::{Folder, program, skip, text},
 };
 use serde_json::Value;
 
@@ -39,8 +39,9 @@ fn measured_experiments_say_what_is_wrong_with_their_arguments() {
 fn experiments_come_to_the_same_on_real_processes() {
     let folder = Folder::new();
     let options = "--backend raft --only 4,5 --runs 1 --simulated 1 --json --quiet --dir";
-    let output =
-        fencepost(["measure", "experiments"].into_iter().chain(options.split(' ')).chain([&*folder.file("runs")]));
+    let mut measure = program();
+    measure.args(["measure", "experiments"]).args(options.split(' ')).arg(folder.file("runs"));
+    let output = measure.output().expect("the program runs");
     let errors = text(&output.stderr);
     if errors.contains("there is no simulation to compare with") {
         return skip("experiments on real processes", "there is no simulation to compare with: `cargo build` makes it");

@@ -87,8 +87,12 @@ impl Tmux {
     }
 
     fn shows(&self, what: &str) -> String {
-        let look = || Some(self.run(&["capture-pane", "-p"])).filter(|screen| screen.contains(what));
-        eventually(&format!("the screen shows `{what}`"), SOON, look)
+        self.shows_all(&[what])
+    }
+
+    fn shows_all(&self, what: &[&str]) -> String {
+        let all = |screen: &String| what.iter().all(|what| screen.contains(what));
+        eventually(&format!("the screen shows {what:?}"), SOON, || Some(self.run(&["capture-pane", "-p"])).filter(all))
     }
 }
 
@@ -114,8 +118,7 @@ fn the_dashboard_follows_the_cluster_and_gives_the_terminal_back() {
     tmux.shows("leads and acts with token ");
     cluster.chaos(&["kill-leader", "--restart-after", "2s"]);
     tmux.shows(&format!("{killed} is silent: "));
-    let screen = tmux.shows(&format!("{killed} answers again"));
-    assert!(screen.contains(" takes effect with token ") && screen.contains('█') && screen.contains('×'), "{screen}");
+    tmux.shows_all(&[&format!("{killed} answers again"), " takes effect with token ", "█", "×"]);
     // Smaller, and it draws anew.
     tmux.run(&["resize-window", "-x", "60", "-y", "14"]);
     let narrow = |screen: &String| screen.lines().all(|line| line.chars().count() <= 60) && screen.contains("q quits");

@@ -24,7 +24,9 @@ impl Running {
         let process = Process::start(command, &folder.path().join("cluster.log"));
         let card = eventually("the cluster says where it is", SOON, || control::card(files.as_ref()).ok());
         let running = Running { process, card, folder };
-        running.leader();
+        // By TLS as well, where nodes speak it.
+        let acts = || fencepost(["watch", "--once", "--dir", &running.dir()]).status.success().then_some(());
+        eventually("somebody acts", SOON, acts);
         running
     }
 
@@ -33,7 +35,7 @@ impl Running {
         self.folder.file("cluster")
     }
 
-    /// Who acts, and where; waits until somebody does.
+    /// Who acts, and where; waits until somebody does. Of nodes that speak plain HTTP.
     pub fn leader(&self) -> (String, SocketAddr) {
         let leads = || self.card.nodes.iter().find(|(_, address)| http::leads(*address)).cloned();
         eventually("somebody acts", SOON, leads)
