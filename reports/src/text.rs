@@ -295,7 +295,7 @@ fn figures(run: &Run) -> Vec<(String, String)> {
     }
     if m.reads_answered > 0 {
         rows.push(("reads answered", grouped(m.reads_answered)));
-        rows.push(("of them stale", grouped(m.reads_stale)));
+        rows.push(("stale reads", grouped(m.reads_stale)));
     }
     if let Some(dark_ms) = m.dark_ms {
         rows.push(("dark time", ms(dark_ms)));

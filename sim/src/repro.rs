@@ -99,6 +99,12 @@ pub fn with(command: &str, more: &[&str]) -> String {
     }
 }
 
+/// The command of [`of_run`] for a sweep of the same over other seeds.
+pub fn other_seeds(of_run: &str, seed: u64) -> String {
+    let swept = of_run.replacen(" scenario ", " sweep ", 1);
+    swept.replacen(&format!(" --seed {seed}"), " --seeds 0..20", 1)
+}
+
 /// [`command`] for one run of a scenario.
 pub fn of_run(scenario: &str, protocol: &str, params: &Params, seed: u64) -> String {
     command(&arguments(scenario, protocol, params, seed))

@@ -88,7 +88,7 @@ fn bugs(plan: &Plan, known: &Known) -> Checked {
         };
         if !bug.concerns(&plan.protocol) {
             let (of, protocol) = (list(bug.protocols), &plan.protocol);
-            return Err(format!("bugs[{index}] is `{id}`, which is a bug of {of}; `{protocol}` cannot have it"));
+            return Err(format!("bugs[{index}]: `{id}` is a bug of {of}; `{protocol}` does not have it"));
         }
         if plan.bugs[..index].contains(id) {
             return Err(format!("bugs[{index}] is `{id}`, which is switched on already"));

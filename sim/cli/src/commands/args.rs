@@ -74,8 +74,8 @@ pub enum Command {
         after_help = "A log of accepted and refused writes is enough for safety: resource, node, token, number, verdict (ok, \
         duplicate, fenced or failed), time.\n\n\
         Examples:  fencepost check history.jsonl\n           \
-        fencepost check writes.csv --map t_us=created_at,node=worker,token=fence_token,seq=version --set event=apply,verdict=ok\n           \
-        fencepost check n1.log n2.log --map t_us=ts --time-unit ms --set node={file} --word verdict:REJECTED=fenced\n           \
+        fencepost check writes.csv --map t_us=created_at,node=worker,token=fence_token,seq=version --set event=apply,verdict=ok,resource=orders\n           \
+        fencepost check n1.log n2.log --map t_us=ts --time-unit ms --set event=apply,resource=orders,node={file} --word verdict:REJECTED=fenced\n           \
         fencepost check monday.jsonl --beside tuesday.jsonl --open"
     )]
     Check {

@@ -103,8 +103,7 @@ impl OneRun {
             next.push(("beside it, with fencing", repro::with(&self.repro, &["--beside", "fencing=on", "--open"])));
         }
         if self.again && run.judgement.verdict == Verdict::Vacuous {
-            let words = ["sweep", &run.plan.scenario, "--protocol", &run.plan.protocol, "--seeds", "0..20"];
-            next.push(("other seeds", repro::command(&words.map(str::to_owned))));
+            next.push(("other seeds", repro::other_seeds(&self.repro, run.plan.seed)));
         }
         next
     }

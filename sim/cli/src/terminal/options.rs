@@ -117,14 +117,14 @@ pub struct RuleOptions {
     /// Whose timers: those of an implementation, as hashicorp (hashicorp/raft's defaults), for raft-core
     #[arg(long, value_parser = parse::preset, value_name = "NAME")]
     preset: Option<&'static Preset>,
-    /// Whether who wants to stand asks first if it could win, for raft-core; on by default
+    /// Whether a candidate first asks if it could win, for raft-core; on by default
     #[arg(long, value_parser = parse::on_off, value_name = "on|off")]
     pre_vote: Option<bool>,
     /// Whether a leader without a majority steps down, and who hears from a leader keeps its vote, for raft-core; on by
     /// default
     #[arg(long, value_parser = parse::on_off, value_name = "on|off")]
     check_quorum: Option<bool>,
-    /// Whether a leader acts only as long as its last acknowledged heartbeat is worth, for raft-core; on by default
+    /// Whether a leader acts only until the lease from its last acknowledged heartbeat expires, for raft-core; on by default
     #[arg(long, value_parser = parse::on_off, value_name = "on|off")]
     leader_lease: Option<bool>,
 }
@@ -177,7 +177,7 @@ pub struct OwnTimerOptions {
     /// interval by default
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     retry_period: Option<u64>,
-    /// For how long the service keeps a lock from everybody whose holder's session has ended; 0s for not at all
+    /// How long nobody may take a lock after its holder's session has ended; 0s to let it go at once
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     lock_delay: Option<u64>,
     /// From one entry to the next that the leader puts into the log, as if its clients wrote, for raft-core; none by default

@@ -196,6 +196,10 @@ pub fn on_off(text: &str) -> Result<bool, String> {
 /// One sentence with the nearest word.
 pub fn fencing(text: &str) -> Result<Fencing, String> {
     let words: Vec<&str> = Fencing::ALL.iter().map(|fencing| fencing.word()).collect();
+    // What sounds like another word must not be taken for the opposite of what is meant.
+    if ["none", "no", "false", "disabled"].contains(&text) {
+        return Err(format!("there is no choice `{text}`; did you mean `off`?"));
+    }
     Fencing::find(text).ok_or_else(|| unknown("choice", text, &words))
 }
 
@@ -360,6 +364,7 @@ mod tests {
         assert!(scenario("gc-paus").is_err_and(|e| e.contains("did you mean `gc-pause`?")));
         assert_eq!(protocols("raft,kraft,raft").map(|p| p.len()), Ok(2));
         assert_eq!(scenarios(&["steady", "steady"].map(str::to_owned)).map(|s| s.len()), Ok(1));
+        assert!(fencing("none").is_err_and(|e| e.contains("did you mean `off`?")));
         assert!(fencing("tokne").is_err_and(|e| e.contains("did you mean `token`?")));
         assert!(protocol("etcd").is_err_and(|e| e.contains("did you mean `etcd-election` or `etcd-key`?")));
         assert_eq!(scenarios(&["all".to_owned()]).map(|s| s.len()), Ok(scenario::ALL.len()));
