@@ -177,6 +177,15 @@ mod tests {
     }
 
     #[test]
+    fn other_seeds_are_swept_under_the_same_options() {
+        let params = Params { nodes: 1, fencing: Fencing::Off, ..Params::default() };
+        let run = of_run("gc-pause", "raft", &params, 17);
+        let swept = other_seeds(&run, 17);
+        assert!(swept.contains(" sweep gc-pause --protocol raft --seeds 0..20 "), "{swept}");
+        assert!(swept.ends_with(run.split_once("--seed 17").expect("a seed").1), "{swept} is not of {run}");
+    }
+
+    #[test]
     fn cargo_runs_in_the_workspace_that_a_crate_belongs_to() {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         assert_eq!(workspace(here).as_deref(), here.parent());

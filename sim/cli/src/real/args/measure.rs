@@ -28,7 +28,7 @@ pub enum Measure {
     #[command(
         after_help = "Needs `cargo build --release` for the simulation, and the servers of the backends: apt-get install \
         etcd-server redis-server.\nRaft needs neither.\n\nExit codes: 0 as promised, 1 a run with fencing violated safety, \
-        2 a pause without fencing violated\nnothing, 64 wrong arguments or something is not installed, 70 something \
+        2 a run was inconclusive, or pauses\nwithout fencing violated nothing, 3 nobody led in time, 64 wrong arguments or something is not installed, 70 something \
         failed\n\nExample:  cargo real measure experiments --backend raft --only 4,5 --runs 2"
     )]
     Experiments(ExperimentsArgs),

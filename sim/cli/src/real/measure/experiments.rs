@@ -17,6 +17,7 @@ use crate::{
 };
 use protocols::{election::Protocol, service::postgres};
 use reports::{
+    Verdict,
     json::{Report, RunFacts},
     statistics::{count, quantile, rounded},
 };
@@ -39,7 +40,11 @@ struct Row {
     is_real: bool,
     runs: usize,
     violated: usize,
-    /// Of runs on a machine that stood still.
+    /// Those in which the situation under test never arose, or nobody led in time on a machine that stood still.
+    inconclusive: usize,
+    /// Those in which nobody led in time.
+    leaderless: usize,
+    /// Those on a machine that stood still.
     unwell: usize,
     metrics: Vec<Value>,
 }
@@ -176,12 +181,25 @@ fn refused(protocol: &'static str, seed: u64, history: &Path) -> Result<Vec<Refu
 
 impl Row {
     fn of(protocol: &'static Protocol, is_real: bool) -> Row {
-        Row { protocol: protocol.name, is_real, runs: 0, violated: 0, unwell: 0, metrics: Vec::new() }
+        Row {
+            protocol: protocol.name,
+            is_real,
+            runs: 0,
+            violated: 0,
+            inconclusive: 0,
+            leaderless: 0,
+            unwell: 0,
+            metrics: Vec::new(),
+        }
     }
 
     fn add(&mut self, report: &Value, was_unwell: bool) {
         self.runs += 1;
-        self.violated += usize::from(report["verdict"] == "safety");
+        let verdict = report["verdict"].as_str().unwrap_or_default();
+        let late = verdict == Verdict::Liveness.name();
+        self.violated += usize::from(verdict == Verdict::Safety.name());
+        self.inconclusive += usize::from(verdict == Verdict::Vacuous.name() || late && was_unwell);
+        self.leaderless += usize::from(late && !was_unwell);
         self.unwell += usize::from(was_unwell);
         self.metrics.push(report["metrics"].clone());
     }
@@ -224,7 +242,7 @@ impl Row {
     fn json(&self, trial: &Trial) -> Value {
         let mut row = json!({
             "protocol": self.protocol, "real": self.is_real, "runs": self.runs, "violated_safety": self.violated,
-            "machine_unwell": self.unwell,
+            "inconclusive": self.inconclusive, "violated_liveness": self.leaderless, "machine_unwell": self.unwell,
         });
         for (_, shows) in trial.columns {
             let (Shows::Most(name) | Shows::Sum(name) | Shows::Range(name) | Shows::Times(name) | Shows::Count(name)) =
@@ -311,6 +329,14 @@ fn wrong(told: &[Told]) -> Vec<(u8, String)> {
             if trial.fencing && row.violated > 0 {
                 wrong.push((VIOLATED, format!("{of}: {} violated safety", count(row.violated as u64, "run"))));
             }
+            if row.leaderless > 0 {
+                let runs = count(row.leaderless as u64, "run");
+                wrong.push((Verdict::Liveness.exit_code(), format!("{of}: nobody led in time in {runs}")));
+            }
+            if row.inconclusive > 0 {
+                let runs = count(row.inconclusive as u64, "run");
+                wrong.push((INCONCLUSIVE, format!("{of}: {runs} inconclusive")));
+            }
             if trial.must_violate && row.violated == 0 {
                 wrong.push((INCONCLUSIVE, format!("{of}: expected a violation, got none")));
             }
@@ -321,4 +347,31 @@ fn wrong(told: &[Told]) -> Vec<(u8, String)> {
         }
     }
     wrong
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The exit codes for one run of the trial of that title with that verdict.
+    fn codes(title: &str, verdict: Verdict, was_unwell: bool) -> Vec<u8> {
+        let trial = trials::ALL.iter().find(|trial| trial.title == title).expect("a trial");
+        let mut row = Row::of(protocols::election::find("raft").expect("a protocol"), true);
+        row.add(&json!({ "verdict": verdict.name(), "metrics": {} }), was_unwell);
+        wrong(&[Told { trial, rows: vec![row], refusals: Vec::new() }]).into_iter().map(|(code, _)| code).collect()
+    }
+
+    #[test]
+    fn no_verdict_passes_for_another() {
+        let (fenced, unfenced) = ("A pause beyond the lease", "The pause without fencing");
+        assert_eq!(codes(fenced, Verdict::Pass, false), [0; 0]);
+        assert_eq!(codes(fenced, Verdict::Safety, false), [VIOLATED]);
+        assert_eq!(codes(fenced, Verdict::Vacuous, false), [INCONCLUSIVE]);
+        assert_eq!(codes(fenced, Verdict::Liveness, false), [Verdict::Liveness.exit_code()]);
+        // The machine may be to blame for a leader that is late, and for nothing else.
+        assert_eq!(codes(fenced, Verdict::Liveness, true), [INCONCLUSIVE, 0]);
+        assert_eq!(codes(fenced, Verdict::Safety, true), [VIOLATED, 0]);
+        assert_eq!(codes(unfenced, Verdict::Safety, false), [0; 0]);
+        assert_eq!(codes(unfenced, Verdict::Pass, false), [INCONCLUSIVE]);
+    }
 }

@@ -2,9 +2,12 @@
 
 use super::{
     cli::{all_refused, folder},
-    common::{Folder, program, skip, text},
+    common::{Folder, program, say, skip, text},
 };
 use serde_json::Value;
+
+/// So often a run is played again in which the machine stood still.
+const STALLS_MAX: u32 = 3;
 
 #[test]
 fn a_measurement_says_what_is_wrong_with_its_arguments() {
@@ -38,10 +41,22 @@ fn measured_experiments_say_what_is_wrong_with_their_arguments() {
 #[test]
 fn experiments_come_to_the_same_on_real_processes() {
     let folder = Folder::new();
-    let options = "--backend raft --only 4,5 --runs 1 --simulated 1 --json --quiet --dir";
-    let mut measure = program();
-    measure.args(["measure", "experiments"]).args(options.split(' ')).arg(folder.file("runs"));
-    let output = measure.output().expect("the program runs");
+    let measure = || {
+        let options = "--backend raft --only 4,5 --runs 1 --simulated 1 --json --quiet --dir";
+        let mut measure = program();
+        measure.args(["measure", "experiments"]).args(options.split(' ')).arg(folder.file("runs"));
+        measure.output().expect("the program runs")
+    };
+    let stood_still = |told: &[u8]| text(told).contains("\"machine_unwell\": 1");
+    let mut output = measure();
+    // What a machine that stood still has spoilt is played again; whatever else fails has failed.
+    for _ in 0..STALLS_MAX {
+        if output.status.success() || !stood_still(&output.stdout) {
+            break;
+        }
+        say("the experiments are played again: the machine stood still");
+        output = measure();
+    }
     let errors = text(&output.stderr);
     if errors.contains("there is no simulation to compare with") {
         return skip("experiments on real processes", "there is no simulation to compare with: `cargo build` makes it");

@@ -32,13 +32,12 @@ pub fn differences(service: Service, both: &Both, known: &BTreeSet<String>) -> V
     let Both { fault, real, model } = both;
     let mut different = Vec::new();
     let (sooner, later) = slack_ms(service);
-    // Nor is anything too soon then: real processes start one after the other, and the first to be there elects.
-    let (sooner, later) = if fault.is_without_service() { (u64::MAX, later + STARTS_MS) } else { (sooner, later) };
+    let later = if fault.is_without_service() { later + STARTS_MS } else { later };
     let dark = |came: &Came| came.dark_ms;
     let range = (model.iter().map(dark).min().unwrap_or(0), model.iter().map(dark).max().unwrap_or(0));
     for came in real {
         let name = fault.name();
-        if came.dark_ms.saturating_add(sooner) < range.0 || came.dark_ms > range.1 + later {
+        if came.dark_ms + sooner < range.0 || came.dark_ms > range.1 + later {
             let (low, high) = range;
             different.push(format!("{name}: dark for {} ms, and {low} to {high} ms in the model", came.dark_ms));
         }

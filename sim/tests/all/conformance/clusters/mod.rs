@@ -49,7 +49,9 @@ fn compare(name: &str, service: Service, kind: &Kind, bugs: &[&str]) {
         };
         let started: Vec<_> = Fault::ALL.into_iter().map(begin).collect();
         let both = |(fault, real): (Fault, thread::ScopedJoinHandle<'_, Vec<Came>>)| {
-            let model = (0..model_runs).map(|seed| model::play(service, fault, bugs, seed)).collect();
+            // How soon a majority is found again varies more than anything else: a dozen runs may miss what is rare.
+            let runs = if fault.is_without_service() { model_runs.max(60) } else { model_runs };
+            let model = (0..runs).map(|seed| model::play(service, fault, bugs, seed)).collect();
             Both { fault, real: real.join().expect("a real run"), model }
         };
         started.into_iter().map(both).collect()
