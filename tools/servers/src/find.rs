@@ -76,6 +76,28 @@ pub fn consul(what: &str) -> Option<PathBuf> {
     found
 }
 
+/// Rotel, a collector for OpenTelemetry, for a test; `None`, said aloud, when it is not there and the test is to pass without
+/// `what`.
+///
+/// # Panics
+/// It is not there, and `FENCEPOST_SERVERS` wants it.
+pub fn rotel(what: &str) -> Option<PathBuf> {
+    let folder = install::folder().join("rotel");
+    let agent = folder.join("rotel/rotel-agent");
+    if !agent.is_file() && wish() == "install" {
+        install::alone(|| {
+            if !agent.is_file() {
+                install::wheel("rotel==0.0.1a15", &folder);
+            }
+        });
+    }
+    if !agent.is_file() {
+        skip(what, "Rotel is not installed");
+        return None;
+    }
+    Some(agent)
+}
+
 /// The program of that name, for a test; `None`, said aloud, when it is not there and the test is to pass without `what`.
 ///
 /// # Panics

@@ -21,7 +21,7 @@ mod server;
 mod version;
 mod wish;
 
-pub use find::{consul as find_consul, find, find_zookeeper, look, zookeeper_jar};
+pub use find::{consul as find_consul, find, find_zookeeper, look, rotel as find_rotel, zookeeper_jar};
 pub use folder::Folder;
 pub use port::{free_address, free_port};
 pub use postgres::{Access, Postgres, own_postgres, postgres};

@@ -46,7 +46,7 @@ const PPM_MAX: u64 = scenarios::plan::PPM_MAX;
 
 /// Runs a node until it is asked to end.
 pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
-    let _traces = start_logs(args.logs.log)?;
+    let _traces = start_logs(&args.id, args.logs.log)?;
     let (names, addresses) = peers(args)?;
     let tls = tls(&args.tls)?;
     let timings = timings(args.backend, args)?;

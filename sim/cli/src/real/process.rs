@@ -44,11 +44,12 @@ pub(super) fn asked_to_end() -> Result<impl Future<Output = ()> + Send + 'static
     })
 }
 
-/// Sends log lines to standard error, and spans to a collector if there is one; until what it gives is dropped.
-pub(super) fn start_logs(format: LogFormat) -> Result<Traces, Stop> {
+/// Sends log lines to standard error, and spans of the process called `instance` to a collector if there is one; until what
+/// it gives is dropped.
+pub(super) fn start_logs(instance: &str, format: LogFormat) -> Result<Traces, Stop> {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info,openraft=warn"));
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-    let (spans, traces) = traces::layer()?;
+    let (spans, traces) = traces::layer(instance)?;
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(colour);
     let lines = match format {
         LogFormat::Text => lines.with_filter(filter).boxed(),
@@ -56,6 +57,7 @@ pub(super) fn start_logs(format: LogFormat) -> Result<Traces, Stop> {
     };
     // A second subscriber is refused; the first one stays.
     let _ = tracing_subscriber::registry().with(vec![lines].into_iter().chain(spans).collect::<Vec<_>>()).try_init();
+    traces::warn_if_unsent();
     Ok(traces)
 }
 

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Runs the fenced store until it is asked to end.
 pub fn run(args: &StoreArgs) -> Result<u8, Stop> {
-    let _traces = start_logs(args.logs.log)?;
+    let _traces = start_logs("store", args.logs.log)?;
     let settings = StoreSettings {
         keep: keep(&args.keep)?,
         rules: Rules { fencing: args.fencing, audit: args.audit_keep, ..Rules::default() },

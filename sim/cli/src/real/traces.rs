@@ -10,20 +10,35 @@ use tracing_subscriber::{Layer, registry::Registry};
 /// What is done with spans, beside the log.
 pub(super) type SpanLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
+/// Where spans are to be sent to, if anywhere.
+const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+
+/// Does the environment ask for spans?
+fn wanted() -> bool {
+    std::env::var_os(ENDPOINT).is_some_and(|endpoint| !endpoint.is_empty())
+}
+
+/// Says so if spans are asked for and this build cannot send them.
+pub(super) fn warn_if_unsent() {
+    if wanted() && !cfg!(feature = "otel") {
+        tracing::warn!("{ENDPOINT} is set, but no spans are sent: this build lacks the feature `otel`");
+    }
+}
+
 #[cfg(feature = "otel")]
 mod sent {
-    use super::{SpanLayer, Stop};
-    use opentelemetry::trace::TracerProvider;
+    use super::{ENDPOINT, SpanLayer, Stop, wanted};
+    use opentelemetry::{KeyValue, trace::TracerProvider};
     use opentelemetry_otlp::SpanExporter;
     use opentelemetry_sdk::{Resource, trace::SdkTracerProvider};
     use tokio::runtime::Runtime;
     use tracing::level_filters::LevelFilter;
     use tracing_subscriber::{Layer, filter::Targets};
 
-    /// Where to, if anywhere.
-    const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
-    /// What this process is called, if not as it always is.
+    /// What the service is called, if not as it always is.
     const NAME: &str = "OTEL_SERVICE_NAME";
+    /// Which of the service's processes one is, by OpenTelemetry's conventions.
+    const INSTANCE: &str = "service.instance.id";
 
     /// Sends what is left when it is dropped.
     pub struct Traces(Option<(SdkTracerProvider, Runtime)>);
@@ -38,12 +53,12 @@ mod sent {
         }
     }
 
-    /// The layer that sends spans, if they are to be sent.
+    /// The layer that sends spans of the process that is called `instance`, if they are to be sent.
     ///
     /// # Errors
     /// One sentence: the exporter cannot be set up.
-    pub fn layer() -> Result<(Option<SpanLayer>, Traces), Stop> {
-        if std::env::var_os(ENDPOINT).is_none_or(|endpoint| endpoint.is_empty()) {
+    pub fn layer(instance: &str) -> Result<(Option<SpanLayer>, Traces), Stop> {
+        if !wanted() {
             return Ok((None, Traces(None)));
         }
         let wrong = |e: String| Stop::usage(format!("spans cannot be sent as {ENDPOINT} says: {e}"));
@@ -53,7 +68,7 @@ mod sent {
         let within = runtime.enter();
         let exporter = SpanExporter::builder().with_tonic().build().map_err(|e| wrong(e.to_string()))?;
         drop(within);
-        let resource = Resource::builder();
+        let resource = Resource::builder().with_attribute(KeyValue::new(INSTANCE, instance.to_owned()));
         let resource = match std::env::var_os(NAME) {
             Some(_) => resource,
             None => resource.with_service_name("fencepost"),
@@ -61,8 +76,10 @@ mod sent {
         let provider =
             SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource.build()).build();
         let ours = Targets::new().with_target("fencepost", LevelFilter::DEBUG);
-        let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("fencepost")).with_filter(ours);
-        Ok((Some(layer.boxed()), Traces(Some((provider, runtime)))))
+        // Where in the code a span begins, and how long it was polled, would be two thirds of each.
+        let layer = tracing_opentelemetry::layer().with_location(false).with_threads(false);
+        let layer = layer.with_tracked_inactivity(false).with_tracer(provider.tracer("fencepost"));
+        Ok((Some(layer.with_filter(ours).boxed()), Traces(Some((provider, runtime)))))
     }
 }
 
@@ -77,7 +94,7 @@ mod sent {
     ///
     /// # Errors
     /// None.
-    pub fn layer() -> Result<(Option<SpanLayer>, Traces), Stop> {
+    pub fn layer(_instance: &str) -> Result<(Option<SpanLayer>, Traces), Stop> {
         Ok((None, Traces))
     }
 }

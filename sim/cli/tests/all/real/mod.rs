@@ -14,4 +14,6 @@ mod postgres;
 mod redis_servers;
 mod services;
 mod tls;
+#[cfg(feature = "otel")]
+mod traces;
 mod watch;

@@ -17,9 +17,15 @@ pub struct Running {
 impl Running {
     /// Starts one, and waits until somebody acts.
     pub fn start(options: &[&str]) -> Running {
+        Running::start_in(&[], options)
+    }
+
+    /// The same with these variables in the environment of all of its processes.
+    pub fn start_in(environment: &[(&str, &str)], options: &[&str]) -> Running {
         let folder = Folder::new();
         let files = folder.file("cluster");
         let mut command = program();
+        command.envs(environment.iter().copied());
         command.args(["cluster", "--backend", "raft", "--lease-ttl", "400ms", "--dir", &files]).args(options);
         let process = Process::start(command, &folder.path().join("cluster.log"));
         let card = eventually("the cluster says where it is", SOON, || control::card(files.as_ref()).ok());
