@@ -1,5 +1,6 @@
 //! The text report of one run: what went wrong, what was planned, what happened, what held, the figures, and how to see it again.
 
+mod figures;
 mod groups;
 mod head;
 mod invariants;
@@ -9,15 +10,14 @@ mod shards;
 pub use paint::wrap;
 
 use crate::{
-    Judgement, Metrics, Verdict,
+    Judgement, Verdict,
     invariant::{self, ALL, Class},
     json::RunFacts,
     timeline::{self, Highlights, Leader},
-    words::{count, duration, grouped, moment},
+    words::{count, grouped, moment},
 };
 use paint::{Paint, Tone, pad};
 use protocols::history::Header;
-use std::collections::BTreeMap;
 
 /// The widest line, characters, unless somebody asks for another width.
 pub const WIDTH: usize = 100;
@@ -27,9 +27,6 @@ pub const WIDTH_MIN: usize = 50;
 const TWO_COLUMNS_MIN: usize = 90;
 /// How many leaders are listed from the start, and how many from the end.
 const LEADERS_MAX: (usize, usize) = (8, 4);
-
-/// Kinds of messages that are shown.
-const KINDS_MAX: usize = 6;
 
 /// One run, as the report needs it.
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +86,7 @@ pub fn render_in(run: &Run, width: usize) -> String {
     let shards = run.judgement.metrics.shards.as_ref().map(|figures| shards::lines(figures, paint));
     section("Shards", shards.unwrap_or_default());
     section("Invariants", invariants::lines(&run.judgement.invariants, paint));
-    section("Figures", columns(&figures(run), paint.width));
+    section("Figures", columns(&figures::of(&run.judgement.metrics, run.facts, run.header.is_some()), paint.width));
     lines.push(String::new());
     lines.extend(verdict(run.judgement, paint));
     if let Some(replay) = run.replay {
@@ -152,10 +149,18 @@ fn leaders(highlights: &Highlights, paint: Paint) -> Vec<String> {
     let names = all.iter().map(|leader| highlights.names().incarnation(leader.incarnation).chars().count() + 2);
     let named = names.max().unwrap_or(0).max(LEADER_MIN);
     let narrow = paint.width < TWO_COLUMNS_MIN + named - LEADER_MIN;
+    // A log of writes knows of no elections and beliefs: columns without anything in them are left out.
+    let mut used = [false; 6];
+    for leader in all {
+        leader_cells(highlights, leader).iter().zip(&mut used).for_each(|(cell, used)| *used |= !cell.is_empty());
+    }
     let row = |cells: [&str; 6]| {
         let widths = [named, 10, 20, 22, 9, 0];
         let aligned =
-            cells.iter().zip(widths).map(|(cell, width)| if width == 0 { (*cell).into() } else { pad(cell, width) });
+            cells.iter().zip(widths).zip(used).filter(|(_, used)| *used).map(|((cell, width), _)| match width {
+                0 => (*cell).to_owned(),
+                width => pad(cell, width),
+            });
         aligned.collect::<String>().trim_end().to_owned()
     };
     let titles = ["", "elected", "took effect", "accepted", "refused", "believed until"];
@@ -210,132 +215,6 @@ fn leader_cells(highlights: &Highlights, leader: &Leader) -> [String; 6] {
     };
     let elected = leader.elected_us.map_or(String::new(), moment);
     [highlights.names().incarnation(leader.incarnation), elected, effect, stale, grouped(leader.refused), until]
-}
-
-/// A list of times: each when they are few, otherwise how they spread.
-fn times(values_ms: &[f64]) -> String {
-    let say = |ms: f64| duration(ms * 1000.0);
-    match values_ms {
-        [] => "none".to_owned(),
-        few if few.len() <= 3 => few.iter().map(|ms| say(*ms)).collect::<Vec<_>>().join(", "),
-        many => {
-            let mut sorted = many.to_vec();
-            sorted.sort_by(f64::total_cmp);
-            let [least, median, most] = [0, sorted.len() / 2, sorted.len() - 1].map(|place| say(sorted[place]));
-            format!("{} times, {least} to {most}, median {median}", many.len())
-        }
-    }
-}
-
-/// Message counts: those that are most, and how many there are of all others together.
-fn by_kind(counts: &BTreeMap<String, u64>) -> String {
-    let mut counts: Vec<_> = counts.iter().map(|(kind, n)| (kind.as_str(), *n)).collect();
-    counts.sort_by_key(|(kind, n)| (std::cmp::Reverse(*n), *kind));
-    let shown = if counts.len() > KINDS_MAX { KINDS_MAX - 1 } else { counts.len() };
-    let (most, others) = counts.split_at(shown);
-    let others: u64 = others.iter().map(|(_, n)| n).sum();
-    let mut words: Vec<_> = most.iter().map(|(kind, n)| format!("{} {kind}", grouped(*n))).collect();
-    if others > 0 {
-        words.push(format!("{} of other kinds", grouped(others)));
-    }
-    words.join(", ")
-}
-
-/// What hand-overs cost the leader's work-set, if it has one.
-fn work_set(m: &Metrics) -> Vec<(&'static str, String)> {
-    let (Some(done), Some(again), Some(skipped)) = (m.work_done, m.work_redone, m.work_skipped) else {
-        return Vec::new();
-    };
-    let stalled = m.work_stalled_ms_max.map(|ms| ("work-set stood still for", duration(ms * 1000.0)));
-    let rows = [
-        ("items of the work-set done", grouped(done)),
-        ("of them done again", grouped(again)),
-        ("items left out", grouped(skipped)),
-    ];
-    rows.into_iter().chain(stalled).collect()
-}
-
-/// How often effects outside were had, if there are any.
-fn outside(m: &Metrics) -> Vec<(&'static str, String)> {
-    let (Some(done), Some(again), Some(left_out)) = (m.effects_done, m.effects_repeated, m.effects_left_out) else {
-        return Vec::new();
-    };
-    vec![
-        ("items done outside", grouped(done)),
-        ("of them done twice", grouped(again)),
-        ("items passed over", grouped(left_out)),
-    ]
-}
-
-fn figures(run: &Run) -> Vec<(String, String)> {
-    let m = &run.judgement.metrics;
-    let ms = |ms: f64| duration(ms * 1000.0);
-    let failover = match m.failover_censored {
-        0 => times(&m.failover_ms),
-        n => format!("{}; {n} never recovered", times(&m.failover_ms)),
-    };
-    let mut rows = vec![
-        ("leaders taking effect at once", grouped(m.leaders_acting_by_effect_max)),
-        ("nodes believing at once", grouped(m.leaders_believing_max)),
-        ("more than one believed for", ms(m.dual_belief_ms)),
-        ("elections", grouped(m.elections)),
-        ("failovers that were not needed", grouped(m.false_failovers)),
-        ("failovers that a pause caused", grouped(m.avoidable_failovers)),
-        ("writes accepted", grouped(m.writes_accepted)),
-        ("writes refused for their token", grouped(m.writes_fenced)),
-        ("writes of unknown outcome", grouped(m.writes_unknown)),
-        ("numbers skipped", grouped(m.seq_gaps)),
-    ];
-    if let Some(copies) = &m.copies {
-        rows.push(("acknowledged and lost", grouped(copies.writes_lost)));
-        rows.push(("copies differed for", ms(copies.diverged_ms)));
-    }
-    if m.leaders_acting_by_effect_max > 1 {
-        rows.push(("more than one took effect for", ms(m.dual_effect_ms)));
-    }
-    if m.reads_answered > 0 {
-        rows.push(("reads answered", grouped(m.reads_answered)));
-        rows.push(("stale reads", grouped(m.reads_stale)));
-    }
-    if let Some(dark_ms) = m.dark_ms {
-        rows.push(("dark time", ms(dark_ms)));
-        rows.extend(m.availability.map(|a| ("available", format!("{:.3} %", a * 100.0))));
-    }
-    rows.push(("failover time", failover));
-    rows.push(("election time", times(&m.election_time_ms)));
-    rows.push(("election latency", times(&m.election_latency_ms)));
-    rows.push(("handoff gap, by effect", times(&m.handoff_effect_gap_ms)));
-    rows.push(("handoff gap, by intent", times(&m.handoff_intent_gap_ms)));
-    rows.extend(work_set(m));
-    rows.extend(outside(m));
-    rows.extend(m.cache_stale_ms.map(|stale_ms| ("a cache was set back for", ms(stale_ms))));
-    if m.messages > 0 {
-        rows.push(("messages", grouped(m.messages)));
-    }
-    if !m.messages_by_kind.is_empty() {
-        rows.push(("contested elections", grouped(m.contested_elections)));
-        rows.push(("messages of the election", by_kind(&m.messages_by_kind)));
-    }
-    if let Some(asked) = m.requests_to_service {
-        let peak = m.requests_to_service_in_one_second_max.zip(m.requests_to_service_in_ten_ms_max);
-        let peak = peak.map_or_else(String::new, |(second, burst)| {
-            format!("; after the first fault at most {} in 1 s, {} in 10 ms", grouped(second), grouped(burst))
-        });
-        rows.push(("requests to the service", grouped(asked) + &peak));
-    }
-    if let Some(events) = run.facts.events {
-        rows.push(("events", grouped(events)));
-    }
-    if let Some(simulated_ms) = run.facts.simulated_ms {
-        rows.push(("simulated time", duration(simulated_ms as f64 * 1000.0)));
-    }
-    if let Some(wall_ms) = run.facts.wall_ms {
-        rows.push(("real time", duration(wall_ms as f64 * 1000.0)));
-    }
-    if let Some(hash) = &run.facts.trace_hash {
-        rows.push(("trace hash", hash.clone()));
-    }
-    rows.into_iter().map(|(label, value)| (label.to_owned(), value)).collect()
 }
 
 /// What was asked of the run and did not happen.

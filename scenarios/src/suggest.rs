@@ -4,11 +4,21 @@ use strsim as typos;
 
 /// More names than this that begin alike are not all meant.
 const BEGUN_MAX: usize = 2;
+/// More names than this are not listed.
+const LISTED_MAX: usize = 12;
 
 /// One sentence about a name that is not known.
 pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     match &nearest(name, known)[..] {
-        [] => format!("there is no {what} `{name}`; there are {}", known.join(", ")),
+        [] => {
+            let alike: Vec<&str> = known.iter().copied().filter(|k| begins(k, name)).collect();
+            let instead = match (known.len(), &alike[..]) {
+                (..=LISTED_MAX, _) => format!("there are {}", known.join(", ")),
+                (number, []) => format!("`fencepost list {what}s` has all {number}"),
+                (_, alike) => format!("these begin like it: {}", alike.join(", ")),
+            };
+            format!("there is no {what} `{name}`; {instead}")
+        }
         nearest => {
             let quoted: Vec<String> = nearest.iter().map(|name| format!("`{name}`")).collect();
             format!("there is no {what} `{name}`; did you mean {}?", quoted.join(" or "))
@@ -20,17 +30,25 @@ pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
 fn nearest<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
     let distance = |k: &str| typos::damerau_levenshtein(name, k);
     // Half a name is enough if few begin so.
-    let mut begun: Vec<&str> = known.iter().copied().filter(|k| name.len() >= 3 && k.starts_with(name)).collect();
+    let mut begun: Vec<&str> = known.iter().copied().filter(|k| begins(k, name)).collect();
     // What only goes on from another of them is not what was meant.
     let shortest = begun.iter().copied().min_by_key(|k| k.len()).unwrap_or_default();
     begun.retain(|k| *k == shortest || !k.starts_with(shortest));
-    if (1..=BEGUN_MAX).contains(&begun.len()) {
-        return begun;
+    match begun.len() {
+        0 => {}
+        1..=BEGUN_MAX => return begun,
+        // Which one, nobody can tell.
+        _ => return Vec::new(),
     }
     let nearest = known.iter().map(|k| (distance(k), *k)).min();
     // Further away than a third of the name is no typo any more.
     let nearest = nearest.filter(|(distance, nearest)| *distance <= (nearest.len() / 3).max(2));
     nearest.map(|(_, nearest)| nearest).into_iter().collect()
+}
+
+/// Does this name begin so? A letter or two are too little to tell.
+fn begins(known: &str, name: &str) -> bool {
+    name.len() >= 3 && known.starts_with(name)
 }
 
 #[cfg(test)]
@@ -46,5 +64,10 @@ mod tests {
         assert!(unknown("scenario", "etcd", &known).ends_with("did you mean `etcd-election` or `etcd-key`?"));
         assert!(unknown("scenario", "ring", &known).contains("ring-a"), "{}", unknown("scenario", "ring", &known));
         assert!(unknown("scenario", "xyzxyzxyz", &known).contains("there are gc-pause, partition"));
+        let many: Vec<String> = (0..20).map(|number| format!("ring-{number}")).chain(["bully".to_owned()]).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert!(unknown("protocol", "ring", &many).contains("begin like it: ring-0, ring-1, "), "{many:?}");
+        let far = unknown("protocol", "paxos-like", &many);
+        assert_eq!(far, "there is no protocol `paxos-like`; `fencepost list protocols` has all 21");
     }
 }

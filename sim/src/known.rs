@@ -34,8 +34,8 @@ pub fn count() -> u64 {
 /// How many histories were judged, and how many of them wrong, in words.
 pub fn summary(failures: &[Failure]) -> String {
     match failures.iter().filter(|failure| failure.verdict == VERDICT).count() {
-        0 => format!("{} known histories judged right", count()),
-        wrong => format!("{wrong} of {} known histories JUDGED WRONG", count()),
+        0 => format!("the judge itself passed its {} known histories", count()),
+        wrong => format!("THE JUDGE ITSELF FAILED on {wrong} of {} known histories", count()),
     }
 }
 

@@ -104,13 +104,22 @@ impl<'a> Drawing<'a> {
         self.paint.paint(Tone::Dim, line.trim_end())
     }
 
+    /// Does the history say who believes that it leads?
+    fn tells_beliefs(&self) -> bool {
+        self.highlights.fixed || self.highlights.leaders().iter().any(|leader| leader.elected_us.is_some())
+    }
+
     fn legend(&self) -> Vec<String> {
         let shown = |glyph: &str| {
             let rows = self.highlights.head.iter().chain(&self.highlights.tail);
             let mut states = rows.flat_map(|row| &row.lanes);
             states.any(|state| look(*state).0 == glyph || (glyph == "~" && state.cut_off))
         };
+        // A log of writes does not say who leads.
+        let follows = if self.tells_beliefs() { "follows" } else { "runs; the log does not say who believes" };
         let entries = LEGEND.iter().filter(|(glyph, ..)| shown(glyph));
+        let entries =
+            entries.map(|(glyph, tone, says)| (glyph, *tone, if *says == "follows" { follows } else { says }));
         // A line is broken between two entries, never within one.
         let (mut lines, mut used) = (vec![String::new()], 0);
         for (glyph, tone, says) in entries {
@@ -120,7 +129,7 @@ impl<'a> Drawing<'a> {
                 used = 0;
             }
             let (gap, last) = (if used > 0 { 3 } else { 0 }, lines.len() - 1);
-            lines[last] += &format!("{:gap$}{} {says}", "", self.paint.paint(*tone, glyph));
+            lines[last] += &format!("{:gap$}{} {says}", "", self.paint.paint(tone, glyph));
             used += gap + length;
         }
         lines.into_iter().map(|line| format!("{:width$}{line}", "", width = self.time_width)).collect()

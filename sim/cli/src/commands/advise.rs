@@ -100,7 +100,7 @@ fn situation(args: &AdviseArgs) -> Result<(Seen, Situation), Stop> {
     }
     for entry in &args.pause {
         let by_hand = pauses::read(entry).map_err(|_| {
-            Stop::usage(format!("--pause is `{entry}`; write a duration, as 1.2s, or several of it, as 3x 1.2s"))
+            Stop::usage(format!("--pause is `{entry}`; write a duration, such as 1.2s, or several of it, as 3x 1.2s"))
         })?;
         lengths_ms.extend(by_hand.lengths_ms);
     }

@@ -12,17 +12,17 @@ use std::path::PathBuf;
 /// Which lease serves an availability target.
 #[derive(ClapArgs, Debug)]
 pub struct AdviseArgs {
-    /// The share of time in which somebody has to lead, as 99.95%
+    /// The share of time in which somebody has to lead, such as 99.95%
     #[arg(long, value_parser = parse::target, value_name = "PCT", allow_hyphen_values = true)]
     pub slo: u32,
     /// Pauses of the process that were seen: a JVM's unified log (-Xlog:safepoint or -Xlog:gc), Go's gctrace, or durations,
-    /// one a line, as 120ms or 3x 1.2s; `-` reads standard input
+    /// one a line, such as 120ms or 3x 1.2s; `-` reads standard input
     #[arg(long, value_name = "FILE")]
     pub pauses: Option<PathBuf>,
-    /// A pause by hand, as 1.2s or 3x 1.2s; may be given again, and adds to --pauses
+    /// A pause by hand, such as 1.2s or 3x 1.2s; may be given again, and adds to --pauses
     #[arg(long, value_name = "D", allow_hyphen_values = true)]
     pub pause: Vec<String>,
-    /// The time in which the pauses were seen, as 7d; a log with times says it itself
+    /// The time in which the pauses were seen, such as 7d; a log with times says it itself
     #[arg(long, value_parser = parse::span_ms, value_name = "D", allow_hyphen_values = true)]
     pub over: Option<u64>,
     /// Shorter pauses leave nobody without a leader: a request waits for them

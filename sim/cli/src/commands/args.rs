@@ -4,7 +4,7 @@
 
 use super::{
     advise_args::AdviseArgs, experiments_args::ExperimentsArgs, export_args::ExportArgs, frontier_args::FrontierArgs,
-    plot_args::PlotArgs, report_args::ReportArgs, work_set_args::WorkSetArgs,
+    output_args::OutputArgs, plot_args::PlotArgs, report_args::ReportArgs, work_set_args::WorkSetArgs,
 };
 use crate::terminal::{
     check::PageArgs,
@@ -43,7 +43,7 @@ pub enum Command {
     #[command(after_help = "Examples:  fencepost scenario partition --protocol redis-naive --seed 7\n           \
         fencepost scenario gc-pause --fencing off --beside fencing=on --open")]
     Scenario(ScenarioArgs),
-    /// List scenarios, protocols, faults, invariants, works, networks, bugs
+    /// List scenarios, protocols, faults, invariants, kinds of work, networks and bugs
     #[command(after_help = "Example:  fencepost list scenarios")]
     List {
         /// What to list; everything by default
@@ -53,7 +53,13 @@ pub enum Command {
         json: bool,
     },
     /// Print a scenario's plan as JSON, without running it
-    #[command(after_help = "Example:  fencepost plan gc-pause --seed 42 > plan.json")]
+    #[command(
+        after_help = "Example:  fencepost plan gc-pause --seed 42 > plan.json",
+        mut_arg("beside", |arg| arg.hide(true)),
+        mut_arg("open", |arg| arg.hide(true)),
+        mut_arg("trace", |arg| arg.hide(true)),
+        mut_arg("history", |arg| arg.hide(true))
+    )]
     Plan(ScenarioArgs),
     /// Run a plan or a capsule again
     #[command(after_help = "Example:  fencepost replay target/fencepost/partition/redis-naive/7/capsule.json")]
@@ -246,7 +252,7 @@ pub struct ElectionCdfArgs {
     pub nodes: u16,
     #[command(flatten)]
     pub network: NetworkOptions,
-    /// Range that election timeouts are drawn from, as 150..300ms; give several for a curve each
+    /// Range that election timeouts are drawn from, such as 150..300ms; give several for a curve each
     #[arg(long, value_parser = parse::duration_range_ms, value_name = "A..B", allow_hyphen_values = true)]
     pub election_timeout: Vec<(u64, u64)>,
     /// Time from one renewal or heartbeat to the next, for all curves; or as often as --election-timeout, for each its own
@@ -371,25 +377,6 @@ pub struct SharedArgs {
     pub plan: PlanOptions,
     #[command(flatten)]
     pub output: OutputArgs,
-}
-
-/// Where things go.
-#[derive(ClapArgs, Debug)]
-pub struct OutputArgs {
-    #[command(flatten)]
-    pub show: ShowArgs,
-    /// Where artifacts are written [default: target/fencepost]; of a run that holds, its timeline.html
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Open the run's timeline.html in the browser
-    #[arg(long)]
-    pub open: bool,
-    /// Write a trace of every event to this file, one per line
-    #[arg(long, value_name = "FILE")]
-    pub trace: Option<PathBuf>,
-    /// Write the run's history to this file as JSON lines, whether it passes or not
-    #[arg(long, value_name = "FILE")]
-    pub history: Option<PathBuf>,
 }
 
 /// As many jobs as were asked for, or as there are cores.

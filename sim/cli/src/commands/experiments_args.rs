@@ -14,7 +14,7 @@ pub struct ExperimentsArgs {
     /// Only a few protocols and seeds of each
     #[arg(long)]
     pub reduced: bool,
-    /// Only the plan sets of one scenario, as steady; the numbers of the others stay as they are
+    /// Only the plan sets of one scenario, such as steady; the numbers of the others stay as they are
     #[arg(long, conflicts_with_all = ["check", "text_only"], value_name = "SCENARIO")]
     pub only: Option<String>,
     /// Compare with the committed numbers, write nothing, and name the first one that differs

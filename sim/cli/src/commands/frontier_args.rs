@@ -27,10 +27,10 @@ pub struct FrontierArgs {
     /// The election protocol
     #[arg(long, value_parser = parse::protocol, default_value = "etcd-election", value_name = "P")]
     pub protocol: &'static Protocol,
-    /// The parameter whose values are given, as ttl=1s..30s or ttl=1s,3s,10s
+    /// The parameter whose values are given, such as ttl=1s..30s or ttl=1s,3s,10s
     #[arg(long, value_parser = Values::parse, value_name = "AXIS=A..B")]
     pub x: (Axis, Values),
-    /// The parameter that is searched at each of them for the first value that violates safety, as drift=0..300000ppm
+    /// The parameter that is searched at each of them for the first value that violates safety, such as drift=0..300000ppm
     #[arg(long, value_parser = Span::parse, value_name = "AXIS=A..B")]
     pub y: Span,
     /// How many values a range of --x is divided into

@@ -15,6 +15,7 @@ mod junit;
 mod list;
 mod matrix;
 mod one_run;
+mod output_args;
 mod plot;
 mod plot_args;
 mod progress;
@@ -54,7 +55,7 @@ pub fn main_with(registry: &Registry, arguments: impl IntoIterator<Item = OsStri
     let said: Vec<OsString> = arguments.into_iter().collect();
     match Cli::try_parse_from(&said) {
         Ok(cli) => terminal::exit_code(dispatch(registry, cli.command, &said)),
-        Err(error) => terminal::refuse(&error),
+        Err(error) => terminal::refuse(&error, &Cli::command(), &said),
     }
 }
 
@@ -154,7 +155,7 @@ fn sizes(asked: Vec<u16>, long: bool) -> Sizes {
 }
 
 /// Refuses what only makes sense for one run.
-fn for_one_run(output: &args::OutputArgs) -> Result<(), Stop> {
+fn for_one_run(output: &output_args::OutputArgs) -> Result<(), Stop> {
     let said = [("--trace", &output.trace, "trace.txt"), ("--history", &output.history, "history.jsonl")];
     match said.into_iter().find(|(_, file, _)| file.is_some()) {
         Some((option, _, name)) => {

@@ -1,10 +1,10 @@
 //! `replay`: a plan or a capsule again.
 
 use super::{
-    args::OutputArgs,
     exit::{OTHER_BUILD, Stop},
     one_run::{OneRun, default_out},
     output::Show,
+    output_args::OutputArgs,
 };
 use scenarios::{Artifact, Capsule};
 use sim::{identity::identity, registry::Registry, repro};

@@ -10,7 +10,7 @@ use super::{
 use reports::{
     json::pretty,
     statistics::{count, rounded},
-    text::paragraph,
+    text::{paragraph, wrap},
     timeline::page::FILE as TIMELINE,
 };
 use serde_json::json;
@@ -51,7 +51,7 @@ pub fn run(sweep: &Sweep, show: Show, out: &Path, record: Option<&Path>) -> Resu
         print(&summary);
     } else {
         if !show.quiet {
-            print(&table(&outcome.cells, show.room()));
+            print(&(table(&outcome.cells, show.room()) + &legend(show.width())));
         }
         print(&[causes(&outcome, show.width()), moved(&outcome), ending(&outcome, sweep, seconds, out)].concat());
     }
@@ -258,6 +258,14 @@ fn table(cells: &[Cell], room: Option<usize>) -> String {
     });
     let rows: Vec<_> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
     fitted(rows, |column| column == 2 || (4..=10).contains(&column), &LEFT_OUT, room)
+}
+
+/// What the columns mean, where their names do not say it.
+fn legend(width: usize) -> String {
+    let text = "kept, broken: runs that kept the promise, or did not; unsafe: runs in which safety was violated, promised or \
+                not; fenced: writes refused; false (paused): needless failovers a run, and those that a pause caused; two \
+                believed: runs in which two nodes believed at once, and for how long at most";
+    wrap(text, width).join("\n") + "\n"
 }
 
 /// [`aligned`], without the first so many of these columns that there is room for the others; says which are missing.

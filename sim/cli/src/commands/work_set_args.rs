@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// How many jobs, and how they are handed over.
 #[derive(ClapArgs, Debug)]
 pub struct WorkSetArgs {
-    /// How many jobs, as 10M or 250k
+    /// How many jobs, such as 10M or 250k
     #[arg(long, value_parser = parse::many, default_value = "10M", value_name = "N", allow_hyphen_values = true)]
     pub jobs: u64,
     /// After how many jobs a leader keeps its cursor

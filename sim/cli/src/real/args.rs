@@ -306,7 +306,7 @@ pub enum Chaos {
     },
     /// Cut the leader off from the coordination service, or from the other nodes when they elect among themselves
     PartitionLeader {
-        /// How long: a duration, as 8s, or a number of seconds
+        /// How long: a duration, such as 8s, or a number of seconds
         #[arg(long, visible_alias = "for", default_value = "8", value_parser = in_seconds, value_name = "D|S")]
         secs: f64,
         /// From what
@@ -317,7 +317,7 @@ pub enum Chaos {
     },
     /// Stop the leader's process (SIGSTOP), as a garbage collection does, and let it go on (SIGCONT)
     GcPauseLeader {
-        /// How long: a duration, as 5s, or a number of milliseconds; there is a successor only if it outlasts the lease
+        /// How long: a duration, such as 5s, or a number of milliseconds; there is a successor only if it outlasts the lease
         #[arg(long, visible_aliases = ["for", "pause"], default_value = "5000", value_parser = in_milliseconds, value_name = "D|MS")]
         ms: f64,
         /// Where in its code: `lease_checked` is between checking the lease and writing, `now` anywhere

@@ -16,15 +16,16 @@ mod words;
 
 use crate::terminal::{self, check, exit::Stop};
 use args::{Cli, Command};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use sim_real::leash;
 use std::ffi::OsString;
 
 /// Runs the command line; the exit code is a contract.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    match Cli::try_parse_from(arguments) {
+    let said: Vec<OsString> = arguments.into_iter().collect();
+    match Cli::try_parse_from(&said) {
         Ok(cli) => terminal::exit_code(dispatch(cli.command)),
-        Err(error) => terminal::refuse(&error),
+        Err(error) => terminal::refuse(&error, &Cli::command(), &said),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{
     browser,
     exit::Stop,
+    headings::OUTPUT,
     log::{self, HistoryArgs, Input},
     output::{Show, print},
     parameters::parameters,
@@ -35,13 +36,13 @@ const OWN_TIME_MAX_US: u64 = 1_000_000_000_000;
 #[derive(ClapArgs, Clone, Debug, Default)]
 pub struct PageArgs {
     /// Write the history as one page, timeline.html, into this folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     out: Option<PathBuf>,
     /// Another history, to be shown beside this one on one time axis: in beside.html
-    #[arg(long, value_name = "HISTORY")]
+    #[arg(long, value_name = "HISTORY", help_heading = OUTPUT)]
     beside: Option<PathBuf>,
     /// Open that page in the browser; without --out it is written to target/fencepost/check
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     open: bool,
 }
 

@@ -5,6 +5,7 @@ pub mod browser;
 pub mod check;
 pub mod exit;
 pub mod export;
+pub mod headings;
 pub mod log;
 pub mod names;
 pub mod options;
@@ -17,13 +18,17 @@ pub mod suggest;
 pub mod tenure;
 pub mod work_set;
 
-use clap::error::ErrorKind;
+use clap::{
+    Command,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 use exit::{Stop, USAGE};
 use output::print;
-use std::io::Write;
+use std::{ffi::OsString, io::Write};
 
 /// Help and version go to standard output and are no error; everything else is one sentence. Gives the exit code.
-pub fn refuse(error: &clap::Error) -> u8 {
+/// `command` is what refused, and `said` what was said to it.
+pub fn refuse(error: &clap::Error, command: &Command, said: &[OsString]) -> u8 {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             print(&error.to_string());
@@ -34,7 +39,11 @@ pub fn refuse(error: &clap::Error) -> u8 {
             USAGE
         }
         _ => {
-            let _ = writeln!(std::io::stderr(), "fencepost: {}", one_sentence(error));
+            let sentence = match meant(error, command, said) {
+                Some((unknown, meant)) => format!("unexpected argument '{unknown}' found; did you mean {meant}?"),
+                None => one_sentence(error),
+            };
+            let _ = writeln!(std::io::stderr(), "fencepost: {sentence}");
             USAGE
         }
     }
@@ -46,6 +55,20 @@ pub fn exit_code(ended: Result<u8, Stop>) -> u8 {
         let _ = writeln!(std::io::stderr(), "fencepost: {stop}");
         stop.code
     })
+}
+
+/// An unknown option, and those that it is a part of, as `--ttl` is of `--lease-ttl`: clap only knows what is spelt like it.
+fn meant(error: &clap::Error, command: &Command, said: &[OsString]) -> Option<(String, String)> {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return None };
+    let parts = unknown.strip_prefix("--").filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
+    let asked = said.iter().filter_map(|word| word.to_str()).skip(1);
+    let of = asked.fold(command, |command, word| command.find_subcommand(word).unwrap_or(command));
+    let options = of.get_arguments().filter(|option| !option.is_hide_set()).filter_map(clap::Arg::get_long);
+    let alike: Vec<String> = options
+        .filter(|option| option.split('-').any(|part| parts.split('-').any(|word| word == part)))
+        .map(|option| format!("--{option}"))
+        .collect();
+    (!alike.is_empty()).then(|| (unknown.clone(), alike.join(" or ")))
 }
 
 /// A parser's sentence with the option whose value it refused, of `invalid value '3.5' for '--nodes <N>`.

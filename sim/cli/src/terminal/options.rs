@@ -2,7 +2,13 @@
 
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
-use super::{output::Show, parse, tenure::TenureOptions, work_set::WorkSetOptions};
+use super::{
+    headings::{NETWORK, OUTPUT, RAFT, TIMERS, WORK},
+    output::Show,
+    parse,
+    tenure::TenureOptions,
+    work_set::WorkSetOptions,
+};
 use clap::Args as ClapArgs;
 use protocols::{
     bug::Bug,
@@ -23,7 +29,7 @@ use scenarios::{
 /// What a scenario's plan is made of.
 #[derive(ClapArgs, Clone, Debug)]
 pub struct PlanOptions {
-    /// Number of candidates; 3 by default. A sweep takes several, as 3,5,7, and runs 3 and 5 by default
+    /// Number of candidates; 3 by default. A sweep takes several, such as 3,5,7, and runs 3 and 5 by default
     #[arg(long, value_parser = parse::candidates, value_delimiter = ',', value_name = "N")]
     nodes: Vec<u16>,
     /// Length of the run; by default as long as the scenario needs
@@ -31,21 +37,21 @@ pub struct PlanOptions {
     duration: Option<u64>,
     /// Time to live of the lease to ask for, or how long others wait for a silent leader; 3 s by default, or the shortest
     /// election timeout of a protocol that has one
-    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = TIMERS)]
     lease_ttl: Option<u64>,
     /// Time from one renewal to the next; by default a part of the lease, for most protocols a third
-    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = TIMERS)]
     renew_interval: Option<u64>,
     #[command(flatten)]
     own: OwnTimerOptions,
     /// How long one request to the coordination service may take; by default a third of the lease, at most 1 s
-    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = TIMERS)]
     request_timeout: Option<u64>,
-    /// Range that election timeouts are drawn from, as 150..300ms; a single time D means D to 2 D
-    #[arg(long, value_parser = parse::duration_range_ms, value_name = "A..B", allow_hyphen_values = true)]
+    /// Range that election timeouts are drawn from, such as 150..300ms; a single time D means D to 2 D
+    #[arg(long, value_parser = parse::duration_range_ms, value_name = "A..B", allow_hyphen_values = true, help_heading = TIMERS)]
     election_timeout: Option<(u64, u64)>,
-    /// What a leader does, as sequencer,scheduler,job-queue; the first serves clients. See `fencepost list works`
-    #[arg(long, value_parser = parse::work, value_delimiter = ',', value_name = "W,…")]
+    /// The leader's work, such as sequencer,scheduler,job-queue; the first serves clients. See `fencepost list works`
+    #[arg(long, value_parser = parse::work, value_delimiter = ',', value_name = "W,…", help_heading = WORK)]
     works: Vec<&'static Kind>,
     #[command(flatten)]
     work_set: WorkSetOptions,
@@ -67,13 +73,13 @@ pub struct PlanOptions {
     #[arg(long, value_parser = parse::placement, value_name = "ring|modulo")]
     placement: Option<Placement>,
     /// How far wall clocks may be off, either way; 200 ms by default
-    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = NETWORK)]
     clock_skew: Option<u64>,
     /// How many parts per million clocks may run fast or slow; 100 by default
-    #[arg(long, value_parser = parse::whole, value_name = "PPM", allow_hyphen_values = true)]
+    #[arg(long, value_parser = parse::ppm, value_name = "PPM", allow_hyphen_values = true, help_heading = NETWORK)]
     clock_drift: Option<u64>,
     /// Requests per second to the sequencer; 1000 by default, and 200 in a sweep
-    #[arg(long, value_parser = parse::whole, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_parser = parse::whole, value_name = "N", allow_hyphen_values = true, help_heading = WORK)]
     rate: Option<u64>,
     /// How long the pause lasts, in a scenario about one; the scenario chooses by default
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
@@ -85,47 +91,46 @@ pub struct PlanOptions {
     fencing: Fencing,
     /// A copy of the data on every candidate's node, instead of one store for all. async: the leader's copy acknowledges at
     /// once. majority: when a majority of the copies have the write
-    #[arg(long, value_parser = parse::copies, value_name = "async|majority")]
+    #[arg(long, value_parser = parse::copies, value_name = "async|majority", help_heading = WORK)]
     copies: Option<Copies>,
     /// Whether the leader answers reads from memory while its lease lasts, instead of asking the store; by default in half
     /// of the seeds where clocks are good enough, and always in the scenario `read-lease`
-    #[arg(long, value_parser = parse::on_off, num_args = 0..=1, default_missing_value = "on", value_name = "on|off")]
+    #[arg(long, value_parser = parse::on_off, num_args = 0..=1, default_missing_value = "on", value_name = "on|off", help_heading = WORK)]
     read_lease: Option<bool>,
     /// Reads of the last number per second; by default a tenth of the rate, or 1000 with --read-lease on
-    #[arg(long, value_parser = parse::whole, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_parser = parse::whole, value_name = "N", allow_hyphen_values = true, help_heading = WORK)]
     reads: Option<u64>,
     /// The network; lan by default, and drawn in a swarm. See `fencepost list networks`
-    #[arg(long, value_parser = parse::network, value_name = "PROFILE")]
+    #[arg(long, value_parser = parse::network, value_name = "PROFILE", help_heading = NETWORK)]
     net: Option<&'static Profile>,
-    /// One-way latency of a packet, as 20ms..40ms, instead of the network's
-    #[arg(long, value_parser = parse::latency_us, value_name = "A..B", allow_hyphen_values = true)]
+    /// One-way latency of a packet, such as 20ms..40ms, instead of the network's
+    #[arg(long, value_parser = parse::latency_us, value_name = "A..B", allow_hyphen_values = true, help_heading = NETWORK)]
     latency: Option<(u64, u64)>,
-    /// Share of packets lost, as 0.5%, instead of the network's
-    #[arg(long, value_parser = parse::percent_ppm, value_name = "PCT", allow_hyphen_values = true)]
+    /// Share of packets lost, such as 0.5%, instead of the network's
+    #[arg(long, value_parser = parse::percent_ppm, value_name = "PCT", allow_hyphen_values = true, help_heading = NETWORK)]
     loss: Option<u32>,
-    /// How fast each process can send, as 10mbps, all its links together; unlimited by default
-    #[arg(long, value_parser = parse::bandwidth, value_name = "N", allow_hyphen_values = true)]
+    /// How fast each process can send, such as 10mbps, all its links together; unlimited by default
+    #[arg(long, value_parser = parse::bandwidth, value_name = "N", allow_hyphen_values = true, help_heading = NETWORK)]
     bandwidth: Option<u64>,
     /// Whether heartbeats, votes and renewals leave by the same link as the data, which is usual, or by one of their own
-    #[arg(long, value_parser = parse::control_link, value_name = "shared|separate")]
+    #[arg(long, value_parser = parse::control_link, value_name = "shared|separate", help_heading = NETWORK)]
     control_link: Option<bool>,
 }
 
 /// The rules of voting and leading, of protocols that have them on or off.
 #[derive(ClapArgs, Clone, Debug)]
 pub struct RuleOptions {
-    /// Whose timers: those of an implementation, as hashicorp (hashicorp/raft's defaults), for raft-core
-    #[arg(long, value_parser = parse::preset, value_name = "NAME")]
+    /// Whose timers: those of an implementation, such as hashicorp (hashicorp/raft's defaults)
+    #[arg(long, value_parser = parse::preset, value_name = "NAME", help_heading = RAFT)]
     preset: Option<&'static Preset>,
-    /// Whether a candidate first asks if it could win, for raft-core; on by default
-    #[arg(long, value_parser = parse::on_off, value_name = "on|off")]
+    /// Whether a candidate first asks if it could win; on by default
+    #[arg(long, value_parser = parse::on_off, value_name = "on|off", help_heading = RAFT)]
     pre_vote: Option<bool>,
-    /// Whether a leader without a majority steps down, and who hears from a leader keeps its vote, for raft-core; on by
-    /// default
-    #[arg(long, value_parser = parse::on_off, value_name = "on|off")]
+    /// Whether a leader without a majority steps down, and who hears from a leader keeps its vote; on by default
+    #[arg(long, value_parser = parse::on_off, value_name = "on|off", help_heading = RAFT)]
     check_quorum: Option<bool>,
-    /// Whether a leader acts only until the lease from its last acknowledged heartbeat expires, for raft-core; on by default
-    #[arg(long, value_parser = parse::on_off, value_name = "on|off")]
+    /// Whether a leader acts only until the lease from its last acknowledged heartbeat expires; on by default
+    #[arg(long, value_parser = parse::on_off, value_name = "on|off", help_heading = RAFT)]
     leader_lease: Option<bool>,
 }
 
@@ -150,13 +155,13 @@ impl RuleOptions {
 #[derive(ClapArgs, Clone, Debug)]
 pub struct NetworkOptions {
     /// The network; see `fencepost list networks`
-    #[arg(long, value_parser = parse::network, default_value = PROFILES[0].name, value_name = "PROFILE")]
+    #[arg(long, value_parser = parse::network, default_value = PROFILES[0].name, value_name = "PROFILE", help_heading = NETWORK)]
     pub net: &'static Profile,
-    /// One-way latency of a packet, as 20ms..40ms, instead of the network's
-    #[arg(long, value_parser = parse::latency_us, value_name = "A..B", allow_hyphen_values = true)]
+    /// One-way latency of a packet, such as 20ms..40ms, instead of the network's
+    #[arg(long, value_parser = parse::latency_us, value_name = "A..B", allow_hyphen_values = true, help_heading = NETWORK)]
     pub latency: Option<(u64, u64)>,
-    /// Share of packets lost, as 0.5%, instead of the network's
-    #[arg(long, value_parser = parse::percent_ppm, value_name = "PCT", allow_hyphen_values = true)]
+    /// Share of packets lost, such as 0.5%, instead of the network's
+    #[arg(long, value_parser = parse::percent_ppm, value_name = "PCT", allow_hyphen_values = true, help_heading = NETWORK)]
     pub loss: Option<u32>,
 }
 
@@ -171,20 +176,20 @@ impl NetworkOptions {
 #[derive(ClapArgs, Clone, Debug)]
 pub struct OwnTimerOptions {
     /// How long a leader goes on trying to renew before it gives up, for protocols with a renew deadline
-    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = TIMERS)]
     renew_deadline: Option<u64>,
     /// From one attempt to acquire to the next, for protocols with a retry period; where candidates poll, it is the renew
     /// interval by default
-    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = TIMERS)]
     retry_period: Option<u64>,
     /// How long nobody may take a lock after its holder's session has ended; 0s to let it go at once
-    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = TIMERS)]
     lock_delay: Option<u64>,
     /// From one entry to the next that the leader puts into the log, as if its clients wrote, for raft-core; none by default
-    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = TIMERS)]
     entry_interval: Option<u64>,
     /// How long what the primary acknowledges takes to its replicas, for redis-sentinel; they are told at once by default
-    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = TIMERS)]
     replica_lag: Option<u64>,
 }
 
@@ -203,10 +208,10 @@ pub const SWEEP_RATE: u64 = 200;
 #[derive(ClapArgs, Debug)]
 pub struct ShowArgs {
     /// Print one JSON object and nothing else
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
     /// Print only the verdict
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub quiet: bool,
 }
 

@@ -71,6 +71,15 @@ pub fn whole(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("`{text}` is not a whole number"))
 }
 
+/// Parts per million, with or without their unit.
+///
+/// # Errors
+/// One sentence.
+pub fn ppm(text: &str) -> Result<u64, String> {
+    let number = text.strip_suffix("ppm").unwrap_or(text).trim_end();
+    number.parse().map_err(|_| format!("`{text}` is not a number of parts per million, such as 500"))
+}
+
 /// A number of things, at least 1 and at most a billion: `250`, `10k`, `100M`.
 ///
 /// # Errors
@@ -85,7 +94,7 @@ pub fn many(text: &str) -> Result<u64, String> {
     let number = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(times));
     number
         .filter(|number| (1..=MOST).contains(number))
-        .ok_or_else(|| format!("`{text}` is not a number from 1 to {MOST}, as 250, 10k or 100M"))
+        .ok_or_else(|| format!("`{text}` is not a number from 1 to {MOST}, such as 250, 10k or 100M"))
 }
 
 /// A seed.
@@ -154,7 +163,7 @@ pub fn frequency(text: &str) -> Result<(u64, u64), String> {
 pub fn target(text: &str) -> Result<u32, String> {
     match percent_ppm(text)? {
         ppm @ 1..1_000_000 => Ok(1_000_000 - ppm),
-        _ => Err(format!("`{text}` is no target; write one below 100%, as 99.95%")),
+        _ => Err(format!("`{text}` is no target; write one below 100%, such as 99.95%")),
     }
 }
 

@@ -2,7 +2,7 @@
 
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
-use super::parse;
+use super::{headings::WORK, parse};
 use clap::Args as ClapArgs;
 use scenarios::plan::Tenure;
 
@@ -10,14 +10,14 @@ use scenarios::plan::Tenure;
 #[derive(ClapArgs, Clone, Copy, Debug)]
 pub struct TenureOptions {
     /// How long a new leader serves nobody, as while its caches fill; 0s by default
-    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = WORK)]
     pub warm_up: Option<u64>,
     /// How long a new leader is left alone by health checks, which otherwise make it resign when they err; 0s by default
-    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = WORK)]
     pub hold_down: Option<u64>,
-    /// Share of health checks that take a healthy leader for a sick one, as 1%. There is one a second, and such a leader
+    /// Share of health checks that take a healthy leader for a sick one, such as 1%. There is one a second, and such a leader
     /// resigns
-    #[arg(long, value_parser = parse::percent_ppm, value_name = "PCT", allow_hyphen_values = true)]
+    #[arg(long, value_parser = parse::percent_ppm, value_name = "PCT", allow_hyphen_values = true, help_heading = WORK)]
     pub health_check_errors: Option<u32>,
 }
 

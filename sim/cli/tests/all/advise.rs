@@ -81,11 +81,11 @@ fn it_says_what_it_goes_by_and_what_is_dangerous() {
 #[test]
 fn what_makes_no_sense_is_refused_in_one_sentence() {
     let table: [(&[&str], &str); 8] = [
-        (&["--slo", "100%"], "`100%` is no target; write one below 100%, as 99.95%"),
+        (&["--slo", "100%"], "`100%` is no target; write one below 100%, such as 99.95%"),
         (&["--slo", "99%", "--pause", "1s"], "in what time were these pauses seen? Say it with --over, as --over 7d"),
         (
             &["--slo", "99%", "--pause", "1", "--over", "1d"],
-            "--pause is `1`; write a duration, as 1.2s, or several of it, as 3x 1.2s",
+            "--pause is `1`; write a duration, such as 1.2s, or several of it, as 3x 1.2s",
         ),
         (&["--slo", "99%", "--crashes", "often"], "`often` does not say how often in what time; write it as 3/30d"),
         (
