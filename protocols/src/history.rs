@@ -20,6 +20,8 @@ use std::collections::BTreeMap;
 /// The version of a foreign log's write that does not say what it was built on, or what it made of the resource. Such
 /// writes cannot be checked for stale reads.
 pub const UNKNOWN_VERSION: u64 = u64::MAX;
+/// The number of a write of which a log says none: numbers that are handed out begin with 1.
+pub const UNKNOWN_SEQ: u64 = 0;
 
 /// The request of a foreign log's write that does not say whom it served. Every such write counts as a request of its own.
 pub const UNKNOWN_REQUEST: RequestId = RequestId { client: NodeId(u16::MAX), number: 0 };

@@ -148,8 +148,16 @@ pub struct Incarnation {
     pub token: u64,
     /// The node that leads.
     pub node: NodeId,
-    /// How often this node has been elected before, counted from 1 by the node across its restarts.
+    /// How often this node has been elected before, counted from 1 by the node across its restarts; 0 in a log that does not
+    /// say.
     pub generation: u32,
+}
+
+impl Incarnation {
+    /// Is it told from the same node's other leaderships? A log may say neither token nor generation.
+    pub const fn is_known(&self) -> bool {
+        self.token > 0 || self.generation > 0
+    }
 }
 
 /// The belief that one leads: never a bool, always bounded by the local monotonic clock.

@@ -75,12 +75,19 @@ impl OnResource {
 impl Effects {
     /// An incarnation tried; it is known from now on, but has no interval yet.
     pub(crate) fn tried(&mut self, resource: Resource, incarnation: Incarnation) {
+        if !incarnation.is_known() {
+            return;
+        }
         self.resources.at(resource).interval(incarnation);
     }
 
     /// An incarnation acted: its interval reaches to now.
     #[inline]
     pub(crate) fn acted(&mut self, resource: Resource, incarnation: Incarnation, t_us: u64) {
+        // An interval that may be of several leaderships is none.
+        if !incarnation.is_known() {
+            return;
+        }
         let on = self.resources.at(resource);
         on.place += 1;
         let now = Moment { place: on.place, t_us };

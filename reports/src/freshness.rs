@@ -38,6 +38,10 @@ impl Freshness {
     }
 
     fn is_stale(&mut self, resource: Resource, incarnation: Incarnation) -> bool {
+        // Of a leadership that cannot be told from the node's next, nobody can say which is newer.
+        if !incarnation.is_known() {
+            return false;
+        }
         let newest = *self.newest.of(resource);
         if incarnation.token > 0 || newest.token > 0 {
             return incarnation.token < newest.token;
@@ -45,7 +49,16 @@ impl Freshness {
         self.rank(resource, incarnation) < newest.rank
     }
 
+    /// The resource knows of this token: whatever it accepts from now on must not have a lower one.
+    fn seen(&mut self, resource: Resource, token: u64) {
+        let newest = self.newest.at(resource);
+        newest.token = newest.token.max(token);
+    }
+
     fn took_effect(&mut self, resource: Resource, incarnation: Incarnation) {
+        if !incarnation.is_known() {
+            return;
+        }
         let rank = if incarnation.token > 0 { 0 } else { self.rank(resource, incarnation) };
         let newest = self.newest.at(resource);
         newest.token = newest.token.max(incarnation.token);
@@ -81,8 +94,13 @@ impl Freshness {
             Kind::Apply { node, write, verdict, .. } => {
                 let incarnation = write.incarnation(*node);
                 let stale = self.is_stale(write.resource, incarnation);
-                if *verdict == WriteVerdict::Ok && !stale {
-                    self.took_effect(write.resource, incarnation);
+                match verdict {
+                    WriteVerdict::Ok if !stale => self.took_effect(write.resource, incarnation),
+                    // Who refuses a token knows a higher one, or should.
+                    WriteVerdict::Fenced { highest } if incarnation.token > 0 => {
+                        self.seen(write.resource, incarnation.token.max(*highest));
+                    }
+                    _ => {}
                 }
                 stale
             }

@@ -2,8 +2,11 @@
 
 use crate::{Cause, Judgement, Metrics, Verdict, invariant::InvariantResult};
 use protocols::{fence::checks::Fencing, history::Header};
-use serde::Serialize;
-use serde_json::ser::{Formatter, PrettyFormatter};
+use serde::{Serialize, Serializer, ser::Error as _};
+use serde_json::{
+    Value,
+    ser::{Formatter, PrettyFormatter},
+};
 use std::io::{self, Write};
 
 /// Version of the object.
@@ -71,10 +74,62 @@ pub struct Report<'a> {
     /// What each invariant saw.
     pub invariants: &'a [InvariantResult],
     /// The figures.
-    pub metrics: &'a Metrics,
+    pub metrics: Figures<'a>,
+    /// What was noticed in a log, and bears on the verdict; left out where there is nothing.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    pub notes: &'a [String],
+    /// What could not be checked in a log; left out where all was.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unchecked: Vec<Unchecked>,
     /// What came of each group; left out when there is one. All else is of all groups together then.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<Group<'a>>,
+}
+
+/// A history's figures, or of a log, which does not tell of everything, those that it knows.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Figures<'a> {
+    all: &'a Metrics,
+    whole: bool,
+}
+
+/// What a log of writes says nothing of. A number that is not 0 came from somewhere.
+const UNTOLD: [&str; 11] = [
+    "leaders_believing_max",
+    "elections",
+    "contested_elections",
+    "false_failovers",
+    "avoidable_failovers",
+    "failover_censored",
+    "messages",
+    "writes_unknown",
+    "dual_belief_ms",
+    "dual_belief_awake_ms",
+    "dual_belief_longest_ms",
+];
+
+impl Serialize for Figures<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.whole {
+            return self.all.serialize(serializer);
+        }
+        let mut figures = serde_json::to_value(self.all).map_err(S::Error::custom)?;
+        for name in UNTOLD {
+            if let Some(figure) = figures.get_mut(name).filter(|figure| figure.as_f64() == Some(0.0)) {
+                *figure = Value::Null;
+            }
+        }
+        figures.serialize(serializer)
+    }
+}
+
+/// An invariant that could not be checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Unchecked {
+    /// Its name.
+    pub name: &'static str,
+    /// What the log would have to say.
+    pub needs: &'static str,
 }
 
 /// What came of one of several groups.
@@ -115,7 +170,9 @@ impl<'a> Report<'a> {
             verdict: judgement.verdict,
             cause: String::new(),
             invariants: &judgement.invariants,
-            metrics: &judgement.metrics,
+            metrics: Figures { all: &judgement.metrics, whole: header.is_some() },
+            notes: &[],
+            unchecked: Vec::new(),
             groups: judgement.groups.iter().enumerate().map(Group::new).collect(),
         }
     }
@@ -124,6 +181,13 @@ impl<'a> Report<'a> {
     #[must_use]
     pub fn with_cause(self, cause: &Cause) -> Self {
         Report { cause: cause.text(), ..self }
+    }
+
+    /// The same with what is to be known of the log that it came from.
+    #[must_use]
+    pub fn with_log(self, notes: &'a [String], unchecked: &[(&'static str, &'static str)]) -> Self {
+        let unchecked = unchecked.iter().map(|(name, needs)| Unchecked { name, needs }).collect();
+        Report { notes, unchecked, ..self }
     }
 
     /// The object's text: indented, without a line end.

@@ -19,7 +19,9 @@ use failover::Failovers;
 use figures::ms;
 use losses::Losses;
 use protocols::{
-    history::{Event, Header, Kind, Outcome, SERVICE_REQUESTS, SERVICE_REQUESTS_BURST, SERVICE_REQUESTS_PEAK},
+    history::{
+        Event, Header, Kind, Outcome, SERVICE_REQUESTS, SERVICE_REQUESTS_BURST, SERVICE_REQUESTS_PEAK, UNKNOWN_SEQ,
+    },
     message::WriteVerdict,
     types::{Incarnation, Resource},
 };
@@ -130,7 +132,7 @@ impl Meter {
         }
         self.effects.acted(write.resource, incarnation, t_us);
         self.failovers.accepted(t_us, incarnation);
-        if write.resource == Resource::SEQUENCE {
+        if write.resource == Resource::SEQUENCE && write.seq != UNKNOWN_SEQ {
             if let Some(last) = self.last_seq {
                 self.metrics.seq_gaps += write.seq.saturating_sub(last).saturating_sub(1);
             }

@@ -1,7 +1,7 @@
 //! No stale write is accepted.
 //!
 //! **Formula.** A write is *stale* when its token is below the highest that has sealed its resource or had a write accepted
-//! there before it. Without tokens it is stale when an incarnation that was elected later has done so; in a log without
+//! there before it, or that the resource has refused: who refuses a token knows a higher one. Without tokens it is stale when an incarnation that was elected later has done so; in a log without
 //! elections, when one that the store saw first later has. No stale write is accepted.
 //!
 //! **Could fail** when a stale write reached the store.
@@ -12,6 +12,7 @@
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
 use crate::{freshness::Freshness, words::count};
 use protocols::{
+    history::UNKNOWN_SEQ,
     message::WriteVerdict,
     types::{Incarnation, Resource},
 };
@@ -66,7 +67,8 @@ impl Invariant for NoStaleWrite {
             };
             let who = ending.names.incarnation(v.incarnation);
             let resource = ending.names.resource(v.resource);
-            format!("{resource} accepted seq {} of {who} after {past} had taken over", v.seq)
+            let what = if v.seq == UNKNOWN_SEQ { "a write".to_owned() } else { format!("seq {}", v.seq) };
+            format!("{resource} accepted {what} of {who} after {past} had taken over")
         });
         let detail = match violated {
             Some(violated) => {

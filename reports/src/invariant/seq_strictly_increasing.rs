@@ -14,7 +14,7 @@
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
 use crate::{by_resource::ByResource, requests::Requests, words::count};
 use protocols::{
-    history::{Outcome, UNKNOWN_REQUEST},
+    history::{Outcome, UNKNOWN_REQUEST, UNKNOWN_SEQ},
     message::{Write, WriteVerdict},
     types::{Incarnation, RequestId, Resource},
 };
@@ -56,6 +56,9 @@ enum Violation {
 impl SeqStrictlyIncreasing {
     fn accepted(&mut self, event: &Event, incarnation: Incarnation, write: &Write) {
         let (Write { resource, seq, .. }, request) = (*write, write.request());
+        if seq == UNKNOWN_SEQ {
+            return;
+        }
         let known = if resource == Resource::SEQUENCE { self.under_way.get_mut(request) } else { None };
         // The same request again (a store without a memory applies a repeated datagram twice) is not a second request.
         let mut again = known.as_ref().is_some_and(|u| u.applied == Some(seq));

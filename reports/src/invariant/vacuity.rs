@@ -1,10 +1,9 @@
 //! The situation under test arose.
 //!
-//! **Formula.** Every fact that the header requires was counted at least as often as it says. Without a header
-//! nothing is required: what somebody's log cannot show is no verdict on it.
+//! **Formula.** Every fact that the header requires was counted at least as often as it says. Without a header, writes of at
+//! least two incarnations reached one resource: otherwise no question about leadership was put to the log.
 //!
-//! **Could fail** when something was required; a run of which nothing is required cannot be vacuous. Without a header, when
-//! writes of at least two incarnations reached one resource: otherwise no question about leadership was put to the log.
+//! **Could fail** when something was required; a run of which nothing is required cannot be vacuous. Without a header, always.
 //!
 //! **Source.** The project's design ("Judging honestly"); vacuity in model checking: Beer et al., "Efficient detection of
 //! vacuity in temporal model checking", 2001.
@@ -54,6 +53,7 @@ struct Vacuity {
     /// Who is to win the next election, after a leader was asked to hand over.
     successor: Option<NodeId>,
     accepted: u64,
+    refused: u64,
     stale: u64,
     stale_enactments: u64,
     stale_deletions: u64,
@@ -107,6 +107,7 @@ impl Vacuity {
             contest: Contest::default(),
             successor: None,
             accepted: 0,
+            refused: 0,
             stale: 0,
             stale_enactments: 0,
             stale_deletions: 0,
@@ -283,7 +284,10 @@ impl Invariant for Vacuity {
                     self.writes_while_cut_off += u64::from(self.is_cut_off(*node));
                     self.effects.acted(write.resource, incarnation, event.t_us);
                 }
-                _ => self.effects.tried(write.resource, incarnation),
+                _ => {
+                    self.refused += 1;
+                    self.effects.tried(write.resource, incarnation);
+                }
             }
             return;
         }
@@ -303,11 +307,14 @@ impl Invariant for Vacuity {
         let Some(requires) = &self.requires else {
             let tried = self.effects.tried_most();
             let detail = match tried {
-                0 => "nobody wrote; the log shows nothing about leadership".to_owned(),
+                0 if self.accepted + self.refused == 0 => {
+                    "nobody wrote; the log shows nothing about leadership".to_owned()
+                }
+                0 => "no write has a token or a generation; the log does not show which leadership it is of".to_owned(),
                 1 => "only one leader wrote; the log shows nothing about a change of leadership".to_owned(),
                 _ => format!("writes of {} reached the store", count(tried, "incarnation")),
             };
-            return Finding { holds: true, could_fail: tried > 1, detail };
+            return Finding { holds: tried > 1, could_fail: true, detail };
         };
         let unmet = requires.iter().find(|r| self.counted(r.fact) < r.at_least);
         let detail = match unmet {

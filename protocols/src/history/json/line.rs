@@ -1,6 +1,8 @@
 //! One line of a history, and what it says.
 
-use super::super::{Deleted, FaultEvent, GrantEnd, Kind, NodeState, Outcome, Phase, UNKNOWN_REQUEST, UNKNOWN_VERSION};
+use super::super::{
+    Deleted, FaultEvent, GrantEnd, Kind, NodeState, Outcome, Phase, UNKNOWN_REQUEST, UNKNOWN_SEQ, UNKNOWN_VERSION,
+};
 use super::nodes::Nodes;
 use crate::{
     elector::Deposed,
@@ -252,7 +254,8 @@ impl Line<'_> {
             operation: self.operation,
             generation: self.generation.unwrap_or(0),
             token: self.token.unwrap_or(0),
-            seq: self.need("seq", self.seq)?,
+            // A log may number nothing; histories always do.
+            seq: if nodes.is_closed() { self.need("seq", self.seq)? } else { self.seq.unwrap_or(UNKNOWN_SEQ) },
             read_version: self.read.unwrap_or(UNKNOWN_VERSION),
             client,
             number,
@@ -268,7 +271,7 @@ impl Line<'_> {
             "failed" => WriteVerdict::Failed { expected: self.expected.unwrap_or(0) },
             other => {
                 return Err(format!(
-                    "verdict {other:?} is none of ok, duplicate, fenced, failed; --word verdict:{other}=ok says what it means"
+                    "verdict {other:?} is none of ok, duplicate, fenced, failed; --word 'verdict:{other}=…' says which it means"
                 ));
             }
         })

@@ -45,12 +45,21 @@ impl Nodes {
         Ok(nodes)
     }
 
+    /// Has a header listed all names?
+    pub(super) const fn is_closed(&self) -> bool {
+        self.closed
+    }
+
     pub(super) fn id(&mut self, name: &str) -> Result<NodeId, String> {
         if let Some(id) = self.ids.get(name) {
             return Ok(*id);
         }
         if self.closed {
             return Err(format!("the header does not list a node {name:?}"));
+        }
+        // Names go to terminals.
+        if name.contains(char::is_control) {
+            return Err(format!("the name {name:?} has control characters in it"));
         }
         // The last id is taken by UNKNOWN_REQUEST.
         let id = u16::try_from(self.names.len()).ok().filter(|id| *id != u16::MAX);

@@ -75,17 +75,17 @@ pub enum Command {
         #[command(flatten)]
         output: OutputArgs,
     },
-    /// Judge a history from anywhere: a real run, a store's log
+    /// Judge a history from anywhere: a real run, or a log of your own service
     #[command(
-        after_help = "A log of accepted and refused writes is enough for safety: resource, node, token, number, verdict (ok, \
-        duplicate, fenced or failed), time.\n\n\
+        after_help = "A log of accepted and refused writes is enough for safety: time, resource, node, token, verdict (ok, \
+        duplicate, fenced or failed). Start without options: what is not understood is said, with the options to add.\n\n\
         Examples:  fencepost check history.jsonl\n           \
-        fencepost check writes.csv --map t_us=created_at,node=worker,token=fence_token,seq=version --set event=apply,verdict=ok,resource=orders\n           \
-        fencepost check n1.log n2.log --map t_us=ts --time-unit ms --set event=apply,resource=orders,node={file} --word verdict:REJECTED=fenced\n           \
+        fencepost check writes.csv --map t_us=created_at,node=worker,token=fence_token,seq=version --set verdict=ok,resource=orders\n           \
+        fencepost check n1.log n2.log --map t_us=ts --set resource=orders,node={file} --word verdict:REJECTED=fenced\n           \
         fencepost check monday.jsonl --beside tuesday.jsonl --open"
     )]
     Check {
-        /// JSON lines or CSV; several are merged by time; `-` reads standard input
+        /// JSON, a table or key=value lines; several are merged by time; `-` reads standard input
         #[arg(required = true)]
         history: Vec<PathBuf>,
         #[command(flatten)]

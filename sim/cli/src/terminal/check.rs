@@ -80,10 +80,17 @@ pub fn run(
     Ok(code)
 }
 
-/// What the log would have to say for all to be judged.
+/// What was noticed in a log, and what it would have to say for all to be judged.
 fn tell_unchecked(judged: &Judged, show: Show) {
-    let unchecked = if judged.header.is_none() { log::unchecked(&judged.judgement) } else { Vec::new() };
-    if !show.json && !show.quiet && !unchecked.is_empty() {
+    let unchecked = judged.unchecked();
+    if show.json || show.quiet {
+        return;
+    }
+    if !judged.notes.is_empty() {
+        let notes: String = judged.notes.iter().map(|note| text::paragraph(note, show.width())).collect();
+        print(&format!("\nAbout this log\n{}", notes.trim_end()));
+    }
+    if !unchecked.is_empty() {
         let wide = unchecked.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         let lines = unchecked.iter().map(|(name, needs)| format!("  {name:wide$}  needs {needs}"));
         print(&format!("\nNot checked, since the log does not say\n{}", lines.collect::<Vec<_>>().join("\n")));
@@ -126,7 +133,8 @@ pub fn report(judged: &Judged, history: &str, plan: Option<&Plan>, show: Show) -
     let Judged { header, judgement, highlights, begins_us, paged, .. } = judged;
     let facts = RunFacts::default();
     if show.json {
-        print(&Report::new(header.as_ref(), &facts, judgement).with_cause(&highlights.cause).to_text());
+        let report = Report::new(header.as_ref(), &facts, judgement).with_cause(&highlights.cause);
+        print(&report.with_log(&judged.notes, &judged.unchecked()).to_text());
     } else if show.quiet {
         print(judgement.verdict.name());
     } else {
@@ -174,6 +182,8 @@ pub struct Judged {
     /// Where its times were found to begin, and are counted from, microseconds: 0 unless it counts from elsewhere, such as
     /// from 1970.
     pub begins_us: u64,
+    /// What was noticed in the log, and bears on the verdict: sentences.
+    pub notes: Vec<String>,
     /// Was a page asked for?
     pub paged: bool,
     /// What makes a page of the history, if one was asked for.
@@ -181,6 +191,11 @@ pub struct Judged {
 }
 
 impl Judged {
+    /// The invariants that could not be checked, and what the log would have to say for each.
+    fn unchecked(&self) -> Vec<(&'static str, &'static str)> {
+        if self.header.is_none() { log::unchecked(&self.judgement) } else { Vec::new() }
+    }
+
     /// Writes the page into `folder`, once, if one was asked for; it shows the judgement as it stands now.
     ///
     /// # Errors
@@ -212,7 +227,7 @@ fn as_it_is(file: &Path) -> Result<Input, Stop> {
 }
 
 fn read_with(input: Input, file: &Path, invariants: &[&'static Entry], page: bool) -> Result<Judged, Stop> {
-    let Input { lines, fields, places } = input;
+    let Input { lines, fields, places, notes } = input;
     let wrong = |e: ReadError| Stop::usage(places.wrong(e.line, &e.what));
     let mut reader = Reader::with_fields(lines, fields).map_err(|e| not_a_plan(file).unwrap_or_else(|| wrong(e)))?;
     let header = reader.header().cloned();
@@ -234,10 +249,15 @@ fn read_with(input: Input, file: &Path, invariants: &[&'static Entry], page: boo
     }
     let mut names = Names::of(reader.names(), reader.header());
     names.learn(reader.names(), reader.resources());
-    let judgement = judges.finish_with(&names);
+    notes.check().map_err(Stop::usage)?;
+    let mut judgement = judges.finish_with(&names);
+    for seen in &mut judgement.invariants {
+        seen.detail = notes.requests(&seen.detail);
+    }
     if judgement.history_events == 0 {
         return Err(Stop::usage(format!("{} holds no events", places.files())));
     }
     let highlights = stories.into_telling(&judgement);
-    Ok(Judged { header, judgement, highlights, begins_us: begins_us.unwrap_or(0), paged: page, pages })
+    let (begins_us, notes) = (begins_us.unwrap_or(0), notes.sentences());
+    Ok(Judged { header, judgement, highlights, begins_us, notes, paged: page, pages })
 }

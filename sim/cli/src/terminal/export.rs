@@ -59,7 +59,7 @@ pub fn run(files: &[PathBuf], log: &HistoryArgs, format: Format, out: Option<&Pa
 }
 
 fn written(input: Input, format: Format, out: &mut dyn Write, cannot: &dyn Fn(io::Error) -> Stop) -> Result<(), Stop> {
-    let Input { lines, fields, places } = input;
+    let Input { lines, fields, places, notes } = input;
     let wrong = |e: ReadError| Stop::usage(places.wrong(e.line, &e.what));
     let mut reader = Reader::with_fields(lines, fields).map_err(wrong)?;
     let mut names = Names::of(reader.names(), reader.header());
@@ -79,5 +79,6 @@ fn written(input: Input, format: Format, out: &mut dyn Write, cannot: &dyn Fn(io
     if !any {
         return Err(Stop::usage(format!("{} holds no events", places.files())));
     }
+    notes.check().map_err(Stop::usage)?;
     exporter.finish().map_err(cannot)
 }

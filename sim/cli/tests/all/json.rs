@@ -87,6 +87,14 @@ fn json_of_runs_is_as_documented() {
         let more = format!("scenario {arguments} --out {} --history {}", out.display(), history.display());
         fields(&printed(&more), "", &deep, &mut found);
     }
+    let logs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata/logs");
+    let [one, two] = ["billing-1.jsonl", "billing-2.jsonl"].map(|name| logs.join(name).display().to_string());
+    let log = printed(&format!(
+        "check {one} {two} --map t_us=ts,seq=invoice,verdict=result --set resource=invoices,node={{file}} --word \
+         verdict:APPLIED=ok,verdict:REJECTED=fenced --ignore level,msg"
+    ));
+    assert_eq!((&log["metrics"]["elections"], &log["metrics"]["writes_accepted"]), (&Value::Null, &29.into()));
+    fields(&log, "", &deep, &mut found);
     compare(&documented("## `scenario`, `replay`, `check`", 0), &found);
     // What knows less prints the same fields.
     let mut checked = BTreeSet::new();

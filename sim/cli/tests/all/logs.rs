@@ -1,7 +1,8 @@
 //! Logs as other services write them, judged as they are.
 
 use std::{
-    path::Path,
+    fs,
+    path::{Path, PathBuf},
     process::{Command, Output},
 };
 
@@ -20,12 +21,11 @@ const TABLE: [&str; 5] = [
     "--ignore=id,latency_ms",
     "--word",
 ];
-const LINES: [&str; 7] = [
+const LINES: [&str; 6] = [
     "billing-1.jsonl",
     "billing-2.jsonl",
     "--map=t_us=ts,seq=invoice,verdict=result",
-    "--time-unit=s",
-    "--set=event=apply,resource=invoices,node={file}",
+    "--set=resource=invoices,node={file}",
     "--ignore=level,msg",
     "--word",
 ];
@@ -66,16 +66,97 @@ fn a_report_says_whose_token_it_was_and_what_was_not_checked() {
 }
 
 #[test]
-fn what_is_wrong_is_said_of_its_file_and_line() {
-    // Without the words of theirs, the first that is none of ours is found, in its file.
-    let output = check(&LINES[..6]);
+fn what_is_not_understood_is_said_at_once_and_its_advice_judges() {
+    // Without the words of theirs.
+    let output = check(&LINES[..5]);
     assert_eq!(output.status.code(), Some(64));
     let why = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(
         why,
-        "fencepost: billing-1.jsonl: line 1: verdict \"APPLIED\" is none of ok, duplicate, fenced, failed; --word \
-         verdict:APPLIED=ok says what it means\n"
+        "fencepost: billing-1.jsonl, billing-2.jsonl: of the verdicts, `APPLIED`, `REJECTED` are none of ok, duplicate, \
+         fenced, failed; if this guess is right, add\n  --word verdict:APPLIED=ok,verdict:REJECTED=fenced\n"
     );
+    // Without anything.
+    let output = check(&["invoices.csv"]);
+    let why = String::from_utf8_lossy(&output.stderr).into_owned();
+    let (_, advice) = why.split_once("add\n  ").expect("advice");
+    let advised: Vec<&str> = advice.trim_end().split(' ').collect();
+    let output = check(&[&["invoices.csv"], &advised[..], &["--json"]].concat());
+    assert_eq!(output.status.code(), Some(1), "{advised:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a report");
+    assert_eq!(report["metrics"], judged(&TABLE)[2], "{advised:?}");
     let output = check(&["billing-1.jsonl", "billing-2.jsonl", "no-such-file"]);
     assert_eq!(output.status.code(), Some(64));
+}
+
+/// A log of writes on one resource: when in seconds, who, which token, which number, and what became of it.
+fn log(name: &str, head: &str, rows: &[&str]) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("logs-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join(name);
+    fs::write(&file, format!("{head}\n{}\n", rows.join("\n"))).expect("a file");
+    file
+}
+
+/// The exit code, and the report.
+fn ended(file: &Path, options: &[&str]) -> (Option<i32>, String) {
+    let file = file.display().to_string();
+    let output = check(&[&[file.as_str(), "--time-unit=s", "--set=resource=orders"], options].concat());
+    (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+}
+
+const HEAD: &str = "t_us,node,token,seq,verdict";
+
+#[test]
+fn a_fence_that_is_the_wrong_way_round_is_found() {
+    let right = log("right.csv", HEAD, &["1,a,7,1,ok", "2,b,8,2,ok", "3,a,7,3,fenced", "4,b,8,3,ok"]);
+    let (code, report) = ended(&right, &[]);
+    assert!(code == Some(0) && report.contains("PASS: what this log lets one check held: 4 of 20"), "{report}");
+    // It refuses the newer leader, and goes on with the older.
+    let inverted = log("inverted.csv", HEAD, &["1,a,7,1,ok", "2,b,8,2,fenced", "3,a,7,2,ok", "4,b,8,3,fenced"]);
+    let (code, report) = ended(&inverted, &[]);
+    assert!(code == Some(1) && report.contains("no_stale_write"), "{report}");
+    // It has said itself what it knows.
+    let head = "t_us,node,token,seq,verdict,highest";
+    let forgets = log("forgets.csv", head, &["1,a,7,1,ok,", "2,a,7,2,fenced,9", "3,b,8,2,ok,"]);
+    let (code, report) = ended(&forgets, &[]);
+    assert!(code == Some(1) && report.contains("after token 9 had taken over"), "{report}");
+}
+
+#[test]
+fn a_log_that_puts_nothing_to_the_test_is_no_pass() {
+    for rows in [&["1,a,7,1,ok", "2,a,7,2,ok"][..], &["1,a,7,1,fenced"]] {
+        let (code, report) = ended(&log("one.csv", HEAD, rows), &[]);
+        assert!(code == Some(2) && report.contains("only one leader wrote"), "{report}");
+    }
+    // Who is elected again looks like who never stopped.
+    let rows = ["1,a,1,ok", "2,b,2,ok", "3,a,3,ok", "4,b,4,ok"];
+    let (code, report) = ended(&log("untold.csv", "t_us,node,seq,verdict", &rows), &[]);
+    assert!(code == Some(2) && report.contains("no write has a token or a generation"), "{report}");
+    assert!(!report.contains("elections  ") && !report.contains("nodes believing"), "{report}");
+    // Numbers can be judged all the same.
+    let (code, report) = ended(&log("twice.csv", "t_us,node,seq,verdict", &["1,a,1,ok", "2,b,1,ok"]), &[]);
+    assert!(code == Some(1) && report.contains("accepted seq 1 of b after seq 1"), "{report}");
+    // And tokens without them.
+    let rows = ["1,a,7,ok", "2,b,8,ok", "3,a,7,ok"];
+    let (code, report) = ended(&log("unnumbered.csv", "t_us,node,token,verdict", &rows), &[]);
+    assert!(code == Some(1) && !report.contains("seq_strictly_increasing,"), "{report}");
+}
+
+#[test]
+fn a_term_is_a_token_only_if_somebody_says_so() {
+    let rows = ["1,a,7,1,ok", "2,b,6,2,ok"];
+    let raft = log("raft.csv", "t_us,node,term,seq,verdict", &rows);
+    let (code, report) = ended(&raft, &[]);
+    assert!(code == Some(64) && report.contains("add\n  --map token=term"), "{report}");
+    assert_eq!(ended(&raft, &["--map", "token=term"]).0, Some(1));
+}
+
+#[test]
+fn requests_are_called_what_the_log_calls_them() {
+    let (one, other) = ("9b2e4c1e-6f0f-4a57-8f55-1f3b3a3c9a10", "0d5f");
+    let rows = [format!("1,a,7,1,ok,{one}"), format!("2,a,7,2,ok,{other}"), format!("3,b,8,3,ok,{one}")];
+    let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+    let (code, report) = ended(&log("requests.csv", &format!("{HEAD},request"), &rows), &[]);
+    assert!(code == Some(1) && report.contains(one), "{report}");
 }

@@ -1,93 +1,197 @@
-//! The lines of a log, as fields and values.
+//! The lines of a log, as fields and values, whatever they are written in.
 
-use protocols::history::json::{Fields, Type};
+use super::logfmt;
 use serde_json::{Map, Value};
-use std::io::Read;
+use std::io::{self, BufRead, BufReader, Read};
 
-/// The number of each line, and what it says.
-type Rows = Vec<(u64, Map<String, Value>)>;
+/// The number of a line, and what it says.
+pub type Row = (u64, Map<String, Value>);
+/// Rows, one after the other; of a line that cannot be read, its number and what is wrong with it.
+pub type Rows = Box<dyn Iterator<Item = Result<Row, (u64, String)>>>;
 
-/// At most so much of a log is read into memory, bytes.
-const LOG_MAX: u64 = 1 << 30;
+/// The longest line that is read, bytes.
+const LINE_MAX: u64 = 1 << 20;
+/// Where Docker puts what a program has logged.
+const WRAPPED: &str = "log";
+/// The longest array that is read, which has to be held as a whole, bytes.
+const ARRAY_MAX: u64 = 1 << 30;
 
-/// All of a log that has to be put into other words.
-fn whole(input: impl Read) -> Result<Vec<u8>, String> {
-    let mut text = Vec::new();
-    let read = input.take(LOG_MAX + 1).read_to_end(&mut text).map_err(|e| format!("cannot be read: {e}"))?;
-    match read as u64 > LOG_MAX {
-        true => Err(format!("is longer than {LOG_MAX} bytes; only JSON lines with our names may be")),
-        false => Ok(text),
+/// Lines without their ends, each with its number.
+struct Lines<R> {
+    input: R,
+    number: u64,
+}
+
+impl<R: BufRead> Iterator for Lines<R> {
+    type Item = Result<(u64, Vec<u8>), (u64, String)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut line = Vec::new();
+        self.number += 1;
+        match (&mut self.input).take(LINE_MAX + 1).read_until(b'\n', &mut line) {
+            Ok(0) => None,
+            Ok(_) if line.len() as u64 > LINE_MAX => {
+                Some(Err((self.number, format!("is longer than {LINE_MAX} bytes"))))
+            }
+            Ok(_) => Some(Ok((self.number, line))),
+            Err(error) => Some(Err((self.number, format!("cannot be read: {error}")))),
+        }
     }
 }
 
-/// JSON lines.
-pub fn json(input: impl Read) -> Result<Rows, String> {
-    let (text, mut rows) = (whole(input)?, Rows::new());
-    for (line, text) in (1..).zip(text.split(|byte| *byte == b'\n')) {
+/// An object a line; empty lines say nothing.
+pub fn json(input: impl BufRead + 'static) -> Rows {
+    let lines = Lines { input, number: 0 };
+    Box::new(lines.filter_map(|line| {
+        let (number, text) = match line {
+            Ok(line) => line,
+            Err(wrong) => return Some(Err(wrong)),
+        };
         if text.trim_ascii().is_empty() {
-            continue;
+            return None;
         }
-        let fields = serde_json::from_slice(text).map_err(|e| {
-            let what = e.to_string();
+        Some(match object(&text) {
+            Ok(fields) => Ok((number, flat(fields))),
+            Err(error) => Err((number, not_json(&error))),
+        })
+    }))
+}
+
+/// The object of a line. What runs it may have put time and source in front of it, or have wrapped it up in one of its own.
+fn object(text: &[u8]) -> Result<Map<String, Value>, serde_json::Error> {
+    let text = text.trim_ascii();
+    let begins = text.iter().position(|byte| *byte == b'{').filter(|_| text.ends_with(b"}"));
+    let fields: Map<String, Value> = serde_json::from_slice(&text[begins.unwrap_or(0)..])?;
+    let wrapped = fields.get(WRAPPED).and_then(Value::as_str).filter(|line| line.starts_with('{'));
+    Ok(wrapped.and_then(|line| serde_json::from_str(line).ok()).unwrap_or(fields))
+}
+
+fn not_json(error: &serde_json::Error) -> String {
+    let what = error.to_string();
+    let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
+    format!("is no JSON object: {what} (column {})", error.column())
+}
+
+/// Objects in one array, as `jq -s` and many exports have it. A place in it stands for a line.
+pub fn json_array(input: impl BufRead + 'static) -> Rows {
+    let mut text = Vec::new();
+    let wrong = |what: String| -> Rows { Box::new(std::iter::once(Err((1, what)))) };
+    match input.take(ARRAY_MAX + 1).read_to_end(&mut text) {
+        Err(error) => return wrong(format!("cannot be read: {error}")),
+        Ok(read) if read as u64 > ARRAY_MAX => {
+            return wrong(format!("begins an array of more than {ARRAY_MAX} bytes; write an object a line instead"));
+        }
+        Ok(_) => {}
+    }
+    match serde_json::from_slice::<Vec<Map<String, Value>>>(&text) {
+        Ok(all) => Box::new((1..).zip(all).map(|(place, fields)| Ok((place, flat(fields))))),
+        Err(error) => {
+            let what = error.to_string();
             let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
-            format!("line {line}: is no JSON object: {what} (column {})", e.column())
-        })?;
-        rows.push((line, fields));
-    }
-    Ok(rows)
-}
-
-/// CSV, the first line of which names the fields. Empty cells say nothing.
-pub fn csv(input: impl Read) -> Result<Rows, String> {
-    let text = whole(input)?;
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(&text[..]);
-    let names = reader.headers().map_err(|e| explained(&e))?.clone();
-    let twice = (1..names.len()).find(|at| (0..*at).any(|before| names[before] == names[*at]));
-    if let Some(at) = twice {
-        return Err(format!("line 1: names the field {:?} twice", &names[at]));
-    }
-    let mut rows = Rows::new();
-    for record in reader.records() {
-        let record = record.map_err(|e| explained(&e))?;
-        let line = record.position().map_or(0, csv::Position::line);
-        let cell = |(name, value): (&str, &str)| (name.to_owned(), Value::String(value.to_owned()));
-        rows.push((line, names.iter().zip(&record).map(cell).collect()));
-    }
-    Ok(rows)
-}
-
-fn explained(error: &csv::Error) -> String {
-    let line = error.position().map_or(1, csv::Position::line);
-    match error.kind() {
-        csv::ErrorKind::Utf8 { .. } => format!("line {line}: is not UTF-8"),
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            format!("line {line}: has {len} values, and the first line names {expected_len} fields")
+            Box::new(std::iter::once(Err((error.line() as u64, format!("is no array of JSON objects: {what}")))))
         }
-        _ => format!("line {line}: is not CSV: {error}"),
     }
 }
 
-/// Gives a value the type that its field has: logs have numbers as text, and names as numbers.
+/// Fields within fields under one name: `{"write":{"token":7}}` has `write.token`.
+fn flat(fields: Map<String, Value>) -> Map<String, Value> {
+    fn add(to: &mut Map<String, Value>, name: String, value: Value) {
+        let own = matches!(name.as_str(), "payload" | "by_kind" | "after" | "onto");
+        match value {
+            Value::Object(within) if !own => {
+                within.into_iter().for_each(|(inner, value)| add(to, format!("{name}.{inner}"), value));
+            }
+            value => drop(to.insert(name, value)),
+        }
+    }
+    if !fields.values().any(Value::is_object) {
+        return fields;
+    }
+    let mut all = Map::new();
+    fields.into_iter().for_each(|(name, value)| add(&mut all, name, value));
+    all
+}
+
+/// `key=value` pairs, as Go's loggers write them.
+pub fn logfmt(input: impl BufRead + 'static) -> Rows {
+    let lines = Lines { input, number: 0 };
+    Box::new(lines.filter_map(|line| {
+        let (number, text) = match line {
+            Ok(line) => line,
+            Err(wrong) => return Some(Err(wrong)),
+        };
+        let Ok(text) = std::str::from_utf8(&text) else { return Some(Err((number, "is not UTF-8".to_owned()))) };
+        let text = text.trim();
+        (!text.is_empty()).then(|| match logfmt::fields(text) {
+            Some(fields) => Ok((number, fields)),
+            None => Err((number, "is no line of key=value pairs".to_owned())),
+        })
+    }))
+}
+
+/// A table, the first line of which names the fields. Empty cells say nothing.
 ///
 /// # Errors
-/// It cannot have it.
-pub fn retype(name: &str, value: &mut Value) -> Result<(), String> {
-    let wants = |what: &str, value: &Value| format!("{name} is {value}, and must be {what}");
-    match (value, Fields::type_of(name)) {
-        (value @ Value::String(_), Some(Type::Number)) => {
-            let text = value.as_str().unwrap_or_default();
-            let number = text.parse::<u64>().map(Value::from).or_else(|_| text.parse::<i64>().map(Value::from));
-            *value = number.map_err(|_| wants("a whole number", value))?;
-        }
-        (value @ Value::String(_), Some(Type::Truth)) => {
-            *value = match value.as_str().unwrap_or_default().to_ascii_lowercase().as_str() {
-                "true" | "t" | "yes" | "1" => Value::Bool(true),
-                "false" | "f" | "no" | "0" => Value::Bool(false),
-                _ => return Err(wants("true or false", value)),
-            };
-        }
-        (value @ Value::Number(_), Some(Type::Text)) => *value = Value::String(value.to_string()),
-        _ => {}
+/// Its first line cannot be read.
+pub fn table(input: impl BufRead + 'static, delimiter: u8) -> Result<Rows, String> {
+    let drawn = delimiter == b'|';
+    let input = Plain { input, drawn };
+    let mut reader = csv::ReaderBuilder::new();
+    reader.trim(csv::Trim::All).delimiter(delimiter).flexible(drawn).quoting(delimiter != b'\t' && !drawn);
+    let mut reader = reader.from_reader(BufReader::new(input));
+    let names = reader.headers().map_err(|e| format!("line 1: {}", explained(&e).1))?.clone();
+    let twice = (1..names.len()).find(|at| (0..*at).any(|before| names[before] == names[*at]));
+    if let Some(at) = twice.filter(|at| !names[*at].is_empty()) {
+        return Err(format!("line 1: names the field {:?} twice", &names[at]));
     }
-    Ok(())
+    Ok(Box::new(reader.into_records().filter_map(move |record| {
+        let record = match record {
+            Ok(record) => record,
+            Err(error) => return Some(Err(explained(&error))),
+        };
+        let line = record.position().map_or(0, csv::Position::line);
+        // What psql writes below its table.
+        if drawn && record.len() < names.len() {
+            return None;
+        }
+        let named = names.iter().zip(&record).filter(|(name, _)| !name.is_empty());
+        let cell = |(name, value): (&str, &str)| (name.to_owned(), Value::String(value.to_owned()));
+        Some(Ok((line, named.map(cell).collect())))
+    })))
+}
+
+fn explained(error: &csv::Error) -> (u64, String) {
+    let line = error.position().map_or(1, csv::Position::line);
+    let what = match error.kind() {
+        csv::ErrorKind::Utf8 { .. } => "is not UTF-8".to_owned(),
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("has {len} values, and the first line names {expected_len} fields")
+        }
+        _ => format!("is not CSV: {error}"),
+    };
+    (line, what)
+}
+
+/// Lines that end with a line feed alone, so that they are counted right; of a drawn table, rules become empty lines.
+struct Plain<R> {
+    input: R,
+    drawn: bool,
+}
+
+impl<R: BufRead> Read for Plain<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut line = Vec::new();
+        let most = buffer.len() as u64;
+        let read = (&mut self.input).take(most).read_until(b'\n', &mut line)?;
+        if line.ends_with(b"\r\n") {
+            line.remove(line.len() - 2);
+        }
+        let rule = |line: &[u8]| line.iter().all(|byte| b"-+| \n".contains(byte)) && line.contains(&b'-');
+        if self.drawn && rule(&line) {
+            line = b"\n".to_vec();
+        }
+        buffer[..line.len()].copy_from_slice(&line);
+        debug_assert!(read == 0 || !line.is_empty(), "an end that is none");
+        Ok(line.len())
+    }
 }

@@ -1,5 +1,6 @@
-use super::*;
+use super::{times::Unit, *};
 use protocols::history::{Kind, json::Reader};
+use serde_json::Value;
 use std::fs;
 
 /// Writes the files into a folder of the test's own, and opens them with these arguments.
@@ -9,7 +10,7 @@ fn opened(test: &str, files: &[(&str, &str)], log: HistoryArgs) -> Result<Input,
     let paths: Vec<PathBuf> = files.iter().map(|(name, _)| folder.join(name)).collect();
     paths.iter().zip(files).for_each(|(path, (_, text))| fs::write(path, text).expect("a file"));
     let input = log.open(&paths);
-    // What is read as it stands is open by now.
+    // Everything is open by now.
     fs::remove_dir_all(&folder).expect("the folder is ours");
     input.map_err(|why| why.replace(&format!("{}/", folder.display()), ""))
 }
@@ -45,30 +46,49 @@ fn a_table_in_somebody_s_words_is_read() {
     assert_eq!(is, must.map(|(t, node, token, resource, seq)| (t, node.to_owned(), token, resource.to_owned(), seq)));
 }
 
+/// The sentence about the first line that is wrong, without the folder.
+fn refused(name: &str, text: &str, log: HistoryArgs) -> String {
+    let input = match opened("refused", &[(name, text)], log) {
+        Ok(input) => input,
+        Err(why) => return why,
+    };
+    let of_line = |e: protocols::history::json::ReadError| input.places.wrong(e.line, &e.what);
+    let read = Reader::with_fields(input.lines, input.fields)
+        .and_then(|reader| reader.map(|event| event.map(drop)).collect::<Result<(), _>>());
+    let why = read.map_err(of_line).and_then(|()| input.notes.check()).expect_err("nothing is wrong");
+    // Up to the file's own name.
+    why.rsplit_once('/')
+        .filter(|(folder, _)| folder.contains("fencepost-log-"))
+        .map_or(why.clone(), |(_, end)| end.into())
+}
+
 #[test]
 fn several_files_are_merged_by_time_and_say_where_a_line_came_from() {
     let line = |ts: &str, seq: u64| format!("{{\"ts\":{ts},\"token\":1,\"seq\":{seq},\"verdict\":\"ok\"}}\n");
-    let first = line("1.5", 1) + "\n" + &line("3", 3);
-    let second = line("2", 2) + &line("3", 4);
+    // They differ by nanoseconds, which are not judged, and put them into order.
+    let first = line("1.5", 1) + "\n" + &line("3.0000002", 4);
+    let second = line("2", 2) + &line("3.0000001", 3);
     let files = [("n1.log", first.as_str()), ("n2.log", second.as_str())];
-    let mut log = args(&["t_us=ts"], &["event=apply", "resource=orders", "node={file}"], &[]);
+    let mut log = args(&["t_us=ts"], &["resource=orders", "node={file}"], &[]);
     log.time_unit = Some(Unit::S);
     let input = opened("merged", &files, log).expect("a log");
-    let places: Vec<String> = (1..=4).map(|line| input.places.wrong(line, "x")).collect();
-    let ends = ["n1.log: line 1: x", "n2.log: line 1: x", "n1.log: line 3: x", "n2.log: line 2: x"];
-    assert!(places.iter().zip(ends).all(|(place, end)| place.ends_with(end)), "{places:?}");
-    let told: Vec<(u64, String, u64)> = applied(input).into_iter().map(|(t, node, .., seq)| (t, node, seq)).collect();
-    let must = [(1_500_000, "n1", 1), (2_000_000, "n2", 2), (3_000_000, "n1", 3), (3_000_000, "n2", 4)];
-    assert_eq!(told, must.map(|(t, node, seq)| (t, node.to_owned(), seq)));
+    let (places, notes) = (input.places, input.notes);
+    let mut reader = Reader::with_fields(input.lines, input.fields).expect("a first line");
+    // The first line is read with the reader.
+    let mut told = vec![places.wrong(1, "x")];
+    let _ = reader.next();
+    while let Some(event) = reader.next() {
+        event.expect("an event");
+        told.push(places.wrong(1, "x"));
+    }
+    let ends = ["n1.log: line 1: x", "n2.log: line 1: x", "n2.log: line 2: x", "n1.log: line 3: x"];
+    assert!(told.len() == 4 && told.iter().zip(ends).all(|(place, end)| place.ends_with(end)), "{told:?}");
+    assert!(notes.sentences().iter().any(|note| note.starts_with("2 files were merged by their times")));
 }
 
 #[test]
 fn what_cannot_be_read_is_said_in_one_sentence() {
-    let refused = |name: &str, text: &str, log: HistoryArgs| match opened("refused", &[(name, text)], log) {
-        Ok(_) => panic!("{text:?} was taken"),
-        Err(why) => why,
-    };
-    let set = ["event=apply", "resource=r", "node=a", "verdict=ok"];
+    let set = ["resource=r", "node=a", "verdict=ok"];
     for (name, text, log, must) in [
         (
             "a.csv",
@@ -78,16 +98,11 @@ fn what_cannot_be_read_is_said_in_one_sentence() {
         ),
         ("a.csv", "t_us,seq,seq\n1,2,3\n", args(&[], &set, &[]), "a.csv: line 1: names the field \"seq\" twice"),
         ("a.csv", "t_us,seq\n1,x\n", args(&[], &set, &[]), "a.csv: line 2: seq is \"x\", and must be a whole number"),
+        ("a.csv", "seq\n1\n", args(&[], &set, &[]), "a.csv: no field is the time (t_us)"),
         (
             "a.csv",
-            "seq\n1\n",
-            args(&[], &set, &[]),
-            "a.csv: line 2: has no time; --map t_us=FIELD says which field it is",
-        ),
-        (
-            "a.csv",
-            "t_us,seq\nsoon,1\n",
-            args(&[], &set, &[]),
+            "at,seq\nsoon,1\n",
+            args(&["t_us=at"], &set, &[]),
             "a.csv: line 2: \"soon\" is no time; write it like 2026-11-21T10:00:00.250Z, or as a number of --time-unit",
         ),
         (
@@ -98,29 +113,40 @@ fn what_cannot_be_read_is_said_in_one_sentence() {
         ),
         (
             "a.csv",
-            "t_us,seq\n5,1\n4,2\n",
+            "t_us,seq\r\n5,1\r\n4,2\r\n",
             args(&[], &set, &[]),
-            "a.csv: line 3: time goes back by 1 µs; sort the lines by time",
+            "a.csv: line 3: time goes back by 1 µs; if the lines stand in the order in which the resource took them, pass \
+             --order line, and if it numbered them, --order FIELD",
+        ),
+        ("a.csv", "t_us,n,seq\n1,2,3\n", args(&["seq=n"], &set, &[]), "a.csv: line 2: has two fields that are \"seq\""),
+        (
+            "a.csv",
+            "t_us,seq\n12.5,1\n",
+            args(&["t_us=t_us", "seq=no"], &set, &[]),
+            "--map seq=no: there is no field `no`; there are t_us, seq",
         ),
         (
             "a.csv",
-            "t_us,seq\n\u{fffd}",
-            args(&[], &set, &[]),
-            "a.csv: line 2: has 1 values, and the first line names 2 fields",
+            "ts,seq\n12.5,1\n",
+            args(&["t_us=ts"], &set, &[]),
+            "a.csv: `ts` is 12.5: of what? --time-unit says it: s, ms, us or ns",
         ),
-        ("a.csv", "t_us,n,seq\n1,2,3\n", args(&["seq=n"], &set, &[]), "a.csv: line 2: has two fields that are \"seq\""),
+        (
+            "a.csv",
+            "t_us,seq\n1795255200400,1\n",
+            args(&[], &set, &[]),
+            "a.csv: t_us is 1795255200400, which is a time of this century in milliseconds; pass --time-unit, with us if it \
+             counts from elsewhere",
+        ),
         (
             "a.jsonl",
             "{\"t_us\":1",
             args(&[], &set, &[]),
-            "a.jsonl: line 1: is no JSON object: EOF while parsing an object (column 9)",
+            "a.jsonl: line 1: is no JSON object: EOF while parsing an object (column 9); --only FIELD passes over text, and \
+             judges lines with that field alone",
         ),
-        (
-            "a.jsonl",
-            "{\"event\":\"header\"}",
-            args(&[], &set, &[]),
-            "a.jsonl: line 1: is the header of a whole history; that is judged alone and as it is",
-        ),
+        ("a.jsonl", "\n", args(&[], &set, &[]), "a.jsonl holds no events"),
+        ("a.jsonl", "{\"event\":\"header\"}", args(&[], &set, &[]), "a.jsonl: no field is the time (t_us)"),
     ] {
         assert_eq!(refused(name, text, log), must);
     }
@@ -131,7 +157,7 @@ fn what_is_asked_wrongly_is_said_in_one_sentence() {
     let refused = |log: HistoryArgs| log.translation().map(drop).unwrap_err();
     assert_eq!(
         refused(args(&[], &["verdict"], &[])),
-        "--set verdict does not say what a field is, such as event=apply"
+        "--set verdict does not say what a field is, such as resource=orders"
     );
     assert!(
         refused(args(&[], &["colour=red"], &[])).starts_with("--set colour=red: a history has no field \"colour\"")
@@ -144,14 +170,122 @@ fn what_is_asked_wrongly_is_said_in_one_sentence() {
 
 #[test]
 fn times_are_read_in_every_unit() {
-    let read = |text: &str, unit| times::microseconds(&Value::String(text.to_owned()), unit).expect("a time");
-    assert_eq!(read("1763719200", Unit::S), 1_763_719_200_000_000);
-    assert_eq!(read("1763719200.000001", Unit::S), 1_763_719_200_000_001);
-    assert_eq!(read("1763719200123", Unit::Ms), 1_763_719_200_123_000);
-    assert_eq!(read("7", Unit::Us), 7);
-    assert_eq!(read("1763719200123456789", Unit::Ns), 1_763_719_200_123_456);
-    for text in ["2025-11-21T10:00:00Z", "2025-11-21 10:00:00", "2025-11-21 11:00:00+01", "2025-11-21T05:30:00.0-0430"]
-    {
-        assert_eq!(read(text, Unit::Us), 1_763_719_200_000_000, "{text}");
+    let zone = Some(times::zone("+02:00").expect("a zone"));
+    let read = |text: &str, unit, zone| {
+        let times = times::Times { unit, zone };
+        times.ns(&Value::String(text.to_owned())).map(|(ns, _)| ns).expect("a time")
+    };
+    let is = |text: &str, unit| read(text, unit, None);
+    assert_eq!(is("1763719200", Some(Unit::S)), 1_763_719_200_000_000_000);
+    assert_eq!(is("1763719200.000000001", Some(Unit::S)), 1_763_719_200_000_000_001);
+    assert_eq!(is("1763719200123", Some(Unit::Ms)), 1_763_719_200_123_000_000);
+    assert_eq!(is("7", Some(Unit::Us)), 7_000);
+    assert_eq!(is("1763719200123456789", Some(Unit::Ns)), 1_763_719_200_123_456_789);
+    // A time of this century says itself what it counts.
+    for text in ["1763719200", "1763719200000", "1763719200000000", "1763719200000000000", "1.7637192e9"] {
+        assert_eq!(is(text, None), 1_763_719_200_000_000_000, "{text}");
+    }
+    for text in [
+        "2025-11-21T10:00:00Z",
+        "2025-11-21 10:00:00",
+        "2025-11-21 10:00:00,000",
+        "2025-11-21 10:00:00.000 UTC",
+        "2025-11-21 11:00:00+01",
+        "2025-11-21 11:00:00 +0100",
+        "2025-11-21T05:30:00.0-0430",
+        "21/Nov/2025:10:00:00 +0000",
+    ] {
+        assert_eq!(is(text, None), 1_763_719_200_000_000_000, "{text}");
+    }
+    assert_eq!(read("2025-11-21 12:00:00", None, zone), 1_763_719_200_000_000_000);
+    assert!(times::zone("Europe").is_err());
+}
+
+/// The same three writes, as several programs write them down.
+#[test]
+fn a_table_is_a_table_whatever_stands_between_its_values() {
+    let rows = [("1", "w1", "7", "1"), ("2", "w1", "7", "2"), ("3", "w2", "8", "3")];
+    let joined = |by: &str, end: &str| {
+        let lines = rows.iter().map(|(t, w, f, n)| [*t, *w, *f, *n].join(by) + end);
+        ["t_us", "node", "token", "seq"].join(by) + end + &lines.collect::<String>()
+    };
+    let psql = " t_us | node | token | seq \n------+------+-------+-----\n    1 | w1   |     7 |   1\n    2 | w1   |     7 |   2\n    \
+                3 | w2   |     8 |   3\n(3 rows)\n\n";
+    let array = "[{\"t_us\":1,\"node\":\"w1\",\"token\":7,\"seq\":1},\n {\"t_us\":2,\"node\":\"w1\",\"token\":\"0x7\",\"seq\":2},\
+                 {\"t_us\":3,\"node\":\"w2\",\"token\":\"0/8\",\"seq\":3}]";
+    let nested =
+        rows.map(|(t, w, f, n)| format!("{{\"t_us\":{t},\"node\":\"{w}\",\"write\":{{\"fence\":{f},\"seq\":{n}}}}}\n"));
+    let logfmt = rows.map(|(t, w, f, n)| format!("t_us={t} node={w} token={f} seq={n} msg=\"a write\"\n"));
+    let mixed = "starting up\n".to_owned()
+        + &rows
+            .map(|(t, w, f, n)| format!("{{\"t_us\":{t},\"node\":\"{w}\",\"token\":{f},\"seq\":{n}}}\n"))
+            .join("panic!\n");
+    let plain = || args(&[], &["resource=orders", "verdict=ok"], &[]);
+    let with_only = || HistoryArgs { only: vec!["token".to_owned()], ..plain() };
+    let renamed = || args(&["token=write.fence", "seq=write.seq"], &["resource=orders", "verdict=ok"], &[]);
+    let ignoring = || HistoryArgs { ignore: vec!["msg".to_owned()], ..plain() };
+    for (what, text, log) in [
+        ("commas", joined(",", "\n"), plain()),
+        ("a mark and other line ends", format!("\u{feff}{}", joined(",", "\r\n")), plain()),
+        ("semicolons", joined(";", "\n"), plain()),
+        ("tabs", joined("\t", "\n"), plain()),
+        ("psql", psql.to_owned(), plain()),
+        ("an array", array.to_owned(), plain()),
+        ("fields in fields", nested.concat(), renamed()),
+        ("logfmt", logfmt.concat(), ignoring()),
+        ("text between lines", mixed, with_only()),
+    ] {
+        let told = applied(opened("formats", &[("a.txt", &text)], log).unwrap_or_else(|why| panic!("{what}: {why}")));
+        let must = [(1, "w1", 7, 1), (2, "w1", 7, 2), (3, "w2", 8, 3)];
+        assert_eq!(told, must.map(|(t, node, token, seq)| (t, node.into(), token, "orders".into(), seq)), "{what}");
+    }
+}
+
+#[test]
+fn all_that_is_not_understood_is_said_at_once_and_the_advice_works() {
+    let text = "created,level,holder,fence_token,result,invoice\n\
+                2026-11-24T10:00:00Z,info,a,7,APPLIED,1\n2026-11-24T10:00:01Z,info,b,8,REJECTED,2\n";
+    let why = refused("billing.csv", text, args(&[], &[], &[]));
+    let (what, advice) = why.split_once("; if this guess is right, add\n  ").expect("advice");
+    assert_eq!(
+        what,
+        "billing.csv: nothing says what the fields `created`, `level`, `holder`, `fence_token`, `result`, `invoice` are; no \
+         field is the time (t_us), the resource, the node, the verdict"
+    );
+    assert_eq!(
+        advice,
+        "--map t_us=created,token=fence_token,node=holder,verdict=result,seq=invoice --set resource=billing --word \
+         verdict:APPLIED=ok,verdict:REJECTED=fenced --ignore level"
+    );
+    let options: Vec<&str> = advice.split(' ').collect();
+    let of = |name: &str| options[options.iter().position(|option| *option == name).expect("an option") + 1].split(',');
+    let mut log =
+        args(&of("--map").collect::<Vec<_>>(), &of("--set").collect::<Vec<_>>(), &of("--word").collect::<Vec<_>>());
+    log.ignore = of("--ignore").map(str::to_owned).collect();
+    let told = applied(opened("advice", &[("billing.csv", text)], log).expect("the advice works"));
+    assert_eq!(
+        told.iter().map(|(_, node, token, ..)| (node.as_str(), *token)).collect::<Vec<_>>(),
+        [("a", 7), ("b", 8)]
+    );
+}
+
+#[test]
+fn lines_that_stand_there_twice_count_once_and_order_can_be_the_resources() {
+    let text = "t_us,version,token,seq\n5,1,7,1\n5,1,7,1\n4,2,7,2\n9,3,8,3\n";
+    let set = ["resource=r", "node=a", "verdict=ok"];
+    for order in ["line", "version"] {
+        let log = HistoryArgs { order: Some(order.to_owned()), ..args(&[], &set, &[]) };
+        let input = opened("order", &[("a.csv", text)], log).expect("a log");
+        let notes = std::mem::take(&mut { input.notes });
+        let mut reader = Reader::with_fields(input.lines, input.fields).expect("a first line");
+        let times: Vec<u64> = reader.by_ref().map(|event| event.expect("an event").t_us).collect();
+        assert_eq!(times, [5, 5, 9]);
+        assert_eq!(
+            notes.sentences(),
+            [
+                "1 line there twice, word for word; each was counted once.",
+                "1 line with a time before the line in front; the order was kept."
+            ]
+        );
     }
 }

@@ -1,75 +1,165 @@
 //! Times in a log.
 
-use chrono::{DateTime, NaiveDateTime};
+use chrono::{DateTime, FixedOffset, NaiveDateTime};
 use clap::ValueEnum;
 use serde_json::Value;
+use std::fmt;
 
 /// What a time counts, where it is a number.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
     /// Seconds.
     S,
     /// Milliseconds.
     Ms,
     /// Microseconds.
-    #[default]
     Us,
     /// Nanoseconds.
     Ns,
 }
 
 impl Unit {
-    /// How many there are in a second.
-    const fn per_second(self) -> u32 {
+    /// How many nanoseconds one is.
+    const fn ns(self) -> u128 {
         match self {
-            Unit::S => 1,
-            Unit::Ms => 1_000,
-            Unit::Us => 1_000_000,
-            Unit::Ns => 1_000_000_000,
+            Unit::S => 1_000_000_000,
+            Unit::Ms => 1_000_000,
+            Unit::Us => 1_000,
+            Unit::Ns => 1,
         }
     }
+
+    /// In which unit such a number is a time of this century. They lie three zeros apart, so there is no doubt.
+    fn of_an_epoch(whole: u128) -> Option<Unit> {
+        [Unit::S, Unit::Ms, Unit::Us, Unit::Ns].into_iter().find(|unit| {
+            let seconds = whole * unit.ns() / Unit::S.ns();
+            // From 2001 to 2100.
+            (1_000_000_000..4_102_444_800).contains(&seconds)
+        })
+    }
 }
 
-/// Ways to write a time without a zone, which is then taken for UTC: as SQL does, and as ISO 8601 does.
-const WITHOUT_ZONE: [&str; 2] = ["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f"];
-/// With a zone such as `+01` or `+0100`, as PostgreSQL writes it.
-const WITH_ZONE: [&str; 2] = ["%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%dT%H:%M:%S%.f%#z"];
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Unit::S => "seconds",
+            Unit::Ms => "milliseconds",
+            Unit::Us => "microseconds",
+            Unit::Ns => "nanoseconds",
+        })
+    }
+}
 
-/// A time in microseconds since the log's own zero, or since 1970.
+/// How a time was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Written {
+    /// As a number.
+    Counted,
+    /// As date and time with a zone.
+    Zoned,
+    /// As date and time without one.
+    Bare,
+}
+
+/// What a log's times are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Times {
+    /// What numbers count, if that is known.
+    pub unit: Option<Unit>,
+    /// The zone of times that name none; UTC where it is left out.
+    pub zone: Option<FixedOffset>,
+}
+
+/// Ways to write a time without a zone: as SQL does, and as ISO 8601 does.
+const WITHOUT_ZONE: [&str; 2] = ["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f"];
+/// With a zone such as `+01` or `+0100`, as PostgreSQL writes it; the last as web servers do.
+const WITH_ZONE: [&str; 4] =
+    ["%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f %#z", "%d/%b/%Y:%H:%M:%S %z"];
+
+impl Times {
+    /// A time in nanoseconds since the log's own zero, or since 1970.
+    ///
+    /// # Errors
+    /// It is no time, or before 1970, or a number of nobody knows what.
+    pub fn ns(self, time: &Value) -> Result<(u64, Written), String> {
+        let no_time =
+            || format!("{time} is no time; write it like 2026-11-21T10:00:00.250Z, or as a number of --time-unit");
+        let text = match time {
+            Value::Number(number) => number.to_string(),
+            Value::String(text) => text.trim().to_owned(),
+            _ => return Err(no_time()),
+        };
+        if let Some(decimal) = Decimal::read(&text) {
+            let unit = self.unit.or_else(|| Unit::of_an_epoch(decimal.whole));
+            let unit =
+                unit.ok_or_else(|| format!("{text} is a number of what? --time-unit says it: s, ms, us or ns"))?;
+            return Ok((decimal.ns(unit).ok_or_else(no_time)?, Written::Counted));
+        }
+        let (ns, written) = self.words(&text).ok_or_else(no_time)?;
+        Ok((u64::try_from(ns).map_err(|_| format!("{time} is before 1970"))?, written))
+    }
+
+    /// The unit in which this number would be a time of this century.
+    pub fn unit_of(time: &Value) -> Option<Unit> {
+        let text = time.as_str().map_or_else(|| time.to_string(), |text| text.trim().to_owned());
+        Decimal::read(&text).and_then(|decimal| Unit::of_an_epoch(decimal.whole))
+    }
+
+    fn words(self, text: &str) -> Option<(i64, Written)> {
+        // As Python and Java log it.
+        let text = &text.replace(',', ".");
+        let zoned = |time: DateTime<FixedOffset>| time.timestamp_nanos_opt().map(|ns| (ns, Written::Zoned));
+        if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+            return zoned(time);
+        }
+        if let Some(time) = WITH_ZONE.iter().find_map(|form| DateTime::parse_from_str(text, form).ok()) {
+            return zoned(time);
+        }
+        let utc = ["Z", " UTC", " GMT"].iter().find_map(|end| text.strip_suffix(end));
+        let (bare, written) = utc.map_or((text.as_str(), Written::Bare), |bare| (bare, Written::Zoned));
+        let time = WITHOUT_ZONE.iter().find_map(|form| NaiveDateTime::parse_from_str(bare, form).ok())?;
+        let zone = self.zone.filter(|_| written == Written::Bare);
+        let time = match zone {
+            Some(zone) => time.and_local_timezone(zone).single()?.to_utc(),
+            None => time.and_utc(),
+        };
+        time.timestamp_nanos_opt().map(|ns| (ns, written))
+    }
+}
+
+/// A number that is not negative, as it is written: a double would lose nanoseconds.
+struct Decimal {
+    whole: u128,
+    /// What stands behind the point, in parts of 10^18.
+    parts: u128,
+}
+
+impl Decimal {
+    fn read(text: &str) -> Option<Decimal> {
+        let (whole, parts) = text.split_once('.').unwrap_or((text, ""));
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if whole.is_empty() || whole.len() > 20 || !digits(whole) || !digits(parts) {
+            // With an exponent: as exact as such a number is.
+            let number = text.parse::<f64>().ok().filter(|number| (0.0..1e20).contains(number))?;
+            return Some(Decimal { whole: number as u128, parts: (number.fract() * 1e18) as u128 });
+        }
+        let parts: String = format!("{parts:0<18}").chars().take(18).collect();
+        Some(Decimal { whole: whole.parse().ok()?, parts: parts.parse().ok()? })
+    }
+
+    fn ns(&self, unit: Unit) -> Option<u64> {
+        let whole = self.whole.checked_mul(unit.ns())?;
+        u64::try_from(whole + self.parts * unit.ns() / 10_u128.pow(18)).ok()
+    }
+}
+
+/// A zone such as `+02:00`, `-0530` or `UTC`.
 ///
 /// # Errors
-/// It is no time, or before 1970.
-pub fn microseconds(time: &Value, unit: Unit) -> Result<u64, String> {
-    let no_time =
-        || format!("{time} is no time; write it like 2026-11-21T10:00:00.250Z, or as a number of --time-unit");
-    match time {
-        Value::Number(number) => counted(&number.to_string(), unit).ok_or_else(no_time),
-        Value::String(text) => match counted(text, unit) {
-            Some(t_us) => Ok(t_us),
-            None => u64::try_from(written(text).ok_or_else(no_time)?).map_err(|_| format!("{time} is before 1970")),
-        },
-        _ => Err(no_time()),
-    }
-}
-
-/// A number of units, with or without a fraction.
-fn counted(text: &str, unit: Unit) -> Option<u64> {
-    let per_second = u64::from(unit.per_second());
-    if let Ok(whole) = text.parse::<u64>() {
-        let t_us = u128::from(whole) * 1_000_000 / u128::from(per_second);
-        return u64::try_from(t_us).ok();
-    }
-    // A double has microseconds for longer than clocks have run: 2^53 of them are 285 years.
-    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0)?;
-    let t_us = (number * 1e6 / per_second as f64).round();
-    (t_us < u64::MAX as f64).then_some(t_us as u64)
-}
-
-fn written(text: &str) -> Option<i64> {
-    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
-        return Some(time.timestamp_micros());
-    }
-    let zoned = WITH_ZONE.iter().find_map(|form| DateTime::parse_from_str(text, form).ok());
-    let bare = || WITHOUT_ZONE.iter().find_map(|form| NaiveDateTime::parse_from_str(text, form).ok());
-    zoned.map(|time| time.timestamp_micros()).or_else(|| bare().map(|time| time.and_utc().timestamp_micros()))
+/// One sentence.
+pub fn zone(text: &str) -> Result<FixedOffset, String> {
+    let utc = ["UTC", "GMT", "Z"].contains(&text);
+    let at = if utc { "1970-01-01T00:00:00+00:00".to_owned() } else { format!("1970-01-01T00:00:00{text}") };
+    let time = DateTime::parse_from_str(&at, "%Y-%m-%dT%H:%M:%S%#z");
+    time.map(|time| *time.offset()).map_err(|_| format!("`{text}` is no zone; write it like +02:00, or UTC"))
 }

@@ -1,0 +1,120 @@
+//! What fields and verdicts are often called. It is only ever suggested, and judged by when somebody has agreed.
+
+/// What a line of a write must have, and what else is worth having, each with what it is often called.
+pub const FIELDS: [(&str, &[&str]); 7] = [
+    (
+        "t_us",
+        &[
+            "ts",
+            "time",
+            "timestamp",
+            "@timestamp",
+            "t",
+            "at",
+            "created_at",
+            "datetime",
+            "date",
+            "when",
+            "time_ms",
+            "ts_ms",
+        ],
+    ),
+    (
+        "token",
+        &[
+            "fence_token",
+            "fencing_token",
+            "fence",
+            "fencing",
+            "epoch",
+            "term",
+            "lease_epoch",
+            "leader_epoch",
+            "lock_token",
+            "revision",
+            "czxid",
+            "lock_version",
+        ],
+    ),
+    (
+        "node",
+        &[
+            "leader",
+            "leader_id",
+            "node_id",
+            "holder",
+            "holder_identity",
+            "owner",
+            "owner_id",
+            "worker",
+            "host",
+            "hostname",
+            "instance",
+            "pod",
+            "replica",
+            "server",
+            "writer",
+        ],
+    ),
+    (
+        "resource",
+        &["table", "shard", "partition", "stream", "topic", "queue", "object", "key", "resource_id", "entity"],
+    ),
+    (
+        "verdict",
+        &["result", "status", "outcome", "state", "decision", "accepted", "applied", "success", "ok", "response"],
+    ),
+    (
+        "seq",
+        &[
+            "sequence",
+            "sequence_no",
+            "seq_no",
+            "number",
+            "no",
+            "row_version",
+            "version",
+            "offset",
+            "invoice_no",
+            "invoice",
+            "n",
+        ],
+    ),
+    ("request", &["request_id", "req", "req_id", "idempotency_key", "correlation_id", "client_request_id"]),
+];
+
+/// The verdicts, each with what it is often called.
+pub const VERDICTS: [(&str, &[&str]); 4] = [
+    (
+        "ok",
+        &[
+            "ok",
+            "accepted",
+            "accept",
+            "applied",
+            "apply",
+            "done",
+            "success",
+            "succeeded",
+            "committed",
+            "commit",
+            "true",
+            "t",
+            "yes",
+            "1",
+            "200",
+            "201",
+            "204",
+            "written",
+        ],
+    ),
+    (
+        "fenced",
+        &[
+            "fenced", "rejected", "reject", "refused", "refuse", "stale", "denied", "conflict", "false", "f", "no",
+            "0", "409", "412", "403", "outdated", "expired",
+        ],
+    ),
+    ("duplicate", &["duplicate", "replayed", "repeated", "dup", "already_applied"]),
+    ("failed", &["failed", "error", "aborted", "rolled_back", "500", "503", "timeout"]),
+];

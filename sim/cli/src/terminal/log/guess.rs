@@ -1,0 +1,373 @@
+//! Looks at the first lines of a log before any is judged: tells everything that is not understood in one sentence, and
+//! which options would probably say what is meant. Nothing is judged by a guess: it may be the token that is guessed wrong.
+
+use super::{
+    Surveyed,
+    called::{FIELDS, VERDICTS},
+    options::HistoryArgs,
+    times::{Times, Unit},
+    translate::Translation,
+    values::{is_nothing, plain, retype},
+};
+use protocols::{history::json::Fields, types::Operation};
+use scenarios::suggest::unknown;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// The fields that a line of a write may have.
+const OF_A_WRITE: [&str; 18] = [
+    "event",
+    "t_us",
+    "group",
+    "node",
+    "resource",
+    "request",
+    "verdict",
+    "token",
+    "epoch",
+    "generation",
+    "term",
+    "seq",
+    "read",
+    "version",
+    "payload",
+    "operation",
+    "highest",
+    "first",
+];
+/// So many different values of a field are looked at.
+const VALUES_MAX: usize = 40;
+
+/// The events of a history.
+const EVENTS: [&str; 20] = [
+    "campaign",
+    "elected",
+    "deposed",
+    "seal",
+    "issue",
+    "apply",
+    "deleted",
+    "invoke",
+    "reply",
+    "read-invoke",
+    "read-reply",
+    "fault",
+    "grant",
+    "grant-end",
+    "vote",
+    "clock",
+    "promoted",
+    "rewound",
+    "node",
+    "end",
+];
+
+/// A field of theirs, and some of its values.
+struct Column {
+    name: String,
+    values: Vec<Value>,
+    /// In how many lines it says something.
+    lines: usize,
+}
+
+impl Column {
+    /// Could it be what a history calls so, going by its values?
+    fn can_be(&self, ours: &str) -> bool {
+        self.values.iter().all(|value| match ours {
+            "event" => EVENTS.contains(&&*plain(value)),
+            "operation" => serde_json::from_value::<Operation>(value.clone()).is_ok(),
+            "payload" => {
+                let within = value.as_str().map_or_else(|| Some(value.clone()), |text| serde_json::from_str(text).ok());
+                within.is_some_and(|within| within.get("number").is_some())
+            }
+            "t_us" => true,
+            _ => retype(ours, ours, value.clone()).is_ok(),
+        })
+    }
+}
+
+/// What numbers count that are times, if they have to be told.
+///
+/// # Errors
+/// Something is not understood: one sentence, and what to do about it.
+pub fn survey(files: &[Surveyed], translation: &Translation, args: &HistoryArgs) -> Result<Option<Unit>, String> {
+    let (mut columns, mut whole, mut lines): (Vec<Column>, bool, usize) = (Vec::new(), true, 0);
+    for file in files {
+        whole &= file.first.len() < super::SURVEY_LINES;
+        for row in &file.first {
+            let (_, fields) = row.as_ref().map_err(|(line, what)| {
+                let only = "; --only FIELD passes over text, and judges lines with that field alone";
+                format!("{}: line {line}: {what}{}", file.name, if what.starts_with("is no ") { only } else { "" })
+            })?;
+            lines += 1;
+            for (name, value) in fields {
+                let at = columns.iter().position(|column| column.name == *name).unwrap_or_else(|| {
+                    columns.push(Column { name: name.clone(), values: Vec::new(), lines: 0 });
+                    columns.len() - 1
+                });
+                if is_nothing(value) {
+                    continue;
+                }
+                let column = &mut columns[at];
+                column.lines += 1;
+                if column.values.len() < VALUES_MAX && !column.values.contains(value) {
+                    column.values.push(value.clone());
+                }
+            }
+        }
+    }
+    let names = files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>().join(", ");
+    if columns.is_empty() {
+        let others = match translation.seen.borrow().others {
+            0 => String::new(),
+            others => format!("; --only passed over {others}"),
+        };
+        return Err(format!("{names} holds no events{others}"));
+    }
+    if whole {
+        translation.known(
+            |theirs| columns.iter().any(|c| c.name == theirs),
+            || columns.iter().map(|c| c.name.clone()).collect(),
+        )?;
+    }
+    let survey = Survey { columns: &columns, translation, args, several: files.len() > 1, stem: &files[0].stem, lines };
+    match survey.wrong() {
+        Some(what) => Err(format!("{names}: {what}{}", survey.advice())),
+        None => survey.unit().map_err(|what| format!("{names}: {what}")),
+    }
+}
+
+impl Translation {
+    /// Is everything there that options speak of?
+    ///
+    /// # Errors
+    /// It is not: one sentence.
+    pub fn known(&self, has: impl Fn(&str) -> bool, all: impl Fn() -> Vec<String>) -> Result<(), String> {
+        let mapped = self.maps.iter().map(|(ours, theirs)| (format!("--map {ours}={theirs}"), theirs));
+        let ordered = self.order.iter().map(|field| (format!("--order {field}"), field));
+        for (option, theirs) in mapped.chain(ordered) {
+            if !has(theirs) {
+                let all = all();
+                let all: Vec<&str> = all.iter().map(String::as_str).collect();
+                return Err(format!("{option}: {}", unknown("field", theirs, &all)));
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Survey<'a> {
+    columns: &'a [Column],
+    translation: &'a Translation,
+    args: &'a HistoryArgs,
+    /// Is there more than one file?
+    several: bool,
+    /// What the first is called.
+    stem: &'a str,
+    /// How many lines were looked at.
+    lines: usize,
+}
+
+impl Survey<'_> {
+    /// What they call ours, if they have it.
+    fn column(&self, ours: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| self.ours(column) == Some(ours))
+    }
+
+    /// What a history calls it, going by its name or by what was said of it, if it can be that.
+    fn ours<'b>(&'b self, column: &'b Column) -> Option<&'b str> {
+        let ours = self.translation.fields.ours(&column.name)?;
+        // What cannot be the token is told of: it was probably meant.
+        let must = self.is_mapped(column) || FIELDS.iter().any(|(called, _)| *called == ours);
+        (must || column.can_be(ours)).then_some(ours)
+    }
+
+    fn is_mapped(&self, column: &Column) -> bool {
+        self.translation.maps.values().any(|theirs| *theirs == column.name)
+    }
+
+    fn is_set(&self, ours: &str) -> bool {
+        self.translation.set.iter().any(|(field, _)| field == ours)
+    }
+
+    fn has(&self, ours: &str) -> bool {
+        self.column(ours).is_some() || self.is_set(ours)
+    }
+
+    fn has_token(&self) -> bool {
+        ["token", "epoch"].iter().any(|ours| self.has(ours))
+    }
+
+    /// Are all lines writes?
+    fn only_writes(&self) -> bool {
+        let events = self.column("event").map(|column| column.values.iter().all(|value| value == "apply"));
+        events.unwrap_or_else(|| self.translation.set.iter().all(|(field, value)| field != "event" || value == "apply"))
+    }
+
+    /// The fields of theirs of which it is not known what they are.
+    fn unknown(&self) -> Vec<&Column> {
+        let is_unknown = |column: &&Column| {
+            let Some(ours) = self.translation.fields.ours(&column.name) else { return false };
+            let mapped = self.is_mapped(column);
+            let of_another = self.only_writes() && !OF_A_WRITE.contains(&ours);
+            // Raft's term is the token of many stores, and the leadership's count in our histories.
+            let term = ours == "term" && !self.has_token();
+            let other = || of_another || term || self.ours(column).is_none();
+            Fields::type_of(ours).is_none() || (!mapped && other())
+        };
+        self.columns.iter().filter(is_unknown).collect()
+    }
+
+    fn missing(&self) -> Vec<&'static str> {
+        let needed = ["t_us", "resource", "node", "verdict"];
+        needed.into_iter().filter(|ours| (*ours == "t_us" || self.only_writes()) && !self.has(ours)).collect()
+    }
+
+    /// Verdicts that are none of ours.
+    fn words(&self) -> Vec<String> {
+        let Some(column) = self.column("verdict") else { return Vec::new() };
+        let told = |word: &String| self.translation.words.contains_key(&("verdict".to_owned(), word.clone()));
+        let ours = |word: &String| VERDICTS.iter().any(|(ours, _)| ours == word);
+        column.values.iter().map(plain).filter(|word| !told(word) && !ours(word)).collect()
+    }
+
+    /// A field that every write has, and that only some lines have: the others are about something else.
+    fn of_some(&self) -> Option<&Column> {
+        let needed = ["verdict", "node", "resource", "t_us"].into_iter().filter(|_| self.only_writes());
+        let found = needed.filter(|ours| !self.is_set(ours)).filter_map(|ours| self.column(ours));
+        found.filter(|column| column.lines < self.lines).min_by_key(|column| column.lines)
+    }
+
+    /// What is not understood, if anything is.
+    fn wrong(&self) -> Option<String> {
+        let mut wrong = Vec::new();
+        let quoted: Vec<String> = self.unknown().iter().map(|column| format!("`{}`", column.name)).collect();
+        if !quoted.is_empty() {
+            let (is, a) = if quoted.len() == 1 { ("field", "is") } else { ("fields", "are") };
+            wrong.push(format!("nothing says what the {is} {} {a}", quoted.join(", ")));
+        }
+        let missing = self.missing();
+        if !missing.is_empty() {
+            let called = |ours: &'static str| if ours == "t_us" { "time (t_us)" } else { ours };
+            let missing: Vec<&str> = missing.into_iter().map(called).collect();
+            wrong.push(format!("no field is the {}", missing.join(", the ")));
+        }
+        let words = self.words();
+        if !words.is_empty() {
+            let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+            wrong.push(format!("of the verdicts, {} are none of ok, duplicate, fenced, failed", quoted.join(", ")));
+        }
+        if let Some(some) = self.of_some().filter(|_| wrong.is_empty()) {
+            let (some, name, lines) = (some.lines, &some.name, self.lines);
+            wrong.push(format!(
+                "of the first {lines} lines, only {some} have the field `{name}`, which every write has"
+            ));
+        }
+        (!wrong.is_empty()).then(|| wrong.join("; "))
+    }
+
+    /// Options that probably say it, to be looked at before they are used.
+    fn advice(&self) -> String {
+        let (unknown, mut used) = (self.unknown(), BTreeSet::new());
+        let (mut map, mut set, mut word) = (Vec::new(), Vec::new(), Vec::new());
+        let wanted = |ours: &str| if ours == "token" { !self.has_token() } else { !self.has(ours) };
+        for (ours, called) in FIELDS.into_iter().filter(|(ours, _)| wanted(ours)) {
+            // By its last part, whichever way words are joined.
+            let joined =
+                |name: &str| name.rsplit('.').next().unwrap_or(name).replace(['_', '-'], "").to_ascii_lowercase();
+            let names = std::iter::once(ours).chain(called.iter().copied());
+            let mut named = names.filter_map(|name| unknown.iter().find(|column| joined(&column.name) == joined(name)));
+            let named = named.find(|column| !used.contains(&column.name));
+            let free = |column: &&&Column| !used.contains(&column.name);
+            let looks = || unknown.iter().filter(free).find(|column| looks_like(ours, column));
+            let Some(column) = named.or_else(looks) else { continue };
+            used.insert(column.name.clone());
+            map.push(format!("{ours}={}", column.name));
+            if ours == "verdict" {
+                word = column.values.iter().map(plain).collect();
+                word.retain(|word| !VERDICTS.iter().any(|(ours, _)| ours == word));
+            }
+        }
+        word.extend(self.words());
+        let mapped = |ours: &str| map.iter().any(|pair| pair.starts_with(&format!("{ours}=")));
+        for ours in self.missing().into_iter().filter(|ours| !mapped(ours)) {
+            match ours {
+                "resource" => set.push(format!("resource={}", self.stem)),
+                "node" if self.several => set.push("node={file}".to_owned()),
+                "verdict" => set.push("verdict=ok".to_owned()),
+                _ => {}
+            }
+        }
+        let words: Vec<String> = word.iter().map(|word| format!("verdict:{word}={}", meaning(word))).collect();
+        let ignore: Vec<String> =
+            unknown.iter().map(|column| column.name.clone()).filter(|name| !used.contains(name)).collect();
+        let only = self.of_some().map(|column| column.name.clone()).into_iter().collect();
+        let options = [("--map", map), ("--set", set), ("--word", words), ("--ignore", ignore), ("--only", only)];
+        let options = options.into_iter().filter(|(_, values)| !values.is_empty());
+        let options: Vec<String> =
+            options.map(|(name, values)| format!("{name} {}", quoted(&values.join(",")))).collect();
+        if options.is_empty() {
+            String::new()
+        } else {
+            format!("; if this guess is right, add\n  {}", options.join(" "))
+        }
+    }
+
+    fn unit(&self) -> Result<Option<Unit>, String> {
+        let Some(column) = self.column("t_us").filter(|_| self.args.time_unit.is_none()) else { return Ok(None) };
+        let Some(value) = column.values.iter().find(|value| Times::default().ns(value).is_err() || is_number(value))
+        else {
+            return Ok(None);
+        };
+        if !is_number(value) {
+            return Ok(None);
+        }
+        match (Times::unit_of(value), column.name == "t_us") {
+            (Some(unit), true) if unit != Unit::Us => Err(format!(
+                "t_us is {}, which is a time of this century in {unit}; pass --time-unit, with us if it counts from elsewhere",
+                plain(value)
+            )),
+            (_, true) => Ok(Some(Unit::Us)),
+            (Some(unit), false) => Ok(Some(unit)),
+            (None, false) => {
+                Err(format!("`{}` is {}: of what? --time-unit says it: s, ms, us or ns", column.name, plain(value)))
+            }
+        }
+    }
+}
+
+fn is_number(value: &Value) -> bool {
+    value.is_number() || value.as_str().is_some_and(|text| text.trim().parse::<f64>().is_ok())
+}
+
+/// Do a field's values say what it is?
+fn looks_like(ours: &str, column: &Column) -> bool {
+    match ours {
+        "t_us" => {
+            !column.values.is_empty()
+                && column.values.iter().all(|value| !is_number(value) && Times::default().ns(value).is_ok())
+        }
+        "verdict" => {
+            let known = |value: &Value| {
+                VERDICTS.iter().any(|(_, called)| called.contains(&&*plain(value).to_ascii_lowercase()))
+            };
+            let words = column.values.iter().all(|value| value.is_string() && !is_number(value));
+            words && !column.values.is_empty() && column.values.iter().all(known)
+        }
+        _ => false,
+    }
+}
+
+/// What a word of theirs probably means.
+fn meaning(word: &str) -> &'static str {
+    let small = word.to_ascii_lowercase();
+    let whole = VERDICTS.iter().find(|(_, called)| called.contains(&small.as_str()));
+    let part = || VERDICTS.iter().rev().find(|(_, called)| called.iter().any(|c| c.len() > 3 && small.contains(c)));
+    whole.or_else(part).map_or("ok|fenced|failed", |(ours, _)| ours)
+}
+
+/// A word of a command line.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=,.:/@{}".contains(c);
+    if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}

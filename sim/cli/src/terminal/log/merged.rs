@@ -1,0 +1,174 @@
+//! The lines of all files in one order, as the JSON lines that a judge reads.
+
+use super::translate::{Seen, Told};
+use serde_json::Value;
+use std::{
+    cell::RefCell,
+    collections::VecDeque,
+    io::{self, BufRead, Read},
+    rc::Rc,
+};
+
+/// What puts lines into their order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// Their times; those of one moment by file and line.
+    Time,
+    /// Where they stand in their file.
+    Line,
+    /// [`Told::order`]; those of one number by file and line.
+    Number,
+}
+
+/// Lines of one file; what is wrong with one is a whole sentence.
+pub type File = Box<dyn Iterator<Item = Result<Told, String>>>;
+
+/// Where a line came from, and what was noticed before.
+#[derive(Debug, Default)]
+pub struct At {
+    /// The place of its file.
+    pub file: usize,
+    /// Its line there.
+    pub line: u64,
+    /// Why there is no next line, although there is one.
+    pub wrong: Option<String>,
+}
+
+/// Of the lines of one moment, so many are compared with the next.
+const MOMENT_MAX: usize = 1_000;
+
+/// One stream of JSON lines. Memory does not grow with it, unless numbers put it into order.
+pub struct Merged {
+    files: Vec<(File, Option<Told>)>,
+    /// All lines and the places of their files, where numbers put them into order.
+    sorted: std::vec::IntoIter<(usize, Told)>,
+    order: Order,
+    names: Vec<String>,
+    seen: Rc<RefCell<Seen>>,
+    at: Rc<RefCell<At>>,
+    /// The lines of the moment that was read last.
+    moment: VecDeque<(usize, Told)>,
+    last_ns: u64,
+    buffer: Vec<u8>,
+    read: usize,
+}
+
+impl Merged {
+    /// Of these files, each with its name; tells `at` which line was read last, and `seen` what is worth a note.
+    ///
+    /// # Errors
+    /// A first line is wrong, or, where numbers put lines into order, any.
+    pub fn new(
+        files: Vec<(String, File)>,
+        order: Order,
+        seen: Rc<RefCell<Seen>>,
+        at: Rc<RefCell<At>>,
+    ) -> Result<Merged, String> {
+        let (mut names, mut begun, mut all) = (Vec::new(), Vec::new(), Vec::new());
+        for (place, (name, mut file)) in files.into_iter().enumerate() {
+            names.push(name);
+            if order == Order::Number {
+                for told in file {
+                    all.push((place, told?));
+                }
+                continue;
+            }
+            let first = file.next().transpose()?;
+            begun.push((file, first));
+        }
+        all.sort_by_key(|(place, told)| (told.order, *place, told.line));
+        let (sorted, moment) = (all.into_iter(), VecDeque::new());
+        Ok(Merged { files: begun, sorted, order, names, seen, at, moment, last_ns: 0, buffer: Vec::new(), read: 0 })
+    }
+
+    /// The next line, and the place of its file.
+    fn next(&mut self) -> Result<Option<(usize, Told)>, String> {
+        let heads = self.files.iter().enumerate().filter_map(|(place, (_, head))| Some((place, head.as_ref()?)));
+        let next = match self.order {
+            Order::Time => heads.min_by_key(|(place, told)| (told.ns, *place)),
+            // One file after the other.
+            Order::Line => heads.min_by_key(|(place, _)| *place),
+            Order::Number => return Ok(self.sorted.next()),
+        };
+        let Some((place, _)) = next else { return Ok(None) };
+        let (file, head) = &mut self.files[place];
+        let after = file.next().transpose()?;
+        let Some(told) = std::mem::replace(head, after) else { return Ok(None) };
+        if let Some(after) = head.as_ref().filter(|after| self.order == Order::Time && after.ns < told.ns) {
+            let (back, name, line) = ((told.ns - after.ns).div_ceil(1_000), &self.names[place], after.line);
+            return Err(format!(
+                "{name}: line {line}: time goes back by {back} µs; if the lines stand in the order in which the resource \
+                 took them, pass --order line, and if it numbered them, --order FIELD"
+            ));
+        }
+        Ok(Some((place, told)))
+    }
+
+    /// The next line that is to be judged.
+    fn judged(&mut self) -> Result<Option<(usize, Told)>, String> {
+        while let Some((place, mut told)) = self.next()? {
+            let mut seen = self.seen.borrow_mut();
+            if told.ns < self.last_ns {
+                seen.back += 1;
+                told.ns = self.last_ns;
+            }
+            if told.ns > self.last_ns {
+                self.moment.clear();
+            }
+            self.last_ns = told.ns;
+            if self.moment.iter().any(|(_, before)| before.fields == told.fields) {
+                seen.twice += 1;
+                continue;
+            }
+            seen.ties += u64::from(self.order == Order::Time && self.moment.iter().any(|(other, _)| *other != place));
+            if self.moment.len() == MOMENT_MAX {
+                self.moment.pop_front();
+            }
+            self.moment.push_back((place, told.clone()));
+            return Ok(Some((place, told)));
+        }
+        Ok(None)
+    }
+
+    fn fill(&mut self) -> io::Result<()> {
+        self.buffer.clear();
+        self.read = 0;
+        match self.judged() {
+            Ok(Some((place, told))) => {
+                let mut at = self.at.borrow_mut();
+                (at.file, at.line) = (place, told.line);
+                let mut fields = told.fields;
+                fields.insert("t_us".to_owned(), (told.ns / 1_000).into());
+                serde_json::to_writer(&mut self.buffer, &Value::Object(fields))?;
+                self.buffer.push(b'\n');
+                Ok(())
+            }
+            Ok(None) => Ok(()),
+            Err(wrong) => {
+                self.at.borrow_mut().wrong = Some(wrong);
+                Err(io::Error::other("a line is wrong"))
+            }
+        }
+    }
+}
+
+impl Read for Merged {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.fill_buf()?.read(into)?;
+        self.consume(read);
+        Ok(read)
+    }
+}
+
+impl BufRead for Merged {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.read == self.buffer.len() {
+            self.fill()?;
+        }
+        Ok(&self.buffer[self.read..])
+    }
+
+    fn consume(&mut self, read: usize) {
+        self.read += read;
+    }
+}

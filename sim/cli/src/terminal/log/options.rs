@@ -1,0 +1,136 @@
+//! What somebody's log calls things: the options that say it.
+
+use super::{
+    source::{self, Format},
+    times::{self, Times, Unit},
+    translate::Translation,
+};
+use chrono::FixedOffset;
+use clap::Args as ClapArgs;
+use protocols::history::json::Fields;
+use std::collections::BTreeMap;
+
+/// What somebody's log calls things.
+#[derive(ClapArgs, Clone, Debug, Default)]
+#[command(next_help_heading = "What your log calls things")]
+pub struct HistoryArgs {
+    /// A field of another name: `--map token=fence_token`; several with commas, or again
+    #[arg(long, value_name = "OURS=THEIRS", value_delimiter = ',')]
+    pub(super) map: Vec<String>,
+    /// Fields that do not matter; all others that are not known are refused
+    #[arg(long, value_name = "FIELD", value_delimiter = ',')]
+    pub(super) ignore: Vec<String>,
+    /// A value for lines that have none: `--set resource=orders`; `{file}` stands for the file's name without its extension:
+    /// `--set node={file}`
+    #[arg(long, value_name = "FIELD=VALUE", value_delimiter = ',')]
+    pub(super) set: Vec<String>,
+    /// What a value of theirs means: `--word verdict:REJECTED=fenced`; several with commas, or again
+    #[arg(long, value_name = "FIELD:THEIRS=OURS")]
+    pub(super) word: Vec<String>,
+    /// Judge only lines that have this field, with this value: `--only msg=write`, `--only fence_token`; text between them is
+    /// passed over
+    #[arg(long, value_name = "FIELD[=VALUE]")]
+    pub(super) only: Vec<String>,
+    /// What puts lines into order: time, line (where they stand in their file), or a field with a number that the resource
+    /// gave them; time by default
+    #[arg(long, value_name = "time|line|FIELD")]
+    pub(super) order: Option<String>,
+    /// The unit of times that are numbers; by default the one in which they are times of this century
+    #[arg(long, value_name = "UNIT", value_enum)]
+    pub(super) time_unit: Option<Unit>,
+    /// The zone of times that name none, such as +02:00; UTC by default
+    #[arg(long, value_parser = times::zone, value_name = "ZONE", allow_hyphen_values = true)]
+    pub(super) zone: Option<FixedOffset>,
+    /// The format of the files; by default it is guessed from how each begins
+    #[arg(long, value_enum)]
+    pub(super) format: Option<Format>,
+    /// What stands between the values of a table: a character, or tab; by default it is guessed from the first line
+    #[arg(long, value_parser = source::delimiter, value_name = "CHAR")]
+    pub(super) delimiter: Option<u8>,
+}
+
+impl HistoryArgs {
+    /// Does it say nothing but names of fields?
+    pub(super) fn only_renames(&self) -> bool {
+        let HistoryArgs { map, set, word, only, order, time_unit, zone, .. } = self;
+        let nothing = set.is_empty() && word.is_empty() && only.is_empty() && order.is_none();
+        nothing && time_unit.is_none() && zone.is_none() && !map.iter().any(|pair| pair.starts_with("t_us="))
+    }
+
+    /// The pairs of `--map`, ours first.
+    ///
+    /// # Errors
+    /// One is none.
+    pub(super) fn maps(&self) -> Result<Vec<(&str, &str)>, String> {
+        let pairs = self.map.iter().map(|pair| {
+            pair.split_once('=')
+                .ok_or_else(|| format!("--map {pair} does not say which field is which, such as token=fence_token"))
+        });
+        pairs.collect()
+    }
+
+    pub(super) fn fields(&self) -> Result<Fields, String> {
+        let mut fields = Fields::default();
+        for (ours, theirs) in self.maps()? {
+            fields.map(ours, theirs).map_err(|what| format!("--map {ours}={theirs}: {what}"))?;
+        }
+        self.ignore.iter().for_each(|field| fields.ignore(field));
+        Ok(fields)
+    }
+
+    pub(super) fn translation(&self) -> Result<Translation, String> {
+        let (fields, mut set, mut words) = (self.fields()?, Vec::new(), BTreeMap::new());
+        let maps = self.maps()?.into_iter().map(|(ours, theirs)| (ours.to_owned(), theirs.to_owned())).collect();
+        for pair in &self.set {
+            let (field, value) = pair
+                .split_once('=')
+                .ok_or_else(|| format!("--set {pair} does not say what a field is, such as resource=orders"))?;
+            Fields::known(field).map_err(|what| format!("--set {pair}: {what}"))?;
+            set.push((field.to_owned(), value.to_owned()));
+        }
+        for triple in self.word.iter().flat_map(|triples| listed(triples)) {
+            // Their word may have either sign in it.
+            let parts = triple.split_once(':').and_then(|(field, pair)| Some((field, pair.rsplit_once('=')?)));
+            let (field, (theirs, ours)) = parts.ok_or_else(|| {
+                format!("--word {triple} does not say what a word means, such as verdict:REJECTED=fenced")
+            })?;
+            Fields::known(field).map_err(|what| format!("--word {triple}: {what}"))?;
+            words.insert((field.to_owned(), theirs.to_owned()), ours.to_owned());
+        }
+        let only = self.only.iter().map(|text| match text.split_once('=') {
+            Some((field, value)) => (field.to_owned(), Some(value.to_owned())),
+            None => (text.clone(), None),
+        });
+        let order = self.order.clone().filter(|order| !["time", "line"].contains(&order.as_str()));
+        let (only, times) = (only.collect(), Times { unit: self.time_unit, zone: self.zone });
+        Ok(Translation { fields, maps, set, words, times, only, order, seen: Default::default() })
+    }
+}
+
+/// What stands between commas. A comma within a word is followed by no field and colon.
+fn listed(triples: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for part in triples.split(',') {
+        let begins = part.split_once(':').is_some_and(|(field, _)| Fields::known(field.trim()).is_ok());
+        match all.last_mut().filter(|_| !begins) {
+            Some(last) => *last += &format!(",{part}"),
+            None => all.push(part.to_owned()),
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::listed;
+
+    #[test]
+    fn words_may_have_commas_in_them() {
+        assert_eq!(listed("verdict:A=ok,verdict:B=fenced"), ["verdict:A=ok", "verdict:B=fenced"]);
+        assert_eq!(
+            listed("verdict:rejected, stale=fenced,verdict:ok=ok"),
+            ["verdict:rejected, stale=fenced", "verdict:ok=ok"]
+        );
+        assert_eq!(listed("verdict"), ["verdict"]);
+    }
+}

@@ -1,0 +1,132 @@
+//! A file, and what it is written in.
+
+use super::{
+    logfmt,
+    rows::{self, Rows},
+};
+use clap::ValueEnum;
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Cursor, Read},
+    path::Path,
+};
+
+/// What a file's lines are.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// An object a line, or an array of objects.
+    Json,
+    /// Values between commas or another --delimiter, below a line with their names; psql's tables as well.
+    Csv,
+    /// key=value pairs.
+    Logfmt,
+}
+
+/// So much of a file is looked at to guess what it is, bytes.
+const GUESS_BYTES: u64 = 1 << 16;
+/// What stands at the beginning of a text that some programs write.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+/// What a compressed file begins with.
+const GZIP: &[u8] = b"\x1f\x8b";
+/// What may stand between the values of a table, those that are looked for first.
+const DELIMITERS: [u8; 4] = [b'\t', b';', b'|', b','];
+
+/// A file that was looked into.
+pub struct Source {
+    input: Box<dyn BufRead>,
+    begins: Vec<u8>,
+}
+
+impl Source {
+    /// Opens it; `-` is standard input.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no text: one sentence.
+    pub fn open(file: &Path) -> Result<Source, String> {
+        let name = file.display();
+        let cannot = |e: io::Error| format!("cannot read {name}: {e}");
+        let mut input: Box<dyn BufRead> = match file == Path::new("-") {
+            true => Box::new(BufReader::new(io::stdin())),
+            false => Box::new(BufReader::new(File::open(file).map_err(cannot)?)),
+        };
+        let mut begins = Vec::new();
+        (&mut input).take(GUESS_BYTES).read_to_end(&mut begins).map_err(cannot)?;
+        if begins.starts_with(GZIP) {
+            return Err(format!(
+                "{name}: is compressed; run `gunzip -c {name} | fencepost check -` with the same options"
+            ));
+        }
+        if begins.starts_with(MARK) {
+            begins.drain(..MARK.len());
+        }
+        Ok(Source { input, begins })
+    }
+
+    fn first_line(&self) -> &[u8] {
+        let text = self.begins.trim_ascii_start();
+        text.split(|byte| *byte == b'\n').next().unwrap_or_default()
+    }
+
+    /// Is it a whole history, which begins with a header?
+    pub fn is_history(&self) -> bool {
+        let first = serde_json::from_slice::<serde_json::Value>(self.first_line());
+        first.is_ok_and(|line| line.get("event").is_some_and(|event| event == "header"))
+    }
+
+    /// What it seems to be.
+    fn format(&self) -> Format {
+        let line = String::from_utf8_lossy(self.first_line());
+        match self.begins.trim_ascii_start().first() {
+            None | Some(b'{' | b'[') => Format::Json,
+            Some(_) if logfmt::looks_like(line.trim()) => Format::Logfmt,
+            // Other lines before the first object are no table's head.
+            Some(_) if self.has_objects() => Format::Json,
+            Some(_) => Format::Csv,
+        }
+    }
+
+    fn has_objects(&self) -> bool {
+        let lines = self.begins.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        let is_object = |line: &&[u8]| line.ends_with(b"}") && line.windows(2).any(|two| two == b"{\"");
+        lines.filter(is_object).take(2).count() > 1
+    }
+
+    /// What stands between its values: what the first line has most of.
+    fn delimiter(&self) -> u8 {
+        let count = |delimiter: u8| self.first_line().iter().filter(|byte| **byte == delimiter).count();
+        // The last of those with most wins a draw: a comma.
+        DELIMITERS.into_iter().max_by_key(|delimiter| count(*delimiter)).unwrap_or(b',')
+    }
+
+    /// All of it, as it stands.
+    pub fn whole(self) -> impl BufRead + 'static {
+        Cursor::new(self.begins).chain(self.input)
+    }
+
+    /// Its lines.
+    ///
+    /// # Errors
+    /// It has no lines of that kind.
+    pub fn rows(self, format: Option<Format>, delimiter: Option<u8>) -> Result<Rows, String> {
+        let delimiter = delimiter.unwrap_or_else(|| self.delimiter());
+        let array = self.begins.trim_ascii_start().starts_with(b"[");
+        Ok(match format.unwrap_or_else(|| self.format()) {
+            Format::Json if array => rows::json_array(self.whole()),
+            Format::Json => rows::json(self.whole()),
+            Format::Csv => rows::table(self.whole(), delimiter)?,
+            Format::Logfmt => rows::logfmt(self.whole()),
+        })
+    }
+}
+
+/// What `--delimiter` says.
+///
+/// # Errors
+/// It is more than a character.
+pub fn delimiter(text: &str) -> Result<u8, String> {
+    match (text, text.as_bytes()) {
+        ("tab" | "\\t", _) => Ok(b'\t'),
+        (_, [byte]) if byte.is_ascii() => Ok(*byte),
+        _ => Err(format!("`{text}` is no delimiter; write one character, or tab")),
+    }
+}

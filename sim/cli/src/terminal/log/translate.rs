@@ -1,0 +1,187 @@
+//! Somebody's words, put into those of a history.
+
+use super::{
+    rows,
+    times::{Times, Unit, Written},
+    values::{REQUEST, is_nothing, plain, retype},
+};
+use protocols::history::json::Fields;
+use serde_json::{Map, Value};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
+
+/// A line of somebody's log, in our words.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// Its line in its file.
+    pub line: u64,
+    /// When it was, nanoseconds.
+    pub ns: u64,
+    /// What `--order` goes by.
+    pub order: u64,
+    /// What it says.
+    pub fields: Map<String, Value>,
+}
+
+/// What was noticed while a log was read.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// Their names of fields.
+    pub fields: BTreeSet<String>,
+    /// Lines that were left out, since they are about something else.
+    pub others: u64,
+    /// Lines that stood there twice.
+    pub twice: u64,
+    /// Lines of different files with the same time.
+    pub ties: u64,
+    /// Times that went back although the order of the lines did not.
+    pub back: u64,
+    /// Times with a zone, and without one.
+    pub zoned: u64,
+    /// See `zoned`.
+    pub bare: u64,
+    /// What requests are called whose names a history cannot have, by what they are called there.
+    requests: BTreeMap<String, String>,
+}
+
+/// So many requests are remembered by their own names.
+const REQUESTS_MAX: usize = 100_000;
+
+impl Seen {
+    fn request(&mut self, made: &str, theirs: &str) {
+        if made != theirs && self.requests.len() < REQUESTS_MAX && !self.requests.contains_key(made) {
+            self.requests.insert(made.to_owned(), theirs.to_owned());
+        }
+    }
+
+    /// The same sentence with requests as the log calls them.
+    pub fn called(&self, text: &str) -> String {
+        if self.requests.is_empty() || !text.contains(REQUEST) {
+            return text.to_owned();
+        }
+        let word = |word: &str| {
+            let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+            self.requests.get(bare).map_or_else(|| word.to_owned(), |theirs| word.replace(bare, theirs))
+        };
+        text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// How lines are put into our words.
+pub struct Translation {
+    pub(super) fields: Fields,
+    /// Theirs, by ours.
+    pub(super) maps: BTreeMap<String, String>,
+    pub(super) set: Vec<(String, String)>,
+    /// Ours, by the field and theirs.
+    pub(super) words: BTreeMap<(String, String), String>,
+    pub(super) times: Times,
+    /// A line is about writes if it has this field, with this value if there is one.
+    pub(super) only: Vec<(String, Option<String>)>,
+    /// What puts lines into their order, if that is not their time.
+    pub(super) order: Option<String>,
+    pub(super) seen: Rc<RefCell<Seen>>,
+}
+
+impl Translation {
+    /// What a line says; `None` when it is about something else. `file` is the file's name without its extension.
+    ///
+    /// # Errors
+    /// One sentence, of the line.
+    pub fn told(&self, (line, theirs): rows::Row, file: &str) -> Result<Option<Told>, String> {
+        if !self.is_about_writes(&theirs) {
+            self.passed_over();
+            return Ok(None);
+        }
+        let order = self.place(&theirs)?;
+        let mut fields = Map::new();
+        for (name, value) in theirs {
+            if !self.seen.borrow().fields.contains(&name) {
+                self.seen.borrow_mut().fields.insert(name.clone());
+            }
+            let Some(ours) = self.fields.ours(&name) else { continue };
+            if is_nothing(&value) {
+                continue;
+            }
+            let value = self.in_our_words(ours, value);
+            if fields.contains_key(ours) {
+                return Err(format!("has two fields that are {ours:?}"));
+            }
+            let typed = if ours == "t_us" { value.clone() } else { retype(ours, &name, value.clone())? };
+            if ours == "request" {
+                self.seen.borrow_mut().request(&plain(&typed), &plain(&value));
+            }
+            fields.insert(ours.to_owned(), typed);
+        }
+        for (field, value) in &self.set {
+            if !fields.contains_key(field) {
+                let value = Value::String(value.replace("{file}", file));
+                fields.insert(field.clone(), retype(field, field, value)?);
+            }
+        }
+        // A log of writes need not say so.
+        fields.entry("event").or_insert_with(|| Value::from("apply"));
+        if fields["event"] == "header" {
+            return Err("is the header of a whole history; that is judged alone and as it is".to_owned());
+        }
+        let ns = self.time(&mut fields)?;
+        Ok(Some(Told { line, ns, order, fields }))
+    }
+
+    /// The same, with numbers that count this, if nobody has said otherwise.
+    pub fn counting(mut self, unit: Option<Unit>) -> Translation {
+        self.times.unit = self.times.unit.or(unit);
+        self
+    }
+
+    /// A line was passed over.
+    pub fn passed_over(&self) {
+        self.seen.borrow_mut().others += 1;
+    }
+
+    /// Are lines passed over that are no records at all?
+    pub fn passes_over_text(&self) -> bool {
+        !self.only.is_empty()
+    }
+
+    /// Is a line to be judged?
+    pub fn is_about_writes(&self, theirs: &Map<String, Value>) -> bool {
+        self.only.iter().all(|(field, value)| {
+            let found = theirs.get(field).filter(|found| !is_nothing(found));
+            found.is_some_and(|found| value.as_ref().is_none_or(|value| *value == plain(found)))
+        })
+    }
+
+    fn place(&self, theirs: &Map<String, Value>) -> Result<u64, String> {
+        let Some(field) = &self.order else { return Ok(0) };
+        let value = theirs.get(field).ok_or_else(|| format!("has no field {field:?}, which --order goes by"))?;
+        let number = retype("seq", field, value.clone())?;
+        number.as_u64().ok_or_else(|| format!("{field} is {number}, and --order needs a number"))
+    }
+
+    fn in_our_words(&self, ours: &str, value: Value) -> Value {
+        if self.words.is_empty() {
+            return value;
+        }
+        match self.words.get(&(ours.to_owned(), plain(&value))) {
+            Some(word) => Value::String(word.clone()),
+            None => value,
+        }
+    }
+
+    /// The line's time, which is taken out.
+    fn time(&self, fields: &mut Map<String, Value>) -> Result<u64, String> {
+        let time = fields.remove("t_us").ok_or("has no time; --map t_us=FIELD says which field it is")?;
+        let (ns, written) = self.times.ns(&time)?;
+        let mut seen = self.seen.borrow_mut();
+        match written {
+            Written::Counted => {}
+            Written::Zoned => seen.zoned += 1,
+            Written::Bare => seen.bare += 1,
+        }
+        Ok(ns)
+    }
+}

@@ -1,0 +1,129 @@
+//! Values, given the type that their field has: logs have numbers as text, names as numbers, and tokens in other bases.
+
+use protocols::history::json::{Fields, Type};
+use serde_json::Value;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Numbers that may be negative; all others count something.
+const SIGNED: [&str; 2] = ["wall_offset_us", "rate_ppm"];
+/// What requests are called whose names are not `client:number`.
+pub const REQUEST: &str = "request";
+
+/// Does a value say nothing? Databases write out what they lack.
+pub fn is_nothing(value: &Value) -> bool {
+    value.is_null() || value.as_str().is_some_and(|text| ["", "NULL", "\\N"].contains(&text))
+}
+
+/// A value as somebody would write it.
+pub fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The value of the field `ours`, which they call `theirs`.
+///
+/// # Errors
+/// It cannot be one.
+pub fn retype(ours: &str, theirs: &str, value: Value) -> Result<Value, String> {
+    let called = || if ours == theirs { ours.to_owned() } else { format!("{theirs} ({ours})") };
+    let wants = |what: &str, value: &Value| format!("{} is {value}, and must be {what}", called());
+    match Fields::type_of(ours) {
+        Some(Type::Number) => match number(&value) {
+            Some(number) if number.is_u64() || SIGNED.contains(&ours) => Ok(number),
+            _ => Err(wants("a whole number", &value)),
+        },
+        Some(Type::Truth) => match plain(&value).to_ascii_lowercase().as_str() {
+            "true" | "t" | "yes" | "1" => Ok(Value::Bool(true)),
+            "false" | "f" | "no" | "0" => Ok(Value::Bool(false)),
+            _ => Err(wants("true or false", &value)),
+        },
+        Some(Type::Text) if value.is_array() || value.is_object() => Err(wants("a word", &value)),
+        Some(Type::Text) if ours == "request" => Ok(Value::String(request(&plain(&value)))),
+        Some(Type::Text) => Ok(Value::String(harmless(&plain(&value)))),
+        Some(Type::Other) => Ok(match &value {
+            // In a table a list is text.
+            Value::String(text) => serde_json::from_str(text).unwrap_or(value),
+            _ => value,
+        }),
+        _ => Ok(value),
+    }
+}
+
+/// A whole number as it is written by somebody: in decimal, as `0x1f`, as PostgreSQL's `16/B3748`, or with nothing but zeros
+/// behind its point.
+fn number(value: &Value) -> Option<Value> {
+    if value.is_u64() || value.is_i64() {
+        return Some(value.clone());
+    }
+    let text = plain(value);
+    let text = text.trim();
+    let hexadecimal = |text: &str| u64::from_str_radix(text, 16).ok();
+    let whole = text.split_once('.').filter(|(_, parts)| parts.bytes().all(|byte| byte == b'0'));
+    let text = whole.map_or(text, |(whole, _)| whole);
+    if let Some((high, low)) = text.split_once('/') {
+        let (high, low) = (hexadecimal(high)?, hexadecimal(low)?);
+        return (high <= u32::MAX.into() && low <= u32::MAX.into()).then(|| (high << 32 | low).into());
+    }
+    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return hexadecimal(digits).map(Value::from);
+    }
+    text.parse::<u64>().map(Value::from).or_else(|_| text.parse::<i64>().map(Value::from)).ok()
+}
+
+/// A request's name as a history has it: `client:number`, or one that is made of whatever it is called.
+fn request(text: &str) -> String {
+    let is_ours = text.rsplit_once(':').is_some_and(|(client, number)| {
+        !client.is_empty() && number.parse::<u64>().is_ok_and(|n| n.to_string() == number)
+    });
+    // Half of the numbers is enough, and is read everywhere.
+    if is_ours { harmless(text) } else { format!("{REQUEST}:{}", xxh3_64(text.as_bytes()) >> 1) }
+}
+
+/// Names go to terminals and pages: what would move a cursor, or turn text around, is written out.
+fn harmless(text: &str) -> String {
+    let harmful = |c: char| {
+        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if !text.contains(harmful) {
+        return text.to_owned();
+    }
+    text.chars().map(|c| if harmful(c) { c.escape_default().to_string() } else { c.to_string() }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn tokens_are_read_as_services_write_them() {
+        let token = |value: Value| retype("token", "fence", value);
+        for (written, is) in [
+            (json!("7"), 7_u64),
+            (json!(7), 7),
+            (json!("0x1f"), 31),
+            (json!("0/16B3748"), 0x016b_3748),
+            (json!("2/0"), 0x2_0000_0000_u64),
+            (json!("41.0"), 41),
+            (json!(41.0), 41),
+            (json!("00000041"), 41),
+        ] {
+            assert_eq!(token(written.clone()), Ok(json!(is)), "{written}");
+        }
+        for wrong in [json!("12,041"), json!("41.5"), json!("seven"), json!("a/b/c"), json!("1ffffffff/0"), json!([1])]
+        {
+            let why = token(wrong.clone()).expect_err("no number");
+            assert_eq!(why, format!("fence (token) is {wrong}, and must be a whole number"));
+        }
+    }
+
+    #[test]
+    fn requests_have_any_name_and_no_name_moves_the_cursor() {
+        let is = |ours: &str, text: &str| retype(ours, ours, json!(text)).expect("text");
+        assert_eq!(is("request", "10.0.0.1:5432:17"), "10.0.0.1:5432:17");
+        let uuid = is("request", "9b2e4c1e-6f0f-4a57-8f55-1f3b3a3c9a10");
+        assert!(uuid.as_str().is_some_and(|text| text.starts_with("request:")), "{uuid}");
+        assert_eq!(uuid, is("request", "9b2e4c1e-6f0f-4a57-8f55-1f3b3a3c9a10"));
+        assert_ne!(uuid, is("request", "9b2e4c1e-6f0f-4a57-8f55-1f3b3a3c9a11"));
+        assert_eq!(is("node", "\u{1b}[31mred\nn2\u{202e}"), "\\u{1b}[31mred\\nn2\\u{202e}");
+    }
+}
