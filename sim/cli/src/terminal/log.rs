@@ -88,8 +88,8 @@ impl HistoryArgs {
     /// # Errors
     /// One cannot be read or understood: one sentence.
     pub fn open(&self, files: &[PathBuf]) -> Result<Input, String> {
-        let translation = self.translation()?;
         let files = files.to_vec();
+        let translation = Translation { alone: files.len() == 1, ..self.translation()? };
         if let [file] = &files[..]
             && self.set.is_empty()
             && self.word.is_empty()
@@ -142,7 +142,7 @@ impl HistoryArgs {
             Fields::known(field).map_err(|what| format!("--word {triple}: {what}"))?;
             words.insert((field.to_owned(), theirs.to_owned()), ours.to_owned());
         }
-        Ok(Translation { fields, set, words, unit: self.time_unit.unwrap_or_default() })
+        Ok(Translation { fields, set, words, unit: self.time_unit.unwrap_or_default(), alone: false })
     }
 
     fn rows(&self, mut input: Box<dyn BufRead>, file: &Path, translation: &Translation) -> Result<Vec<Row>, String> {
@@ -186,10 +186,15 @@ struct Translation {
     /// Ours, by the field and theirs.
     words: BTreeMap<(String, String), String>,
     unit: Unit,
+    /// The file is the only one, and may be a whole history with its header.
+    alone: bool,
 }
 
 impl Translation {
     fn row(&self, line: u64, theirs: Map<String, Value>, file: &str) -> Result<Row, String> {
+        if let Some(text) = rows::header(&theirs).filter(|_| self.alone) {
+            return Ok(Row { line, t_us: 0, text });
+        }
         let mut ours = Map::new();
         for (name, value) in theirs {
             let Some(name) = self.fields.ours(&name) else { continue };

@@ -56,6 +56,14 @@ pub fn csv(input: impl Read) -> Result<Rows, String> {
     Ok(rows)
 }
 
+/// The first line of a history, if these are its fields: a table has them in one cell, as JSON.
+pub fn header(fields: &Map<String, Value>) -> Option<String> {
+    let text = fields.get("header").filter(|_| fields.get("event").is_some_and(|event| event == "header"))?;
+    let mut header: Map<String, Value> = serde_json::from_str(text.as_str()?).ok()?;
+    header.insert("event".to_owned(), "header".into());
+    Some(Value::Object(header).to_string())
+}
+
 fn explained(error: &csv::Error) -> String {
     let line = error.position().map_or(1, csv::Position::line);
     match error.kind() {
@@ -85,6 +93,10 @@ pub fn retype(name: &str, value: &mut Value) -> Result<(), String> {
                 "false" | "f" | "no" | "0" => Value::Bool(false),
                 _ => return Err(wants("true or false", value)),
             };
+        }
+        (value @ Value::String(_), Some(Type::Other)) => {
+            let json = serde_json::from_str(value.as_str().unwrap_or_default());
+            *value = json.map_err(|_| wants("a list or an object, as JSON", value))?;
         }
         (value @ Value::Number(_), Some(Type::Text)) => *value = Value::String(value.to_string()),
         _ => {}
