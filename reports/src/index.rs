@@ -10,7 +10,7 @@ mod read;
 mod runs;
 mod sweep;
 
-pub use experiments::experiments;
+pub use experiments::{Plot, experiments};
 pub use matrix::matrix;
 pub use model::{Column, Grid, Index, Links, Picture, Story, Table};
 pub use runs::runs;

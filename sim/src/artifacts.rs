@@ -1,4 +1,5 @@
-//! What a failing run leaves on disk: everything that it takes to look at it, repeat it and file it.
+//! What a run leaves on disk. If it failed: everything that it takes to look at it, repeat it and file it. A folder is of one
+//! run, whose plan lies in it.
 
 use crate::{
     identity::identity,
@@ -7,13 +8,45 @@ use crate::{
     run::{self, Options, Run},
 };
 use protocols::fence::checks::Fencing;
-use reports::{Cause, json::Report, timeline::page::FILE as TIMELINE};
-use scenarios::{Capsule, capsule, plan::Plan};
+use reports::{
+    Cause,
+    json::Report,
+    text,
+    timeline::page::{FILE as TIMELINE, FILE_OF_TWO},
+};
+use scenarios::{Capsule, capsule, parameters::parameters, plan::Plan};
 use std::{
     fs::{self, File},
-    io::{BufWriter, Write},
+    io::{BufWriter, ErrorKind, Write},
     path::{Path, PathBuf},
 };
+
+const PLAN: &str = "plan.json";
+const CAPSULE: &str = "capsule.json";
+/// All that a run may leave in its folder.
+const FILES: [&str; 10] = [
+    PLAN,
+    CAPSULE,
+    "plan.min.json",
+    "history.jsonl",
+    "trace.txt",
+    "report.json",
+    "report.txt",
+    TIMELINE,
+    FILE_OF_TWO,
+    "repro.sh",
+];
+/// `report.txt` has so many columns.
+const COLUMNS: usize = 100;
+
+/// How a run is said to be repeated.
+#[derive(Clone, Copy, Debug)]
+pub struct Again<'a> {
+    /// The command that repeats it.
+    pub repro: &'a str,
+    /// What else to run next: what for, and the command.
+    pub next: &'a [(&'static str, String)],
+}
 
 /// Where the artifacts of a run go below `out`.
 pub fn folder(out: &Path, plan: &Plan) -> PathBuf {
@@ -57,13 +90,29 @@ pub struct Written {
     pub cause: Cause,
 }
 
-/// Runs `plan`, whose names are the registry's, again with everything recorded, and writes the artifacts below `out`. A run costs nothing until it fails.
+/// The report of a run for people, if somebody listened to it.
+pub fn report_text(run: &Run, again: Again, colour: bool, width: usize) -> Option<String> {
+    let report = text::Run {
+        header: Some(&run.header),
+        parameters: &parameters(&run.plan, Some(run.protocol), " of virtual time"),
+        highlights: run.highlights.as_ref()?,
+        judgement: &run.judgement,
+        facts: &run.facts,
+        replay: Some(again.repro),
+        next: again.next,
+        colour,
+    };
+    Some(text::render_in(&report, width))
+}
+
+/// Runs `plan`, whose names are the registry's, again with everything recorded, and writes the artifacts below `out`; whatever
+/// another run has left in that folder goes. A run costs nothing until it fails.
 ///
 /// # Errors
 /// A file could not be written, or the second run differed from the first, whose hash is `expected`.
-pub fn write(out: &Path, plan: &Plan, registry: &Registry, expected: &str) -> Result<Written, String> {
+pub fn write(out: &Path, plan: &Plan, registry: &Registry, expected: &str, again: Again) -> Result<Written, String> {
     let folder = folder(out, plan);
-    fs::create_dir_all(&folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
+    prepare(&folder, plan)?;
     let options = Options {
         registry: registry.clone(),
         timeline: true,
@@ -72,7 +121,7 @@ pub fn write(out: &Path, plan: &Plan, registry: &Registry, expected: &str) -> Re
         trace: Some(create(&folder.join("trace.txt"))?),
         ..Options::default()
     };
-    let run = run::run(plan, options)?;
+    let mut run = run::run(plan, options)?;
     if run.trace_hash() != expected {
         return Err(format!(
             "the plan did not repeat itself: trace hash {expected}, then {} (see {})",
@@ -80,26 +129,89 @@ pub fn write(out: &Path, plan: &Plan, registry: &Registry, expected: &str) -> Re
             folder.display()
         ));
     }
-    save(&folder.join("plan.json"), &plan.to_json_pretty())?;
-    save(&folder.join("capsule.json"), &capsule(&run).to_json_pretty())?;
-    let cause = run.highlights.as_ref().map(|story| story.cause.clone()).unwrap_or_default();
-    let report = Report::new(Some(&run.header), &run.facts, &run.judgement).with_cause(&cause);
-    save(&folder.join("report.json"), &report.to_text())?;
-    save(&folder.join(TIMELINE), &run.page.map(|sheet| sheet.page()).unwrap_or_default())?;
-    save(&folder.join("repro.sh"), &repro::script("capsule.json"))?;
+    save(&folder.join(CAPSULE), &capsule(&run).to_json_pretty())?;
+    save(&folder.join("repro.sh"), &repro::script(CAPSULE))?;
+    let page = run.page.take().map(|sheet| sheet.page()).unwrap_or_default();
+    tell(&folder, &run, &page, again)?;
+    let cause = run.highlights.map(|story| story.cause).unwrap_or_default();
     Ok(Written { folder, cause })
 }
 
-/// Writes a page of a run of `plan` where its artifacts would be, which a run that holds has not; `name` is the file's.
+/// Runs `plan`, whose names are the registry's, again and writes what is to be looked at below `out`, its page and its report:
+/// for a run that went as it may, of which nobody needs the history.
+///
+/// # Errors
+/// The run could not be finished, or a file not be written.
+pub fn show(out: &Path, plan: &Plan, registry: &Registry, again: Again) -> Result<Written, String> {
+    let options = Options { registry: registry.clone(), timeline: true, page: true, ..Options::default() };
+    let mut run = run::run(plan, options)?;
+    let page = run.page.take().map(|sheet| sheet.page()).unwrap_or_default();
+    write_held(out, &run, &page, again)?;
+    let cause = run.highlights.map(|story| story.cause).unwrap_or_default();
+    Ok(Written { folder: folder(out, plan), cause })
+}
+
+/// Writes the page of a run that holds, and its report, where its artifacts would be had it failed; whatever another run has
+/// left there goes, and so does what this one left when it failed. Gives the page's file.
+///
+/// # Errors
+/// A file could not be written.
+pub fn write_held(out: &Path, run: &Run, page: &str, again: Again) -> Result<PathBuf, String> {
+    let folder = folder(out, &run.plan);
+    if folder.join(CAPSULE).exists() {
+        clear(&folder)?;
+    }
+    prepare(&folder, &run.plan)?;
+    tell(&folder, run, page, again)?;
+    Ok(folder.join(TIMELINE))
+}
+
+/// What every run leaves that leaves anything.
+fn tell(folder: &Path, run: &Run, page: &str, again: Again) -> Result<(), String> {
+    let cause = run.highlights.as_ref().map(|story| story.cause.clone()).unwrap_or_default();
+    let report = Report::new(Some(&run.header), &run.facts, &run.judgement).with_cause(&cause);
+    save(&folder.join("report.json"), &report.to_text())?;
+    if let Some(text) = report_text(run, again, false, COLUMNS) {
+        save(&folder.join("report.txt"), &text)?;
+    }
+    save(&folder.join(TIMELINE), page)
+}
+
+/// Writes the page of a run of `plan` and of another one beside the run's artifacts.
 ///
 /// # Errors
 /// The file could not be written.
-pub fn write_page(out: &Path, plan: &Plan, name: &str, page: &str) -> Result<PathBuf, String> {
+pub fn write_beside(out: &Path, plan: &Plan, page: &str) -> Result<PathBuf, String> {
     let folder = folder(out, plan);
-    fs::create_dir_all(&folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
-    let file = folder.join(name);
+    prepare(&folder, plan)?;
+    let file = folder.join(FILE_OF_TWO);
     save(&file, page)?;
     Ok(file)
+}
+
+/// Makes the folder one of `plan`: with nothing in it that a run of another has left.
+fn prepare(folder: &Path, plan: &Plan) -> Result<(), String> {
+    let (file, text) = (folder.join(PLAN), plan.to_json_pretty());
+    if fs::read_to_string(&file).is_ok_and(|old| old == text) {
+        return Ok(());
+    }
+    fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
+    // Somebody may want a history there, and has had it written while the run went on.
+    if file.exists() || folder.join(CAPSULE).exists() {
+        clear(folder)?;
+    }
+    save(&file, &text)
+}
+
+/// Takes away what runs leave; what somebody else put there stays.
+fn clear(folder: &Path) -> Result<(), String> {
+    for file in FILES.map(|name| folder.join(name)) {
+        match fs::remove_file(&file) {
+            Err(e) if e.kind() != ErrorKind::NotFound => return Err(format!("cannot remove {}: {e}", file.display())),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// A new file for writing, buffered.

@@ -97,6 +97,12 @@ pub struct Cell {
     pub parts: Option<Parting>,
     /// The command that shows it.
     pub command: String,
+    /// The command for its run alone, without fencing where it holds by that only.
+    pub show: String,
+    /// What that run left, if it was kept.
+    pub artifacts: Option<String>,
+    /// What happened in it, in a few sentences, if somebody looked.
+    pub cause: Option<String>,
 }
 
 /// The scenarios and protocols of a matrix.
@@ -228,6 +234,7 @@ impl Matrix<'_> {
             ["matrix", scenario.name, "--protocol", protocol.name, "--seeds", &seeds].map(str::to_owned).to_vec();
         words.extend(repro::options(self.params));
         let command = repro::command(&words);
+        let params = self.params_of(came);
         Ok(Cell {
             scenario: scenario.name,
             protocol: protocol.name,
@@ -237,7 +244,28 @@ impl Matrix<'_> {
             why,
             parts,
             command,
+            show: repro::of_run(scenario.name, protocol.name, &params, seed),
+            artifacts: None,
+            cause: None,
         })
+    }
+
+    /// The parameters of the run that a cell tells of.
+    fn params_of(&self, came: Came) -> Params {
+        let fencing = if came == Came::ByFencing { Fencing::Off } else { self.params.fencing };
+        Params { fencing, ..self.params.clone() }
+    }
+
+    /// The plan of the run that a cell tells of.
+    ///
+    /// # Errors
+    /// The cell is of another matrix.
+    pub fn plan_of(&self, cell: &Cell) -> Result<Plan, String> {
+        let same = |(scenario, protocol): &(&'static Scenario, &'static Protocol)| {
+            (scenario.name, protocol.name) == (cell.scenario, cell.protocol)
+        };
+        let (scenario, protocol) = self.pairs().into_iter().find(same).ok_or("no such cell")?;
+        self.registry.plans.compile(scenario, &self.params_of(cell.outcome), protocol, cell.seed)
     }
 
     fn history(&self, plan: &Plan) -> Result<String, String> {

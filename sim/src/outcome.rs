@@ -117,6 +117,30 @@ pub fn telling(failures: &[Failure]) -> Vec<usize> {
     first
 }
 
+/// Keeps a run that was unsafe as it may be, if none of its cell has violated the same before.
+pub fn note(known: &mut Vec<Failure>, run: Failure) {
+    let cell = |of: &Failure| (of.scenario.clone(), of.protocol.clone(), of.nodes, of.violated.clone());
+    // Cells come one after the other.
+    let mut before = known.iter().rev().take_while(|before| before.scenario == run.scenario);
+    if before.all(|before| cell(before) != cell(&run)) {
+        known.push(run);
+    }
+}
+
+/// The places of these runs, one of each scenario before a second of any.
+pub fn varied(runs: &[Failure]) -> Vec<usize> {
+    let mut met = BTreeMap::new();
+    let rank = |run: &Failure| {
+        let rank = met.entry(run.scenario.clone()).or_insert(0);
+        *rank += 1;
+        *rank
+    };
+    let ranks: Vec<u64> = runs.iter().map(rank).collect();
+    let mut places: Vec<usize> = (0..runs.len()).collect();
+    places.sort_by_key(|place| ranks[*place]);
+    places
+}
+
 /// What failures of one cause have in common.
 fn cause(failure: &Failure) -> (&str, &str, u16, Ended, String) {
     let cause = format!("{} {} {}", failure.verdict, failure.violated.join(","), shape(&failure.why));

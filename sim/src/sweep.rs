@@ -8,7 +8,7 @@ use crate::{
     baseline::{Baseline, By, Moved, Shares},
     canary::{self, Canary, Looked},
     interrupt, known,
-    outcome::{Ended, Failure},
+    outcome::{Ended, Failure, note},
     pool,
     promise::{Chance, ended, promise_name},
     registry::Registry,
@@ -19,6 +19,7 @@ use protocols::{
     election::{self, Protocol},
     fence::checks::Fencing,
 };
+use reports::Verdict;
 use scenarios::{Params, Scenario, scenario, sense};
 use std::ops::Range;
 
@@ -84,6 +85,8 @@ pub struct Outcome {
     pub failures: Vec<Failure>,
     /// Where the situation under test never arose, in the same order.
     pub inconclusive: Vec<Failure>,
+    /// Runs that were unsafe as they may be: of each cell the first that violated these invariants, in the same order.
+    pub unsafe_runs: Vec<Failure>,
     /// Figures that lie far outside the baseline.
     pub moved: Vec<Moved>,
     /// Marks and invariants that there were not when the baseline was recorded, in words.
@@ -193,6 +196,7 @@ impl Sweep<'_> {
         let known = known::wrong();
         let which = self.which();
         let mut cells: Vec<(Cell, Vec<Failure>)> = which.iter().map(|which| self.cell(*which)).collect();
+        let mut unsafe_runs = Vec::new();
         let place = |index: u64| {
             let index = self.shard.0 - 1 + index * self.shard.1;
             ((index / seeds) as usize, self.seeds.start + index % seeds)
@@ -206,11 +210,18 @@ impl Sweep<'_> {
         pool::each(self.cell_runs(), self.jobs, work, |index, (run, failure)| {
             let (cell, failures) = &mut cells[place(index).0];
             cell.add(run.as_ref(), failure.as_ref().map_or(Ended::Kept, |failure| failure.outcome));
+            if let (Some(run), None) = (run.filter(|run| run.judgement.verdict == Verdict::Safety), &failure) {
+                let (cell, seed) = place(index);
+                let seen =
+                    run.judgement.invariants.iter().find(|i| !i.holds).map(|i| i.detail.clone()).unwrap_or_default();
+                let unpromised = self.failure(which[cell], seed, (Ended::Kept, seen), Some(&run));
+                note(&mut unsafe_runs, Failure { plan: Some(Box::new((*run.plan).clone())), ..unpromised });
+            }
             failures.extend(failure);
             !interrupt::asked()
         });
         cells.extend(self.look_at_canaries(&done));
-        let mut outcome = Outcome::default();
+        let mut outcome = Outcome { unsafe_runs, ..Outcome::default() };
         for (mut cell, failures) in cells {
             cell.finish();
             outcome.cells.push(cell);

@@ -28,11 +28,14 @@ const COLUMNS: [Column; 16] = [
     Column::new("command", "code"),
 ];
 
-/// The index of the experiments; `pictures` are the names and contents of SVG files.
+/// A plot: the content of its SVG file, and the link to that.
+pub type Plot = (Option<String>, Vec<u8>);
+
+/// The index of the experiments and their plots.
 ///
 /// # Errors
 /// They are no numbers that are understood here: one sentence.
-pub fn experiments(numbers: &Value, pictures: &[(String, Vec<u8>)]) -> Result<Index, String> {
+pub fn experiments(numbers: &Value, plots: &[Plot]) -> Result<Index, String> {
     of_schema(numbers, 1)?;
     let cells = numbers["cells"].as_array().ok_or("it has no cells")?;
     let row = |cell: &Value| {
@@ -60,10 +63,6 @@ pub fn experiments(numbers: &Value, pictures: &[(String, Vec<u8>)]) -> Result<In
     };
     let asked: BTreeSet<String> = cells.iter().map(|cell| text(&cell["experiment"])).collect();
     let runs: u64 = cells.iter().map(|cell| number(&cell["runs"])).sum();
-    let picture = |(name, svg): &(String, Vec<u8>)| Picture {
-        title: name.trim_end_matches(".svg").replace('-', " "),
-        data: format!("data:image/svg+xml;base64,{}", BASE64.encode(svg)),
-    };
     Ok(Index {
         title: "The experiments".to_owned(),
         verdict: format!("{}, {}", count(asked.len() as u64, "experiment"), count(runs, "run")),
@@ -76,7 +75,26 @@ pub fn experiments(numbers: &Value, pictures: &[(String, Vec<u8>)]) -> Result<In
             columns: COLUMNS.to_vec(),
             rows: cells.iter().map(row).collect(),
         }],
-        pictures: pictures.iter().map(picture).collect(),
+        pictures: plots.iter().map(picture).collect(),
         ..Index::default()
     })
+}
+
+/// A plot says itself what it shows: its first text is its title, and the one below, at the same margin, what that is about.
+fn picture((file, svg): &Plot) -> Picture {
+    let data = format!("data:image/svg+xml;base64,{}", BASE64.encode(svg));
+    let svg = String::from_utf8_lossy(svg);
+    let mut texts = svg.split("<text").skip(1).filter_map(|element| {
+        let (attributes, rest) = element.split_once('>')?;
+        let (content, _) = rest.split_once("</text>")?;
+        Some((attributes.contains("text-anchor=\"start\""), unescaped(content.trim())))
+    });
+    let title = texts.next().map_or_else(|| "A plot".to_owned(), |(_, title)| title);
+    let about = texts.next().filter(|(at_margin, _)| *at_margin).map(|(_, about)| about).unwrap_or_default();
+    Picture { title, about, file: file.clone(), data }
+}
+
+fn unescaped(text: &str) -> String {
+    let marks = [("&apos;", "'"), ("&quot;", "\""), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")];
+    marks.iter().fold(text.to_owned(), |text, (mark, is)| text.replace(mark, is))
 }

@@ -14,66 +14,161 @@ const grouped = n => n.toLocaleString("en", { maximumFractionDigits: Math.abs(n)
 const SIGNS = { X: "X", F: "F", "-": "minus", "+": "plus", "?": "unknown" };
 const sign = value => make("span", { className: "sign sign-" + (SIGNS[value] ?? "unknown") }, value);
 const say = words => $("live").textContent = words;
+/// A page about several things has a section for each, and their parts are a level deeper.
+const SECTIONS = INDEX.sections.length ? INDEX.sections : [INDEX];
+const PART = INDEX.sections.length ? "h3" : "h2", BELOW = INDEX.sections.length ? "h4" : "h3";
+const verdict = (element, { bad, verdict }) => {
+  element.textContent = (bad ? "✗ " : "✓ ") + verdict;
+  element.className = "verdict " + (bad ? "bad" : "good");
+  return element;
+};
+const notes = (list, { notes }) => {
+  list.append(...notes.map(note => make("li", {}, note)));
+  return list;
+};
 
 function head() {
   $("title").textContent = INDEX.title;
-  $("verdict").textContent = (INDEX.bad ? "✗ " : "✓ ") + INDEX.verdict;
-  $("verdict").className = INDEX.bad ? "bad" : "good";
-  $("notes").append(...INDEX.notes.map(note => make("li", {}, note)));
+  verdict($("verdict"), INDEX);
+  notes($("notes"), INDEX);
   $("theme").onclick = () => {
     const root = document.documentElement, dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
   };
 }
-function stories() {
-  const MOST = 12;
-  const story = (one, place) => make("article", { className: "story", ...(place >= MOST ? { hidden: "" } : {}) },
-    make("h3", {}, one.title),
+/// A command, and a button that copies it.
+function command(text) {
+  const code = make("code", {}, text);
+  async function copy() {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      // A page opened as a file may not have the clipboard: then as of old, by selecting.
+      const range = document.createRange(), selection = getSelection();
+      range.selectNodeContents(code);
+      selection.removeAllRanges();
+      selection.addRange(range);
+      if (!document.execCommand("copy")) return say("Selected: copy it with the keyboard");
+    }
+    button.textContent = "copied";
+    say("Copied");
+    setTimeout(() => button.textContent = "copy", 2000);
+  }
+  const button = make("button", { type: "button", className: "copy", "aria-label": "Copy the command", on: { click: copy } }, "copy");
+  return make("div", { className: "command" }, code, button);
+}
+function stories(all, title, expected) {
+  const MOST = expected ? 4 : 12;
+  const story = (one, place) => make("article", { className: "story" + (expected ? " expected" : ""), ...(place >= MOST ? { hidden: "" } : {}) },
+    make(BELOW, {}, one.title),
     one.cause ? make("p", { className: "cause" }, one.cause) : null,
     one.why ? make("p", { className: "why" }, one.why) : null,
     one.timeline ? make("p", {}, make("a", { href: one.timeline }, "Look at it: the timeline of that run")) : null,
-    one.command ? make("p", {}, make("code", {}, one.command)) : null);
-  const all = INDEX.stories.map(story), more = all.length - MOST;
-  const button = more > 0 ? make("button", { type: "button", on: { click: () => { all.forEach(one => one.hidden = false); button.remove(); } } }, `Show ${more} more`) : null;
-  return all.length ? make("section", { id: "stories" }, make("h2", {}, "What went wrong, or showed nothing"), ...all, button) : null;
+    one.command ? command(one.command) : null);
+  const shown = all.map(story), more = shown.length - MOST;
+  const button = more > 0 ? make("button", { type: "button", on: { click: () => { shown.forEach(one => one.hidden = false); button.remove(); } } }, `Show ${more} more`) : null;
+  return shown.length ? make("section", { className: "stories" }, make(PART, {}, title), ...shown, button) : null;
 }
 /// Scenarios and protocols; a cell shows its row in the table below.
-function grid(show) {
-  const { columns, rows, key } = INDEX.grid;
+function grid({ columns, rows, key }, show) {
+  const exactly = (column, value) => `${column}="${value.replaceAll('"', "")}"`;
   const cell = (value, protocol, scenario) => value === null ? make("td", {}, make("span", { className: "apart" }, "does not apply")) :
-    make("td", {}, make("button", { type: "button", title: `${scenario}, ${protocol}`, "aria-label": `${scenario} with ${protocol}: ${value}`, on: { click: () => show(`${scenario} ${protocol}`) } }, sign(value)));
+    make("td", {}, make("button", { type: "button", title: `${scenario}, ${protocol}`, "aria-label": `${scenario} with ${protocol}: ${value}`, on: { click: () => show(`${exactly("scenario", scenario)} ${exactly("protocol", protocol)}`) } }, sign(value)));
   const body = rows.map(([protocol, cells]) => make("tr", {}, make("th", { scope: "row" }, protocol), ...cells.map((value, i) => cell(value, protocol, columns[i]))));
-  return make("section", {}, make("h2", {}, "All at a glance"),
+  return make("section", {}, make(PART, {}, "All at a glance"),
     make("div", { className: "grid-key" }, ...key.map(([value, means]) => make("span", {}, sign(value), " " + means))),
     make("div", { className: "scroll", tabindex: "0", role: "region", "aria-label": "Scenarios and protocols" },
       make("table", { className: "grid" }, make("thead", {}, make("tr", {}, make("td"), ...columns.map(name => make("th", { scope: "col" }, make("span", {}, name))))), make("tbody", {}, ...body))));
 }
-/// Does a row hold every word? `failover>3000` compares a column; `-word` must not be there.
-function holds(table, row, words) {
-  const all = row.filter(value => value !== null).join(" ").toLowerCase();
-  return words.every(word => {
-    const compared = word.match(/^(.+?)(>=|<=|>|<|=)(.+)$/), place = compared ? table.columns.findIndex(c => c.label.toLowerCase().replaceAll(" ", "-").startsWith(compared[1])) : -1;
-    if (place >= 0) {
-      const value = row[place], wanted = compared[3];
-      if (value === null) return false;
-      const order = typeof value === "number" ? value - Number(wanted) : String(value).toLowerCase() === wanted ? 0 : NaN;
-      return { ">": order > 0, "<": order < 0, ">=": order >= 0, "<=": order <= 0, "=": order === 0 }[compared[2]];
+/// What was typed, as conditions that a row holds or not, and what of it makes no sense. `failover>3000` compares a column,
+/// `-word` must not be there, and what stands in quotes is looked for as it stands.
+function conditions(table, text) {
+  const wrong = [], holds = [];
+  for (const token of text.toLowerCase().match(/(?:[^\s"]|"[^"]*"?)+/g) ?? []) {
+    const word = token.replaceAll('"', ""), compared = token.startsWith('"') ? null : word.match(/^([^<>=!]+)(>=|<=|!=|>|<|=)(.+)$/);
+    if (!compared) {
+      const not = token.startsWith("-") && word.length > 1, wanted = not ? word.slice(1) : word;
+      holds.push(row => row.text.includes(wanted) !== not);
+      continue;
     }
-    return word.startsWith("-") && word.length > 1 ? !all.includes(word.slice(1)) : all.includes(word);
-  });
+    const [, name, order, wanted] = compared, named = table.columns.map(c => c.label.toLowerCase().replaceAll(" ", "-"));
+    const place = named.includes(name) ? named.indexOf(name) : named.findIndex(label => label.startsWith(name));
+    if (place < 0) {
+      wrong.push(`there is no column ${name}`);
+      continue;
+    }
+    const number = table.columns[place].kind === "number", than = Number(wanted.replaceAll(",", ""));
+    if (number && Number.isNaN(than) && !["=", "!="].includes(order)) wrong.push(`${table.columns[place].label} is a number, and ${wanted} is none`);
+    else if (!number && !["=", "!="].includes(order)) wrong.push(`${table.columns[place].label} is no number, and can be compared with = and != only`);
+    else holds.push(({ values }) => {
+      const value = values[place], apart = typeof value === "number" ? value - than : String(value ?? "").toLowerCase().replaceAll('"', "") === wanted ? 0 : NaN;
+      if (order === "!=") return apart !== 0;
+      return value !== null && { ">": apart > 0, "<": apart < 0, ">=": apart >= 0, "<=": apart <= 0, "=": apart === 0 }[order];
+    });
+  }
+  return { wrong, holds: row => holds.every(hold => hold(row)) };
 }
-const wordsOf = text => (text.toLowerCase().match(/"[^"]*"|\S+/g) ?? []).map(word => word.replaceAll('"', ""));
+/// A row's text as it is looked for: numbers as they are, and as they are shown, with and without their commas.
+const looked = value => typeof value === "number" ? `${value} ${grouped(value)} ${grouped(value).replaceAll(",", "")}` : String(value);
 function value(column, of) {
   if (of === null) return make("td", { className: "of-" + column.kind }, column.kind === "number" ? "–" : "");
-  const inside = { number: () => typeof of === "number" ? grouped(of) : String(of), code: () => make("code", {}, of), sign: () => sign(of), link: () => make("a", { href: of }, "timeline") }[column.kind];
+  const inside = { number: () => typeof of === "number" ? grouped(of) : String(of), code: () => command(of), sign: () => sign(of), link: () => make("a", { href: of }, "timeline") }[column.kind];
   const short = column.kind === "text" && String(of).length < 30 ? " short" : "";
   return make("td", { className: "of-" + column.kind + short }, inside ? inside() : String(of));
 }
+/// What tells rows apart, in words: scenario and protocol, and as much more as it takes.
+function labels(table, rows) {
+  const words = (row, i) => row[i] === null || row[i] === "" ? "" : table.columns[i].kind === "text" ? String(row[i]) : `${table.columns[i].label} ${looked(row[i]).split(" ")[0]}`;
+  const texts = table.columns.map((c, i) => i).filter(i => table.columns[i].kind === "text");
+  const more = table.columns.map((c, i) => i).filter(i => ["nodes", "seed", "experiment"].includes(table.columns[i].label) || texts.slice(2).includes(i));
+  const called = rows.map(row => [texts.slice(0, 2).map(i => words(row, i)).filter(Boolean).join(" · ")]);
+  for (const i of more) {
+    const alike = new Map();
+    called.forEach((name, at) => alike.set(name.join(" · "), [...(alike.get(name.join(" · ")) ?? []), at]));
+    for (const places of alike.values()) {
+      if (new Set(places.map(at => words(rows[at], i))).size > 1) places.forEach(at => words(rows[at], i) && called[at].push(words(rows[at], i)));
+    }
+  }
+  return called.map(name => name.join(" · "));
+}
+/// What tells labels apart is at their end.
+const shortened = (text, room) => text.length <= room ? text : text.slice(0, room - 1 - (room >> 1)) + "…" + text.slice(text.length - (room >> 1));
+const NS = "http://www.w3.org/2000/svg";
+function put(tag, attributes, text) {
+  const element = document.createElementNS(NS, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  if (text !== undefined) element.textContent = text;
+  return element;
+}
+/// Bars of a column, for the rows that are shown, in `width` pixels; from the median to a high percentile where there are both.
+/// Where there is little room, a bar stands below its name.
+function barsOf(table, kept, place, width) {
+  const MOST = 60, column = table.columns[place], all = kept.filter(row => typeof row[place] === "number"), rows = all.slice(0, MOST);
+  const narrow = width < 640, left = narrow ? 2 : 330, each = narrow ? 36 : 18, top = narrow ? 44 : 22, room = narrow ? Math.floor(width / 7.2) : 50;
+  const far = row => column.to !== null && typeof row[column.to] === "number" ? row[column.to] : row[place];
+  const most = Math.max(1e-9, ...rows.map(far)), height = rows.length * each + top + 6, X = n => left + Math.max(0, n) / most * (width - left - 120);
+  const svg = put("svg", { class: "bars", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Bars of ${column.label} for ${rows.length} rows; the table has the numbers` });
+  const what = column.label + (column.unit ? ", " + column.unit : ""), to = column.to !== null ? `and on to ${table.columns[column.to].label}` : "";
+  const which = all.length > rows.length ? `the first ${rows.length} rows that have it` : kept.length > rows.length ? `the ${rows.length} rows that have it` : "";
+  const said = [what, [to, which].filter(Boolean).join("; ")];
+  svg.append(...narrow ? said.map((line, i) => put("text", { x: left, y: 14 + i * 17, class: "dim" }, line)) : [put("text", { x: left, y: 14, class: "dim" }, said.filter(Boolean).join(", "))]);
+  labels(table, rows).forEach((label, i) => {
+    const row = rows[i], y = top + i * each, short = shortened(label, room), bar = narrow ? y + 17 : y + 3;
+    const value = grouped(row[place]) + (far(row) !== row[place] ? " – " + grouped(far(row)) : "");
+    svg.append(put("text", narrow ? { x: left, y: y + 13 } : { x: left - 8, y: y + 13, "text-anchor": "end" }, short),
+      put("rect", { x: left, y: bar, width: Math.max(1, X(far(row)) - left), height: 11, class: "range" }),
+      put("rect", { x: left, y: bar, width: Math.max(1, X(row[place]) - left), height: 11, class: "value" }),
+      put("text", { x: X(far(row)) + 5, y: bar + 10, class: "dim" }, value));
+  });
+  return svg;
+}
 const SHOWN = 400;
-function tableOf(table, number) {
+let numbered = 0;
+function tableOf(table) {
   let by = -1, down = false, filter = "", kept = table.rows;
+  const number = numbered++, searched = table.rows.map(values => ({ values, text: values.filter(value => value !== null).map(looked).join(" ").toLowerCase() }));
   const count = make("span", { role: "status" }), body = make("tbody"), bars = make("div");
-  const search = make("input", { type: "search", placeholder: "Filter: words, -not, runs>9", "aria-label": `Filter ${table.title}`, on: { input: () => { filter = search.value; fill(); } } });
+  const search = make("input", { type: "search", placeholder: 'Words, -not, "as is", runs>9', "aria-label": `Filter ${table.title}`, on: { input: () => { filter = search.value; fill(); } } });
   const numbers = table.columns.map((c, i) => [c, i]).filter(([c]) => c.kind === "number");
   const choice = make("select", { "aria-label": "Bars of", on: { change: draw } }, make("option", { value: "" }, "no bars"), ...numbers.map(([c, i]) => make("option", { value: i }, "bars: " + c.label)));
   const heads = table.columns.map((column, i) => {
@@ -89,48 +184,46 @@ function tableOf(table, number) {
   };
   const broken = table.columns.findIndex(c => c.label === "broken");
   function fill() {
-    kept = table.rows.filter(row => holds(table, row, wordsOf(filter)));
+    const { wrong, holds } = conditions(table, filter);
+    kept = searched.filter(holds).map(row => row.values);
     if (by >= 0) kept = [...kept].sort(compare);
     heads.forEach((h, i) => {
       h.setAttribute("aria-sort", i === by ? (down ? "descending" : "ascending") : "none");
       h.firstChild.textContent = table.columns[i].label + (i === by ? (down ? " ▼" : " ▲") : "");
     });
-    count.textContent = `${grouped(kept.length)} of ${grouped(table.rows.length)} rows` + (kept.length > SHOWN ? `, the first ${SHOWN} shown` : "");
+    search.setAttribute("aria-invalid", wrong.length > 0);
+    count.className = wrong.length ? "bad" : "";
+    count.textContent = [...wrong.map(what => what[0].toUpperCase() + what.slice(1)), `${grouped(kept.length)} of ${grouped(table.rows.length)} rows` + (kept.length > SHOWN ? `, the first ${SHOWN} shown` : "")].join("; ");
     body.replaceChildren(...kept.slice(0, SHOWN).map(row => make("tr", { className: broken >= 0 && row[broken] > 0 ? "bad" : "" }, ...row.map((of, i) => value(table.columns[i], of)))));
     draw();
   }
-  /// Bars of a column, for the rows that are shown; from the median to a high percentile where there are both.
   function draw() {
     bars.replaceChildren();
-    if (choice.value === "") return;
-    const place = +choice.value, column = table.columns[place], MOST = 60;
-    const rows = kept.filter(row => typeof row[place] === "number").slice(0, MOST);
-    const name = row => row.filter((of, i) => table.columns[i].kind === "text" && of && i < 4).slice(0, 2).join(" · ");
-    const far = row => column.to !== null && typeof row[column.to] === "number" ? row[column.to] : row[place];
-    const most = Math.max(1e-9, ...rows.map(far)), height = rows.length * 18 + 26, left = 330, width = 1000, X = n => left + Math.max(0, n) / most * (width - left - 110);
-    const NS = "http://www.w3.org/2000/svg";
-    const put = (tag, attributes, text) => { const e = document.createElementNS(NS, tag); for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, v); if (text !== undefined) e.textContent = text; return e; };
-    const svg = put("svg", { class: "bars", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Bars of ${column.label} for ${rows.length} rows; the table has the numbers` });
-    svg.append(put("text", { x: left, y: 14, class: "dim" }, column.label + (column.unit ? ", " + column.unit : "") + (column.to !== null ? ", and on to " + table.columns[column.to].label : "") + (kept.length > rows.length ? `; ${rows.length < MOST ? "the" : "the first"} ${rows.length} rows that have it` : "")));
-    rows.forEach((row, i) => {
-      const y = 22 + i * 18, label = name(row), short = label.length > 52 ? label.slice(0, 51) + "…" : label;
-      svg.append(put("text", { x: left - 8, y: y + 13, "text-anchor": "end" }, short), put("rect", { x: left, y: y + 3, width: Math.max(1, X(far(row)) - left), height: 11, class: "range" }),
-        put("rect", { x: left, y: y + 3, width: Math.max(1, X(row[place]) - left), height: 11, class: "value" }), put("text", { x: X(far(row)) + 5, y: y + 13, class: "dim" }, grouped(row[place]) + (far(row) !== row[place] ? " – " + grouped(far(row)) : "")));
-    });
-    bars.append(svg);
+    if (choice.value !== "") bars.append(barsOf(table, kept, +choice.value, Math.max(280, Math.min(1000, bars.clientWidth))));
   }
+  addEventListener("resize", draw);
   fill();
-  const section = make("section", { id: "table-" + number }, make("h2", {}, table.title),
+  const section = make("section", { id: "table-" + number }, make(PART, {}, table.title),
     make("div", { className: "bar" }, search, numbers.length ? choice : null, count), bars,
     make("div", { className: "scroll", tabindex: "0", role: "region", "aria-label": table.title }, make("table", {}, make("caption", { className: "apart" }, table.title), make("thead", {}, make("tr", {}, ...heads)), body)));
   return { section, show: text => { search.value = filter = text; fill(); section.scrollIntoView(); search.focus(); } };
 }
-function pictures() {
-  const figure = ({ title, data }) => make("figure", {}, make("img", { src: data, alt: title, loading: "lazy" }), make("figcaption", {}, title));
-  return INDEX.pictures.length ? make("section", {}, make("h2", {}, "Plots"), make("div", { className: "pictures" }, ...INDEX.pictures.map(figure))) : null;
+/// A plot leads to its file, where it can be seen as large as the screen is.
+function pictures(all) {
+  const figure = ({ title, about, file, data }) => {
+    const image = make("img", { src: data, alt: [title, about].filter(Boolean).join(". "), loading: "lazy" });
+    return make("figure", {}, file ? make("a", { href: file, title: "Open the plot alone" }, image) : image, make("figcaption", {}, title));
+  };
+  return all.length ? make("section", {}, make(PART, {}, "Plots"), make("div", { className: "pictures" }, ...all.map(figure))) : null;
+}
+/// All parts of a section; its head too, where there are several.
+function parts(index) {
+  const tables = index.tables.map(tableOf);
+  const own = INDEX.sections.length ? [make("h2", {}, index.title), verdict(make("p"), index), notes(make("ul", { className: "notes" }), index)] : [];
+  const all = [...own, stories(index.stories, "What went wrong, or showed nothing", false), index.grid ? grid(index.grid, text => tables[0].show(text)) : null,
+    ...tables.map(t => t.section), stories(index.expected, "Unsafe, as nobody had promised otherwise", true), pictures(index.pictures)];
+  return all.filter(part => part !== null);
 }
 head();
-const tables = INDEX.tables.map(tableOf);
-const parts = [stories(), INDEX.grid ? grid(text => tables[0].show(text)) : null, ...tables.map(t => t.section), pictures()];
-$("main").append(...parts.filter(part => part !== null));
+for (const index of SECTIONS) $("main").append(...parts(index));
 document.documentElement.dataset.ready = "yes";

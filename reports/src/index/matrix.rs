@@ -1,7 +1,7 @@
 //! The index of a matrix, of what `matrix --json` prints.
 
 use super::{
-    model::{Column, Grid, Index, Table},
+    model::{Column, Grid, Index, Links, Story, Table},
     read::{of_schema, text, words},
 };
 use crate::words::count;
@@ -20,11 +20,11 @@ fn sign(outcome: &Value) -> &'static str {
     CAME.iter().find(|(word, ..)| outcome == word).map_or("?", |(_, sign, _)| sign)
 }
 
-/// The index of a matrix.
+/// The index of a matrix; `links` finds the pages of the runs that were kept.
 ///
 /// # Errors
 /// It is no matrix that is understood here: one sentence.
-pub fn matrix(matrix: &Value) -> Result<Index, String> {
+pub fn matrix(matrix: &Value, links: Links) -> Result<Index, String> {
     of_schema(matrix, 1)?;
     let cells = matrix["cells"].as_array().ok_or("it has no cells")?;
     let columns = vec![
@@ -37,7 +37,9 @@ pub fn matrix(matrix: &Value) -> Result<Index, String> {
         Column::new("at", "number"),
         Column::new("with fencing", "text"),
         Column::new("without", "text"),
-        Column::new("command", "code"),
+        Column::new("timeline", "link"),
+        Column::new("run it", "code"),
+        Column::new("the cell again", "code"),
     ];
     let row = |cell: &Value| {
         let parts = &cell["parts"];
@@ -52,12 +54,14 @@ pub fn matrix(matrix: &Value) -> Result<Index, String> {
             at,
             parts["fenced"].clone(),
             parts["unfenced"].clone(),
+            link(cell, links).map_or(Value::Null, Value::from),
+            cell["show"].clone(),
             cell["command"].clone(),
         ]
     };
     let of = |word: &str| cells.iter().filter(|cell| cell["outcome"] == word).count() as u64;
     let counts: Vec<String> = CAME.iter().map(|(word, _, means)| format!("{} {means}", of(word))).collect();
-    let seeds = format!("seeds {}..{}", text(&matrix["seeds"][0]), text(&matrix["seeds"][1]));
+    let seeds = format!("Seeds {}..{}", text(&matrix["seeds"][0]), text(&matrix["seeds"][1]));
     let options = text(&matrix["options"]);
     let mut notes = vec![
         format!("{seeds} of each cell, with fencing and without; a cell is the worst of them."),
@@ -80,10 +84,44 @@ pub fn matrix(matrix: &Value) -> Result<Index, String> {
         ),
         bad: of("broken") > 0,
         notes,
+        stories: stories(cells, "broken", links),
+        expected: stories(&looked_at(cells), "by-fencing", links),
         grid: Some(grid(cells)),
         tables: vec![Table { title: "Every cell".to_owned(), columns, rows: cells.iter().map(row).collect() }],
         ..Index::default()
     })
+}
+
+/// The page of a cell's run.
+fn link(cell: &Value, links: Links) -> Option<String> {
+    cell["artifacts"].as_str().and_then(links)
+}
+
+/// The cells of which a run was kept.
+fn looked_at(cells: &[Value]) -> Vec<Value> {
+    cells.iter().filter(|cell| cell["artifacts"].is_string()).cloned().collect()
+}
+
+/// A story for each cell that came to this.
+fn stories(cells: &[Value], came: &str, links: Links) -> Vec<Story> {
+    let story = |cell: &Value| {
+        let fencing = if came == "broken" { "on" } else { "off" };
+        // Of an older matrix there is only the command for the cell.
+        let command = if cell["show"].is_string() { &cell["show"] } else { &cell["command"] };
+        let (scenario, protocol, seed) = (text(&cell["scenario"]), text(&cell["protocol"]), text(&cell["seed"]));
+        Story {
+            title: format!("{scenario} · {protocol}: seed {seed}, fencing {fencing}"),
+            cause: text(&cell["cause"]),
+            why: match words(&cell["violated"]) {
+                violated if violated.is_empty() => text(&cell["why"]),
+                violated if cell["cause"].is_string() => format!("violated: {violated}"),
+                violated => format!("violated: {violated}; {}", text(&cell["why"])),
+            },
+            command: text(command),
+            timeline: link(cell, links),
+        }
+    };
+    cells.iter().filter(|cell| cell["outcome"] == came).map(story).collect()
 }
 
 fn grid(cells: &[Value]) -> Grid {

@@ -21,12 +21,16 @@ pub struct Index {
     pub notes: Vec<String>,
     /// What went wrong, a story each.
     pub stories: Vec<Story>,
+    /// What was unsafe and nobody had promised to be safe, a story each.
+    pub expected: Vec<Story>,
     /// Scenarios and protocols as a grid of signs.
     pub grid: Option<Grid>,
     /// The tables.
     pub tables: Vec<Table>,
     /// Pictures.
     pub pictures: Vec<Picture>,
+    /// Where a page is about several things: each of them. All else but the head is empty then.
+    pub sections: Vec<Index>,
 }
 
 /// A failure, or several of one cause.
@@ -98,6 +102,10 @@ pub struct Grid {
 pub struct Picture {
     /// What it shows.
     pub title: String,
+    /// The same in a sentence more; may be empty.
+    pub about: String,
+    /// The file, as a link relative to the page, if it can be reached from there.
+    pub file: Option<String>,
     /// The picture, as a `data:` address.
     pub data: String,
 }

@@ -24,6 +24,15 @@ pub(super) fn words(value: &Value) -> String {
     value.as_array().into_iter().flatten().map(text).collect::<Vec<_>>().join(", ")
 }
 
+/// What the store checked.
+pub(super) fn fencing(value: &Value) -> String {
+    match value {
+        Value::Bool(true) => "on".to_owned(),
+        Value::Bool(false) => "off".to_owned(),
+        other => text(other),
+    }
+}
+
 pub(super) fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or(0)
 }

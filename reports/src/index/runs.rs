@@ -2,7 +2,7 @@
 
 use super::{
     model::{Column, Index, Story, Table},
-    read::{text, words},
+    read::{fencing, text, words},
 };
 use crate::words::count;
 use serde_json::Value;
@@ -67,14 +67,6 @@ pub fn runs(found: &[Found]) -> Index {
         stories: failed.map(story).collect(),
         tables: vec![Table { title: "Runs".to_owned(), columns, rows: found.iter().map(row).collect() }],
         ..Index::default()
-    }
-}
-
-fn fencing(value: &Value) -> String {
-    match value {
-        Value::Bool(true) => "on".to_owned(),
-        Value::Bool(false) => "off".to_owned(),
-        other => text(other),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     model::{Column, Index, Links, Story, Table},
-    read::{number, of_schema, text},
+    read::{fencing, number, of_schema, text, words},
 };
 use crate::words::{count, grouped};
 use serde_json::Value;
@@ -33,10 +33,9 @@ pub fn sweep(summary: &Value, failures: &[Value], links: Links) -> Result<Index,
     of_schema(summary, 1)?;
     let cells = summary["cells"].as_array().ok_or("it has no cells")?;
     let (runs, failed) = (number(&summary["runs"]), number(&summary["failures"]));
-    let seeds = format!("seeds {}..{}", text(&summary["seeds"][0]), text(&summary["seeds"][1]));
-    let interrupted = if summary["interrupted"] == Value::Bool(true) { "interrupted after " } else { "" };
-    let version = format!("Fencepost {}, commit {}.", text(&summary["version"]), text(&summary["commit"]));
-    let mut notes = vec![format!("{seeds}; {}.", count(cells.len() as u64, "cell")), version];
+    let swarm = summary["marks"].is_array();
+    let mut notes = swept(summary, cells.len() as u64);
+    notes.push(format!("Fencepost {}, commit {}.", text(&summary["version"]), text(&summary["commit"])));
     let moved = summary["moved"].as_array().map_or(0, Vec::len) as u64;
     if moved > 0 {
         notes.push(format!("{} far outside the baseline: see below.", count(moved, "figure")));
@@ -44,7 +43,7 @@ pub fn sweep(summary: &Value, failures: &[Value], links: Links) -> Result<Index,
     let mut tables = vec![Table {
         title: "Scenarios and protocols".to_owned(),
         columns: COLUMNS.to_vec(),
-        rows: cells.iter().map(cell).collect(),
+        rows: cells.iter().map(|of| cell(of, swarm)).collect(),
     }];
     if moved > 0 {
         tables.push(moved_figures(&summary["moved"]));
@@ -53,31 +52,88 @@ pub fn sweep(summary: &Value, failures: &[Value], links: Links) -> Result<Index,
         tables.push(failed_runs(failures, links));
     }
     Ok(Index {
-        title: format!("A sweep of {}", count(runs, "run")),
-        verdict: match (failed, number(&summary["inconclusive"])) {
-            (0, 0) => format!("{interrupted}{}: every promise was kept", count(runs, "run")),
-            (0, none) if none == runs => {
-                format!("{interrupted}{}: none came to the situation under test", count(runs, "run"))
-            }
-            (0, some) => {
-                format!("{interrupted}{}: no promise was broken, {} inconclusive", count(runs, "run"), grouped(some))
-            }
-            (failed, _) => format!("{interrupted}{}: {} broke a promise", count(runs, "run"), grouped(failed)),
-        },
+        title: format!("A {} of {}{}", if swarm { "swarm" } else { "sweep" }, count(runs, "run"), conditions(summary)),
+        verdict: verdict(summary, cells),
         bad: failed > 0 || moved > 0 || summary["exit"].as_u64().is_some_and(|exit| exit > 0),
         notes,
         stories: stories(&summary["causes"], failures, links),
+        expected: expected(&summary["unsafe_runs"], links),
         tables,
         ..Index::default()
     })
 }
 
-fn cell(cell: &Value) -> Vec<Value> {
+/// Where a sweep differs from others, in its title.
+fn conditions(summary: &Value) -> String {
+    let mut parts = Vec::new();
+    if !matches!(&summary["fencing"], Value::Null | Value::Bool(true)) {
+        parts.push(format!(", fencing {}", fencing(&summary["fencing"])));
+    }
+    if let Some(bug) = summary["bug"].as_str() {
+        parts.push(format!(", bug {bug}"));
+    }
+    if number(&summary["shard"][1]) > 1 {
+        parts.push(format!(", shard {} of {}", text(&summary["shard"][0]), text(&summary["shard"][1])));
+    }
+    parts.concat()
+}
+
+/// What was swept, a sentence each.
+fn swept(summary: &Value, cells: u64) -> Vec<String> {
+    let drawn = if summary["marks"].is_array() { "Plans drawn from seeds" } else { "Seeds" };
+    let seeds = format!("{drawn} {}..{}", text(&summary["seeds"][0]), text(&summary["seeds"][1]));
+    let nodes = match words(&summary["nodes"]) {
+        nodes if nodes.is_empty() => String::new(),
+        nodes => format!(", nodes: {nodes}"),
+    };
+    let mut notes = vec![format!("{seeds}, {}{nodes}.", count(cells, "cell"))];
+    if !summary["fencing"].is_null() {
+        let rate = match summary["rate"].as_u64() {
+            Some(rate) => format!(", {} requests a second", grouped(rate)),
+            None => String::new(),
+        };
+        notes.push(format!("Fencing {}{rate}.", fencing(&summary["fencing"])));
+    }
+    if let Some(options) = summary["options"].as_str().filter(|options| !options.is_empty()) {
+        notes.push(format!("Options: {options}"));
+    }
+    if number(&summary["shard"][1]) > 1 {
+        let (part, of) = (text(&summary["shard"][0]), text(&summary["shard"][1]));
+        notes.push(format!("This is shard {part} of {of}: only its part of the runs."));
+    }
+    notes
+}
+
+/// What came of it, in a few words.
+fn verdict(summary: &Value, cells: &[Value]) -> String {
+    let (all, failed) = (number(&summary["runs"]), number(&summary["failures"]));
+    let interrupted = if summary["interrupted"] == Value::Bool(true) { "interrupted after " } else { "" };
+    let runs = format!("{interrupted}{}", count(all, "run"));
+    let unpromised: u64 = cells.iter().map(|cell| number(&cell["verdicts"]["safety"])).sum();
+    let but = match unpromised {
+        0 => String::new(),
+        1 => "; 1 was unsafe, which nobody had promised to be safe".to_owned(),
+        more => format!("; {} were unsafe, which nobody had promised to be safe", grouped(more)),
+    };
+    match (failed, number(&summary["inconclusive"])) {
+        (0, 0) => format!("{runs}: every promise was kept{but}"),
+        (0, none) if none == all => format!("{runs}: none came to the situation under test"),
+        (0, some) => format!("{runs}: no promise was broken, {} inconclusive{but}", grouped(some)),
+        (failed, _) => format!("{runs}: {} broke a promise", grouped(failed)),
+    }
+}
+
+fn cell(cell: &Value, swarm: bool) -> Vec<Value> {
     let of = |name: &str| cell[name].clone();
+    let nodes = match (number(&cell["nodes"]), swarm) {
+        (0, true) => "drawn".into(),
+        (0, false) => Value::Null,
+        (nodes, _) => nodes.into(),
+    };
     vec![
         of("scenario"),
         of("protocol"),
-        of("nodes"),
+        nodes,
         of("promise"),
         of("runs"),
         of("failures"),
@@ -135,6 +191,27 @@ fn failed_runs(failures: &[Value], links: Links) -> Table {
     Table { title: "Every failure".to_owned(), columns, rows: failures.iter().map(row).collect() }
 }
 
+/// A story for each run that was unsafe, as it may be, and that somebody looked at.
+fn expected(runs: &Value, links: Links) -> Vec<Story> {
+    let story = |run: &Value| Story {
+        title: format!("{}: seed {}, fencing {}", named(run), text(&run["seed"]), fencing(&run["fencing"])),
+        cause: text(&run["cause"]),
+        why: format!("violated: {}", words(&run["violated"])),
+        command: text(&run["repro"]),
+        timeline: run["artifacts"].as_str().and_then(links),
+    };
+    runs.as_array().into_iter().flatten().map(story).collect()
+}
+
+/// Where something happened.
+fn named(of: &Value) -> String {
+    let nodes = match number(&of["nodes"]) {
+        0 => String::new(),
+        nodes => format!(" · {}", count(nodes, "node")),
+    };
+    format!("{} · {}{nodes}", text(&of["scenario"]), text(&of["protocol"]))
+}
+
 /// A story for each cause; of an older summary without causes, for each failure that somebody looked at.
 fn stories(causes: &Value, failures: &[Value], links: Links) -> Vec<Story> {
     let story = |of: &Value, title: String| Story {
@@ -148,8 +225,6 @@ fn stories(causes: &Value, failures: &[Value], links: Links) -> Vec<Story> {
         command: text(&of["repro"]),
         timeline: of["artifacts"].as_str().and_then(links),
     };
-    let nodes = |of: &Value| count(number(&of["nodes"]), "node");
-    let named = |of: &Value| format!("{} · {} · {}", text(&of["scenario"]), text(&of["protocol"]), nodes(of));
     if let Some(causes) = causes.as_array() {
         let title = |cause: &Value| {
             let seeds = cause["seeds"].as_array().into_iter().flatten().map(text).collect::<Vec<_>>().join(", ");

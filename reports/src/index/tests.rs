@@ -7,7 +7,8 @@ const HOSTILE: &str = "</script><img src=x onerror=alert(1)>";
 
 fn summary() -> Value {
     json!({
-        "schema": 1, "version": "0", "commit": "c", "seeds": [0, 4], "runs": 8, "failures": 3, "interrupted": false, "moved": [],
+        "schema": 1, "version": "0", "commit": "c", "seeds": [0, 4], "shard": [1, 1], "nodes": [3], "fencing": true, "rate": 1000,
+        "bug": null, "options": "", "runs": 8, "failures": 3, "interrupted": false, "moved": [],
         "cells": [
             { "scenario": "gc-pause", "protocol": HOSTILE, "nodes": 3, "promise": "holds", "runs": 4, "failures": 3, "inconclusive": 0,
               "verdicts": { "safety": 3, "pass": 1 }, "writes_fenced": 7, "failover_ms_p50": 12.5, "failover_ms_p95": null,
@@ -60,9 +61,8 @@ fn every_row_has_a_value_for_each_column_and_names_stay_text() {
                          "invariants": [{ "name": "one_number", "holds": false }], "metrics": { "elections": 2 } });
     let all = [
         sweep(&summary(), &[], &|_| None).expect("a summary"),
-        matrix(&matrix_of).expect("a matrix"),
-        experiments(&json!({ "schema": 1, "cells": [cell] }), &[("1-failover.svg".to_owned(), b"<svg/>".to_vec())])
-            .expect("numbers"),
+        matrix(&matrix_of, &|_| None).expect("a matrix"),
+        experiments(&json!({ "schema": 1, "cells": [cell] }), &[(None, b"<svg/>".to_vec())]).expect("numbers"),
         runs(&[(None, report)]),
     ];
     for index in &all {
@@ -87,4 +87,89 @@ fn what_is_not_understood_is_said() {
     assert_eq!(wrong(json!({ "schema": 9 })), "it is of schema 9, and this program reads 1");
     assert_eq!(wrong(json!([])), "it does not say its schema");
     assert_eq!(wrong(json!({ "schema": 1 })), "it has no cells");
+}
+
+#[test]
+fn a_sweep_says_what_was_swept() {
+    let mut swept = summary();
+    let plain = sweep(&swept, &[], &|_| None).expect("a summary");
+    assert_eq!(plain.title, "A sweep of 8 runs");
+    assert_eq!(plain.notes[..2], ["Seeds 0..4, 2 cells, nodes: 3.", "Fencing on, 1,000 requests a second."]);
+    for (field, is) in [
+        ("fencing", json!(false)),
+        ("shard", json!([1, 2])),
+        ("bug", json!("mixed-locks")),
+        ("options", json!("--bug mixed-locks --fencing off")),
+        ("failures", json!(0)),
+        ("causes", json!([])),
+        (
+            "unsafe_runs",
+            json!([{ "scenario": "gc-pause", "protocol": "x", "nodes": 3, "seed": 2, "fencing": false, "violated": ["one_number"],
+                     "cause": "n3 wrote.", "artifacts": "a", "repro": "r" }]),
+        ),
+    ] {
+        swept[field] = is;
+    }
+    let index = sweep(&swept, &[], &|folder| Some(format!("{folder}/timeline.html"))).expect("a summary");
+    assert_eq!(index.title, "A sweep of 8 runs, fencing off, bug mixed-locks, shard 1 of 2");
+    assert_eq!(index.verdict, "8 runs: every promise was kept; 3 were unsafe, which nobody had promised to be safe");
+    let notes = [
+        "Fencing off, 1,000 requests a second.",
+        "Options: --bug mixed-locks --fencing off",
+        "This is shard 1 of 2: only its part of the runs.",
+    ];
+    assert_eq!(index.notes[1..4], notes);
+    let [shown] = &index.expected[..] else { panic!("{:?}", index.expected) };
+    assert_eq!(
+        (&*shown.title, shown.timeline.as_deref()),
+        ("gc-pause · x · 3 nodes: seed 2, fencing off", Some("a/timeline.html"))
+    );
+}
+
+#[test]
+fn the_nodes_of_drawn_plans_are_drawn() {
+    let mut swarm = summary();
+    (swarm["marks"], swarm["cells"][0]["nodes"]) = (json!([]), json!(0));
+    let index = sweep(&swarm, &[], &|_| None).expect("a summary");
+    assert_eq!((&*index.title, &index.tables[0].rows[0][2]), ("A swarm of 8 runs", &json!("drawn")));
+}
+
+#[test]
+fn every_cell_that_is_not_safe_has_a_command_and_a_link_where_a_run_was_kept() {
+    let cell = |protocol: &str, outcome: &str, artifacts: Value| {
+        json!({ "scenario": "gc-pause", "protocol": protocol, "outcome": outcome, "seed": 4, "violated": ["no_stale_write"], "why": "w",
+                "parts": null, "command": "matrix it", "show": format!("run {protocol}"), "artifacts": artifacts, "cause": null })
+    };
+    let cells = [
+        cell("a", "broken", json!("a")),
+        cell("b", "broken", Value::Null),
+        cell("c", "by-fencing", json!("c")),
+        cell("d", "by-fencing", Value::Null),
+    ];
+    let of = json!({ "schema": 1, "seeds": [0, 5], "options": "", "interrupted": false, "cells": cells });
+    let index = matrix(&of, &|folder| Some(format!("{folder}/timeline.html"))).expect("a matrix");
+    let told = |stories: &[Story]| -> Vec<(String, String, Option<String>)> {
+        stories.iter().map(|s| (s.title.clone(), s.command.clone(), s.timeline.clone())).collect()
+    };
+    let story = |protocol: &str, fencing: &str, link: Option<&str>| {
+        let title = format!("gc-pause · {protocol}: seed 4, fencing {fencing}");
+        (title, format!("run {protocol}"), link.map(str::to_owned))
+    };
+    assert_eq!(told(&index.stories), [story("a", "on", Some("a/timeline.html")), story("b", "on", None)]);
+    assert_eq!(told(&index.expected), [story("c", "off", Some("c/timeline.html"))]);
+    let place = |label: &str| index.tables[0].columns.iter().position(|c| c.label == label).expect("a column");
+    let commands: Vec<_> = index.tables[0].rows.iter().map(|row| row[place("run it")].clone()).collect();
+    assert_eq!(commands, ["run a", "run b", "run c", "run d"]);
+}
+
+#[test]
+fn a_plot_is_called_what_it_says() {
+    let svg = "<svg><text x=\"30\" text-anchor=\"start\">\nA lease&apos;s &lt;cost&gt;\n</text>\
+               <text text-anchor=\"start\">by time</text><text>axis</text></svg>";
+    let plots = [(Some("plots/1.svg".to_owned()), svg.as_bytes().to_vec()), (None, b"<svg/>".to_vec())];
+    let index = experiments(&json!({ "schema": 1, "cells": [] }), &plots).expect("numbers");
+    let [first, second] = &index.pictures[..] else { panic!("{:?}", index.pictures) };
+    let told = (&*first.title, &*first.about, first.file.as_deref());
+    assert_eq!(told, ("A lease's <cost>", "by time", Some("plots/1.svg")));
+    assert_eq!((&*second.title, &second.file), ("A plot", &None));
 }

@@ -70,7 +70,7 @@ fn summary() -> Value {
         let (broken, failover) =
             (if place == 7 { 3 } else { 0 }, (place % 9 > 0).then_some(3_000.5 - 70.0 * (place % 23) as f64));
         let scenario = ["steady", "gc-pause", "partition", "clean-kill"][place % 4];
-        json!({ "scenario": scenario, "protocol": protocol, "nodes": 3,
+        json!({ "scenario": scenario, "protocol": protocol, "nodes": if place < 20 { 3 } else { 5 },
                 "promise": "holds", "runs": 4, "failures": broken, "inconclusive": 0, "verdicts": { "safety": broken },
                 "writes_fenced": place, "failover_ms_p50": failover, "failover_ms_p95": failover.map(|ms| ms * 1.2),
                 "dual_belief_ms_max": 1.5, "dark_ms_p50": null, "elections": 8, "false_failovers": 0 })
@@ -86,7 +86,27 @@ fn summary() -> Value {
 fn an_index_sorts_and_filters_in_a_browser() {
     let link = |_: &str| Some("gc-pause/x%20y/0/timeline.html".to_owned());
     let index = index::sweep(&summary(), &[], &link).expect("a summary");
-    look("index.js", &index.page(), "", 20);
+    look("index.js", &index.page(), "", 33);
+}
+
+/// A matrix beside a sweep: a section for each, and a cell of the grid shows its row and no other.
+#[test]
+fn sections_and_a_grid_in_a_browser() {
+    let cell = |protocol: &str, outcome: &str| {
+        json!({ "scenario": "steady", "protocol": protocol, "outcome": outcome, "seed": 0, "violated": [], "why": "", "parts": null,
+                "command": "matrix it", "show": "run it" })
+    };
+    let cells: Vec<Value> = ["raft", "raft-core", "kraft", HOSTILE].map(|protocol| cell(protocol, "broken")).into();
+    let matrix = json!({ "schema": 1, "seeds": [0, 5], "options": "", "interrupted": false, "cells": cells });
+    let matrix = index::matrix(&matrix, &|_| None).expect("a matrix");
+    let sweep = index::sweep(&summary(), &[], &|_| None).expect("a summary");
+    let svg = "<svg xmlns='http://www.w3.org/2000/svg' width='60' height='20'><rect width='60' height='20' fill='#fff'/>\
+               <text x='1' y='9'>Failover</text></svg>";
+    let plot = (Some("plots/1-failover.svg".to_owned()), svg.as_bytes().to_vec());
+    let plots = index::experiments(&json!({ "schema": 1, "cells": [] }), &[plot]).expect("numbers");
+    let (title, verdict) = ("3 reports".to_owned(), "all of them".to_owned());
+    let all = index::Index { title, verdict, sections: vec![sweep, matrix, plots], ..index::Index::default() };
+    look("sections.js", &all.page(), "", 8);
 }
 
 /// As many events as a long run has: the page is there within seconds, and stays fluid.

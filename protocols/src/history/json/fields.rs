@@ -18,7 +18,7 @@ pub enum Type {
 }
 
 /// The fields that a line may have; which of them it must have, its event says.
-const KNOWN: [(&str, Type); 41] = [
+const KNOWN: [(&str, Type); 44] = [
     ("event", Type::Text),
     ("t_us", Type::Time),
     ("group", Type::Number),
@@ -60,6 +60,9 @@ const KNOWN: [(&str, Type); 41] = [
     ("to", Type::Other),
     ("messages", Type::Number),
     ("by_kind", Type::Other),
+    ("after", Type::Other),
+    ("onto", Type::Other),
+    ("entries", Type::Number),
 ];
 
 /// What a foreign log calls its fields, and which of them are left out. Without it, a field that is not known is an error:

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::terminal::{self, browser, side};
 use clap::{CommandFactory, FromArgMatches};
-use reports::{json::Report, timeline::page::FILE_OF_TWO};
+use reports::json::Report;
 use scenarios::plan::Plan;
 use sim::{
     artifacts,
@@ -66,7 +66,7 @@ pub fn run(one: &OneRun, plan: &Plan, other: &Plan, registry: &Registry) -> Resu
     side::report(&sides, one.show, [&first, &second].map(report));
     if let Some(out) = &one.artifacts {
         let page = sides[0].sheet.beside(sides[1].sheet);
-        let file = artifacts::write_page(out, plan, FILE_OF_TWO, &page).map_err(Stop::usage)?;
+        let file = artifacts::write_beside(out, plan, &page).map_err(Stop::usage)?;
         one.show.banner(&format!("both: {}", file.display()));
         if one.open {
             browser::open(&file, one.show);

@@ -11,16 +11,19 @@ use super::{
 use reports::{json::pretty, statistics::count};
 use serde_json::json;
 use sim::{
-    artifacts,
+    artifacts::{self, Again},
     matrix::{Came, Cell, Matrix},
     outcome::Ended,
     registry::Registry,
     repro,
 };
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap, path::Path};
 
 /// What is behind so many cells is said unasked.
 const WHY_MAX: usize = 40;
+
+/// With `--out`, the pages of so many cells are kept.
+const PAGES_MAX: usize = 20;
 
 /// Runs the matrix and prints it.
 ///
@@ -40,10 +43,11 @@ pub fn run(registry: &Registry, args: &MatrixArgs) -> Result<u8, Stop> {
     interrupt::listen().map_err(Stop::harness)?;
     let show = Show::from(&args.show);
     let progress = Progress::new(matrix.plans(), show)?;
-    let cells = matrix.run(|| progress.done(Ended::Kept)).map_err(Stop::harness)?;
+    let mut cells = matrix.run(|| progress.done(Ended::Kept)).map_err(Stop::harness)?;
     progress.finish();
     if let Some(out) = &args.out {
         std::fs::create_dir_all(out).map_err(|e| Stop::usage(format!("cannot make {}: {e}", out.display())))?;
+        keep_pages(&matrix, &mut cells, out)?;
         artifacts::save(&out.join("matrix.json"), &(report(&matrix, &cells) + "\n")).map_err(Stop::usage)?;
     }
     let text = match (show.json, show.quiet) {
@@ -53,6 +57,29 @@ pub fn run(registry: &Registry, args: &MatrixArgs) -> Result<u8, Stop> {
     };
     print(&text);
     if sim::interrupt::asked() { Ok(INTERRUPTED) } else { Ok(0) }
+}
+
+/// Writes the pages of some cells that are not safe: of those that are broken first, one of each scenario before a second of any.
+fn keep_pages(matrix: &Matrix, cells: &mut [Cell], out: &Path) -> Result<(), Stop> {
+    let mut met = BTreeMap::new();
+    let mut places: Vec<(Reverse<Came>, u64, usize)> = Vec::new();
+    for (place, cell) in cells.iter().enumerate() {
+        let rank = met.entry((cell.outcome, cell.scenario)).or_insert(0);
+        *rank += 1;
+        places.push((Reverse(cell.outcome), *rank, place));
+    }
+    places.retain(|(Reverse(came), ..)| *came >= Came::ByFencing);
+    places.sort_unstable();
+    let pages = if sim::interrupt::asked() { 0 } else { PAGES_MAX };
+    for (.., place) in places.into_iter().take(pages) {
+        let plan = matrix.plan_of(&cells[place]).map_err(Stop::harness)?;
+        let cell = &mut cells[place];
+        let again = Again { repro: &cell.show, next: &[] };
+        let written = artifacts::show(out, &plan, matrix.registry, again).map_err(Stop::harness)?;
+        cell.artifacts = Some(written.folder.display().to_string());
+        cell.cause = Some(written.cause.text());
+    }
+    Ok(())
 }
 
 /// A row for each protocol, a column for each scenario; blank where an interrupted matrix did not come to.

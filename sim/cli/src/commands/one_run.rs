@@ -4,12 +4,12 @@ use super::{
     exit::Stop,
     output::{Show, print},
 };
-use crate::terminal::{browser, parameters::parameters};
+use crate::terminal::browser;
 use protocols::fence::checks::Fencing;
-use reports::{Verdict, json::Report, text, timeline::page::FILE as TIMELINE};
+use reports::{Verdict, json::Report, timeline::page::FILE as TIMELINE};
 use scenarios::plan::Plan;
 use sim::{
-    artifacts,
+    artifacts::{self, Again},
     registry::Registry,
     repro,
     run::{self, Options, Run},
@@ -62,7 +62,7 @@ impl OneRun {
     pub fn only_run(&self, plan: &Plan, registry: &Registry) -> Result<Run, Stop> {
         let trace = self.trace.as_deref().map(artifacts::create).transpose().map_err(Stop::usage)?;
         let history = self.history.as_deref().map(artifacts::create).transpose().map_err(Stop::usage)?;
-        let timeline = !self.show.quiet || self.show.json || self.aside;
+        let timeline = !self.show.quiet || self.show.json || self.aside || self.page;
         let page = self.page;
         let options = Options { registry: registry.clone(), timeline, page, trace, history, ..Options::default() };
         run::run(plan, options).map_err(Stop::harness)
@@ -70,15 +70,16 @@ impl OneRun {
 
     fn leave_artifacts(&self, plan: &Plan, registry: &Registry, run: &Run) -> Result<(), Stop> {
         let Some(out) = &self.artifacts else { return Ok(()) };
+        let again = Again { repro: &self.repro, next: &self.next(run) };
         let page = match (run.judgement.verdict, &run.page) {
             (Verdict::Safety | Verdict::Liveness, _) => {
-                let written = artifacts::write(out, plan, registry, run.trace_hash()).map_err(Stop::harness)?;
+                let written = artifacts::write(out, plan, registry, run.trace_hash(), again).map_err(Stop::harness)?;
                 let folder = written.folder;
                 self.show.banner(&format!("artifacts: {}", folder.display()));
                 folder.join(TIMELINE)
             }
             (_, Some(page)) => {
-                let file = artifacts::write_page(out, plan, TIMELINE, &page.page()).map_err(Stop::usage)?;
+                let file = artifacts::write_held(out, run, &page.page(), again).map_err(Stop::usage)?;
                 self.show.banner(&format!("timeline: {}", file.display()));
                 file
             }
@@ -117,18 +118,10 @@ impl OneRun {
         if self.show.quiet {
             return print(&verdict_line(run));
         }
-        let Some(highlights) = &run.highlights else { return };
-        let report = text::Run {
-            header: Some(&run.header),
-            parameters: &parameters(&run.plan, Some(run.protocol), " of virtual time"),
-            highlights,
-            judgement: &run.judgement,
-            facts: &run.facts,
-            replay: Some(&self.repro),
-            next: &self.next(run),
-            colour: self.show.colour(),
-        };
-        print(&text::render_in(&report, self.show.width()));
+        let again = Again { repro: &self.repro, next: &self.next(run) };
+        if let Some(text) = artifacts::report_text(run, again, self.show.colour(), self.show.width()) {
+            print(&text);
+        }
     }
 }
 

@@ -8,10 +8,10 @@ use super::{
 };
 use crate::terminal::browser;
 use reports::{
-    index::{self, FILE, Index},
+    index::{self, FILE, Index, Plot},
     timeline::page::FILE as TIMELINE,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use sim::artifacts;
 use std::{
     fs,
@@ -23,10 +23,14 @@ const RUNS_MAX: usize = 2_000;
 /// How deep below a folder the artifacts of runs lie: scenario, protocol, seed.
 const DEPTH: usize = 3;
 
+/// So deep below a folder lie those of several sweeps or matrices, such as the shards of one.
+const SHARDS_DEPTH: usize = 2;
+
 /// What a folder has of this.
 struct Found {
     /// What it is of, for people.
     of: &'static str,
+    folder: PathBuf,
     index: Index,
 }
 
@@ -42,12 +46,19 @@ pub fn run(args: &ReportArgs) -> Result<u8, Stop> {
         let what = if dir.exists() { "is a file, and what is reported is a folder" } else { "does not exist" };
         return Err(Stop::usage(format!("{} {what}; run a sweep, or give --out to `scenario`, first", dir.display())));
     }
-    let Found { of, index } = find(&dir, &out)?;
+    let found = find(&dir, &out)?;
+    let section = |Found { of, folder, index }: &Found| {
+        let (title, verdict, bad) = (&index.title, &index.verdict, index.bad);
+        json!({ "of": of, "folder": folder, "title": title, "verdict": verdict, "bad": bad })
+    };
+    let (of, sections) = (of_all(&found), found.iter().map(section).collect::<Vec<_>>());
+    let index = together(found, &dir);
     fs::create_dir_all(&out).map_err(|e| Stop::usage(format!("cannot make {}: {e}", out.display())))?;
     let file = out.join(FILE);
     artifacts::save(&file, &index.page()).map_err(Stop::usage)?;
     if show.json {
-        let said = serde_json::json!({ "schema": 1, "of": of, "title": index.title, "verdict": index.verdict, "bad": index.bad, "file": file });
+        let (title, verdict, bad) = (&index.title, &index.verdict, index.bad);
+        let said = json!({ "schema": 1, "of": of, "title": title, "verdict": verdict, "bad": bad, "file": file, "sections": sections });
         print(&reports::json::pretty(&said));
     } else {
         print(&said(&index, &file, show));
@@ -66,63 +77,130 @@ fn said(index: &Index, file: &Path, show: Show) -> String {
     if show.quiet {
         return text;
     }
-    for story in index.stories.iter().take(STORIES) {
+    for section in &index.sections {
+        let sign = if section.bad { "✗" } else { "✓" };
+        text += &format!("\n{sign} {}\n  {}\n", section.title, section.verdict);
+    }
+    let stories: Vec<_> = index.stories.iter().chain(index.sections.iter().flat_map(|s| &s.stories)).collect();
+    for story in stories.iter().take(STORIES) {
         let what = if story.cause.is_empty() { &story.why } else { &story.cause };
         text += &format!("\n{}\n{}", story.title, reports::text::paragraph(what, show.width()));
     }
-    if index.stories.len() > STORIES {
-        text += &format!("\n… and {} more, in the page\n", index.stories.len() - STORIES);
+    if stories.len() > STORIES {
+        text += &format!("\n… and {} more, in the page\n", stories.len() - STORIES);
     }
     text + &format!("\nthe page: {}\n", file.display())
 }
 
-/// What there is in the folder, the most telling first.
-fn find(dir: &Path, out: &Path) -> Result<Found, Stop> {
-    let wrong = |file: &Path| {
-        let file = file.display().to_string();
-        move |why: String| Stop::usage(format!("{file}: {why}"))
+/// What all of it is of, in a word.
+fn of_all(found: &[Found]) -> &'static str {
+    match found {
+        [first, others @ ..] if others.iter().all(|other| other.of == first.of) => first.of,
+        _ => "several",
+    }
+}
+
+/// One page of all that was found in `dir`: a section for each, where there are several.
+fn together(mut found: Vec<Found>, dir: &Path) -> Index {
+    if found.len() == 1 {
+        return found.remove(0).index;
+    }
+    let bad = found.iter().filter(|found| found.index.bad).count();
+    let section = |Found { folder, index, .. }: Found| {
+        let place = folder.strip_prefix(dir).unwrap_or(&folder).display().to_string();
+        let place = if place.is_empty() { "Folder: this one".to_owned() } else { format!("Folder: {place}") };
+        Index { notes: [vec![place], index.notes].concat(), ..index }
     };
-    let links = |folder: &str| link(out, &Path::new(folder).join(TIMELINE));
-    let summary = dir.join("summary.json");
-    if summary.is_file() {
-        let failures = lines(&dir.join("failures.ndjson"))?;
-        let index = index::sweep(&json(&summary)?, &failures, &links).map_err(wrong(&summary))?;
-        return Ok(Found { of: "sweep", index });
+    let what = match of_all(&found) {
+        "sweep" => "sweeps",
+        "matrix" => "matrices",
+        _ => "reports",
+    };
+    Index {
+        title: format!("{} {what}", found.len()),
+        verdict: match bad {
+            0 => "Nothing went wrong in any of them".to_owned(),
+            bad => format!("Something went wrong in {bad} of {}", found.len()),
+        },
+        bad: bad > 0,
+        sections: found.into_iter().map(section).collect(),
+        ..Index::default()
     }
-    let matrix = dir.join("matrix.json");
-    if matrix.is_file() {
-        return Ok(Found { of: "matrix", index: index::matrix(&json(&matrix)?).map_err(wrong(&matrix))? });
-    }
-    let numbers = [dir.join("experiments/numbers.json"), dir.join("numbers.json")];
-    if let Some(numbers) = numbers.iter().find(|file| file.is_file()) {
-        let pictures = pictures(&[dir.join("plots"), dir.join("../plots")])?;
-        let index = index::experiments(&json(numbers)?, &pictures).map_err(wrong(numbers))?;
-        return Ok(Found { of: "experiments", index });
-    }
+}
+
+/// What there is in the folder and, of sweeps, matrices and experiments, closely below it; single runs only where there is
+/// nothing else, since those leave runs as well.
+fn find(dir: &Path, out: &Path) -> Result<Vec<Found>, Stop> {
     let mut found = Vec::new();
-    runs(dir, DEPTH, &mut found)?;
-    if found.is_empty() {
+    wholes(dir, out, SHARDS_DEPTH, &mut found)?;
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let mut single = Vec::new();
+    runs(dir, DEPTH, &mut single)?;
+    if single.is_empty() {
         return Err(Stop::usage(format!(
             "{} has nothing to report: no summary.json of a sweep, matrix.json, experiments/numbers.json, and no report.json of a run",
             dir.display()
         )));
     }
     let linked = |(folder, report): (PathBuf, Value)| (link(out, &folder.join(TIMELINE)), report);
-    Ok(Found { of: "runs", index: index::runs(&found.into_iter().map(linked).collect::<Vec<_>>()) })
+    let index = index::runs(&single.into_iter().map(linked).collect::<Vec<_>>());
+    Ok(vec![Found { of: "runs", folder: dir.to_owned(), index }])
+}
+
+/// The sweeps, matrices and experiments in a folder and below it, in the order of their names.
+fn wholes(dir: &Path, out: &Path, depth: usize, found: &mut Vec<Found>) -> Result<(), Stop> {
+    let wrong = |file: &Path| {
+        let file = file.display().to_string();
+        move |why: String| Stop::usage(format!("{file}: {why}"))
+    };
+    let links = |folder: &str| link(out, &page_of(dir, Path::new(folder))?);
+    let mut add = |of, index| found.push(Found { of, folder: dir.to_owned(), index });
+    let [summary, matrix] = ["summary.json", "matrix.json"].map(|name| dir.join(name));
+    if summary.is_file() {
+        let failures = lines(&dir.join("failures.ndjson"))?;
+        add("sweep", index::sweep(&read_json(&summary)?, &failures, &links).map_err(wrong(&summary))?);
+    }
+    if matrix.is_file() {
+        add("matrix", index::matrix(&read_json(&matrix)?, &links).map_err(wrong(&matrix))?);
+    }
+    let numbers = [dir.join("experiments/numbers.json"), dir.join("numbers.json")];
+    if let Some(numbers) = numbers.iter().find(|file| file.is_file()) {
+        let plots = plots(&[dir.join("plots"), dir.join("../plots")], out)?;
+        add("experiments", index::experiments(&read_json(numbers)?, &plots).map_err(wrong(numbers))?);
+        // Its numbers lie below it.
+        return Ok(());
+    }
+    for folder in if depth > 0 { folders(dir) } else { Vec::new() } {
+        wholes(&folder, out, depth - 1, found)?;
+    }
+    Ok(())
+}
+
+/// The page of a run that a sweep or a matrix in `dir` has kept in `folder`. That was right where and when it was written; where
+/// all of it has been moved since, the end of the path still is.
+fn page_of(dir: &Path, folder: &Path) -> Option<PathBuf> {
+    let parts: Vec<Component> = folder.components().collect();
+    let here = (0..parts.len()).map(|skipped| dir.join(parts[skipped..].iter().collect::<PathBuf>()));
+    here.chain([folder.to_owned()]).map(|folder| folder.join(TIMELINE)).find(|page| page.is_file())
+}
+
+/// The folders in a folder, in the order of their names.
+fn folders(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut below: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    below.sort();
+    below
 }
 
 /// The reports of runs in a folder and below it, in the order of their names.
 fn runs(dir: &Path, depth: usize, found: &mut Vec<(PathBuf, Value)>) -> Result<(), Stop> {
     let report = dir.join("report.json");
     if report.is_file() {
-        found.push((dir.to_owned(), json(&report)?));
+        found.push((dir.to_owned(), read_json(&report)?));
     }
-    let mut below: Vec<PathBuf> = match fs::read_dir(dir) {
-        Ok(entries) if depth > 0 => entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect(),
-        _ => Vec::new(),
-    };
-    below.sort();
-    for folder in below {
+    for folder in if depth > 0 { folders(dir) } else { Vec::new() } {
         if found.len() < RUNS_MAX {
             runs(&folder, depth - 1, found)?;
         }
@@ -134,7 +212,7 @@ fn read(file: &Path) -> Result<String, Stop> {
     fs::read_to_string(file).map_err(|e| Stop::usage(format!("cannot read {}: {e}", file.display())))
 }
 
-fn json(file: &Path) -> Result<Value, Stop> {
+fn read_json(file: &Path) -> Result<Value, Stop> {
     serde_json::from_str(&read(file)?).map_err(|e| Stop::usage(format!("{} is no JSON: {e}", file.display())))
 }
 
@@ -150,23 +228,28 @@ fn lines(file: &Path) -> Result<Vec<Value>, Stop> {
     read(file)?.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(parse).collect()
 }
 
-/// The plots in the first of these folders that has any.
-fn pictures(folders: &[PathBuf]) -> Result<Vec<(String, Vec<u8>)>, Stop> {
+/// The plots in the first of these folders that has any, by their numbers; with their links from a page in `out`.
+fn plots(folders: &[PathBuf], out: &Path) -> Result<Vec<Plot>, Stop> {
     for folder in folders {
         let Ok(entries) = fs::read_dir(folder) else { continue };
         let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         files.retain(|file| file.extension().is_some_and(|ext| ext == "svg"));
-        files.sort();
+        files.sort_by_key(|file| numbered(&file.file_name().unwrap_or_default().to_string_lossy()));
         let read = |file: &PathBuf| {
-            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let content = fs::read(file).map_err(|e| Stop::usage(format!("cannot read {}: {e}", file.display())))?;
-            Ok((name, content))
+            Ok((link(out, file), content))
         };
         if !files.is_empty() {
             return files.iter().map(read).collect();
         }
     }
     Ok(Vec::new())
+}
+
+/// What names are sorted by that begin with a number.
+fn numbered(name: &str) -> (u64, String) {
+    let digits = name.find(|c: char| !c.is_ascii_digit()).unwrap_or(name.len());
+    (name[..digits].parse().unwrap_or(u64::MAX), name.to_owned())
 }
 
 /// A link from a page in `from` to `file`, if that exists; relative, so that both can be moved together.
@@ -202,5 +285,12 @@ mod tests {
         assert_eq!(link(&folder.join("tests"), &file).as_deref(), Some("../src/main.rs"));
         assert_eq!(link(folder, &folder.join("src/nothing.rs")), None);
         assert_eq!(escaped("a b#?"), "a%20b%23%3F");
+    }
+
+    #[test]
+    fn plots_are_in_the_order_of_their_numbers() {
+        let mut names = ["10-a.svg", "2-b.svg", "other.svg", "1-z.svg", "1-a.svg"];
+        names.sort_by_key(|name| numbered(name));
+        assert_eq!(names, ["1-a.svg", "1-z.svg", "2-b.svg", "10-a.svg", "other.svg"]);
     }
 }

@@ -13,18 +13,20 @@ use reports::{
     text::{paragraph, wrap},
     timeline::page::FILE as TIMELINE,
 };
+use scenarios::Params;
 use serde_json::json;
 use sim::{
-    artifacts,
+    artifacts::{self, Again},
     identity::identity,
     known,
-    outcome::{Failure, Group, groups, telling},
+    outcome::{Failure, Group, groups, telling, varied},
     registry::Registry,
+    repro,
     sweep::{Cell, Outcome, Sweep},
 };
 use std::{path::Path, time::Instant};
 
-/// Artifacts are written for so many failures; the others are listed.
+/// Artifacts are written for so many runs, of failures first; the other failures are listed.
 const ARTIFACTS_MAX: usize = 20;
 /// So many causes are printed; `summary.json` has all of them.
 const GROUPS_MAX: usize = 20;
@@ -126,7 +128,8 @@ fn ending(outcome: &Outcome, sweep: &Sweep, seconds: f64, out: &Path) -> String 
     )
 }
 
-/// Writes the artifacts of some failures: of the first of each cause before all others.
+/// Writes the artifacts of some failures: of the first of each cause before all others. Then the pages of some runs that were
+/// unsafe as they may be; the others of these are forgotten.
 ///
 /// # Errors
 /// A file could not be written, or a run did not repeat itself.
@@ -137,11 +140,24 @@ pub(super) fn keep_artifacts(outcome: &mut Outcome, registry: &Registry, out: &P
     for place in telling(&outcome.failures).into_iter().take(artifacts) {
         let failure = &mut outcome.failures[place];
         if let Some(plan) = failure.plan.as_ref().filter(|_| failure.verdict != "harness") {
-            let written = artifacts::write(out, plan, registry, &failure.trace_hash).map_err(Stop::harness)?;
+            let again = Again { repro: &failure.repro, next: &[] };
+            let written = artifacts::write(out, plan, registry, &failure.trace_hash, again).map_err(Stop::harness)?;
             failure.artifacts = Some(written.folder.display().to_string());
             failure.cause = Some(written.cause.text());
         }
     }
+    let left = artifacts - outcome.failures.len().min(artifacts);
+    let mut runs = std::mem::take(&mut outcome.unsafe_runs);
+    for place in varied(&runs).into_iter().take(left) {
+        let run = &mut runs[place];
+        if let Some(plan) = &run.plan {
+            let again = Again { repro: &run.repro, next: &[] };
+            let written = artifacts::show(out, plan, registry, again).map_err(Stop::harness)?;
+            run.artifacts = Some(written.folder.display().to_string());
+            run.cause = Some(written.cause.text());
+        }
+    }
+    outcome.unsafe_runs = runs.into_iter().filter(|run| run.artifacts.is_some()).collect();
     Ok(())
 }
 
@@ -172,6 +188,8 @@ fn summary(outcome: &Outcome, sweep: &Sweep, seconds: f64) -> String {
         "nodes": sweep.sizes.numbers(),
         "fencing": sweep.params.fencing,
         "rate": sweep.params.rate,
+        "bug": sweep.params.bugs.first().map(|bug| bug.id),
+        "options": repro::options(&Params { nodes: Params::default().nodes, ..sweep.params.clone() }).join(" "),
         "runs": runs,
         "runs_planned": sweep.runs(),
         "known_histories": known::count(),
@@ -187,6 +205,7 @@ fn summary(outcome: &Outcome, sweep: &Sweep, seconds: f64) -> String {
         "runs_per_s": rounded(runs as f64 / seconds),
         "runs_per_s_and_core": rounded(runs as f64 / seconds / sweep.jobs as f64),
         "cells": outcome.cells,
+        "unsafe_runs": outcome.unsafe_runs,
         "moved": outcome.moved,
         "without_baseline": outcome.without_baseline,
         "causes": groups(&outcome.failures).into_iter().chain(groups(&outcome.inconclusive)).collect::<Vec<_>>(),

@@ -6,7 +6,6 @@ use super::{
     headings::OUTPUT,
     log::{self, HistoryArgs, Input},
     output::{Show, print},
-    parameters::parameters,
     side::{self, Side},
 };
 use clap::Args as ClapArgs;
@@ -25,7 +24,7 @@ use reports::{
         page::{FILE as TIMELINE, FILE_OF_TWO, Pages},
     },
 };
-use scenarios::Plan;
+use scenarios::{Plan, parameters::parameters};
 use std::path::{Path, PathBuf};
 
 /// A log whose first event is later than this, microseconds, counts from somewhere else than its own beginning: nobody has

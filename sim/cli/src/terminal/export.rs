@@ -1,5 +1,6 @@
 //! `export`: a history for other programs: Perfetto, ShiViz, or a table.
 
+mod cast;
 mod event;
 mod perfetto;
 mod shiviz;
@@ -9,6 +10,7 @@ use super::{
     exit::Stop,
     log::{HistoryArgs, Input},
 };
+use cast::Cast;
 use clap::ValueEnum;
 use event::{Exporter, Line};
 use protocols::history::json::{ReadError, Reader};
@@ -26,7 +28,7 @@ pub enum Format {
     Perfetto,
     /// A log with vector clocks for ShiViz; its regular expression is in the first line
     Shiviz,
-    /// A table, an event a line
+    /// A table, an event a line, that `check` judges as it judges the history
     Csv,
 }
 
@@ -63,11 +65,12 @@ fn written(input: Input, format: Format, out: &mut dyn Write, cannot: &dyn Fn(io
     let wrong = |e: ReadError| Stop::usage(places.wrong(e.line, &e.what));
     let mut reader = Reader::with_fields(lines, fields).map_err(wrong)?;
     let mut names = Names::of(reader.names(), reader.header());
-    let store = reader.header().and_then(|header| header.store).map(|store| names.node(store).into_owned());
+    let header = reader.header();
+    let cast = Cast::of(header, &names);
     let mut exporter: Box<dyn Exporter> = match format {
-        Format::Perfetto => Box::new(perfetto::Perfetto::new(out, store)),
-        Format::Shiviz => Box::new(shiviz::ShiViz::new(out, store).map_err(cannot)?),
-        Format::Csv => Box::new(table::Table::new(out).map_err(cannot)?),
+        Format::Perfetto => Box::new(perfetto::Perfetto::new(out, cast)),
+        Format::Shiviz => Box::new(shiviz::ShiViz::new(out, cast).map_err(cannot)?),
+        Format::Csv => Box::new(table::Table::new(out, header).map_err(cannot)?),
     };
     let mut any = false;
     while let Some(event) = reader.next() {

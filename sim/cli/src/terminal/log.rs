@@ -20,7 +20,7 @@ use source::Source;
 use std::{
     cell::RefCell,
     collections::VecDeque,
-    io::BufRead,
+    io::{BufRead, Cursor, Read},
     path::{Path, PathBuf},
     rc::Rc,
 };
@@ -88,18 +88,27 @@ impl HistoryArgs {
         }
         let translation = self.translation()?;
         let (seen, at) = (translation.seen.clone(), Rc::new(RefCell::new(At::default())));
-        let mut surveyed = Vec::new();
+        let mut surveyed: Vec<Surveyed> = Vec::new();
         for (source, file) in sources.into_iter().zip(&files) {
             let name = file.display().to_string();
             let rows = source.rows(self.format, self.delimiter).map_err(|what| format!("{name}: {what}"))?;
             surveyed.push(Surveyed::new(rows, &name, file, &translation));
         }
-        let unit = guess::survey(&surveyed, &translation, self)?;
+        // A table may be a whole history, with its header.
+        let header = surveyed.first_mut().filter(|_| files.len() == 1).and_then(Surveyed::take_header);
+        let unit = match header {
+            Some(_) => Some(times::Unit::Us),
+            None => guess::survey(&surveyed, &translation, self)?,
+        };
         let translation = Rc::new(translation.counting(unit));
         let opened = surveyed.into_iter().map(|file| (file.name.clone(), file.told(translation.clone())));
         let lines = Merged::new(opened.collect(), self.order_of_lines(), seen.clone(), at.clone())?;
         let notes = Notes::of(seen, &translation, files.len(), unit.filter(|_| self.time_unit.is_none()));
-        Ok(Input { lines: Box::new(lines), fields: Fields::default(), places: Places { files, at: Some(at) }, notes })
+        let lines: Box<dyn BufRead> = match header {
+            Some(header) => Box::new(Cursor::new(header).chain(lines.as_they_stand())),
+            None => Box::new(lines),
+        };
+        Ok(Input { lines, fields: Fields::default(), places: Places { files, at: Some(at) }, notes })
     }
 
     fn order_of_lines(&self) -> Order {
@@ -138,6 +147,14 @@ impl Surveyed {
             }
         }
         Surveyed { name: name.to_owned(), stem: stem.into_owned(), first, rest: rows }
+    }
+
+    /// The header of a whole history, if it begins with one.
+    fn take_header(&mut self) -> Option<String> {
+        let Some(Ok((_, fields))) = self.first.front() else { return None };
+        let header = rows::header(fields)?;
+        self.first.pop_front();
+        Some(header)
     }
 
     /// All of its lines in our words.

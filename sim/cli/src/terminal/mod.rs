@@ -10,7 +10,6 @@ pub mod log;
 pub mod names;
 pub mod options;
 pub mod output;
-pub mod parameters;
 pub mod parse;
 pub mod shell;
 pub mod side;

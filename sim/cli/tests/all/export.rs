@@ -1,8 +1,8 @@
 //! Histories for other programs, read as those read them.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     process::{Command, Output},
@@ -34,54 +34,165 @@ fn lines(folder: &Path) -> Vec<Value> {
     text.lines().skip(1).map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-#[test]
-fn a_table_has_a_line_for_each_event_and_loses_nothing() {
-    let folder = history("table");
-    let text = exported(&folder, "csv");
-    let mut table = csv::Reader::from_reader(&*text);
-    let columns = table.headers().expect("a head").clone();
-    let rows: Vec<csv::StringRecord> = table.records().map(|row| row.expect("a row")).collect();
-    let events = lines(&folder);
-    assert_eq!(rows.len(), events.len());
-    for (row, event) in rows.iter().zip(&events) {
-        let fields: BTreeMap<&str, &str> = columns.iter().zip(row).collect();
-        let more: Value = serde_json::from_str(fields["more"]).unwrap_or_default();
-        for (name, value) in event.as_object().expect("an object") {
-            let written = match value {
-                Value::String(text) => text.clone(),
-                Value::Array(all) => all.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
-                other => other.to_string(),
-            };
-            let told = fields.get(name.as_str()).map_or_else(|| more[name] == *value, |cell| *cell == written);
-            assert!(told, "{name} of {event} is not in {row:?}");
-        }
-    }
+/// What `check --json` says of a history, but for the time that it took.
+fn judged(file: &str, folder: &Path) -> Value {
+    let output = fencepost(&["check", file, "--json"], folder);
+    assert!(output.status.code().is_some_and(|code| code < 4), "{file}: {}", String::from_utf8_lossy(&output.stderr));
+    let mut said: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    said["wall_ms"] = Value::Null;
+    said
 }
 
-/// What ShiViz' parser and its graph ask for: a host's own count goes up by one with each of its events, and nobody knows of
-/// more of another's than there has been.
+/// A history that holds, one that does not, a store's own log, histories that had every kind of event; each field that a
+/// table has a column for is in one of them.
 #[test]
-fn vector_clocks_are_what_shiviz_asks_for() {
-    let folder = history("shiviz");
-    let log = String::from_utf8(exported(&folder, "shiviz")).expect("text");
-    let mut events: BTreeMap<String, u64> = BTreeMap::new();
-    let (mut all, mut heard) = (0, 0);
+fn a_table_is_judged_as_the_history_is() {
+    let folder = history("table");
+    let own = "{\"t_us\":10,\"event\":\"apply\",\"resource\":\"my orders\",\"node\":\"10.0.0.1:5432\",\"token\":7,\"seq\":1,\"verdict\":\"ok\"}\n\
+               {\"t_us\":20,\"event\":\"apply\",\"resource\":\"my orders\",\"node\":\"a,\\\"b\\\"\\nc\",\"token\":8,\"seq\":2,\"verdict\":\"ok\"}\n\
+               {\"t_us\":30,\"event\":\"apply\",\"resource\":\"my orders\",\"node\":\"10.0.0.1:5432\",\"token\":7,\"seq\":3,\"verdict\":\"ok\"}\n";
+    fs::write(folder.join("own.jsonl"), own).expect("a file");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let kept = |name: &str| root.join(name).display().to_string();
+    let mut files = vec!["history.jsonl".to_owned(), "own.jsonl".to_owned()];
+    files.extend(
+        [
+            "seeds/golden/diverging-copies-kraft.jsonl",
+            "seeds/golden/stale-enactor-etcd-election.jsonl",
+            "seeds/golden/adversary-delayed-renewals-redis-fenced.jsonl",
+            "seeds/golden/asymmetric-partition-raft.jsonl",
+            "seeds/golden/gc-pause-redis-lease.jsonl",
+            "seeds/golden/incident-solr-2015-zk-election.jsonl",
+            "reports/testdata/acts_on_belief-ok-let-go.jsonl",
+        ]
+        .map(kept),
+    );
+    let (mut verdicts, mut used) = (BTreeSet::new(), BTreeSet::new());
+    let mut columns = Vec::new();
+    for file in &files {
+        let output = fencepost(&["export", file, "--to", "csv", "--out", "table.csv"], &folder);
+        assert!(output.status.success(), "{file}: {}", String::from_utf8_lossy(&output.stderr));
+        let is = judged("table.csv", &folder);
+        assert_eq!(is, judged(file, &folder), "{file}");
+        verdicts.insert(is["verdict"].to_string());
+        let mut table = csv::Reader::from_path(folder.join("table.csv")).expect("a table");
+        columns = table.headers().expect("a head").iter().map(str::to_owned).collect();
+        let text = fs::read_to_string(folder.join(file)).expect("a history");
+        let rows: Vec<csv::StringRecord> = table.records().map(|row| row.expect("a row")).collect();
+        assert_eq!(rows.len(), text.lines().filter(|line| !line.is_empty()).count(), "{file}");
+        for row in &rows {
+            used.extend(columns.iter().zip(row).filter(|(_, cell)| !cell.is_empty()).map(|(name, _)| name.clone()));
+        }
+    }
+    assert!(["\"pass\"", "\"safety\""].iter().all(|verdict| verdicts.contains(*verdict)), "{verdicts:?}");
+    let never: Vec<&String> = columns.iter().filter(|column| !used.contains(*column)).collect();
+    assert!(never.is_empty(), "no history has {never:?}");
+}
+
+/// An event as ShiViz reads it: what, where, and its clock.
+type Told = (String, String, BTreeMap<String, u64>);
+
+/// Reads a log as ShiViz' parser does: a line that says what, and one that begins with a host without blanks. Its graph wants a
+/// host's own count to go up by one with each of its events, and nobody to know of more of another's than there has been.
+fn shiviz(log: &str) -> Vec<Told> {
     let body: Vec<&str> = log.lines().skip(2).collect();
-    for pair in body.chunks(2) {
+    let mut events: BTreeMap<String, u64> = BTreeMap::new();
+    let read = |pair: &[&str]| {
         let (host, clock) = pair[1].split_once(' ').expect("a host and its clock");
         let clock: BTreeMap<String, u64> = serde_json::from_str(clock).expect("a clock");
         let own = events.entry(host.to_owned()).or_default();
         *own += 1;
-        assert_eq!(clock[host], *own, "{pair:?}");
-        for (other, count) in &clock {
-            assert!(*count <= events[other], "{pair:?} knows what was not yet");
-        }
-        heard += u64::from(pair[0].contains("on sequence: ok") && clock.len() > 2);
-        all += 1;
-    }
+        assert!(!host.is_empty() && clock[host] == *own, "{pair:?}");
+        assert!(clock.iter().all(|(other, count)| *count <= events[other]), "{pair:?} knows what was not yet");
+        (pair[0].to_owned(), host.to_owned(), clock)
+    };
+    body.chunks(2).map(read).collect()
+}
+
+/// The log of a history of these events, without a header.
+fn shiviz_of(test: &str, events: &[&str]) -> Vec<Told> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("export").join(test);
+    fs::create_dir_all(&folder).expect("a folder");
+    let line = |(at, event): (usize, &&str)| format!("{{\"t_us\":{},\"event\":{event}}}\n", at * 10);
+    fs::write(folder.join("history.jsonl"), events.iter().enumerate().map(line).collect::<String>()).expect("a file");
+    shiviz(&String::from_utf8(exported(&folder, "shiviz")).expect("text"))
+}
+
+#[test]
+fn vector_clocks_are_what_shiviz_asks_for() {
+    let folder = history("shiviz");
+    let log = String::from_utf8(exported(&folder, "shiviz")).expect("text");
+    let told = shiviz(&log);
+    let heard = told.iter().filter(|(what, _, clock)| what.contains("on sequence: ok") && clock.len() > 2).count();
     let applied = lines(&folder).iter().filter(|line| line["event"] == "apply" && line["verdict"] == "ok").count();
-    assert!(all > applied && heard > 0, "{all} events, {heard} writes that came from somewhere");
+    assert!(
+        told.len() > applied && heard == applied,
+        "{} events, {heard} of {applied} writes came from somewhere",
+        told.len()
+    );
     assert!(log.contains(": fenced"), "the refusal is told");
+    assert!(told.iter().any(|(what, host, _)| what.contains("grants n") && host == "etcd"), "the service grants");
+}
+
+/// Without tokens, nothing but the names tells elections apart.
+#[test]
+fn nobody_hears_of_what_no_message_told() {
+    let told = shiviz_of(
+        "unheard",
+        &[
+            r#""grant","node":"n1","token":0"#,
+            r#""elected","node":"n1","token":0"#,
+            r#""seal","resource":"sequence","node":"n1","accepted":true,"seq":0"#,
+            r#""grant","node":"n2","token":0"#,
+            r#""elected","node":"n2","token":0"#,
+            r#""seal","resource":"sequence","node":"n2","accepted":true,"seq":0"#,
+            r#""issue","resource":"sequence","node":"n1","seq":1,"request":"c1:1""#,
+            r#""vote","node":"n4","candidate":"n5","token":9"#,
+            r#""vote","node":"n6","candidate":"n3","token":9"#,
+            r#""elected","node":"n3","token":9"#,
+            r#""invoke","request":"c1:2""#,
+            r#""issue","resource":"sequence","node":"n2","seq":2,"request":"c1:2""#,
+            r#""apply","resource":"sequence","node":"n2","seq":2,"request":"c1:2","verdict":"ok""#,
+            r#""reply","request":"c1:2","outcome":"unknown""#,
+            r#""invoke","request":"c2:1""#,
+            r#""issue","resource":"sequence","node":"n2","seq":3,"request":"c2:1""#,
+            r#""apply","resource":"sequence","node":"n2","seq":3,"request":"c2:1","verdict":"ok""#,
+            r#""reply","request":"c2:1","outcome":"ok","token":0,"seq":3"#,
+        ],
+    );
+    let knows = |what: &str, other: &str| {
+        let (_, _, clock) = told.iter().find(|(text, ..)| text.contains(what)).expect("an event");
+        clock.contains_key(other)
+    };
+    assert!(knows("n2 believes", "the_service") && !knows("n2 believes", "n1"), "{told:?}");
+    assert!(!knows("sends seq 1", "n2"), "the one that is cut off has not heard of its successor: {told:?}");
+    assert!(
+        knows("n3 (token 9) believes", "n6") && !knows("n3 (token 9) believes", "n4"),
+        "a vote is for one: {told:?}"
+    );
+    assert!(knows("seq 2 of n2", "c1") && !knows("c1:2: unknown", "n2"), "who gave up has heard nothing: {told:?}");
+    assert!(knows("c2:1: ok", "n2") && knows("c2:1: ok", "the_store"), "{told:?}");
+}
+
+/// Names as people's logs have them: with ports, blanks, line breaks, and those that viewers use themselves.
+#[test]
+fn every_name_is_somebody_of_its_own() {
+    let events = [
+        r#""invoke","request":"10.0.0.1:5432:1""#,
+        r#""invoke","request":"10.0.0.1:9999:1""#,
+        r#""elected","node":"my node","token":1"#,
+        r#""elected","node":"my_node","token":2"#,
+        r#""elected","node":"two\nlines","token":3"#,
+        r#""apply","resource":"orders","node":"store","token":4,"seq":1,"verdict":"ok""#,
+        r#""apply","resource":"orders","node":"fleet","token":5,"seq":2,"verdict":"ok""#,
+    ];
+    let told = shiviz_of("names", &events);
+    let hosts: BTreeSet<&str> = told.iter().map(|(_, host, _)| host.as_str()).collect();
+    let must = ["10.0.0.1:5432", "10.0.0.1:9999", "fleet", "my_node", "my_node_2", "store", "the_store", "two_lines"];
+    assert_eq!(hosts.into_iter().collect::<Vec<_>>(), must);
+    // Who wrote comes before the store, though only the store's decision is in the log.
+    let (_, _, clock) = told.iter().find(|(what, ..)| what.contains("seq 2 of fleet")).expect("a decision");
+    assert_eq!((clock.get("fleet"), clock.get("the_store")), (Some(&1), Some(&2)));
 }
 
 /// Reads a trace with Perfetto's own classes, and prints what is in it.
@@ -115,17 +226,17 @@ for packet in trace.packet:
     starts.update(e.flow_ids)
     ends.update(e.terminating_flow_ids)
 assert times == sorted(times) and not any(depth.values())
-print(json.dumps({"tracks": sorted(tracks.values()), "instants": instants, "arrows": len(starts & ends), "ends": len(ends), "believing": max(counters)}))
+processes = [p.track_descriptor.process.process_name for p in trace.packet if p.track_descriptor.HasField("process")]
+print(json.dumps({"processes": sorted(processes), "tracks": sorted(tracks.values()), "instants": instants, "arrows": len(starts & ends), "ends": len(ends), "starts": len(starts), "counted": counters, "believing": max(counters)}))
 "#;
 
-#[test]
-fn a_trace_is_read_by_perfettos_own_classes() {
-    let folder = history("perfetto");
-    fs::write(folder.join("run.pftrace"), exported(&folder, "perfetto")).expect("a file");
+/// What Perfetto's classes read of the history's trace; nothing where they are not installed.
+fn perfetto(folder: &Path) -> Option<Value> {
+    fs::write(folder.join("run.pftrace"), exported(folder, "perfetto")).expect("a file");
     let wheels = Path::new(env!("CARGO_TARGET_TMPDIR")).join("perfetto");
     let python = |code: &str| {
         let mut python = Command::new("python3");
-        python.env("PYTHONPATH", &wheels).args(["-c", code, "run.pftrace"]).current_dir(&folder);
+        python.env("PYTHONPATH", &wheels).args(["-c", code, "run.pftrace"]).current_dir(folder);
         python.output()
     };
     let has_it = || python("import perfetto, google.protobuf").is_ok_and(|output| output.status.success());
@@ -135,17 +246,54 @@ fn a_trace_is_read_by_perfettos_own_classes() {
         let _ = pip.arg(&wheels).args(["perfetto", "protobuf"]).output();
     }
     if !has_it() {
-        return servers::skip("Perfetto's classes", "the Python package perfetto is not installed");
+        servers::skip("Perfetto's classes", "the Python package perfetto is not installed");
+        return None;
     }
     let output = python(READ).expect("python3 runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let seen: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    Some(serde_json::from_slice(&output.stdout).expect("JSON"))
+}
+
+#[test]
+fn a_trace_is_read_by_perfettos_own_classes() {
+    let folder = history("perfetto");
+    let Some(seen) = perfetto(&folder) else { return };
     let applied = lines(&folder).iter().filter(|line| line["event"] == "apply").count() as u64;
     assert_eq!((seen["arrows"].as_u64(), seen["ends"].as_u64()), (Some(applied), Some(applied)), "{seen}");
     assert_eq!(seen["believing"], 2, "{seen}");
-    for track in ["belief", "granted", "process", "sequence", "faults", "nodes believing"] {
+    for track in ["belief", "granted", "grants", "process", "sequence", "faults", "nodes believing"] {
         assert!(seen["tracks"].as_array().expect("a list").iter().any(|name| name == track), "no {track} in {seen}");
     }
+    for process in ["n1", "etcd", "store", "the fleet"] {
+        assert!(
+            seen["processes"].as_array().expect("a list").iter().any(|name| name == process),
+            "no {process} in {seen}"
+        );
+    }
+}
+
+/// One node leads two groups and goes down; a log of decisions only has arrows as well.
+#[test]
+fn a_trace_counts_nodes_and_not_beliefs() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("export").join("groups");
+    fs::create_dir_all(&folder).expect("a folder");
+    let elected = |t_us: u64, node: &str, group: u64| {
+        format!(
+            "{{\"t_us\":{t_us},\"event\":\"elected\",\"node\":\"{node}\",\"token\":1,\"generation\":1,\"group\":{group}}}\n"
+        )
+    };
+    let down = "{\"t_us\":30,\"event\":\"node\",\"node\":\"n1\",\"state\":\"down\"}\n";
+    let apply = |t_us: u64, seq: u64| {
+        format!(
+            "{{\"t_us\":{t_us},\"event\":\"apply\",\"resource\":\"sequence\",\"node\":\"n2\",\"token\":1,\"seq\":{seq},\"verdict\":\"ok\"}}\n"
+        )
+    };
+    let [one, two, three] = [elected(10, "n1", 0), elected(20, "n1", 1), elected(40, "n2", 1)];
+    let text = [&one, &two, down, &three, &apply(50, 1), &apply(60, 1), &apply(70, 2)].concat();
+    fs::write(folder.join("history.jsonl"), text).expect("a file");
+    let Some(seen) = perfetto(&folder) else { return };
+    assert_eq!((&seen["believing"], &seen["counted"]), (&json!(1), &json!([1, 1, 0, 1])), "{seen}");
+    assert_eq!((&seen["arrows"], &seen["ends"], &seen["starts"]), (&json!(3), &json!(3), &json!(3)), "{seen}");
 }
 
 #[test]

@@ -148,6 +148,109 @@ fn a_sweep_a_matrix_and_runs_have_an_index() {
     fencepost("matrix steady gc-pause --protocol redis-fenced,bully --seeds 0..1 --rate 50 --out cells", &folder);
     let reported = fencepost("report cells --out elsewhere", &folder);
     assert!(text(&reported.stdout).contains("1 of 4 cells are broken"), "{}", text(&reported.stdout));
-    assert!(folder.join("elsewhere/index.html").is_file());
+    let page = fs::read_to_string(folder.join("elsewhere/index.html")).expect("an index");
+    assert!(page.contains("\"../cells/gc-pause/bully/0/timeline.html\""), "a broken cell has its timeline");
+    let _ = fs::remove_dir_all(&folder);
+}
+
+/// A path in the folder of what a run left.
+fn left(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let mut names: Vec<String> =
+        entries.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn links_survive_a_move_and_a_report_from_elsewhere() {
+    let folder = folder("moved");
+    let sweep =
+        "sweep steady --protocol redis-lease --bug mixed-locks --nodes 3 --rate 50 --seeds 0..1 --quiet --out swept";
+    assert_eq!(fencepost(sweep, &folder).status.code(), Some(1));
+    let elsewhere = folder.join("other/place");
+    fs::create_dir_all(&elsewhere).expect("a folder");
+    fs::rename(folder.join("swept"), elsewhere.join("moved")).expect("it moves");
+    let reported = fencepost("report ../other/place/moved", &folder.join("other"));
+    assert_eq!(reported.status.code(), Some(0), "{}", text(&reported.stderr));
+    let page = fs::read_to_string(elsewhere.join("moved/index.html")).expect("an index");
+    assert!(page.contains("\"steady/redis-lease/0/timeline.html\""), "the timeline is linked");
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_page_says_what_was_swept_and_shows_shards_apart() {
+    let folder = folder("shards");
+    for shard in ["1/2", "2/2"] {
+        let out = &shard[..1];
+        let sweep = format!(
+            "sweep gc-pause --protocol redis-naive --nodes 3 --rate 50 --fencing off --seeds 0..2 --shard {shard} --quiet --out all/{out}"
+        );
+        let swept = fencepost(&sweep, &folder);
+        assert_eq!(swept.status.code(), Some(0), "{}", text(&swept.stderr));
+    }
+    let one = fencepost("report all/1", &folder);
+    let page = fs::read_to_string(folder.join("all/1/index.html")).expect("an index");
+    for part in [
+        "A sweep of 1 run, fencing off, shard 1 of 2",
+        "Options: --rate 50 --fencing off",
+        "This is shard 1 of 2",
+        "nobody had promised to be safe",
+        "gc-pause/redis-naive-fencing-off/0/timeline.html",
+    ] {
+        assert!(page.contains(part), "{part} is missing: {}", text(&one.stdout));
+    }
+    // Only what there is to look at: nobody asks for the history of a run that went as it may.
+    let kept = left(&folder.join("all/1/gc-pause/redis-naive-fencing-off/0"));
+    assert_eq!(kept, ["plan.json", "report.json", "report.txt", "timeline.html"]);
+    let both = fencepost("report all --json", &folder);
+    let said: serde_json::Value = serde_json::from_slice(&both.stdout).expect("JSON");
+    assert_eq!((&said["of"], &said["title"]), (&"sweep".into(), &"2 sweeps".into()), "{said}");
+    let titles: Vec<_> = said["sections"].as_array().expect("sections").iter().map(|s| s["title"].clone()).collect();
+    assert_eq!(titles, [1, 2].map(|n| format!("A sweep of 1 run, fencing off, shard {n} of 2")));
+    let page = fs::read_to_string(folder.join("all/index.html")).expect("an index");
+    assert!(page.contains("\"1/gc-pause/redis-naive-fencing-off/0/timeline.html\""), "links lead into the shards");
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_folder_is_of_one_run() {
+    let folder = folder("one-run");
+    let run = "scenario partition --protocol redis-lease --rate 50 --seed 1 --out out";
+    let failed = fencepost(&format!("{run} --bug redis-lease-renewal-throws"), &folder);
+    assert_eq!(failed.status.code(), Some(1), "{}", text(&failed.stderr));
+    let place = folder.join("out/partition/redis-lease/1");
+    let all = [
+        "capsule.json",
+        "history.jsonl",
+        "plan.json",
+        "repro.sh",
+        "report.json",
+        "report.txt",
+        "timeline.html",
+        "trace.txt",
+    ];
+    assert_eq!(left(&place), all);
+    let report = fs::read_to_string(place.join("report.txt")).expect("a report");
+    let wall = |text: &str| -> Vec<String> {
+        text.lines().filter(|line| !line.contains("real time")).map(|line| line.trim_end().to_owned()).collect()
+    };
+    assert_eq!(wall(&report), wall(&text(&failed.stdout)), "the report is as it was printed");
+    // What somebody else put there stays; what the other run left goes.
+    fs::write(place.join("notes"), "mine").expect("a file");
+    assert_eq!(fencepost(run, &folder).status.code(), Some(0));
+    assert_eq!(left(&place), ["notes", "plan.json", "report.json", "report.txt", "timeline.html"]);
+    let said = text(&fencepost("report out", &folder).stdout);
+    assert!(said.contains("1 run, of which 0 went wrong"), "{said}");
+    // And of one that fails again, all is its own.
+    fencepost(&format!("{run} --bug redis-lease-renewal-throws"), &folder);
+    let plan = fs::read_to_string(place.join("plan.json")).expect("a plan");
+    assert!(plan.contains("redis-lease-renewal-throws") && left(&place).len() == all.len() + 1, "{:?}", left(&place));
+    // A page of two leaves what the first of them left.
+    let off = format!("{OFF} --out beside");
+    fencepost(&off, &folder);
+    fencepost(&format!("{off} --beside fencing=on"), &folder);
+    let names = left(&folder.join("beside/gc-pause/etcd-election-fencing-off/42"));
+    assert!(names.contains(&"beside.html".to_owned()) && names.contains(&"capsule.json".to_owned()), "{names:?}");
     let _ = fs::remove_dir_all(&folder);
 }

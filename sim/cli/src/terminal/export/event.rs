@@ -10,6 +10,7 @@ use protocols::{
 use reports::Names;
 use serde_json::{Map, Value};
 use std::{borrow::Cow, io};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Takes events one after the other.
 pub trait Exporter {
@@ -86,9 +87,16 @@ impl Line {
         }
     }
 
-    /// What tells a protected write from all others.
-    pub fn write(&self) -> String {
-        let [token, generation, seq] = ["token", "generation", "seq"].map(|field| self.number(field));
-        format!("{} {} {token} {generation} {seq}", self.text("resource"), self.text("node"))
+    /// Whose request it speaks of: what stands before the last colon, as an address has colons of its own.
+    pub fn client(&self) -> &str {
+        let request = self.text("request");
+        request.rsplit_once(':').map_or(request, |(client, _)| client)
+    }
+
+    /// What tells a protected write from all others, as a hash.
+    pub fn write(&self) -> u64 {
+        let words = ["resource", "node", "request"].map(|field| self.text(field));
+        let numbers = ["token", "generation", "seq"].map(|field| self.number(field));
+        xxh3_64(format!("{words:?} {numbers:?}").as_bytes())
     }
 }

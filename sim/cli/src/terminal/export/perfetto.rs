@@ -1,122 +1,72 @@
 //! A trace for Perfetto, as TrackEvent protobufs: a process of tracks for each node, with what it was granted, what it
-//! believed, what it sent, and when it did not run; the store with every decision; faults; how many believed. A write is an arrow
-//! from where it was sent to where it was decided.
-//!
-//! Field numbers are those of `protos/perfetto/trace/trace_packet.proto`, `track_event/track_event.proto`,
-//! `track_event/track_descriptor.proto`, `track_event/process_descriptor.proto` and `track_event/debug_annotation.proto`.
+//! believed, what it sent, and when it did not run; the store with every decision; the service with what it granted; faults; how
+//! many nodes believed. A write is an arrow from where it was sent to where it was decided.
 
-use super::event::{Exporter, Line};
+mod packet;
+
+use super::{
+    cast::{Actor, Cast, Labels},
+    event::{Exporter, Line},
+};
+use packet::{Annotation, CounterDescriptor, Packet, ProcessDescriptor, Trace, TrackDescriptor, TrackEvent, Type};
 use prost::Message;
 use serde_json::Value;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::{self, Write},
 };
-use xxhash_rust::xxh3::xxh3_64;
-
-#[derive(Clone, PartialEq, Message)]
-struct Trace {
-    #[prost(message, repeated, tag = "1")]
-    packet: Vec<Packet>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Packet {
-    /// Nanoseconds.
-    #[prost(uint64, optional, tag = "8")]
-    timestamp: Option<u64>,
-    #[prost(uint32, optional, tag = "10")]
-    trusted_packet_sequence_id: Option<u32>,
-    #[prost(message, optional, tag = "11")]
-    track_event: Option<TrackEvent>,
-    #[prost(message, optional, tag = "60")]
-    track_descriptor: Option<TrackDescriptor>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct TrackEvent {
-    #[prost(message, repeated, tag = "4")]
-    debug_annotations: Vec<Annotation>,
-    #[prost(enumeration = "Type", optional, tag = "9")]
-    r#type: Option<i32>,
-    #[prost(uint64, optional, tag = "11")]
-    track_uuid: Option<u64>,
-    #[prost(string, repeated, tag = "22")]
-    categories: Vec<String>,
-    #[prost(string, optional, tag = "23")]
-    name: Option<String>,
-    #[prost(int64, optional, tag = "30")]
-    counter_value: Option<i64>,
-    #[prost(fixed64, repeated, packed = "false", tag = "47")]
-    flow_ids: Vec<u64>,
-    #[prost(fixed64, repeated, packed = "false", tag = "48")]
-    terminating_flow_ids: Vec<u64>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, prost::Enumeration)]
-#[repr(i32)]
-enum Type {
-    Unspecified = 0,
-    SliceBegin = 1,
-    SliceEnd = 2,
-    Instant = 3,
-    Counter = 4,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Annotation {
-    #[prost(uint64, optional, tag = "3")]
-    uint_value: Option<u64>,
-    #[prost(string, optional, tag = "6")]
-    string_value: Option<String>,
-    #[prost(string, optional, tag = "10")]
-    name: Option<String>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct TrackDescriptor {
-    #[prost(uint64, optional, tag = "1")]
-    uuid: Option<u64>,
-    #[prost(string, optional, tag = "2")]
-    name: Option<String>,
-    #[prost(message, optional, tag = "3")]
-    process: Option<ProcessDescriptor>,
-    #[prost(uint64, optional, tag = "5")]
-    parent_uuid: Option<u64>,
-    #[prost(message, optional, tag = "8")]
-    counter: Option<CounterDescriptor>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct ProcessDescriptor {
-    #[prost(int32, optional, tag = "1")]
-    pid: Option<i32>,
-    #[prost(string, optional, tag = "6")]
-    process_name: Option<String>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct CounterDescriptor {}
 
 /// Everything comes from one writer.
 const SEQUENCE: u32 = 1;
+/// How many believe.
+const BELIEVERS: &str = "nodes believing";
+
+/// Something that goes on.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Lasting {
+    Belief {
+        node: String,
+        group: u64,
+    },
+    Grant {
+        group: u64,
+        node: String,
+        token: u64,
+    },
+    /// A process does not run.
+    State {
+        node: String,
+    },
+    Fault(u64),
+}
+
+enum Flow {
+    None,
+    Begins(u64),
+    Ends(u64),
+}
 
 /// Writes the trace.
 pub struct Perfetto<'o> {
     out: &'o mut dyn Write,
-    store: String,
+    cast: Cast,
+    labels: Labels,
     /// By name: a process, or a process and a track of its.
-    tracks: BTreeMap<(String, String), u64>,
-    /// What goes on, by track and key, and what ends it.
-    open: BTreeMap<(u64, String), u64>,
+    tracks: BTreeMap<(Actor, String), u64>,
+    /// What goes on, by track.
+    open: BTreeSet<(u64, Lasting)>,
+    /// The writes that were seen when they were sent, and whether they have been decided.
+    sent: BTreeMap<u64, bool>,
+    /// Writes of which only the decision is known.
+    only_decided: u64,
     last_us: u64,
 }
 
 impl<'o> Perfetto<'o> {
     /// An empty trace.
-    pub fn new(out: &'o mut dyn Write, store: Option<String>) -> Self {
-        let store = store.unwrap_or_else(|| "store".to_owned());
-        Perfetto { out, store, tracks: BTreeMap::new(), open: BTreeMap::new(), last_us: 0 }
+    pub fn new(out: &'o mut dyn Write, cast: Cast) -> Self {
+        let (labels, tracks, sent) = (Labels::default(), BTreeMap::new(), BTreeMap::new());
+        Perfetto { out, cast, labels, tracks, open: BTreeSet::new(), sent, only_decided: 0, last_us: 0 }
     }
 
     /// Packets one after the other make a trace.
@@ -130,30 +80,32 @@ impl<'o> Perfetto<'o> {
     }
 
     /// The track of that name in that process, which is described when it is met first.
-    fn track(&mut self, process: &str, name: &str) -> io::Result<u64> {
-        let parent = self.known(process, "")?;
-        if name.is_empty() { Ok(parent) } else { self.known(process, name) }
+    fn track(&mut self, process: &Actor, name: &str) -> io::Result<u64> {
+        self.known(process, "")?;
+        self.known(process, name)
     }
 
-    fn known(&mut self, process: &str, name: &str) -> io::Result<u64> {
-        let key = (process.to_owned(), name.to_owned());
+    fn known(&mut self, process: &Actor, name: &str) -> io::Result<u64> {
+        let key = (process.clone(), name.to_owned());
         if let Some(uuid) = self.tracks.get(&key) {
             return Ok(*uuid);
         }
         let uuid = self.tracks.len() as u64 + 1;
-        let parent = self.tracks.get(&(process.to_owned(), String::new())).copied();
+        let parent = self.tracks.get(&(process.clone(), String::new())).copied();
         self.tracks.insert(key, uuid);
         let descriptor = TrackDescriptor { uuid: Some(uuid), ..TrackDescriptor::default() };
-        self.describe(match parent {
+        let descriptor = match parent {
             None => {
-                let described = ProcessDescriptor { pid: Some(uuid as i32), process_name: Some(process.to_owned()) };
+                let process_name = Some(self.labels.of(process, str::to_owned));
+                let described = ProcessDescriptor { pid: Some(uuid as i32), process_name };
                 TrackDescriptor { process: Some(described), ..descriptor }
             }
             Some(parent) => {
-                let counter = (name == BELIEVERS).then_some(CounterDescriptor {});
+                let counter = (*process == Actor::Fleet && name == BELIEVERS).then_some(CounterDescriptor {});
                 TrackDescriptor { name: Some(name.to_owned()), parent_uuid: Some(parent), counter, ..descriptor }
             }
-        })?;
+        };
+        self.describe(descriptor)?;
         Ok(uuid)
     }
 
@@ -165,32 +117,32 @@ impl<'o> Perfetto<'o> {
     }
 
     /// Something begins that goes on.
-    fn begin(&mut self, line: &Line, (process, track): (&str, &str), key: &str, name: String) -> io::Result<()> {
+    fn begin(&mut self, line: &Line, (process, track): (&Actor, &str), what: Lasting, name: String) -> io::Result<()> {
         // What overlaps has a track of its own.
         let mut place = 1;
         let uuid = loop {
             let numbered = if place == 1 { track.to_owned() } else { format!("{track} {place}") };
             let uuid = self.track(process, &numbered)?;
-            if !self.open.keys().any(|(open, _)| *open == uuid) {
+            if !self.open.iter().any(|(open, _)| *open == uuid) {
                 break uuid;
             }
             place += 1;
         };
-        self.open.insert((uuid, key.to_owned()), line.t_us);
+        self.open.insert((uuid, what));
         self.happens(line.t_us, uuid, Type::SliceBegin, named(name, line))
     }
 
-    /// What goes on under any of these keys ends.
-    fn end(&mut self, t_us: u64, keys: &[String]) -> io::Result<bool> {
-        let ended: Vec<_> = self.open.keys().filter(|(_, key)| keys.contains(key)).cloned().collect();
-        for key in &ended {
-            self.open.remove(key);
-            self.happens(t_us, key.0, Type::SliceEnd, TrackEvent::default())?;
+    /// What goes on and is such ends.
+    fn end(&mut self, t_us: u64, is_such: impl Fn(&Lasting) -> bool) -> io::Result<()> {
+        let ended: Vec<_> = self.open.iter().filter(|(_, what)| is_such(what)).cloned().collect();
+        for open in ended {
+            self.open.remove(&open);
+            self.happens(t_us, open.0, Type::SliceEnd, TrackEvent::default())?;
         }
-        Ok(!ended.is_empty())
+        Ok(())
     }
 
-    fn instant(&mut self, line: &Line, (process, track): (&str, &str), name: String, flow: Flow) -> io::Result<()> {
+    fn instant(&mut self, line: &Line, (process, track): (&Actor, &str), name: String, flow: Flow) -> io::Result<()> {
         let uuid = self.track(process, track)?;
         let mut event = named(name, line);
         match flow {
@@ -201,54 +153,90 @@ impl<'o> Perfetto<'o> {
         self.happens(line.t_us, uuid, Type::Instant, event)
     }
 
+    /// Nodes, and not beliefs: a node may lead several groups.
     fn believers(&mut self, t_us: u64) -> io::Result<()> {
-        let believers = self.open.keys().filter(|(_, key)| key.ends_with(" believes")).count();
-        let track = self.track(FLEET, BELIEVERS)?;
-        let counter_value = Some(believers as i64);
+        let believes = |(_, what): &'_ (u64, Lasting)| match what {
+            Lasting::Belief { node, .. } => Some(node.clone()),
+            _ => None,
+        };
+        let believers: BTreeSet<String> = self.open.iter().filter_map(believes).collect();
+        let track = self.track(&Actor::Fleet, BELIEVERS)?;
+        let counter_value = Some(believers.len() as i64);
         self.happens(t_us, track, Type::Counter, TrackEvent { counter_value, ..TrackEvent::default() })
+    }
+
+    /// A belief begins, or ends by being given up.
+    fn belief(&mut self, line: &Line, begins: bool) -> io::Result<()> {
+        let belief = Lasting::Belief { node: line.text("node").to_owned(), group: line.number("group") };
+        self.end(line.t_us, |what| *what == belief)?;
+        if begins {
+            let name = format!("{} believes that it leads", line.leadership());
+            self.begin(line, (&Actor::named(line.text("node")), "belief"), belief, name)?;
+        }
+        self.believers(line.t_us)
+    }
+
+    fn grant(&mut self, line: &Line) -> io::Result<()> {
+        let (node, who, service) = (line.text("node"), line.leadership(), self.cast.service());
+        let grant = Lasting::Grant { group: line.number("group"), node: node.to_owned(), token: line.number("token") };
+        if line.event == "grant" {
+            self.instant(line, (&service, "grants"), format!("grants {who}"), Flow::None)?;
+            return self.begin(line, (&Actor::named(node), "granted"), grant, format!("granted to {who}"));
+        }
+        let what = format!("ends the grant of {who}: {}", line.text("reason"));
+        self.instant(line, (&service, "grants"), what, Flow::None)?;
+        self.end(line.t_us, |what| *what == grant)
+    }
+
+    fn apply(&mut self, line: &Line) -> io::Result<()> {
+        let (node, seq, on) = (line.text("node"), line.number("seq"), line.text("resource"));
+        let write = line.write();
+        let arrow = match self.sent.get(&write) {
+            Some(false) => Flow::Ends(write),
+            // An arrow ends once.
+            Some(true) => Flow::None,
+            // A store's own log does not say when a write was sent; it may have the same one several times.
+            None => {
+                self.only_decided += 1;
+                let arrow = write.wrapping_add(self.only_decided);
+                let what = format!("seq {seq} for {on}, sent by now");
+                self.instant(line, (&Actor::named(node), "writes"), what, Flow::Begins(arrow))?;
+                Flow::Ends(arrow)
+            }
+        };
+        self.sent.entry(write).and_modify(|decided| *decided = true);
+        let what = format!("seq {seq} of {}: {}", line.leadership(), line.text("verdict"));
+        self.instant(line, (&self.cast.store(node), on), what, arrow)
     }
 
     fn state(&mut self, line: &Line) -> io::Result<()> {
         let (node, state) = (line.text("node"), line.text("state"));
-        match state {
-            "up" | "resumed" => {
-                self.end(
-                    line.t_us,
-                    &[format!("{node} is paused"), format!("{node} is down"), format!("{node} is off")],
-                )?;
-            }
-            "paused" => self.begin(line, (node, "process"), &format!("{node} is paused"), "paused".to_owned())?,
-            "down" | "off" => {
-                let ended = self.end(line.t_us, &[format!("{node} believes"), format!("{node} is paused")])?;
-                if ended {
-                    self.believers(line.t_us)?;
-                }
-                self.begin(line, (node, "process"), &format!("{node} is {state}"), state.to_owned())?;
-            }
-            _ => self.instant(line, (node, "process"), state.to_owned(), Flow::None)?,
+        let process = Actor::named(node);
+        let stopped = Lasting::State { node: node.to_owned() };
+        if ["up", "resumed", "down", "off"].contains(&state) {
+            self.end(line.t_us, |what| *what == stopped)?;
         }
-        Ok(())
+        match state {
+            "up" | "resumed" => Ok(()),
+            "paused" => self.begin(line, (&process, "process"), stopped, state.to_owned()),
+            "down" | "off" => {
+                // Whoever is gone believes nothing, in no group.
+                self.end(line.t_us, |what| matches!(what, Lasting::Belief { node: of, .. } if of == node))?;
+                self.believers(line.t_us)?;
+                self.begin(line, (&process, "process"), stopped, state.to_owned())
+            }
+            _ => self.instant(line, (&process, "process"), state.to_owned(), Flow::None),
+        }
     }
 
     fn fault(&mut self, line: &Line) -> io::Result<()> {
-        let key = format!("fault {}", line.number("index"));
+        let (fault, place) = (Lasting::Fault(line.number("index")), (&Actor::Fleet, "faults"));
         match line.text("phase") {
-            "begin" => self.begin(line, (FLEET, "faults"), &key, line.text("detail").to_owned()),
-            "end" => self.end(line.t_us, &[key]).map(drop),
-            _ => self.instant(line, (FLEET, "faults"), line.text("detail").to_owned(), Flow::None),
+            "begin" => self.begin(line, place, fault, line.text("detail").to_owned()),
+            "end" => self.end(line.t_us, |what| *what == fault),
+            _ => self.instant(line, place, line.text("detail").to_owned(), Flow::None),
         }
     }
-}
-
-/// What concerns everybody.
-const FLEET: &str = "fleet";
-/// How many believe.
-const BELIEVERS: &str = "nodes believing";
-
-enum Flow {
-    None,
-    Begins(u64),
-    Ends(u64),
 }
 
 /// An event with all that its line says.
@@ -265,38 +253,27 @@ fn named(name: String, line: &Line) -> TrackEvent {
 
 impl Exporter for Perfetto<'_> {
     fn event(&mut self, line: &Line) -> io::Result<()> {
-        let (node, who, request) = (line.text("node"), line.leadership(), line.text("request"));
-        let (seq, on, store) = (line.number("seq"), line.text("resource"), self.store.clone());
-        let belief = match line.number("group") {
-            0 => format!("{node} believes"),
-            group => format!("{node}@{group} believes"),
-        };
-        let grant = format!("grant {who} {}", line.number("token"));
-        let flow = xxh3_64(line.write().as_bytes());
+        let (node, on) = (Actor::named(line.text("node")), line.text("resource"));
         match line.event.as_str() {
-            "campaign" => self.instant(line, (node, "belief"), "campaigns".to_owned(), Flow::None),
-            "vote" => self.instant(line, (node, "votes"), format!("votes for {}", line.text("candidate")), Flow::None),
-            "grant" => self.begin(line, (node, "granted"), &grant, format!("granted to {who}")),
-            "grant-end" => self.end(line.t_us, &[grant]).map(drop),
-            "elected" => {
-                self.end(line.t_us, std::slice::from_ref(&belief))?;
-                self.begin(line, (node, "belief"), &belief, format!("{who} believes that it leads"))?;
-                self.believers(line.t_us)
+            "campaign" => self.instant(line, (&node, "belief"), "campaigns".to_owned(), Flow::None),
+            "vote" => self.instant(line, (&node, "votes"), format!("votes for {}", line.text("candidate")), Flow::None),
+            "grant" | "grant-end" => self.grant(line),
+            "elected" => self.belief(line, true),
+            "deposed" => self.belief(line, false),
+            "seal" => {
+                let store = self.cast.store(line.text("node"));
+                self.instant(line, (&store, on), format!("sealed by {}", line.leadership()), Flow::None)
             }
-            "deposed" => match self.end(line.t_us, &[belief])? {
-                true => self.believers(line.t_us),
-                false => Ok(()),
-            },
-            "seal" => self.instant(line, (&store, on), format!("sealed by {who}"), Flow::None),
-            "issue" => self.instant(line, (node, "writes"), format!("sends seq {seq} for {on}"), Flow::Begins(flow)),
-            "apply" => {
-                let what = format!("seq {seq} of {who}: {}", line.text("verdict"));
-                self.instant(line, (&store, on), what, Flow::Ends(flow))
+            "issue" => {
+                self.sent.insert(line.write(), false);
+                let what = format!("sends seq {} for {on}", line.number("seq"));
+                self.instant(line, (&node, "writes"), what, Flow::Begins(line.write()))
             }
+            "apply" => self.apply(line),
             "invoke" | "read-invoke" | "reply" | "read-reply" => {
-                let client = request.split(':').next().unwrap_or_default();
-                let what = [request, line.text("outcome")].join(" ");
-                self.instant(line, (client, "requests"), format!("{} {}", line.event, what.trim_end()), Flow::None)
+                let what = [line.event.as_str(), line.text("request"), line.text("outcome")].join(" ");
+                let client = Actor::named(line.client());
+                self.instant(line, (&client, "requests"), what.trim_end().to_owned(), Flow::None)
             }
             "node" => self.state(line),
             "fault" => self.fault(line),
@@ -309,7 +286,6 @@ impl Exporter for Perfetto<'_> {
     }
 
     fn finish(&mut self) -> io::Result<()> {
-        let open: Vec<String> = self.open.keys().map(|(_, key)| key.clone()).collect();
-        self.end(self.last_us, &open).map(drop)
+        self.end(self.last_us, |_| true)
     }
 }

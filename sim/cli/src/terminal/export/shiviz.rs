@@ -1,129 +1,238 @@
 //! A log with vector clocks, as ShiViz reads it (`js/model/parser.js`, `js/model/vectorTimestamp.js`: a host's own count goes up
 //! by one with each of its events).
 //!
-//! What happened before what is taken from the events alone: a write reaches the store after it was sent, a belief begins after
-//! its grant, or its votes, a client has its answer after the store had the write.
+//! Only what a message has carried makes one event come before another. A history does not have the messages, so they are
+//! taken from what cannot have been otherwise:
+//!
+//! | happens | after |
+//! |---|---|
+//! | a belief | the grant to that node with that token, and the votes that were given to it for that token by then |
+//! | a seal | the belief of that leadership |
+//! | a write is sent | the first seal of that leadership which the resource accepted, and the client's request |
+//! | the store decides on a write | it was sent |
+//! | a client has its number | the first decision that gave it that number |
+//!
+//! Whoever gave up waiting, or was turned away, has heard of no decision. Of what is asked again until it is answered, such as
+//! a seal, it is not known which answer arrived: the first comes before whatever followed.
 
-use super::event::{Exporter, Line};
+use super::{
+    cast::{Actor, Cast, Labels},
+    event::{Exporter, Line},
+};
 use serde_json::json;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::{self, Write},
 };
 
 /// What ShiViz has to be told to read the log.
 const EXPRESSION: &str = r"(?<event>.*)\n(?<host>\S*) (?<clock>{.*})";
-/// Who grants leadership, where nobody says which process does.
-const SERVICE: &str = "service";
 
 type Clock = BTreeMap<String, u64>;
+
+/// What somebody may hear of later.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Said {
+    Grant {
+        group: u64,
+        node: String,
+        token: u64,
+    },
+    Vote {
+        group: u64,
+        candidate: String,
+        token: u64,
+    },
+    Elected(Leadership),
+    Sealed(Leadership, String),
+    Asked(String),
+    Sent(u64),
+    /// The request, its number, and under which token where that makes a difference.
+    Decided(String, u64, u64),
+}
+
+/// A leadership, told apart from all others.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Leadership {
+    group: u64,
+    node: String,
+    token: u64,
+    generation: u64,
+}
+
+impl Leadership {
+    fn of(line: &Line) -> Leadership {
+        let [group, token, generation] = ["group", "token", "generation"].map(|field| line.number(field));
+        Leadership { group, node: line.text("node").to_owned(), token, generation }
+    }
+}
 
 /// Writes the log.
 pub struct ShiViz<'o> {
     out: &'o mut dyn Write,
-    store: String,
+    cast: Cast,
+    labels: Labels,
     hosts: BTreeMap<String, Clock>,
-    /// What somebody may hear of later, by what it is about.
-    said: BTreeMap<String, Clock>,
+    said: BTreeMap<Said, Clock>,
+    /// The writes that were seen when they were sent.
+    sent: BTreeSet<u64>,
 }
 
 impl<'o> ShiViz<'o> {
     /// With the line that says how it is read, which ShiViz passes over.
-    pub fn new(out: &'o mut dyn Write, store: Option<String>) -> io::Result<Self> {
+    pub fn new(out: &'o mut dyn Write, cast: Cast) -> io::Result<Self> {
         writeln!(out, "# ShiViz: paste below; the regular expression is {EXPRESSION}\n")?;
-        let store = store.unwrap_or_else(|| "store".to_owned());
-        Ok(ShiViz { out, store, hosts: BTreeMap::new(), said: BTreeMap::new() })
+        let (labels, hosts, said) = (Labels::default(), BTreeMap::new(), BTreeMap::new());
+        Ok(ShiViz { out, cast, labels, hosts, said, sent: BTreeSet::new() })
     }
 
     /// Something happens at a host, which by then has heard of these.
-    fn at(&mut self, host: &str, what: &str, heard: &[String]) -> io::Result<Clock> {
-        // Blanks end a host's name.
-        let host = host.replace(char::is_whitespace, "_");
+    fn at(&mut self, line: &Line, who: &Actor, what: &str, heard: &[Said]) -> io::Result<Clock> {
+        let host = self.labels.of(who, host);
         let clock = self.hosts.entry(host.clone()).or_default();
-        for known in heard.iter().filter_map(|key| self.said.get(key)) {
-            for (other, count) in known {
-                let own = clock.entry(other.clone()).or_default();
-                *own = (*own).max(*count);
-            }
-        }
+        heard.iter().filter_map(|key| self.said.get(key)).for_each(|known| merge(clock, known));
         *clock.entry(host.clone()).or_default() += 1;
-        let clock = clock.clone();
-        writeln!(self.out, "{what}\n{host} {}", json!(clock))?;
+        let (clock, seconds) = (clock.clone(), line.t_us as f64 / 1e6);
+        writeln!(self.out, "{seconds:.6} s: {}\n{host} {}", one_line(what), json!(clock))?;
         Ok(clock)
     }
 
     /// Whoever hears of `key` hears of that clock, and of what was said of it before.
-    fn say(&mut self, key: String, clock: Clock) {
-        let said = self.said.entry(key).or_default();
-        for (host, count) in clock {
-            let own = said.entry(host).or_default();
-            *own = (*own).max(count);
-        }
+    fn say(&mut self, key: Said, clock: &Clock) {
+        merge(self.said.entry(key).or_default(), clock);
     }
+
+    /// The same of what is asked again until it is answered.
+    fn say_first(&mut self, key: Said, clock: Clock) {
+        self.said.entry(key).or_insert(clock);
+    }
+
+    /// What concerns the service and who leads.
+    fn leads(&mut self, line: &Line) -> io::Result<()> {
+        let (node, who, leadership) = (Actor::named(line.text("node")), line.leadership(), Leadership::of(line));
+        let Leadership { group, token, .. } = leadership;
+        let service = self.cast.service();
+        match line.event.as_str() {
+            "campaign" => drop(self.at(line, &node, "campaigns", &[])?),
+            "vote" => {
+                let candidate = line.text("candidate");
+                let clock = self.at(line, &node, &format!("votes for {candidate}"), &[])?;
+                self.say(Said::Vote { group, candidate: candidate.to_owned(), token }, &clock);
+            }
+            "grant" => {
+                let clock = self.at(line, &service, &format!("grants {who}"), &[])?;
+                self.say(Said::Grant { group, node: leadership.node, token }, &clock);
+            }
+            "grant-end" => drop(self.at(line, &service, &format!("ends the grant of {who}"), &[])?),
+            "elected" => {
+                let votes = Said::Vote { group, candidate: leadership.node.clone(), token };
+                let grant = Said::Grant { group, node: leadership.node.clone(), token };
+                let clock = self.at(line, &node, &format!("{who} believes that it leads"), &[grant, votes.clone()])?;
+                self.said.remove(&votes);
+                self.say(Said::Elected(leadership), &clock);
+            }
+            "deposed" => drop(self.at(line, &node, &format!("{who} stops: {}", line.text("reason")), &[])?),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What concerns a resource.
+    fn writes(&mut self, line: &Line) -> io::Result<()> {
+        let (node, who, leadership) = (Actor::named(line.text("node")), line.leadership(), Leadership::of(line));
+        let (seq, on, request) = (line.number("seq"), line.text("resource"), line.text("request"));
+        let store = self.cast.store(line.text("node"));
+        let sends = format!("sends seq {seq} for {on}");
+        match line.event.as_str() {
+            "seal" => {
+                let accepted = line.fields.get("accepted") == Some(&json!(true));
+                let what = format!("{who} {} {on}", if accepted { "seals" } else { "may not seal" });
+                let clock = self.at(line, &store, &what, &[Said::Elected(leadership.clone())])?;
+                if accepted {
+                    self.say_first(Said::Sealed(leadership, on.to_owned()), clock);
+                }
+            }
+            "issue" => {
+                let heard = [Said::Sealed(leadership, on.to_owned()), Said::Asked(request.to_owned())];
+                let clock = self.at(line, &node, &sends, &heard)?;
+                self.sent.insert(line.write());
+                self.say(Said::Sent(line.write()), &clock);
+            }
+            _ => {
+                let write = Said::Sent(line.write());
+                // A store's own log has nothing of the sender but that it must have sent.
+                if !self.sent.contains(&line.write()) {
+                    let clock = self.at(line, &node, &sends, &[Said::Asked(request.to_owned())])?;
+                    self.say(write.clone(), &clock);
+                }
+                let verdict = line.text("verdict");
+                let clock =
+                    self.at(line, &store, &format!("seq {seq} of {who} on {on}: {verdict}"), &[write.clone()])?;
+                self.said.remove(&write);
+                let given = match verdict {
+                    "ok" => seq,
+                    "duplicate" => line.number("first"),
+                    _ => return Ok(()),
+                };
+                self.say_first(self.decided(line, given), clock);
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies decide apart from each other, so that an earlier decision may be one that nobody heard of.
+    fn decided(&self, line: &Line, number: u64) -> Said {
+        let token = if self.cast.has_copies() { line.number("token") } else { 0 };
+        Said::Decided(line.text("request").to_owned(), number, token)
+    }
+
+    /// What clients ask and hear.
+    fn asks(&mut self, line: &Line) -> io::Result<()> {
+        let (client, request) = (Actor::named(line.client()), line.text("request"));
+        if line.event.ends_with("invoke") {
+            let clock = self.at(line, &client, &format!("asks {request}"), &[])?;
+            self.say(Said::Asked(request.to_owned()), &clock);
+            return Ok(());
+        }
+        let outcome = line.text("outcome");
+        let told = (outcome == "ok").then(|| self.decided(line, line.number("seq")));
+        self.at(line, &client, &format!("{request}: {outcome}"), told.as_slice())?;
+        self.said.remove(&Said::Asked(request.to_owned()));
+        told.map(|told| self.said.remove(&told));
+        Ok(())
+    }
+}
+
+fn merge(clock: &mut Clock, other: &Clock) {
+    for (host, count) in other {
+        let own = clock.entry(host.clone()).or_default();
+        *own = (*own).max(*count);
+    }
+}
+
+/// A host's name: blanks would end it, those included that only the viewer's regular expressions take for blanks.
+fn host(name: &str) -> String {
+    let name = name.replace(|c: char| c.is_whitespace() || c.is_control() || c == '\u{feff}', "_");
+    if name.is_empty() { "_".to_owned() } else { name }
+}
+
+/// What would end a line in the viewer is a blank.
+fn one_line(text: &str) -> String {
+    text.replace(|c: char| c.is_control() || ['\u{2028}', '\u{2029}'].contains(&c), " ")
 }
 
 impl Exporter for ShiViz<'_> {
     fn event(&mut self, line: &Line) -> io::Result<()> {
-        let (node, who, request) = (line.text("node"), line.leadership(), line.text("request"));
-        let seconds = line.t_us as f64 / 1e6;
-        let at = |what: &str| format!("{seconds:.6} s: {what}");
-        let of = |what: &str| format!("{what} {} {}", line.number("group"), line.number("token"));
-        let store = self.store.clone();
-        let client = request.split(':').next().unwrap_or_default();
         match line.event.as_str() {
-            "campaign" => drop(self.at(node, &at("campaigns"), &[])?),
-            "vote" => {
-                let clock = self.at(node, &at(&format!("votes for {}", line.text("candidate"))), &[])?;
-                self.say(of("vote"), clock);
-            }
-            "grant" => {
-                let clock = self.at(SERVICE, &at(&format!("grants {who}")), &[])?;
-                self.say(of("grant"), clock);
-            }
-            "grant-end" => drop(self.at(SERVICE, &at(&format!("ends the grant of {who}")), &[])?),
-            "elected" => {
-                let clock = self.at(node, &at(&format!("{who} believes that it leads")), &[of("grant"), of("vote")])?;
-                self.say(of("elected"), clock);
-            }
-            "deposed" => drop(self.at(node, &at(&format!("{who} stops: {}", line.text("reason"))), &[])?),
-            "seal" => {
-                let word = if line.fields.get("accepted") == Some(&json!(true)) { "seals" } else { "may not seal" };
-                let what = at(&format!("{who} {word} {}", line.text("resource")));
-                let clock = self.at(&store, &what, &[of("elected")])?;
-                self.say(of("sealed"), clock);
-            }
-            "invoke" | "read-invoke" => {
-                let clock = self.at(client, &at(&format!("asks {request}")), &[])?;
-                self.say(format!("request {request}"), clock);
-            }
-            "issue" => {
-                let what = at(&format!("sends seq {} for {}", line.number("seq"), line.text("resource")));
-                let clock = self.at(node, &what, &[of("sealed"), format!("request {request}")])?;
-                self.say(format!("write {}", line.write()), clock);
-            }
-            "apply" => {
-                let (seq, on, verdict) = (line.number("seq"), line.text("resource"), line.text("verdict"));
-                let what = at(&format!("seq {seq} of {who} on {on}: {verdict}"));
-                let clock = self.at(&store, &what, &[format!("write {}", line.write())])?;
-                self.said.remove(&format!("write {}", line.write()));
-                self.say(format!("answer {request}"), clock);
-            }
-            "reply" | "read-reply" => {
-                let what = at(&format!("{request}: {}", line.text("outcome")));
-                self.at(client, &what, &[format!("answer {request}")])?;
-                self.said.remove(&format!("answer {request}"));
-                self.said.remove(&format!("request {request}"));
-            }
-            "node" => drop(self.at(node, &at(line.text("state")), &[])?),
-            "fault" => {
-                let detail = at(line.text("detail"));
-                for host in line.list("on") {
-                    self.at(host, &detail, &[])?;
-                }
-            }
-            _ => {}
+            "seal" | "issue" | "apply" => self.writes(line),
+            "invoke" | "read-invoke" | "reply" | "read-reply" => self.asks(line),
+            "node" => self.at(line, &Actor::named(line.text("node")), line.text("state"), &[]).map(drop),
+            "fault" => line.list("on").into_iter().try_for_each(|name| {
+                self.at(line, &Actor::named(name), line.text("detail"), &[])?;
+                Ok(())
+            }),
+            _ => self.leads(line),
         }
-        Ok(())
     }
 
     fn finish(&mut self) -> io::Result<()> {

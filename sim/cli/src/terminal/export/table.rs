@@ -1,11 +1,12 @@
-//! A table: an event a line.
+//! A table: an event a line, a column for each field that an event can have. `check` reads it as it reads the history.
 
 use super::event::{Exporter, Line};
-use serde_json::Value;
+use protocols::history::Header;
+use serde_json::{Value, json};
 use std::io::{self, Write};
 
-/// The columns. What an event has besides is in the last one, as JSON.
-const COLUMNS: [&str; 18] = [
+/// The columns after time and event. Lists and objects stand there as JSON; what an event does not have is empty.
+const COLUMNS: [&str; 41] = [
     "node",
     "group",
     "token",
@@ -17,13 +18,37 @@ const COLUMNS: [&str; 18] = [
     "version",
     "request",
     "verdict",
+    "first",
+    "highest",
+    "expected",
     "outcome",
     "reason",
+    "accepted",
+    "payload",
+    "plans",
+    "candidate",
     "state",
+    "wall_offset_us",
+    "rate_ppm",
     "fault",
     "phase",
+    "index",
     "on",
+    "to",
+    "from",
+    "against",
+    "one_way",
+    "strength",
+    "point",
+    "passed_by",
     "detail",
+    "after",
+    "onto",
+    "entries",
+    "messages",
+    "by_kind",
+    // The fields of the history's first line, if it has such a line, as JSON: of the event `header`.
+    "header",
 ];
 
 /// Writes the table.
@@ -32,29 +57,34 @@ pub struct Table<'o> {
 }
 
 impl<'o> Table<'o> {
-    /// With its head.
-    pub fn new(out: &'o mut dyn Write) -> io::Result<Self> {
-        let mut out = csv::Writer::from_writer(out);
-        out.write_record(["t_us", "event"].into_iter().chain(COLUMNS).chain(["more"]))?;
-        Ok(Table { out })
+    /// With its head, and with what the history says of its run, if it does.
+    pub fn new(out: &'o mut dyn Write, header: Option<&Header>) -> io::Result<Self> {
+        let mut table = Table { out: csv::Writer::from_writer(out) };
+        table.out.write_record(["t_us", "event"].into_iter().chain(COLUMNS))?;
+        if let Some(header) = header {
+            let fields = [("header".to_owned(), json!(header))].into_iter().collect();
+            table.row(&Line { t_us: 0, event: "header".to_owned(), fields })?;
+        }
+        Ok(table)
+    }
+
+    fn row(&mut self, line: &Line) -> io::Result<()> {
+        if let Some(lost) = line.fields.keys().find(|field| !COLUMNS.contains(&field.as_str())) {
+            return Err(io::Error::other(format!("a table has no column for the field {lost:?}")));
+        }
+        let cell = |column: &str| match line.fields.get(column) {
+            None => String::new(),
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => other.to_string(),
+        };
+        let cells = [line.t_us.to_string(), line.event.clone()].into_iter().chain(COLUMNS.map(cell));
+        Ok(self.out.write_record(cells)?)
     }
 }
 
 impl Exporter for Table<'_> {
     fn event(&mut self, line: &Line) -> io::Result<()> {
-        let mut more = line.fields.clone();
-        let mut cell = |column: &str| match more.remove(column) {
-            None => String::new(),
-            Some(Value::String(text)) => text,
-            Some(Value::Array(all)) => {
-                all.iter().map(|one| one.as_str().unwrap_or_default()).collect::<Vec<_>>().join(" ")
-            }
-            Some(other) => other.to_string(),
-        };
-        let mut record = vec![line.t_us.to_string(), line.event.clone()];
-        record.extend(COLUMNS.map(&mut cell));
-        record.push(if more.is_empty() { String::new() } else { Value::Object(more).to_string() });
-        Ok(self.out.write_record(record)?)
+        self.row(line)
     }
 
     fn finish(&mut self) -> io::Result<()> {

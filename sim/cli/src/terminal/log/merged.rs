@@ -49,6 +49,8 @@ pub struct Merged {
     /// The lines of the moment that was read last.
     moment: VecDeque<(usize, Told)>,
     last_ns: u64,
+    /// Does a line that stands there twice count twice?
+    as_they_stand: bool,
     buffer: Vec<u8>,
     read: usize,
 }
@@ -78,7 +80,13 @@ impl Merged {
         }
         all.sort_by_key(|(place, told)| (told.order, *place, told.line));
         let (sorted, moment) = (all.into_iter(), VecDeque::new());
-        Ok(Merged { files: begun, sorted, order, names, seen, at, moment, last_ns: 0, buffer: Vec::new(), read: 0 })
+        let (last_ns, as_they_stand, buffer, read) = (0, false, Vec::new(), 0);
+        Ok(Merged { files: begun, sorted, order, names, seen, at, moment, last_ns, as_they_stand, buffer, read })
+    }
+
+    /// The same of a whole history, in which nothing was shipped twice.
+    pub fn as_they_stand(self) -> Merged {
+        Merged { as_they_stand: true, ..self }
     }
 
     /// The next line, and the place of its file.
@@ -116,7 +124,7 @@ impl Merged {
                 self.moment.clear();
             }
             self.last_ns = told.ns;
-            if self.moment.iter().any(|(_, before)| before.fields == told.fields) {
+            if !self.as_they_stand && self.moment.iter().any(|(_, before)| before.fields == told.fields) {
                 seen.twice += 1;
                 continue;
             }

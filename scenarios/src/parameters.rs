@@ -1,5 +1,11 @@
 //! A plan's parameters, for the head of a report.
 
+use crate::{
+    fault::{PlannedFault, Trigger, Who},
+    plan::{Plan, Tenure},
+    read_lease,
+    units::duration_text,
+};
 use protocols::{
     copies::Copies,
     election::{
@@ -10,12 +16,6 @@ use protocols::{
     sharding::Placement,
     types::MILLISECOND,
     work::work_set::Asked,
-};
-use scenarios::{
-    fault::{PlannedFault, Trigger, Who},
-    plan::{Plan, Tenure},
-    read_lease,
-    units::duration_text,
 };
 
 /// The plan's parameters, for the head of a report; `protocol` is the plan's, if that is known, and `time` says what kind of
