@@ -7,7 +7,10 @@ mod beside;
 mod bisect;
 mod experiments;
 mod experiments_args;
+mod explain;
 mod export_args;
+mod findings;
+mod findings_args;
 mod frontier;
 mod frontier_args;
 mod interrupt;
@@ -16,6 +19,7 @@ mod list;
 mod matrix;
 mod one_run;
 mod output_args;
+mod plan_file;
 mod plot;
 mod plot_args;
 mod progress;
@@ -23,6 +27,7 @@ mod replay;
 mod report;
 mod report_args;
 mod scenario;
+mod shrink;
 mod swarm;
 mod sweep;
 mod swept;
@@ -110,6 +115,7 @@ fn dispatch(registry: &Registry, command: Command, said: &[OsString]) -> Result<
             };
             sweep::run(&work, show, &out, record_baseline.as_deref())
         }
+        Command::Findings(command) => findings::run(registry, &command),
         Command::Report(args) => report::run(&args),
         Command::Matrix(args) => matrix::run(registry, &args),
         Command::Bisect(args) => bisect::run(registry, &args),

@@ -172,3 +172,24 @@ fn json_of_the_other_commands_is_as_documented() {
     }
     let _ = fs::remove_dir_all(&out);
 }
+
+/// What is made of a plan that fails.
+#[test]
+fn json_of_what_is_made_of_findings_is_as_documented() {
+    let out = folder("findings");
+    fs::create_dir_all(&out).expect("a folder");
+    let run = format!("scenario partition --protocol redis-naive --rate 50 --seed 7 --out {}", out.display());
+    assert_eq!(printed(&run)["verdict"], "safety");
+    let capsule = out.join("partition/redis-naive/7/capsule.json");
+    let cases = [
+        ("\n## `explain`\n", format!("explain {}", capsule.display())),
+        ("\n## `shrink`\n", format!("shrink {}", capsule.display())),
+    ];
+    for (title, arguments) in cases {
+        let mut found = BTreeSet::new();
+        let deep = |path: &str| !["moved", "without_baseline"].contains(&path);
+        fields(&printed(&arguments), "", &deep, &mut found);
+        compare(&documented(title, 0), &found);
+    }
+    let _ = fs::remove_dir_all(&out);
+}

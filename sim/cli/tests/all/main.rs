@@ -31,4 +31,6 @@ mod readme;
 #[cfg(real_mode)]
 mod real;
 #[cfg(madsim)]
+mod reduce;
+#[cfg(madsim)]
 mod sweeps;

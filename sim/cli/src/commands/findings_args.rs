@@ -1,0 +1,56 @@
+//! The arguments of the commands that make more of what was found, and show that things are found.
+
+#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
+
+use crate::terminal::options::ShowArgs;
+use clap::{Args as ClapArgs, Subcommand};
+use std::path::PathBuf;
+
+/// Commands that make more of what was found.
+#[derive(Subcommand, Debug)]
+pub enum FindingsCommand {
+    /// Say which faults of a failing plan it takes to fail: run it again without each
+    #[command(
+        after_help = "The plan is also run with fencing on, without its bugs, with clocks and network in order, with reads through \
+        the store and without mistaken health checks, as far as that is a change. Exit codes: 0 explained, 2 the plan \
+        does not fail.\n\n\
+        Example:  fencepost explain target/fencepost/partition/redis-naive/7/capsule.json"
+    )]
+    Explain(ExplainArgs),
+    /// Find the smallest plan that fails the same way
+    #[command(
+        after_help = "The same way is the same verdict with the same invariants violated. Faults, candidates and other lists become \
+        shorter, and numbers smaller, until nothing smaller fails that way or the runs are used up. Protocol, seed, \
+        fencing, timers and what is asked of the run stay. Ctrl-C ends it with what it has. Exit codes: 0 plan.min.json \
+        is written, 2 the plan does not fail, 130 interrupted.\n\n\
+        Example:  fencepost shrink target/fencepost/partition/redis-naive/7/capsule.json"
+    )]
+    Shrink(ShrinkArgs),
+}
+
+/// One plan that fails.
+#[derive(ClapArgs, Debug)]
+pub struct ExplainArgs {
+    /// A plan or a capsule; `-` reads standard input
+    pub file: PathBuf,
+    /// Number of runs at a time; by default as many as there are cores
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+/// One plan that fails, and how much may be tried.
+#[derive(ClapArgs, Debug)]
+pub struct ShrinkArgs {
+    /// A plan or a capsule; `-` reads standard input
+    pub file: PathBuf,
+    /// Stop after so many runs
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000), value_name = "N")]
+    pub runs: u64,
+    /// Write plan.min.json into this folder [default: the file's own; of standard input target/fencepost]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
