@@ -29,6 +29,7 @@
 //! | `service` | etcd, Redis and a power device as they answer in that world |
 //! | `determinism`, `bisect`, `election_times`, `ttl_sweep` | what the commands of these names measure |
 //! | `advise` | which lease serves an availability target |
+//! | `mutants` | after how many seeds known bugs are detected |
 //! | `reduce` | what it takes for a plan to fail, and the smallest plan that fails the same way |
 //! | `experiments` | what is asked of all of this, and the runs that answer it |
 //! | `artifacts`, `repro`, `identity` | what a failing run leaves, and how to repeat it |
@@ -71,6 +72,8 @@ pub mod interrupt;
 pub mod known;
 #[cfg(madsim)]
 pub mod matrix;
+#[cfg(madsim)]
+pub mod mutants;
 #[cfg(madsim)]
 pub mod outcome;
 #[cfg(madsim)]

@@ -2,9 +2,9 @@
 
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
-use crate::terminal::options::ShowArgs;
+use crate::terminal::{options::ShowArgs, parse};
 use clap::{Args as ClapArgs, Subcommand};
-use std::path::PathBuf;
+use std::{ops::Range, path::PathBuf};
 
 /// Commands that make more of what was found.
 #[derive(Subcommand, Debug)]
@@ -26,6 +26,14 @@ pub enum FindingsCommand {
         Example:  fencepost shrink target/fencepost/partition/redis-naive/7/capsule.json"
     )]
     Shrink(ShrinkArgs),
+    /// Switch known bugs on, and say after how many seeds each is detected
+    #[command(
+        after_help = "Each bug is run under the command that `list bugs` names, in every protocol that has it. A seed detects it \
+        that shows what the bug is said to do, and does not without the bug; in a protocol other than the command's, also \
+        one that violates any invariant only with the bug. Exit codes: 0 all were detected, 1 one survived.\n\n\
+        Examples:  fencepost mutants\n           fencepost mutants ledger-one-sealed mixed-locks --seeds 0..100"
+    )]
+    Mutants(MutantsArgs),
 }
 
 /// One plan that fails.
@@ -51,6 +59,22 @@ pub struct ShrinkArgs {
     /// Write plan.min.json into this folder [default: the file's own; of standard input target/fencepost]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+/// Known bugs, and the seeds that are to detect them.
+#[derive(ClapArgs, Debug)]
+pub struct MutantsArgs {
+    /// Bugs; all by default. See `fencepost list bugs`
+    #[arg(value_name = "ID")]
+    pub ids: Vec<String>,
+    /// Seeds A..B that are tried of each until one detects it, B excluded
+    #[arg(long, value_parser = parse::seeds, default_value = "0..1000", value_name = "A..B")]
+    pub seeds: Range<u64>,
+    /// Number of runs at a time; by default as many as there are cores
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
     #[command(flatten)]
     pub show: ShowArgs,
 }

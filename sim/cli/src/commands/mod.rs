@@ -17,6 +17,7 @@ mod interrupt;
 mod junit;
 mod list;
 mod matrix;
+mod mutants;
 mod one_run;
 mod output_args;
 mod plan_file;
@@ -27,6 +28,7 @@ mod replay;
 mod report;
 mod report_args;
 mod scenario;
+pub mod shown;
 mod shrink;
 mod swarm;
 mod sweep;
@@ -145,6 +147,7 @@ fn words(registry: &Registry) -> Vec<Words> {
         Words { argument: "name", words: scenarios },
         Words { argument: "names", words: several },
         Words { argument: "protocol", words: plans.named().map(|protocol| protocol.name).collect() },
+        Words { argument: "ids", words: plans.bugs.iter().map(|bug| bug.id).collect() },
         Words { argument: "bug", words: plans.bugs.iter().map(|bug| bug.id).collect() },
         Words { argument: "works", words: plans.works.iter().map(|work| work.name).collect() },
         Words { argument: "net", words: PROFILES.iter().map(|profile| profile.name).collect() },

@@ -184,6 +184,7 @@ fn json_of_what_is_made_of_findings_is_as_documented() {
     let cases = [
         ("\n## `explain`\n", format!("explain {}", capsule.display())),
         ("\n## `shrink`\n", format!("shrink {}", capsule.display())),
+        ("\n## `mutants`\n", "mutants mixed-locks --seeds 0..3".to_owned()),
     ];
     for (title, arguments) in cases {
         let mut found = BTreeSet::new();
