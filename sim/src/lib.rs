@@ -29,6 +29,7 @@
 //! | `service` | etcd, Redis and a power device as they answer in that world |
 //! | `determinism`, `bisect`, `election_times`, `ttl_sweep` | what the commands of these names measure |
 //! | `advise` | which lease serves an availability target |
+//! | `merge` | one result of the shards of a sweep |
 //! | `mutants` | after how many seeds known bugs are detected |
 //! | `reduce` | what it takes for a plan to fail, and the smallest plan that fails the same way |
 //! | `experiments` | what is asked of all of this, and the runs that answer it |
@@ -59,6 +60,8 @@ pub mod determinism;
 #[cfg(madsim)]
 pub mod election_times;
 #[cfg(madsim)]
+pub mod exact;
+#[cfg(madsim)]
 pub mod experiments;
 #[cfg(madsim)]
 pub mod fleet;
@@ -72,6 +75,8 @@ pub mod interrupt;
 pub mod known;
 #[cfg(madsim)]
 pub mod matrix;
+#[cfg(madsim)]
+pub mod merge;
 #[cfg(madsim)]
 pub mod mutants;
 #[cfg(madsim)]

@@ -34,6 +34,13 @@ pub enum FindingsCommand {
         Examples:  fencepost mutants\n           fencepost mutants ledger-one-sealed mixed-locks --seeds 0..100"
     )]
     Mutants(MutantsArgs),
+    /// Make one result of the shards of a sweep, as one machine would have made it
+    #[command(
+        after_help = "A shard is what `sweep … --shard I/N --out DIR` has left, for scenarios. The exit code is that of the whole sweep; \
+        64 when a shard is missing, doubled, interrupted, or of another sweep.\n\n\
+        Example:  fencepost merge shards/1 shards/2 shards/3 --out merged"
+    )]
+    Merge(MergeArgs),
 }
 
 /// One plan that fails.
@@ -75,6 +82,19 @@ pub struct MutantsArgs {
     /// Number of runs at a time; by default as many as there are cores
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+/// The shards of a sweep.
+#[derive(ClapArgs, Debug)]
+pub struct MergeArgs {
+    /// The folders that the shards were written to, in any order
+    #[arg(required = true, value_name = "DIR")]
+    pub dirs: Vec<PathBuf>,
+    /// Write the result, and the artifacts of failures, into this folder [default: target/fencepost]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
     #[command(flatten)]
     pub show: ShowArgs,
 }

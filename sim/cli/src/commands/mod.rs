@@ -17,6 +17,7 @@ mod interrupt;
 mod junit;
 mod list;
 mod matrix;
+mod merge;
 mod mutants;
 mod one_run;
 mod output_args;

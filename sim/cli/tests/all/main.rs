@@ -25,6 +25,8 @@ mod groups;
 mod json;
 mod logs;
 #[cfg(madsim)]
+mod merge;
+#[cfg(madsim)]
 mod mutants;
 #[cfg(madsim)]
 mod pages;
