@@ -200,7 +200,8 @@ fn fencing(fencing: Fencing) -> &'static str {
     }
 }
 
-fn describe(fault: &PlannedFault) -> String {
+/// A fault in words: what it does to whom, and when.
+pub fn describe(fault: &PlannedFault) -> String {
     let (from, to) = fault.what.groups();
     let names = |group: &[Who]| {
         let name = |who: &Who| match who {

@@ -9,7 +9,7 @@ mod committed;
 mod figure;
 mod shares;
 
-use crate::run::Run;
+use crate::{exact, run::Run};
 use reports::{Metrics, invariant::Entry, statistics::quantile};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,8 +27,9 @@ const OF_A_KIND: &str = "messages: ";
 const OF_A_KIND_FLOOR: f64 = 10.0;
 
 /// The figures of a cell's runs, by name; each in the order in which the runs came in.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Seen {
+    #[serde(with = "exact::lists")]
     figures: BTreeMap<String, Vec<f64>>,
     shares: Shares,
     runs: usize,
@@ -40,6 +41,17 @@ impl Seen {
         self.add_figures(&run.judgement.metrics);
         self.shares.add(run);
         self.runs += 1;
+    }
+
+    /// More runs of the same cell.
+    pub fn join(&mut self, more: &Seen) {
+        for (figure, values) in &more.figures {
+            self.figures.entry(figure.clone()).or_default().extend(values);
+        }
+        for (name, runs) in &more.shares.0 {
+            *self.shares.0.entry(name.clone()).or_default() += runs;
+        }
+        self.runs += more.runs;
     }
 
     fn add_figures(&mut self, metrics: &Metrics) {

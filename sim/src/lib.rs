@@ -29,6 +29,9 @@
 //! | `service` | etcd, Redis and a power device as they answer in that world |
 //! | `determinism`, `bisect`, `election_times`, `ttl_sweep` | what the commands of these names measure |
 //! | `advise` | which lease serves an availability target |
+//! | `merge` | one result of the shards of a sweep |
+//! | `mutants` | after how many seeds known bugs are detected |
+//! | `reduce` | what it takes for a plan to fail, and the smallest plan that fails the same way |
 //! | `experiments` | what is asked of all of this, and the runs that answer it |
 //! | `artifacts`, `repro`, `identity` | what a failing run leaves, and how to repeat it |
 //!
@@ -57,6 +60,8 @@ pub mod determinism;
 #[cfg(madsim)]
 pub mod election_times;
 #[cfg(madsim)]
+pub mod exact;
+#[cfg(madsim)]
 pub mod experiments;
 #[cfg(madsim)]
 pub mod fleet;
@@ -71,6 +76,10 @@ pub mod known;
 #[cfg(madsim)]
 pub mod matrix;
 #[cfg(madsim)]
+pub mod merge;
+#[cfg(madsim)]
+pub mod mutants;
+#[cfg(madsim)]
 pub mod outcome;
 #[cfg(madsim)]
 pub mod pool;
@@ -80,6 +89,8 @@ pub mod probe;
 pub mod promise;
 #[cfg(madsim)]
 pub mod recorder;
+#[cfg(madsim)]
+pub mod reduce;
 #[cfg(madsim)]
 pub mod registry;
 #[cfg(madsim)]

@@ -7,11 +7,11 @@
 //! | inconclusive | the situation under test never arose, so nothing was tried |
 //! | invalid | no plan could be made of the parameters, so nothing ran |
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What came of a run.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
     /// As promised.
@@ -37,7 +37,7 @@ impl Ended {
 }
 
 /// A run that was not kept.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Failure {
     /// The scenario's name.
     pub scenario: String,

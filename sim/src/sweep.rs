@@ -1,16 +1,20 @@
 //! Many seeds on all cores: a seed per fresh thread, each run held to what its protocol promises.
 
 mod cell;
+mod compared;
+mod raw;
 
 pub use cell::Cell;
+pub use compared::Compared;
+pub use raw::Raw;
 
 use crate::{
-    baseline::{Baseline, By, Moved, Shares},
+    baseline::{Baseline, Moved, Shares},
     canary::{self, Canary, Looked},
     interrupt, known,
     outcome::{Ended, Failure, note},
     pool,
-    promise::{Chance, ended, promise_name},
+    promise::{ended, promise_name},
     registry::Registry,
     repro,
     run::{self, Options, Run},
@@ -22,9 +26,6 @@ use protocols::{
 use reports::Verdict;
 use scenarios::{Params, Scenario, scenario, sense};
 use std::ops::Range;
-
-/// From so many runs of a cell on, what is left to chance is compared with what it was.
-const CHANCE_RUNS_MIN: u64 = 100;
 
 /// What to sweep over.
 pub struct Sweep<'a> {
@@ -231,9 +232,8 @@ impl Sweep<'_> {
             outcome.inconclusive.extend(inconclusive);
         }
         outcome.interrupted = outcome.runs() < self.runs();
-        let baseline = Baseline::committed_with(&self.figure_options())?;
-        outcome.moved = self.moved(&baseline, &outcome.cells);
-        outcome.without_baseline = baseline.unrecorded(&self.registry.invariants);
+        (outcome.moved, outcome.without_baseline) =
+            self.compared().with_baseline(&outcome.cells, &self.registry.invariants)?;
         outcome.judged_wrong(known);
         Ok(outcome)
     }
@@ -293,33 +293,16 @@ impl Sweep<'_> {
         repro::options(&self.sized(Params::default().nodes)).join(" ")
     }
 
-    /// What has moved away from `baseline`; nothing where it was recorded with other options.
-    fn moved(&self, baseline: &Baseline, cells: &[Cell]) -> Vec<Moved> {
-        let mut moved = self.by_chance(cells);
-        if baseline.options == self.figure_options() {
-            moved.extend(cells.iter().flat_map(|cell| baseline.moved(&cell.name(), &self.seeds, &cell.seen)));
-        }
-        moved
-    }
-
-    /// Cells left to chance in which safety was violated far more often, or less, than it was. A few runs cannot tell.
-    fn by_chance(&self, cells: &[Cell]) -> Vec<Moved> {
+    /// What its cells are compared with.
+    pub fn compared(&self) -> Compared {
         let usual = Params { nodes: self.params.nodes, rate: self.params.rate, ..Params::default() };
         let fencing = self.params.fencing;
-        if *self.params != (Params { fencing, ..usual }) || !matches!(fencing, Fencing::On | Fencing::Off) {
-            return Vec::new();
+        let known = *self.params == (Params { fencing, ..usual }) && matches!(fencing, Fencing::On | Fencing::Off);
+        Compared {
+            options: self.figure_options(),
+            seeds: [self.seeds.start, self.seeds.end],
+            chance: known.then_some(fencing == Fencing::On),
         }
-        let known = cells.iter().filter(|c| c.nodes == Params::default().nodes && c.runs >= CHANCE_RUNS_MIN);
-        let far = |cell: &Cell| {
-            let chance = Chance::find(&cell.scenario, &cell.protocol, fencing == Fencing::On)?;
-            let violated = cell.verdicts.get("safety").copied().unwrap_or(0);
-            chance.far_off(violated, cell.runs)?;
-            let was = [chance.of_1000 as f64; 5].into();
-            let is = (violated as f64 * 1e3 / cell.runs as f64).round();
-            let figure = "unsafe runs of 1000".to_owned();
-            Some(Moved { cell: cell.name(), figure, was, is, by: By::Median, runs: cell.runs as usize })
-        };
-        known.filter_map(far).collect()
     }
 
     /// What this sweep saw, as the baseline of later ones.

@@ -6,6 +6,7 @@
 use crate::run::Run;
 use protocols::coverage::{self, Mark};
 use reports::{invariant::Entry, statistics::quantile};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is less likely than this did not happen by chance. Ten thousand shares are looked at in a sweep of everything.
@@ -16,7 +17,7 @@ const VIOLATES: &str = "violates ";
 const ABOVE: &str = " above ";
 
 /// In how many runs of a cell each thing was seen; nothing stands for none.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Shares(pub BTreeMap<String, u64>);
 
 impl Shares {

@@ -2,11 +2,11 @@
 
 use crate::{baseline::Seen, outcome::Ended, run::Run};
 use reports::statistics::quantile;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The runs of one scenario with one protocol and so many candidates.
-#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Cell {
     /// The scenario's name.
     pub scenario: String,
@@ -111,6 +111,32 @@ impl Cell {
         self.avoidable_failovers += metrics.avoidable_failovers;
         self.election_times_ms.extend(&metrics.election_time_ms);
         self.darks_ms.extend(metrics.dark_ms);
+    }
+
+    /// More runs of the same cell; [`Cell::finish`] has to follow.
+    pub(crate) fn join(&mut self, more: &Cell) {
+        self.runs += more.runs;
+        self.kept += more.kept;
+        self.broken += more.broken;
+        self.failures += more.failures;
+        self.inconclusive += more.inconclusive;
+        self.invalid += more.invalid;
+        for (verdict, runs) in &more.verdicts {
+            *self.verdicts.entry(verdict.clone()).or_default() += runs;
+        }
+        self.writes_fenced += more.writes_fenced;
+        self.leaders_believing_max = self.leaders_believing_max.max(more.leaders_believing_max);
+        self.leaders_acting_by_effect_max = self.leaders_acting_by_effect_max.max(more.leaders_acting_by_effect_max);
+        self.dual_belief_ms_max = self.dual_belief_ms_max.max(more.dual_belief_ms_max);
+        self.dual_belief_runs += more.dual_belief_runs;
+        self.failover_censored += more.failover_censored;
+        self.elections += more.elections;
+        self.false_failovers += more.false_failovers;
+        self.avoidable_failovers += more.avoidable_failovers;
+        self.failovers_ms.extend(&more.failovers_ms);
+        self.election_times_ms.extend(&more.election_times_ms);
+        self.darks_ms.extend(&more.darks_ms);
+        self.seen.join(&more.seen);
     }
 
     pub(crate) fn finish(&mut self) {

@@ -1,14 +1,11 @@
 //! The commands of `list bugs`, carried out. The test of known bugs includes this file as well.
 
-use clap::Parser;
 use protocols::bug::{Bug, Shown};
 use reports::Judgement;
-use scenarios::{Params, Plan, scenario};
+use scenarios::{Plan, scenario};
+pub use sim::mutants::shows;
 use sim::run::{self, Options};
-use sim_cli::{
-    commands::args::{Cli, Command},
-    terminal::parse,
-};
+use sim_cli::commands::shown::params;
 use std::{
     ops::Range,
     sync::{
@@ -18,24 +15,13 @@ use std::{
     thread,
 };
 
-/// What the words of a command mean, with a bug or without.
-fn params(shown: &Shown, bug: Option<&Bug>) -> Params {
-    let command = shown.command();
-    let switch = bug.map_or(Vec::new(), |bug| vec!["--bug", bug.id]);
-    let words = ["fencepost"].into_iter().chain(command.split(' ')).chain(switch);
-    let cli = Cli::try_parse_from(words).unwrap_or_else(|e| panic!("{command}: {e}"));
-    let Command::Sweep { shared, protocol, names, .. } = cli.command else { panic!("{command} is no sweep") };
-    let protocols = parse::protocols(&protocol).expect("protocols");
-    assert_eq!((names, protocols[0].name), (vec![shown.scenario.to_owned()], shown.protocol));
-    shared.plan.sweep_params().unwrap_or_else(|e| panic!("{command}: {e}"))
-}
-
 /// The plan of a seed, with the bug or without.
 pub fn plan(shown: &Shown, bug: Option<&Bug>, seed: u64) -> Plan {
     let scenario = scenario::find(shown.scenario).expect("a scenario");
     let protocol = protocols::election::find(shown.protocol).expect("a protocol");
     let command = shown.command();
-    scenario.compile(&params(shown, bug), protocol, seed).unwrap_or_else(|e| panic!("{command}: {e}"))
+    let params = params(shown, bug).unwrap_or_else(|e| panic!("{e}"));
+    scenario.compile(&params, protocol, seed).unwrap_or_else(|e| panic!("{command}: {e}"))
 }
 
 /// What the judge makes of it.
@@ -43,19 +29,10 @@ pub fn judged(plan: &Plan) -> Judgement {
     run::run(plan, Options::default()).expect("the run ends").judgement
 }
 
-/// Does a run show what the bug is said to do?
-pub fn shows(bug: &Bug, above: u64, judgement: &Judgement) -> bool {
-    let Some(figure) = bug.violation.strip_prefix("metrics.") else {
-        return judgement.invariants.iter().any(|i| i.name == bug.violation && !i.holds);
-    };
-    let metrics = serde_json::to_value(&judgement.metrics).expect("figures are JSON");
-    metrics[figure].as_f64().unwrap_or_else(|| panic!("{}: there is no figure `{figure}`", bug.id)) > above as f64
-}
-
 /// How many of the seeds show it.
 pub fn found(bug: &Bug, shown: &Shown, switch: bool, seeds: Range<u64>) -> u64 {
     let plans = seeds.map(|seed| plan(shown, switch.then_some(bug), seed));
-    plans.filter(|plan| shows(bug, bug.shown.above, &judged(plan))).count() as u64
+    plans.filter(|plan| shows(bug, &judged(plan))).count() as u64
 }
 
 /// Does something with each, on two threads; gives back what it says.

@@ -3,8 +3,9 @@
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
 use super::{
-    advise_args::AdviseArgs, experiments_args::ExperimentsArgs, export_args::ExportArgs, frontier_args::FrontierArgs,
-    output_args::OutputArgs, plot_args::PlotArgs, report_args::ReportArgs, work_set_args::WorkSetArgs,
+    advise_args::AdviseArgs, experiments_args::ExperimentsArgs, export_args::ExportArgs,
+    findings_args::FindingsCommand, frontier_args::FrontierArgs, output_args::OutputArgs, plot_args::PlotArgs,
+    report_args::ReportArgs, work_set_args::WorkSetArgs,
 };
 use crate::terminal::{
     check::PageArgs,
@@ -75,6 +76,8 @@ pub enum Command {
         #[command(flatten)]
         output: OutputArgs,
     },
+    #[command(flatten)]
+    Findings(FindingsCommand),
     /// Judge a history from anywhere: a real run, or a log of your own service
     #[command(
         after_help = "A log of accepted and refused writes is enough for safety: time, resource, node, token, verdict (ok, \

@@ -7,15 +7,21 @@ mod beside;
 mod bisect;
 mod experiments;
 mod experiments_args;
+mod explain;
 mod export_args;
+mod findings;
+mod findings_args;
 mod frontier;
 mod frontier_args;
 mod interrupt;
 mod junit;
 mod list;
 mod matrix;
+mod merge;
+mod mutants;
 mod one_run;
 mod output_args;
+mod plan_file;
 mod plot;
 mod plot_args;
 mod progress;
@@ -23,6 +29,8 @@ mod replay;
 mod report;
 mod report_args;
 mod scenario;
+pub mod shown;
+mod shrink;
 mod swarm;
 mod sweep;
 mod swept;
@@ -110,6 +118,7 @@ fn dispatch(registry: &Registry, command: Command, said: &[OsString]) -> Result<
             };
             sweep::run(&work, show, &out, record_baseline.as_deref())
         }
+        Command::Findings(command) => findings::run(registry, &command),
         Command::Report(args) => report::run(&args),
         Command::Matrix(args) => matrix::run(registry, &args),
         Command::Bisect(args) => bisect::run(registry, &args),
@@ -139,6 +148,7 @@ fn words(registry: &Registry) -> Vec<Words> {
         Words { argument: "name", words: scenarios },
         Words { argument: "names", words: several },
         Words { argument: "protocol", words: plans.named().map(|protocol| protocol.name).collect() },
+        Words { argument: "ids", words: plans.bugs.iter().map(|bug| bug.id).collect() },
         Words { argument: "bug", words: plans.bugs.iter().map(|bug| bug.id).collect() },
         Words { argument: "works", words: plans.works.iter().map(|work| work.name).collect() },
         Words { argument: "net", words: PROFILES.iter().map(|profile| profile.name).collect() },

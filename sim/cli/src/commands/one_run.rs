@@ -3,11 +3,12 @@
 use super::{
     exit::Stop,
     output::{Show, print},
+    plan_file::whole_path,
 };
 use crate::terminal::browser;
 use protocols::fence::checks::Fencing;
 use reports::{Verdict, json::Report, timeline::page::FILE as TIMELINE};
-use scenarios::plan::Plan;
+use scenarios::plan::{Plan, SWARM};
 use sim::{
     artifacts::{self, Again},
     registry::Registry,
@@ -103,10 +104,21 @@ impl OneRun {
         if self.again && run.plan.fencing == Fencing::Off && run.header.tokened {
             next.push(("beside it, with fencing", repro::with(&self.repro, &["--beside", "fencing=on", "--open"])));
         }
+        next.extend(self.reduced(run));
         if self.again && run.judgement.verdict == Verdict::Vacuous {
             next.push(("other seeds", repro::other_seeds(&self.repro, run.plan.seed)));
         }
         next
+    }
+
+    /// What takes a plan of several faults apart; it starts from the artifacts that the run leaves.
+    fn reduced(&self, run: &Run) -> Vec<(&'static str, String)> {
+        let failed = matches!(run.judgement.verdict, Verdict::Safety | Verdict::Liveness);
+        let many = run.plan.faults.len() > 1 || run.plan.scenario == SWARM;
+        let Some(out) = self.artifacts.as_ref().filter(|_| failed && many) else { return Vec::new() };
+        let capsule = whole_path(&artifacts::folder(out, &run.plan).join("capsule.json"));
+        let command = |name: &str| repro::command(&[name.to_owned(), capsule.clone()]);
+        vec![("which faults it takes", command("explain")), ("the smallest such plan", command("shrink"))]
     }
 
     fn report(&self, run: &Run) {

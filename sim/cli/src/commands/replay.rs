@@ -5,17 +5,11 @@ use super::{
     one_run::{OneRun, default_out},
     output::Show,
     output_args::OutputArgs,
+    plan_file,
 };
 use scenarios::{Artifact, Capsule};
 use sim::{identity::identity, registry::Registry, repro};
-use std::{
-    fs::File,
-    io::{self, Read},
-    path::Path,
-};
-
-/// More than any plan is.
-const INPUT_BYTES_MAX: u64 = 64 << 20;
+use std::path::Path;
 
 /// Runs the plan in `file`, whose names are the registry's, again.
 pub fn run(
@@ -25,9 +19,7 @@ pub fn run(
     no_artifacts: bool,
     output: &OutputArgs,
 ) -> Result<u8, Stop> {
-    let text = read(file)?;
-    let artifact = Artifact::read(&text, &registry.plans);
-    let artifact = artifact.map_err(|e| Stop::usage(format!("{}: {e}", file.display())))?;
+    let artifact = plan_file::read(registry, file)?;
     let show = Show::from(&output.show);
     let capsule = match &artifact {
         Artifact::Capsule(capsule) => Some(capsule),
@@ -51,7 +43,7 @@ pub fn run(
         page: output.out.is_some() || output.open,
         open: output.open,
         artifacts: (!no_artifacts).then(|| output.out.clone().unwrap_or_else(default_out)),
-        repro: repro::command(&["replay".to_owned(), whole_path(file)]),
+        repro: repro::command(&["replay".to_owned(), plan_file::whole_path(file)]),
         again: false,
         aside: false,
     };
@@ -73,24 +65,6 @@ pub fn run(
         }
     }
     Ok(run.judgement.verdict.exit_code())
-}
-
-/// The file as it is found from any folder; standard input stays what it is.
-fn whole_path(file: &Path) -> String {
-    let known = std::path::absolute(file).ok().filter(|_| file != Path::new("-"));
-    known.unwrap_or_else(|| file.to_path_buf()).display().to_string()
-}
-
-fn read(file: &Path) -> Result<String, Stop> {
-    let unreadable = |e: io::Error| Stop::usage(format!("cannot read {}: {e}", file.display()));
-    let mut text = String::new();
-    if file == Path::new("-") {
-        io::stdin().lock().take(INPUT_BYTES_MAX).read_to_string(&mut text).map_err(unreadable)?;
-    } else {
-        let file = File::open(file).map_err(unreadable)?;
-        file.take(INPUT_BYTES_MAX).read_to_string(&mut text).map_err(unreadable)?;
-    }
-    Ok(text)
 }
 
 /// What distinguishes the capsule's build from this one; `None`: nothing does.

@@ -33,7 +33,7 @@ pub fn run(swarm: &Swarm, show: Show, out: &Path, record: Option<&Path>) -> Resu
     let mut swept = swarm.run(|ended| progress.done(ended)).map_err(Stop::harness)?;
     let seconds = started.elapsed().as_secs_f64();
     progress.finish();
-    keep_artifacts(&mut swept.outcome, &swarm.registry, out)?;
+    keep_artifacts(&mut swept.outcome, &swarm.registry, swarm.shard.1 > 1, out)?;
     let summary = summary(&swept, swarm, seconds);
     save_files(&swept.outcome, &summary, seconds, out)?;
     if let Some(file) = record {

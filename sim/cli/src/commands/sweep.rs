@@ -4,6 +4,7 @@ use super::{
     exit::Stop,
     interrupt, junit,
     output::{Show, print},
+    plan_file,
     progress::Progress,
     swept::exit_code,
 };
@@ -13,21 +14,21 @@ use reports::{
     text::{paragraph, wrap},
     timeline::page::FILE as TIMELINE,
 };
-use scenarios::Params;
+use scenarios::plan::SWARM;
 use serde_json::json;
 use sim::{
     artifacts::{self, Again},
-    identity::identity,
     known,
+    merge::{self, Asked, Shard, Took},
     outcome::{Failure, Group, groups, telling, varied},
     registry::Registry,
     repro,
     sweep::{Cell, Outcome, Sweep},
 };
-use std::{path::Path, time::Instant};
+use std::{io::ErrorKind, path::Path, time::Instant};
 
 /// Artifacts are written for so many runs, of failures first; the other failures are listed.
-const ARTIFACTS_MAX: usize = 20;
+pub(super) const ARTIFACTS_MAX: usize = 20;
 /// So many causes are printed; `summary.json` has all of them.
 const GROUPS_MAX: usize = 20;
 
@@ -41,23 +42,60 @@ pub fn run(sweep: &Sweep, show: Show, out: &Path, record: Option<&Path>) -> Resu
     let progress = Progress::new(sweep.runs(), show)?;
     let started = Instant::now();
     let mut outcome = sweep.run(|ended| progress.done(ended)).map_err(Stop::usage)?;
-    let seconds = started.elapsed().as_secs_f64();
+    let wall_s = started.elapsed().as_secs_f64();
     progress.finish();
-    keep_artifacts(&mut outcome, sweep.registry, out)?;
-    let summary = summary(&outcome, sweep, seconds);
-    save_files(&outcome, &summary, seconds, out)?;
+    keep_artifacts(&mut outcome, sweep.registry, sweep.shard.1 > 1, out)?;
+    let jobs = sweep.jobs as u64;
+    let took = Took { runs_planned: sweep.runs(), wall_s, jobs, core_s: wall_s * jobs as f64 };
+    leave_shard(sweep, took, &outcome, out)?;
     if let Some(file) = record {
         artifacts::save(file, &sweep.baseline(&outcome).to_json()).map_err(Stop::usage)?;
     }
+    conclude(&outcome, &Told { asked: &Asked::of(sweep), took, shard: sweep.shard }, show, out)
+}
+
+/// What is told of a sweep besides what came of it.
+pub(super) struct Told<'a> {
+    /// What it was asked to do.
+    pub asked: &'a Asked,
+    /// What it took.
+    pub took: Took,
+    /// Which part of all runs it did, of how many.
+    pub shard: (u64, u64),
+}
+
+/// Writes what a sweep leaves, says what came of it, and gives the exit code.
+///
+/// # Errors
+/// A file could not be written.
+pub(super) fn conclude(outcome: &Outcome, told: &Told, show: Show, out: &Path) -> Result<u8, Stop> {
+    let summary = summary(outcome, told);
+    save_files(outcome, &summary, told.took.wall_s, out)?;
     if show.json {
         print(&summary);
     } else {
         if !show.quiet {
             print(&(table(&outcome.cells, show.room()) + &legend(show.width())));
         }
-        print(&[causes(&outcome, show.width()), moved(&outcome), ending(&outcome, sweep, seconds, out)].concat());
+        print(&[causes(outcome, show.width()), moved(outcome), ending(outcome, told.took, out)].concat());
     }
-    Ok(exit_code(&outcome))
+    Ok(exit_code(outcome))
+}
+
+/// Leaves what `merge` needs of a shard; nothing of a whole sweep, nor what a shard has left there before.
+fn leave_shard(sweep: &Sweep, took: Took, outcome: &Outcome, out: &Path) -> Result<(), Stop> {
+    let file = out.join(merge::FILE);
+    if sweep.shard.1 == 1 {
+        return match std::fs::remove_file(&file) {
+            Err(e) if e.kind() != ErrorKind::NotFound => {
+                Err(Stop::usage(format!("cannot remove {}: {e}", file.display())))
+            }
+            _ => Ok(()),
+        };
+    }
+    std::fs::create_dir_all(out).map_err(|e| Stop::usage(format!("cannot make {}: {e}", out.display())))?;
+    let shard = Shard::of(sweep, took, outcome, out).to_json().map_err(Stop::harness)?;
+    artifacts::save(&file, &shard).map_err(Stop::usage)
 }
 
 /// What went wrong, a line for each cause, and the run that shows it.
@@ -83,13 +121,22 @@ pub(super) fn causes(outcome: &Outcome, width: usize) -> String {
         let page = page.map_or_else(String::new, |page| format!("  timeline: {}\n", page.display()));
         let cause = told("what happened", group.cause.as_deref().unwrap_or_default());
         let why = if cause.is_empty() { &group.why } else { group.in_short() };
-        format!("{head}{cause}{}{page}  run it: {}\n", told("why", why), group.repro)
+        format!("{head}{cause}{}{page}  run it: {}\n{}", told("why", why), group.repro, explained(group))
     };
     let mut text: String = all.iter().take(GROUPS_MAX).map(line).collect();
     if all.len() > GROUPS_MAX {
         text += &format!("… and {} more causes, in summary.json\n", all.len() - GROUPS_MAX);
     }
     text
+}
+
+/// The command that says which faults it takes, where a plan was drawn and may have many.
+fn explained(group: &Group) -> String {
+    let capsule = group.artifacts.as_ref().map(|folder| Path::new(folder).join("capsule.json"));
+    let capsule = capsule.filter(|file| group.scenario == SWARM && file.is_file());
+    capsule.map_or_else(String::new, |file| {
+        format!("  explain it: {}\n", repro::command(&["explain".to_owned(), plan_file::whole_path(&file)]))
+    })
 }
 
 /// The figures that lie far outside the baseline, a line each; and what has none.
@@ -106,18 +153,18 @@ pub(super) fn moved(outcome: &Outcome) -> String {
 }
 
 /// The last line.
-fn ending(outcome: &Outcome, sweep: &Sweep, seconds: f64, out: &Path) -> String {
+fn ending(outcome: &Outcome, took: Took, out: &Path) -> String {
     let of = |n: fn(&Cell) -> u64| outcome.cells.iter().map(n).sum::<u64>();
     let runs = outcome.runs();
     let done = match outcome.interrupted {
-        true => format!("INTERRUPTED after {runs} of {} runs", sweep.runs()),
+        true => format!("INTERRUPTED after {runs} of {} runs", took.runs_planned),
         false => count(runs, "run"),
     };
     let invalid = match of(|c| c.invalid) {
         0 => String::new(),
         invalid => format!(", {invalid} invalid"),
     };
-    let (all, per_core) = (runs as f64 / seconds, runs as f64 / seconds / sweep.jobs as f64);
+    let (all, per_core) = (runs as f64 / took.wall_s, runs as f64 / took.core_s);
     format!(
         "{done}: {} kept, {} broken, {} inconclusive{invalid}; {}; {all:.1} runs/s, {per_core:.1} per core; summary in {}\n",
         of(|c| c.kept),
@@ -133,7 +180,12 @@ fn ending(outcome: &Outcome, sweep: &Sweep, seconds: f64, out: &Path) -> String 
 ///
 /// # Errors
 /// A file could not be written, or a run did not repeat itself.
-pub(super) fn keep_artifacts(outcome: &mut Outcome, registry: &Registry, out: &Path) -> Result<(), Stop> {
+pub(super) fn keep_artifacts(
+    outcome: &mut Outcome,
+    registry: &Registry,
+    of_a_shard: bool,
+    out: &Path,
+) -> Result<(), Stop> {
     known::keep(&mut outcome.failures, out).map_err(Stop::usage)?;
     // Whoever wants it to end does not wait for more runs.
     let artifacts = if outcome.interrupted { 0 } else { ARTIFACTS_MAX };
@@ -146,6 +198,8 @@ pub(super) fn keep_artifacts(outcome: &mut Outcome, registry: &Registry, out: &P
             failure.cause = Some(written.cause.text());
         }
     }
+    // Of a shard's, nobody can tell which the whole sweep would have shown.
+    let artifacts = if of_a_shard { 0 } else { artifacts };
     let left = artifacts - outcome.failures.len().min(artifacts);
     let mut runs = std::mem::take(&mut outcome.unsafe_runs);
     for place in varied(&runs).into_iter().take(left) {
@@ -176,22 +230,23 @@ pub(super) fn save_files(outcome: &Outcome, summary: &str, seconds: f64, out: &P
     artifacts::save(&out.join("summary.json"), &format!("{summary}\n")).map_err(Stop::usage)
 }
 
-fn summary(outcome: &Outcome, sweep: &Sweep, seconds: f64) -> String {
-    let (identity, runs) = (identity(), outcome.runs());
+fn summary(outcome: &Outcome, told: &Told) -> String {
+    let (Asked { version, commit, compared, nodes, fencing, rate, bug, options, .. }, took) = (told.asked, told.took);
+    let runs = outcome.runs();
     let of = |n: fn(&Cell) -> u64| outcome.cells.iter().map(n).sum::<u64>();
     let summary = json!({
         "schema": 1,
-        "version": identity.version,
-        "commit": identity.commit,
-        "seeds": [sweep.seeds.start, sweep.seeds.end],
-        "shard": [sweep.shard.0, sweep.shard.1],
-        "nodes": sweep.sizes.numbers(),
-        "fencing": sweep.params.fencing,
-        "rate": sweep.params.rate,
-        "bug": sweep.params.bugs.first().map(|bug| bug.id),
-        "options": repro::options(&Params { nodes: Params::default().nodes, ..sweep.params.clone() }).join(" "),
+        "version": version,
+        "commit": commit,
+        "seeds": compared.seeds,
+        "shard": [told.shard.0, told.shard.1],
+        "nodes": nodes,
+        "fencing": fencing,
+        "rate": rate,
+        "bug": bug,
+        "options": options,
         "runs": runs,
-        "runs_planned": sweep.runs(),
+        "runs_planned": took.runs_planned,
         "known_histories": known::count(),
         "interrupted": outcome.interrupted,
         "kept": of(|c| c.kept),
@@ -200,10 +255,10 @@ fn summary(outcome: &Outcome, sweep: &Sweep, seconds: f64) -> String {
         "invalid": of(|c| c.invalid),
         "failures": outcome.failures.len(),
         "exit": exit_code(outcome),
-        "wall_s": rounded(seconds),
-        "jobs": sweep.jobs,
-        "runs_per_s": rounded(runs as f64 / seconds),
-        "runs_per_s_and_core": rounded(runs as f64 / seconds / sweep.jobs as f64),
+        "wall_s": rounded(took.wall_s),
+        "jobs": took.jobs,
+        "runs_per_s": rounded(runs as f64 / took.wall_s),
+        "runs_per_s_and_core": rounded(runs as f64 / took.core_s),
         "cells": outcome.cells,
         "unsafe_runs": outcome.unsafe_runs,
         "moved": outcome.moved,

@@ -180,3 +180,32 @@ fn json_of_the_other_commands_is_as_documented() {
     }
     let _ = fs::remove_dir_all(&out);
 }
+
+/// What is made of a plan that fails, and of shards.
+#[test]
+fn json_of_what_is_made_of_findings_is_as_documented() {
+    let out = folder("findings");
+    fs::create_dir_all(&out).expect("a folder");
+    let run = format!("scenario partition --protocol redis-naive --rate 50 --seed 7 --out {}", out.display());
+    assert_eq!(printed(&run)["verdict"], "safety");
+    let capsule = out.join("partition/redis-naive/7/capsule.json");
+    let sweep = "sweep steady --protocol redis-lease --bug mixed-locks --nodes 3 --rate 50 --seeds 0..2";
+    let shards: Vec<String> = (1..=2).map(|part| out.join(format!("shard-{part}")).display().to_string()).collect();
+    for (part, shard) in (1..).zip(&shards) {
+        printed(&format!("{sweep} --shard {part}/2 --out {shard}"));
+    }
+    let merge = format!("merge {} --out {}", shards.join(" "), out.join("merged").display());
+    let cases = [
+        ("\n## `explain`\n", format!("explain {}", capsule.display())),
+        ("\n## `shrink`\n", format!("shrink {}", capsule.display())),
+        ("\n## `mutants`\n", "mutants mixed-locks --seeds 0..3".to_owned()),
+        ("\n## `sweep`: `summary.json`\n", merge),
+    ];
+    for (title, arguments) in cases {
+        let mut found = BTreeSet::new();
+        let deep = |path: &str| !["moved", "without_baseline"].contains(&path);
+        fields(&printed(&arguments), "", &deep, &mut found);
+        compare(&documented(title, 0), &found);
+    }
+    let _ = fs::remove_dir_all(&out);
+}

@@ -25,10 +25,16 @@ mod groups;
 mod json;
 mod logs;
 #[cfg(madsim)]
+mod merge;
+#[cfg(madsim)]
+mod mutants;
+#[cfg(madsim)]
 mod pages;
 #[cfg(madsim)]
 mod readme;
 #[cfg(real_mode)]
 mod real;
+#[cfg(madsim)]
+mod reduce;
 #[cfg(madsim)]
 mod sweeps;

@@ -1,0 +1,250 @@
+//! `explain`: which faults of a failing plan it takes to fail.
+
+use super::{
+    args::jobs_or_cores,
+    exit::{INCONCLUSIVE, Stop},
+    findings_args::ExplainArgs,
+    interrupt::{self, INTERRUPTED},
+    output::{Show, print},
+    plan_file,
+    sweep::aligned,
+};
+use crate::terminal::parameters::describe;
+use reports::{
+    Verdict,
+    json::pretty,
+    text::{paragraph, wrap},
+};
+use scenarios::{
+    fault::{PlannedFault, Trigger},
+    plan::Plan,
+};
+use serde_json::{Value, json};
+use sim::{
+    reduce::{self, Came, Change, Explained, Looked, Rest},
+    registry::Registry,
+    repro,
+};
+use std::path::Path;
+
+/// Takes the plan in the file apart, and says what it takes to fail.
+///
+/// # Errors
+/// The file is no plan, or a run could not be finished.
+pub fn run(registry: &Registry, args: &ExplainArgs) -> Result<u8, Stop> {
+    let artifact = plan_file::read(registry, &args.file)?;
+    let (plan, show) = (artifact.plan(), Show::from(&args.show));
+    interrupt::listen().map_err(Stop::harness)?;
+    let explained = match reduce::explain(plan, registry, jobs_or_cores(args.jobs)).map_err(Stop::harness)? {
+        Looked::Failed(explained) => explained,
+        Looked::Holds(verdict) => return Err(does_not_fail(&args.file, verdict)),
+        Looked::Interrupted => return Err(interrupted()),
+    };
+    let conclusion = conclusion(plan, &explained);
+    if show.json {
+        print(&report(plan, &explained, &conclusion));
+    } else if show.quiet {
+        print(&conclusion);
+    } else {
+        print(&text(plan, &explained, &conclusion, &next(&args.file), show.width()));
+    }
+    Ok(0)
+}
+
+/// Why there is nothing to take apart.
+pub(super) fn does_not_fail(file: &Path, verdict: Verdict) -> Stop {
+    let what = match verdict {
+        Verdict::Vacuous => "is inconclusive: the situation under test never arose",
+        _ => "passes: every invariant held",
+    };
+    let plan = match file == Path::new("-") {
+        true => "the plan on standard input".to_owned(),
+        false => file.display().to_string(),
+    };
+    Stop { code: INCONCLUSIVE, why: format!("{plan} {what}; give a plan that fails") }
+}
+
+/// It was asked to end before anything was found.
+pub(super) fn interrupted() -> Stop {
+    Stop { code: INTERRUPTED, why: "interrupted before anything was found".to_owned() }
+}
+
+/// A plan and how it fails, in a line.
+pub(super) fn headline(plan: &Plan, symptom: &reduce::Symptom) -> String {
+    let Plan { scenario, protocol, seed, fencing, .. } = plan;
+    format!("{scenario} · {protocol} · seed {seed} · fencing {}: {symptom}", fencing.word())
+}
+
+fn text(plan: &Plan, explained: &Explained, conclusion: &str, next: &str, width: usize) -> String {
+    let cause = explained.run.highlights.as_ref().map(|story| &story.cause);
+    let told = |text: String| if text.is_empty() { text } else { paragraph(&text, width) };
+    let happened = cause.map_or_else(String::new, |cause| told(cause.text()));
+    let rule = cause.and_then(|cause| cause.rule()).map_or_else(String::new, told);
+    let rows = explained.flips.iter().map(|(change, came)| [format!("  {}", word(came)), row(plan, change, came)]);
+    let table = aligned(rows.collect(), |_| false);
+    let conclusion = wrap(conclusion, width).join("\n");
+    format!("{}\n{happened}{rule}\n{table}\n{conclusion}\n{next}", headline(plan, &explained.symptom))
+}
+
+/// What a changed plan came to, in a few words.
+fn word(came: &Came) -> String {
+    match came {
+        Came::Gone(Verdict::Vacuous) => "inconclusive",
+        Came::Gone(_) => "passes",
+        Came::Same => "fails as before",
+        Came::Other(_) => "fails otherwise",
+        Came::NoPlan(_) => "not a plan",
+    }
+    .to_owned()
+}
+
+/// What was changed, and what there is to say besides of what came of it.
+fn row(plan: &Plan, change: &Change, came: &Came) -> String {
+    let what = changed(plan, change);
+    match came {
+        Came::Other(symptom) => format!("{what}: {symptom}"),
+        Came::NoPlan(why) => format!("{what}: {why}"),
+        _ => what,
+    }
+}
+
+/// What was made right.
+fn changed(plan: &Plan, change: &Change) -> String {
+    match change {
+        Change::Fault(place) => format!("without {}", describe(&plan.faults[*place])),
+        Change::Fencing => "with fencing on".to_owned(),
+        Change::Bug(id) => format!("without the bug {id}"),
+        Change::WallClocks => "with all wall clocks right".to_owned(),
+        Change::ClockRates => "with all clocks at the right rate".to_owned(),
+        Change::Network => "without loss, duplicates and detours in the network".to_owned(),
+        Change::ReadLease => "with reads through the store".to_owned(),
+        Change::HealthChecks => "without mistaken health checks".to_owned(),
+    }
+}
+
+/// What it takes, in a sentence or two.
+fn conclusion(plan: &Plan, explained: &Explained) -> String {
+    let Explained { needed, spare, rest, .. } = explained;
+    let named = |places: &[usize], and: &str| listed(places.iter().map(|place| name(plan, *place)).collect(), and);
+    let others = match (spare.len(), needed.is_empty()) {
+        (1, _) => "the other fault does not matter".to_owned(),
+        (others, _) => format!("the other {others} faults do not matter"),
+    };
+    let faults = match (rest, needed.is_empty(), spare.is_empty()) {
+        (_, true, true) => "The plan has no faults.".to_owned(),
+        (Rest::DoesNotMatter, false, true) if needed.len() == 1 => format!("It takes {}.", named(needed, "and")),
+        (Rest::DoesNotMatter, false, true) => format!("It takes all {} faults.", needed.len()),
+        (Rest::DoesNotMatter, false, false) => format!("It takes {}; {others}.", named(needed, "and")),
+        (Rest::DoesNotMatter, true, false) => "The faults do not matter: it fails without any.".to_owned(),
+        (Rest::AnyOf(enough), true, _) => {
+            format!("No single fault is to blame: any of {} is enough.", named(enough, "and"))
+        }
+        (Rest::AnyOf(enough), false, _) => {
+            format!("It takes {}, and any of {}.", named(needed, "and"), named(enough, "and"))
+        }
+        (Rest::Several, true, _) => "No single fault is to blame, and none alone is enough.".to_owned(),
+        (Rest::Several, false, _) => format!("It takes {}, and several of the others.", named(needed, "and")),
+    };
+    let cures = explained
+        .flips
+        .iter()
+        .filter(|(change, came)| matches!(came, Came::Gone(Verdict::Pass)) && !matches!(change, Change::Fault(_)));
+    let cures: Vec<String> = cures.map(|(change, _)| changed(plan, change)).collect();
+    match cures.is_empty() {
+        true => faults,
+        false => format!("{faults} It passes {}.", listed(cures, "or")),
+    }
+}
+
+/// A fault's short name; or all that there is to say of it where another has the same.
+fn name(plan: &Plan, place: usize) -> String {
+    let short = |fault: &PlannedFault| {
+        let kind = fault.what.kind().replace('-', " ");
+        match &fault.when {
+            Trigger::At { ms } => format!("the {kind} at {:.3} s", ms / 1e3),
+            Trigger::Passage { point, .. } => format!("the {kind} at `{point}`"),
+        }
+    };
+    let fault = &plan.faults[place];
+    let named = short(fault);
+    match plan.faults.iter().filter(|fault| short(fault) == named).count() {
+        1 => named,
+        _ => format!("fault {} ({})", place + 1, describe(fault)),
+    }
+}
+
+/// `a, b and c`.
+fn listed(mut words: Vec<String>, and: &str) -> String {
+    let Some(last) = words.pop() else { return String::new() };
+    if words.is_empty() { last } else { format!("{} {and} {last}", words.join(", ")) }
+}
+
+/// What to run next. A plan from standard input is nowhere to be found again.
+fn next(file: &Path) -> String {
+    if file == Path::new("-") {
+        return String::new();
+    }
+    let path = plan_file::whole_path(file);
+    let command = |words: &[&str]| repro::command(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+    format!(
+        "\nthe smallest plan: {}\nto see it: {}\n",
+        command(&["shrink", &path]),
+        command(&["replay", &path, "--open"])
+    )
+}
+
+fn report(plan: &Plan, explained: &Explained, conclusion: &str) -> String {
+    let flip = |(change, came): &(Change, Came)| {
+        let (verdict, violated, why) = match came {
+            Came::Gone(verdict) => (Some(*verdict), Vec::new(), None),
+            Came::Same => (Some(explained.symptom.verdict), explained.symptom.violated.iter().copied().collect(), None),
+            Came::Other(symptom) => (Some(symptom.verdict), symptom.violated.iter().copied().collect(), None),
+            Came::NoPlan(why) => (None, Vec::new(), Some(why)),
+        };
+        let fault = match change {
+            Change::Fault(place) => Some(*place),
+            _ => None,
+        };
+        json!({
+            "change": changed(plan, change),
+            "fault": fault,
+            "outcome": outcome(came),
+            "verdict": verdict.map(Verdict::name),
+            "violated": violated,
+            "why": why,
+        })
+    };
+    let Explained { symptom, run, needed, spare, rest, runs, .. } = explained;
+    let any_of = match rest {
+        Rest::AnyOf(enough) => enough.clone(),
+        Rest::DoesNotMatter | Rest::Several => Vec::new(),
+    };
+    let cause = run.highlights.as_ref().map(|story| story.cause.text()).unwrap_or_default();
+    let report: Value = json!({
+        "schema": 1,
+        "scenario": plan.scenario,
+        "protocol": plan.protocol,
+        "seed": plan.seed,
+        "verdict": symptom.verdict.name(),
+        "violated": symptom.violated,
+        "cause": cause,
+        "changes": explained.flips.iter().map(flip).collect::<Vec<_>>(),
+        "needed": needed,
+        "not_needed": spare,
+        "needed_are_enough": *rest == Rest::DoesNotMatter,
+        "any_of": any_of,
+        "conclusion": conclusion,
+        "runs": runs,
+    });
+    pretty(&report)
+}
+
+/// What a changed plan came to, as the report calls it.
+fn outcome(came: &Came) -> &'static str {
+    match came {
+        Came::Gone(_) => "gone",
+        Came::Same => "same",
+        Came::Other(_) => "other",
+        Came::NoPlan(_) => "invalid",
+    }
+}

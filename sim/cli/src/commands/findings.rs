@@ -1,0 +1,17 @@
+//! The commands that make more of what was found.
+
+use super::{exit::Stop, explain, findings_args::FindingsCommand, merge, mutants, shrink};
+use sim::registry::Registry;
+
+/// Runs one of them.
+///
+/// # Errors
+/// As the command says.
+pub fn run(registry: &Registry, command: &FindingsCommand) -> Result<u8, Stop> {
+    match command {
+        FindingsCommand::Explain(args) => explain::run(registry, args),
+        FindingsCommand::Shrink(args) => shrink::run(registry, args),
+        FindingsCommand::Mutants(args) => mutants::run(registry, args),
+        FindingsCommand::Merge(args) => merge::run(registry, args),
+    }
+}

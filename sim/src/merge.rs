@@ -1,0 +1,272 @@
+//! The shards of a sweep, and one result made of them: what the whole sweep would have made.
+//!
+//! Medians cannot be merged, so a shard leaves every figure that they are made of, in [`FILE`].
+
+use crate::{
+    identity::identity,
+    known,
+    outcome::{Failure, telling},
+    registry::Registry,
+    repro,
+    sweep::{Cell, Compared, Outcome, Raw, Sweep},
+};
+use protocols::fence::checks::Fencing;
+use scenarios::Params;
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+/// What a shard leaves for merging, in its folder.
+pub const FILE: &str = "shard.json";
+/// Version of that format.
+const SCHEMA: u32 = 1;
+
+/// What a sweep was asked to do. Shards of which this differs are of different sweeps.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Asked {
+    /// Fencepost's version.
+    pub version: String,
+    /// The commit that it was built from.
+    pub commit: String,
+    /// Were there changes that were not committed?
+    pub dirty: bool,
+    /// The scenarios' names.
+    pub scenarios: Vec<String>,
+    /// The protocols' names.
+    pub protocols: Vec<String>,
+    /// How many candidates there were.
+    pub nodes: Vec<u16>,
+    /// What the store checked.
+    pub fencing: Fencing,
+    /// Requests a second.
+    pub rate: u64,
+    /// The known bug that was switched on.
+    pub bug: Option<String>,
+    /// All options, as on a command line.
+    pub options: String,
+    /// Seeds, all other options, and what is compared with the baseline.
+    pub compared: Compared,
+}
+
+/// What a sweep, or a shard of one, took.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Took {
+    /// How many runs it was to do.
+    pub runs_planned: u64,
+    /// Real time, seconds.
+    pub wall_s: f64,
+    /// Runs at a time.
+    pub jobs: u64,
+    /// Real time of all cores, seconds.
+    pub core_s: f64,
+}
+
+impl Asked {
+    /// What this sweep is asked to do.
+    pub fn of(sweep: &Sweep) -> Asked {
+        let identity = identity();
+        Asked {
+            version: identity.version.to_owned(),
+            commit: identity.commit.to_owned(),
+            dirty: identity.dirty,
+            scenarios: sweep.scenarios.iter().map(|scenario| scenario.name.to_owned()).collect(),
+            protocols: sweep.protocols.iter().map(|protocol| protocol.name.to_owned()).collect(),
+            nodes: sweep.sizes.numbers().to_vec(),
+            fencing: sweep.params.fencing,
+            rate: sweep.params.rate,
+            bug: sweep.params.bugs.first().map(|bug| bug.id.to_owned()),
+            options: repro::options(&Params { nodes: Params::default().nodes, ..sweep.params.clone() }).join(" "),
+            compared: sweep.compared(),
+        }
+    }
+
+    /// The first thing in which two sweeps differ.
+    fn difference(&self, other: &Asked) -> Option<&'static str> {
+        let pairs = [
+            ("version", self.version == other.version),
+            ("commit", self.commit == other.commit && self.dirty == other.dirty),
+            ("seeds", self.compared.seeds == other.compared.seeds),
+            ("scenarios", self.scenarios == other.scenarios),
+            ("protocols", self.protocols == other.protocols),
+            ("numbers of candidates", self.nodes == other.nodes),
+            ("options", self == other),
+        ];
+        pairs.into_iter().find(|(_, same)| !same).map(|(what, _)| what)
+    }
+}
+
+/// What one shard of a sweep came to.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Shard {
+    schema: u32,
+    /// Which part it is, of how many.
+    part: (u64, u64),
+    asked: Asked,
+    took: Took,
+    interrupted: bool,
+    cells: Vec<Raw>,
+    failures: Vec<Failure>,
+    inconclusive: Vec<Failure>,
+}
+
+impl Shard {
+    /// What a shard came to whose artifacts lie below `out`.
+    pub fn of(sweep: &Sweep, took: Took, outcome: &Outcome, out: &Path) -> Shard {
+        // What the judge itself gets wrong, every program finds by itself.
+        let own = |failures: &[Failure]| failures.iter().filter(|f| f.verdict != known::VERDICT).cloned().collect();
+        let mut failures: Vec<Failure> = own(&outcome.failures);
+        for failure in &mut failures {
+            let below = |folder: &String| Path::new(folder).strip_prefix(out).ok().map(|f| f.display().to_string());
+            failure.artifacts = failure.artifacts.as_ref().and_then(below);
+        }
+        let cells = outcome.cells.iter().filter(|cell| !cell.scenario.starts_with(known::PREFIX));
+        Shard {
+            schema: SCHEMA,
+            part: sweep.shard,
+            asked: Asked::of(sweep),
+            took,
+            interrupted: outcome.interrupted,
+            cells: cells.map(Raw::from).collect(),
+            failures,
+            inconclusive: own(&outcome.inconclusive),
+        }
+    }
+
+    /// As it is in its file.
+    ///
+    /// # Errors
+    /// One sentence; that cannot happen.
+    pub fn to_json(&self) -> Result<String, String> {
+        serde_json::to_string(self).map(|text| text + "\n").map_err(|e| e.to_string())
+    }
+
+    /// Reads what a shard has left in `folder`.
+    ///
+    /// # Errors
+    /// It has left nothing, or something else: one sentence.
+    pub fn read(folder: &Path) -> Result<Shard, String> {
+        let file = folder.join(FILE);
+        let text = std::fs::read_to_string(&file).map_err(|e| {
+            let made = "`sweep … --shard I/N --out DIR` leaves one, for scenarios";
+            format!("cannot read {}: {e}; {made}", file.display())
+        })?;
+        let shard: Shard = serde_json::from_str(&text).map_err(|e| format!("{} is no shard: {e}", file.display()))?;
+        match shard.schema {
+            SCHEMA => Ok(shard),
+            other => Err(format!("{} has schema {other}, and this build reads schema {SCHEMA}", file.display())),
+        }
+    }
+}
+
+/// One result, made of all shards.
+pub struct Merged {
+    /// What came of it. Artifacts are named as they lie below their shard's folder.
+    pub outcome: Outcome,
+    /// What was asked.
+    pub asked: Asked,
+    /// What it took, all shards together; the jobs are those of the shard that had most.
+    pub took: Took,
+    /// The folder of the shard that has them, by the names of artifacts.
+    pub sources: BTreeMap<String, PathBuf>,
+}
+
+/// One result of the shards in these folders.
+///
+/// # Errors
+/// They are not all shards of one sweep, each once: one sentence.
+pub fn merge(shards: Vec<(PathBuf, Shard)>, registry: &Registry) -> Result<Merged, String> {
+    let shards = in_order(shards)?;
+    let mut sources = BTreeMap::new();
+    for (folder, shard) in &shards {
+        let kept = shard.failures.iter().filter_map(|failure| failure.artifacts.clone());
+        sources.extend(kept.map(|artifacts| (artifacts, folder.clone())));
+    }
+    let mut shards = shards.into_iter().map(|(_, shard)| shard);
+    let Some(first) = shards.next() else { return Err("give the folders of the shards".to_owned()) };
+    let Shard { asked, mut took, cells, mut failures, mut inconclusive, .. } = first;
+    let mut cells: Vec<Cell> = cells.into_iter().map(Cell::from).collect();
+    for shard in shards {
+        took.runs_planned += shard.took.runs_planned;
+        took.wall_s += shard.took.wall_s;
+        took.core_s += shard.took.core_s;
+        took.jobs = took.jobs.max(shard.took.jobs);
+        // The first shard has the canaries besides, behind all others.
+        cells.iter_mut().zip(shard.cells).for_each(|(cell, more)| cell.join(&more.into()));
+        failures.extend(shard.failures);
+        inconclusive.extend(shard.inconclusive);
+    }
+    cells.iter_mut().for_each(Cell::finish);
+    sort(&mut failures, &cells);
+    sort(&mut inconclusive, &cells);
+    let (moved, without_baseline) = asked.compared.with_baseline(&cells, &registry.invariants)?;
+    let (unsafe_runs, interrupted) = (Vec::new(), false);
+    let mut outcome = Outcome { cells, failures, inconclusive, unsafe_runs, moved, without_baseline, interrupted };
+    outcome.judged_wrong(known::wrong());
+    Ok(Merged { outcome, asked, took, sources })
+}
+
+/// The shards of one sweep, the first first, or what is wrong with them.
+fn in_order(mut shards: Vec<(PathBuf, Shard)>) -> Result<Vec<(PathBuf, Shard)>, String> {
+    shards.sort_by_key(|(_, shard)| shard.part);
+    let Some((one, first)) = shards.first() else { return Err("give the folders of the shards".to_owned()) };
+    let of = first.part.1;
+    for (folder, shard) in &shards {
+        let (one, other) = (one.display(), folder.display());
+        if shard.part.1 != of {
+            return Err(format!("{one} is one of {of} shards, and {other} one of {}", shard.part.1));
+        }
+        if let Some(what) = first.asked.difference(&shard.asked) {
+            return Err(format!("{one} and {other} are of different sweeps: the {what} differ"));
+        }
+        if shard.interrupted {
+            return Err(format!("shard {}/{of} in {other} was interrupted; run it again", shard.part.0));
+        }
+    }
+    for (pair, part) in shards.windows(2).zip(1..) {
+        let [(one, a), (other, b)] = pair else { continue };
+        if a.part == b.part {
+            let (one, other) = (one.display(), other.display());
+            return Err(format!("{one} and {other} are both shard {}/{of}", a.part.0));
+        }
+        debug_assert!(a.part.0 >= part, "sorted, and none twice");
+    }
+    match (1..=of).find(|part| !shards.iter().any(|(_, shard)| shard.part.0 == *part)) {
+        Some(missing) => Err(format!("shard {missing}/{of} is missing")),
+        None => Ok(shards),
+    }
+}
+
+/// By the order of their cells, and then by seed.
+fn sort(failures: &mut [Failure], cells: &[Cell]) {
+    let key = |cell: &Cell| (cell.scenario.clone(), cell.protocol.clone(), cell.nodes);
+    let places: BTreeMap<_, usize> = cells.iter().enumerate().map(|(place, cell)| (key(cell), place)).collect();
+    failures.sort_by_key(|f| (places.get(&(f.scenario.clone(), f.protocol.clone(), f.nodes)).copied(), f.seed));
+}
+
+impl Merged {
+    /// Keeps artifacts and causes of as many failures as the whole sweep would have, moves their names below `out`, and gives
+    /// the folders or files to copy there: from, to. Whatever a sweep keeps, one of its shards has kept.
+    pub fn settle(&mut self, kept: usize, out: &Path) -> Vec<(PathBuf, PathBuf)> {
+        let mut copies = Vec::new();
+        for (rank, place) in telling(&self.outcome.failures).into_iter().enumerate() {
+            let failure = &mut self.outcome.failures[place];
+            if failure.verdict == known::VERDICT {
+                continue;
+            }
+            let artifacts = failure.artifacts.take();
+            if rank >= kept {
+                failure.cause = None;
+                continue;
+            }
+            let Some((folder, artifacts)) = artifacts.and_then(|name| Some((self.sources.get(&name)?, name))) else {
+                continue;
+            };
+            let to = out.join(&artifacts);
+            failure.artifacts = Some(to.display().to_string());
+            copies.push((folder.join(artifacts), to));
+        }
+        copies
+    }
+}

@@ -1,0 +1,136 @@
+//! Known bugs, switched on one at a time: after how many seeds each is detected, with each protocol that has it.
+//!
+//! A bug is detected by a run that shows what the bug is said to do, where the same run without the bug does not. What it is
+//! said to do is known of the protocol of its command; in another protocol, any invariant that only the run with the bug
+//! violates detects it as well.
+
+use crate::{
+    interrupt, pool,
+    reduce::Symptom,
+    registry::Registry,
+    run::{self, Options},
+};
+use protocols::{bug::Bug, election::Protocol};
+use reports::Judgement;
+use scenarios::{Params, Scenario};
+use std::ops::Range;
+
+/// A bug in a protocol, and the runs that are to detect it.
+pub struct Mutant {
+    /// The bug.
+    pub bug: &'static Bug,
+    /// The protocol.
+    pub protocol: &'static Protocol,
+    /// The scenario.
+    pub scenario: &'static Scenario,
+    /// The parameters of its runs; with these the bug is switched off.
+    pub without: Params,
+}
+
+/// What became of a mutant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It was detected.
+    Detected {
+        /// After so many seeds, this one included.
+        seeds: u64,
+        /// By this one.
+        seed: u64,
+        /// What shows it there: the bug's own violation, or else the invariants that are violated by it alone.
+        by: String,
+        /// The invariants that it violated there.
+        violated: Vec<&'static str>,
+    },
+    /// No seed of so many detects it.
+    Survived(u64),
+    /// Its scenario cannot be run with this protocol: one sentence.
+    DoesNotApply(String),
+}
+
+/// Does a run show what the bug is said to do? A figure shows it where it is above what the bug names.
+pub fn shows(bug: &Bug, judgement: &Judgement) -> bool {
+    let Some(figure) = bug.violation.strip_prefix("metrics.") else {
+        return judgement.invariants.iter().any(|i| i.name == bug.violation && !i.holds);
+    };
+    let metrics = serde_json::to_value(&judgement.metrics).unwrap_or_default();
+    metrics[figure].as_f64().is_some_and(|value| value > bug.shown.above as f64)
+}
+
+impl Mutant {
+    /// Runs seed after seed until one detects it; `None` when it was asked to end before.
+    ///
+    /// # Errors
+    /// A run could not be finished: one sentence.
+    pub fn hunt(&self, registry: &Registry, seeds: Range<u64>) -> Result<Option<Fate>, String> {
+        let tried = seeds.end.saturating_sub(seeds.start);
+        for (place, seed) in seeds.enumerate() {
+            if interrupt::asked() {
+                return Ok(None);
+            }
+            let with = Params { bugs: vec![self.bug], ..self.without.clone() };
+            if let Err(why) = registry.plans.compile(self.scenario, &with, self.protocol, seed) {
+                return Ok(Some(Fate::DoesNotApply(why)));
+            }
+            let mutant = self.judged(registry, &with, seed)?;
+            if let Some(by) = self.detected(registry, &mutant, seed)? {
+                let violated = mutant.violated().collect();
+                return Ok(Some(Fate::Detected { seeds: place as u64 + 1, seed, by, violated }));
+            }
+        }
+        Ok(Some(Fate::Survived(tried)))
+    }
+
+    /// What shows the bug in a run of this seed that was judged like this, if anything does.
+    fn detected(&self, registry: &Registry, mutant: &Judgement, seed: u64) -> Result<Option<String>, String> {
+        let elsewhere = self.protocol.name != self.bug.shown.protocol;
+        let own = shows(self.bug, mutant);
+        if !own && !(elsewhere && Symptom::of(mutant).is_some()) {
+            return Ok(None);
+        }
+        let twin = self.judged(registry, &self.without, seed)?;
+        if own && !shows(self.bug, &twin) {
+            return Ok(Some(self.bug.violation.to_owned()));
+        }
+        let violated = |judgement| Symptom::of(judgement).map(|symptom| symptom.violated).unwrap_or_default();
+        let only: Vec<&str> = violated(mutant).difference(&violated(&twin)).copied().collect();
+        Ok((elsewhere && !only.is_empty()).then(|| only.join(", ")))
+    }
+
+    fn judged(&self, registry: &Registry, params: &Params, seed: u64) -> Result<Judgement, String> {
+        let plan = registry.plans.compile(self.scenario, params, self.protocol, seed)?;
+        let run = run::run(&plan, Options { registry: registry.clone(), ..Options::default() });
+        run.map(|run| run.judgement).map_err(|why| format!("{} {} seed {seed}: {why}", self.bug.id, self.protocol.name))
+    }
+}
+
+/// What became of each, in their order, so many at a time; `done` is told of every one. Those that were not finished when it
+/// was asked to end are missing at the end.
+///
+/// # Errors
+/// A run could not be finished: one sentence.
+pub fn hunt(
+    mutants: &[Mutant],
+    registry: &Registry,
+    seeds: &Range<u64>,
+    jobs: usize,
+    done: impl Fn() + Sync,
+) -> Result<Vec<Fate>, String> {
+    let (mut fates, mut failed) = (Vec::new(), None);
+    let work = |place: u64| {
+        let fate = mutants[place as usize].hunt(registry, seeds.clone());
+        done();
+        fate
+    };
+    pool::each(mutants.len() as u64, jobs, work, |_, fate| match fate {
+        Ok(Some(fate)) => {
+            fates.push(fate);
+            true
+        }
+        Ok(None) => false,
+        Err(why) => {
+            failed = Some(why);
+            false
+        }
+    });
+    failed.map_or(Ok(fates), Err)
+}

@@ -1,0 +1,197 @@
+//! What it takes to fail: the plan again without each of its faults, and without whatever else is wrong in it.
+
+use super::symptom::{Looked, Symptom};
+use crate::{
+    interrupt, pool,
+    registry::Registry,
+    run::{self, Options, Run},
+};
+use protocols::fence::checks::Fencing;
+use reports::{Judgement, Verdict};
+use scenarios::{fault::PlannedFault, plan::Plan};
+use std::collections::BTreeSet;
+
+/// One thing that is made right in a plan.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// The fault in this place is left out.
+    Fault(usize),
+    /// The store checks everything.
+    Fencing,
+    /// The known bug of this id is switched off.
+    Bug(String),
+    /// All wall clocks show true time.
+    WallClocks,
+    /// All clocks run at the right rate.
+    ClockRates,
+    /// The network loses nothing, and delivers everything once and in order.
+    Network,
+    /// Reads go through the store.
+    ReadLease,
+    /// Health checks do not err.
+    HealthChecks,
+}
+
+impl Change {
+    /// Everything that can be made right in a plan: its faults first, in their order.
+    pub fn all(plan: &Plan) -> Vec<Change> {
+        let mut all: Vec<Change> = (0..plan.faults.len()).map(Change::Fault).collect();
+        let network = &plan.network;
+        all.extend((plan.fencing != Fencing::On).then_some(Change::Fencing));
+        all.extend(plan.bugs.iter().cloned().map(Change::Bug));
+        let wrong = [
+            (plan.candidates.iter().any(|c| c.wall_offset_ms != 0), Change::WallClocks),
+            (plan.candidates.iter().any(|c| c.rate_ppm != 0), Change::ClockRates),
+            ([network.loss, network.duplicate, network.reorder].iter().any(|p| *p > 0.0), Change::Network),
+            (plan.read_lease, Change::ReadLease),
+            (plan.tenure.check_errors_ppm > 0, Change::HealthChecks),
+        ];
+        all.extend(wrong.into_iter().filter(|(is, _)| *is).map(|(_, change)| change));
+        all
+    }
+
+    /// The plan with this made right.
+    pub fn made_in(&self, plan: &Plan) -> Plan {
+        let mut plan = plan.clone();
+        match self {
+            Change::Fault(place) => drop(plan.faults.remove(*place)),
+            Change::Fencing => plan.fencing = Fencing::On,
+            Change::Bug(id) => plan.bugs.retain(|bug| bug != id),
+            Change::WallClocks => plan.candidates.iter_mut().for_each(|c| c.wall_offset_ms = 0),
+            Change::ClockRates => plan.candidates.iter_mut().for_each(|c| c.rate_ppm = 0),
+            Change::Network => {
+                (plan.network.loss, plan.network.duplicate, plan.network.reorder) = (0.0, 0.0, 0.0);
+            }
+            Change::ReadLease => plan.read_lease = false,
+            Change::HealthChecks => plan.tenure.check_errors_ppm = 0,
+        }
+        plan
+    }
+}
+
+/// What a changed plan came to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Came {
+    /// It does not fail.
+    Gone(Verdict),
+    /// It fails the same way.
+    Same,
+    /// It fails in another way.
+    Other(Symptom),
+    /// It is no plan that could be run: one sentence.
+    NoPlan(String),
+}
+
+/// Whether the faults that are needed, each of which was, are enough.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Rest {
+    /// The plan fails the same way without all the others.
+    DoesNotMatter,
+    /// It does not; with any one of these besides, it does.
+    AnyOf(Vec<usize>),
+    /// It takes several of the others.
+    Several,
+}
+
+/// What it takes for a plan to fail.
+pub struct Explained {
+    /// The run of the plan as it is.
+    pub run: Run,
+    /// How it failed.
+    pub symptom: Symptom,
+    /// Everything that was made right, one at a time, and what came of it.
+    pub flips: Vec<(Change, Came)>,
+    /// The faults without which this failure does not come about, by their places.
+    pub needed: Vec<usize>,
+    /// Those without which it does.
+    pub spare: Vec<usize>,
+    /// Are the needed ones enough?
+    pub rest: Rest,
+    /// How many runs that took.
+    pub runs: u64,
+}
+
+/// Runs `plan`, which is valid in the registry, as it is, and then once for each [`Change`], so many runs at a time.
+///
+/// # Errors
+/// A run could not be finished: one sentence.
+pub fn explain(plan: &Plan, registry: &Registry, jobs: usize) -> Result<Looked<Box<Explained>>, String> {
+    let options = Options { registry: registry.clone(), timeline: true, ..Options::default() };
+    let run = run::run(plan, options)?;
+    let Some(symptom) = Symptom::of(&run.judgement) else { return Ok(Looked::Holds(run.judgement.verdict)) };
+    let trials = Trials { registry, symptom: &symptom, jobs };
+    let changes = Change::all(plan);
+    let plans: Vec<Plan> = changes.iter().map(|change| change.made_in(plan)).collect();
+    let Some(came) = trials.all(&plans)? else { return Ok(Looked::Interrupted) };
+    let flips: Vec<(Change, Came)> = changes.into_iter().zip(came).collect();
+    let mut runs = 1 + plans.len() as u64;
+    let (mut needed, mut spare) = (Vec::new(), Vec::new());
+    for (change, came) in &flips {
+        if let Change::Fault(place) = change {
+            if *came == Came::Same { spare.push(*place) } else { needed.push(*place) }
+        }
+    }
+    let mut rest = Rest::DoesNotMatter;
+    // One that is left out alone was tried already.
+    if spare.len() > 1 {
+        let only = only_with(plan, &needed.iter().copied().collect());
+        let Some(came) = trials.all(&[only])? else { return Ok(Looked::Interrupted) };
+        runs += 1;
+        if came != [Came::Same] {
+            let with = |one: &usize| only_with(plan, &needed.iter().chain([one]).copied().collect());
+            let plans: Vec<Plan> = spare.iter().map(with).collect();
+            let Some(came) = trials.all(&plans)? else { return Ok(Looked::Interrupted) };
+            runs += plans.len() as u64;
+            let enough = spare.iter().zip(came).filter(|(_, came)| *came == Came::Same).map(|(one, _)| *one);
+            let enough: Vec<usize> = enough.collect();
+            rest = if enough.is_empty() { Rest::Several } else { Rest::AnyOf(enough) };
+        }
+    }
+    Ok(Looked::Failed(Box::new(Explained { run, symptom, flips, needed, spare, rest, runs })))
+}
+
+/// The plan with no other faults than those in these places.
+fn only_with(plan: &Plan, places: &BTreeSet<usize>) -> Plan {
+    let faults = plan.faults.iter().enumerate().filter(|(place, _)| places.contains(place));
+    let faults: Vec<PlannedFault> = faults.map(|(_, fault)| fault.clone()).collect();
+    Plan { faults, ..plan.clone() }
+}
+
+/// Plans that are compared with one failure.
+struct Trials<'a> {
+    registry: &'a Registry,
+    symptom: &'a Symptom,
+    jobs: usize,
+}
+
+impl Trials<'_> {
+    /// What came of each; `None` when it was asked to end.
+    fn all(&self, plans: &[Plan]) -> Result<Option<Vec<Came>>, String> {
+        let mut came = Vec::new();
+        let work = |place: u64| self.one(&plans[place as usize]);
+        pool::each(plans.len() as u64, self.jobs, work, |_, one| {
+            came.push(one);
+            !interrupt::asked()
+        });
+        if came.len() < plans.len() {
+            return Ok(None);
+        }
+        came.into_iter().collect::<Result<Vec<_>, _>>().map(Some)
+    }
+
+    fn one(&self, plan: &Plan) -> Result<Came, String> {
+        if let Err(why) = self.registry.plans.validate(plan) {
+            return Ok(Came::NoPlan(why));
+        }
+        let run = run::run(plan, Options { registry: self.registry.clone(), ..Options::default() })?;
+        Ok(self.came(&run.judgement))
+    }
+
+    fn came(&self, judgement: &Judgement) -> Came {
+        match Symptom::of(judgement) {
+            None => Came::Gone(judgement.verdict),
+            Some(symptom) if symptom == *self.symptom => Came::Same,
+            Some(symptom) => Came::Other(symptom),
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! A plan that fails, taken apart: what it takes to fail, and the smallest plan that fails the same way.
+
+mod explain;
+mod shrink;
+mod symptom;
+
+pub use explain::{Came, Change, Explained, Rest, explain};
+pub use shrink::{Ending, Shrunk, shrink};
+pub use symptom::{Looked, Symptom};

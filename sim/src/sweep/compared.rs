@@ -1,0 +1,60 @@
+//! What the cells of a sweep are compared with: their baseline, and what is left to chance.
+
+use super::cell::Cell;
+use crate::{
+    baseline::{Baseline, By, Moved},
+    promise::Chance,
+};
+use reports::invariant::Entry;
+use scenarios::Params;
+use serde::{Deserialize, Serialize};
+
+/// From so many runs of a cell on, what is left to chance is compared with what it was.
+const CHANCE_RUNS_MIN: u64 = 100;
+
+/// What decides whether there is anything to compare with.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Compared {
+    /// The options that figures depend on; sweeps with others cannot be compared.
+    pub options: String,
+    /// The seeds, the first and the one behind the last.
+    pub seeds: [u64; 2],
+    /// With fencing, or without, where it is known what chance does; nothing under other options.
+    pub chance: Option<bool>,
+}
+
+impl Compared {
+    /// The figures that lie far outside the baseline, and, in words, what there was not when that was recorded.
+    ///
+    /// # Errors
+    /// The committed baseline is not readable, which a test rules out.
+    pub fn with_baseline(
+        &self,
+        cells: &[Cell],
+        invariants: &[&'static Entry],
+    ) -> Result<(Vec<Moved>, Vec<String>), String> {
+        let baseline = Baseline::committed_with(&self.options)?;
+        let mut moved = self.by_chance(cells);
+        if baseline.options == self.options {
+            let seeds = self.seeds[0]..self.seeds[1];
+            moved.extend(cells.iter().flat_map(|cell| baseline.moved(&cell.name(), &seeds, &cell.seen)));
+        }
+        Ok((moved, baseline.unrecorded(invariants)))
+    }
+
+    /// Cells left to chance in which safety was violated far more often, or less, than it was. A few runs cannot tell.
+    fn by_chance(&self, cells: &[Cell]) -> Vec<Moved> {
+        let Some(fencing) = self.chance else { return Vec::new() };
+        let known = cells.iter().filter(|c| c.nodes == Params::default().nodes && c.runs >= CHANCE_RUNS_MIN);
+        let far = |cell: &Cell| {
+            let chance = Chance::find(&cell.scenario, &cell.protocol, fencing)?;
+            let violated = cell.verdicts.get("safety").copied().unwrap_or(0);
+            chance.far_off(violated, cell.runs)?;
+            let was = [chance.of_1000 as f64; 5].into();
+            let is = (violated as f64 * 1e3 / cell.runs as f64).round();
+            let figure = "unsafe runs of 1000".to_owned();
+            Some(Moved { cell: cell.name(), figure, was, is, by: By::Median, runs: cell.runs as usize })
+        };
+        known.filter_map(far).collect()
+    }
+}
