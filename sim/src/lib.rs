@@ -30,6 +30,7 @@
 //! | `determinism`, `bisect`, `election_times`, `ttl_sweep` | what the commands of these names measure |
 //! | `advise` | which lease serves an availability target |
 //! | `experiments` | what is asked of all of this, and the runs that answer it |
+//! | `shown` | whether a run shows a bug, and how many of a sweep do |
 //! | `artifacts`, `repro`, `identity` | what a failing run leaves, and how to repeat it |
 //!
 //! Only this crate names madsim, and only [`host`] does. This file is the mode guard: no other one asks what is built.
@@ -90,6 +91,8 @@ pub mod run;
 pub mod seeds;
 #[cfg(madsim)]
 pub mod service;
+#[cfg(madsim)]
+pub mod shown;
 #[cfg(madsim)]
 pub mod swarm;
 #[cfg(madsim)]

@@ -4,7 +4,10 @@ use clap::Parser;
 use protocols::bug::{Bug, Shown};
 use reports::Judgement;
 use scenarios::{Params, Plan, scenario};
-use sim::run::{self, Options};
+use sim::{
+    run::{self, Options},
+    shown::shows,
+};
 use sim_cli::{
     commands::args::{Cli, Command},
     terminal::parse,
@@ -43,19 +46,10 @@ pub fn judged(plan: &Plan) -> Judgement {
     run::run(plan, Options::default()).expect("the run ends").judgement
 }
 
-/// Does a run show what the bug is said to do?
-pub fn shows(bug: &Bug, above: u64, judgement: &Judgement) -> bool {
-    let Some(figure) = bug.violation.strip_prefix("metrics.") else {
-        return judgement.invariants.iter().any(|i| i.name == bug.violation && !i.holds);
-    };
-    let metrics = serde_json::to_value(&judgement.metrics).expect("figures are JSON");
-    metrics[figure].as_f64().unwrap_or_else(|| panic!("{}: there is no figure `{figure}`", bug.id)) > above as f64
-}
-
 /// How many of the seeds show it.
 pub fn found(bug: &Bug, shown: &Shown, switch: bool, seeds: Range<u64>) -> u64 {
     let plans = seeds.map(|seed| plan(shown, switch.then_some(bug), seed));
-    plans.filter(|plan| shows(bug, bug.shown.above, &judged(plan))).count() as u64
+    plans.filter(|plan| shows(bug, &judged(plan))).count() as u64
 }
 
 /// Does something with each, on two threads; gives back what it says.

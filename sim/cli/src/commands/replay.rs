@@ -1,7 +1,7 @@
 //! `replay`: a plan or a capsule again.
 
 use super::{
-    exit::{OTHER_BUILD, Stop},
+    exit::{NOT_DETERMINISTIC, OTHER_BUILD, Stop},
     one_run::{OneRun, default_out},
     output::Show,
     output_args::OutputArgs,
@@ -54,16 +54,15 @@ pub fn run(
         repro: repro::command(&["replay".to_owned(), whole_path(file)]),
         again: false,
         aside: false,
+        instead: Vec::new(),
     };
     let run = one.run(artifact.plan(), registry)?;
     if let Some(capsule) = capsule {
         let same = capsule.trace_hash == run.trace_hash();
         if !same && other_build.is_none() {
-            return Err(Stop::harness(format!(
-                "the same build gave another trace: {} then, {} now",
-                capsule.trace_hash,
-                run.trace_hash()
-            )));
+            let why =
+                format!("the same build gave another trace: {} then, {} now", capsule.trace_hash, run.trace_hash());
+            return Err(Stop { code: NOT_DETERMINISTIC, why });
         }
         let verdict = run.judgement.verdict.name();
         if verdict != capsule.verdict {
@@ -82,7 +81,13 @@ fn whole_path(file: &Path) -> String {
 }
 
 fn read(file: &Path) -> Result<String, Stop> {
-    let unreadable = |e: io::Error| Stop::usage(format!("cannot read {}: {e}", file.display()));
+    let unreadable = |e: io::Error| {
+        let why = match e.kind() {
+            io::ErrorKind::InvalidData => "it is not text".to_owned(),
+            _ => e.to_string(),
+        };
+        Stop::usage(format!("cannot read {}: {why}", file.display()))
+    };
     let mut text = String::new();
     if file == Path::new("-") {
         io::stdin().lock().take(INPUT_BYTES_MAX).read_to_string(&mut text).map_err(unreadable)?;

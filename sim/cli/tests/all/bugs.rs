@@ -12,7 +12,8 @@ use protocols::{
 use reports::Judgement;
 use scenarios::Plan;
 use serde::Serialize;
-use shown::{each, found, judged, plan, shows};
+use shown::{each, found, judged, plan};
+use sim::shown::shows;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -82,7 +83,7 @@ fn every_bug_has_a_case() {
             return;
         }
         let plans = (0..bug.shown.seeds).map(|seed| plan(&bug.shown, Some(bug), seed));
-        let broken = plans.map(|plan| (judged(&plan), plan)).find(|(seen, _)| shows(bug, bug.shown.above, seen));
+        let broken = plans.map(|plan| (judged(&plan), plan)).find(|(seen, _)| shows(bug, seen));
         let (judgement, plan) = broken.expect("its command finds it");
         let mended = judged(&Plan { bugs: Vec::new(), ..plan.clone() });
         let ((verdict, violated), (mended_verdict, mended_violated)) = (outcome(&judgement), outcome(&mended));

@@ -32,3 +32,5 @@ mod readme;
 mod real;
 #[cfg(madsim)]
 mod sweeps;
+#[cfg(madsim)]
+mod words;
