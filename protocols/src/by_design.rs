@@ -24,7 +24,7 @@ pub const UNFENCED: ByDesign = ByDesign {
         id: "unfenced",
         protocols: &[],
         what: "The resource checks nothing: whoever wakes up with a write in its hands is let in.",
-        source: "reference text 004, experiment 5; `--fencing off`",
+        source: "Kleppmann, How to do distributed locking, 2016; here it is `--fencing off`",
         violation: "leaders_acting_by_effect",
         shown: Shown::by("gc-pause", "etcd-election", 4).with("--fencing off"),
     },
@@ -78,7 +78,7 @@ pub const REDIS_UNREPLICATED: ByDesign = ByDesign {
         protocols: &["redis-sentinel"],
         what: "A lock is acknowledged before any replica has it, and by a primary that is about to be replaced: after a failover it is \
                given away a second time, and without a fence two write.",
-        source: "redisson/redisson issue 2669; reference text 003, on the old primary's clients",
+        source: "redisson/redisson issue 2669",
         violation: "leaders_acting_by_effect",
         shown: Shown::by("unreplicated-grant", "redis-sentinel", 4).with("--fencing off"),
     },
@@ -132,8 +132,7 @@ pub const ASYNC_COPIES: ByDesign = ByDesign {
         protocols: &["raft-core"],
         what: "The leader's copy acknowledges what no other copy has yet: what it took between the cut and the end of its belief is \
                rewound when the cut is healed, though never two led.",
-        source: "reference text 003, \"Detecting split-brain\"; PostgreSQL 16, pg_rewind, and synchronous_standby_names, which is \
-                 empty by default",
+        source: "PostgreSQL 16: pg_rewind, and synchronous_standby_names, which is empty by default",
         violation: "copies_agree",
         shown: Shown::by("diverging-copies", "raft-core", 4),
     },

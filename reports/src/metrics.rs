@@ -9,6 +9,7 @@ mod effects;
 mod failover;
 mod figures;
 mod losses;
+mod numbers;
 mod together;
 mod undecided;
 mod work_set;
@@ -18,6 +19,7 @@ use dark::Dark;
 use failover::Failovers;
 use figures::ms;
 use losses::Losses;
+use numbers::Numbers;
 use protocols::{
     history::{
         Event, Header, Kind, Outcome, SERVICE_REQUESTS, SERVICE_REQUESTS_BURST, SERVICE_REQUESTS_PEAK, UNKNOWN_SEQ,
@@ -37,8 +39,7 @@ pub(crate) struct Meter {
     contest: Contest,
     effects: Effects,
     issues: Effects,
-    last_seq: Option<u64>,
-    highest_seq: Option<u64>,
+    numbers: Numbers,
     failovers: Failovers,
     losses: Losses,
     dark: Option<Dark>,
@@ -60,8 +61,7 @@ impl Meter {
             contest: Contest::default(),
             effects: Effects::default(),
             issues: Effects::default(),
-            last_seq: None,
-            highest_seq: None,
+            numbers: Numbers::new(header.is_some_and(|header| header.copies.is_some())),
             failovers: Failovers::new(header),
             losses: Losses::default(),
             dark: header.filter(|h| h.rate > 0).map(Dark::new),
@@ -133,12 +133,7 @@ impl Meter {
         self.effects.acted(write.resource, incarnation, t_us);
         self.failovers.accepted(t_us, incarnation);
         if write.resource == Resource::SEQUENCE && write.seq != UNKNOWN_SEQ {
-            if let Some(last) = self.last_seq {
-                self.metrics.seq_gaps += write.seq.saturating_sub(last).saturating_sub(1);
-            }
-            self.metrics.seq_reused += u64::from(self.highest_seq.is_some_and(|highest| write.seq <= highest));
-            self.last_seq = Some(write.seq);
-            self.highest_seq = self.highest_seq.max(Some(write.seq));
+            self.numbers.accepted(incarnation, write.seq, &mut self.metrics);
             if let Some(dark) = &mut self.dark {
                 dark.served(t_us, write.request());
             }
@@ -160,6 +155,7 @@ impl Meter {
 
     pub(crate) fn finish(self, end_us: u64, names: &Names) -> Metrics {
         let mut metrics = self.metrics;
+        let apart = self.copies.is_some();
         metrics.copies = self.copies.map(|copies| copies.ending(end_us).figures(names));
         metrics.leaders_acting_by_effect_max = self.effects.overlap().map_or(0, |o| o.most);
         metrics.dual_effect_ms = ms(self.effects.several_us() as i64);
@@ -169,8 +165,8 @@ impl Meter {
         metrics.dual_belief_awake_ms = ms(self.beliefs.several_awake_us(end_us) as i64);
         metrics.dual_belief_longest_ms = self.beliefs.longest_awake(end_us).map_or(0.0, |l| ms(l.us as i64));
         metrics.writes_unknown = self.undecided.count(end_us.saturating_sub(self.grace_us));
-        metrics.handoff_effect_gap_ms = gaps(&self.effects);
-        metrics.handoff_intent_gap_ms = gaps(&self.issues);
+        metrics.handoff_effect_gap_ms = gaps(&self.effects, apart);
+        metrics.handoff_intent_gap_ms = gaps(&self.issues, apart);
         metrics.stop_after_loss_ms = self.losses.stopped_after_ms(&self.issues);
         self.failovers.finish(&mut metrics);
         self.work_set.finish(&mut metrics);
@@ -183,8 +179,10 @@ impl Meter {
     }
 }
 
-/// From the end of each interval on `sequence` to the beginning of the one that began next.
-fn gaps(effects: &Effects) -> Vec<f64> {
+/// From the end of each interval on `sequence` to the beginning of the one that began next. Leaders who write to copies of
+/// their own, `apart`, hand nothing over while both do.
+fn gaps(effects: &Effects, apart: bool) -> Vec<f64> {
     let intervals = effects.intervals(Resource::SEQUENCE);
-    intervals.windows(2).map(|pair| ms(pair[1].first.t_us as i64 - pair[0].last.t_us as i64)).collect()
+    let gaps = intervals.windows(2).map(|pair| pair[1].first.t_us as i64 - pair[0].last.t_us as i64);
+    gaps.filter(|gap_us| !apart || *gap_us >= 0).map(ms).collect()
 }

@@ -45,7 +45,7 @@ pub fn distance(first: &[f64], second: &[f64]) -> Option<Distance> {
     })
 }
 
-pub use crate::words::grouped;
+pub use crate::words::{duration, grouped};
 
 /// A count and its noun: `1 run`, `3 runs`.
 pub fn count(n: u64, noun: &str) -> String {

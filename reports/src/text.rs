@@ -44,7 +44,7 @@ pub struct Run<'a> {
     /// The command that shows the run again.
     pub replay: Option<&'a str>,
     /// What to run next when something went wrong: what it shows, and the command.
-    pub next: &'a [(&'static str, String)],
+    pub next: &'a [(&'a str, String)],
     /// Colour it, for a terminal.
     pub colour: bool,
 }
@@ -86,7 +86,7 @@ pub fn render_in(run: &Run, width: usize) -> String {
     let shards = run.judgement.metrics.shards.as_ref().map(|figures| shards::lines(figures, paint));
     section("Shards", shards.unwrap_or_default());
     section("Invariants", invariants::lines(&run.judgement.invariants, paint));
-    section("Figures", columns(&figures::of(&run.judgement.metrics, run.facts, run.header.is_some()), paint.width));
+    section("Figures", columns(&figures::of(&run.judgement.metrics, run.facts, run.header), paint.width));
     lines.push(String::new());
     lines.extend(verdict(run.judgement, run.header.is_some(), paint));
     if let Some(replay) = run.replay {

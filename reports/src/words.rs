@@ -103,7 +103,7 @@ pub(crate) fn moment(t_us: u64) -> String {
 }
 
 /// A length of time, in the unit that suits it: `312 µs`, `1.25 ms`, `3.5 s`.
-pub(crate) fn duration(us: f64) -> String {
+pub fn duration(us: f64) -> String {
     let (value, unit) = match us.abs() {
         us_abs if us_abs < 1e3 => return format!("{us:.0} µs"),
         us_abs if us_abs < 1e6 => (us / 1e3, "ms"),
@@ -112,6 +112,27 @@ pub(crate) fn duration(us: f64) -> String {
     let digits = if value.abs() < 100.0 { 2 } else { 1 };
     let text = format!("{value:.digits$}");
     format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// What a wall clock showed: `2026-01-01 00:00:09.098`, in UTC; or, where that is no clock's time, seconds.
+pub(crate) fn wall(us: u64) -> String {
+    // No clock of a computer shows the first years after 1970: a log counts from its own beginning.
+    const YEARS_US: u64 = 20 * 365 * 86_400 * 1_000_000;
+    if us < YEARS_US {
+        return moment(us);
+    }
+    let (days, ms) = (us / 86_400_000_000, us / 1_000 % 86_400_000);
+    // Days since 1 March of the year 0, in eras of 400 years (H. Hinnant, chrono-compatible low-level date algorithms).
+    let since = days + 719_468;
+    let (era, of_era) = (since / 146_097, since % 146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    let (hours, minutes, seconds) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1_000 % 60);
+    format!("{year}-{month:02}-{day:02} {hours:02}:{minutes:02}:{seconds:02}.{:03}", ms % 1_000)
 }
 
 /// Digits in groups of three: `12,345`.
@@ -160,6 +181,9 @@ mod tests {
             [who(7, 1), who(0, 2), who(0, 65537)],
             ["n1 (token 7)", "n1 (generation 2)", "n1 (restart 1, generation 1)"]
         );
+        let times = [1_767_225_609_098_043, 951_782_400_000_000, 4_107_542_399_999_999, 9_098_043].map(wall);
+        let read = ["2026-01-01 00:00:09.098", "2000-02-29 00:00:00.000", "2100-02-28 23:59:59.999", "9.098 s"];
+        assert_eq!(times, read);
         let spans = [312.0, 1250.0, 3_500_000.0, 120_000.0, -2_000.0].map(duration);
         assert_eq!(spans, ["312 µs", "1.25 ms", "3.5 s", "120 ms", "-2 ms"]);
     }

@@ -89,7 +89,14 @@ impl Artifact {
     /// # Errors
     /// One sentence that names the field and the line.
     pub fn read(text: &str, registry: &Registry) -> Result<Artifact, String> {
+        if is_history(text) {
+            return Err("it is a history, not a plan; judge it with `fencepost check`".to_owned());
+        }
         let value: serde_json::Value = json::read(text, "plan")?;
+        if value.get("verdict").is_some() && value.get("invariants").is_some() {
+            let what = "it is a report, not a plan; replay the capsule.json or the plan.json of the run";
+            return Err(what.to_owned());
+        }
         if value.get("plan").is_some() {
             Capsule::read(text, registry).map(|capsule| Artifact::Capsule(Box::new(capsule)))
         } else {
@@ -104,4 +111,10 @@ impl Artifact {
             Artifact::Capsule(capsule) => &capsule.plan,
         }
     }
+}
+
+/// Is this a history? It has a JSON object on every line, each with its event.
+fn is_history(text: &str) -> bool {
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    serde_json::from_str::<serde_json::Value>(first).is_ok_and(|line| line.get("event").is_some())
 }

@@ -21,7 +21,6 @@ pub mod belief;
 pub mod capsule;
 pub mod fault;
 pub mod generate;
-pub mod parameters;
 pub mod params;
 pub mod pauses;
 pub mod plan;

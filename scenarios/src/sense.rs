@@ -110,7 +110,7 @@ fn work_set(params: &Params) -> Result<(), String> {
     let option = given.iter().find(|(_, given)| *given).map_or("", |(option, _)| option);
     let [one, other] = KINDS.map(|kind| kind.name);
     Err(format!(
-        "{option} means nothing here: no work has a work-set; ask for one, as `--works sequencer,{one}` or `{other}`"
+        "{option} means nothing here: no work has a work-set; ask for one, as --works sequencer,{one} or sequencer,{other}"
     ))
 }
 
@@ -119,6 +119,7 @@ fn work_set(params: &Params) -> Result<(), String> {
 /// # Errors
 /// One sentence.
 pub fn timers(params: &Params, protocol: &Protocol) -> Result<(), String> {
+    bugs_and_members(params, protocol)?;
     let granted_ms = params.granted_ttl_ms(protocol);
     let renew_ms = params.timings(protocol).renew_interval_ms;
     let name = protocol.name;
@@ -167,6 +168,26 @@ pub fn timers(params: &Params, protocol: &Protocol) -> Result<(), String> {
             duration_text(max_ms),
             duration_us_text(trip_us)
         )),
+        _ => Ok(()),
+    }
+}
+
+/// A bug that the protocol does not have, and members that its service cannot have.
+fn bugs_and_members(params: &Params, protocol: &Protocol) -> Result<(), String> {
+    let name = protocol.name;
+    if let Some(bug) = params.bugs.iter().find(|bug| !bug.concerns(name)) {
+        let (id, of) = (bug.id, bug.protocols.join(", "));
+        return Err(format!("--bug {id} is a bug of {of}; `{name}` does not have it"));
+    }
+    let most = protocol.service.members.most;
+    match params.service_members {
+        Some(count) if count != 1 && protocol.service.process.is_none() => {
+            Err(format!("--members is {count}, but `{name}` has no service whose members could be counted"))
+        }
+        Some(count) if count > most.max(1) => Err(match most {
+            0 | 1 => format!("--members is {count}, but the service of `{name}` has one member"),
+            _ => format!("--members is {count}; the service of `{name}` has 1 to {most} members"),
+        }),
         _ => Ok(()),
     }
 }

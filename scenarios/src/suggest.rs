@@ -26,6 +26,11 @@ pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     }
 }
 
+/// Is a word probably another, mistyped? Of short words, two letters are half.
+pub fn is_typo(word: &str, of: &str) -> bool {
+    typos::damerau_levenshtein(word, of) <= of.len() / 3
+}
+
 /// The names that were probably meant: a few of which this is the beginning, or one that it is a typo of.
 fn nearest<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
     let distance = |k: &str| typos::damerau_levenshtein(name, k);

@@ -3,6 +3,7 @@
 
 use crate::{
     identity::identity,
+    parameters::parameters,
     registry::Registry,
     repro,
     run::{self, Options, Run},
@@ -14,7 +15,7 @@ use reports::{
     text,
     timeline::page::{FILE as TIMELINE, FILE_OF_TWO},
 };
-use scenarios::{Capsule, capsule, parameters::parameters, plan::Plan};
+use scenarios::{Capsule, capsule, plan::Plan};
 use std::{
     fs::{self, File},
     io::{BufWriter, ErrorKind, Write},
@@ -45,7 +46,7 @@ pub struct Again<'a> {
     /// The command that repeats it.
     pub repro: &'a str,
     /// What else to run next: what for, and the command.
-    pub next: &'a [(&'static str, String)],
+    pub next: &'a [(&'a str, String)],
 }
 
 /// Where the artifacts of a run go below `out`.

@@ -1,6 +1,6 @@
 //! Where it runs: the simulated world, the models of coordination services in it, and what can be done with runs. The
 //! command line is another crate's, `sim-cli`; real processes are `sim-real`'s. In their build
-//! only [`identity`] is left of this crate.
+//! only [`identity`] and [`parameters`] are left of this crate.
 //!
 //! A plan says everything that will happen, before anything does; a run carries it out and is judged while it happens; the
 //! same plan always gives the same run:
@@ -33,6 +33,7 @@
 //! | `mutants` | after how many seeds known bugs are detected |
 //! | `reduce` | what it takes for a plan to fail, and the smallest plan that fails the same way |
 //! | `experiments` | what is asked of all of this, and the runs that answer it |
+//! | `shown` | whether a run shows a bug, and how many of a sweep do |
 //! | `artifacts`, `repro`, `identity` | what a failing run leaves, and how to repeat it |
 //!
 //! Only this crate names madsim, and only [`host`] does. This file is the mode guard: no other one asks what is built.
@@ -44,6 +45,7 @@ compile_error!(
 );
 
 pub mod identity;
+pub mod parameters;
 
 #[cfg(madsim)]
 pub mod advise;
@@ -101,6 +103,8 @@ pub mod run;
 pub mod seeds;
 #[cfg(madsim)]
 pub mod service;
+#[cfg(madsim)]
+pub mod shown;
 #[cfg(madsim)]
 pub mod swarm;
 #[cfg(madsim)]

@@ -8,6 +8,7 @@ use crate::{
     outcome::{Failure, telling},
     registry::Registry,
     repro,
+    shown::{self, Part},
     sweep::{Cell, Compared, Outcome, Raw, Sweep},
 };
 use protocols::fence::checks::Fencing;
@@ -109,6 +110,8 @@ pub struct Shard {
     cells: Vec<Raw>,
     failures: Vec<Failure>,
     inconclusive: Vec<Failure>,
+    /// In how many runs the bugs show that the sweep is there to show.
+    bugs: Vec<Part>,
 }
 
 impl Shard {
@@ -131,6 +134,7 @@ impl Shard {
             cells: cells.map(Raw::from).collect(),
             failures,
             inconclusive: own(&outcome.inconclusive),
+            bugs: outcome.bugs.iter().map(Part::from).collect(),
         }
     }
 
@@ -183,6 +187,8 @@ pub fn merge(shards: Vec<(PathBuf, Shard)>, registry: &Registry) -> Result<Merge
         let kept = shard.failures.iter().filter_map(|failure| failure.artifacts.clone());
         sources.extend(kept.map(|artifacts| (artifacts, folder.clone())));
     }
+    let bugs: Vec<Vec<Part>> = shards.iter().map(|(_, shard)| shard.bugs.clone()).collect();
+    let bugs = shown::together(&bugs, &registry.plans.bugs)?;
     let mut shards = shards.into_iter().map(|(_, shard)| shard);
     let Some(first) = shards.next() else { return Err("give the folders of the shards".to_owned()) };
     let Shard { asked, mut took, cells, mut failures, mut inconclusive, .. } = first;
@@ -202,7 +208,8 @@ pub fn merge(shards: Vec<(PathBuf, Shard)>, registry: &Registry) -> Result<Merge
     sort(&mut inconclusive, &cells);
     let (moved, without_baseline) = asked.compared.with_baseline(&cells, &registry.invariants)?;
     let (unsafe_runs, interrupted) = (Vec::new(), false);
-    let mut outcome = Outcome { cells, failures, inconclusive, unsafe_runs, moved, without_baseline, interrupted };
+    let mut outcome =
+        Outcome { cells, failures, inconclusive, unsafe_runs, bugs, moved, without_baseline, interrupted };
     outcome.judged_wrong(known::wrong());
     Ok(Merged { outcome, asked, took, sources })
 }

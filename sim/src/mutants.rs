@@ -9,6 +9,7 @@ use crate::{
     reduce::Symptom,
     registry::Registry,
     run::{self, Options},
+    shown::shows,
 };
 use protocols::{bug::Bug, election::Protocol};
 use reports::Judgement;
@@ -45,15 +46,6 @@ pub enum Fate {
     Survived(u64),
     /// Its scenario cannot be run with this protocol: one sentence.
     DoesNotApply(String),
-}
-
-/// Does a run show what the bug is said to do? A figure shows it where it is above what the bug names.
-pub fn shows(bug: &Bug, judgement: &Judgement) -> bool {
-    let Some(figure) = bug.violation.strip_prefix("metrics.") else {
-        return judgement.invariants.iter().any(|i| i.name == bug.violation && !i.holds);
-    };
-    let metrics = serde_json::to_value(&judgement.metrics).unwrap_or_default();
-    metrics[figure].as_f64().is_some_and(|value| value > bug.shown.above as f64)
 }
 
 impl Mutant {

@@ -16,7 +16,10 @@ pub fn broken(promise: Promise, bounds: &Bounds, judgement: &Judgement) -> Optio
             Some(format!("no leader acted in time: {liveness}"))
         }
         (Promise::Holds, Verdict::Safety) => Some(format!("promised to hold, but violates {}", violated.join(", "))),
-        _ => above(bounds, judgement),
+        (_, verdict) => above(bounds, judgement).map(|why| match verdict {
+            Verdict::Pass => format!("{why}: a bound on a figure, so the run by itself passes"),
+            _ => why,
+        }),
     }
 }
 
@@ -92,13 +95,22 @@ fn above(bounds: &Bounds, judgement: &Judgement) -> Option<String> {
     }
     let metrics = &judgement.metrics;
     let figures = [
-        ("elections", bounds.elections, metrics.elections),
-        ("failovers that were not needed", bounds.false_failovers, metrics.false_failovers),
-        ("writes refused for their token", bounds.writes_fenced, metrics.writes_fenced),
-        ("writes that came twice", bounds.writes_duplicate, metrics.writes_duplicate),
+        (["election", "elections"], bounds.elections, metrics.elections),
+        (
+            ["failover that was not needed", "failovers that were not needed"],
+            bounds.false_failovers,
+            metrics.false_failovers,
+        ),
+        (
+            ["write refused for its token", "writes refused for their token"],
+            bounds.writes_fenced,
+            metrics.writes_fenced,
+        ),
+        (["write that came twice", "writes that came twice"], bounds.writes_duplicate, metrics.writes_duplicate),
     ];
     let (what, most, seen) = figures.into_iter().find(|(_, most, seen)| most.is_some_and(|most| *seen > most))?;
-    Some(format!("{what}: {seen}; the promise is at most {}", most.unwrap_or_default()))
+    let what = what[usize::from(seen != 1)];
+    Some(format!("{seen} {what}, more than the {} that the cell's promise allows", most.unwrap_or_default()))
 }
 
 /// How many runs of a thousand violate safety in a cell that promises neither, at the default parameters and 3 candidates.

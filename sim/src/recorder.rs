@@ -1,8 +1,14 @@
 //! What listens to a run's history: the judges always; the timeline and a file on request.
 
-use protocols::history::{Event, Header, Sink, json::Writer};
+use protocols::history::{Event, Header, Kind, Phase, Sink, json::Writer};
 use reports::{Judges, invariant::Entry, stories::Stories, timeline::page::Pages};
-use std::io::Write;
+use std::{
+    io::Write,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 /// Hands the history to everyone who wants it.
 pub struct Recorder {
@@ -14,6 +20,10 @@ pub struct Recorder {
     pub pages: Option<Pages>,
     /// The history as JSON lines.
     pub history: Option<Writer<Box<dyn Write + Send>>>,
+    /// How far the run is, microseconds, for somebody who looks on.
+    pub now_us: Option<Arc<AtomicU64>>,
+    /// How many faults have struck.
+    pub faults: u64,
 }
 
 impl Recorder {
@@ -29,6 +39,8 @@ impl Recorder {
             stories: timeline.then(|| Stories::new(Some(header))),
             pages: None,
             history: history.map(|to| Writer::new(to, header)),
+            now_us: None,
+            faults: 0,
         }
     }
 
@@ -36,6 +48,12 @@ impl Recorder {
     #[inline]
     pub fn record(&mut self, event: &Event) {
         self.judges.record(event);
+        if let Some(now_us) = &self.now_us {
+            now_us.store(event.t_us, Ordering::Relaxed);
+        }
+        if let Kind::Fault(fault) = &event.kind {
+            self.faults += u64::from(fault.phase != Phase::End);
+        }
         if let Some(stories) = &mut self.stories {
             stories.record(event);
         }

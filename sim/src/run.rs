@@ -17,7 +17,11 @@ use reports::{
     },
 };
 use scenarios::{plan::Plan, read_lease};
-use std::{io::Write, sync::Arc, time::Instant};
+use std::{
+    io::Write,
+    sync::{Arc, atomic::AtomicU64},
+    time::Instant,
+};
 
 /// What a run is to leave behind, beside the verdict.
 #[derive(Default)]
@@ -34,6 +38,8 @@ pub struct Options {
     pub history: Option<Box<dyn Write + Send>>,
     /// Write the trace's text here, a line per event.
     pub trace: Option<Box<dyn Write + Send>>,
+    /// Say here how far the run is, microseconds of virtual time, for somebody who waits for it.
+    pub now_us: Option<Arc<AtomicU64>>,
 }
 
 /// A run that was judged.
@@ -54,6 +60,8 @@ pub struct Run {
     pub page: Option<Sheet>,
     /// The coverage marks that it came to.
     pub marks: Marks,
+    /// How many faults struck: a fault that waits for something may wait until the run ends.
+    pub faults: u64,
 }
 
 impl Run {
@@ -90,6 +98,7 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
         move || {
             let mut recorder = Recorder::new(&header, &invariants, options.timeline, options.history);
             recorder.pages = options.page.then(|| Pages::new(Some(&header)));
+            recorder.now_us = options.now_us;
             World::new(plan, protocol, topology, options.driver, recorder, options.trace)
         }
     };
@@ -101,6 +110,7 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
     if let Some(history) = recorder.history {
         history.finish().map_err(|e| format!("cannot write the history: {e}"))?;
     }
+    let faults = recorder.faults;
     let judgement = recorder.judges.finish();
     let page = recorder.pages.map(|pages| pages.into_sheet(&judgement));
     let highlights = recorder.stories.map(|stories| stories.into_telling(&judgement));
@@ -111,5 +121,5 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
         read_lease: read_lease(&plan, protocol),
         wall_ms: Some(started.elapsed().as_millis() as u64),
     };
-    Ok(Run { plan, protocol, header, facts, judgement, highlights, page, marks })
+    Ok(Run { plan, protocol, header, facts, judgement, highlights, page, marks, faults })
 }

@@ -3,10 +3,12 @@
 mod cell;
 mod compared;
 mod raw;
+mod sizes;
 
 pub use cell::Cell;
 pub use compared::Compared;
 pub use raw::Raw;
+pub use sizes::Sizes;
 
 use crate::{
     baseline::{Baseline, Moved, Shares},
@@ -18,8 +20,10 @@ use crate::{
     registry::Registry,
     repro,
     run::{self, Options, Run},
+    shown::{Shown, Watch},
 };
 use protocols::{
+    bug::Bug,
     election::{self, Protocol},
     fence::checks::Fencing,
 };
@@ -47,33 +51,6 @@ pub struct Sweep<'a> {
     pub jobs: usize,
 }
 
-/// How many candidates the runs of a sweep have.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Sizes {
-    /// So many; a scenario that needs more is inconclusive.
-    Of(Vec<u16>),
-    /// Three and five.
-    Usual,
-    /// From one to nine, where that is enough for the scenario.
-    Long,
-}
-
-impl Sizes {
-    /// The numbers.
-    pub fn numbers(&self) -> &[u16] {
-        match self {
-            Sizes::Of(numbers) => numbers,
-            Sizes::Usual => &[3, 5],
-            Sizes::Long => &[1, 2, 3, 5, 7, 9],
-        }
-    }
-
-    /// Are so many candidates enough for the scenario?
-    fn has(&self, scenario: &Scenario, protocol: &Protocol, nodes: u16) -> bool {
-        matches!(self, Sizes::Of(_)) || nodes >= scenario::fewest(scenario, protocol)
-    }
-}
-
 /// What is run under one name: a scenario, a protocol, and so many candidates.
 type Which = (&'static Scenario, &'static Protocol, u16);
 
@@ -92,6 +69,8 @@ pub struct Outcome {
     pub moved: Vec<Moved>,
     /// Marks and invariants that there were not when the baseline was recorded, in words.
     pub without_baseline: Vec<String>,
+    /// Of each bug that was looked for, how many runs show it.
+    pub bugs: Vec<Shown>,
     /// It was asked to end before all was done.
     pub interrupted: bool,
 }
@@ -192,6 +171,14 @@ impl Sweep<'_> {
     /// # Errors
     /// The parameters make no sense for a scenario, or there is nothing to run.
     pub fn run(&self, done: impl Fn(Ended) + Sync) -> Result<Outcome, String> {
+        self.watching(&self.params.bugs, done)
+    }
+
+    /// The same, and looks for these bugs.
+    ///
+    /// # Errors
+    /// As [`Sweep::run`].
+    pub fn watching(&self, bugs: &[&'static Bug], done: impl Fn(Ended) + Sync) -> Result<Outcome, String> {
         let seeds = self.seeds.end - self.seeds.start;
         self.check()?;
         let known = known::wrong();
@@ -208,21 +195,25 @@ impl Sweep<'_> {
             done(failure.as_ref().map_or(Ended::Kept, |failure| failure.outcome));
             (run, failure)
         };
+        let mut watch = Watch::new(bugs);
         pool::each(self.cell_runs(), self.jobs, work, |index, (run, failure)| {
-            let (cell, failures) = &mut cells[place(index).0];
+            let (at, seed) = place(index);
+            if let Some(run) = &run {
+                watch.add(run, self.shard.0 - 1 + index * self.shard.1, || self.repro(which[at], seed));
+            }
+            let (cell, failures) = &mut cells[at];
             cell.add(run.as_ref(), failure.as_ref().map_or(Ended::Kept, |failure| failure.outcome));
             if let (Some(run), None) = (run.filter(|run| run.judgement.verdict == Verdict::Safety), &failure) {
-                let (cell, seed) = place(index);
                 let seen =
                     run.judgement.invariants.iter().find(|i| !i.holds).map(|i| i.detail.clone()).unwrap_or_default();
-                let unpromised = self.failure(which[cell], seed, (Ended::Kept, seen), Some(&run));
+                let unpromised = self.failure(which[at], seed, (Ended::Kept, seen), Some(&run));
                 note(&mut unsafe_runs, Failure { plan: Some(Box::new((*run.plan).clone())), ..unpromised });
             }
             failures.extend(failure);
             !interrupt::asked()
         });
         cells.extend(self.look_at_canaries(&done));
-        let mut outcome = Outcome { unsafe_runs, ..Outcome::default() };
+        let mut outcome = Outcome { unsafe_runs, bugs: watch.seen(), ..Outcome::default() };
         for (mut cell, failures) in cells {
             cell.finish();
             outcome.cells.push(cell);
@@ -356,6 +347,11 @@ impl Sweep<'_> {
         }
     }
 
+    /// The command that repeats a run.
+    fn repro(&self, (scenario, protocol, nodes): Which, seed: u64) -> String {
+        repro::of_run(scenario.name, protocol.name, &self.sized(nodes), seed)
+    }
+
     fn failure(&self, which: Which, seed: u64, (outcome, why): (Ended, String), run: Option<&Run>) -> Failure {
         let (scenario, protocol, nodes) = (which.0.name, which.1.name, which.2);
         let violated = run.into_iter().flat_map(|run| run.judgement.invariants.iter().filter(|i| !i.holds));
@@ -370,7 +366,7 @@ impl Sweep<'_> {
             violated: violated.map(|i| i.name.to_owned()).collect(),
             why,
             trace_hash: run.map_or("", Run::trace_hash).to_owned(),
-            repro: repro::of_run(scenario, protocol, &self.sized(nodes), seed),
+            repro: self.repro(which, seed),
             artifacts: None,
             cause: None,
             plan: None,

@@ -60,9 +60,9 @@ macro_rules! ways {
 }
 
 ways! {
-    LOCK = Lock, "cron-lock" on &redis::SERVICE, "a cron job by a lock that is released when the job is done";
-    HASH = Hash, "cron-hash" on &Service::NONE, "a cron job by the host that its name hashes to";
-    KEY = Key, "cron-key" on &redis::SERVICE, "a cron job by a key for each night, which is kept";
+    LOCK = Lock, "cron-lock" on &redis::SERVICE, "A cron job by a lock that is released when the job is done";
+    HASH = Hash, "cron-hash" on &Service::NONE, "A cron job by the host that its name hashes to";
+    KEY = Key, "cron-key" on &redis::SERVICE, "A cron job by a key for each night, which is kept";
 }
 
 /// The one of that name.

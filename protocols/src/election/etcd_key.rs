@@ -32,7 +32,7 @@ use crate::{elector::boxed, service::etcd, types::SECOND};
 /// The registry's entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "etcd-key",
-    about: "one key on etcd that all compete for: put if it does not exist, watch its deletion; its create revision is the token",
+    about: "One key on etcd that all compete for: put if it does not exist, watch its deletion; its create revision is the token",
     service: &etcd::SERVICE,
     tokened: true,
     transport: Transport::Datagram,

@@ -93,7 +93,7 @@ pub const RENEWAL_THROWS: Bug = Bug {
     protocols: &["redis-lease"],
     what: "A renewal that cannot reach Redis throws before it comes to `isLeader = false`: the leader stops only when it is \
            told that the key is not its own.",
-    source: "reference text 000, Fix 1: `renew()` has no `catch`, and no clock ends `isLeader`",
+    source: "derived from lease code as tutorials have it: `renew()` has no `catch`, and no clock ends `isLeader`",
     violation: "leaders_acting_by_effect",
     shown: Shown::by("partition", "redis-lease", 4),
 };
@@ -103,7 +103,7 @@ pub const NO_TTL: Bug = Bug {
     id: "redis-lease-without-ttl",
     protocols: &["redis-lease"],
     what: "The key is set without a time to live: when its holder dies, it is held for ever.",
-    source: "reference text 002: \"locks without expiration are a deadlock\"; `SET key id NX` without `PX`",
+    source: "derived: `SET key id NX` without `PX`; a lock without an end is a deadlock once its holder dies",
     violation: "liveness",
     shown: Shown::by("clean-kill", "redis-lease", 4),
 };

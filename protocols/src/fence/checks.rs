@@ -67,7 +67,7 @@ pub const READ_BEFORE_SEAL: Bug = Bug {
     protocols: &[],
     what: "A new leader reads the resource's state without sealing it first: what is older is refused from its first write \
            on, and not before.",
-    source: "the project's fencing rule 2",
+    source: "derived: a new leader has to seal a resource before it reads what it goes on from",
     violation: "no_stale_write",
     shown: Shown::by("gc-pause", "redis-fenced", 12),
 };
@@ -78,7 +78,7 @@ pub const EQUAL_REFUSED: Bug = Bug {
     protocols: &[],
     what: "The resource compares bare integers and refuses a token that is not higher than the last: the rightful leader \
            cannot write a second time.",
-    source: "the project's fencing rule 1; reference text \"Fencing tokens\": reject if incoming_token <= max_token",
+    source: "derived from a common way to write the rule down: reject if incoming_token <= max_token",
     violation: "liveness",
     shown: Shown::by("steady", "etcd-election", 1),
 };
@@ -89,7 +89,7 @@ pub const NO_OWNER: Bug = Bug {
     protocols: &[],
     what: "The resource compares bare integers and lets in whoever has a token as high as the last: two owners of one token \
            write.",
-    source: "the project's fencing rule 1",
+    source: "derived: a token is of one owner, and the resource has to compare both",
     violation: "tokens_monotone",
     shown: Shown::by("lost-lease", "k8s-lease", 12),
 };
@@ -99,7 +99,7 @@ pub const ONE_SEALED: Bug = Bug {
     id: "ledger-one-sealed",
     protocols: &[],
     what: "A new leader seals the first of its resources only, and finds the others as they are.",
-    source: "the project's fencing rule 3",
+    source: "derived: a fence is of one resource, and each needs its own",
     violation: "no_stale_write",
     shown: Shown::by("gc-pause", "redis-fenced", 24).with("--rate 2"),
 };
@@ -109,7 +109,7 @@ pub const FORGED_TOKEN: Bug = Bug {
     id: "ledger-forged-token",
     protocols: &[],
     what: "Tokens are not authenticated: one that somebody made up, higher than all, is taken, and no leader is let in any more.",
-    source: "the project's fencing rule 4",
+    source: "derived: whoever can make a token up can lock everybody out; Chubby's sequencers can be checked (Burrows 2006)",
     violation: "liveness",
     shown: Shown::by("adversary-forged-token", "redis-fenced", 1),
 };
@@ -119,7 +119,7 @@ pub const RETRY_WITHOUT_ID: Bug = Bug {
     id: "ledger-retry-without-id",
     protocols: &[],
     what: "A retry after an unknown outcome carries no request id, and is applied a second time.",
-    source: "the project's fencing rule 5",
+    source: "derived: a token does not tell a retry from a new request, and the request needs an id",
     violation: "one_number",
     shown: Shown::by("store-restart", "redis-fenced", 12),
 };

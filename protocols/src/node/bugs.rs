@@ -29,7 +29,7 @@ pub const RENEWS_BETWEEN_JOBS: Bug = Bug {
     protocols: &["redis-lease", "redis-fenced", "etcd-election"],
     what: "The worker renews its lease when it is done with a job, and hears of nothing while it is at one: a job that takes longer \
            than the lease is done by whoever takes over as well.",
-    source: "reference text 002, \"Singleton background worker\": `process(msg)`, and then `session.renew()`",
+    source: "derived from a usual way to write a worker's loop: `process(msg)`, and then `session.renew()`",
     violation: "done_once",
     shown: Shown::by("long-job", "etcd-election", 4).with("--fencing off"),
 };

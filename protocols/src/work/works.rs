@@ -52,10 +52,10 @@ impl Works {
             return Err(format!("`{}` serves clients, and only the first work does", kind.name));
         }
         if all > resources.len() {
-            return Err("two works write to a resource of one name; each has its own".to_owned());
+            return Err("two kinds of work write to a resource of one name; each has its own".to_owned());
         }
         if all > Resource::MOST {
-            return Err(format!("the works write to {all} resources; at most {}", Resource::MOST));
+            return Err(format!("all kinds of work together write to {all} resources; at most {}", Resource::MOST));
         }
         Ok(Works::place(kinds))
     }
@@ -147,7 +147,7 @@ mod tests {
             (vec![], "the first work must be one that serves clients"),
             (vec!["scheduler", "sequencer"], "the first work must be one that serves clients"),
             (vec!["sequencer", "sequencer"], "`sequencer` serves clients, and only the first work does"),
-            (vec!["sequencer", "scheduler", "scheduler"], "two works write to a resource of one name"),
+            (vec!["sequencer", "scheduler", "scheduler"], "two kinds of work write to a resource of one name"),
             (vec!["sequencer", "cron"], "there is no work `cron`; there are `sequencer`, `scheduler`, `job-queue`"),
         ] {
             let refused = Works::named(&ALL, names.iter().copied()).err().unwrap_or_default();

@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "done_once",
-    about: "No invoice is charged twice and no message delivered twice: what cannot be undone is done once.",
+    about: "What cannot be undone is done once: no invoice charged twice, no message delivered twice, no night's job run twice.",
     class: Class::Safety,
     only_defects: false,
     new: |header| Box::new(DoneOnce { usual: header.is_some_and(is_usual), ..DoneOnce::default() }),

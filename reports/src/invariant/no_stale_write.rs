@@ -10,7 +10,10 @@
 //! with fencing".
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
-use crate::{freshness::Freshness, words::count};
+use crate::{
+    freshness::Freshness,
+    words::{count, grouped},
+};
 use protocols::{
     history::UNKNOWN_SEQ,
     message::WriteVerdict,
@@ -73,7 +76,7 @@ impl Invariant for NoStaleWrite {
         let detail = match violated {
             Some(violated) => {
                 let were = if self.accepted.count == 1 { "was" } else { "were" };
-                format!("{stale} reached the store, {} {were} accepted: {violated}", self.accepted.count)
+                format!("{stale} reached the store, {} {were} accepted: {violated}", grouped(self.accepted.count))
             }
             None if self.stale == 0 => "no stale write reached the store".to_owned(),
             None if self.stale == 1 => "1 stale write reached the store, and was refused".to_owned(),

@@ -20,7 +20,7 @@
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
 use crate::{
     by_resource::ByResource,
-    words::{count, grouped},
+    words::{count, grouped, wall},
 };
 use protocols::{
     history::Header,
@@ -213,8 +213,8 @@ impl Invariant for Records {
                     format!("{resource} recorded number {number} of {who}, when {by} had recorded number {last}")
                 }
                 What::Past { payload, before } => {
-                    let (at, last, by) = (payload.at_us, before.payload.at_us, of(before));
-                    format!("{resource} recorded {at} µs of {who}, when {by} had recorded {last} µs")
+                    let (at, last, by) = (wall(payload.at_us), wall(before.payload.at_us), of(before));
+                    format!("{resource} recorded {at} of {who}, when {by} had recorded {last}")
                 }
                 What::Read { read, last } => {
                     let read = read.as_ref().map_or("no record".to_owned(), say);
@@ -222,9 +222,10 @@ impl Invariant for Records {
                 }
             }
         });
-        let seen = match self.recorded {
-            0 => "nothing was recorded".to_owned(),
-            n => format!("{}, each as it was sent, and once", count(n, "record")),
+        let seen = match (self.recorded, self.compared) {
+            (0, 0) => "nothing was recorded".to_owned(),
+            (0, n) => format!("{} as it was sent; nothing was recorded", count(n, "payload")),
+            (n, _) => format!("{}, each as it was sent, and once", count(n, "record")),
         };
         let could_fail = self.compared > 0 || violated.is_some();
         Finding { holds: violated.is_none(), could_fail, detail: violated.unwrap_or(seen) }
@@ -232,5 +233,5 @@ impl Invariant for Records {
 }
 
 fn say(payload: &Payload) -> String {
-    format!("number {} at {} µs", grouped(payload.number.get()), payload.at_us)
+    format!("number {} of {}", grouped(payload.number.get()), wall(payload.at_us))
 }

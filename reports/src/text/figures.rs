@@ -5,6 +5,7 @@ use crate::{
     json::RunFacts,
     words::{duration, grouped},
 };
+use protocols::history::Header;
 use std::collections::BTreeMap;
 
 /// Kinds of messages that are shown.
@@ -106,9 +107,10 @@ fn changes(m: &Metrics, whole: bool) -> impl Iterator<Item = (&'static str, Stri
     rows.into_iter().filter(move |(_, value)| whole || value != NONE)
 }
 
-/// Label and value of each. Of a log without a header, which is not `whole`, only what it knows: one that tells of no belief
+/// Label and value of each. Of a log without a header, which is not whole, only what it knows: one that tells of no belief
 /// does not say that nobody believed.
-pub(super) fn of(m: &Metrics, facts: &RunFacts, whole: bool) -> Vec<(String, String)> {
+pub(super) fn of(m: &Metrics, facts: &RunFacts, header: Option<&Header>) -> Vec<(String, String)> {
+    let whole = header.is_some();
     let ms = |ms: f64| duration(ms * 1000.0);
     let mut rows = leading(m, whole);
     if let Some(copies) = &m.copies {
@@ -142,7 +144,10 @@ pub(super) fn of(m: &Metrics, facts: &RunFacts, whole: bool) -> Vec<(String, Str
         let peak = peak.map_or_else(String::new, |(second, burst)| {
             format!("; after the first fault at most {} in 1 s, {} in 10 ms", grouped(second), grouped(burst))
         });
-        rows.push(("requests to the service", grouped(asked) + &peak));
+        // Where no process is a service, the candidates asked a library of their own.
+        let of_service = header.is_none_or(|header| !header.services.is_empty());
+        let whom = if of_service { "requests to the service" } else { "requests to the library" };
+        rows.push((whom, grouped(asked) + &peak));
     }
     if let Some(events) = facts.events {
         rows.push(("events", grouped(events)));

@@ -22,7 +22,7 @@ pub fn pretty<T: Serialize>(value: &T) -> String {
 fn sentence(text: &str, what: &str, error: &serde_json::Error) -> String {
     let full = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
-    let message = full.strip_suffix(&place).unwrap_or(&full);
+    let message = &in_words(full.strip_suffix(&place).unwrap_or(&full));
     let line = error.line();
     match error.classify() {
         Category::Eof => format!("the {what} ends too early, on line {line}: {message}"),
@@ -32,6 +32,27 @@ fn sentence(text: &str, what: &str, error: &serde_json::Error) -> String {
             None => format!("the {what} is wrong on line {line}: {message}"),
         },
     }
+}
+
+/// What serde says it expected, without the names of Rust's types.
+fn in_words(message: &str) -> String {
+    let Some((found, expected)) = message.rsplit_once("expected ") else { return message.to_owned() };
+    let kind = expected.split(' ').next().unwrap_or_default();
+    let words = match kind {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, 0 or more",
+        "i8" | "i16" | "i32" | "i64" => "a whole number",
+        "f32" | "f64" => "a number",
+        "struct" | "internally" => "an object",
+        _ => match expected {
+            "a sequence" => "a list",
+            "a map" => "an object",
+            "a boolean" => "true or false",
+            _ => return message.to_owned(),
+        },
+    };
+    // A list in place of an object is read as if it were the object's fields.
+    let found = if found.starts_with("invalid length") { "invalid type: a list, " } else { found };
+    format!("{found}expected {words}")
 }
 
 /// One level of nesting on the way to a place in a JSON text.

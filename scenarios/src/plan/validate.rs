@@ -38,12 +38,11 @@ fn plan(plan: &Plan, known: &Known) -> Checked {
         return Err(format!("the plan has schema {}, and this build reads schema {SCHEMA}", plan.schema));
     }
     if plan.scenario != SWARM && !known.scenarios.contains(&plan.scenario.as_str()) {
-        let known = list(&known.scenarios);
-        return Err(format!("there is no scenario `{}`; there are {known}", plan.scenario));
+        return Err(suggest::unknown("scenario", &plan.scenario, &known.scenarios));
     }
     let Some(protocol) = known.protocol(&plan.protocol) else {
-        let known = list(known.protocols.iter().map(|protocol| protocol.name));
-        return Err(format!("there is no protocol `{}`; there are {known}", plan.protocol));
+        let known: Vec<&str> = known.protocols.iter().map(|protocol| protocol.name).collect();
+        return Err(suggest::unknown("protocol", &plan.protocol, &known));
     };
     bugs(plan, known)?;
     range("duration_ms", plan.duration_ms, 1, LONGEST_MS)?;

@@ -104,13 +104,16 @@ impl Needs {
             return Ok(());
         }
         if let Needs::Named(names) = self {
-            return Err(format!("`{scenario}` is not told of `{}`; it is told of {}", protocol.name, names.join(", ")));
+            let all = names.join(", ");
+            return Err(match names {
+                [one] => format!("scenario `{scenario}` runs only with {all}; use --protocol {one}"),
+                [one, ..] => {
+                    format!("scenario `{scenario}` runs only with {all}; use one of them, as --protocol {one}")
+                }
+                [] => format!("scenario `{scenario}` runs with no protocol"),
+            });
         }
         let known: Vec<&str> = among.iter().filter(|p| self.met_by(p)).map(|p| p.name).collect();
-        if let Needs::Named(_) = self {
-            let known = known.join(", ");
-            return Err(format!("`{scenario}` does not apply to `{}`; it applies to: {known}", protocol.name));
-        }
         let known = match known.is_empty() {
             true => "no protocol has".to_owned(),
             false => format!("these have: {}", known.join(", ")),

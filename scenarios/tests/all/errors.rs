@@ -58,7 +58,7 @@ fn text_that_is_no_plan_is_refused_with_its_line() {
         (
             "\"duration_ms\": 20000",
             "\"duration_ms\": -5",
-            "the plan is wrong at `duration_ms`, line 7: invalid value: integer `-5`, expected u64",
+            "the plan is wrong at `duration_ms`, line 7: invalid value: integer `-5`, expected a whole number, 0 or more",
         ),
         (
             "\"rate_ppm\": 0",

@@ -29,7 +29,7 @@ pub struct Dark {
     pub crashes: f64,
     /// While a new leader is of no use yet.
     pub warm_up: f64,
-    /// Changes of leadership by pauses alone, a day.
+    /// Changes of leadership, by pauses and crashes, a day.
     pub changes_a_day: f64,
 }
 
@@ -87,7 +87,7 @@ pub fn dark(situation: &Situation, lease: &Lease) -> Dark {
         pauses: paused_ms / pauses_over_ms,
         crashes: crash_rate * lease.crashed_ms(),
         warm_up: warm_up_ms * (lost / pauses_over_ms + crash_rate),
-        changes_a_day: lost / pauses_over_ms * DAY_MS,
+        changes_a_day: (lost / pauses_over_ms + crash_rate) * DAY_MS,
     }
 }
 
@@ -122,6 +122,7 @@ mod tests {
         assert!((dark.pauses * DAY_MS - 2_850.0).abs() < 1e-6);
         assert!((dark.crashes * DAY_MS - 275.0).abs() < 1e-6);
         assert!((dark.warm_up * DAY_MS - 2_200.0).abs() < 1e-6);
-        assert!((dark.changes_a_day - 1.0).abs() < 1e-9);
+        // One pause of the two, and a tenth of a crash.
+        assert!((dark.changes_a_day - 1.1).abs() < 1e-9);
     }
 }

@@ -26,6 +26,11 @@ fn two_sides_that_acknowledge_differ_from_the_first_number_after_the_cut() {
         assert_ne!(first.lost, *kept);
         assert!(!copies.still_diverged, "seed {seed}: the cut is healed, and the loser rewound: {copies:?}");
         assert!(copies.diverged_ms >= judgement.metrics.dual_effect_ms - 1_000.0, "seed {seed}: {copies:?}");
+        // Copies count side by side: from one's number to the other's nothing is skipped, and nothing is handed over.
+        let metrics = &judgement.metrics;
+        assert!(metrics.seq_gaps < 10, "seed {seed}: {} numbers skipped", metrics.seq_gaps);
+        let gaps = metrics.handoff_effect_gap_ms.iter().chain(&metrics.handoff_intent_gap_ms);
+        assert!(gaps.copied().all(|gap_ms| gap_ms >= 0.0), "seed {seed}: {metrics:?}");
     }
 }
 

@@ -3,8 +3,8 @@
 use protocols::bug::{Bug, Shown};
 use reports::Judgement;
 use scenarios::{Plan, scenario};
-pub use sim::mutants::shows;
 use sim::run::{self, Options};
+pub use sim::shown::shows;
 use sim_cli::commands::shown::params;
 use std::{
     ops::Range,

@@ -23,6 +23,7 @@ use sim::{
         trial::{self, Trial},
     },
     registry::Registry,
+    repro,
 };
 use std::{fs, io::Read, path::Path};
 
@@ -282,24 +283,25 @@ impl Told<'_> {
             confidence * 100.0
         );
         for (tried, which) in self.tried.iter().zip(["Tried", "One step shorter"]) {
-            let lease = duration_text(tried.choice.granted_ms);
-            text += &match tried.trial {
-                None => format!("  {which}, {lease}: {} dark; not tried\n", percent(tried.choice.dark.share())),
-                Some(trial) => format!(
-                    "  {which}, {lease}: {} pauses struck, {} changed the leader, and {} kills: {} dark, {} {target}\n",
-                    trial.pauses,
-                    trial.changes,
-                    trial.kills,
-                    percent(trial.dark),
-                    if trial.dark <= self.situation.may_be_dark { "meets" } else { "misses" }
-                ),
-            };
+            let Some(trial) = tried.trial else { continue };
+            text += &format!(
+                "  {which}, {}: {} pauses struck, {} changed the leader, and {} kills: {} dark, {} {target}\n",
+                duration_text(tried.choice.granted_ms),
+                trial.pauses,
+                trial.changes,
+                trial.kills,
+                percent(trial.dark),
+                if trial.dark <= self.situation.may_be_dark { "meets" } else { "misses" }
+            );
         }
-        let ttl = duration_text(params.lease_ttl_ms.unwrap_or(*granted_ms));
-        text + &format!(
-            "  See it:  fencepost scenario gc-pause --protocol {} --lease-ttl {ttl} --seed 1\n",
-            protocol.name
-        )
+        // The longest pause, if it outlasts the lease; what no pause does, a crash does.
+        let longest_ms = self.situation.pauses_ms.last().filter(|longest_ms| **longest_ms > *granted_ms as f64);
+        let (scenario, pause_ms) = match longest_ms {
+            Some(longest_ms) => ("gc-pause", Some(longest_ms.round() as u64)),
+            None => ("clean-kill", None),
+        };
+        let params = Params { pause_ms, ..params.clone() };
+        text + &format!("  See it:  {}\n", repro::of_run(scenario, protocol.name, &params, 1))
     }
 
     fn warnings(&self) -> String {
@@ -316,6 +318,11 @@ impl Told<'_> {
             warnings.extend(ratios::warnings(params, protocol));
         }
         let number = self.seen.number;
+        if number == 0 {
+            let none = "no pauses were given, so this counts on none: every process is paused now and then; give what was seen \
+                        with --pauses or --pause";
+            warnings.push(none.to_owned());
+        }
         if (1..3_000).contains(&number) {
             warnings.push(format!(
                 "of {number} pauses none tells of longer ones: up to {:.1} % of all may be longer than the longest that was \

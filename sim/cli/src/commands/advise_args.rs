@@ -55,7 +55,7 @@ pub struct AdviseArgs {
     #[command(flatten)]
     pub own: OwnTimerOptions,
     /// Number of candidates
-    #[arg(long, value_parser = parse::candidates, default_value_t = 3, value_name = "N")]
+    #[arg(long, value_parser = parse::candidates, default_value_t = 3, value_name = "N", allow_hyphen_values = true)]
     pub nodes: u16,
     #[command(flatten)]
     pub network: NetworkOptions,
@@ -63,7 +63,7 @@ pub struct AdviseArgs {
     #[arg(long)]
     pub no_trial: bool,
     /// Number of runs at a time; by default as many as there are cores
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_parser = parse::jobs, value_name = "N", allow_hyphen_values = true)]
     pub jobs: Option<u16>,
     #[command(flatten)]
     pub show: ShowArgs,

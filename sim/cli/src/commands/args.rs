@@ -3,7 +3,7 @@
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
 use super::{
-    advise_args::AdviseArgs, experiments_args::ExperimentsArgs, export_args::ExportArgs,
+    advise_args::AdviseArgs, bisect_args::BisectArgs, experiments_args::ExperimentsArgs, export_args::ExportArgs,
     findings_args::FindingsCommand, frontier_args::FrontierArgs, output_args::OutputArgs, plot_args::PlotArgs,
     report_args::ReportArgs, work_set_args::WorkSetArgs,
 };
@@ -58,6 +58,7 @@ pub enum Command {
         after_help = "Example:  fencepost plan gc-pause --seed 42 > plan.json",
         mut_arg("beside", |arg| arg.hide(true)),
         mut_arg("open", |arg| arg.hide(true)),
+        mut_arg("out", |arg| arg.hide(true)),
         mut_arg("trace", |arg| arg.hide(true)),
         mut_arg("history", |arg| arg.hide(true))
     )]
@@ -103,7 +104,14 @@ pub enum Command {
         fencepost export history.jsonl --to csv")]
     Export(ExportArgs),
     /// Run plans twice in one process and once in a fresh one, and compare the runs
-    #[command(after_help = "Example:  fencepost determinism gc-pause --seeds 0..10 --protocol all")]
+    #[command(
+        after_help = "Exit codes: 0 the same each time, 4 some run differed.\n\n\
+        Example:  fencepost determinism gc-pause --seeds 0..10 --protocol all",
+        mut_arg("open", |arg| arg.hide(true)),
+        mut_arg("out", |arg| arg.hide(true)),
+        mut_arg("trace", |arg| arg.hide(true)),
+        mut_arg("history", |arg| arg.hide(true))
+    )]
     Determinism {
         /// Scenarios; all by default
         names: Vec<String>,
@@ -122,7 +130,11 @@ pub enum Command {
         parameters make no plan). The exit code is the worst of: 70 the harness failed, 64 invalid or nothing to \
         run, 1 safety broken, 3 liveness broken, 6 a figure far outside its baseline, 2 inconclusive in more than a fifth of a cell's runs, 0 all kept. Ctrl-C finishes what is under way, reports \
         what was found so far, and ends with 130; a second Ctrl-C ends at once.\n\n\
-        Examples:  fencepost sweep all --seeds 0..1000 --protocol all\n           fencepost sweep swarm --seeds 0..20000 --until-stable"
+        Examples:  fencepost sweep all --seeds 0..1000 --protocol all\n           fencepost sweep swarm --seeds 0..20000 --until-stable",
+        mut_arg("nodes", |arg| arg.help("Numbers of candidates, such as 3,5,7; 3 and 5 by default, and drawn in a swarm")),
+        mut_arg("open", |arg| arg.hide(true)),
+        mut_arg("trace", |arg| arg.hide(true)),
+        mut_arg("history", |arg| arg.hide(true))
     )]
     Sweep {
         /// Scenarios, or `all`; or `swarm`: plans drawn at random, faults included, one for each seed
@@ -134,7 +146,7 @@ pub enum Command {
         #[arg(long, default_value = "all", value_name = "P,…")]
         protocol: String,
         /// Number of runs at a time; by default as many as there are cores
-        #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+        #[arg(long, value_parser = parse::jobs, value_name = "N", allow_hyphen_values = true)]
         jobs: Option<u16>,
         /// Also run with 1, 2, 7 and 9 candidates, where that is enough for the scenario
         #[arg(long, conflicts_with = "nodes")]
@@ -153,11 +165,18 @@ pub enum Command {
     },
     /// Run every scenario with every protocol, with fencing and without: what holds, and by what
     #[command(
-        after_help = "Examples:  fencepost matrix\n           fencepost matrix gc-pause lost-lease --protocol etcd-election,redis-lease"
+        after_help = "Exit codes: 0 done, whatever the cells came to, broken ones included: read them in the table, or with --json; \
+        130 interrupted.\n\n\
+        Examples:  fencepost matrix\n           fencepost matrix gc-pause lost-lease --protocol etcd-election,redis-lease",
+        mut_arg("fencing", |arg| arg.hide(true))
     )]
     Matrix(MatrixArgs),
     /// Find the smallest clock drift at which some seed violates safety
-    #[command(after_help = "Example:  fencepost bisect read-lease --protocol redis-fenced --seeds 0..50")]
+    #[command(
+        after_help = "Exit codes: 0 done, whether something breaks or not: read it in the answer, or with --json.\n\n\
+        Example:  fencepost bisect read-lease --protocol redis-fenced --seeds 0..50",
+        mut_arg("clock_drift", |arg| arg.hide(true))
+    )]
     Bisect(BisectArgs),
     /// Find where a scenario becomes unsafe along two parameters at once, and draw the line beside the arithmetic's
     #[command(after_help = super::frontier_args::AFTER_HELP)]
@@ -194,8 +213,11 @@ pub enum Command {
         shell: Shell,
     },
     /// Make a page of what a sweep, a matrix, the experiments or runs have left: tables, failures, links to timelines
-    #[command(after_help = "Examples:  fencepost sweep all --seeds 0..5 && fencepost report --open\n           \
-        fencepost report reports --out target/report --open")]
+    #[command(
+        after_help = "Exit codes: 0 the page is written, whatever it is of; 64 the folder has nothing to make one of.\n\n\
+        Examples:  fencepost sweep all --seeds 0..5 && fencepost report --open\n           \
+        fencepost report reports --out target/report --open"
+    )]
     Report(ReportArgs),
     /// Print the manual page, or write those of all commands
     #[command(
@@ -248,10 +270,10 @@ pub struct ElectionCdfArgs {
     #[arg(long, default_value = "all", value_name = "P,…")]
     pub protocol: String,
     /// Runs per curve: seeds 0 to N - 1
-    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000), value_name = "N")]
+    #[arg(long, default_value_t = 1_000, value_parser = parse::within::<u64>(1..=1_000_000), value_name = "N", allow_hyphen_values = true)]
     pub runs: u64,
     /// Number of candidates
-    #[arg(long, value_parser = parse::candidates, default_value_t = 3, value_name = "N")]
+    #[arg(long, value_parser = parse::candidates, default_value_t = 3, value_name = "N", allow_hyphen_values = true)]
     pub nodes: u16,
     #[command(flatten)]
     pub network: NetworkOptions,
@@ -280,7 +302,7 @@ pub struct MessageCountsArgs {
     #[arg(long, default_value = "3,4,5,6,7,8,9", value_delimiter = ',', value_parser = parse::candidates, value_name = "N,…")]
     pub nodes: Vec<u16>,
     /// Elections per bar where they cannot be counted exactly: seeds 0 to N - 1
-    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=1_000_000), value_name = "N")]
+    #[arg(long, default_value_t = 50, value_parser = parse::within::<u64>(1..=1_000_000), value_name = "N", allow_hyphen_values = true)]
     pub runs: u64,
     #[command(flatten)]
     pub network: NetworkOptions,
@@ -326,26 +348,6 @@ pub struct ScenarioArgs {
     pub shared: SharedArgs,
 }
 
-/// One scenario, one protocol, many seeds and drifts.
-#[derive(ClapArgs, Debug)]
-pub struct BisectArgs {
-    /// The scenario; see `fencepost list scenarios`
-    pub name: String,
-    /// The election protocol
-    #[arg(long, value_parser = parse::protocol, default_value = "etcd-election", value_name = "P")]
-    pub protocol: &'static Protocol,
-    /// Seeds A..B to run at every drift, B excluded
-    #[arg(long, value_parser = parse::seeds, default_value = "0..20", value_name = "A..B")]
-    pub seeds: Range<u64>,
-    /// Number of runs at a time; by default as many as there are cores
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub jobs: Option<u16>,
-    #[command(flatten)]
-    pub plan: PlanOptions,
-    #[command(flatten)]
-    pub show: ShowArgs,
-}
-
 /// Every scenario with every protocol.
 #[derive(ClapArgs, Debug)]
 pub struct MatrixArgs {
@@ -359,7 +361,7 @@ pub struct MatrixArgs {
     #[arg(long, value_parser = parse::seeds, default_value = "0..5", value_name = "A..B")]
     pub seeds: Range<u64>,
     /// Number of runs at a time; by default as many as there are cores
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_parser = parse::jobs, value_name = "N", allow_hyphen_values = true)]
     pub jobs: Option<u16>,
     /// Also say what is behind each cell, however many there are
     #[arg(long)]

@@ -21,6 +21,10 @@ use std::ffi::OsString;
 /// # Errors
 /// One sentence that names the option.
 pub fn arguments(words: &[OsString], beside: &str, seed: u64) -> Result<ScenarioArgs, Stop> {
+    let first = beside.split_whitespace().next().unwrap_or_default();
+    if !first.starts_with('-') && !first.contains('=') {
+        return Err(Stop::usage(format!("--beside: `{first}` is no change; write OPTION=VALUE, such as fencing=on")));
+    }
     let changes = beside.split_whitespace().map(|word| match word.starts_with('-') || !word.contains('=') {
         true => word.to_owned(),
         false => format!("--{word}"),

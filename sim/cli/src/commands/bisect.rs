@@ -1,7 +1,8 @@
 //! `bisect`: the smallest clock drift at which a scenario breaks, beside the one that arithmetic gives.
 
 use super::{
-    args::{BisectArgs, jobs_or_cores},
+    args::jobs_or_cores,
+    bisect_args::BisectArgs,
     exit::Stop,
     output::{Show, print},
     parse,

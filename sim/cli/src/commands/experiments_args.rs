@@ -2,14 +2,15 @@
 
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
-use crate::terminal::options::ShowArgs;
+use crate::terminal::{options::ShowArgs, parse};
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
 
 /// The experiments.
 #[derive(ClapArgs, Debug)]
 pub struct ExperimentsArgs {
-    /// Their numbers; all by default
+    /// Their numbers, 1 to 7; all by default
+    #[arg(value_parser = parse::within::<u8>(1..=7), value_name = "N")]
     pub numbers: Vec<u8>,
     /// Only a few protocols and seeds of each
     #[arg(long)]
@@ -27,7 +28,7 @@ pub struct ExperimentsArgs {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Number of runs at a time; by default as many as there are cores
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_parser = parse::jobs, value_name = "N", allow_hyphen_values = true)]
     pub jobs: Option<u16>,
     #[command(flatten)]
     pub show: ShowArgs,

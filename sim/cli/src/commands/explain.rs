@@ -9,7 +9,6 @@ use super::{
     plan_file,
     sweep::aligned,
 };
-use crate::terminal::parameters::describe;
 use reports::{
     Verdict,
     json::pretty,
@@ -20,6 +19,7 @@ use scenarios::{
     plan::Plan,
 };
 use serde_json::{Value, json};
+use sim::parameters::describe;
 use sim::{
     reduce::{self, Came, Change, Explained, Looked, Rest},
     registry::Registry,

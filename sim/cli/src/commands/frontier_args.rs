@@ -4,7 +4,7 @@
 
 use super::plot_args::PlotArgs;
 use crate::terminal::{options::PlanOptions, parse};
-use clap::{Args as ClapArgs, builder::RangedU64ValueParser};
+use clap::Args as ClapArgs;
 use protocols::election::Protocol;
 use scenarios::axis::{Axis, Span, Values};
 use std::ops::Range;
@@ -34,7 +34,7 @@ pub struct FrontierArgs {
     #[arg(long, value_parser = Span::parse, value_name = "AXIS=A..B")]
     pub y: Span,
     /// How many values a range of --x is divided into
-    #[arg(long, default_value_t = 8, value_parser = RangedU64ValueParser::<usize>::new().range(2..=32), value_name = "N")]
+    #[arg(long, default_value_t = 8, value_parser = parse::within::<usize>(2..=32), value_name = "N", allow_hyphen_values = true)]
     pub points: usize,
     /// Seeds A..B to run at every value, B excluded
     #[arg(long, value_parser = parse::seeds, default_value = "0..20", value_name = "A..B")]

@@ -11,14 +11,14 @@ use protocols::{
 };
 use scenarios::{generate, params};
 use serde_json::{Map, Value, json};
-use sim::registry::Registry;
+use sim::{registry::Registry, repro};
 
-/// Lines are no longer than this.
-const WIDTH: usize = 100;
-/// Names are no longer than this, but for a few: what is said of the others need not stand behind the longest.
-const NAME_WIDTH: usize = 19;
-/// The same where somebody looks at it, and long lines are broken.
-const NAME_WIDTH_SEEN: usize = 26;
+/// What stands in the first line of each bug.
+const BUGS_LEGEND: &str = "Each: its id, for --bug; the protocols that have it; and what shows it, an invariant that it violates or \
+    a figure that it moves. A bug need not break a promise: the last line of its sweep says in how many runs it shows.";
+
+/// The lease of runs in which none is asked for, or how long others wait.
+const USUAL_LEASE: u64 = 3 * SECOND;
 /// What is said of a name has so much room at least, or is not broken.
 const ABOUT_MIN: usize = 24;
 
@@ -41,7 +41,6 @@ pub fn run(registry: &Registry, what: Option<Listing>, json: bool) {
         return print(&serde_json::to_string_pretty(&report).unwrap_or_default());
     }
     let mut text = String::new();
-    let name_width = Show::default().room().map_or(NAME_WIDTH, |_| NAME_WIDTH_SEEN);
     for listing in listed {
         let indent = if what.is_none() { "  " } else { "" };
         if what.is_none() {
@@ -52,7 +51,7 @@ pub fn run(registry: &Registry, what: Option<Listing>, json: bool) {
             continue;
         }
         let rows = rows(registry, *listing);
-        let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0).min(name_width);
+        let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         if rows.is_empty() {
             text += &format!("{indent}none yet\n");
         }
@@ -100,18 +99,26 @@ fn bug_as_json(bug: &Bug, shows: &str, mended: &str, switch: bool) -> Value {
 
 /// The command that shows a bug that is switched on.
 fn with(bug: &Bug) -> String {
-    format!("{} --bug {}", without(&bug.shown), bug.id)
+    command(&bug.shown, &["--bug", bug.id])
 }
 
 /// The same without it.
 fn without(shown: &Shown) -> String {
-    format!("fencepost {}", shown.command())
+    command(shown, &[])
+}
+
+/// A line for a shell, as other commands print it.
+fn command(shown: &Shown, more: &[&str]) -> String {
+    let sweep = shown.command();
+    let words: Vec<String> = sweep.split(' ').chain(more.iter().copied()).map(str::to_owned).collect();
+    repro::command(&words)
 }
 
 /// Each with its id, protocols, violation, what it is, its source, and the command that shows it.
 fn bugs(registry: &Registry, indent: &str) -> String {
-    let switches = registry.plans.bugs.iter().map(|bug| entry(bug, &[("Shown by:", with(bug))], indent));
-    let mut text: String = switches.collect();
+    let mut text = wrapped(BUGS_LEGEND, indent, "");
+    text.push('\n');
+    text.extend(registry.plans.bugs.iter().map(|bug| entry(bug, &[("Shown by:", with(bug))], indent)));
     text += &format!("\n{indent}By design or by settings, without a switch:\n");
     for design in by_design::ALL {
         let commands = [("Shown by:", without(&design.bug.shown)), ("Not by:", without(&design.mended))];
@@ -122,8 +129,11 @@ fn bugs(registry: &Registry, indent: &str) -> String {
 
 fn entry(bug: &Bug, commands: &[(&str, String)], indent: &str) -> String {
     let protocols = if bug.protocols.is_empty() { "all protocols".to_owned() } else { bug.protocols.join(", ") };
-    let above = if bug.shown.above > 0 { format!(" above {}", bug.shown.above) } else { String::new() };
-    let mut text = format!("{indent}{}  ({protocols}; {}{above})\n", bug.id, bug.violation);
+    let shows = match bug.violation.strip_prefix("metrics.") {
+        Some(figure) => format!("{figure} above {}", bug.shown.above),
+        None => bug.violation.to_owned(),
+    };
+    let mut text = wrapped(&format!("{}  ({protocols}; {shows})", bug.id), indent, "");
     let mut paragraph = |words: &str, end| text += &wrapped(words, &format!("{indent}    "), end);
     paragraph(bug.what, "");
     paragraph(&format!("Source: {}", bug.source.trim_end_matches('.')), "");
@@ -135,9 +145,9 @@ fn entry(bug: &Bug, commands: &[(&str, String)], indent: &str) -> String {
     text
 }
 
-/// Words in lines of at most [`WIDTH`], all but the last of which end so.
+/// Words in lines that there is room for, all but the last of which end so.
 fn wrapped(words: &str, indent: &str, end: &str) -> String {
-    wrapped_to(words, indent, end, WIDTH)
+    wrapped_to(words, indent, end, Show::default().width())
 }
 
 fn wrapped_to(words: &str, indent: &str, end: &str, width: usize) -> String {
@@ -174,7 +184,10 @@ fn rows(registry: &Registry, listing: Listing) -> Vec<(String, String)> {
                 let own = election::Timer::ALL
                     .into_iter()
                     .filter_map(|timer| Some(format!(", {} {} s", timer.words(), usual.get(timer)? / SECOND)));
-                (p.name.to_owned(), format!("{} ({token}; {timers}{})", p.about, own.collect::<String>()))
+                // Runs have the same lease with every protocol unless it is asked for.
+                let usual = p.election_timeout.is_some() || p.default_lease_ttl == USUAL_LEASE;
+                let upstream = if usual { "" } else { " upstream" };
+                (p.name.to_owned(), format!("{} ({token}; {timers}{}{upstream})", p.about, own.collect::<String>()))
             };
             registry.plans.named().map(about).collect()
         }

@@ -8,7 +8,7 @@ use super::{
     parse,
     progress::Progress,
 };
-use reports::{json::pretty, statistics::count};
+use reports::{json::pretty, statistics::count, text::wrap};
 use serde_json::json;
 use sim::{
     artifacts::{self, Again},
@@ -30,6 +30,9 @@ const PAGES_MAX: usize = 20;
 /// # Errors
 /// The arguments make no sense, or a run could not be finished.
 pub fn run(registry: &Registry, args: &MatrixArgs) -> Result<u8, Stop> {
+    if args.plan.nodes().len() > 1 {
+        return Err(Stop::usage("--nodes: one number of candidates for a matrix; run it once for each"));
+    }
     let params = args.plan.sweep_params().map_err(Stop::usage)?;
     let matrix = Matrix {
         registry,
@@ -53,7 +56,9 @@ pub fn run(registry: &Registry, args: &MatrixArgs) -> Result<u8, Stop> {
     let text = match (show.json, show.quiet) {
         (true, _) => report(&matrix, &cells),
         (false, true) => summary(&matrix, &cells),
-        (false, false) => [table(&matrix, &cells), whys(&cells, args.why), summary(&matrix, &cells)].concat(),
+        (false, false) => {
+            [table(&matrix, &cells, show), whys(&cells, args.why, show), summary(&matrix, &cells)].concat()
+        }
     };
     print(&text);
     if sim::interrupt::asked() { Ok(INTERRUPTED) } else { Ok(0) }
@@ -82,61 +87,78 @@ fn keep_pages(matrix: &Matrix, cells: &mut [Cell], out: &Path) -> Result<(), Sto
     Ok(())
 }
 
-/// A row for each protocol, a column for each scenario; blank where an interrupted matrix did not come to.
-fn table(matrix: &Matrix, cells: &[Cell]) -> String {
+/// A row for each protocol, a column for each scenario; blank where an interrupted matrix did not come to. Where there is no
+/// room for all columns, several tables below each other.
+fn table(matrix: &Matrix, cells: &[Cell], show: Show) -> String {
     let mut signs: BTreeMap<_, _> =
         matrix.pairs().iter().map(|(scenario, protocol)| ((scenario.name, protocol.name), ' ')).collect();
     signs.extend(cells.iter().map(|cell| ((cell.scenario, cell.protocol), cell.outcome.sign())));
     let has = |scenario: &str| signs.keys().any(|(known, _)| *known == scenario);
     let scenarios: Vec<_> = matrix.scenarios.iter().map(|s| s.name).filter(|name| has(name)).collect();
     let width = matrix.protocols.iter().map(|p| p.name.len()).max().unwrap_or(0);
-    let heading = |digit: fn(usize) -> String| -> String {
-        let digits = (1..=scenarios.len()).map(|number| format!(" {}", digit(number)));
-        format!("{:width$} {}", "", digits.collect::<String>()).trim_end().to_owned() + "\n"
-    };
+    let at_a_time = show.room().map_or(scenarios.len(), |room| room.saturating_sub(width + 1) / 2).max(1);
     let mut text = String::new();
-    if scenarios.len() > 9 {
-        text += &heading(|number| if number < 10 { " ".to_owned() } else { (number / 10).to_string() });
-    }
-    text += &heading(|number| (number % 10).to_string());
-    for protocol in &matrix.protocols {
-        let sign = |scenario: &&str| signs.get(&(*scenario, protocol.name)).copied().unwrap_or('.');
-        let row: String = scenarios.iter().map(|scenario| format!(" {}", sign(scenario))).collect();
-        text += format!("{:width$} {row}", protocol.name).trim_end();
+    for (block, scenarios) in scenarios.chunks(at_a_time).enumerate() {
+        let first = block * at_a_time + 1;
+        text += &headings(width, first, first + scenarios.len());
+        for protocol in &matrix.protocols {
+            let sign = |scenario: &&str| signs.get(&(*scenario, protocol.name)).copied().unwrap_or('.');
+            let row: String = scenarios.iter().map(|scenario| format!(" {}", sign(scenario))).collect();
+            text += format!("{:width$} {row}", protocol.name).trim_end();
+            text += "\n";
+        }
         text += "\n";
     }
-    text += "\n";
     let signs: Vec<_> = Came::ALL.iter().rev().map(|came| format!("{} {}", came.sign(), came.words())).collect();
-    text += &format!("{}, . does not apply\n", signs.join(", "));
+    text += &(wrap(&format!("{}, . does not apply", signs.join(", ")), show.width()).join("\n") + "\n");
     let longest = scenarios.iter().map(|name| name.len()).max().unwrap_or(0);
     let numbered = scenarios.iter().enumerate().map(|(n, name)| format!("{:>2} {name:longest$}  ", n + 1));
     let numbered: Vec<_> = numbered.collect();
-    for row in numbered.chunks(3) {
+    for row in numbered.chunks((show.width() / (longest + 5)).clamp(1, 3)) {
         text += &format!("{}\n", row.concat().trim_end());
     }
     text + "\n"
 }
 
+/// The numbers of columns, from the first to before the end, the digits of each below each other.
+fn headings(width: usize, first: usize, end: usize) -> String {
+    let heading = |digit: fn(usize) -> String| -> String {
+        let digits = (first..end).map(|number| format!(" {}", digit(number)));
+        format!("{:width$} {}", "", digits.collect::<String>()).trim_end().to_owned() + "\n"
+    };
+    let tens = heading(|number| if number < 10 { " ".to_owned() } else { (number / 10).to_string() });
+    let units = heading(|number| (number % 10).to_string());
+    if end > 10 { tens + &units } else { units }
+}
+
 /// What is behind the cells that do not simply hold.
-fn whys(cells: &[Cell], all: bool) -> String {
+fn whys(cells: &[Cell], all: bool, show: Show) -> String {
     let behind: Vec<_> = cells.iter().filter(|cell| cell.outcome != Came::Holds).collect();
     if behind.len() > WHY_MAX && !all {
         return format!("--why says what is behind {} that do not simply hold.\n", count(behind.len() as u64, "cell"));
     }
-    behind.into_iter().map(why).collect()
+    behind.into_iter().map(|cell| why(cell, show)).collect()
 }
 
-fn why(cell: &Cell) -> String {
+fn why(cell: &Cell, show: Show) -> String {
     let Cell { scenario, protocol, outcome, seed, why, parts, command, .. } = cell;
     let mut text = format!("{} {scenario}, {protocol}, seed {seed}: {}\n", outcome.sign(), outcome.words());
     if let Some(parts) = parts {
         let seconds = parts.t_us as f64 / 1e6;
-        text += &format!("    at {seconds:.3} s  {}\n    without fencing  {}\n", parts.fenced, parts.unfenced);
+        text += &told(&format!("at {seconds:.3} s: {}", parts.fenced), show);
+        text += &told(&format!("without fencing: {}", parts.unfenced), show);
     }
     if !why.is_empty() {
-        text += &format!("    {why}\n");
+        text += &told(why, show);
     }
+    // A command is never broken: it is there to be copied.
     text + &format!("    {command}\n")
+}
+
+/// A sentence below the head of a cell.
+fn told(text: &str, show: Show) -> String {
+    let lines = wrap(text, show.width() - 6);
+    lines.iter().enumerate().map(|(place, line)| format!("{:1$}{line}\n", "", if place == 0 { 4 } else { 6 })).collect()
 }
 
 fn summary(matrix: &Matrix, cells: &[Cell]) -> String {

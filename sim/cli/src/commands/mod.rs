@@ -5,6 +5,7 @@ mod advise_args;
 pub mod args;
 mod beside;
 mod bisect;
+mod bisect_args;
 mod experiments;
 mod experiments_args;
 mod explain;

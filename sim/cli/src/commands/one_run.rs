@@ -4,6 +4,7 @@ use super::{
     exit::Stop,
     output::{Show, print},
     plan_file::whole_path,
+    progress,
 };
 use crate::terminal::browser;
 use protocols::fence::checks::Fencing;
@@ -37,6 +38,18 @@ pub struct OneRun {
     pub repro: String,
     /// Is that command `scenario`, so that options can be added to it?
     pub again: bool,
+    /// What to run instead where the situation under test cannot arise, whatever the seed, and why; in the order to offer it.
+    pub instead: Vec<Instead>,
+}
+
+/// A command that shows what this run cannot.
+pub struct Instead {
+    /// Does it apply only where no fault struck?
+    pub if_unstruck: bool,
+    /// Why this run cannot, in a few words.
+    pub why: String,
+    /// The command.
+    pub command: String,
 }
 
 /// Where artifacts go when nothing else was said.
@@ -65,8 +78,11 @@ impl OneRun {
         let history = self.history.as_deref().map(artifacts::create).transpose().map_err(Stop::usage)?;
         let timeline = !self.show.quiet || self.show.json || self.aside || self.page;
         let page = self.page;
-        let options = Options { registry: registry.clone(), timeline, page, trace, history, ..Options::default() };
-        run::run(plan, options).map_err(Stop::harness)
+        let run = |now_us| {
+            let registry = registry.clone();
+            run::run(plan, Options { registry, timeline, page, trace, history, now_us, ..Options::default() })
+        };
+        progress::follow(self.show, plan.duration_ms, run).map_err(Stop::harness)
     }
 
     fn leave_artifacts(&self, plan: &Plan, registry: &Registry, run: &Run) -> Result<(), Stop> {
@@ -93,20 +109,24 @@ impl OneRun {
     }
 
     /// What shows more of a run that went wrong.
-    fn next(&self, run: &Run) -> Vec<(&'static str, String)> {
+    fn next(&self, run: &Run) -> Vec<(&str, String)> {
         if run.judgement.verdict == Verdict::Pass {
             return Vec::new();
         }
-        let mut next = Vec::new();
+        let mut next: Vec<(&str, String)> = Vec::new();
         if !self.open {
             next.push(("to see it", repro::with(&self.repro, &["--open"])));
         }
-        if self.again && run.plan.fencing == Fencing::Off && run.header.tokened {
+        if self.again && !self.aside && run.plan.fencing == Fencing::Off && run.header.tokened {
             next.push(("beside it, with fencing", repro::with(&self.repro, &["--beside", "fencing=on", "--open"])));
         }
         next.extend(self.reduced(run));
-        if self.again && run.judgement.verdict == Verdict::Vacuous {
-            next.push(("other seeds", repro::other_seeds(&self.repro, run.plan.seed)));
+        if self.again && !self.aside && run.judgement.verdict == Verdict::Vacuous {
+            let struck = run.faults > 0 || run.plan.faults.is_empty();
+            match self.instead.iter().find(|instead| !instead.if_unstruck || !struck) {
+                Some(instead) => next.push((&instead.why, instead.command.clone())),
+                None => next.push(("other seeds", repro::other_seeds(&self.repro, run.plan.seed))),
+            }
         }
         next
     }
@@ -138,14 +158,16 @@ impl OneRun {
 }
 
 /// The verdict in one line.
-pub fn verdict_line(run: &Run) -> String {
-    let failed = run.judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.name).collect::<Vec<_>>().join(", ");
-    let colon = if failed.is_empty() { "" } else { ": " };
-    format!(
-        "{} {} seed {}: {}{colon}{failed}",
-        run.plan.scenario,
-        run.plan.protocol,
-        run.plan.seed,
-        run.judgement.verdict.name()
-    )
+fn verdict_line(run: &Run) -> String {
+    let Plan { scenario, protocol, seed, .. } = &*run.plan;
+    let failed: Vec<&str> = run.judgement.violated().collect();
+    let failed = failed.join(", ");
+    let vacuity = || run.judgement.invariant("vacuity").map_or("", |vacuity| vacuity.detail.as_str());
+    let came = match run.judgement.verdict {
+        Verdict::Pass => "pass".to_owned(),
+        Verdict::Safety => format!("safety violated: {failed}"),
+        Verdict::Liveness => format!("liveness violated: {failed}"),
+        Verdict::Vacuous => format!("inconclusive: {}", vacuity()),
+    };
+    format!("{scenario} {protocol} seed {seed}: {came}")
 }

@@ -28,7 +28,13 @@ pub fn whole_path(file: &Path) -> String {
 }
 
 fn text(file: &Path) -> Result<String, Stop> {
-    let unreadable = |e: io::Error| Stop::usage(format!("cannot read {}: {e}", file.display()));
+    let unreadable = |e: io::Error| {
+        let why = match e.kind() {
+            io::ErrorKind::InvalidData => "it is not text".to_owned(),
+            _ => e.to_string(),
+        };
+        Stop::usage(format!("cannot read {}: {why}", file.display()))
+    };
     let mut text = String::new();
     if file == Path::new("-") {
         io::stdin().lock().take(INPUT_BYTES_MAX).read_to_string(&mut text).map_err(unreadable)?;

@@ -2,7 +2,7 @@
 
 #![allow(missing_docs, reason = "a doc comment is help text here")]
 
-use crate::terminal::options::ShowArgs;
+use crate::terminal::{options::ShowArgs, parse};
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ pub struct PlotArgs {
     #[arg(long, default_value = "target/fencepost/plots")]
     pub out: PathBuf,
     /// Number of runs at a time; by default as many as there are cores
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_parser = parse::jobs, value_name = "N", allow_hyphen_values = true)]
     pub jobs: Option<u16>,
     #[command(flatten)]
     pub show: ShowArgs,

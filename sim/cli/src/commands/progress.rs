@@ -1,12 +1,62 @@
-//! A sweep's progress bar.
+//! Progress bars: of a sweep's runs, and of one long run's virtual time.
 
 use super::{exit::Stop, output::Show};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use reports::statistics::grouped;
 use sim::outcome::Ended;
 use std::{
     fmt::Write,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{self, RecvTimeoutError::Timeout},
+    },
+    thread,
+    time::Duration,
 };
+
+/// A run that is over by then shows no bar.
+const SHORT: Duration = Duration::from_secs(1);
+/// From one look at a run to the next.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Runs something of so many milliseconds of virtual time, which says how far it is; if it takes long and there is a terminal
+/// that wants one, a bar on standard error shows that.
+pub fn follow<R>(show: Show, duration_ms: u64, run: impl FnOnce(Option<Arc<AtomicU64>>) -> R) -> R {
+    if !show.progress() {
+        return run(None);
+    }
+    let now_us = Arc::new(AtomicU64::new(0));
+    let (over, is_over) = mpsc::channel::<()>();
+    let seen_us = Arc::clone(&now_us);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            if is_over.recv_timeout(SHORT) != Err(Timeout) {
+                return;
+            }
+            let bar = ProgressBar::with_draw_target(Some(duration_ms), ProgressDrawTarget::stderr());
+            if let Ok(style) = ProgressStyle::with_template("{bar:40} {msg}, {eta} left") {
+                bar.set_style(style);
+            }
+            loop {
+                let at_ms = seen_us.load(Ordering::Relaxed) / 1_000;
+                bar.set_position(at_ms);
+                bar.set_message(so_far(at_ms, duration_ms));
+                if is_over.recv_timeout(LOOK) != Err(Timeout) {
+                    return bar.finish_and_clear();
+                }
+            }
+        });
+        let ran = run(Some(now_us));
+        drop(over);
+        ran
+    })
+}
+
+/// How far a run is, in words.
+fn so_far(at_ms: u64, duration_ms: u64) -> String {
+    format!("{} of {} s of virtual time", grouped(at_ms / 1_000), grouped(duration_ms / 1_000))
+}
 
 /// How many runs are done, and what came of them.
 pub struct Progress {
@@ -50,5 +100,28 @@ impl Progress {
     /// The bar goes away.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocols::election;
+    use scenarios::{Params, scenario};
+    use sim::run::{self, Options};
+
+    #[test]
+    fn who_looks_on_sees_how_far_a_run_is_and_changes_nothing() {
+        let steady = scenario::find("steady").expect("a scenario");
+        let params = Params { rate: 20, duration_ms: Some(5_000), ..Params::default() };
+        let plan = steady.compile(&params, &election::etcd::PROTOCOL, 1).expect("a plan");
+        let now_us = Arc::new(AtomicU64::new(0));
+        let run = |now_us| run::run(&plan, Options { now_us, ..Options::default() }).expect("it ends");
+        let (seen, alone) = (run(Some(Arc::clone(&now_us))), run(None));
+        assert_eq!(seen.trace_hash(), alone.trace_hash());
+        let at_us = now_us.load(Ordering::Relaxed);
+        assert!((4_500_000..=5_000_000).contains(&at_us), "{at_us} µs");
+        assert_eq!(so_far(4_900, 16_807_000), "4 of 16,807 s of virtual time");
+        assert!(follow(Show { quiet: true, json: false }, 1, |now_us| now_us.is_none()), "nobody looks on");
     }
 }

@@ -1,7 +1,7 @@
 //! `replay`: a plan or a capsule again.
 
 use super::{
-    exit::{OTHER_BUILD, Stop},
+    exit::{NOT_DETERMINISTIC, OTHER_BUILD, Stop},
     one_run::{OneRun, default_out},
     output::Show,
     output_args::OutputArgs,
@@ -46,16 +46,15 @@ pub fn run(
         repro: repro::command(&["replay".to_owned(), plan_file::whole_path(file)]),
         again: false,
         aside: false,
+        instead: Vec::new(),
     };
     let run = one.run(artifact.plan(), registry)?;
     if let Some(capsule) = capsule {
         let same = capsule.trace_hash == run.trace_hash();
         if !same && other_build.is_none() {
-            return Err(Stop::harness(format!(
-                "the same build gave another trace: {} then, {} now",
-                capsule.trace_hash,
-                run.trace_hash()
-            )));
+            let why =
+                format!("the same build gave another trace: {} then, {} now", capsule.trace_hash, run.trace_hash());
+            return Err(Stop { code: NOT_DETERMINISTIC, why });
         }
         let verdict = run.judgement.verdict.name();
         if verdict != capsule.verdict {

@@ -4,15 +4,17 @@ use super::{
     args::ScenarioArgs,
     beside,
     exit::Stop,
-    one_run::{OneRun, default_out},
+    one_run::{Instead, OneRun, default_out},
     output::{Show, print},
     parse,
 };
 use protocols::election;
 use scenarios::{
-    generate,
+    Params, generate,
     plan::{Plan, SWARM},
+    scenario::fewest,
     sense,
+    units::duration_text,
 };
 use sim::{registry::Registry, repro, swarm};
 use std::ffi::OsString;
@@ -34,11 +36,16 @@ pub fn run(registry: &Registry, args: &ScenarioArgs, words: &[OsString]) -> Resu
         aside: args.beside.is_some(),
         open: output.open,
         artifacts: Some(output.out.clone().unwrap_or_else(default_out)),
-        repro,
+        repro: match &args.beside {
+            Some(beside) => repro::with(&repro, &["--beside", beside]),
+            None => repro,
+        },
         again: true,
+        instead: instead(args, &plan),
     };
     let Some(beside) = &args.beside else { return Ok(one.run(&plan, registry)?.judgement.verdict.exit_code()) };
-    let (other, _) = compile(registry, &beside::arguments(words, beside, seed)?, seed)?;
+    let others = beside::arguments(words, beside, seed)?;
+    let (other, _) = compile(registry, &others, others.seed.unwrap_or(seed))?;
     if other == plan {
         return Err(Stop::usage("--beside changes nothing: both runs would be the same"));
     }
@@ -48,8 +55,15 @@ pub fn run(registry: &Registry, args: &ScenarioArgs, words: &[OsString]) -> Resu
 /// Prints the plan and runs nothing.
 pub fn print_plan(registry: &Registry, args: &ScenarioArgs) -> Result<u8, Stop> {
     let output = &args.shared.output;
-    if output.trace.is_some() || output.history.is_some() || output.open || args.beside.is_some() {
-        return Err(Stop::usage("--trace, --history, --open and --beside are of a run, and `plan` runs nothing"));
+    let of_a_run = [
+        ("--out", output.out.is_some()),
+        ("--trace", output.trace.is_some()),
+        ("--history", output.history.is_some()),
+        ("--open", output.open),
+        ("--beside", args.beside.is_some()),
+    ];
+    if let Some((option, _)) = of_a_run.iter().find(|(_, given)| *given) {
+        return Err(Stop::usage(format!("{option} is of a run, and `plan` runs nothing: it prints the plan")));
     }
     let seed = args.seed.unwrap_or_else(draw_seed);
     print(&compile(registry, args, seed)?.0.to_json_pretty());
@@ -74,6 +88,27 @@ fn compile(registry: &Registry, args: &ScenarioArgs, seed: u64) -> Result<(Plan,
     sense::meant(&params, &[(scenario, protocol)], seed).map_err(Stop::usage)?;
     let repro = repro::of_run(&plan.scenario, &plan.protocol, &params, seed);
     Ok((plan, repro))
+}
+
+/// What to run instead where the options leave no room for what the scenario is about.
+fn instead(args: &ScenarioArgs, plan: &Plan) -> Vec<Instead> {
+    let (Ok(scenario), Ok(params)) = (parse::scenario(&args.name), args.shared.plan.params()) else {
+        return Vec::new();
+    };
+    let protocol = args.protocol.unwrap_or(&election::etcd::PROTOCOL);
+    let run = |params: &Params| repro::of_run(scenario.name, protocol.name, params, plan.seed);
+    let fewest = fewest(scenario, protocol);
+    let too_few = (params.nodes < fewest).then(|| Instead {
+        if_unstruck: false,
+        why: format!("{} needs {fewest} nodes", scenario.name),
+        command: run(&Params { nodes: fewest, ..params.clone() }),
+    });
+    let too_short = params.duration_ms.map(|ms| Instead {
+        if_unstruck: true,
+        why: format!("no fault struck before the run ended at {}: leave --duration out", duration_text(ms)),
+        command: run(&Params { duration_ms: None, ..params.clone() }),
+    });
+    too_few.into_iter().chain(too_short).collect()
 }
 
 /// A seed that nobody chose. Small, so that it can be read aloud.

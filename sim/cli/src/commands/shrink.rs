@@ -10,11 +10,11 @@ use super::{
     plan_file,
     sweep::aligned,
 };
-use crate::terminal::parameters::describe;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use reports::{json::pretty, statistics::count, text::paragraph};
 use scenarios::plan::Plan;
 use serde_json::{Value, json};
+use sim::parameters::describe;
 use sim::{
     artifacts,
     reduce::{self, Ending, Looked, Shrunk},

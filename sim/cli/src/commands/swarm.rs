@@ -98,7 +98,7 @@ fn table(swept: &Swept) -> String {
     aligned(rows, |column| column >= 2)
 }
 
-/// The marks that were never come to, a line each.
+/// How many marks were never come to; where it goes on until all were, a line for each.
 fn never(swept: &Swept, swarm: &Swarm) -> String {
     let protocols = &swarm.choice.protocols;
     let silent = swept.coverage.silent(protocols);
@@ -108,8 +108,16 @@ fn never(swept: &Swept, swarm: &Swarm) -> String {
         format!("\n  {}{why}", mark.text())
     };
     let lines: String = silent.iter().map(line).collect();
-    let colon = if silent.is_empty() { "" } else { "; never:" };
-    format!("coverage: {} of {of} marks{colon}{lines}", of - silent.len())
+    let reached = of - silent.len();
+    match (silent.len(), swarm.until_stable) {
+        (0, _) => format!("coverage: {reached} of {of} marks"),
+        (_, true) => format!("coverage: {reached} of {of} marks; never:{lines}"),
+        (never, false) => {
+            format!(
+                "coverage: {reached} of {of} marks; {never} were never reached: --until-stable lists them, and summary.json has them"
+            )
+        }
+    }
 }
 
 fn summary(swept: &Swept, swarm: &Swarm, seconds: f64) -> String {

@@ -6,6 +6,7 @@ use super::{
     output::{Show, print},
     plan_file,
     progress::Progress,
+    shown::{self, watched},
     swept::exit_code,
 };
 use reports::{
@@ -41,7 +42,7 @@ pub fn run(sweep: &Sweep, show: Show, out: &Path, record: Option<&Path>) -> Resu
     interrupt::listen().map_err(Stop::harness)?;
     let progress = Progress::new(sweep.runs(), show)?;
     let started = Instant::now();
-    let mut outcome = sweep.run(|ended| progress.done(ended)).map_err(Stop::usage)?;
+    let mut outcome = sweep.watching(&watched(sweep), |ended| progress.done(ended)).map_err(Stop::usage)?;
     let wall_s = started.elapsed().as_secs_f64();
     progress.finish();
     keep_artifacts(&mut outcome, sweep.registry, sweep.shard.1 > 1, out)?;
@@ -75,9 +76,10 @@ pub(super) fn conclude(outcome: &Outcome, told: &Told, show: Show, out: &Path) -
         print(&summary);
     } else {
         if !show.quiet {
-            print(&(table(&outcome.cells, show.room()) + &legend(show.width())));
+            print(&table(&outcome.cells, show));
         }
-        print(&[causes(outcome, show.width()), moved(outcome), ending(outcome, told.took, out)].concat());
+        let (causes, bugs) = (causes(outcome, show.width()), shown::lines(&outcome.bugs));
+        print(&[causes, moved(outcome), ending(outcome, told.took, out), bugs].concat());
     }
     Ok(exit_code(outcome))
 }
@@ -195,7 +197,8 @@ pub(super) fn keep_artifacts(
             let again = Again { repro: &failure.repro, next: &[] };
             let written = artifacts::write(out, plan, registry, &failure.trace_hash, again).map_err(Stop::harness)?;
             failure.artifacts = Some(written.folder.display().to_string());
-            failure.cause = Some(written.cause.text());
+            // A run that passes broke a promise about figures, or to break: what happened in it does not tell of that.
+            failure.cause = (failure.verdict != "pass").then(|| written.cause.text());
         }
     }
     // Of a shard's, nobody can tell which the whole sweep would have shown.
@@ -261,6 +264,7 @@ fn summary(outcome: &Outcome, told: &Told) -> String {
         "runs_per_s_and_core": rounded(runs as f64 / took.core_s),
         "cells": outcome.cells,
         "unsafe_runs": outcome.unsafe_runs,
+        "bugs": outcome.bugs,
         "moved": outcome.moved,
         "without_baseline": outcome.without_baseline,
         "causes": groups(&outcome.failures).into_iter().chain(groups(&outcome.inconclusive)).collect::<Vec<_>>(),
@@ -281,10 +285,21 @@ fn needless(cell: &Cell) -> String {
 }
 
 /// The columns of the table that are left out first where there is no room for all.
-const LEFT_OUT: [usize; 7] = [10, 3, 11, 9, 7, 5, 2];
+const LEFT_OUT: [usize; 7] = [10, 11, 9, 12, 4, 2, 8];
 
-/// The cells as a table, in so many columns as there is room for.
-fn table(cells: &[Cell], room: Option<usize>) -> String {
+/// What the columns mean, by their place, where their names do not say it.
+const LEGEND: [(usize, &str); 7] = [
+    (3, "promise: what the protocol promises there, that safety holds, breaks, or may do either"),
+    (5, "kept, broken: runs in which that promise was kept, or was not"),
+    (8, "unsafe: runs in which safety was violated, promised or not"),
+    (9, "fenced: writes refused"),
+    (10, "false (paused): needless failovers a run, and those that a pause caused"),
+    (11, "two believed: runs in which two nodes believed at once, and for how long at most"),
+    (12, "failover ms: median, and 95th percentile"),
+];
+
+/// The cells that have runs as a table, in so many columns as there is room for, and what the columns mean.
+fn table(cells: &[Cell], show: Show) -> String {
     let head = [
         "scenario",
         "protocol",
@@ -300,7 +315,8 @@ fn table(cells: &[Cell], room: Option<usize>) -> String {
         "two believed",
         "failover ms",
     ];
-    let rows = cells.iter().map(|cell| {
+    // An interrupted sweep, or a part of one, has cells that it did not come to.
+    let rows = cells.iter().filter(|cell| cell.runs > 0).map(|cell| {
         let failover = match (cell.failover_ms_p50, cell.failover_ms_p95) {
             (Some(p50), Some(p95)) => format!("{p50:.0} (p95 {p95:.0})"),
             _ => "–".to_owned(),
@@ -331,35 +347,31 @@ fn table(cells: &[Cell], room: Option<usize>) -> String {
         ]
     });
     let rows: Vec<_> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
-    fitted(rows, |column| column == 2 || (4..=10).contains(&column), &LEFT_OUT, room)
+    let is_number = |column| column == 2 || (4..=10).contains(&column);
+    let (table, missing) = fitted(rows, is_number, &LEFT_OUT, show.room());
+    let legend = LEGEND.iter().filter(|(column, _)| !missing.contains(column)).map(|(_, meaning)| *meaning);
+    let legend = wrap(&legend.collect::<Vec<_>>().join("; "), show.width()).join("\n");
+    let missing: Vec<&str> = missing.iter().map(|column| head[*column]).collect();
+    let missing = match missing.is_empty() {
+        true => String::new(),
+        false => format!("no room for {}; summary.json has all\n", missing.join(", ")),
+    };
+    format!("{table}{missing}{legend}\n")
 }
 
-/// What the columns mean, where their names do not say it.
-fn legend(width: usize) -> String {
-    let text = "kept, broken: runs that kept the promise, or did not; unsafe: runs in which safety was violated, promised or \
-                not; fenced: writes refused; false (paused): needless failovers a run, and those that a pause caused; two \
-                believed: runs in which two nodes believed at once, and for how long at most";
-    wrap(text, width).join("\n") + "\n"
-}
-
-/// [`aligned`], without the first so many of these columns that there is room for the others; says which are missing.
+/// [`aligned`], without the first so many of these columns that there is room for the others; and which are missing.
 fn fitted<const N: usize>(
     mut rows: Vec<[String; N]>,
     is_number: impl Fn(usize) -> bool,
     left_out: &[usize],
     room: Option<usize>,
-) -> String {
-    let head = rows[0].clone();
+) -> (String, Vec<usize>) {
     let mut out: Vec<usize> = Vec::new();
     loop {
         let text = aligned(rows.clone(), &is_number);
         let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
         let more = left_out.get(out.len()).filter(|_| room.is_some_and(|room| widest > room));
-        let Some(more) = more else {
-            let missing: Vec<&str> = out.iter().map(|column| head[*column].as_str()).collect();
-            let note = format!("no room for {}; summary.json has all\n", missing.join(", "));
-            return if out.is_empty() { text } else { text + &note };
-        };
+        let Some(more) = more else { return (text, out) };
         rows.iter_mut().for_each(|row| row[*more].clear());
         out.push(*more);
     }

@@ -24,7 +24,8 @@ use reports::{
         page::{FILE as TIMELINE, FILE_OF_TWO, Pages},
     },
 };
-use scenarios::{Plan, parameters::parameters};
+use scenarios::Plan;
+use sim::parameters::parameters;
 use std::path::{Path, PathBuf};
 
 /// A log whose first event is later than this, microseconds, counts from somewhere else than its own beginning: nobody has

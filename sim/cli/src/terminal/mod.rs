@@ -38,10 +38,12 @@ pub fn refuse(error: &clap::Error, command: &Command, said: &[OsString]) -> u8 {
             USAGE
         }
         _ => {
-            let sentence = match meant(error, command, said) {
-                Some((unknown, meant)) => format!("unexpected argument '{unknown}' found; did you mean {meant}?"),
-                None => one_sentence(error),
+            let meant = || {
+                meant(error, command, said)
+                    .map(|(unknown, meant)| format!("unexpected argument '{unknown}' found; did you mean {meant}?"))
             };
+            let own = of_the_plan(error, command, said).or_else(meant).or_else(|| lacking(error));
+            let sentence = own.unwrap_or_else(|| one_sentence(error));
             let _ = writeln!(std::io::stderr(), "fencepost: {sentence}");
             USAGE
         }
@@ -54,6 +56,25 @@ pub fn exit_code(ended: Result<u8, Stop>) -> u8 {
         let _ = writeln!(std::io::stderr(), "fencepost: {stop}");
         stop.code
     })
+}
+
+/// An option of `scenario` that `replay` is given: the plan has that already.
+fn of_the_plan(error: &clap::Error, command: &Command, said: &[OsString]) -> Option<String> {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return None };
+    let replays = said.get(1).is_some_and(|word| word == "replay") && error.kind() == ErrorKind::UnknownArgument;
+    let option = unknown.strip_prefix("--").filter(|_| replays)?;
+    let scenario = command.find_subcommand("scenario")?;
+    let known = scenario.get_arguments().any(|argument| argument.get_long() == Some(option));
+    known.then(|| {
+        format!("--{option}: a plan says that itself, and `replay` runs it as it is; edit the file, or run `scenario`")
+    })
+}
+
+/// What is missing, and where it is to be found.
+fn lacking(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return None };
+    let lacks = error.kind() == ErrorKind::MissingRequiredArgument && missing.iter().any(|name| name == "<NAME>");
+    lacks.then(|| format!("{}; `fencepost list scenarios` has the names", one_sentence(error)))
 }
 
 /// An unknown option, and those that it is a part of, as `--ttl` is of `--lease-ttl`: clap only knows what is spelt like it.
@@ -92,6 +113,12 @@ pub(crate) fn one_sentence(error: &clap::Error) -> String {
     // clap lists what is missing, and what it would suggest, on lines of their own.
     let more = text.lines().skip(1).map(str::trim).take_while(|l| !l.starts_with("Usage"));
     let more = more.filter(|l| !l.is_empty() && !l.starts_with("For more") && !l.starts_with("tip: to pass"));
+    // Where all values are listed, one that is spelt otherwise is no help.
+    let far = matches!(
+        (error.get(ContextKind::InvalidValue), error.get(ContextKind::SuggestedValue)),
+        (Some(ContextValue::String(given)), Some(ContextValue::String(suggested))) if !suggest::is_typo(given, suggested)
+    );
+    let more = more.filter(|l| !far || !l.starts_with("tip: "));
     let more: Vec<&str> = more.map(|l| l.trim_start_matches("tip: ")).collect();
     match (more.is_empty(), sentence.ends_with(':')) {
         (true, _) => sentence.to_owned(),

@@ -29,8 +29,8 @@ use scenarios::{
 /// What a scenario's plan is made of.
 #[derive(ClapArgs, Clone, Debug)]
 pub struct PlanOptions {
-    /// Number of candidates; 3 by default. A sweep takes several, such as 3,5,7, and runs 3 and 5 by default
-    #[arg(long, value_parser = parse::candidates, value_delimiter = ',', value_name = "N")]
+    /// Number of candidates; 3 by default
+    #[arg(long, value_parser = parse::candidates, value_delimiter = ',', value_name = "N", allow_hyphen_values = true)]
     nodes: Vec<u16>,
     /// Length of the run; by default as long as the scenario needs
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]

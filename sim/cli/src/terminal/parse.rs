@@ -1,5 +1,7 @@
 //! What words on the command line mean: durations, ranges, lists of names.
 
+mod numbers;
+
 use super::{names::known, suggest::unknown};
 use protocols::{
     bug::Bug,
@@ -7,19 +9,18 @@ use protocols::{
     copies::Copies,
     election::Protocol,
     fence::{charge_check::ChargeCheck, checks::Fencing},
-    group::GROUPS_MAX,
     sharding::Placement,
     work::Kind,
 };
 use scenarios::{
     Scenario,
     params::{PROFILES, Profile},
-    plan::CANDIDATES_MAX,
     preset::{PRESETS, Preset},
     units::{bandwidth_mbps, unit},
 };
-use std::{collections::BTreeSet, ops::Range};
+use std::collections::BTreeSet;
 
+pub use numbers::{candidates, frequency, groups, jobs, many, members, ppm, seed, seeds, shard, target, whole, within};
 pub use scenarios::units::{duration_ms, duration_us, percent_ppm, span_ms};
 
 /// Milliseconds `A..B`, such as `150..300ms` or `1s..2s`; a single duration D is D to 2 D.
@@ -60,110 +61,6 @@ fn ends(from: &str, to: &str, parse: fn(&str) -> Result<u64, String>) -> Result<
     match from.ends_with(|c: char| c.is_ascii_digit()) {
         true => Ok((parse(&format!("{from}{}", unit(to)))?, upper)),
         false => Ok((parse(from)?, upper)),
-    }
-}
-
-/// A whole number.
-///
-/// # Errors
-/// One sentence.
-pub fn whole(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("`{text}` is not a whole number"))
-}
-
-/// Parts per million, with or without their unit.
-///
-/// # Errors
-/// One sentence.
-pub fn ppm(text: &str) -> Result<u64, String> {
-    let number = text.strip_suffix("ppm").unwrap_or(text).trim_end();
-    number.parse().map_err(|_| format!("`{text}` is not a number of parts per million, such as 500"))
-}
-
-/// A number of things, at least 1 and at most a billion: `250`, `10k`, `100M`.
-///
-/// # Errors
-/// One sentence.
-pub fn many(text: &str) -> Result<u64, String> {
-    const MOST: u64 = 1_000_000_000;
-    let (digits, times) = match text.strip_suffix(['k', 'M']) {
-        Some(digits) if text.ends_with('k') => (digits, 1_000),
-        Some(digits) => (digits, 1_000_000),
-        None => (text, 1),
-    };
-    let number = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(times));
-    number
-        .filter(|number| (1..=MOST).contains(number))
-        .ok_or_else(|| format!("`{text}` is not a number from 1 to {MOST}, such as 250, 10k or 100M"))
-}
-
-/// A seed.
-///
-/// # Errors
-/// One sentence.
-pub fn seed(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("`{text}` is not a seed; a seed is a whole number from 0 to {}", u64::MAX))
-}
-
-/// Seeds `A..B`, B excluded.
-///
-/// # Errors
-/// One sentence.
-pub fn seeds(text: &str) -> Result<Range<u64>, String> {
-    let wrong = || format!("`{text}` is not a range of seeds; write it as 0..1000");
-    let (from, to) = text.split_once("..").ok_or_else(wrong)?;
-    let range = seed(from).map_err(|_| wrong())?..seed(to).map_err(|_| wrong())?;
-    if range.is_empty() { Err(format!("the range of seeds `{text}` is empty")) } else { Ok(range) }
-}
-
-/// Part `I/N` of a sweep, I from 1.
-///
-/// # Errors
-/// One sentence.
-pub fn shard(text: &str) -> Result<(u64, u64), String> {
-    let wrong = || format!("`{text}` is not a shard; write it as 1/4, from 1/4 to 4/4");
-    let (part, of) = text.split_once('/').ok_or_else(wrong)?;
-    let (part, of): (u64, u64) = (part.parse().map_err(|_| wrong())?, of.parse().map_err(|_| wrong())?);
-    if part == 0 || part > of { Err(wrong()) } else { Ok((part, of)) }
-}
-
-/// A number of candidates.
-///
-/// # Errors
-/// One sentence.
-pub fn candidates(text: &str) -> Result<u16, String> {
-    let wrong = || format!("`{text}` is not a number of candidates; write a whole number from 1 to {CANDIDATES_MAX}");
-    text.parse().ok().filter(|nodes| (1..=CANDIDATES_MAX).contains(&usize::from(*nodes))).ok_or_else(wrong)
-}
-
-/// A number of groups.
-///
-/// # Errors
-/// One sentence.
-pub fn groups(text: &str) -> Result<u16, String> {
-    let wrong = || format!("`{text}` is not a number of groups; write a whole number from 1 to {GROUPS_MAX}");
-    text.parse().ok().filter(|groups| (1..=GROUPS_MAX).contains(groups)).ok_or_else(wrong)
-}
-
-/// How often something happened, and in what time, as `3/30d`: the number, and milliseconds.
-///
-/// # Errors
-/// One sentence.
-pub fn frequency(text: &str) -> Result<(u64, u64), String> {
-    let wrong = || format!("`{text}` does not say how often in what time; write it as 3/30d");
-    let (times, span) = text.split_once('/').ok_or_else(wrong)?;
-    let times = times.parse().ok().filter(|times| *times <= 1_000_000).ok_or_else(wrong)?;
-    Ok((times, span_ms(span)?))
-}
-
-/// A target of availability, as `99.95%`: the parts per million that may be missing.
-///
-/// # Errors
-/// One sentence.
-pub fn target(text: &str) -> Result<u32, String> {
-    match percent_ppm(text)? {
-        ppm @ 1..1_000_000 => Ok(1_000_000 - ppm),
-        _ => Err(format!("`{text}` is no target; write one below 100%, such as 99.95%")),
     }
 }
 
@@ -257,17 +154,6 @@ pub fn work(name: &str) -> Result<&'static Kind, String> {
     find(&known().works, "work", name, |work| work.name)
 }
 
-/// How many members a service has; how many it can have is its own to say.
-///
-/// # Errors
-/// One sentence.
-pub fn members(text: &str) -> Result<u16, String> {
-    text.parse()
-        .ok()
-        .filter(|count| *count > 0)
-        .ok_or_else(|| format!("`{text}` is not a number of members; give 1 or more"))
-}
-
 /// A protocol.
 ///
 /// # Errors
@@ -283,7 +169,14 @@ pub fn protocol(name: &str) -> Result<&'static Protocol, String> {
 pub fn protocols(names: &str) -> Result<Vec<&'static Protocol>, String> {
     match names {
         "all" => Ok(known().protocols.clone()),
-        names => Ok(once(names.split(',').map(protocol).collect::<Result<_, _>>()?, |p| p.name)),
+        names => {
+            let one = |name: &str| match name {
+                "" => Err(format!("there is an empty name in `{names}`")),
+                name => protocol(name),
+            };
+            let all = names.split(',').map(one).collect::<Result<_, _>>();
+            Ok(once(all.map_err(|why| format!("--protocol: {why}"))?, |p| p.name))
+        }
     }
 }
 

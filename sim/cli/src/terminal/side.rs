@@ -5,7 +5,7 @@ use protocols::history::Header;
 use reports::{
     Cause, Judgement, Verdict,
     json::{Report, pretty},
-    statistics::grouped,
+    statistics::{duration, grouped},
     text::paragraph,
     timeline::page::{Apart, Sheet},
 };
@@ -80,7 +80,7 @@ fn parting(apart: &Apart, show: Show) -> String {
 }
 
 fn table(sides: &[Side; 2], names: &[String; 2]) -> String {
-    let ms = |value: f64| format!("{:.1} ms", value);
+    let ms = |value: f64| duration(value * 1e3);
     let times = |values: &[f64]| match values {
         [] => "none".to_owned(),
         [one] => ms(*one),

@@ -1,3 +1,3 @@
 //! Unknown names answer with the nearest known one.
 
-pub use scenarios::suggest::unknown;
+pub use scenarios::suggest::{is_typo, unknown};

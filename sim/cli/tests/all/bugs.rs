@@ -12,7 +12,8 @@ use protocols::{
 use reports::Judgement;
 use scenarios::Plan;
 use serde::Serialize;
-use shown::{each, found, judged, plan, shows};
+use shown::{each, found, judged, plan};
+use sim::shown::shows;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},

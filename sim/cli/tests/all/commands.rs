@@ -111,7 +111,7 @@ fn mistakes_get_one_sentence_and_64() {
         (vec!["bisect", "read-lease", "--protocol", "redis-naive"], "ends by the leader's own clock"),
         (vec!["bisect", "read-lease", "--seeds", "3"], "not a range of seeds"),
         (vec!["plot", "election-cfd"], "election-cdf"),
-        (vec!["plot", "election-cdf", "--runs", "0"], "0 is not in 1.."),
+        (vec!["plot", "election-cdf", "--runs", "0"], "`0` is not a number from 1 to 1000000"),
         (vec!["plot", "election-cdf", "--election-timeout", "300..150ms"], "lower end must not be above"),
         (
             vec![

@@ -38,3 +38,5 @@ mod real;
 mod reduce;
 #[cfg(madsim)]
 mod sweeps;
+#[cfg(madsim)]
+mod words;

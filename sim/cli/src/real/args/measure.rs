@@ -41,13 +41,13 @@ pub struct ExperimentsArgs {
     #[arg(long, value_parser = backend, value_delimiter = ',', default_value = "redis,etcd,raft", value_name = "B,…")]
     pub backend: Vec<&'static Protocol>,
     /// Only these experiments
-    #[arg(long, value_parser = clap::value_parser!(u8).range(1..=7), value_delimiter = ',', value_name = "N,…")]
+    #[arg(long, value_parser = parse::within::<u8>(1..=7), value_delimiter = ',', value_name = "N,…")]
     pub only: Vec<u8>,
     /// How many seeds real processes play of each experiment; in the first, the leader is killed four times as often
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100), default_value_t = 5, value_name = "N")]
+    #[arg(long, value_parser = parse::within::<u32>(1..=100), default_value_t = 5, value_name = "N")]
     pub runs: u32,
     /// How many seeds are simulated beside, of the same plans and more like them
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000), default_value_t = 20, value_name = "N")]
+    #[arg(long, value_parser = parse::within::<u32>(1..=1_000), default_value_t = 20, value_name = "N")]
     pub simulated: u32,
     /// The first seed
     #[arg(long, value_parser = parse::seed, default_value_t = 0, value_name = "N")]
@@ -72,10 +72,10 @@ pub struct FailoverArgs {
     #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, default_value_if("service", ArgPredicate::IsPresent, "etcd"), value_name = "B")]
     pub backend: &'static Protocol,
     /// How often the leader is killed
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000), default_value_t = 30, value_name = "N")]
+    #[arg(long, value_parser = parse::within::<u32>(1..=1_000), default_value_t = 30, value_name = "N")]
     pub runs: u32,
     /// How many fleets are simulated beside: this seed's and those after it. More of them make chance smaller
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000), default_value_t = 10, value_name = "N")]
+    #[arg(long, value_parser = parse::within::<u32>(1..=1_000), default_value_t = 10, value_name = "N")]
     pub simulated: u32,
     /// Decides when the leader is killed, and everything else that the options leave open
     #[arg(long, value_parser = parse::seed, default_value_t = 0, value_name = "N")]

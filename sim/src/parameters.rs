@@ -1,11 +1,5 @@
 //! A plan's parameters, for the head of a report.
 
-use crate::{
-    fault::{PlannedFault, Trigger, Who},
-    plan::{Plan, Tenure},
-    read_lease,
-    units::duration_text,
-};
 use protocols::{
     copies::Copies,
     election::{
@@ -16,6 +10,13 @@ use protocols::{
     sharding::Placement,
     types::MILLISECOND,
     work::work_set::Asked,
+};
+use reports::statistics::{count, duration};
+use scenarios::{
+    fault::{Fault, PlannedFault, Trigger, Who},
+    plan::{Plan, Tenure},
+    read_lease,
+    units::duration_text,
 };
 
 /// The plan's parameters, for the head of a report; `protocol` is the plan's, if that is known, and `time` says what kind of
@@ -44,14 +45,13 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
         rows.push(pair("timers", set.join(", ")));
     }
     rows.extend([
-        pair("load", format!("{} requests/s from {} clients", plan.load.rate, plan.load.clients)),
+        pair("load", format!("{} requests/s from {}", plan.load.rate, count(plan.load.clients.into(), "client"))),
         pair(
             "network",
             format!(
-                "{}, {}–{} µs one way{}",
+                "{}, {} one way{}",
                 network.profile,
-                network.latency_us,
-                network.latency_us + network.jitter_us,
+                between(network.latency_us, network.latency_us + network.jitter_us),
                 if network.loss > 0.0 {
                     format!(", {} % lost", (network.loss * 1e6).round() / 1e4)
                 } else {
@@ -108,7 +108,7 @@ fn tenure(tenure: Tenure) -> impl Iterator<Item = (String, String)> {
 
 /// What leaders do, where that is not the usual.
 fn works(plan: &Plan) -> impl Iterator<Item = (String, String)> {
-    let works = (!plan.works.is_empty()).then(|| ("works".to_owned(), plan.works.join(", ")));
+    let works = (!plan.works.is_empty()).then(|| ("work".to_owned(), plan.works.join(", ")));
     let asked = (!plan.work_set.is_nothing()).then(|| ("work-set".to_owned(), work_set(plan.work_set)));
     let check = plan.charge_check.map(|check| ("charge check".to_owned(), check.about().to_owned()));
     works.into_iter().chain(asked).chain(check)
@@ -200,10 +200,33 @@ fn fencing(fencing: Fencing) -> &'static str {
     }
 }
 
+/// A range of latencies, in the unit that suits its upper end.
+fn between(low_us: u64, high_us: u64) -> String {
+    match high_us {
+        ..1_000 => format!("{low_us}–{high_us} µs"),
+        _ => format!("{}–{} ms", low_us as f64 / 1e3, high_us as f64 / 1e3),
+    }
+}
+
+/// `the leader cut off from the service and the followers`: the fewer from the more.
+fn cut_off(one: &[String], other: &[String]) -> String {
+    let (few, many) = if other.len() < one.len() { (other, one) } else { (one, other) };
+    format!("{} cut off from {}", listed(few), listed(many))
+}
+
+/// `the leader, n2 and the store`.
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
 /// A fault in words: what it does to whom, and when.
 pub fn describe(fault: &PlannedFault) -> String {
     let (from, to) = fault.what.groups();
-    let names = |group: &[Who]| {
+    let names = |group: &[Who]| -> Vec<String> {
         let name = |who: &Who| match who {
             Who::Leader | Who::Trigger => "the leader".to_owned(),
             Who::Followers | Who::Clients => format!("the {who}"),
@@ -213,18 +236,26 @@ pub fn describe(fault: &PlannedFault) -> String {
             Who::Store => "the store".to_owned(),
             who => who.to_string(),
         };
-        group.iter().map(name).collect::<Vec<_>>().join(", ")
+        group.iter().map(name).collect()
     };
     let of_group = if fault.group > 0 { format!(" (of group {})", fault.group) } else { String::new() };
-    let what = fault.what.describe(&names(from), &names(to)) + &of_group;
-    match &fault.when {
-        Trigger::At { ms } => format!("{what}, at {:.3} s", ms / 1e3),
-        Trigger::Passage { point, nth, after: None, .. } => format!("{what}, at passage {nth} of `{point}`"),
+    let (from, to) = (names(from), names(to));
+    let what = match &fault.what {
+        Fault::Partition { one_way: false, for_ms, .. } => {
+            let lasts = for_ms.map(|ms| format!(" for {}", duration(ms * 1e3)));
+            cut_off(&from, &to) + &lasts.unwrap_or_default()
+        }
+        what => what.describe(&listed(&from), &listed(&to)),
+    };
+    let when = match &fault.when {
+        Trigger::At { ms } => format!("at {:.3} s", ms / 1e3),
+        Trigger::Passage { point, nth, after: None, .. } => format!("at passage {nth} of `{point}`"),
         Trigger::Passage { point, delay_ms, after: Some(after), .. } => match &**after {
             Trigger::Passage { point: before, nth, .. } => {
-                format!("{what}, at `{point}` {delay_ms:.0} ms after passage {nth} of `{before}`")
+                format!("at `{point}`, {delay_ms:.0} ms after passage {nth} of `{before}`")
             }
-            Trigger::At { ms } => format!("{what}, at the next `{point}` after {:.3} s", ms / 1e3),
+            Trigger::At { ms } => format!("at the next `{point}` after {:.3} s", ms / 1e3),
         },
-    }
+    };
+    format!("{when}: {what}{of_group}")
 }

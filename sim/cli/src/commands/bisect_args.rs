@@ -1,0 +1,31 @@
+//! The arguments of `bisect`.
+
+#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
+
+use crate::terminal::{
+    options::{PlanOptions, ShowArgs},
+    parse,
+};
+use clap::Args as ClapArgs;
+use protocols::election::Protocol;
+use std::ops::Range;
+
+/// One scenario, one protocol, many seeds and drifts.
+#[derive(ClapArgs, Debug)]
+pub struct BisectArgs {
+    /// The scenario; see `fencepost list scenarios`
+    pub name: String,
+    /// The election protocol
+    #[arg(long, value_parser = parse::protocol, default_value = "etcd-election", value_name = "P")]
+    pub protocol: &'static Protocol,
+    /// Seeds A..B to run at every drift, B excluded
+    #[arg(long, value_parser = parse::seeds, default_value = "0..20", value_name = "A..B")]
+    pub seeds: Range<u64>,
+    /// Number of runs at a time; by default as many as there are cores
+    #[arg(long, value_parser = parse::jobs, value_name = "N", allow_hyphen_values = true)]
+    pub jobs: Option<u16>,
+    #[command(flatten)]
+    pub plan: PlanOptions,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
