@@ -1,11 +1,14 @@
 //! What happened in a run and why, in two or three sentences: they head the page, the text report, and a sweep's failures.
 //! `[[t]]` is a time, microseconds, which the page makes a link.
 
+mod past;
+
 use crate::{
-    course::model::{Model, Shade},
-    invariant::{ALL, Class, Entry},
+    course::model::{Model, Moment, Shade},
+    invariant::{ALL, Class, Entry, elections, tokens_monotone},
     words::{count, duration, grouped, moment},
 };
+use past::{listed, past};
 use protocols::{fence::checks::Fencing, history::Header};
 
 /// Why a run came out as it did, for people.
@@ -111,48 +114,6 @@ fn with(model: &Model, i: usize) -> String {
     }
 }
 
-/// A fault's words as the beginning of a sentence in the past: `n3 was paused`.
-fn past(text: &str) -> String {
-    let text = text.split(" for ").next().unwrap_or(text).split(", back after").next().unwrap_or(text);
-    let sides = text.strip_suffix(" cut off from each other").and_then(|sides| sides.split_once(" and "));
-    if let Some((one, other)) = sides {
-        // The shorter side is who is missing; with commas on both, "and" would join them all.
-        let (few, many) =
-            if one.matches(',').count() <= other.matches(',').count() { (one, other) } else { (other, one) };
-        return format!("{few} {} cut off from {many}", if few.contains(',') { "were" } else { "was" });
-    }
-    if let Some(((one, other), part)) =
-        text.split_once(" loses ").and_then(|(who, part)| Some((who.split_once(" to ")?, part)))
-    {
-        let whom = if one == other { "to each other".to_owned() } else { format!("to {other}") };
-        return format!("{part} of what {one} sent {whom} was lost");
-    }
-    // Found in this order, and the first that is there.
-    const VERBS: [(&str, &str); 17] = [
-        (" cut off", " were cut off"),
-        (" cannot ", " could not "),
-        (" killed", " was killed"),
-        (" loses ", " lost "),
-        (" paused", " was paused"),
-        (" confirms cuts that it does ", " confirmed cuts that it did "),
-        (" stops machines ", " stopped machines "),
-        (" takes ", " took "),
-        (" steps by ", " stepped by "),
-        (" run at ", " ran at "),
-        (" is dropped ", " was dropped "),
-        (" asked to ", " was asked to "),
-        (" starts, ", " started, "),
-        (" is to ", " was to "),
-        (" can send ", " could send "),
-        ("disk ends", "disk ended"),
-        (" hang", " hung"),
-    ];
-    if let Some((now, past)) = VERBS.iter().find(|(now, _)| text.contains(now)) {
-        return text.replacen(now, past, 1);
-    }
-    text.to_owned()
-}
-
 fn what(model: &Model, c: &Culprit) -> String {
     let (one, under) = (
         name(model, c.i),
@@ -162,12 +123,14 @@ fn what(model: &Model, c: &Culprit) -> String {
         },
     );
     let lead = c.over.map(|i| {
-        let when = match c.from.saturating_sub(c.since) {
+        let (other, with) = (name(model, i), with(model, i));
+        let comma = if with.is_empty() { "" } else { "," };
+        match c.from.saturating_sub(c.since) {
             // Both would be said to be of one millisecond.
-            near @ 0..1_000 => format!("{} before", duration(near.max(1) as f64)),
-            _ => format!("at [[{}]]", c.since),
-        };
-        format!("; {} had taken over{} {when}", name(model, i), with(model, i))
+            0 => format!("; {other} had taken over in the same microsecond{comma}{with}"),
+            near @ 1..1_000 => format!("; {other} had taken over {} before{comma}{with}", duration(near as f64)),
+            _ => format!("; {other} had taken over{with} at [[{}]]", c.since),
+        }
     });
     let lead = lead.unwrap_or_default();
     let node = model.incarnations[c.i].node;
@@ -224,7 +187,7 @@ fn why(model: &Model, c: &Culprit, header: Option<&Header>) -> String {
 fn without_culprit(model: &Model) -> Vec<String> {
     let lost = model.broken.iter().find(|(name, _)| name == "copies_agree");
     if let Some((name, detail)) = lost.or(model.broken.first()) {
-        let mut sentences: Vec<String> = before(model, detail).into_iter().collect();
+        let mut sentences: Vec<String> = before(model, name, detail).into_iter().collect();
         sentences.push(sentence(name, detail));
         sentences.push(led(model));
         return sentences;
@@ -278,30 +241,50 @@ fn instants(text: &str) -> String {
 }
 
 /// What struck somebody last before the first instant that a sentence names.
-fn before(model: &Model, detail: &str) -> Option<String> {
+fn before(model: &Model, name: &str, detail: &str) -> Option<String> {
     let marked = instants(detail);
     let at = marked.split_once("[[").and_then(|(_, rest)| rest.split_once("]]")).and_then(|(t, _)| t.parse().ok());
     // It names milliseconds, and what struck may be of the same one.
-    struck_before(model, at.map_or(model.end, |t: u64| t + 1_000))
+    let until = at.map_or(model.end, |t: u64| t + 1_000);
+    // A token that comes again was forgotten: what struck since has no part in it.
+    let forgot = |m: &&Moment| m.k == "fault" && m.t <= until && m.text.contains(LOST);
+    let forgotten = [elections::ENTRY.name, tokens_monotone::ENTRY.name].contains(&name);
+    let lost = model.moments.iter().rfind(forgot).filter(|_| forgotten).map(|lost| instant(lost));
+    lost.or_else(|| struck_before(model, until))
+}
+
+/// How a fault says that a server comes back empty.
+const LOST: &str = "its data lost";
+
+/// What happened at an instant, as a sentence.
+fn instant(once: &Moment) -> String {
+    format!("At [[{}]] {}.", once.t, past(once.text.split(';').next().unwrap_or_default()))
 }
 
 /// What struck somebody last until then, as a sentence.
 fn struck_before(model: &Model, until: u64) -> Option<String> {
-    let struck = model.shades.iter().filter(|s| s.kind != "unborn" && s.from <= until).max_by_key(|s| s.from);
+    let told = |s: &&Shade| s.kind != "unborn" && s.from <= until && (s.kind != "cut" || s.fault.is_some());
+    let struck = model.shades.iter().filter(told).max_by_key(|s| s.from);
     // What happens once has a moment and no length.
     let once = model.moments.iter().rfind(|m| m.k == "fault" && m.t <= until);
-    if let Some(once) = once.filter(|once| struck.is_none_or(|struck| struck.from < once.t)) {
-        let text = once.text.split(';').next().unwrap_or_default();
-        return Some(format!("At [[{}]] {}.", once.t, past(text)));
+    let more = |once: &Moment, s: &Shade| s.from < once.t || s.from == once.t && once.text.contains(LOST);
+    if let Some(once) = once.filter(|once| struck.is_none_or(|struck| more(once, struck))) {
+        return Some(instant(once));
     }
-    let struck = struck?;
-    let who: Vec<&str> =
-        struck.nodes.iter().filter_map(|n| model.nodes.get(usize::from(*n))).map(String::as_str).collect();
-    let (who, from, were) = (who.join(" and "), struck.from, if struck.nodes.len() == 1 { "was" } else { "were" });
-    Some(match struck.kind {
-        "pause" => format!("{who} {were} paused at [[{from}]] for {}.", duration((struck.to - from) as f64)),
-        "down" => format!("{who} {were} down from [[{from}]] to [[{}]].", struck.to),
-        _ => format!("From [[{from}]] on {}.", past(&struck.text)),
+    let Shade { kind, from, to, .. } = *struck?;
+    let alike: Vec<&Shade> = model.shades.iter().filter(told).filter(|s| (s.kind, s.from) == (kind, from)).collect();
+    let mut nodes: Vec<u16> = alike.iter().filter(|s| s.to == to).flat_map(|s| s.nodes.iter().copied()).collect();
+    nodes.dedup();
+    let who: Vec<&str> = nodes.iter().filter_map(|n| model.nodes.get(usize::from(*n))).map(String::as_str).collect();
+    let (who, were) = (listed(&who.join(", ")), if who.len() == 1 { "was" } else { "were" });
+    Some(match kind {
+        "pause" => format!("{who} {were} paused at [[{from}]] for {}.", duration((to - from) as f64)),
+        "down" => format!("{who} {were} down from [[{from}]] to [[{to}]]."),
+        "cut" => {
+            let texts: Vec<String> = alike.iter().map(|s| past(&s.text)).collect();
+            format!("From [[{from}]] on {}.", texts.join(", and "))
+        }
+        _ => format!("From [[{from}]] on {}.", past(&struck?.text)),
     })
 }
 
@@ -341,23 +324,5 @@ mod tests {
         );
         assert_eq!(instants("seq 3 at 1.5 s, to 2.250 seconds"), "seq 3 at 1.5 s, to 2.250 seconds");
         assert_eq!(told("n3 wrote at [[10241690]], [[odd]] and [[1"), "n3 wrote at 10.242 s, odd and 1");
-    }
-
-    #[test]
-    fn what_struck_is_told_in_the_past() {
-        for (now, then) in [
-            ("n3 paused for 3.5 s", "n3 was paused"),
-            ("n3 killed, back after 4 s", "n3 was killed"),
-            ("n1 and redis cut off from each other for 11 s", "n1 was cut off from redis"),
-            ("n1, n2, redis and n3 cut off from each other", "n3 was cut off from n1, n2, redis"),
-            ("n3, c1 and n1, n2, c2 cut off from each other", "n3, c1 were cut off from n1, n2, c2"),
-            ("n1 cannot reach n2, n3 for 707 ms", "n1 could not reach n2, n3"),
-            ("n1, n2 to n1, n2 loses 13 %", "13 % of what n1, n2 sent to each other was lost"),
-            ("n1 to store loses 5 %", "5 % of what n1 sent to store was lost"),
-            ("n2's clocks run at +400 ppm for 2 s", "n2's clocks ran at +400 ppm"),
-            ("connections between n1 and store hang", "connections between n1 and store hung"),
-        ] {
-            assert_eq!(past(now), then);
-        }
     }
 }

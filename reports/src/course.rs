@@ -3,6 +3,7 @@
 
 mod curves;
 mod leaderships;
+mod misread;
 pub(crate) mod model;
 mod moments;
 mod struck;
@@ -10,14 +11,19 @@ mod writes;
 
 use crate::{Judgement, Names, Verdict, cause};
 use leaderships::Leaderships;
+use misread::Misreads;
 use model::{Clock, Lane, Model};
 use moments::Notes;
 use protocols::{
     history::{Event, Header, Kind, Sink},
-    types::{Incarnation, NodeId, Resource, USUAL_RESOURCES},
+    types::{Incarnation, NodeId, Resource},
 };
+use std::collections::BTreeMap;
 use struck::Struck;
 use writes::Writes;
+
+/// More strips than these, for resources beside the first, would hide the rest of the picture.
+const STRIPS_MOST: usize = 8;
 
 /// Folds the events of one group. Memory grows with what is worth telling, not with the writes.
 pub(crate) struct Course {
@@ -27,6 +33,9 @@ pub(crate) struct Course {
     struck: Struck,
     writes: Writes,
     notes: Notes,
+    misreads: Misreads,
+    /// The instant that is called 0 s, where times were counted from elsewhere.
+    epoch: Option<String>,
     clocks: Vec<Clock>,
     /// Nodes of a foreign log that did something.
     acted: Vec<u16>,
@@ -44,6 +53,8 @@ impl Course {
             struck: Struck::new(header),
             writes: Writes::new(header),
             notes: Notes::default(),
+            misreads: Misreads::default(),
+            epoch: None,
             clocks: Vec::new(),
             acted: Vec::new(),
             begin: header.map(|_| 0),
@@ -55,6 +66,16 @@ impl Course {
     /// Names that the history's reader has met since.
     pub(crate) fn learn(&mut self, nodes: &[String], resources: Option<&[String]>) {
         self.names.learn(nodes, resources);
+    }
+
+    /// Is it a log without a header?
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.header.is_none()
+    }
+
+    /// Times were counted from elsewhere, and this instant is now called 0 s.
+    pub(crate) fn counts_from(&mut self, epoch: String) {
+        self.epoch = Some(epoch);
     }
 
     pub(crate) fn names(&self) -> &Names {
@@ -75,7 +96,23 @@ impl Course {
     fn wrote(&mut self, event: &Event, incarnation: Incarnation) {
         let i = self.leaderships.number(incarnation);
         self.acted(incarnation.node);
-        self.writes.observe(event, i);
+        self.writes.observe(event, i, self.events);
+    }
+
+    /// Which resources beside the first get a strip: those with violations first, then those with most writes; in the order of
+    /// their numbers. And how many get none.
+    fn strips(&self) -> (Vec<usize>, usize) {
+        let mut all: BTreeMap<usize, (bool, u64)> = BTreeMap::new();
+        for effect in self.writes.effects.iter().filter(|e| e.r > 0) {
+            let on = all.entry(effect.r).or_default();
+            *on = (on.0 || effect.stale > 0, on.1 + effect.n);
+        }
+        let mut strips: Vec<usize> = all.keys().copied().collect();
+        strips.sort_by_key(|r| std::cmp::Reverse(all[r]));
+        let unshown = strips.len().saturating_sub(STRIPS_MOST);
+        strips.truncate(STRIPS_MOST);
+        strips.sort_unstable();
+        (strips, unshown)
     }
 
     fn lanes(&self) -> Vec<Lane> {
@@ -88,23 +125,23 @@ impl Course {
         candidates.chain(services).chain(store).collect()
     }
 
-    fn title(&self, group: Option<usize>) -> String {
-        let of = group.map_or_else(String::new, |group| format!(" · group {group}"));
+    fn title(&self, group: Option<(usize, usize)>) -> String {
+        let of = group.map_or_else(String::new, |(group, groups)| format!(" · group {group} of {groups}"));
         match &self.header {
             Some(h) => format!("{} · {} · seed {} · fencing {}{of}", h.scenario, h.protocol, h.seed, h.fencing.word()),
             None => format!("a history{of}"),
         }
     }
 
-    /// All of it, as it was judged; `group` is which of several it is.
-    pub(crate) fn into_model(mut self, judgement: &Judgement, group: Option<usize>) -> Model {
+    /// All of it, as it was judged; `group` is which of how many it is.
+    pub(crate) fn into_model(mut self, judgement: &Judgement, group: Option<(usize, usize)>) -> Model {
         self.leaderships.finish(self.end);
         self.struck.finish(self.end);
         self.writes.finish(self.end);
         let (title, lanes, begin, end) = (self.title(group), self.lanes(), self.begin.unwrap_or(0), self.end);
         let broken = judgement.invariants.iter().filter(|i| !i.holds).map(|i| (i.name.to_owned(), i.detail.clone()));
         let (acting, several) = curves::acting(&self.writes.effects, begin, end);
-        let resources = self.header.as_ref().map_or(USUAL_RESOURCES.len(), |h| h.resources.len());
+        let (strips, unshown) = self.strips();
         let mut model = Model {
             title,
             verdict: match judgement.verdict {
@@ -120,7 +157,9 @@ impl Course {
             begin,
             end,
             nodes: (0..self.names.len()).map(|n| self.names.node(NodeId(n as u16)).into_owned()).collect(),
-            resources: (0..resources).map(|r| self.names.resource(Resource(r as u8)).into_owned()).collect(),
+            resources: (0..self.names.resources())
+                .map(|r| self.names.resource(Resource(r as u8)).into_owned())
+                .collect(),
             lanes,
             incarnations: self.leaderships.named(),
             believing: curves::believing(&self.leaderships.beliefs, begin, end),
@@ -136,9 +175,13 @@ impl Course {
             several,
             clocks: self.clocks,
             events: self.events,
+            strips,
+            unshown,
+            misread: self.misreads.all,
+            epoch: self.epoch,
             ..Model::default()
         };
-        model.moments = moments::moments(&model, self.notes);
+        model.moments = moments::moments(&model, self.notes, &judgement.invariants);
         model.cause = cause::sentences(&model, self.header.as_ref());
         model
     }
@@ -148,11 +191,12 @@ impl Sink for Course {
     fn record(&mut self, event: &Event) {
         self.begin.get_or_insert(event.t_us);
         (self.end, self.events) = (event.t_us, self.events + 1);
-        let Course { notes, leaderships, names, .. } = &mut *self;
+        let Course { notes, leaderships, misreads, names, events: place, .. } = &mut *self;
         let name = |node: NodeId| names.node(node).into_owned();
         let believes = |node| leaderships.believing().any(|i| leaderships.all[i].node == node);
-        notes.observe(event, name, believes);
-        leaderships.observe(event);
+        notes.observe(event, *place, name, believes);
+        leaderships.observe(event, *place);
+        misreads.observe(event, *place, names);
         self.struck.observe(event);
         match &event.kind {
             Kind::Elected(incarnation) => {

@@ -47,6 +47,9 @@ pub(crate) struct Effects {
 struct OnResource {
     place: u64,
     latest: usize,
+    /// Whose interval reached to now, and when one first came to overlap another, microseconds.
+    acted: Option<usize>,
+    overlapped_us: Option<u64>,
     by_incarnation: BTreeMap<Incarnation, usize>,
     intervals: Vec<Interval>,
 }
@@ -92,11 +95,24 @@ impl Effects {
         on.place += 1;
         let now = Moment { place: on.place, t_us };
         let interval = on.interval(incarnation);
-        if interval.count == 0 {
+        let known = interval.count > 0;
+        if !known {
             interval.first = now;
         }
         interval.count += 1;
         interval.last = now;
+        if on.acted != Some(on.latest) {
+            // Somebody else has acted since it last did.
+            if known {
+                on.overlapped_us.get_or_insert(t_us);
+            }
+            on.acted = Some(on.latest);
+        }
+    }
+
+    /// When an interval on `resource` first came to overlap another, microseconds: with an act, not with the other's beginning.
+    pub(crate) fn overlapped_us(&self, resource: Resource) -> Option<u64> {
+        self.resources.of(resource).overlapped_us
     }
 
     /// The resources that anybody tried or acted on, and some beside them.

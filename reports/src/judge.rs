@@ -78,10 +78,12 @@ impl Judgement {
         self.invariants.iter().find(|i| i.name == name)
     }
 
-    /// The group of which a report tells: the first of which is true what is true of all together; the first where all is well.
+    /// The group of which a report tells: the first of which is true what is true of all together; where all is well, the one
+    /// with most elections, for most happens there.
     pub(crate) fn worst_group(&self) -> usize {
         let is_it = |group: &Judgement| self.verdict != Verdict::Pass && group.verdict == self.verdict;
-        self.groups.iter().position(is_it).unwrap_or(0)
+        let liveliest = || (0..self.groups.len()).rev().max_by_key(|place| self.groups[*place].metrics.elections);
+        self.groups.iter().position(is_it).or_else(liveliest).unwrap_or(0)
     }
 
     /// The names of the invariants that were violated, in the order of [`invariant::ALL`].
@@ -131,11 +133,12 @@ impl Judge {
         let ending = Ending { t_us: self.end_us, names };
         let findings: Vec<_> = self.seats.iter_mut().map(|(entry, i)| (*entry, i.finish(&ending))).collect();
         let verdict = verdict(&findings);
-        let result = |(entry, finding): (&'static Entry, Finding)| {
+        let result = |((entry, finding), (_, invariant)): ((&'static Entry, Finding), &(_, Box<dyn Invariant>))| {
             let Finding { holds, could_fail, detail } = finding;
-            InvariantResult { name: entry.name, class: entry.class, holds, could_fail, detail }
+            let violated_us = if holds { None } else { invariant.violated_us(&ending) };
+            InvariantResult { name: entry.name, class: entry.class, holds, could_fail, detail, violated_us }
         };
-        let invariants = findings.into_iter().map(result).collect();
+        let invariants = findings.into_iter().zip(&self.seats).map(result).collect();
         let (history_events, end_us) = (self.events, self.end_us);
         let (metrics, groups) = (self.meter.finish(end_us, names), Vec::new());
         Judgement { verdict, invariants, metrics, history_events, end_us, groups }

@@ -40,12 +40,15 @@ impl Stories {
         }
     }
 
-    /// The story to tell: that of the first group in which something was wrong, or else that of the first.
+    /// The story to tell: that of [`Judgement::worst_group`].
     pub fn into_telling(self, judgement: &Judgement) -> Highlights {
         let mut all = self.0.into_each();
-        let (told, several) = (judgement.worst_group(), all.len() > 1);
+        let (told, groups) = (judgement.worst_group(), all.len());
+        let several = groups > 1;
         let Story { mut highlights, course } = all.swap_remove(told);
-        let model = course.into_model(judgement.groups.get(told).unwrap_or(judgement), several.then_some(told));
+        highlights.finish();
+        let model =
+            course.into_model(judgement.groups.get(told).unwrap_or(judgement), several.then_some((told, groups)));
         (highlights.group, highlights.cause) = (several.then_some(told as u16), Cause::of(&model));
         highlights
     }

@@ -9,6 +9,7 @@ mod leaders;
 pub mod page;
 mod reads;
 mod row;
+mod writes;
 
 pub use leaders::Leader;
 
@@ -23,8 +24,8 @@ use leaders::Leaders;
 use protocols::{
     elector::Deposed,
     history::{Deleted, Event, FaultEvent, Header, Kind, NodeState, Phase, Sink},
-    message::{Write, WriteVerdict},
-    types::{Incarnation, NodeId, Operation, Resource},
+    message::WriteVerdict,
+    types::{Incarnation, NodeId, Resource},
 };
 use row::{About, LaneState, Mark, Row, Running};
 use std::collections::{BTreeMap, VecDeque};
@@ -50,6 +51,10 @@ pub struct Highlights {
     in_effect: ByResource<Option<Incarnation>>,
     accepted: u64,
     reads: Reads,
+    /// How many lines tell of stale writes of each, accepted or refused.
+    stale_lines: BTreeMap<(Incarnation, bool), usize>,
+    /// The time of the last event, microseconds, and whether that said that the run was over.
+    now: (u64, bool),
     pub(crate) head: Vec<Row>,
     pub(crate) tail: VecDeque<Row>,
     pub(crate) left_out: u64,
@@ -72,6 +77,8 @@ impl Highlights {
             in_effect: ByResource::default(),
             accepted: 0,
             reads: Reads::default(),
+            stale_lines: BTreeMap::new(),
+            now: (0, false),
             head: Vec::new(),
             tail: VecDeque::new(),
             left_out: 0,
@@ -202,70 +209,6 @@ impl Highlights {
         }
     }
 
-    fn accepted(&mut self, t_us: u64, incarnation: Incarnation, write: &Write, stale: bool) {
-        self.accepted += 1;
-        let first = self.leaders.accepted(t_us, incarnation, write.resource, stale);
-        if *self.in_effect.of(write.resource) == Some(incarnation) && !stale {
-            return;
-        }
-        *self.in_effect.at(write.resource) = Some(incarnation);
-        if !self.fixed {
-            self.state(incarnation.node);
-        }
-        if stale {
-            self.writes(t_us, incarnation, write, true, 0);
-        } else if first && write.resource == Resource::SEQUENCE {
-            let text = format!("{} takes effect, from seq {}", self.names.incarnation(incarnation), grouped(write.seq));
-            self.row(t_us, Mark::Accepted(incarnation.node), About::Other, text);
-        }
-    }
-
-    fn fenced(&mut self, t_us: u64, incarnation: Incarnation, write: &Write, highest: u64) {
-        self.leaders.refused(incarnation);
-        if !self.fixed {
-            self.state(incarnation.node);
-        }
-        self.writes(t_us, incarnation, write, false, highest);
-    }
-
-    /// A stale write, refused or not. Those that follow one another share a line.
-    fn writes(&mut self, t_us: u64, incarnation: Incarnation, write: &Write, accepted: bool, highest: u64) {
-        let (resource, seq) = (write.resource, write.seq);
-        let mut writes = 1;
-        let mut first_seq = seq;
-        if let Some(Row {
-            about: About::Writes { incarnation: i, resource: r, accepted: a, writes: w, first_seq: f, .. },
-            ..
-        }) = self.last()
-        {
-            if (*i, *r, *a) == (incarnation, resource, accepted) {
-                (writes, first_seq) = (*w + 1, *f);
-            }
-        }
-        let who = self.names.incarnation(incarnation);
-        let on = self.names.resource(resource);
-        let noun = match write.operation {
-            Operation::Delete => "clean-up seq",
-            Operation::Enact => "enactment seq",
-            _ => "seq",
-        };
-        let what = match writes {
-            1 => format!("{noun} {} of {who} on {on}", grouped(seq)),
-            n => format!("{} of {who} on {on}, from seq {}", count(n, "write"), grouped(first_seq)),
-        };
-        let text = match (accepted, highest) {
-            (true, _) => format!("ACCEPTED although stale: {what}"),
-            (false, 0) => format!("refused: {what}"),
-            (false, highest) => format!("refused: {what}; the store is at token {highest}"),
-        };
-        let mark = if accepted { Mark::Stale(incarnation.node) } else { Mark::Refused(incarnation.node) };
-        let about = About::Writes { incarnation, resource, accepted, writes, first_seq, highest };
-        match self.last() {
-            Some(row) if writes > 1 => (row.text, row.about) = (text, about),
-            _ => self.row(t_us, mark, about, text),
-        }
-    }
-
     /// What a clean-up has removed is told where that was stale.
     fn deleted(&mut self, t_us: u64, deleted: &Deleted) {
         let plans = count(deleted.plans.len() as u64, "plan");
@@ -352,6 +295,14 @@ impl Highlights {
         self.row(t_us, Mark::Quiet, About::Other, text);
     }
 
+    /// Nothing follows: a log of somebody else's does not say so itself.
+    pub(crate) fn finish(&mut self) {
+        let (t_us, over) = self.now;
+        if !over && self.last().is_some() {
+            self.row(t_us, Mark::Quiet, About::Other, "the log ends".to_owned());
+        }
+    }
+
     fn ended(&mut self, t_us: u64) {
         let quiet = self.last_accepted_for(t_us).map(|quiet| format!(", {quiet} after the last accepted write"));
         self.row(t_us, Mark::Quiet, About::Other, format!("the run ends{}", quiet.unwrap_or_default()));
@@ -368,6 +319,7 @@ impl Sink for Highlights {
     fn record(&mut self, event: &Event) {
         let t_us = event.t_us;
         let stale = self.freshness.observe(event);
+        self.now = (t_us, matches!(event.kind, Kind::End { .. }));
         match &event.kind {
             Kind::Apply { node, write, verdict, .. } => {
                 let incarnation = write.incarnation(*node);

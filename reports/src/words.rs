@@ -86,6 +86,11 @@ impl Names {
         }
     }
 
+    /// How many resources have a name.
+    pub(crate) fn resources(&self) -> usize {
+        self.resources.len()
+    }
+
     /// How many names are known.
     pub fn len(&self) -> usize {
         self.nodes.len()

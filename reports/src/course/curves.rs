@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A step function: from each time on, the value.
 pub(super) type Steps = Vec<(u64, u64)>;
 
-/// How many of these intervals contain each time.
+/// How many of these intervals contain each time, as far as `end`.
 fn steps(intervals: impl Iterator<Item = (u64, u64)>, begin: u64, end: u64) -> Steps {
     let mut changes: BTreeMap<u64, i64> = BTreeMap::new();
     for (from, to) in intervals {
@@ -14,7 +14,7 @@ fn steps(intervals: impl Iterator<Item = (u64, u64)>, begin: u64, end: u64) -> S
         *changes.entry(to).or_default() -= 1;
     }
     let (mut now, mut steps) = (0, vec![(begin, 0)]);
-    for (t, change) in changes.into_iter().filter(|(_, change)| *change != 0) {
+    for (t, change) in changes.into_iter().filter(|(t, change)| *change != 0 && *t <= end) {
         now += change;
         steps.push((t, now.max(0) as u64));
     }
@@ -68,7 +68,15 @@ mod tests {
     use super::*;
 
     fn effect(i: usize, r: usize, from: u64, to: u64) -> Effect {
-        Effect { i, r, from, to, n: 2, stale: 0, runs: Vec::new() }
+        Effect { i, r, from, to, n: 2, stale: 0, runs: Vec::new(), places: (0, 0) }
+    }
+
+    #[test]
+    fn who_believes_to_the_end_is_counted_there() {
+        let belief =
+            |from, to, open| Belief { i: 0, from, to, why: None, outlived: None, open, granted: true, places: (0, 0) };
+        let curve = believing(&[belief(10, 30, false), belief(20, 50, true)], 0, 50);
+        assert_eq!(curve, [(0, 0), (10, 1), (20, 2), (30, 1), (50, 1)]);
     }
 
     #[test]
@@ -81,7 +89,7 @@ mod tests {
     #[test]
     fn neighbouring_overlaps_are_one_with_the_most_of_both() {
         let effects = [effect(0, 0, 10, 30), effect(1, 0, 20, 40), effect(2, 0, 25, 26), effect(3, 1, 60, 60)];
-        let (curve, several) = acting(&effects, 0, 50);
+        let (curve, several) = acting(&effects, 0, 70);
         assert_eq!(several, [(20, 30, 3, 0)]);
         assert_eq!(value_at(&curve, 25), 3);
         assert_eq!(value_at(&curve, 60), 1);

@@ -14,7 +14,12 @@ pub(super) struct Leaderships {
     pub(super) all: Vec<Incarnation>,
     pub(super) beliefs: Vec<Belief>,
     pub(super) grants: Vec<Grant>,
+    /// Which event it is.
+    place: u64,
 }
+
+/// Why a belief never had any ground.
+const UNGRANTED: &str = "the service never granted it";
 
 /// Is `one` a newer leadership than `other`, of which it is known that it was elected before?
 fn is_newer(one: Incarnation, other: Incarnation) -> bool {
@@ -35,7 +40,9 @@ impl Leaderships {
         self.beliefs.iter().filter(|belief| belief.open).map(|belief| belief.i)
     }
 
-    pub(super) fn observe(&mut self, event: &Event) {
+    /// Takes an event, which is in that place of the history.
+    pub(super) fn observe(&mut self, event: &Event, place: u64) {
+        self.place = place;
         let t_us = event.t_us;
         match &event.kind {
             Kind::Elected(incarnation) => self.elected(t_us, *incarnation),
@@ -69,13 +76,22 @@ impl Leaderships {
                 outlived = Some((t_us, "a newer one had been elected".to_owned()));
             }
         }
-        self.beliefs.push(Belief { i, from: t_us, to: t_us, why: None, outlived, open: true });
+        let (granted, places) = (self.is_granted(incarnation), (self.place, u64::MAX));
+        self.beliefs.push(Belief { i, from: t_us, to: t_us, why: None, outlived, open: true, granted, places });
+    }
+
+    /// Had the service granted it, whether or not that has ended since? Without a token, each grant is good for one belief.
+    fn is_granted(&self, Incarnation { token, node, .. }: Incarnation) -> bool {
+        let before = self.beliefs.iter().rfind(|b| self.all[b.i].node == node).map(|b| b.from);
+        let unused = |grant: &Grant| grant.open || before.is_none_or(|before| grant.from > before);
+        self.grants.iter().any(|g| g.node == node.0 && if token == 0 { unused(g) } else { g.number == token })
     }
 
     fn end(&mut self, t_us: u64, why: &'static str, whose: impl Fn(usize, NodeId) -> bool) {
-        let all = &self.all;
+        let (all, place) = (&self.all, self.place);
         for belief in self.beliefs.iter_mut().filter(|b| b.open && whose(b.i, all[b.i].node)) {
             (belief.to, belief.why, belief.open) = (t_us, Some(why), false);
+            belief.places.1 = place;
         }
     }
 
@@ -118,6 +134,12 @@ impl Leaderships {
     pub(super) fn finish(&mut self, t_us: u64) {
         self.beliefs.iter_mut().filter(|b| b.open).for_each(|b| b.to = t_us);
         self.grants.iter_mut().filter(|g| g.open).for_each(|g| g.to = t_us);
+        // Where nobody grants anything, votes do, or nothing at all.
+        if !self.grants.is_empty() {
+            for belief in self.beliefs.iter_mut().filter(|b| !b.granted) {
+                belief.outlived = Some((belief.from, UNGRANTED.to_owned()));
+            }
+        }
         let (all, beliefs) = (&self.all, &self.beliefs);
         for grant in &mut self.grants {
             let came = |b: &&Belief| {

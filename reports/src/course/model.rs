@@ -42,6 +42,13 @@ pub(crate) struct Model {
     pub(crate) several: Vec<(u64, u64, u64, usize)>,
     pub(crate) clocks: Vec<Clock>,
     pub(crate) events: u64,
+    /// Which resources beside the first get a strip of their own, and how many more there are that were written to.
+    pub(crate) strips: Vec<usize>,
+    pub(crate) unshown: usize,
+    /// Reads that were answered with the past.
+    pub(crate) misread: Vec<Misread>,
+    /// The instant that is called 0 s, where times were counted from elsewhere: `2026-01-01T00:00:00Z`.
+    pub(crate) epoch: Option<String>,
 }
 
 /// Who has a lane.
@@ -74,6 +81,11 @@ pub(crate) struct Belief {
     pub(crate) outlived: Option<(u64, String)>,
     #[serde(skip)]
     pub(crate) open: bool,
+    #[serde(skip)]
+    pub(crate) granted: bool,
+    /// Which events began and ended it: what tells the events of one microsecond apart.
+    #[serde(skip)]
+    pub(crate) places: (u64, u64),
 }
 
 /// For how long the service had given leadership to a node.
@@ -103,6 +115,8 @@ pub(crate) struct Effect {
     pub(crate) stale: u64,
     /// Where its writes follow one another.
     pub(crate) runs: Vec<(u64, u64)>,
+    #[serde(skip)]
+    pub(crate) places: (u64, u64),
 }
 
 /// What kept a process from running, or from being reached.
@@ -144,6 +158,21 @@ pub(crate) struct Stale {
     pub(crate) over: Option<usize>,
     pub(crate) since: u64,
     pub(crate) issued: Option<u64>,
+    #[serde(skip)]
+    pub(crate) place: u64,
+}
+
+/// Reads, one after another, that a node answered with the past.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Misread {
+    pub(crate) node: u16,
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+    pub(crate) n: u64,
+    /// What the first of them was told, and what had been told before it was sent.
+    pub(crate) words: String,
+    #[serde(skip)]
+    pub(crate) place: u64,
 }
 
 /// Writes, one after another, that the store refused for their token.
@@ -160,6 +189,8 @@ pub(crate) struct Refused {
     /// Who had taken over, and when.
     pub(crate) over: Option<usize>,
     pub(crate) since: u64,
+    #[serde(skip)]
+    pub(crate) place: u64,
 }
 
 /// A resource follows another leadership from now on.
@@ -174,10 +205,13 @@ pub(crate) struct Takeover {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Moment {
     pub(crate) t: u64,
-    /// `fault`, `heal`, `elect`, `stop`, `effect`, `refuse`, `bad`, `dark` or `member`.
+    /// `fault`, `heal`, `elect`, `stop`, `effect`, `refuse`, `bad`, `dark`, `member` or `gap`.
     pub(crate) k: &'static str,
     pub(crate) node: Option<u16>,
     pub(crate) text: String,
+    /// How many believed then, and how many took effect: just after its own event, not after all of the same microsecond.
+    pub(crate) believing: usize,
+    pub(crate) acting: usize,
 }
 
 /// What a process's clocks do from now on.

@@ -1,26 +1,48 @@
 //! The moments that get a number: faults, elections, first effects, refusals, and what was wrongly accepted.
 
-use super::model::{Model, Moment};
-use crate::words::{count, duration, grouped, moment};
+use super::{
+    model::{Model, Moment, Stale},
+    struck,
+};
+use crate::{
+    invariant::{Class, InvariantResult, no_stale_read, no_stale_write},
+    words::{count, duration, grouped, moment},
+};
 use protocols::{
     history::{Event, FaultEvent, Kind, NodeState, Phase},
     types::NodeId,
 };
+use std::collections::BTreeMap;
 
 /// More moments than this are not told one by one; those in the middle are left out, but no violation.
 const MOST: usize = 400;
+/// A silence is laid to a fault that struck so long before its last write or after it, microseconds.
+const STRUCK_US: [u64; 2] = [50_000, 200_000];
+/// Words of faults that stop a process or a link.
+const STOPS: [&str; 5] = [" cut off", " cannot reach ", " paused", " killed", " power"];
+/// The place of what has none of its own: after all that happened in its microsecond.
+const LAST: u64 = u64::MAX;
 
 /// Notes of what only its event tells, while the history streams by.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     notes: Vec<Note>,
     started: Vec<u16>,
+    place: u64,
 }
 
+/// A moment, and what puts it in its order.
 #[derive(Debug)]
 struct Note {
+    /// Which event of the history it is.
+    place: u64,
     moment: Moment,
     on: Vec<NodeId>,
+}
+
+fn note(t: u64, place: u64, k: &'static str, node: Option<u16>, text: String) -> Note {
+    let moment = Moment { t, k, node, text, believing: 0, acting: 0 };
+    Note { place, moment, on: node.map(NodeId).into_iter().collect() }
 }
 
 impl Notes {
@@ -31,16 +53,19 @@ impl Notes {
 
     fn note(&mut self, t: u64, k: &'static str, on: Vec<NodeId>, text: String) {
         let node = on.first().filter(|_| on.len() == 1).map(|node| node.0);
-        self.notes.push(Note { moment: Moment { t, k, node, text }, on });
+        self.notes.push(Note { on, ..note(t, self.place, k, node, text) });
     }
 
-    /// Takes an event; `name` says who is called what, and `believes` whether somebody believes now.
+    /// Takes an event, which is in that place of the history; `name` says who is called what, and `believes` whether somebody
+    /// believes now.
     pub(super) fn observe(
         &mut self,
         event: &Event,
+        place: u64,
         name: impl Fn(NodeId) -> String,
         believes: impl Fn(NodeId) -> bool,
     ) {
+        self.place = place;
         match &event.kind {
             Kind::Fault(fault) => self.fault(event.t_us, fault, name),
             Kind::Node { node, state } => {
@@ -81,10 +106,7 @@ impl Notes {
     }
 
     fn fault(&mut self, t: u64, fault: &FaultEvent, name: impl Fn(NodeId) -> String) {
-        let mut text = match fault.detail.is_empty() {
-            true => format!("{} on {}", fault.fault, fault.on.iter().map(|n| name(*n)).collect::<Vec<_>>().join(", ")),
-            false => fault.detail.clone(),
-        };
+        let mut text = struck::words(fault, name);
         if fault.point.as_ref().is_some_and(|(point, _)| point == "lease_checked") && fault.phase != Phase::End {
             text += ", right after it has checked its lease";
         }
@@ -98,44 +120,124 @@ impl Notes {
     }
 }
 
-/// The order of what happens in one microsecond.
-fn rank(k: &str) -> usize {
-    ["fault", "heal", "dark", "member", "elect", "effect", "stop", "refuse", "bad"]
-        .iter()
-        .position(|known| *known == k)
-        .unwrap_or(0)
-}
-
 /// Everything that gets a number, in its order.
-pub(super) fn moments(model: &Model, notes: Notes) -> Vec<Moment> {
-    let mut all: Vec<Moment> = notes.notes.into_iter().map(|note| note.moment).collect();
+pub(super) fn moments(model: &Model, notes: Notes, results: &[InvariantResult]) -> Vec<Moment> {
+    let mut all = notes.notes;
     beliefs(model, &mut all);
     writes(model, &mut all);
-    for (from, to) in &model.dark {
-        let words = format!("nothing is accepted for {}", duration((to - from) as f64));
-        let fault = all.iter_mut().find(|m| m.k == "fault" && m.t.abs_diff(*from) < 200_000);
-        match fault {
-            Some(fault) => fault.text += &format!("; {words}"),
-            None => all.push(Moment { t: *from, k: "dark", node: None, text: words }),
-        }
-    }
-    all.sort_by_key(|m| (m.t, rank(m.k)));
+    broken(model, results, &mut all);
+    silences(model, &mut all);
+    all.sort_by_key(|note| (note.moment.t, note.place));
     if all.len() > MOST {
-        let (last, mut place) = (all.len() - MOST / 4, 0);
-        all.retain(|m| {
-            place += 1;
-            place <= MOST * 3 / 4 || place > last || m.k == "bad"
-        });
+        leave_out(&mut all);
     }
-    all
+    for Note { place, moment, .. } in &mut all {
+        (moment.believing, moment.acting) = leaders_at(model, *place, moment.t);
+    }
+    all.into_iter().map(|note| note.moment).collect()
 }
 
-fn beliefs(model: &Model, all: &mut Vec<Moment>) {
+/// How many believe, and how many take effect on the resource where that is most, as of an event.
+fn leaders_at(model: &Model, place: u64, t: u64) -> (usize, usize) {
+    let place = if place == LAST { None } else { Some(place) };
+    let believes = |(from, to): (u64, u64), begins: u64, ends: u64, open: bool| match place {
+        Some(place) => from <= place && (open || to > place),
+        None => begins <= t && (open || ends > t),
+    };
+    let believing = model.beliefs.iter().filter(|b| believes(b.places, b.from, b.to, b.open)).count();
+    let takes = |(from, to): (u64, u64), begins: u64, ends: u64| match place {
+        Some(place) => (from..=to).contains(&place),
+        None => (begins..=ends).contains(&t),
+    };
+    let mut on = BTreeMap::<usize, usize>::new();
+    for effect in model.effects.iter().filter(|e| takes(e.places, e.from, e.to)) {
+        *on.entry(effect.r).or_default() += 1;
+    }
+    (believing, on.into_values().max().unwrap_or(0))
+}
+
+/// Leaves out those in the middle, but no violation, and says so where they would stand.
+fn leave_out(all: &mut Vec<Note>) {
+    let (first, last) = (MOST * 3 / 4, all.len() - MOST / 4);
+    let (mut place, mut out) = (0, Vec::new());
+    all.retain(|note| {
+        place += 1;
+        let stays = place <= first || place > last || note.moment.k == "bad";
+        if !stays {
+            out.push((note.moment.t, note.place));
+        }
+        stays
+    });
+    if let (Some((t, place)), Some((until, _))) = (out.first(), out.last()) {
+        let moments = count(out.len() as u64, "moment");
+        let text = format!("{moments} from here to {} left out of this list; the picture has them", moment(*until));
+        all.insert(first, note(*t, *place, "gap", None, text));
+    }
+}
+
+/// What was violated, where what follows does not tell of it already.
+fn broken(model: &Model, results: &[InvariantResult], all: &mut Vec<Note>) {
+    for misread in &model.misread {
+        let (node, words) = (&model.nodes[usize::from(misread.node)], &misread.words);
+        let text = match misread.n {
+            1 => format!("STALE READ, answered by {node}: {words}"),
+            n => format!(
+                "STALE READS: {} answered by {node} {}; in the first {words}",
+                grouped(n),
+                until(misread.from, misread.to)
+            ),
+        };
+        all.push(note(misread.from, misread.place, "bad", Some(misread.node), text));
+    }
+    let told = |name: &str| {
+        (name == no_stale_write::ENTRY.name && !model.stale.is_empty())
+            || (name == no_stale_read::ENTRY.name && !model.misread.is_empty())
+    };
+    for result in results.iter().filter(|r| !r.holds && r.class != Class::Vacuity && !told(r.name)) {
+        let t = result.violated_us.unwrap_or(model.end).min(model.end);
+        all.push(note(t, LAST, "bad", None, format!("VIOLATED {}: {}", result.name, result.detail)));
+    }
+}
+
+/// Lays each silence to the fault that struck whoever had been writing, the service or the store; without one it stands alone.
+fn silences(model: &Model, all: &mut Vec<Note>) {
+    for (from, to) in &model.dark {
+        let words = format!("nothing is accepted for {}", duration((to - from) as f64));
+        let wrote = model.effects.iter().filter(|e| e.r == 0 && e.from <= *from).max_by_key(|e| e.to.min(*from));
+        let wrote = wrote.map(|e| model.incarnations[e.i].node);
+        let serves = |node: u16| model.lanes.iter().any(|lane| lane.node == node && lane.role != "candidate");
+        let [before, after] = STRUCK_US;
+        let struck = |note: &&mut Note| {
+            let near = (from.saturating_sub(before)..=from + after).contains(&note.moment.t);
+            let those = note.on.iter().any(|node| Some(node.0) == wrote || serves(node.0));
+            note.moment.k == "fault" && near && those
+        };
+        // What stops a process or a link stops writes; a slow link or a clock may just be at work beside it.
+        let weak = |note: &&mut Note| !STOPS.iter().any(|words| note.moment.text.contains(words));
+        match all.iter_mut().filter(struck).min_by_key(weak) {
+            Some(fault) => fault.moment.text += &format!("; {words}"),
+            None => all.push(note(*from, LAST, "dark", None, words)),
+        }
+    }
+}
+
+/// `until 25.999 s`, or for how long where both would be said to be of one instant.
+fn until(from: u64, to: u64) -> String {
+    match to - from {
+        near @ 0..1_000 => format!("within {}", duration(near as f64)),
+        _ => format!("until {}", moment(to)),
+    }
+}
+
+fn beliefs(model: &Model, all: &mut Vec<Note>) {
     for belief in &model.beliefs {
         let one = &model.incarnations[belief.i];
         let name = &model.nodes[usize::from(one.node)];
         let with = if one.token == "0" { String::new() } else { format!(" with token {}", one.token) };
-        let others = model.beliefs.iter().filter(|b| b.from < belief.from && (b.to > belief.from || b.open));
+        let others = {
+            let now = belief.places.0;
+            model.beliefs.iter().filter(move |b| b.places.0 < now && (b.open || b.places.1 > now))
+        };
         let others: Vec<String> = others
             .map(|b| model.incarnations[b.i].node)
             .filter(|node| *node != one.node)
@@ -150,7 +252,7 @@ fn beliefs(model: &Model, all: &mut Vec<Moment>) {
         let verb = if others.len() > 1 { "believe" } else { "believes" };
         let tail = if others.is_empty() { String::new() } else { format!("; {} still {verb}", others.join(" and ")) };
         let text = format!("{name} is elected{with}{tail}");
-        all.push(Moment { t: belief.from, k: "elect", node: Some(one.node), text });
+        all.push(note(belief.from, belief.places.0, "elect", Some(one.node), text));
         let why = match belief.why {
             Some("expired") => "its lease is over by its own clock",
             Some("lost") => "it was told that it no longer leads",
@@ -160,50 +262,83 @@ fn beliefs(model: &Model, all: &mut Vec<Moment>) {
             _ => continue,
         };
         let text = format!("{name} stops believing: {why}");
-        all.push(Moment { t: belief.to, k: "stop", node: Some(one.node), text });
+        all.push(note(belief.to, belief.places.1, "stop", Some(one.node), text));
     }
 }
 
-fn writes(model: &Model, all: &mut Vec<Moment>) {
+fn writes(model: &Model, all: &mut Vec<Note>) {
     let who = |i: usize| {
         format!("{} ({})", model.nodes[usize::from(model.incarnations[i].node)], model.incarnations[i].label)
     };
-    let on = |r: usize| match r {
-        0 => String::new(),
-        r => format!(" on {}", model.resources.get(r).map_or("another resource", String::as_str)),
+    // Of a log that has several of its own, none is the usual one.
+    let several = model.foreign && model.effects.iter().any(|e| e.r > 0);
+    let on = |r: usize| match model.resources.get(r).filter(|_| r > 0 || several) {
+        None => String::new(),
+        Some(name) => format!(" on {name}"),
     };
     let node = |i: usize| Some(model.incarnations[i].node);
-    for effect in model.effects.iter().filter(|e| e.r == 0) {
+    for effect in model.effects.iter().filter(|e| several || e.r == 0) {
         let taken = model.stale.iter().any(|s| (s.i, s.r, s.from) == (effect.i, effect.r, effect.from));
         if !taken {
-            let text = format!("first write of {} is accepted", who(effect.i));
-            all.push(Moment { t: effect.from, k: "effect", node: node(effect.i), text });
+            let text = format!("first write of {}{} is accepted", who(effect.i), on(effect.r));
+            all.push(note(effect.from, effect.places.0, "effect", node(effect.i), text));
         }
     }
     for stale in &model.stale {
-        let over = stale.over.map_or_else(String::new, |i| format!("; {} had taken over", who(i)));
-        let text = match stale.n {
-            1 => format!(
-                "ACCEPTED although stale: number {} of {}{}{over}",
-                grouped(stale.seq),
-                who(stale.i),
-                on(stale.r)
-            ),
+        let Stale { i, r, from, to, n, seq, over, .. } = *stale;
+        let over = over.map_or_else(String::new, |i| format!("; {} had taken over", who(i)));
+        let text = match n {
+            1 => format!("ACCEPTED although stale: number {} of {}{}{over}", grouped(seq), who(i), on(r)),
             n => format!(
-                "ACCEPTED although stale: {} of {}{}, until {}{over}",
+                "ACCEPTED although stale: {} of {}{}, {}{over}",
                 count(n, "write"),
-                who(stale.i),
-                on(stale.r),
-                moment(stale.to)
+                who(i),
+                on(r),
+                until(from, to)
             ),
         };
-        all.push(Moment { t: stale.from, k: "bad", node: node(stale.i), text });
+        all.push(note(from, stale.place, "bad", node(i), text));
     }
     for refused in &model.refused {
         let at =
             if refused.highest == "0" { String::new() } else { format!("; the store is at token {}", refused.highest) };
         let like = if refused.n > 1 { format!(", and {} more like it", grouped(refused.n - 1)) } else { String::new() };
         let text = format!("refused: number {} of {}{}{like}{at}", grouped(refused.seq), who(refused.i), on(refused.r));
-        all.push(Moment { t: refused.from, k: "refuse", node: node(refused.i), text });
+        all.push(note(refused.from, refused.place, "refuse", node(refused.i), text));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::course::model::{Effect, Named};
+
+    /// `n1` writes until 1 s, and then nobody does for a second; what the silence is laid to.
+    fn laid_to(faults: &[(u64, u16, &str)]) -> Vec<String> {
+        let effect = Effect { i: 0, r: 0, from: 10, to: 3_000_000, n: 9, stale: 0, runs: Vec::new(), places: (1, 9) };
+        let named = Named { node: 0, token: "1".to_owned(), generation: 1, label: "token 1".to_owned() };
+        let (effects, incarnations, dark) = (vec![effect], vec![named], vec![(1_000_000, 2_000_000)]);
+        let nodes = vec!["n1".to_owned(), "n2".to_owned()];
+        let model = Model { nodes, effects, incarnations, dark, ..Model::default() };
+        let notes = faults.iter().map(|(t, node, text)| note(*t, *t, "fault", Some(*node), (*text).to_owned()));
+        let notes = Notes { notes: notes.collect(), ..Notes::default() };
+        let all = moments(&model, notes, &[]).into_iter();
+        all.map(|m| m.text).filter(|text| text.contains("nothing is accepted")).collect()
+    }
+
+    #[test]
+    fn a_silence_is_laid_to_what_struck_whoever_was_writing() {
+        let silent = "nothing is accepted for 1 s";
+        assert_eq!(
+            laid_to(&[(990_000, 1, "n2 paused for 1 s"), (1_001_000, 0, "n1 paused for 1 s")]),
+            [format!("n1 paused for 1 s; {silent}")]
+        );
+        assert_eq!(
+            laid_to(&[(999_000, 0, "n1's clocks run at +9 ppm"), (1_001_000, 0, "n1 cut off from redis")]),
+            [format!("n1 cut off from redis; {silent}")]
+        );
+        // A follower's pause has no part in it, nor has what came long before or after.
+        assert_eq!(laid_to(&[(1_001_000, 1, "n2 paused for 1 s"), (500_000, 0, "n1 paused for 1 s")]), [silent]);
+        assert_eq!(laid_to(&[(1_300_000, 0, "n1 paused for 1 s")]), [silent]);
     }
 }

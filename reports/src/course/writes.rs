@@ -37,6 +37,8 @@ pub(super) struct Writes {
     last_accepted_us: Option<u64>,
     asked: u64,
     dark_us: Option<u64>,
+    /// Which event it is.
+    place: u64,
 }
 
 impl Writes {
@@ -48,8 +50,9 @@ impl Writes {
         Writes { dark_us, ..Writes::default() }
     }
 
-    /// Takes an event of leadership `i`, which wrote or sealed.
-    pub(super) fn observe(&mut self, event: &Event, i: usize) {
+    /// Takes an event of leadership `i`, which wrote or sealed, and which is in that place of the history.
+    pub(super) fn observe(&mut self, event: &Event, i: usize, place: u64) {
+        self.place = place;
         let stale = self.freshness.observe(event);
         match &event.kind {
             Kind::Seal { resource, accepted: true, seq, .. } => {
@@ -88,11 +91,13 @@ impl Writes {
 
     fn accepted(&mut self, t: u64, write: &Write, i: usize, stale: bool) {
         let r = write.resource.0;
-        let place = *self.by_leadership.entry((i, r)).or_insert_with(|| {
-            self.effects.push(Effect { i, r: r.into(), from: t, to: t, n: 0, stale: 0, runs: vec![(t, t)] });
+        let places = (self.place, self.place);
+        let known = *self.by_leadership.entry((i, r)).or_insert_with(|| {
+            self.effects.push(Effect { i, r: r.into(), from: t, to: t, n: 0, stale: 0, runs: vec![(t, t)], places });
             self.effects.len() - 1
         });
-        let effect = &mut self.effects[place];
+        let effect = &mut self.effects[known];
+        effect.places.1 = self.place;
         (effect.to, effect.n, effect.stale) = (t, effect.n + 1, effect.stale + u64::from(stale));
         match effect.runs.last_mut() {
             Some((_, last)) if t - *last <= APART_US => *last = t,
@@ -125,7 +130,8 @@ impl Writes {
         let (over, since) = self.newest.get(&write.resource.0).copied().unzip();
         let prev = self.at_seq.get(&write.resource.0).copied().unwrap_or(0);
         let since = since.unwrap_or(0);
-        self.stale.push(Stale { i, r, from: t, to: t, n: 1, seq: write.seq, prev, over, since, issued });
+        let (seq, place) = (write.seq, self.place);
+        self.stale.push(Stale { i, r, from: t, to: t, n: 1, seq, prev, over, since, issued, place });
     }
 
     fn fenced(&mut self, t: u64, write: &Write, i: usize, highest: u64) {
@@ -143,7 +149,8 @@ impl Writes {
         }
         let (over, since) = self.newest.get(&write.resource.0).copied().unzip();
         let (highest, since) = (highest.to_string(), since.unwrap_or(0));
-        self.refused.push(Refused { i, r, from: t, to: t, n: 1, seq, highest, issued, over, since });
+        let place = self.place;
+        self.refused.push(Refused { i, r, from: t, to: t, n: 1, seq, highest, issued, over, since, place });
     }
 
     fn served(&mut self, t: u64) {

@@ -262,6 +262,10 @@ impl Invariant for ActsOnBelief {
         }
     }
 
+    fn violated_us(&self, _: &Ending) -> Option<u64> {
+        self.violations.first_us()
+    }
+
     fn finish(&mut self, ending: &Ending) -> Finding {
         let violated = self.violations.sentence(|violation| match violation {
             Violation::Unbelieving(incarnation) => {

@@ -57,6 +57,10 @@ impl Invariant for CopiesAgree {
         }
     }
 
+    fn violated_us(&self, ending: &Ending) -> Option<u64> {
+        self.copies.as_ref()?.ending(ending.t_us).first.map(|first| first.t_us)
+    }
+
     fn finish(&mut self, ending: &Ending) -> Finding {
         let Some(copies) = &self.copies else { return not_applicable("there is one store for all") };
         let seen = copies.ending(ending.t_us);

@@ -92,6 +92,10 @@ impl Invariant for DoneOnce {
         on.by.push_back((item, by));
     }
 
+    fn violated_us(&self, _: &Ending) -> Option<u64> {
+        self.violations.first_us()
+    }
+
     fn finish(&mut self, ending: &Ending) -> Finding {
         let violated = self.violations.sentence(|Violation { resource, item, by, before }| {
             let (who, on) = (ending.names.incarnation(*by), ending.names.resource(*resource));

@@ -85,6 +85,10 @@ impl Invariant for DualBelief {
         }
     }
 
+    fn violated_us(&self, _: &Ending) -> Option<u64> {
+        self.violations.first_us()
+    }
+
     fn finish(&mut self, ending: &Ending) -> Finding {
         let Some(bound_us) = self.bound_us else {
             return super::not_applicable("the protocol promises no bound on belief in this run");

@@ -142,6 +142,10 @@ impl Invariant for Elections {
         }
     }
 
+    fn violated_us(&self, _: &Ending) -> Option<u64> {
+        self.violations.first_us().or(self.out_of_order.first_us())
+    }
+
     fn finish(&mut self, ending: &Ending) -> Finding {
         if !self.tokened {
             return not_applicable("the protocol has no token");

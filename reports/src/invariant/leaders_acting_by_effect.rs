@@ -43,6 +43,10 @@ impl Invariant for LeadersActing {
         }
     }
 
+    fn violated_us(&self, _: &Ending) -> Option<u64> {
+        self.effects.overlap().filter(|o| o.most > 1).and_then(|o| self.effects.overlapped_us(o.resource))
+    }
+
     fn finish(&mut self, ending: &Ending) -> Finding {
         let took_effect = self.effects.incarnations();
         let could_fail = self.effects.tried_most() > 1;

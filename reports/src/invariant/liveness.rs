@@ -250,6 +250,11 @@ impl Invariant for Liveness {
         self.settle(t_us, interrupted);
     }
 
+    fn violated_us(&self, _: &Ending) -> Option<u64> {
+        let gap = self.longest.as_ref().filter(|gap| gap.us > self.bound_us).map(|gap| gap.from_us);
+        gap.or_else(|| self.clients.violated_us())
+    }
+
     fn finish(&mut self, ending: &Ending) -> Finding {
         self.interrupt(ending.t_us);
         self.clients.settle(ending.t_us, true, false, &self.cluster);

@@ -100,6 +100,11 @@ pub trait Invariant: Send {
     /// The next event of a kind that it wants.
     fn observe(&mut self, event: &Event);
 
+    /// When it was first violated, microseconds of true time, where it knows: asked once, after [`Invariant::finish`].
+    fn violated_us(&self, _: &Ending) -> Option<u64> {
+        None
+    }
+
     /// What it saw. Called once, after the last event.
     fn finish(&mut self, ending: &Ending) -> Finding;
 }
@@ -138,6 +143,9 @@ pub struct InvariantResult {
     pub could_fail: bool,
     /// One sentence for people.
     pub detail: String,
+    /// When it was first violated, microseconds, where it was and knows.
+    #[serde(skip)]
+    pub violated_us: Option<u64>,
 }
 
 /// A set of kinds of events.
@@ -254,6 +262,11 @@ impl<T> Violations<T> {
         if self.first.is_none() {
             self.first = Some((t_us, what));
         }
+    }
+
+    /// When the first was, microseconds.
+    fn first_us(&self) -> Option<u64> {
+        self.first.as_ref().map(|(t_us, _)| *t_us)
     }
 
     /// The first violation in the words of `say`, and how many followed; `None` when there was none.

@@ -138,6 +138,10 @@ impl Invariant for NoStaleCacheEntry {
         }
     }
 
+    fn violated_us(&self, _: &Ending) -> Option<u64> {
+        self.violations.first_us()
+    }
+
     fn finish(&mut self, ending: &Ending) -> Finding {
         let violated = self.violations.sentence(|violation| {
             let (who, on) = (|who| ending.names.incarnation(who), |edge| ending.names.resource(edge));

@@ -150,6 +150,10 @@ impl Invariant for NoStaleDeletion {
         }
     }
 
+    fn violated_us(&self, _: &Ending) -> Option<u64> {
+        self.violations.first_us()
+    }
+
     fn finish(&mut self, ending: &Ending) -> Finding {
         let violated = self.violations.sentence(|violation| say(violation, ending.names));
         let could_fail = self.stale > 0 || violated.is_some();

@@ -52,6 +52,10 @@ impl Invariant for NoStaleRead {
         }
     }
 
+    fn violated_us(&self, _: &Ending) -> Option<u64> {
+        self.stale.first_us()
+    }
+
     fn finish(&mut self, ending: &Ending) -> Finding {
         let violated = self.stale.sentence(|read| {
             let Read { request, node, seq, known, token, known_token } = read;

@@ -61,6 +61,10 @@ impl Invariant for NoStaleWrite {
         }
     }
 
+    fn violated_us(&self, _: &Ending) -> Option<u64> {
+        self.accepted.first_us()
+    }
+
     fn finish(&mut self, ending: &Ending) -> Finding {
         let stale = count(self.stale, "stale write");
         let violated = self.accepted.sentence(|v| {

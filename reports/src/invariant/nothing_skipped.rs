@@ -62,6 +62,11 @@ impl Invariant for NothingSkipped {
         }
     }
 
+    fn violated_us(&self, _: &Ending) -> Option<u64> {
+        let followed = self.on.iter().filter(|(_, on)| on.last.is_some());
+        followed.flat_map(|(_, on)| on.row.gaps()).map(|(_, _, t_us)| t_us).next()
+    }
+
     fn finish(&mut self, ending: &Ending) -> Finding {
         let (mut violations, mut done, mut again, mut could_fail) = (Violations::default(), 0, 0, false);
         for (resource, on) in self.on.iter().filter(|(_, on)| on.last.is_some()) {

@@ -127,6 +127,10 @@ impl Invariant for OneNumber {
         }
     }
 
+    fn violated_us(&self, _: &Ending) -> Option<u64> {
+        self.violations.first_us()
+    }
+
     fn finish(&mut self, ending: &Ending) -> Finding {
         if !self.judged {
             return not_applicable("the store remembers no requests");

@@ -261,6 +261,11 @@ impl Invariant for PhantomLeader {
         self.beliefs.observe(event);
     }
 
+    fn violated_us(&self, _: &Ending) -> Option<u64> {
+        let of_service = [&self.ungranted, &self.outlived].into_iter().filter(|_| self.grants.count > 0);
+        of_service.chain([&self.unvoted()]).filter_map(Violations::first_us).min()
+    }
+
     fn finish(&mut self, ending: &Ending) -> Finding {
         let (grants, votes) = (self.grants.count, self.votes.count);
         if grants + votes == 0 {

@@ -127,6 +127,10 @@ impl Invariant for Placed {
         }
     }
 
+    fn violated_us(&self, _: &Ending) -> Option<u64> {
+        self.wrong.first_us()
+    }
+
     fn finish(&mut self, ending: &Ending) -> Finding {
         self.judge(ending.t_us);
         let wrong = self.wrong.sentence(|(leader, owner)| {

@@ -125,6 +125,10 @@ impl Invariant for ReadVersion {
         }
     }
 
+    fn violated_us(&self, _: &Ending) -> Option<u64> {
+        self.violations.first_us()
+    }
+
     fn finish(&mut self, ending: &Ending) -> Finding {
         let violated = self.violations.sentence(|v| {
             let (resource, seq, who) =

@@ -193,6 +193,10 @@ impl Invariant for Records {
         }
     }
 
+    fn violated_us(&self, _: &Ending) -> Option<u64> {
+        self.violations.first_us()
+    }
+
     fn finish(&mut self, ending: &Ending) -> Finding {
         let violated = self.violations.sentence(|Violation { resource, incarnation, seq, what }| {
             let (resource, who) = (ending.names.resource(*resource), ending.names.incarnation(*incarnation));

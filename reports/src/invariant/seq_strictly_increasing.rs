@@ -106,6 +106,10 @@ impl Invariant for SeqStrictlyIncreasing {
         }
     }
 
+    fn violated_us(&self, _: &Ending) -> Option<u64> {
+        self.violations.first_us()
+    }
+
     fn finish(&mut self, ending: &Ending) -> Finding {
         let name = |r: &RequestId| format!("{}:{}", ending.names.node(r.client), r.number);
         let violated = self.violations.sentence(|v| match v {

@@ -81,6 +81,10 @@ impl Invariant for StoppedIsSilent {
         }
     }
 
+    fn violated_us(&self, _: &Ending) -> Option<u64> {
+        self.violations.first_us()
+    }
+
     fn finish(&mut self, ending: &Ending) -> Finding {
         for node in 0..self.stopped.len() {
             self.run(ending.t_us, NodeId(node as u16));

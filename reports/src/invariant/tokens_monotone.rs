@@ -75,6 +75,10 @@ impl Invariant for TokensMonotone {
         }
     }
 
+    fn violated_us(&self, _: &Ending) -> Option<u64> {
+        self.violations.first_us()
+    }
+
     fn finish(&mut self, ending: &Ending) -> Finding {
         let violated = self.violations.sentence(|v| {
             let [before, after] = [v.before, v.after].map(|i| ending.names.incarnation(i));

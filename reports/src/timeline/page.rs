@@ -31,13 +31,14 @@ const HTML: &str = include_str!("page/page.html");
 const CSS: &str = include_str!("page/page.css");
 /// The colours of all our pages, light and dark.
 pub(crate) const THEME: &str = include_str!("page/theme.css");
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 10] = [
     include_str!("page/base.js"),
     include_str!("page/decode.js"),
     include_str!("page/scale.js"),
     include_str!("page/pen.js"),
     include_str!("page/lanes.js"),
     include_str!("page/store.js"),
+    include_str!("page/turns.js"),
     include_str!("page/words.js"),
     include_str!("page/moves.js"),
     include_str!("page/start.js"),
@@ -58,7 +59,12 @@ impl Pages {
         self.0.each().iter_mut().for_each(|page| page.course.learn(nodes, resources));
     }
 
-    /// The page of the group that a report tells of: the first in which something was wrong, or else the first.
+    /// Times were counted from here on, microseconds since 1970 or since whatever else the log counts from.
+    pub fn counts_from(&mut self, begins_us: u64) {
+        self.0.each().iter_mut().for_each(|page| page.course.counts_from(instant(begins_us)));
+    }
+
+    /// The page of the group that a report tells of: the first in which something was wrong, or else the liveliest.
     pub fn into_page(self, judgement: &Judgement) -> String {
         self.into_sheet(judgement).page()
     }
@@ -67,7 +73,7 @@ impl Pages {
     pub fn into_sheet(self, judgement: &Judgement) -> Sheet {
         let told = judgement.worst_group();
         let mut all = self.0.into_each();
-        let group = (all.len() > 1).then_some(told);
+        let group = (all.len() > 1).then_some((told, all.len()));
         let (model, packed) = all.swap_remove(told).into_model(judgement.groups.get(told).unwrap_or(judgement), group);
         Sheet { model, packed }
     }
@@ -130,7 +136,7 @@ impl Page {
         Page { course: Course::new(header, names), columns: Columns::default() }
     }
 
-    fn into_model(self, judgement: &Judgement, group: Option<usize>) -> (Model, Packed) {
+    fn into_model(self, judgement: &Judgement, group: Option<(usize, usize)>) -> (Model, Packed) {
         (self.course.into_model(judgement, group), self.columns.pack())
     }
 }
@@ -142,12 +148,13 @@ impl Sink for Page {
             Kind::Issue { node, write } | Kind::Apply { node, write, .. } => course.number(write.incarnation(*node)),
             _ => 0,
         };
-        let rare = || {
+        let line = || {
             let mut line = String::new();
             append_line(&mut line, event, &Escaped(course.names()));
-            line
+            // A log of somebody else's has no generations, which lines of ours always have.
+            if course.is_foreign() { line.replacen(",\"generation\":0", "", 1) } else { line }
         };
-        columns.add(event, |_, _| i, rare);
+        columns.add(event, |_, _| i, line);
         course.record(event);
     }
 }
@@ -168,6 +175,32 @@ impl Naming for Escaped<'_> {
     fn resource(&self, resource: Resource) -> Option<Cow<'_, str>> {
         escaped(&self.0.resource(resource))
     }
+}
+
+/// What a time of a log is called: an instant where it counts from 1970, and is not of the seventies.
+fn instant(t_us: u64) -> String {
+    const LEAST_US: u64 = 315_532_800_000_000;
+    if t_us < LEAST_US {
+        return format!("t_us {t_us}");
+    }
+    let (days, us) = (t_us / 86_400_000_000, t_us % 86_400_000_000);
+    let (year, month, day) = date(days);
+    let (second, part) = (us / 1_000_000, us % 1_000_000);
+    let part = if part == 0 { String::new() } else { format!(".{part:06}").trim_end_matches('0').to_owned() };
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{part}Z")
+}
+
+/// The date so many days after 1970 began. Years begin in March here, so that a leap day is the last of its year.
+fn date(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (era * 400 + year + u64::from(month <= 2), month, day)
 }
 
 /// JSON that may stand inside a script: nothing in it ends the script or begins a comment.

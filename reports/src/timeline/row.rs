@@ -56,7 +56,27 @@ pub(crate) enum About {
     Other,
     Fault(Vec<NodeId>),
     Node(NodeId),
-    Reads { reads: u64, first: Read },
-    Seal { incarnation: Incarnation, resources: Vec<Resource>, seq: u64 },
-    Writes { incarnation: Incarnation, resource: Resource, accepted: bool, writes: u64, first_seq: u64, highest: u64 },
+    Reads {
+        reads: u64,
+        first: Read,
+    },
+    Seal {
+        incarnation: Incarnation,
+        resources: Vec<Resource>,
+        seq: u64,
+    },
+    /// Stale writes beyond those that lines of their own tell of.
+    More {
+        incarnation: Incarnation,
+        accepted: bool,
+        writes: u64,
+    },
+    Writes {
+        incarnation: Incarnation,
+        resource: Resource,
+        accepted: bool,
+        writes: u64,
+        first_seq: u64,
+        highest: u64,
+    },
 }

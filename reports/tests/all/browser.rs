@@ -8,7 +8,7 @@ use protocols::{
     types::Resource,
 };
 use reports::{
-    Judges, index,
+    Judges, Names, index,
     timeline::page::{Pages, Sheet},
 };
 use serde_json::{Value, json};
@@ -55,6 +55,40 @@ fn a_page_works_in_a_browser() {
     let history = include_str!("../../testdata/gc-pause-unfenced.jsonl");
     let history = history.replace("\"n2\"", &format!("\"{HOSTILE}\"")).replace("\"n2:", &format!("\"{HOSTILE}:"));
     look("page.js", &sheet(&history).page(), &history, 26);
+}
+
+/// A log as another service would write it: several resources, tokens beyond 2⁵³, times since 1970; one client got no answer.
+#[test]
+fn a_log_of_another_service_works_in_a_browser() {
+    let write = |t_us: u64, on: &str, token: u64, seq: u64| {
+        format!(
+            "{{\"t_us\":{t_us},\"event\":\"apply\",\"resource\":\"{on}\",\"node\":\"w-{token}\",\"token\":{token},\"seq\":{seq},\"verdict\":\"ok\"}}\n"
+        )
+    };
+    let asked =
+        |t_us: u64, number: u64| format!("{{\"t_us\":{t_us},\"event\":\"invoke\",\"request\":\"c:{number}\"}}\n");
+    let ended = |t_us: u64, number: u64, outcome: &str| {
+        format!("{{\"t_us\":{t_us},\"event\":\"reply\",\"request\":\"c:{number}\",\"outcome\":\"{outcome}\"}}\n")
+    };
+    const LARGE: u64 = (1 << 53) + 1;
+    let log = [
+        [asked(0, 1), asked(1, 2), asked(2, 3), ended(3, 1, "rejected"), ended(4, 2, "unknown")].concat(),
+        [write(5, "orders", LARGE, 1), write(6, "invoices", LARGE, 1), write(7, "payments", LARGE, 1)].concat(),
+        [write(8, "payments", LARGE + 1, 2), write(9, "payments", LARGE, 3), write(14_000_000, "orders", LARGE, 2)]
+            .concat(),
+    ]
+    .concat();
+    let mut reader = Reader::new(log.as_bytes()).expect("a log");
+    let (mut judges, mut pages) = (Judges::new(None), Pages::new(None));
+    while let Some(event) = reader.next() {
+        let event = event.expect("an event");
+        pages.learn(reader.names(), reader.resources());
+        judges.record(&event);
+        pages.record(&event);
+    }
+    pages.counts_from(1_767_225_600_000_000);
+    let judgement = judges.finish_with(&Names::of(reader.names(), reader.header()));
+    look("log.js", &pages.into_page(&judgement), &log, 8);
 }
 
 #[test]

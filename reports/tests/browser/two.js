@@ -44,7 +44,7 @@ async function keys() {
   check(/In A: ACCEPTED although stale/.test(await live()), "v goes to the violation and says in which run: " + await live());
   const all = await evaluate("timeline.MOMENTS.length"), seen = [];
   await key("p");
-  for (let i = 0; i < 3; i++) { await key("n"); seen.push(await live()); }
+  for (let i = 0; i < 9; i++) { await key("n"); seen.push(await live()); }
   check(seen.some(words => /In B: refused/.test(words)), "n walks through the moments of both");
   const rows = await evaluate("[...document.querySelectorAll('#table tbody tr')].map(r => r.children[2].textContent)");
   check(rows.length === all && rows.includes("A and B") && rows.includes("A") && rows.includes("B"), `the table has every moment, and of which run: ${all}`);

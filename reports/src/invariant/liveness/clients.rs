@@ -84,6 +84,11 @@ impl Clients {
         }
     }
 
+    /// Since when that client waited, microseconds.
+    pub(super) fn violated_us(&self) -> Option<u64> {
+        self.longest.as_ref().map(|unserved| unserved.from_us)
+    }
+
     /// The client that waited longest in vain, when that was too long.
     pub(super) fn violation(&self, names: &Names) -> Option<String> {
         let Unserved { client, from_us, us, ended } = self.longest.as_ref()?;

@@ -61,7 +61,7 @@ const signed = ms => (ms > 0 ? "+" : ms < 0 ? "−" : "±") + Math.abs(ms).toFix
 const MOMENTS = [];
 RUNS.forEach(r => r.M.moments.forEach(m => {
   const same = r.n ? MOMENTS.find(o => o.t === m.t && o.text === m.text && !o.runs.includes(r.n)) : null;
-  if (same) same.runs.push(r.n); else MOMENTS.push({ ...m, runs: [r.n] });
+  if (same) { same.runs.push(r.n); same.of[r.n] = m; } else MOMENTS.push({ ...m, runs: [r.n], of: { [r.n]: m } });
 }));
 MOMENTS.sort((a, b) => a.t - b.t || a.runs[0] - b.runs[0]);
 MOMENTS.forEach((m, place) => m.n = place + 1);

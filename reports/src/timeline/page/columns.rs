@@ -52,7 +52,34 @@ pub(super) struct Columns {
     bytes: [Vec<u8>; NAMES.len()],
     /// The last value of each column, and for some columns the last of each relative.
     last: BTreeMap<(usize, u64), u64>,
+    /// Events with a number that JavaScript does not count exactly, by their place, as they stand in the history.
+    exact: BTreeMap<u64, String>,
     count: u64,
+}
+
+/// JavaScript counts exactly up to here.
+const EXACT_MAX: u64 = 1 << 53;
+
+/// Has it a number that is larger? Times are not.
+fn is_large(kind: &Kind) -> bool {
+    let known = |value: u64| value > EXACT_MAX && value != UNKNOWN_VERSION;
+    let outcome = |outcome: &Outcome| matches!(*outcome, Outcome::Ok { token, seq } if known(token) || known(seq));
+    let write = |write: &Write| [write.token, write.seq, write.number, write.read_version].into_iter().any(known);
+    match kind {
+        Kind::Invoke { request } | Kind::ReadInvoke { request } => known(request.number),
+        Kind::Reply { outcome: one, .. } | Kind::ReadReply { outcome: one, .. } => outcome(one),
+        Kind::Issue { write: one, .. } => write(one),
+        Kind::Apply { write: one, verdict, version, .. } => {
+            let detail = match verdict {
+                WriteVerdict::Ok => 0,
+                WriteVerdict::Duplicate { seq } => *seq,
+                WriteVerdict::Fenced { highest } => *highest,
+                WriteVerdict::Failed { expected } => *expected,
+            };
+            write(one) || known(*version) || known(detail)
+        }
+        _ => false,
+    }
 }
 
 /// What the page is told of them.
@@ -63,6 +90,8 @@ pub(super) struct Packed {
     /// How many bytes each column has, in the order of [`NAMES`].
     pub(super) columns: Vec<usize>,
     pub(super) names: [&'static str; NAMES.len()],
+    /// Lines of the events whose numbers are too large to be counted exactly, by their places.
+    pub(super) exact: BTreeMap<u64, String>,
     /// Deflated, in Base64.
     #[serde(skip)]
     pub(super) data: String,
@@ -74,12 +103,12 @@ fn column(name: &str) -> usize {
 }
 
 impl Columns {
-    /// Adds an event. `incarnation` numbers leaderships; `rare` makes the line of one that has no columns.
+    /// Adds an event. `incarnation` numbers leaderships; `line` makes the line of one that has no columns, or too large numbers.
     pub(super) fn add(
         &mut self,
         event: &Event,
         mut incarnation: impl FnMut(NodeId, &Write) -> usize,
-        rare: impl FnOnce() -> String,
+        line: impl FnOnce() -> String,
     ) {
         self.count += 1;
         let kind = match &event.kind {
@@ -120,10 +149,14 @@ impl Columns {
                 }
             }
             _ => {
-                let line = rare();
+                let line = line();
                 self.plain("rare", line.len() as u64);
                 self.bytes[column("line")].extend_from_slice(line.as_bytes());
+                return;
             }
+        }
+        if is_large(&event.kind) {
+            self.exact.insert(self.count - 1, line());
         }
     }
 
@@ -187,7 +220,13 @@ impl Columns {
             self.bytes.iter().try_for_each(|bytes| deflate.write_all(bytes)).and_then(|()| deflate.finish());
         // Writing to memory cannot fail.
         let data = BASE64.encode(&written.unwrap_or_default());
-        Packed { n: self.count, columns: self.bytes.iter().map(Vec::len).collect(), names: NAMES, data }
+        Packed {
+            n: self.count,
+            columns: self.bytes.iter().map(Vec::len).collect(),
+            names: NAMES,
+            exact: self.exact,
+            data,
+        }
     }
 }
 

@@ -43,17 +43,19 @@ async function decode(of) {
     node: new Uint16Array(n), operation: new Uint8Array(n), payload: new Map(), rare: new Map(),
   };
   enter(of);
-  const applies = [], unanswered = [];
+  // Requests that nobody has answered yet, and those whose client gave up: one that was rejected was answered.
+  const applies = [], unanswered = [], open = new Map(), requestOf = i => E.number[i] * 65536 + E.client[i];
   for (let i = 0; i < n; i++) {
     const k = E.kind[i] = c.kind.u();
     E.t[i] = c.t.z(0);
     if (k === KIND.RARE) { E.rare.set(i, c.line.take(c.rare.u())); continue; }
     const client = E.client[i] = c.client.u();
     if (client) E.number[i] = c.number.z(k * 65536 + client);
+    if (k === KIND.INVOKE) open.set(requestOf(i), i); else if (k === KIND.REPLY) open.delete(requestOf(i));
     if (k === KIND.READ_REPLY) E.node[i] = c.node.u();
     if (k === KIND.REPLY || k === KIND.READ_REPLY) {
       if (!(E.verdict[i] = c.outcome.u())) { E.token[i] = c.token.z(0); E.seq[i] = c.reply.z(0); }
-      else if (k === KIND.REPLY) unanswered.push(i);
+      else if (k === KIND.REPLY && OUTCOMES[E.verdict[i]] === "unknown") unanswered.push(i);
     }
     if (k !== KIND.ISSUE && k !== KIND.APPLY) continue;
     const inc = E.inc[i] = c.incarnation.u(), res = E.res[i] = c.resource.u();
@@ -69,17 +71,21 @@ async function decode(of) {
     applies.push(i);
   }
   E.applies = Uint32Array.from(applies);
-  E.unanswered = Uint32Array.from(unanswered);
+  // What was asked for at the very end is under way.
+  for (const i of open.values()) if (M.end - E.t[i] > 1e6) unanswered.push(i);
+  E.unanswered = Uint32Array.from(unanswered).sort();
 }
 /// An event as it stands in the history.
 function line(i) {
   const k = E.kind[i];
+  if (run.PACKED.exact[i]) return run.PACKED.exact[i];
   if (k === KIND.RARE) return new TextDecoder().decode(E.rare.get(i));
   const o = { t_us: E.t[i], event: ["invoke", "reply", "issue", "apply", "read-invoke", "read-reply"][k] };
   const request = E.client[i] ? nodeName(E.client[i] - 1) + ":" + E.number[i] : null;
   if (k === KIND.ISSUE || k === KIND.APPLY) {
     const by = M.incarnations[E.inc[i]];
     Object.assign(o, { resource: resourceName(E.res[i]), node: nodeName(by.node), token: +by.token, generation: by.generation, seq: E.seq[i] });
+    if (M.foreign && !o.generation) delete o.generation;
     if (E.read[i] >= 0) o.read = E.read[i];
     if (k === KIND.APPLY && E.version[i] >= 0) o.version = E.version[i];
     if (request) o.request = request;

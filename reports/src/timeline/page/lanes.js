@@ -24,7 +24,7 @@ function layoutRun() {
   const struck = lane => M.shades.some(s => s.nodes.includes(lane.node));
   if (TWO ? services.some(struck) && services.length > 1 : services.length > 1 || !M.grants.length) for (const lane of services) add("member", view.phone ? 34 : 26, { node: lane.node });
   const store = M.lanes.find(l => l.role === "store");
-  const strips = M.resources.map((_, r) => r).filter(r => r > 0 && (TWO ? M.stale : M.effects).some(e => e.r === r));
+  const strips = M.strips.filter(r => !TWO || M.stale.some(e => e.r === r));
   const asked = E && E.unanswered.length > 0, below = strips.length * 28 + (asked ? 26 : 0) + 100;
   // As much of the window as is left: the store's lane says most.
   const left = innerHeight - $("chart").getBoundingClientRect().top - scrollY - y - below;
@@ -100,7 +100,7 @@ function drawGutter(ctx, row) {
     node: [nodeName(row.node ?? 0), clockWords(row.node)],
     grants: [service, view.phone ? "grants" : "grants leadership"],
     member: [nodeName(row.node ?? 0), ""],
-    store: [row.node >= 0 ? nodeName(row.node) : "store", "number written"],
+    store: [row.node >= 0 ? nodeName(row.node) : M.strips.length ? resourceName(0) : "store", "number written"],
     strip: [resourceName(row.r ?? 0), ""],
     clients: [view.phone ? "requests without an answer" : "unanswered", ""],
   }[row.kind];
@@ -254,8 +254,8 @@ function drawBelief(ctx, b, top, height) {
   ctx.setLineDash([6, 4]);
   ctx.strokeRect(from + 1, top + 1, Math.max(1, x1 - from - 2), height - 2);
   ctx.setLineDash([]);
-  const start = Math.max(from + 4, right + 4), grant = b.outlived[1].startsWith("its grant");
-  for (const words of [grant ? "still believes: its grant has ended" : "still believes: another was elected", "still believes", "!"])
+  const start = Math.max(from + 4, right + 4), grant = b.outlived[1].startsWith("its grant"), never = b.outlived[1].startsWith("the service never");
+  for (const words of [never ? "believes: the service never granted it" : grant ? "still believes: its grant has ended" : "still believes: another was elected", never ? "never granted" : "still believes", "!"])
     if (widthOf(ctx, words) + 15 < x1 - start) { pill(ctx, start, top + 3, words, ink.panel, ink.bad, { border: ink.bad }); break; }
 }
 /// Whom the service has given leadership to, by its own state.

@@ -110,6 +110,8 @@ function axis(ctx, y) {
   const taken = [], labelled = [];
   const free = (a, b) => !taken.some(([c, d]) => a < d + 8 && b > c - 8);
   const put = (t, x, words, weight) => {
+    // The room around a log is none of its time.
+    if (t < BEGIN + PAD || t > END - PAD) return;
     const w = widthOf(ctx, words, 12, weight), left = Math.min(Math.max(x - w / 2, view.phone ? 0 : view.gutter - 24), view.width - w);
     if (!free(left, left + w)) return;
     taken.push([left, left + w]);

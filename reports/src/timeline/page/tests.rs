@@ -1,8 +1,15 @@
 //! The page of known histories: the model agrees with the judge, and the bytes depend on the history alone.
 
 use super::*;
-use crate::{judges::Judges, known::ALL};
+use crate::Verdict;
+use crate::{
+    invariant::Class,
+    judges::Judges,
+    known::{self, ALL},
+};
 use protocols::history::json::Reader;
+use serde_json::json;
+use std::collections::BTreeSet;
 
 /// The page, the judgement, and the model of a history.
 fn made(text: &str) -> (String, Judgement) {
@@ -89,6 +96,9 @@ fn a_log_of_writes_alone_has_a_page() {
     let model = model(&page);
     assert_eq!(model["lanes"].as_array().map(Vec::len), Some(2));
     assert_eq!(model["several"][0][2], 2);
+    // The one that is from the past came a microsecond after the other's.
+    let cause = model["cause"][0].as_str().expect("a sentence");
+    assert!(cause.ends_with("; b had taken over 1 µs before, with token 7."), "{cause}");
     // Its data, model and columns end a script each.
     assert_eq!(page.matches("</script>").count(), HTML.matches("</script>").count() + 3);
     assert!(
@@ -96,4 +106,131 @@ fn a_log_of_writes_alone_has_a_page() {
         "{}",
         model["cause"]
     );
+}
+
+#[test]
+fn whatever_is_violated_has_a_moment_to_step_to() {
+    let mut seen = BTreeSet::new();
+    for known in ALL {
+        let (page, judgement) = made(known.text);
+        let model = model(&page);
+        let told = judgement.groups.get(judgement.worst_group()).unwrap_or(&judgement);
+        let moments = model["moments"].as_array().expect("a list");
+        let bad: Vec<_> = moments.iter().filter(|m| m["k"] == "bad").collect();
+        let text = |m: &serde_json::Value| m["text"].as_str().unwrap_or_default().to_owned();
+        for broken in told.invariants.iter().filter(|i| !i.holds && i.class != Class::Vacuity) {
+            let own = match broken.name {
+                "no_stale_write" => "ACCEPTED although stale",
+                "no_stale_read" => "STALE READ",
+                name => name,
+            };
+            let moment = bad.iter().find(|m| text(m).contains(own));
+            let moment = moment.unwrap_or_else(|| panic!("{}: {} has no moment", known.name, broken.name));
+            // Its own time, and not just the end of the history.
+            let (_, at) = (seen.insert(broken.name), moment["t"].as_u64());
+            assert!(broken.violated_us.is_some() || own != broken.name, "{}: {broken:?} knows no time", known.name);
+            assert!(own != broken.name || at == broken.violated_us, "{}: {moment}", known.name);
+        }
+        assert_eq!(bad.is_empty(), !matches!(told.verdict, Verdict::Safety | Verdict::Liveness), "{}", known.name);
+        let times: Vec<_> = moments.iter().map(|m| m["t"].as_u64()).collect();
+        assert!(times.is_sorted(), "{}: {times:?}", known.name);
+    }
+    let all = known::ALL.len();
+    assert!(seen.len() > 18, "only {seen:?} of {all} histories");
+}
+
+#[test]
+fn what_was_never_granted_has_no_ground_from_its_beginning() {
+    let model = model(&made(known("phantom_leader-bad")).0);
+    let beliefs = model["beliefs"].as_array().expect("a list");
+    let phantom = beliefs.iter().find(|b| b["outlived"][1] == "the service never granted it").expect("a phantom");
+    assert_eq!(phantom["outlived"][0], phantom["from"]);
+    // Where votes decide, nobody grants anything.
+    let voted = self::model(&made(known("phantom_leader-ok-votes")).0);
+    assert!(!voted.to_string().contains("never granted"), "{}", voted["beliefs"]);
+}
+
+#[test]
+fn moments_of_one_microsecond_are_told_as_they_happened() {
+    let node = |state: &str| format!("{{\"t_us\":7,\"event\":\"node\",\"node\":\"a\",\"state\":\"{state}\"}}\n");
+    let elected = "{\"t_us\":7,\"event\":\"elected\",\"node\":\"a\",\"token\":5}\n";
+    let other = "{\"t_us\":7,\"event\":\"elected\",\"node\":\"b\",\"token\":6}\n";
+    let log = [node("up").as_str(), elected, &node("down"), other].concat();
+    let model = model(&made(&log).0);
+    let told: Vec<_> =
+        model["moments"].as_array().expect("a list").iter().map(|m| (&m["text"], &m["believing"])).collect();
+    let expected = [("a is elected with token 5", 1), ("a is killed", 0), ("b is elected with token 6", 1)];
+    let expected = expected.map(|(text, believing)| (json!(text), json!(believing)));
+    assert_eq!(told, expected.iter().map(|(text, believing)| (text, believing)).collect::<Vec<_>>());
+}
+
+#[test]
+fn every_resource_of_a_log_is_shown_by_its_name() {
+    let write = |t: u64, on: &str, token: u64, seq: u64| {
+        format!(
+            "{{\"t_us\":{t},\"event\":\"apply\",\"resource\":\"{on}\",\"node\":\"w{token}\",\"token\":{token},\"seq\":{seq},\"verdict\":\"ok\"}}\n"
+        )
+    };
+    let mut log: String = (0..12).map(|r| write(r, &format!("other-{r}"), 5, 1)).collect();
+    log += &[write(20, "payments", 5, 1), write(21, "payments", 7, 2), write(22, "payments", 5, 3)].concat();
+    let model = model(&made(&log).0);
+    let (resources, strips) = (&model["resources"], model["strips"].as_array().expect("a list"));
+    assert_eq!((resources[0].as_str(), resources[12].as_str()), (Some("other-0"), Some("payments")), "{resources}");
+    assert!(strips.len() == 8 && strips.contains(&json!(12)) && model["unshown"] == 4, "{strips:?}");
+    let texts: Vec<_> =
+        model["moments"].as_array().expect("a list").iter().filter_map(|m| m["text"].as_str()).collect();
+    assert!(texts.contains(&"first write of w5 (token 5) on other-0 is accepted"), "{texts:?}");
+    assert!(
+        texts.contains(&"ACCEPTED although stale: number 3 of w5 (token 5) on payments; w7 (token 7) had taken over"),
+        "{texts:?}"
+    );
+}
+
+#[test]
+fn too_many_moments_are_said_to_be_left_out_and_no_violation_is() {
+    let write = |t: u64, token: u64| {
+        format!(
+            "{{\"t_us\":{t},\"event\":\"apply\",\"resource\":\"r\",\"node\":\"w\",\"token\":{token},\"seq\":{t},\"verdict\":\"ok\"}}\n"
+        )
+    };
+    let mut log: String = (1..600).map(|t| write(t, t)).collect();
+    // In the middle of what is told, and from the past.
+    log.insert_str(log.find("\"t_us\":350,").expect("that write") - 1, &write(349, 2));
+    let model = model(&made(&log).0);
+    let moments = model["moments"].as_array().expect("a list");
+    let gap: Vec<_> = moments.iter().filter(|m| m["k"] == "gap").collect();
+    let [gap] = &gap[..] else { panic!("{gap:?}") };
+    assert!(gap["text"].as_str().is_some_and(|text| text.contains(" left out of this list")), "{gap}");
+    assert!(moments.len() < 420 && moments.iter().any(|m| m["k"] == "bad" && m["t"] == 349), "{}", moments.len());
+}
+
+#[test]
+fn times_that_were_counted_from_elsewhere_are_named() {
+    assert_eq!(instant(1_767_225_600_000_000), "2026-01-01T00:00:00Z");
+    assert_eq!(instant(951_868_799_250_000), "2000-02-29T23:59:59.25Z");
+    assert_eq!(instant(2_000_000_000_000), "t_us 2000000000000");
+}
+
+#[test]
+fn a_token_beyond_what_javascript_counts_stays_as_it_is() {
+    let log = "{\"t_us\":1,\"event\":\"apply\",\"resource\":\"r\",\"node\":\"a\",\"token\":9007199254740993,\"seq\":1,\"verdict\":\"ok\"}\n\
+        {\"t_us\":2,\"event\":\"apply\",\"resource\":\"r\",\"node\":\"a\",\"token\":3,\"seq\":2,\"verdict\":\"ok\"}\n";
+    let (page, _) = made(log);
+    let (_, after) = page.split_once("id=\"packed-0\">").expect("columns");
+    let packed: serde_json::Value =
+        serde_json::from_str(after.split("</script>").next().expect("an end")).expect("JSON");
+    let exact = packed["exact"].as_object().expect("lines");
+    let line = exact["0"].as_str().expect("a line");
+    assert!(exact.len() == 1 && line.contains("\"token\":9007199254740993,"), "{exact:?}");
+    assert!(!line.contains("generation"), "{line}");
+}
+
+#[test]
+fn of_several_groups_where_all_is_well_the_liveliest_is_told() {
+    let elected = |t: u64, group: u16, token: u64| {
+        format!("{{\"t_us\":{t},\"event\":\"elected\",\"group\":{group},\"node\":\"a\",\"token\":{token}}}\n")
+    };
+    let log = [elected(1, 0, 1), elected(2, 1, 2), elected(3, 2, 3), elected(4, 2, 4)].concat();
+    let title = model(&made(&log).0)["title"].to_string();
+    assert!(title.contains("group 2 of 3"), "{title}");
 }

@@ -12,7 +12,7 @@ function head() {
   const safe = M.verdict === "Safe", sign = M.bad ? "✗" : safe ? "✓" : "?", of = run.n ? "-b" : "", tag = TWO ? "h2" : "h1";
   const broken = M.broken.map(([name, detail]) => `<li><b>✗ ${escape(name)}</b> ${escape(detail)}</li>`).join("");
   return `<section><p class="meta">${TWO ? `<b class="letter">${run.letter}</b>` : ""}<span class="chip ${M.bad ? "bad" : safe ? "" : "open"}">${sign} ${escape(M.verdict)}</span>` +
-    `<span>${escape(M.title)} · ${plural(M.events, "event")} in ${duration(M.end - M.begin)}</span></p>` +
+    `<span>${escape(M.title)} · ${plural(M.events, "event")} in ${duration(M.end - M.begin)}${M.epoch ? ` · 0 s is ${escape(M.epoch)}` : ""}${M.unshown ? ` · ${plural(M.unshown, "more resource")} written to, without a strip` : ""}</span></p>` +
     `<${tag} class="cause" id="cause${of}">${linked(M.cause[0] ?? "")}</${tag}><p class="why" id="why${of}">${M.cause.slice(1).map(linked).join(" ")}</p>` +
     (broken && `<details class="broken"><summary>${plural(M.broken.length, "invariant")} violated: ${M.broken.map(([name]) => `<b>${escape(name)}</b>`).join(", ")}</summary><ul>${broken}</ul></details>`) + "</section>";
 }
@@ -42,12 +42,12 @@ function fillWords() {
 }
 function fillTable() {
   const head = ["No.", "Time", ...(TWO ? ["Run"] : []), "Node", "What", "Leaders believing", "Leaders taking effect"];
-  // A write that is wrongly accepted ends the overlap that it makes: just before it there were more.
-  const of = (m, curve) => m.runs.map(n => curve === "believing" && RUNS[n].M.foreign && !RUNS[n].M.beliefs.length ? "unknown" : Math.max(stepAt(RUNS[n].M[curve], m.t), m.k === "bad" ? stepAt(RUNS[n].M[curve], m.t - 1) : 0)).join(" and ");
+  const of = (m, curve) => m.runs.map(n => curve === "believing" && RUNS[n].M.foreign && !RUNS[n].M.beliefs.length ? "unknown" : m.of[n][curve]).join(" and ");
   const body = MOMENTS.map((m, i) =>
     `<tr tabindex="0" data-i="${i}" class="${m.k === "bad" ? "bad" : ""}"><td>${m.n}</td><td>${at(m.t, 6)}</td>${TWO ? `<td>${runsOf(m)}</td>` : ""}<td>${m.node === null ? "" : escape(RUNS[m.runs[0]].M.nodes[m.node] ?? "")}</td>` +
     `<td>${escape(m.text)}</td><td>${of(m, "believing")}</td><td>${of(m, "acting")}</td></tr>`);
-  $("table").innerHTML = `<table><caption class="apart">Every moment of ${TWO ? "both runs" : "the run"}</caption><thead><tr>${head.map(h => `<th scope="col">${h}</th>`).join("")}</tr></thead><tbody>${body.join("")}</tbody></table>`;
+  $("table").innerHTML = `<table><caption class="apart">${MOMENTS.some(m => m.k === "gap") ? "The first and last moments, and every violation," : "Every moment"} of ${TWO ? "both runs" : "the run"}. A leadership takes effect from its first accepted write to its last: it counts in between, even while nothing is accepted.</caption><thead><tr>${head.map(h => `<th scope="col">${h}</th>`).join("")}</tr></thead><tbody>${body.join("")}</tbody></table>`;
+  $("turns").innerHTML = turnsTable();
   const chosen = event => event.target.closest("tr[data-i]");
   const show = row => { pick(+row.dataset.i); $("chart").scrollIntoView({ block: "nearest" }); };
   $("table").onclick = event => { const row = chosen(event); if (row) show(row); };
@@ -65,7 +65,7 @@ function fillKey() {
   const entries = [
     `<i style="background:color-mix(in srgb,${c} 22%,transparent);border:1.5px solid ${c}"></i>believes that it leads`,
     RUNS.some(r => r.M.grants.length) ? `<i style="background:${c};height:3px;vertical-align:4px"></i>granted by the service` : "",
-    `<i style="background:${c}"></i>its writes take effect`,
+    `<i style="background:${c}"></i>takes effect: from its first accepted write to its last`,
     `<i style="border:2px dashed var(--bad)"></i>believes without ground`,
     "○ refused",
     `<span style="color:var(--bad)">◆ from the past, but accepted</span>`,

@@ -247,6 +247,9 @@ fn read_with(input: Input, file: &Path, invariants: &[&'static Entry], page: boo
             pages.record(&event);
         }
     }
+    if let (Some(pages), Some(begins_us @ 1..)) = (&mut pages, begins_us) {
+        pages.counts_from(begins_us);
+    }
     let mut names = Names::of(reader.names(), reader.header());
     names.learn(reader.names(), reader.resources());
     notes.check().map_err(Stop::usage)?;

@@ -1,0 +1,41 @@
+//! Reads that were answered with the past.
+
+use super::model::Misread;
+use crate::{
+    reads::{Read, Reads},
+    words::{Names, grouped},
+};
+use protocols::history::Event;
+
+/// Stale reads of one node that follow each other within this, microseconds, are told together.
+const TOGETHER_US: u64 = 1_000_000;
+
+/// Folds reads and the answers that clients got.
+#[derive(Debug, Default)]
+pub(super) struct Misreads {
+    reads: Reads,
+    pub(super) all: Vec<Misread>,
+}
+
+impl Misreads {
+    /// Takes an event, which is in that place of the history.
+    pub(super) fn observe(&mut self, event: &Event, place: u64, names: &Names) {
+        let Some(read) = self.reads.observe(event).filter(|read| read.is_stale() || read.is_of_former()) else {
+            return;
+        };
+        let (t, node) = (event.t_us, read.node.0);
+        let known = self.all.iter_mut().rev().find(|m| m.node == node).filter(|m| t - m.to <= TOGETHER_US);
+        match known {
+            Some(run) => (run.to, run.n) = (t, run.n + 1),
+            None => self.all.push(Misread { node, from: t, to: t, n: 1, words: words(&read, names), place }),
+        }
+    }
+}
+
+fn words(read: &Read, names: &Names) -> String {
+    let client = names.node(read.request.client);
+    match read.known.filter(|_| read.is_stale()) {
+        Some(known) => format!("{client} read {} after {} had been returned", grouped(read.seq), grouped(known)),
+        None => format!("{client} was answered with token {} after token {}", read.token, read.known_token),
+    }
+}
