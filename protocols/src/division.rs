@@ -13,7 +13,7 @@ pub struct Division {
     /// How many groups there are, at least 1.
     pub groups: u16,
     /// Resources of each group; those of a group stand together in the table of all.
-    pub resources: u8,
+    pub resources: u16,
     /// The first client; clients are the last processes, and those of a group stand together.
     pub first_client: NodeId,
     /// Clients of each group.
@@ -29,11 +29,11 @@ impl Division {
 
     /// The first resource of a group.
     pub fn first_resource(self, group: u16) -> Resource {
-        Resource(group as u8 * self.resources)
+        Resource(group * self.resources)
     }
 
     fn of_resource(self, resource: Resource) -> u16 {
-        self.known(u16::from(resource.0) / u16::from(self.resources.max(1)))
+        self.known(resource.0 / self.resources.max(1))
     }
 
     /// The group that a client asks.

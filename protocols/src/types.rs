@@ -26,7 +26,7 @@ impl NodeId {
 /// A thing that writes are protected on, by its place in the table of the run's resources, which its works declare
 /// ([`crate::work::Works`]). Every resource has its own ledger (fencing rule 3).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct Resource(pub u8);
+pub struct Resource(pub u16);
 
 impl Resource {
     /// What clients' numbers come from: the first of every table.
@@ -37,6 +37,8 @@ impl Resource {
     pub const USUAL: [Resource; 2] = [Resource::SEQUENCE, Resource::SCHEDULE];
     /// Most resources of a run.
     pub const MOST: usize = 256;
+    /// Most resources of a log: rows that are fenced each by itself, say.
+    pub const MOST_IN_A_LOG: usize = 1 << 16;
 
     /// The place in the table, for indexing.
     pub const fn index(self) -> usize {

@@ -9,7 +9,7 @@ use protocols::{
 pub(crate) struct ByGroup<S> {
     each: Vec<S>,
     /// How many resources each group has.
-    resources: u8,
+    resources: u16,
     /// Makes one for a group that is met later, and what it has to hear first: only a foreign log has such.
     met: Option<Met<S>>,
 }
@@ -39,7 +39,7 @@ impl<S: Sink> ByGroup<S> {
             }
             Some(h) => (vec![make(h)], h.resources.len(), None),
         };
-        ByGroup { each, resources: resources as u8, met }
+        ByGroup { each, resources: resources as u16, met }
     }
 
     /// The listeners, by group.

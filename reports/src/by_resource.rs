@@ -53,7 +53,7 @@ impl<T: Clone> ByResource<T> {
 
     /// All that were looked at, in the order of the table, and the usual ones.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (Resource, &T)> {
-        let numbers = (0..=u8::MAX).map(Resource);
+        let numbers = (0..=u16::MAX).map(Resource);
         let all = self.near.len() + self.far.len();
         numbers.take(all).map(|resource| (resource, self.of(resource)))
     }

@@ -158,7 +158,7 @@ impl Course {
             end,
             nodes: (0..self.names.len()).map(|n| self.names.node(NodeId(n as u16)).into_owned()).collect(),
             resources: (0..self.names.resources())
-                .map(|r| self.names.resource(Resource(r as u8)).into_owned())
+                .map(|r| self.names.resource(Resource(r as u16)).into_owned())
                 .collect(),
             lanes,
             incarnations: self.leaderships.named(),

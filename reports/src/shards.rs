@@ -61,7 +61,7 @@ pub(crate) struct Shards {
     /// Those that have been started.
     met: BTreeSet<NodeId>,
     /// Resources of each shard; the first takes the clients' numbers.
-    resources: u8,
+    resources: u16,
     led: Vec<Option<Led>>,
     before: Vec<Option<NodeId>>,
     under_way: Option<UnderWay>,
@@ -90,7 +90,7 @@ impl Shards {
     pub(crate) fn new(header: &Header) -> Option<Shards> {
         let (placement, shards) = (header.placement?, header.groups);
         let names = header.nodes.iter().take(header.candidates.into()).cloned().collect();
-        let resources = (header.resources.len() / usize::from(shards.max(1))).max(1) as u8;
+        let resources = (header.resources.len() / usize::from(shards.max(1))).max(1) as u16;
         let (leaders_before, changes) = Default::default();
         let (lives, met) = Default::default();
         let figures = ShardFigures { placement, shards, leaders_before, changes };

@@ -283,7 +283,7 @@ impl Plan {
 
     /// What belongs to which group, of these processes.
     pub fn division(&self, topology: &Topology) -> Division {
-        let resources = topology.works().resources().count() as u8;
+        let resources = topology.works().resources().count() as u16;
         let first_client = NodeId(topology.store().0 + 1);
         Division { groups: self.groups, resources, first_client, clients: self.load.clients }
     }

@@ -85,7 +85,7 @@ impl Header {
     /// The resource of that name.
     pub fn resource(&self, name: &str) -> Option<Resource> {
         let place = self.resources.iter().position(|known| known == name)?;
-        u8::try_from(place).ok().map(Resource)
+        u16::try_from(place).ok().map(Resource)
     }
 
     /// What the judge of one group has to know.

@@ -127,7 +127,7 @@ impl Works {
 
     /// Every resource.
     pub fn each(&self) -> impl Iterator<Item = Resource> + use<> {
-        (0..self.owners.len()).map(|place| Resource(place as u8))
+        (0..self.owners.len()).map(|place| Resource(place as u16))
     }
 
     /// How many timers they have together.

@@ -24,15 +24,15 @@ const PERIODS_MIN: u64 = 5;
 pub(super) struct Writes {
     freshness: Freshness,
     pub(super) effects: Vec<Effect>,
-    by_leadership: BTreeMap<(usize, u8), usize>,
+    by_leadership: BTreeMap<(usize, u16), usize>,
     pub(super) stale: Vec<Stale>,
     pub(super) refused: Vec<Refused>,
     pub(super) takeovers: Vec<Takeover>,
     /// Who each resource follows, since when, and the number that it is at.
-    newest: BTreeMap<u8, (usize, u64)>,
-    at_seq: BTreeMap<u8, u64>,
+    newest: BTreeMap<u16, (usize, u64)>,
+    at_seq: BTreeMap<u16, u64>,
     /// Writes under way, until the store has decided.
-    issued: BTreeMap<(usize, u8, u64), u64>,
+    issued: BTreeMap<(usize, u16, u64), u64>,
     pub(super) dark: Vec<(u64, u64)>,
     last_accepted_us: Option<u64>,
     asked: u64,

@@ -70,7 +70,7 @@ impl NoStaleCacheEntry {
         let [records, edges @ ..] = cache_invalidator::WORK.resources else { unreachable!("it has resources") };
         let find = |name: &&str| {
             let place = header?.resources.iter().position(|known| group::split(known).0 == *name)?;
-            u8::try_from(place).ok().map(Resource)
+            u16::try_from(place).ok().map(Resource)
         };
         let (records, edges) = (find(records), edges.iter().filter_map(find).collect::<Vec<_>>());
         NoStaleCacheEntry {

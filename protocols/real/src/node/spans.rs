@@ -23,7 +23,7 @@ pub struct Spans {
     names: Option<Arc<Directory>>,
     campaign: Option<Span>,
     lease: Option<Span>,
-    writes: BTreeMap<(u8, u64), Span>,
+    writes: BTreeMap<(u16, u64), Span>,
 }
 
 /// A request as its client called it.

@@ -46,7 +46,7 @@ pub struct Watched {
     asked: BTreeMap<RequestNumber, (Purpose, u64)>,
     keepalives: BTreeSet<StreamNumber>,
     /// When each write was first sent.
-    written: BTreeMap<(u8, u64), u64>,
+    written: BTreeMap<(u16, u64), u64>,
     /// The process is about to end: it stands for nothing any more.
     ending: Arc<AtomicBool>,
     spans: Spans,

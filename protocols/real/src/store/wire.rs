@@ -249,7 +249,7 @@ pub const RESOURCES: [&str; work::RESOURCES] = work::resources();
 
 /// Each of [`RESOURCES`].
 pub fn resources() -> impl DoubleEndedIterator<Item = Resource> {
-    (0..RESOURCES.len()).map(|place| Resource(place as u8))
+    (0..RESOURCES.len()).map(|place| Resource(place as u16))
 }
 
 /// A resource's name; empty for one that a store does not have.

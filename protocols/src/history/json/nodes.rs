@@ -16,6 +16,8 @@ pub(super) struct Nodes {
     closed: bool,
     /// The names of the resources, if they are not the usual ones: a header's, or in the order in which they came.
     resources: Option<Vec<String>>,
+    /// Their places, where a log may name thousands.
+    places: BTreeMap<String, u16>,
     /// How many groups there are, if a header says so.
     groups: Option<u16>,
     /// Without a header: one of the usual resources was named.
@@ -90,6 +92,9 @@ impl Nodes {
     /// The resource of that name, and its group; in a line of a group its plain name will do.
     pub(super) fn resource(&mut self, name: &str, of: Option<u16>) -> Result<(Resource, u16), String> {
         self.learn_resource(name, of)?;
+        if let Some(place) = self.places.get(name) {
+            return Ok((Resource(*place), 0));
+        }
         let (plain, named) = match (group::split(name), of) {
             ((_, 0), Some(of)) => (name, self.group(of)?),
             ((plain, named), _) => (plain, self.group(named)?),
@@ -102,7 +107,7 @@ impl Nodes {
             Some(names) => (names.len() / groups, names.iter().take(names.len() / groups).position(|n| n == plain)),
             None => (USUAL_RESOURCES.len(), USUAL_RESOURCES.iter().position(|known| *known == plain)),
         };
-        let place = place.and_then(|place| u8::try_from(usize::from(named) * each + place).ok());
+        let place = place.and_then(|place| u16::try_from(usize::from(named) * each + place).ok());
         place.map(|place| (Resource(place), named)).ok_or_else(|| match &self.resources {
             None => format!("there is no resource {name:?}"),
             Some(names) => format!("the header does not list a resource {name:?}; it has {}", names.join(", ")),
@@ -123,13 +128,18 @@ impl Nodes {
         }
         let usual = || USUAL_RESOURCES.iter().map(|name| (*name).to_owned());
         let known = self.resources.get_or_insert_with(|| if self.met_usual { usual().collect() } else { Vec::new() });
-        if known.iter().any(|known| known == name) {
+        if self.places.is_empty() {
+            self.places = (0..).zip(known.iter()).map(|(place, name)| (name.clone(), place)).collect();
+        }
+        if self.places.contains_key(name) {
             return Ok(());
         }
-        if known.len() == Resource::MOST {
-            return Err(format!("there are more than {} different resources", Resource::MOST));
-        }
+        let place = u16::try_from(known.len()).ok().filter(|_| known.len() < Resource::MOST_IN_A_LOG);
+        let most = Resource::MOST_IN_A_LOG;
+        let place =
+            place.ok_or_else(|| format!("there are more than {most} different resources; judge a part of them"))?;
         known.push(name.to_owned());
+        self.places.insert(name.to_owned(), place);
         Ok(())
     }
 

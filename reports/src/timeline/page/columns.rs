@@ -181,7 +181,7 @@ impl Columns {
     }
 
     fn write(&mut self, kind: u64, incarnation: usize, write: &Write) {
-        let relative = (kind << 24 | incarnation as u64) << 8 | u64::from(write.resource.0);
+        let relative = (kind << 24 | incarnation as u64) << 16 | u64::from(write.resource.0);
         self.request(kind, write.request());
         self.plain("incarnation", incarnation as u64);
         self.plain("resource", u64::from(write.resource.0));

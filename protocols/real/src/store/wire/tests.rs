@@ -6,7 +6,7 @@ fn name() -> impl Strategy<Value = String> {
 }
 
 fn resource() -> impl Strategy<Value = Name> {
-    (0..RESOURCES.len()).prop_map(|place| Resource(place as u8).into())
+    (0..RESOURCES.len()).prop_map(|place| Resource(place as u16).into())
 }
 
 fn number() -> impl Strategy<Value = u64> {

@@ -72,7 +72,7 @@ impl Unpacked {
         let request = self.request(kind);
         let (i, resource) = (self.plain("incarnation"), self.plain("resource"));
         let operation = Operation::ALL[self.plain("operation") as usize];
-        let relative = (kind << 24 | i) << 8 | resource;
+        let relative = (kind << 24 | i) << 16 | resource;
         let (seq, read_version) = (self.difference("seq", relative), self.difference("read", relative));
         let number = std::num::NonZeroU64::new(self.plain("payload"));
         let payload = number.map(|number| Payload { number, at_us: self.difference("at", 0) });
