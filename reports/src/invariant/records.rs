@@ -228,7 +228,7 @@ impl Invariant for Records {
         });
         let seen = match (self.recorded, self.compared) {
             (0, 0) => "nothing was recorded".to_owned(),
-            (0, n) => format!("{} as it was sent; nothing was recorded", count(n, "payload")),
+            (0, n) => format!("nothing was recorded; {} came as sent", count(n, "payload")),
             (n, _) => format!("{}, each as it was sent, and once", count(n, "record")),
         };
         let could_fail = self.compared > 0 || violated.is_some();
