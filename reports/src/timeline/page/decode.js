@@ -70,7 +70,43 @@ async function decode(of) {
   }
   E.applies = Uint32Array.from(applies);
   E.unanswered = Uint32Array.from(unanswered);
+  markStale();
 }
+/// Which accepted writes were stale: those of a leadership within the stretches that the model has of it.
+function markStale() {
+  const stretches = new Map(), keyOf = (inc, res) => inc * 256 + res;
+  E.stale = new Uint8Array(E.n);
+  for (const s of M.stale) {
+    if (!stretches.has(keyOf(s.i, s.r))) stretches.set(keyOf(s.i, s.r), { list: [], place: 0 });
+    stretches.get(keyOf(s.i, s.r)).list.push(s);
+  }
+  if (M.stale.length) for (const i of E.applies) {
+    const own = E.verdict[i] ? null : stretches.get(keyOf(E.inc[i], E.res[i]));
+    if (!own) continue;
+    while (own.place < own.list.length && own.list[own.place].to < E.t[i]) own.place++;
+    if (own.place < own.list.length && own.list[own.place].from <= E.t[i]) E.stale[i] = 1;
+  }
+}
+/// The rare events, each with whom it is about: elections, grants, faults, seals, clocks.
+function rareEvents() {
+  return run.rares ??= [...E.rare.keys()].map(i => {
+    const text = line(i), event = JSON.parse(text);
+    return { i, t: E.t[i], event: event.event, about: new Set([event.node, ...(event.on ?? [])]), text };
+  });
+}
+/// For each request, the events that ask and answer. Made when it is first asked for.
+function requests() {
+  if (run.requests) return run.requests;
+  const asked = run.requests = new Map();
+  for (let i = 0; i < E.n; i++) {
+    if (!E.client[i] || E.kind[i] === KIND.ISSUE || E.kind[i] === KIND.APPLY) continue;
+    const key = requestOf(i), read = E.kind[i] >= KIND.READ_INVOKE;
+    if (!asked.has(key)) asked.set(key, { invoke: -1, reply: -1, read });
+    asked.get(key)[E.kind[i] === KIND.INVOKE || E.kind[i] === KIND.READ_INVOKE ? "invoke" : "reply"] = i;
+  }
+  return asked;
+}
+const requestOf = i => E.client[i] + ":" + E.number[i];
 /// An event as it stands in the history.
 function line(i) {
   const k = E.kind[i];
