@@ -71,7 +71,10 @@ const signed = us => (us > 0 ? "+" : us < 0 ? "−" : "±") + duration(Math.abs(
 /// Where a node's clock was set: a step is what its rate does not explain.
 function clockSteps(node) {
   const own = M.clocks.filter(c => c.node === node);
-  return own.filter((c, i) => i && Math.abs(c.offset_us - own[i - 1].offset_us - (c.t - own[i - 1].t) * own[i - 1].ppm / 1e6) > 500);
+  return own.filter((c, i) => {
+    const was = own[i - 1] ?? { t: 0, offset_us: 0, ppm: 0 };
+    return c.t > 0 && Math.abs(c.offset_us - was.offset_us - (c.t - was.t) * was.ppm / 1e6) > 500;
+  });
 }
 /// A name for a narrow place: without the end that all of a run's names share.
 function shortName(name) {

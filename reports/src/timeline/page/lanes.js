@@ -253,7 +253,7 @@ function drawShades(ctx, row, node, y, h) {
   }
 }
 /// A fault in few words and as a sign, for where there is little room; the hover has the sentence.
-const SHORT = { pause: ["paused", "‖"], down: ["down", "×"], cut: ["cut off", "cut", "≠"], other: ["fault", "!"] };
+const SHORT = { pause: ["paused", "‖"], down: ["down", "×"], cut: ["cut off", "cut", "//"], other: ["fault", "!"] };
 /// What struck a node, in words; those that would cover each other are left to the hover.
 function drawShadeWords(ctx, row, node) {
   let right = -1e9;

@@ -42,7 +42,11 @@ function listenToPointer() {
   addEventListener("pointerdown", event => { if (!$("chart").contains(event.target)) leave(); });
   let scrolled = 0;
   addEventListener("scroll", () => {
-    if (!scrolled) scrolled = requestAnimationFrame(() => { scrolled = 0; leave(); });
+    if (!scrolled) scrolled = requestAnimationFrame(() => {
+      scrolled = 0;
+      // What the words spoke of has moved away from under the pointer.
+      if (pointer && Math.abs(pointer[3] - $("lanes").getBoundingClientRect().top - pointer[1]) > 2) leave(); else drawHead();
+    });
   }, { passive: true });
 }
 /// Where on the chart an event is: the copy of the axis stands for what it copies.

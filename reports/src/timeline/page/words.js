@@ -86,7 +86,7 @@ function keySigns() {
     [shade("unborn"), ctx => faint(ctx, ink.faint, 1), "not started"],
     [shade("pause"), hatch("pause"), "‖ paused"],
     [shade("down"), hatch("down"), "× down"],
-    [shade("cut"), hatch("cut"), "≠ cut off"],
+    [shade("cut"), hatch("cut"), "// cut off"],
     [shade("other"), hatch("other"), "! another fault"],
     [some(() => M.lanes.some(l => clockSteps(l.node).length)), ctx => { ctx.strokeStyle = ink.accent; ctx.lineWidth = 2; ctx.setLineDash([2, 2]); ctx.beginPath(); ctx.moveTo(13, 0); ctx.lineTo(13, 14); ctx.stroke(); }, "its clock was set"],
     [some(() => M.takeovers.length), ctx => { faint(ctx, c, .22); text(ctx, "✓", 8, 7, { size: 11 }); }, "the store follows it"],
