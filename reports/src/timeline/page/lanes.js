@@ -118,7 +118,7 @@ function drawGutter(ctx, row) {
     member: [nodeName(row.node ?? 0), ""],
     store: [row.node >= 0 ? nodeName(row.node) : "store", "number written"],
     strip: [resourceName(row.r ?? 0), ""],
-    clients: [!showMessages ? view.phone ? "requests without an answer" : "unanswered" : "clients", showMessages ? "invoke, reply" : ""],
+    clients: [!showMessages ? view.phone ? "requests without an answer" : "unanswered" : "clients", ""],
   }[row.kind];
   if (view.phone) {
     const words = below && row.kind !== "node" ? title + ": " + below : title;

@@ -125,14 +125,19 @@ function clicked(event) {
   hover(event.offsetX, y, event.clientX, event.clientY);
 }
 function listenToPage() {
-  let waiting = 0;
-  new ResizeObserver(() => {
+  let waiting = 0, tall = innerHeight;
+  const later = () => {
     clearTimeout(waiting);
-    waiting = setTimeout(() => { if ($("chart").clientWidth !== view.width) { layout(); redraw(); } }, 30);
-  }).observe($("left"));
-  let tall = innerHeight;
-  // A phone's bars come and go: that is no other window.
-  addEventListener("resize", () => { if (innerHeight !== tall && !view.phone) { tall = innerHeight; layout(); redraw(); } });
+    waiting = setTimeout(() => {
+      // A phone's bars come and go: that is no other window.
+      if ($("chart").clientWidth === view.width && (innerHeight === tall || view.phone)) return;
+      tall = innerHeight;
+      layout();
+      redraw();
+    }, 30);
+  };
+  new ResizeObserver(later).observe($("left"));
+  addEventListener("resize", later);
   const repaint = () => { readTheme(); fillKey(); layout(); draw(); };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
   addEventListener("beforeprint", () => { document.documentElement.dataset.was = document.documentElement.dataset.theme ?? ""; document.documentElement.dataset.theme = "light"; printed(true); repaint(); });
