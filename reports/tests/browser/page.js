@@ -79,6 +79,56 @@ async function words() {
   check(label.length > 50, "the picture has a description");
 }
 
+const answered = () => evaluate("(() => { const a = document.getElementById('answer'); return a.getBoundingClientRect().left >= 0 ? a.innerText : ''; })()");
+async function search(words) {
+  await evaluate(`document.getElementById('find').value = ${JSON.stringify(words)}; document.getElementById('find').focus()`);
+  await key("Enter");
+  await evaluate("document.activeElement.blur()");
+  return answered();
+}
+/// Links to an instant, searches that answer, words that follow the view, keys that can be switched off, paper.
+async function instants() {
+  const stale = await evaluate("[timeline.RUNS[0].E.stale.reduce((a, b) => a + b), timeline.M.stale.reduce((a, s) => a + s.n, 0)]");
+  check(stale[0] > 0 && stale[0] === stale[1], "every stale write is known as one: " + stale);
+  await load("#t=8.5&scale=true&m=2");
+  check(await evaluate("/[&]at=8.500000/.test(location.hash) || new Promise(done => setTimeout(() => done(/&at=8.500000/.test(location.hash)), 400))"), "a link to an instant keeps it: " + await evaluate("location.hash"));
+  await evaluate("location.hash = ''");
+  await until("timeline.scale === 'story' && !document.querySelector('#list [aria-current]')", "a link without anything sets everything back");
+  check((await view())[0] === 0, "and shows the whole run");
+  check(/Nothing found/.test(await search("zzz")), "a search without a result says so where one can see it: " + await answered());
+  check(/1 of \d+ events? found/.test(await search(String(await evaluate("timeline.M.stale[0].seq")))), "a found event is told of: " + (await answered()).slice(0, 60));
+  await load();
+  const [left, top] = await lanes();
+  const lane = await evaluate("(() => { timeline.of(); const s = timeline.M.shades.find(s => s.kind === 'pause'), r = timeline.rowOf('node', s.nodes[0]); return [timeline.X((s.from + s.to) / 2), r.y + r.h / 2]; })()");
+  await mouse("mouseMoved", left + lane[0], top + lane[1]);
+  await pause(60);
+  const before = await tip();
+  await key("+");
+  await key("+");
+  const after = await tip();
+  check(before && after !== before, "the words follow when keys move the view");
+  const fault = await evaluate("(() => { timeline.of(); const s = timeline.M.shades.find(s => s.kind === 'pause'), r = timeline.rowOf('node', s.nodes[0]); return [timeline.X(s.from), r.y + 30]; })()");
+  await mouse("mouseMoved", left + fault[0], top + fault[1]);
+  await pause(60);
+  check(/"event":"fault"/.test(await tip()), "a fault shows its event too");
+  await evaluate("document.getElementById('heads').dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }))");
+  check(await tip() === "", "a touch elsewhere takes the words away");
+  await evaluate("document.getElementById('keys').click()");
+  await key("v");
+  check(!/ACCEPTED/.test(await live()), "keys can be switched off");
+  await evaluate("document.getElementById('keys').click()");
+  check(/writes from their leader/.test(await evaluate("document.getElementById('messages').title")), "the button says which messages there are");
+  await evaluate("document.body.style.paddingBottom = '2000px'; scrollTo(0, document.getElementById('lanes').getBoundingClientRect().top + scrollY + 200)");
+  check(await until("getComputedStyle(document.getElementById('head')).display === 'block' && Math.abs(document.getElementById('head').getBoundingClientRect().top) < 2", "the axis stays in view"), "the axis stays in view");
+  await evaluate("document.getElementById('raw').open = true");
+  await until("document.querySelectorAll('#events tbody tr').length > 10", "every event of the view");
+  check(await evaluate("document.querySelectorAll('#tables tr[tabindex=\"0\"]').length") === 2, "a table is one stop of the Tab key");
+  await evaluate("dispatchEvent(new Event('beforeprint'))");
+  check(await evaluate("document.getElementById('lanes').style.width") === "700px", "on paper the chart is as wide as the page");
+  await evaluate("dispatchEvent(new Event('afterprint'))");
+  check(await evaluate("document.getElementById('lanes').style.width") !== "700px", "and as before afterwards");
+}
+
 async function main() {
   if (!await load()) return;
   check(await evaluate("timeline.events") === (await evaluate("timeline.M.events")), "every event was decoded");
@@ -97,6 +147,8 @@ async function main() {
   await load("#t=" + t);
   const [a, b] = await view();
   check(a < t * 1e6 && b > t * 1e6 && b - a < (await evaluate("timeline.M.end")), `a link to ${t} s shows it`);
+  await instants();
+  await load("#t=" + t);
   await media("prefers-reduced-motion", "reduce");
   await evaluate("dispatchEvent(new KeyboardEvent('keydown', { key: '0' }))");
   check((await view())[0] === 0, "with reduced motion the view changes at once");

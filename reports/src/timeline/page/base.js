@@ -30,11 +30,22 @@ const COLOURS = {
 };
 const escape = text => String(text).replace(/[&<>"]/g, c => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
 const grouped = n => n.toLocaleString("en");
-const at = (t, digits = DIGITS) => (t / 1e6).toFixed(digits) + " s";
+/// A log of hours or days is told in days and hours: nobody reads 4,320,000 s.
+const LONG = END - BEGIN >= 3.6e9;
+function at(t, digits = DIGITS) {
+  if (!LONG) return (t / 1e6).toFixed(digits) + " s";
+  if (digits === DIGITS && END - BEGIN > 8.64e10) digits = 0;
+  const rounded = Math.round(Math.max(0, t) / 10 ** (6 - digits)) / 10 ** digits, two = n => ("" + n).padStart(2, "0");
+  const days = Math.floor(rounded / 86400), hours = Math.floor(rounded / 3600) % 24, minutes = Math.floor(rounded / 60) % 60;
+  return `${days ? days + " d " : ""}${two(hours)}:${two(minutes)}:${(rounded % 60).toFixed(digits).padStart(digits ? digits + 3 : 2, "0")}`;
+}
 const duration = t =>
   t < 1e3 ? Math.round(t) + " µs"
   : t < 1e6 ? +(t / 1e3).toFixed(t < 1e4 ? 2 : t < 1e5 ? 1 : 0) + " ms"
-  : +(t / 1e6).toFixed(2) + " s";
+  : t < 6e8 ? +(t / 1e6).toFixed(2) + " s"
+  : t < 7.2e9 ? +(t / 6e7).toFixed(1) + " min"
+  : t < 1.728e11 ? +(t / 3.6e9).toFixed(1) + " h"
+  : +(t / 8.64e10).toFixed(1) + " d";
 const plural = (n, noun) => grouped(n) + " " + noun + (n === 1 ? "" : "s");
 const nodeName = node => M.nodes[node] ?? "node-" + node;
 const leaderName = i => nodeName(M.incarnations[i].node);
@@ -56,7 +67,26 @@ function clockOffset(node, t) {
   for (const c of M.clocks) if (c.node === node && c.t <= t) last = c;
   return last && last.offset_us + (t - last.t) * last.ppm / 1e6;
 }
-const signed = ms => (ms > 0 ? "+" : ms < 0 ? "−" : "±") + Math.abs(ms).toFixed(Math.abs(ms) < 10 ? 1 : 0);
+const signed = us => (us > 0 ? "+" : us < 0 ? "−" : "±") + duration(Math.abs(us));
+/// Where a node's clock was set: a step is what its rate does not explain.
+function clockSteps(node) {
+  const own = M.clocks.filter(c => c.node === node);
+  return own.filter((c, i) => {
+    const was = own[i - 1] ?? { t: 0, offset_us: 0, ppm: 0 };
+    return c.t > 0 && Math.abs(c.offset_us - was.offset_us - (c.t - was.t) * was.ppm / 1e6) > 500;
+  });
+}
+/// A name for a narrow place: without the end that all of a run's names share.
+function shortName(name) {
+  if (run.shared === undefined) {
+    const names = M.lanes.map(l => nodeName(l.node)).filter(n => n.length > 12);
+    let n = 0;
+    while (names.length > 1 && n < names[0].length && names.every(other => other.at(-1 - n) === names[0].at(-1 - n))) n++;
+    const shared = n ? names[0].slice(-n) : "", from = shared.search(/[.\-_/]/);
+    run.shared = from >= 0 && shared.length - from > 5 ? shared.slice(from) : "";
+  }
+  return run.shared && name.endsWith(run.shared) ? name.slice(0, -run.shared.length) + "…" : name;
+}
 /// The moments of all runs in the order of time. What two runs have in common is one moment of both.
 const MOMENTS = [];
 RUNS.forEach(r => r.M.moments.forEach(m => {

@@ -38,7 +38,7 @@ async function decode(of) {
   const c = readers(await inflate(of.n), of.PACKED), n = of.PACKED.n;
   of.E = {
     n, kind: new Uint8Array(n), t: new Float64Array(n), client: new Uint32Array(n), number: new Float64Array(n),
-    inc: new Uint32Array(n), res: new Uint8Array(n), seq: new Float64Array(n), read: new Float64Array(n),
+    inc: new Uint32Array(n), res: new Uint16Array(n), seq: new Float64Array(n), read: new Float64Array(n),
     version: new Float64Array(n), verdict: new Uint8Array(n), detail: new Float64Array(n), token: new Float64Array(n),
     node: new Uint16Array(n), operation: new Uint8Array(n), payload: new Map(), rare: new Map(),
   };
@@ -59,7 +59,7 @@ async function decode(of) {
     }
     if (k !== KIND.ISSUE && k !== KIND.APPLY) continue;
     const inc = E.inc[i] = c.incarnation.u(), res = E.res[i] = c.resource.u();
-    const relative = (k * 16777216 + inc) * 256 + res;
+    const relative = (k * 16777216 + inc) * 65536 + res;
     E.operation[i] = c.operation.u();
     E.seq[i] = c.seq.z(relative);
     E.read[i] = c.read.z(relative);
@@ -74,7 +74,43 @@ async function decode(of) {
   // What was asked for at the very end is under way.
   for (const i of open.values()) if (M.end - E.t[i] > 1e6) unanswered.push(i);
   E.unanswered = Uint32Array.from(unanswered).sort();
+  markStale();
 }
+/// Which accepted writes were stale: those of a leadership within the stretches that the model has of it.
+function markStale() {
+  const stretches = new Map(), keyOf = (inc, res) => inc * 65536 + res;
+  E.stale = new Uint8Array(E.n);
+  for (const s of M.stale) {
+    if (!stretches.has(keyOf(s.i, s.r))) stretches.set(keyOf(s.i, s.r), { list: [], place: 0 });
+    stretches.get(keyOf(s.i, s.r)).list.push(s);
+  }
+  if (M.stale.length) for (const i of E.applies) {
+    const own = E.verdict[i] ? null : stretches.get(keyOf(E.inc[i], E.res[i]));
+    if (!own) continue;
+    while (own.place < own.list.length && own.list[own.place].to < E.t[i]) own.place++;
+    if (own.place < own.list.length && own.list[own.place].from <= E.t[i]) E.stale[i] = 1;
+  }
+}
+/// The rare events, each with whom it is about: elections, grants, faults, seals, clocks.
+function rareEvents() {
+  return run.rares ??= [...E.rare.keys()].map(i => {
+    const text = line(i), event = JSON.parse(text);
+    return { i, t: E.t[i], event: event.event, about: new Set([event.node, ...(event.on ?? [])]), text };
+  });
+}
+/// For each request, the events that ask and answer. Made when it is first asked for.
+function requests() {
+  if (run.requests) return run.requests;
+  const asked = run.requests = new Map();
+  for (let i = 0; i < E.n; i++) {
+    if (!E.client[i] || E.kind[i] === KIND.ISSUE || E.kind[i] === KIND.APPLY) continue;
+    const key = requestOf(i), read = E.kind[i] >= KIND.READ_INVOKE;
+    if (!asked.has(key)) asked.set(key, { invoke: -1, reply: -1, read });
+    asked.get(key)[E.kind[i] === KIND.INVOKE || E.kind[i] === KIND.READ_INVOKE ? "invoke" : "reply"] = i;
+  }
+  return asked;
+}
+const requestOf = i => E.client[i] + ":" + E.number[i];
 /// An event as it stands in the history.
 function line(i) {
   const k = E.kind[i];

@@ -8,6 +8,8 @@ function layout() {
   view.phone = view.width < 560;
   view.gutter = view.phone ? 12 : 118;
   view.right = view.phone ? 8 : 14;
+  // A finger needs more room than a pointer.
+  view.markAt = matchMedia("(pointer: coarse)").matches ? 12 : 2;
   rows = [];
   chartHeight = each(layoutRun).at(-1) + 2;
 }
@@ -17,17 +19,18 @@ function layoutRun() {
   if (TWO) add("title", run.n ? 44 : 26);
   const candidates = M.lanes.filter(l => l.role === "candidate"), services = M.lanes.filter(l => l.role === "service");
   add("curves", view.phone ? 94 : TWO ? 76 : 100);
-  add("marks", 44);
-  const tall = TWO || candidates.length > 5 ? 54 : view.phone ? 62 : 66;
+  add("marks", 46 + view.markAt);
+  const tall = printing ? Math.max(24, Math.min(54, 420 / candidates.length)) : TWO || candidates.length > 5 ? 54 : view.phone ? 62 : 66;
   for (const lane of candidates) add("node", tall, { node: lane.node });
-  if (M.grants.length) add("grants", view.phone ? 44 : 36, { nodes: services.map(l => l.node) });
+  const hit = services.length === 1 && (M.shades.some(s => s.nodes.includes(services[0].node)) || clockSteps(services[0].node).length);
+  if (M.grants.length) add("grants", (view.phone ? 44 : 36) + (hit ? 20 : 0), { hit, nodes: services.map(l => l.node) });
   const struck = lane => M.shades.some(s => s.nodes.includes(lane.node));
   if (TWO ? services.some(struck) && services.length > 1 : services.length > 1 || !M.grants.length) for (const lane of services) add("member", view.phone ? 34 : 26, { node: lane.node });
   const store = M.lanes.find(l => l.role === "store");
   const strips = M.strips.filter(r => !TWO || M.stale.some(e => e.r === r));
-  const asked = E && E.unanswered.length > 0, below = strips.length * 28 + (asked ? 26 : 0) + 100;
+  const asked = E && (E.unanswered.length > 0 || (showMessages && E.client.some(c => c > 0))), below = strips.length * 28 + (asked ? 26 : 0) + 100;
   // As much of the window as is left: the store's lane says most.
-  const left = innerHeight - $("chart").getBoundingClientRect().top - scrollY - y - below;
+  const left = printing ? 300 : innerHeight - $("chart").getBoundingClientRect().top - scrollY - y - below;
   add("store", view.phone ? 180 : TWO ? 160 : Math.max(190, Math.min(420, left)), { node: store ? store.node : -1 });
   for (const r of strips) add("strip", view.phone ? 40 : 28, { r });
   if (asked) add("clients", view.phone ? 40 : 26);
@@ -38,12 +41,13 @@ function draw() {
   const ctx = sized($("lanes"), view.width, chartHeight);
   each(() => drawRun(ctx));
   drawMini();
-  drawOver();
+  // What is under a resting pointer has changed with the view.
+  if (pointer) showUnder(); else drawOver();
 }
 function drawRun(ctx) {
   const curves = rowOf("curves"), markRow = rowOf("marks"), own = rows.filter(row => row.run === run);
   const bottom = own.at(-1).y + own.at(-1).h;
-  const labelled = axis(ctx, markRow.y + 34);
+  const labelled = axis(ctx, markRow.y + markRow.h - 11);
   ctx.strokeStyle = ink.faint;
   ctx.lineWidth = 1;
   ctx.beginPath();
@@ -73,7 +77,20 @@ function drawRun(ctx) {
     drawGutter(ctx, row);
   }
   clipped(ctx, { y: own[0].y, h: bottom - own[0].y }, () => drawArrows(ctx));
-  drawMarks(ctx, markRow.y + 3);
+  drawMarks(ctx, markRow.y + view.markAt);
+  drawEnd(ctx, own[0].y, bottom);
+}
+/// One of two runs may end before the other.
+function drawEnd(ctx, y, bottom) {
+  const x = X(M.end), right = view.width - view.right;
+  if (M.end >= END - PAD || x > right) return;
+  const from = Math.max(x, view.gutter), curves = rowOf("curves");
+  ctx.fillStyle = ink.faint;
+  ctx.fillRect(from, curves.y, right - from, bottom - curves.y);
+  ctx.fillStyle = ink.dim;
+  if (x >= view.gutter) ctx.fillRect(x - 1, curves.y, 2, bottom - curves.y);
+  const words = fitting(ctx, [`the run ends at ${at(M.end, 0)}`, "the run has ended", "ended", "end"], right - from - 10, 13);
+  if (words) text(ctx, words, from + 6, curves.y + curves.h / 2, { size: 13, weight: 650 });
 }
 /// Which of the two runs begins here.
 function drawTitle(ctx, row) {
@@ -95,14 +112,13 @@ function clipped(ctx, row, paint) {
   ctx.restore();
 }
 function drawGutter(ctx, row) {
-  const service = row.nodes && row.nodes.length === 1 ? nodeName(row.nodes[0]) : "granted";
   const [title, below] = {
-    node: [nodeName(row.node ?? 0), clockWords(row.node)],
-    grants: [service, view.phone ? "grants" : "grants leadership"],
+    node: [nodeName(row.node ?? 0), ""],
+    grants: [serviceName(row.nodes ?? []), view.phone ? "grants" : "grants leadership"],
     member: [nodeName(row.node ?? 0), ""],
     store: [row.node >= 0 ? nodeName(row.node) : M.strips.length ? resourceName(0) : "store", "number written"],
     strip: [resourceName(row.r ?? 0), ""],
-    clients: [view.phone ? "requests without an answer" : "unanswered", ""],
+    clients: [!showMessages ? view.phone ? "requests without an answer" : "unanswered" : "clients", ""],
   }[row.kind];
   if (view.phone) {
     const words = below && row.kind !== "node" ? title + ": " + below : title;
@@ -111,15 +127,51 @@ function drawGutter(ctx, row) {
   }
   const main = row.kind === "node" || row.kind === "store";
   const room = view.gutter - 12;
-  text(ctx, fitted(ctx, title, room, main ? 15 : 13), 0, row.y + (main ? 17 : 13), { size: main ? 15 : 13, weight: 650 });
+  text(ctx, middled(ctx, title, room, main ? 15 : 13), 0, row.y + (main ? 17 : 13), { size: main ? 15 : 13, weight: 650 });
   if (below) text(ctx, fitted(ctx, below, room, 11.5, 400), 0, row.y + (main ? 33 : 27), { size: 11.5, fill: ink.dim });
   if (row.kind === "store" && row.high !== undefined)
     for (const [n, y] of [[row.high, row.Y(row.high)], [row.low, row.Y(row.low)]])
       if (row.high > row.low || n === row.high) text(ctx, grouped(n), view.gutter - 8, Math.max(y, row.y + 48), { size: 11, fill: ink.dim, align: "right" });
 }
-function clockWords(node) {
-  const offset = node === undefined ? null : clockOffset(node, cursor === null ? timeAt(view.gutter) : timeAt(cursor));
-  return offset === null ? "" : "clock " + signed(offset / 1e3) + " ms";
+/// A service by its member's name, or by what the names of its members begin with.
+function serviceName(nodes) {
+  const names = nodes.map(nodeName);
+  let n = 0;
+  while (names.length > 1 && n < names[0].length && names.every(name => name[n] === names[0][n])) n++;
+  return names.length === 1 ? names[0] : !names.length ? "service" : names[0].slice(0, n).replace(/[-_.\s\d]+$/, "") || names.join(", ");
+}
+/// A node's clock, at the cursor or at the marked instant, or else how it changes in the view.
+function drawClocks(ctx) {
+  const t = cursor !== null ? timeAt(cursor) : instant;
+  if (!view.phone) for (const row of rows) {
+    if (row.kind !== "node" || row.h < 36) continue;
+    enter(row.run);
+    const [a, b] = (t === null ? [timeAt(view.gutter), timeAt(view.width - view.right)] : [t, t]).map(at => clockOffset(row.node, at));
+    if (a === null) continue;
+    const words = { size: 11.5, fill: ink.dim };
+    text(ctx, "clock " + signed(a), 0, row.y + 33, words);
+    if (Math.abs(b - a) > 1e5) text(ctx, "then " + signed(b), 0, row.y + 47, words);
+  }
+}
+/// Where a node's clock was set, and to what it was off from then on.
+function drawClockSteps(ctx, y, h, node) {
+  let right = -1e9;
+  for (const c of clockSteps(node)) {
+    const x = X(c.t);
+    if (!visible(x)) continue;
+    ctx.strokeStyle = ink.accent;
+    ctx.lineWidth = 2;
+    ctx.setLineDash([2, 2]);
+    ctx.beginPath();
+    ctx.moveTo(x, y);
+    ctx.lineTo(x, y + h);
+    ctx.stroke();
+    ctx.setLineDash([]);
+    const words = "clock " + signed(c.offset_us), w = widthOf(ctx, words, 11) + 12, left = x + w + 2 > view.width - view.right ? x - w - 2 : x + 2;
+    if (left < right) continue;
+    pill(ctx, left, y + h - 19, words, ink.panel, ink.accent, { size: 11, border: ink.accent });
+    right = left + w;
+  }
 }
 /// Two step functions: who believes, dashed, and who takes effect, solid; red where that is more than one.
 function drawCurves(ctx, row) {
@@ -200,14 +252,17 @@ function drawShades(ctx, row, node, y, h) {
     ctx.fillRect(x + w - 1, y, 1, h);
   }
 }
+/// A fault in few words and as a sign, for where there is little room; the hover has the sentence.
+const SHORT = { pause: ["paused", "‖"], down: ["down", "×"], cut: ["cut off", "cut", "//"], other: ["fault", "!"] };
 /// What struck a node, in words; those that would cover each other are left to the hover.
 function drawShadeWords(ctx, row, node) {
   let right = -1e9;
   for (const s of M.shades) {
     if (s.kind === "unborn" || !s.nodes.includes(node)) continue;
     const x = Math.max(X(s.from), view.gutter + (view.phone ? 34 : 0), right + 2), room = Math.min(X(s.to), view.width - view.right) - x;
-    if (room < 22) continue;
-    const words = fitted(ctx, s.text.replace(/ for [\d.]+ m?s$/, ""), room - 16, 11.5);
+    if (X(s.to) < view.gutter || X(s.from) > view.width) continue;
+    const own = s.text.length < 14 ? [s.text] : [];
+    const words = fitting(ctx, [s.text.replace(/ for [\d.]+ m?s$/, ""), ...own, ...SHORT[s.kind] ?? SHORT.other], Math.max(room, x > right + 24 ? 24 : 0) - 14, 11.5);
     if (words) right = x + 2 + pill(ctx, x + 2, row.y + 1, words, ink.ink, ink.page, { size: 11.5 });
   }
 }
@@ -222,7 +277,9 @@ function drawNode(ctx, row) {
     ctx.fillRect(x, top, w, height);
     ctx.globalAlpha = 1;
     ctx.lineWidth = 1.5;
+    ctx.setLineDash(dashes(b.i));
     ctx.strokeRect(x + .75, top + .75, Math.max(.5, w - 1.5), height - 1.5);
+    ctx.setLineDash([]);
   }
   for (const g of M.grants.filter(g => g.node === node)) {
     const x = X(g.from);
@@ -240,6 +297,7 @@ function drawNode(ctx, row) {
   drawShades(ctx, row, node, row.y, row.h - 1);
   for (const b of mine(M.beliefs)) drawBelief(ctx, b, top, height);
   drawShadeWords(ctx, row, node);
+  drawClockSteps(ctx, row.y, row.h - 1, node);
 }
 /// A belief's words, and red dashes from where it has no ground any more.
 function drawBelief(ctx, b, top, height) {
@@ -247,6 +305,9 @@ function drawBelief(ctx, b, top, height) {
   let right = x0;
   for (const words of [M.incarnations[b.i].label, shortLabel(b.i)])
     if (widthOf(ctx, words) + 16 < x1 - x0) { right = x0 + 3 + pill(ctx, x0 + 3, top + 3, words, colour(b.i), onColour()); break; }
+  // Room for a token alone.
+  const token = shortLabel(b.i), w = widthOf(ctx, token, 10.5);
+  if (right === x0 && w + 2 <= x1 - x0) text(ctx, token, (x0 + x1 - w) / 2, top + 11, { size: 10.5, weight: 650 });
   if (!b.outlived || b.outlived[0] >= b.to) return;
   const from = Math.max(X(b.outlived[0]), view.gutter);
   ctx.strokeStyle = ink.bad;
@@ -260,7 +321,7 @@ function drawBelief(ctx, b, top, height) {
 }
 /// Whom the service has given leadership to, by its own state.
 function drawGrants(ctx, row) {
-  const top = row.y + (view.phone ? 21 : 5), height = row.h - (view.phone ? 26 : 11);
+  const top = row.y + (view.phone ? 21 : 5), height = row.h - (view.phone ? 26 : 11) - (row.hit ? 20 : 0);
   if (row.nodes.length === 1) drawShades(ctx, row, row.nodes[0], row.y, row.h - 1);
   for (const g of M.grants) {
     const x = X(g.from), w = Math.max(2, X(g.to) - x);
@@ -271,19 +332,28 @@ function drawGrants(ctx, row) {
     ctx.fillRect(x, top, 2, height);
     if (g.why) ctx.fillRect(x + w - 2, top, 2, height);
     const left = Math.max(x, view.gutter) + 6, room = Math.min(x + w, view.width - view.right) - left - 4;
-    const who = `${nodeName(g.node)}${g.token !== "0" ? ": token " + g.token : ""}`, why = g.why ? `, until ${g.why}` : "";
-    for (const words of [who + why, who, nodeName(g.node)])
+    const name = shortName(nodeName(g.node)), who = `${name}${g.token !== "0" ? ": token " + g.token : ""}`, why = g.why ? `, until ${g.why}` : "";
+    for (const words of [who + why, who, name, g.token !== "0" ? g.token : ""])
       if (widthOf(ctx, words, 12, 600) <= room) { text(ctx, words, left, top + height / 2 + .5, { weight: 600 }); break; }
   }
-  if (row.nodes.length === 1) drawShadeWords(ctx, { y: row.y + row.h - 22 }, row.nodes[0]);
+  if (row.nodes.length !== 1) return;
+  drawShadeWords(ctx, { y: row.y + row.h - 22 }, row.nodes[0]);
+  drawClockSteps(ctx, row.y, row.h - 1, row.nodes[0]);
 }
 function drawMember(ctx, row) {
   drawShades(ctx, row, row.node, row.y, row.h - 1);
   drawShadeWords(ctx, { y: row.y + (view.phone ? 12 : 2) }, row.node);
+  drawClockSteps(ctx, row.y, row.h - 1, row.node);
 }
 function drawClients(ctx, row) {
   const top = row.y + (view.phone ? 21 : 4), height = row.h - (view.phone ? 25 : 8);
   ctx.fillStyle = ink.dim;
+  const from = timeAt(view.gutter), until = timeAt(view.width - view.right), [head, tail] = inView(E.applies);
+  if (showMessages && tail - head <= MESSAGES_MOST) for (const { invoke, reply, read } of requests().values()) {
+    if (invoke < 0 || reply < 0 || E.t[reply] < from || E.t[invoke] > until) continue;
+    const a = X(E.t[invoke]), b = X(E.t[reply]);
+    ctx.fillRect(a, row.y + row.h - (read ? 6 : 10), Math.max(2, b - a), 2);
+  }
   let last = -1e9;
   const first = lowerBound(E.unanswered, i => E.t[i], timeAt(view.gutter));
   for (let j = first; j < E.unanswered.length; j++) {

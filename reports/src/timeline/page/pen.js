@@ -10,10 +10,14 @@ function readTheme() {
   patterns = {};
 }
 const colour = i => COLOURS[dark ? "dark" : "light"][i % 8];
+/// There are eight colours: the ninth leadership and those after it have dashes too.
+const dashes = i => [[], [7, 3], [2, 2]][Math.floor(i / 8) % 3];
+let printing = false;
+const pixelRatio = () => Math.max(devicePixelRatio || 1, printing ? 2 : 1);
 const onColour = () => dark ? "#0c0f13" : "#fff";
 const font = (size, weight = 400) => `${weight} ${size}px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif`;
 function sized(canvas, width, height) {
-  const ratio = devicePixelRatio || 1, w = Math.round(width * ratio), h = Math.round(height * ratio);
+  const ratio = pixelRatio(), w = Math.round(width * ratio), h = Math.round(height * ratio);
   if (canvas.width !== w || canvas.height !== h) {
     canvas.width = w;
     canvas.height = h;
@@ -28,15 +32,15 @@ function sized(canvas, width, height) {
 /// Each way of not running has a pattern of its own: strokes for a pause, crosses for down, dots for cut off.
 function hatching(ctx, kind) {
   if (patterns[kind]) return patterns[kind];
-  const tile = document.createElement("canvas"), ratio = devicePixelRatio || 1;
+  const tile = document.createElement("canvas"), ratio = pixelRatio();
   tile.width = tile.height = 10 * ratio;
   const c = tile.getContext("2d");
   c.scale(ratio, ratio);
-  c.strokeStyle = ink.hatch;
-  c.globalAlpha = kind === "other" ? .35 : .5;
-  c.lineWidth = 1.3;
+  c.strokeStyle = kind === "stale" ? ink.bad : ink.hatch;
+  c.globalAlpha = kind === "stale" ? .8 : kind === "other" ? .35 : .5;
+  c.lineWidth = kind === "stale" ? 2 : 1.3;
   c.beginPath();
-  if (kind === "pause" || kind === "down") {
+  if (kind === "pause" || kind === "down" || kind === "stale") {
     for (const o of [-10, 0, 10]) {
       c.moveTo(o - 1, 11); c.lineTo(o + 11, -1);
       if (kind === "down") { c.moveTo(o - 1, -1); c.lineTo(o + 11, 11); }
@@ -82,6 +86,17 @@ function fitted(ctx, words, room, size = 12, weight = 650) {
   }
   return lo > 3 ? words.slice(0, lo).trimEnd() + "…" : "";
 }
+/// A name cut in the middle: names mostly differ at their ends.
+function middled(ctx, name, room, size = 12, weight = 650) {
+  const words = widthOf(ctx, name, size, weight) <= room ? name : shortName(name);
+  let keep = words.length;
+  const cut = () => words.slice(0, Math.ceil(keep * .4)) + "…" + words.slice(words.length - Math.floor(keep * .6));
+  if (widthOf(ctx, words, size, weight) <= room) return words;
+  while (keep > 3 && widthOf(ctx, cut(), size, weight) > room) keep--;
+  return cut();
+}
+/// The first of some words for which there is room; nothing is cut.
+const fitting = (ctx, choices, room, size = 12, weight = 650) => choices.find(words => widthOf(ctx, words, size, weight) <= room) ?? "";
 function diamond(ctx, x, y, r) {
   ctx.fillStyle = ink.bad;
   ctx.strokeStyle = ink.page;
@@ -105,6 +120,13 @@ function arrow(ctx, x0, y0, x1, y1, stroke, width = 1.6) {
   for (const turn of [-.4, .4]) ctx.lineTo(x1 - head * Math.cos(angle + turn), y1 - head * Math.sin(angle + turn));
   ctx.fill();
 }
+/// How far two labels of the axis are apart, when it is not to be less than `least`: 1, 2 or 5 of something, or a part of a day.
+function tick(least) {
+  const clock = [60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400].map(s => s * 1e6);
+  if (LONG && least > 3e7 && least <= 8.64e10) return clock.find(step => step >= least);
+  const unit = LONG && least > 8.64e10 ? 8.64e10 : 1, step = Math.pow(10, Math.ceil(Math.log10(least / unit))) * unit;
+  return step / 5 >= least ? step / 5 : step / 2 >= least ? step / 2 : step;
+}
 /// The times along the axis; the places of those that got a label.
 function axis(ctx, y) {
   const taken = [], labelled = [];
@@ -113,7 +135,7 @@ function axis(ctx, y) {
     // The room around a log is none of its time.
     if (t < BEGIN + PAD || t > END - PAD) return;
     const w = widthOf(ctx, words, 12, weight), left = Math.min(Math.max(x - w / 2, view.phone ? 0 : view.gutter - 24), view.width - w);
-    if (!free(left, left + w)) return;
+    if (t < Math.min(...RUNS.map(r => r.M.begin)) || !free(left, left + w)) return;
     taken.push([left, left + w]);
     text(ctx, words, left, y, { weight, fill: weight > 400 ? ink.ink : ink.dim });
     labelled.push(x);
@@ -121,7 +143,7 @@ function axis(ctx, y) {
   const first = Math.max(0, lowerBound(places, u => u, v0) - 1);
   if (scale === "story") {
     const digits = toTime(v1) - toTime(v0) < 2e4 ? 6 : DIGITS;
-    const bad = new Set(M.moments.filter(m => m.k === "bad").map(m => m.t));
+    const bad = new Set(MOMENTS.filter(m => m.k === "bad").map(m => m.t));
     for (const pass of [true, false])
       for (let i = first; i < stops.length && places[i] <= v1; i++)
         if (bad.has(stops[i]) === pass && visible(X(stops[i]))) put(stops[i], X(stops[i]), at(stops[i], digits), 600);
@@ -139,9 +161,7 @@ function axis(ctx, y) {
       }
       continue;
     }
-    let step = Math.pow(10, Math.ceil(Math.log10(perPixel * 90)));
-    if (step / 5 >= perPixel * 90) step /= 5; else if (step / 2 >= perPixel * 90) step /= 2;
-    const digits = Math.max(0, Math.min(6, 6 - Math.floor(Math.log10(step) + 1e-9)));
+    const step = tick(perPixel * (LONG ? 110 : 90)), digits = Math.max(0, Math.min(6, 6 - Math.floor(Math.log10(step) + 1e-9)));
     for (let t = Math.ceil(timeAt(a) / step) * step; t <= timeAt(b); t += step) put(t, X(t), at(t, digits), 400);
   }
   return labelled;
@@ -150,7 +170,7 @@ function axis(ctx, y) {
 function drawMarks(ctx, y) {
   const groups = [];
   const label = g => g.first === g.last ? "" + g.first : g.first + "–" + g.last;
-  const half = words => Math.max(18, widthOf(ctx, words, 11, 700) + 9) / 2;
+  const half = words => Math.max(24, widthOf(ctx, words, 11, 700) + 10) / 2;
   for (const m of MOMENTS) {
     if (!m.runs.includes(run.n)) continue;
     const x = X(m.t), last = groups[groups.length - 1];
@@ -167,10 +187,10 @@ function drawMarks(ctx, y) {
     ctx.strokeStyle = g.bad ? ink.bad : ink.dim;
     ctx.lineWidth = 1.5;
     ctx.beginPath();
-    ctx.roundRect(x, y, w, 18, 9);
+    ctx.roundRect(x + 1, y + 1, w - 2, 22, 11);
     ctx.fill();
     ctx.stroke();
-    text(ctx, words, x + w / 2, y + 9.5, { size: 11, weight: 700, fill: g.bad ? ink.page : ink.ink, align: "center" });
+    text(ctx, words, x + w / 2, y + 12.5, { size: 11, weight: 700, fill: g.bad ? ink.page : ink.ink, align: "center" });
     return { x, w, first: g.first, last: g.last };
   });
 }

@@ -2,42 +2,69 @@
 // Putting it together: what listens to what, and the beginning.
 const KEYS = {
   ArrowLeft: () => pan(-.15), ArrowRight: () => pan(.15), "+": () => zoom(.6), "=": () => zoom(.6), "-": () => zoom(1 / .6),
-  0: () => go(BEGIN, END), n: () => pick(selected + 1), p: () => pick(selected - 1), v: nextViolation,
+  0: () => go(BEGIN, END), n: () => step(1), p: () => step(-1), l: copyLink, v: nextViolation,
   s: () => rescale(scale === "story" ? "true" : "story"), m: toggleMessages, t: flipTheme, "/": () => $("find").focus(),
-  Escape: () => { cursor = link = null; showTip(""); drawOver(); },
+  Escape: () => { instant = found = null; $("answer").textContent = ""; leave(); settle(); },
 };
+// Keys of one character can be switched off: who speaks to a computer, or hits keys unmeant, needs that.
+let keysOn = true;
+function switchKeys(on) {
+  keysOn = on;
+  $("keys").setAttribute("aria-pressed", on);
+  try { localStorage.setItem("fencepost-keys", on ? "on" : "off"); } catch { /* not kept, then */ }
+}
 function listenToKeys() {
+  let kept = null;
+  try { kept = localStorage.getItem("fencepost-keys"); } catch { /* nothing is kept here */ }
+  if (kept === "off") switchKeys(false);
+  $("keys").onclick = () => switchKeys(!keysOn);
   addEventListener("keydown", event => {
     if (event.target.tagName === "INPUT") {
       if (event.key === "Enter") find(event.target.value);
       if (event.key === "Escape") event.target.blur();
       return;
     }
+    if (/^(TEXTAREA|SELECT)$/.test(event.target.tagName) || event.target.isContentEditable || (!keysOn && event.key.length === 1)) return;
     if (event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(KEYS, event.key)) return;
     event.preventDefault();
     KEYS[event.key]();
   });
   const clicks = {
-    previous: KEYS.p, next: KEYS.n, violation: nextViolation, all: KEYS[0], messages: toggleMessages, theme: flipTheme,
+    previous: KEYS.p, next: KEYS.n, violation: nextViolation, all: KEYS[0], messages: toggleMessages, link: copyLink, theme: flipTheme,
     story: () => rescale("story"), true: () => rescale("true"),
   };
   for (const [id, act] of Object.entries(clicks)) $(id).onclick = act;
   $("raw").addEventListener("toggle", () => fillEvents());
 }
 function listenToPointer() {
-  const canvas = $("lanes"), pointers = new Map();
+  for (const canvas of [$("lanes"), $("head")]) listenToCanvas(canvas);
+  listenToMini();
+  addEventListener("pointerdown", event => { if (!$("chart").contains(event.target)) leave(); });
+  let scrolled = 0;
+  addEventListener("scroll", () => {
+    if (!scrolled) scrolled = requestAnimationFrame(() => {
+      scrolled = 0;
+      // What the words spoke of has moved away from under the pointer.
+      if (pointer && Math.abs(pointer[3] - $("lanes").getBoundingClientRect().top - pointer[1]) > 2) leave(); else drawHead();
+    });
+  }, { passive: true });
+}
+/// Where on the chart an event is: the copy of the axis stands for what it copies.
+const onChart = event => event.offsetY + (event.target === $("head") ? headFrom : 0);
+function listenToCanvas(canvas) {
+  const pointers = new Map();
   let began = [], beganView = [v0, v1], moved = false, selecting = false;
   const restart = () => { began = [...pointers.values()]; beganView = [v0, v1]; };
   canvas.addEventListener("pointerdown", event => {
     canvas.setPointerCapture(event.pointerId);
     pointers.set(event.pointerId, event.offsetX);
     moved = false;
-    const on = rows.find(r => event.offsetY >= r.y && event.offsetY < r.y + r.h);
+    const on = rows.find(r => onChart(event) >= r.y && onChart(event) < r.y + r.h);
     selecting = event.pointerType === "mouse" && on?.kind === "curves" && event.offsetX >= view.gutter;
     restart();
   });
   canvas.addEventListener("pointermove", event => {
-    if (!pointers.has(event.pointerId)) return hover(event.offsetX, event.offsetY, event.clientX, event.clientY);
+    if (!pointers.has(event.pointerId)) return hover(event.offsetX, onChart(event), event.clientX, event.clientY);
     pointers.set(event.pointerId, event.offsetX);
     const now = [...pointers.values()], width = beganView[1] - beganView[0];
     if (Math.abs(now[0] - began[0]) > 3) moved = true;
@@ -52,6 +79,7 @@ function listenToPointer() {
       [v0, v1] = clamped(u - left * spread, u + (1 - left) * spread);
       moved = true;
     }
+    pointer = null;
     showTip("");
     redraw();
   });
@@ -70,9 +98,7 @@ function listenToPointer() {
   canvas.addEventListener("pointercancel", up);
   canvas.addEventListener("pointerleave", event => {
     if (event.pointerType === "touch") return;
-    cursor = link = null;
-    showTip("");
-    drawOver();
+    leave();
   });
   canvas.addEventListener("wheel", event => {
     const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY) || event.shiftKey;
@@ -81,6 +107,8 @@ function listenToPointer() {
     event.preventDefault();
     if (sideways) pan((event.deltaX || event.deltaY) / plotWidth()); else zoom(Math.exp(event.deltaY * .0015), event.offsetX);
   }, { passive: false });
+}
+function listenToMini() {
   const mini = $("mini");
   const move = event => {
     if (!event.buttons) return;
@@ -91,36 +119,57 @@ function listenToPointer() {
   mini.addEventListener("pointermove", move);
 }
 function clicked(event) {
-  const row = rows.find(r => r.kind === "marks" && event.offsetY >= r.y && event.offsetY < r.y + 22);
-  const mark = row && row.run.marks.find(m => event.offsetX >= m.x && event.offsetX <= m.x + m.w);
-  if (mark) pick(mark.last > selected + 1 && mark.first <= selected + 1 ? selected + 1 : mark.first - 1);
-  hover(event.offsetX, event.offsetY, event.clientX, event.clientY);
+  const y = onChart(event), row = rows.find(r => y >= r.y && y < r.y + r.h), on = row && markAt(row, event.offsetX, y);
+  if (on) pick(on.last > selected + 1 && on.first <= selected + 1 ? selected + 1 : on.first - 1);
+  else if (row && event.offsetX >= view.gutter) mark(Math.min(END, Math.max(0, timeAt(event.offsetX))));
+  hover(event.offsetX, y, event.clientX, event.clientY);
 }
 function listenToPage() {
-  let waiting = 0;
-  new ResizeObserver(() => {
+  let waiting = 0, tall = innerHeight;
+  const later = () => {
     clearTimeout(waiting);
-    waiting = setTimeout(() => { if ($("chart").clientWidth !== view.width) { layout(); redraw(); } }, 30);
-  }).observe($("left"));
+    waiting = setTimeout(() => {
+      // A phone's bars come and go: that is no other window.
+      if ($("chart").clientWidth === view.width && (innerHeight === tall || view.phone)) return;
+      tall = innerHeight;
+      layout();
+      redraw();
+    }, 30);
+  };
+  new ResizeObserver(later).observe($("left"));
+  addEventListener("resize", later);
   const repaint = () => { readTheme(); fillKey(); layout(); draw(); };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
-  addEventListener("beforeprint", () => { document.documentElement.dataset.was = document.documentElement.dataset.theme ?? ""; document.documentElement.dataset.theme = "light"; repaint(); });
+  addEventListener("beforeprint", () => { document.documentElement.dataset.was = document.documentElement.dataset.theme ?? ""; document.documentElement.dataset.theme = "light"; printed(true); repaint(); });
   addEventListener("afterprint", () => {
     const was = document.documentElement.dataset.was;
     if (was) document.documentElement.dataset.theme = was; else delete document.documentElement.dataset.theme;
+    printed(false);
     repaint();
   });
-  addEventListener("hashchange", () => { readLink(); redraw(); });
+  addEventListener("hashchange", () => { readLink(); redraw(); settle(); });
+}
+/// Laid out anew for paper: as wide as a page of it, with the table of moments.
+let opened = false;
+function printed(on) {
+  printing = on;
+  $("chart").style.width = on ? "700px" : "";
+  if (on) { opened = $("twin").open; $("twin").open = true; leave(); } else $("twin").open = opened;
 }
 /// `#t=10.241` is an instant, `#t=9..11` a stretch; `m` a moment, `scale=true` the other scale.
 function readLink() {
   const link = new URLSearchParams(location.hash.slice(1));
-  if (link.get("scale") === "true") setScale("true");
+  setScale(link.get("scale") === "true" ? "true" : "story");
   if (link.get("theme")) { document.documentElement.dataset.theme = link.get("theme"); readTheme(); fillKey(); }
-  if (link.get("m")) selected = Math.min(MOMENTS.length, Math.max(1, +link.get("m") || 1)) - 1;
+  found = null;
+  selected = !link.get("m") ? -1 : Math.min(MOMENTS.length, Math.max(1, +link.get("m") || 1)) - 1;
   const [a, b] = (link.get("t") ?? "").split("..").map(t => parseFloat(t) * 1e6);
+  const on = parseFloat(link.get("at") ?? "") * 1e6;
+  instant = on >= 0 ? on : b > a || !(a >= 0) ? null : a;
+  highlight();
   if (b > a) [v0, v1] = clamped(toPlace(a), toPlace(b));
   else if (a >= 0) { const u = toPlace(a), half = (END - BEGIN) / 40; [v0, v1] = clamped(u - half, u + half); }
+  else [v0, v1] = [BEGIN, END];
 }
 async function start() {
   readTheme();
@@ -133,9 +182,12 @@ async function start() {
   for (const of of RUNS) await decode(of);
   enter(RUNS[0]);
   fillDifference();
+  fillKey();
   layout();
   draw();
+  const linked = instant;
   if (selected >= 0) pick(selected, false);
+  instant = linked;
   listenToKeys();
   listenToPointer();
   listenToPage();

@@ -33,47 +33,84 @@ function fillWords() {
   $("heads").className = TWO ? "two" : "";
   for (const button of document.querySelectorAll("button[data-t]")) button.onclick = () => jump(+button.dataset.t);
   $("violation").disabled = !MOMENTS.some(m => m.k === "bad");
-  $("list").style.setProperty("--time", DIGITS > 3 ? "88px" : "70px");
+  $("list").style.setProperty("--time", LONG ? "104px" : DIGITS > 3 ? "88px" : "70px");
   $("list").innerHTML = MOMENTS.map(m =>
     `<li><button class="${m.k === "bad" ? "bad" : ""}"><span class="n">${m.n}</span><span class="t">${at(m.t)}</span><span>${m.runs.length < RUNS.length ? `<b class="letter">${runsOf(m)}</b> ` : ""}${escape(m.text)}</span></button></li>`).join("");
-  [...$("list").children].forEach((item, i) => item.firstChild.onclick = () => pick(i));
+  [...$("list").children].forEach((item, i) => item.firstChild.onclick = () => { pick(i); showChart(); });
   fillTable();
   fillKey();
+}
+/// Brings the chart into view where most of it is not: on a phone the list is far below it.
+function showChart() {
+  const { top, bottom } = $("chart").getBoundingClientRect();
+  if (top < -150 || Math.min(bottom, top + 300) > innerHeight) $("chart").scrollIntoView({ block: "start" });
+}
+/// One row of a table takes the focus; arrows move it, Enter shows the row above.
+function walked(table, show) {
+  const chosen = event => event.target.closest("tbody tr");
+  table.onclick = event => { const row = chosen(event); if (row) show(row); };
+  table.onkeydown = event => {
+    const row = chosen(event);
+    if (!row || event.target !== row) return;
+    const to = { ArrowDown: row.nextElementSibling, ArrowUp: row.previousElementSibling }[event.key];
+    if (event.key === "Enter") show(row); else if (to) { row.tabIndex = -1; to.tabIndex = 0; to.focus(); } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
 }
 function fillTable() {
   const head = ["No.", "Time", ...(TWO ? ["Run"] : []), "Node", "What", "Leaders believing", "Leaders taking effect"];
   const of = (m, curve) => m.runs.map(n => curve === "believing" && RUNS[n].M.foreign && !RUNS[n].M.beliefs.length ? "unknown" : m.of[n][curve]).join(" and ");
   const body = MOMENTS.map((m, i) =>
-    `<tr tabindex="0" data-i="${i}" class="${m.k === "bad" ? "bad" : ""}"><td>${m.n}</td><td>${at(m.t, 6)}</td>${TWO ? `<td>${runsOf(m)}</td>` : ""}<td>${m.node === null ? "" : escape(RUNS[m.runs[0]].M.nodes[m.node] ?? "")}</td>` +
+    `<tr tabindex="${i ? -1 : 0}" data-i="${i}" class="${m.k === "bad" ? "bad" : ""}"><td>${m.n}</td><td>${at(m.t, 6)}</td>${TWO ? `<td>${runsOf(m)}</td>` : ""}<td>${m.node === null ? "" : escape(RUNS[m.runs[0]].M.nodes[m.node] ?? "")}</td>` +
     `<td>${escape(m.text)}</td><td>${of(m, "believing")}</td><td>${of(m, "acting")}</td></tr>`);
   $("table").innerHTML = `<table><caption class="apart">${MOMENTS.some(m => m.k === "gap") ? "The first and last moments, and every violation," : "Every moment"} of ${TWO ? "both runs" : "the run"}. A leadership takes effect from its first accepted write to its last: it counts in between, even while nothing is accepted.</caption><thead><tr>${head.map(h => `<th scope="col">${h}</th>`).join("")}</tr></thead><tbody>${body.join("")}</tbody></table>`;
   $("turns").innerHTML = turnsTable();
-  const chosen = event => event.target.closest("tr[data-i]");
-  const show = row => { pick(+row.dataset.i); $("chart").scrollIntoView({ block: "nearest" }); };
-  $("table").onclick = event => { const row = chosen(event); if (row) show(row); };
-  $("table").onkeydown = event => {
-    const row = chosen(event);
-    if (!row) return;
-    const to = { ArrowDown: row.nextElementSibling, ArrowUp: row.previousElementSibling }[event.key];
-    if (event.key === "Enter") show(row); else if (to) to.focus(); else return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
+  walked($("table"), row => { pick(+row.dataset.i); showChart(); });
+}
+/// What the signs mean: those that these runs have, drawn as they are drawn above.
+function keySigns() {
+  const c = colour(0), some = of => each(() => of()).some(Boolean), shade = kind => some(() => M.shades.some(s => s.kind === kind));
+  const band = (ctx, dash = [], stroke = c) => { ctx.strokeStyle = stroke; ctx.lineWidth = 1.5; ctx.setLineDash(dash); ctx.strokeRect(1, 1, 24, 12); ctx.setLineDash([]); };
+  const faint = (ctx, tone, alpha) => { ctx.fillStyle = tone; ctx.globalAlpha = alpha; ctx.fillRect(0, 0, 26, 14); ctx.globalAlpha = 1; };
+  const hatch = kind => ctx => { ctx.fillStyle = hatching(ctx, kind); ctx.fillRect(0, 0, 26, 14); };
+  const lines = (tone, ...ys) => ctx => { ctx.fillStyle = tone; for (const [y, h] of ys) ctx.fillRect(0, y, 26, h); };
+  const ring = ctx => { ctx.strokeStyle = c; ctx.lineWidth = 2; ctx.beginPath(); ctx.arc(13, 7, 5, 0, 7); ctx.stroke(); };
+  const stale = some(() => M.stale.length);
+  return [
+    [some(() => M.beliefs.length), ctx => { faint(ctx, c, .2); band(ctx); }, "believes that it leads"],
+    [some(() => M.beliefs.some(b => b.outlived)), ctx => band(ctx, [6, 4], ink.bad), "believes without ground"],
+    [some(() => M.grants.length), lines(c, [5, 3]), "granted by the service"],
+    [some(() => M.effects.length), lines(c, [2, 10]), "its writes take effect"],
+    [some(() => M.effects.some(e => e.runs.length > 1)), lines(c, [9, 3]), "between its first and last write"],
+    [shade("unborn"), ctx => faint(ctx, ink.faint, 1), "not started"],
+    [shade("pause"), hatch("pause"), "‖ paused"],
+    [shade("down"), hatch("down"), "× down"],
+    [shade("cut"), hatch("cut"), "// cut off"],
+    [shade("other"), hatch("other"), "! another fault"],
+    [some(() => M.lanes.some(l => clockSteps(l.node).length)), ctx => { ctx.strokeStyle = ink.accent; ctx.lineWidth = 2; ctx.setLineDash([2, 2]); ctx.beginPath(); ctx.moveTo(13, 0); ctx.lineTo(13, 14); ctx.stroke(); }, "its clock was set"],
+    [some(() => M.takeovers.length), ctx => { faint(ctx, c, .22); text(ctx, "✓", 8, 7, { size: 11 }); }, "the store follows it"],
+    [some(() => M.dark.length), ctx => faint(ctx, ink.faint, 1), "nothing accepted, although clients asked"],
+    [some(() => M.several.length), ctx => faint(ctx, ink.bad, .25), "several leaders take effect at once"],
+    [some(() => E && E.applies.some(i => E.verdict[i] > 1)), ring, "refused"],
+    [stale, ctx => diamond(ctx, 13, 7, 4), "stale, accepted"],
+    [stale, ctx => { faint(ctx, ink.bad, .2); hatch("stale")(ctx); }, "many stale, accepted"],
+    [showMessages || some(() => M.refused.length) || stale, ctx => arrow(ctx, 3, 2, 22, 12, ink.ink, 1), "sent, decided"],
+    [some(() => E && E.unanswered.length), ctx => { ctx.fillStyle = ink.dim; for (const x of [6, 12, 18]) ctx.fillRect(x, 2, 1.5, 10); }, "a request without an answer"],
+    [scale === "story" && MOMENTS.length, null, "‹ 2.5 s › a squeezed stretch, and how long it is"],
+    [some(() => M.end < END - PAD), lines(ink.line, [0, 14]), "after the run's end"],
+  ].filter(sign => sign[0]);
 }
 function fillKey() {
-  const c = colour(0);
-  const entries = [
-    `<i style="background:color-mix(in srgb,${c} 22%,transparent);border:1.5px solid ${c}"></i>believes that it leads`,
-    RUNS.some(r => r.M.grants.length) ? `<i style="background:${c};height:3px;vertical-align:4px"></i>granted by the service` : "",
-    `<i style="background:${c}"></i>takes effect: from its first accepted write to its last`,
-    `<i style="border:2px dashed var(--bad)"></i>believes without ground`,
-    "○ refused",
-    `<span style="color:var(--bad)">◆ from the past, but accepted</span>`,
-    "‹ 2.5 s › a squeezed stretch, and how long it is",
-  ].filter(Boolean).map(e => `<span>${e}</span>`);
-  const keys = `<span class="wide"><kbd>n</kbd> <kbd>p</kbd> moments, <kbd>v</kbd> violations, <kbd>s</kbd> scale, <kbd>m</kbd> messages, <kbd>/</kbd> find, ` +
-    `<kbd>←</kbd> <kbd>→</kbd> <kbd>+</kbd> <kbd>−</kbd> <kbd>0</kbd> move; drag pans, <kbd>Ctrl</kbd> and wheel zooms, drag on the curves selects</span>`;
-  $("key").innerHTML = entries.join("") + keys;
+  const keys = `<span class="wide"><kbd>n</kbd> <kbd>p</kbd> moments, <kbd>v</kbd> violations, <kbd>s</kbd> scale, <kbd>m</kbd> messages, <kbd>l</kbd> link, <kbd>/</kbd> find, ` +
+    `<kbd>←</kbd> <kbd>→</kbd> <kbd>+</kbd> <kbd>−</kbd> <kbd>0</kbd> move; drag pans, <kbd>Ctrl</kbd> and wheel zooms, drag on the curves selects, a click marks an instant</span>`;
+  const signs = keySigns();
+  $("key").innerHTML = signs.map(([, paint, words]) => `<span>${paint ? "<canvas></canvas>" : ""}${words}</span>`).join("") + keys;
+  const canvases = [...$("key").querySelectorAll("canvas")];
+  signs.filter(sign => sign[1]).forEach(([, paint], i) => paint(sized(canvases[i], 26, 14)));
+  const kinds = each(() => E ? [0, 1, 2, 3, 4].filter(k => E.kind.includes(k)) : []).flat();
+  const has = k => kinds.includes(k);
+  $("messages").title = "Key m: " + ([has(KIND.ISSUE) && "writes from their leader to the store", has(KIND.INVOKE) && "requests of clients to their leader", has(KIND.REPLY) && "the answers", has(KIND.READ_INVOKE) && "reads, as bars in the clients' lane"].filter(Boolean).join(", ") || "none in this history") + ". What nodes say to each other is not in a history.";
 }
 /// The events of the view, as far as anybody reads: made when somebody opens them.
 const EVENTS_MOST = 300;
@@ -90,16 +127,17 @@ function fillEvents(more = 0) {
     return own;
   }).flat().sort((a, b) => a[0] - b[0]);
   const shown = lines.slice(0, eventsMost);
-  const body = shown.map(([t, letter, text]) => `<tr tabindex="0"><td>${at(t, 6)}</td>${TWO ? `<td>${letter}</td>` : ""}<td><code>${escape(text)}</code></td></tr>`);
+  const body = shown.map(([t, letter, text], i) => `<tr tabindex="${i ? -1 : 0}" data-t="${t}"><td>${at(t, 6)}</td>${TWO ? `<td>${letter}</td>` : ""}<td><code>${escape(text)}</code></td></tr>`);
   const note = shown.length < all ? `The first ${shown.length} of ${plural(all, "event")} in the view; zoom in for the others, or <button id="more">show ${EVENTS_MOST} more</button>` : `${plural(all, "event")} in the view.`;
   $("events").innerHTML = `<p>${note}</p><table><thead><tr><th scope="col">Time</th>${TWO ? "<th scope=\"col\">Run</th>" : ""}<th scope="col">Event</th></tr></thead><tbody>${body.join("")}</tbody></table>`;
+  walked($("events"), row => { jump(+row.dataset.t); showChart(); });
   if ($("more")) $("more").onclick = () => fillEvents(eventsMost + EVENTS_MOST);
 }
 /// What is under the pointer, as HTML.
 function nodeWords(node, t) {
   const lines = [], believes = M.beliefs.find(b => M.incarnations[b.i].node === node && b.from <= t && b.to >= t);
   const offset = clockOffset(node, t);
-  if (offset !== null) lines.push(`its own clock shows ${at(t + offset, 6)} (${signed(offset / 1e3)} ms)`);
+  if (offset !== null) lines.push(`its own clock shows ${at(t + offset, 6)} (${signed(offset)})`);
   for (const s of M.shades) if (s.nodes.includes(node) && s.from <= t && s.to >= t) lines.push(`${escape(s.text)}: ${at(s.from)} – ${at(s.to)}`);
   const grant = M.grants.find(g => g.node === node && g.from <= t && g.to >= t);
   if (grant) lines.push(`granted ${grant.token !== "0" ? "token " + grant.token : "leadership"}: ${at(grant.from)} – ${at(grant.to)}${grant.why ? ", until " + grant.why : ""}`);
@@ -112,7 +150,7 @@ function nodeWords(node, t) {
 }
 function writeWords(i) {
   const refused = E.verdict[i] > 1, issue = issueOf(i);
-  const stale = !refused && M.stale.some(s => s.i === E.inc[i] && s.r === E.res[i] && E.t[i] >= s.from && E.t[i] <= s.to);
+  const stale = E.stale[i] > 0;
   const what = refused ? `refused (${VERDICTS[E.verdict[i]]})` : stale ? "ACCEPTED although stale" : "accepted";
   const on = E.res[i] ? ` on ${escape(resourceName(E.res[i]))}` : "";
   return `<b${stale ? ' class="bad"' : ""}>${at(E.t[i], 6)}: ${what}</b><br>number ${grouped(E.seq[i])} of ${escape(leaderName(E.inc[i]))}, ${escape(M.incarnations[E.inc[i]].label)}${on}` +

@@ -77,7 +77,7 @@ impl Unpacked {
         let number = std::num::NonZeroU64::new(self.plain("payload"));
         let payload = number.map(|number| Payload { number, at_us: self.difference("at", 0) });
         let Incarnation { token, node, generation } = all[i as usize];
-        let (client, number, resource) = (request.client, request.number, Resource(resource as u8));
+        let (client, number, resource) = (request.client, request.number, Resource(resource as u16));
         (node, Write { resource, operation, generation, token, seq, read_version, client, number, payload })
     }
 
