@@ -249,7 +249,7 @@ fn before(model: &Model, name: &str, detail: &str) -> Option<String> {
     // A token that comes again was forgotten: what struck since has no part in it.
     let forgot = |m: &&Moment| m.k == "fault" && m.t <= until && m.text.contains(LOST);
     let forgotten = [elections::ENTRY.name, tokens_monotone::ENTRY.name].contains(&name);
-    let lost = model.moments.iter().rfind(forgot).filter(|_| forgotten).map(|lost| instant(lost));
+    let lost = model.moments.iter().rfind(forgot).filter(|_| forgotten).map(instant);
     lost.or_else(|| struck_before(model, until))
 }
 

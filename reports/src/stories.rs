@@ -40,7 +40,7 @@ impl Stories {
         }
     }
 
-    /// The story to tell: that of [`Judgement::worst_group`].
+    /// The story to tell: that of the first group in which something was wrong, or else of the liveliest.
     pub fn into_telling(self, judgement: &Judgement) -> Highlights {
         let mut all = self.0.into_each();
         let (told, groups) = (judgement.worst_group(), all.len());
