@@ -96,8 +96,8 @@ fn dispatch(registry: &Registry, command: Command, said: &[OsString]) -> Result<
                 if long {
                     return Err(Stop::usage("--long is for scenarios: a swarm draws its sizes"));
                 }
-                let protocols = parse::protocols(&protocol).map_err(Stop::usage)?;
-                let choice = shared.plan.choice(protocols).map_err(Stop::usage)?;
+                let choice =
+                    parse::protocols(&protocol).and_then(|all| shared.plan.choice(all)).map_err(Stop::usage)?;
                 let (shard, jobs) = (shard.unwrap_or((1, 1)), jobs_or_cores(jobs));
                 let work = sim::swarm::Swarm { registry: registry.clone(), choice, seeds, shard, jobs, until_stable };
                 return swarm::run(&work, show, &out, record_baseline.as_deref());
