@@ -86,8 +86,7 @@ fn dispatch(registry: &Registry, command: Command, said: &[OsString]) -> Result<
             determinism(registry, &names, seeds, &protocol, &shared)
         }
         Command::Sweep { names, seeds, protocol, jobs, long, shard, record_baseline, until_stable, shared } => {
-            let out = shared.output.out.clone().unwrap_or_else(default_out);
-            let show = Show::from(&shared.output.show);
+            let (out, show) = (shared.output.out.clone().unwrap_or_else(default_out), Show::from(&shared.output.show));
             for_one_run(&shared.output)?;
             if names.iter().any(|name| name == SWARM) {
                 if names.len() > 1 {
