@@ -76,7 +76,8 @@ impl Mutant {
     fn detected(&self, registry: &Registry, mutant: &Judgement, seed: u64) -> Result<Option<String>, String> {
         let elsewhere = self.protocol.name != self.bug.shown.protocol;
         let own = shows(self.bug, mutant);
-        if !own && !(elsewhere && Symptom::of(mutant).is_some()) {
+        let other = elsewhere && Symptom::of(mutant).is_some();
+        if !own && !other {
             return Ok(None);
         }
         let twin = self.judged(registry, &self.without, seed)?;

@@ -87,8 +87,7 @@ fn dispatch(registry: &Registry, command: Command, said: &[OsString]) -> Result<
             determinism(registry, &names, seeds, &protocol, &shared)
         }
         Command::Sweep { names, seeds, protocol, jobs, long, shard, record_baseline, until_stable, shared } => {
-            let out = shared.output.out.clone().unwrap_or_else(default_out);
-            let show = Show::from(&shared.output.show);
+            let (out, show) = (shared.output.out.clone().unwrap_or_else(default_out), Show::from(&shared.output.show));
             for_one_run(&shared.output)?;
             if names.iter().any(|name| name == SWARM) {
                 if names.len() > 1 {
@@ -97,8 +96,8 @@ fn dispatch(registry: &Registry, command: Command, said: &[OsString]) -> Result<
                 if long {
                     return Err(Stop::usage("--long is for scenarios: a swarm draws its sizes"));
                 }
-                let protocols = parse::protocols(&protocol).map_err(Stop::usage)?;
-                let choice = shared.plan.choice(protocols).map_err(Stop::usage)?;
+                let choice =
+                    parse::protocols(&protocol).and_then(|all| shared.plan.choice(all)).map_err(Stop::usage)?;
                 let (shard, jobs) = (shard.unwrap_or((1, 1)), jobs_or_cores(jobs));
                 let work = sim::swarm::Swarm { registry: registry.clone(), choice, seeds, shard, jobs, until_stable };
                 return swarm::run(&work, show, &out, record_baseline.as_deref());
