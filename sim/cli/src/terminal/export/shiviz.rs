@@ -23,6 +23,7 @@ use serde_json::json;
 use std::{
     collections::{BTreeMap, BTreeSet},
     io::{self, Write},
+    slice,
 };
 
 /// What ShiViz has to be told to read the log.
@@ -167,7 +168,7 @@ impl<'o> ShiViz<'o> {
                 }
                 let verdict = line.text("verdict");
                 let clock =
-                    self.at(line, &store, &format!("seq {seq} of {who} on {on}: {verdict}"), &[write.clone()])?;
+                    self.at(line, &store, &format!("seq {seq} of {who} on {on}: {verdict}"), slice::from_ref(&write))?;
                 self.said.remove(&write);
                 let given = match verdict {
                     "ok" => seq,
@@ -198,7 +199,9 @@ impl<'o> ShiViz<'o> {
         let told = (outcome == "ok").then(|| self.decided(line, line.number("seq")));
         self.at(line, &client, &format!("{request}: {outcome}"), told.as_slice())?;
         self.said.remove(&Said::Asked(request.to_owned()));
-        told.map(|told| self.said.remove(&told));
+        if let Some(told) = told {
+            self.said.remove(&told);
+        }
         Ok(())
     }
 }
