@@ -149,13 +149,16 @@ fn without_fencing_the_same_story_is_unsafe() {
 }
 
 #[test]
-fn what_a_log_of_one_leader_cannot_show_is_no_verdict_on_it() {
+fn a_log_of_one_leader_s_writes_is_no_pass() {
     let mut history = read("leaders_acting_by_effect-ok.jsonl");
     history.events.truncate(3);
     let judgement = judge(&history);
-    assert_eq!((judgement.verdict, judgement.verdict.exit_code()), (Verdict::Pass, 0));
+    assert_eq!((judgement.verdict, judgement.verdict.exit_code()), (Verdict::Vacuous, 2));
     let seen = judgement.invariant("vacuity").unwrap();
-    assert!(seen.holds && !seen.could_fail && seen.detail.starts_with("only one leader wrote;"), "{seen:?}");
+    assert!(!seen.holds && seen.could_fail && seen.detail.starts_with("only one leader wrote;"), "{seen:?}");
+    // What tells of elections is judged by them.
+    let judgement = judge(&read("acts_on_belief-ok-many.jsonl"));
+    assert_eq!(judgement.verdict, Verdict::Pass, "{:?}", judgement.invariants);
 }
 
 /// Every kind of event in an order that no run would give: nothing may panic.
