@@ -150,7 +150,7 @@ fn a_client_is_served_by_its_own_group() {
             Output::OfGroup(group, o) if matches!(**o, Output::Point(Point::LeaseChecked)) => Some(*group),
             _ => None,
         };
-        assert_eq!(out.iter().find_map(point), Some(resource as u16 / 2));
+        assert_eq!(out.iter().find_map(point), Some(resource / 2));
         let (generation, seq, verdict) = (write.generation, write.seq, WriteVerdict::Ok);
         let told = Message::Written { resource: write.resource, generation, seq, request: write.request(), verdict };
         let answer = sent(&process.says(3, told));

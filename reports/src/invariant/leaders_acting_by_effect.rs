@@ -29,6 +29,13 @@ struct LeadersActing {
     effects: Effects,
 }
 
+impl LeadersActing {
+    /// Where more than one takes effect at a time.
+    fn overlap(&self) -> Option<Overlap> {
+        self.effects.overlap().filter(|o| o.most > 1)
+    }
+}
+
 impl Invariant for LeadersActing {
     fn wants(&self) -> Kinds {
         Kinds::APPLY
@@ -44,13 +51,13 @@ impl Invariant for LeadersActing {
     }
 
     fn violated_us(&self, _: &Ending) -> Option<u64> {
-        self.effects.overlap().filter(|o| o.most > 1).and_then(|o| self.effects.overlapped_us(o.resource))
+        self.overlap().and_then(|o| self.effects.overlapped_us(o.resource))
     }
 
     fn finish(&mut self, ending: &Ending) -> Finding {
         let took_effect = self.effects.incarnations();
         let could_fail = self.effects.tried_most() > 1;
-        let overlap = self.effects.overlap().filter(|o| o.most > 1);
+        let overlap = self.overlap();
         let detail = match &overlap {
             Some(overlap) => sentence(overlap, ending),
             None if took_effect == 0 => "no write was accepted".to_owned(),

@@ -16,7 +16,7 @@ impl World {
     pub(super) fn forge_token(&mut self, from: NodeId, group: u16) {
         let resources = self.topology.works().resources().count() as u16;
         for place in group * resources..(group + 1) * resources {
-            let message = Message::Seal { resource: Resource(place as u16), generation: 0, token: FORGED };
+            let message = Message::Seal { resource: Resource(place), generation: 0, token: FORGED };
             self.input(self.topology.store(), Input::Message { from, message });
         }
     }

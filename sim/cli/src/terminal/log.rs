@@ -10,6 +10,7 @@ mod notes;
 mod options;
 mod rows;
 mod source;
+mod surveyed;
 mod times;
 mod translate;
 mod values;
@@ -19,19 +20,15 @@ use protocols::history::json::Fields;
 use source::Source;
 use std::{
     cell::RefCell,
-    collections::VecDeque,
     io::{BufRead, Cursor, Read},
-    path::{Path, PathBuf},
+    path::PathBuf,
     rc::Rc,
 };
-use translate::Translation;
+use surveyed::Surveyed;
 
 pub use needs::unchecked;
 pub use notes::Notes;
 pub use options::HistoryArgs;
-
-/// So many lines of each file are looked at before any is judged, to tell all that is wrong at once.
-const SURVEY_LINES: usize = 500;
 
 /// What a judge reads.
 pub struct Input {
@@ -105,7 +102,7 @@ impl HistoryArgs {
         let lines = Merged::new(opened.collect(), self.order_of_lines(), seen.clone(), at.clone())?;
         let notes = Notes::of(seen, &translation, files.len(), unit.filter(|_| self.time_unit.is_none()));
         let lines: Box<dyn BufRead> = match header {
-            Some(header) => Box::new(Cursor::new(header).chain(lines.as_they_stand())),
+            Some(header) => Box::new(Cursor::new(header).chain(lines.unshipped())),
             None => Box::new(lines),
         };
         Ok(Input { lines, fields: Fields::default(), places: Places { files, at: Some(at) }, notes })
@@ -117,63 +114,6 @@ impl HistoryArgs {
             Some("line") => Order::Line,
             Some(_) => Order::Number,
         }
-    }
-}
-
-/// A file whose first lines were looked at.
-pub(crate) struct Surveyed {
-    name: String,
-    /// The name of the file without its extension.
-    stem: String,
-    /// They are still to be judged.
-    first: VecDeque<Result<rows::Row, (u64, String)>>,
-    rest: rows::Rows,
-}
-
-impl Surveyed {
-    fn new(mut rows: rows::Rows, name: &str, file: &Path, translation: &Translation) -> Surveyed {
-        let stem = match file == Path::new("-") {
-            true => "stdin".into(),
-            false => file.file_stem().unwrap_or_default().to_string_lossy(),
-        };
-        let mut first = VecDeque::new();
-        while first.len() < SURVEY_LINES {
-            match rows.next() {
-                // What is about something else is nothing to learn from.
-                Some(Ok((_, fields))) if !translation.is_about_writes(&fields) => translation.passed_over(),
-                Some(Err(_)) if translation.passes_over_text() => translation.passed_over(),
-                Some(row) => first.push_back(row),
-                None => break,
-            }
-        }
-        Surveyed { name: name.to_owned(), stem: stem.into_owned(), first, rest: rows }
-    }
-
-    /// The header of a whole history, if it begins with one.
-    fn take_header(&mut self) -> Option<String> {
-        let Some(Ok((_, fields))) = self.first.front() else { return None };
-        let header = rows::header(fields)?;
-        self.first.pop_front();
-        Some(header)
-    }
-
-    /// All of its lines in our words.
-    fn told(self, translation: Rc<Translation>) -> merged::File {
-        let Surveyed { name, stem, first, rest } = self;
-        Box::new(first.into_iter().chain(rest).filter_map(move |row| {
-            let wrong = |(line, what): (u64, String)| format!("{name}: line {line}: {what}");
-            match row {
-                Err(_) if translation.passes_over_text() => {
-                    translation.passed_over();
-                    None
-                }
-                Err(error) => Some(Err(wrong(error))),
-                Ok(row) => {
-                    let line = row.0;
-                    translation.told(row, &stem).map_err(|what| wrong((line, what))).transpose()
-                }
-            }
-        }))
     }
 }
 

@@ -2,9 +2,9 @@
 //! which options would probably say what is meant. Nothing is judged by a guess: it may be the token that is guessed wrong.
 
 use super::{
-    Surveyed,
     called::{FIELDS, VERDICTS},
     options::HistoryArgs,
+    surveyed::{self, Surveyed},
     times::{Times, Unit},
     translate::Translation,
     values::{is_nothing, plain, retype},
@@ -93,7 +93,7 @@ impl Column {
 pub fn survey(files: &[Surveyed], translation: &Translation, args: &HistoryArgs) -> Result<Option<Unit>, String> {
     let (mut columns, mut whole, mut lines): (Vec<Column>, bool, usize) = (Vec::new(), true, 0);
     for file in files {
-        whole &= file.first.len() < super::SURVEY_LINES;
+        whole &= file.first.len() < surveyed::LINES;
         for row in &file.first {
             let (_, fields) = row.as_ref().map_err(|(line, what)| {
                 let only = "; --only FIELD passes over text, and judges lines with that field alone";

@@ -85,7 +85,7 @@ impl Merged {
     }
 
     /// The same of a whole history, in which nothing was shipped twice.
-    pub fn as_they_stand(self) -> Merged {
+    pub fn unshipped(self) -> Merged {
         Merged { as_they_stand: true, ..self }
     }
 

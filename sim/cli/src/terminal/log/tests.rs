@@ -54,7 +54,7 @@ fn refused(name: &str, text: &str, log: HistoryArgs) -> String {
     };
     let of_line = |e: protocols::history::json::ReadError| input.places.wrong(e.line, &e.what);
     let read = Reader::with_fields(input.lines, input.fields)
-        .and_then(|reader| reader.map(|event| event.map(drop)).collect::<Result<(), _>>());
+        .and_then(|mut reader| reader.try_for_each(|event| event.map(drop)));
     let why = read.map_err(of_line).and_then(|()| input.notes.check()).expect_err("nothing is wrong");
     // Up to the file's own name.
     why.rsplit_once('/')
@@ -77,7 +77,7 @@ fn several_files_are_merged_by_time_and_say_where_a_line_came_from() {
     // The first line is read with the reader.
     let mut told = vec![places.wrong(1, "x")];
     let _ = reader.next();
-    while let Some(event) = reader.next() {
+    for event in reader {
         event.expect("an event");
         told.push(places.wrong(1, "x"));
     }

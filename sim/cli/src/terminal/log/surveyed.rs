@@ -1,0 +1,66 @@
+//! A file, the first lines of which are looked at before any is judged, so that all that is wrong is told at once.
+
+use super::{merged, rows, translate::Translation};
+use std::{collections::VecDeque, path::Path, rc::Rc};
+
+/// So many lines of each file are looked at.
+pub const LINES: usize = 500;
+
+/// A file whose first lines were looked at.
+pub struct Surveyed {
+    /// What it is called.
+    pub name: String,
+    /// The name of the file without its extension.
+    pub stem: String,
+    /// They are still to be judged.
+    pub first: VecDeque<Result<rows::Row, (u64, String)>>,
+    rest: rows::Rows,
+}
+
+impl Surveyed {
+    /// Looks at the first lines of a file.
+    pub fn new(mut rows: rows::Rows, name: &str, file: &Path, translation: &Translation) -> Surveyed {
+        let stem = match file == Path::new("-") {
+            true => "stdin".into(),
+            false => file.file_stem().unwrap_or_default().to_string_lossy(),
+        };
+        let mut first = VecDeque::new();
+        while first.len() < LINES {
+            match rows.next() {
+                // What is about something else is nothing to learn from.
+                Some(Ok((_, fields))) if !translation.is_about_writes(&fields) => translation.passed_over(),
+                Some(Err(_)) if translation.passes_over_text() => translation.passed_over(),
+                Some(row) => first.push_back(row),
+                None => break,
+            }
+        }
+        Surveyed { name: name.to_owned(), stem: stem.into_owned(), first, rest: rows }
+    }
+
+    /// The header of a whole history, if it begins with one.
+    pub fn take_header(&mut self) -> Option<String> {
+        let Some(Ok((_, fields))) = self.first.front() else { return None };
+        let header = rows::header(fields)?;
+        self.first.pop_front();
+        Some(header)
+    }
+
+    /// All of its lines in our words.
+    pub fn told(self, translation: Rc<Translation>) -> merged::File {
+        let Surveyed { name, stem, first, rest } = self;
+        Box::new(first.into_iter().chain(rest).filter_map(move |row| {
+            let wrong = |(line, what): (u64, String)| format!("{name}: line {line}: {what}");
+            match row {
+                Err(_) if translation.passes_over_text() => {
+                    translation.passed_over();
+                    None
+                }
+                Err(error) => Some(Err(wrong(error))),
+                Ok(row) => {
+                    let line = row.0;
+                    translation.told(row, &stem).map_err(|what| wrong((line, what))).transpose()
+                }
+            }
+        }))
+    }
+}
