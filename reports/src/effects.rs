@@ -1,7 +1,10 @@
 //! Effect intervals: from an incarnation's first accepted write on a resource to its last.
 
 use crate::by_resource::ByResource;
-use protocols::types::{Incarnation, Resource};
+use protocols::{
+    history::Header,
+    types::{Incarnation, Resource},
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What one incarnation did on one resource.
@@ -41,6 +44,8 @@ pub(crate) struct Overlap {
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
     resources: ByResource<OnResource>,
+    /// They are of a log, which may leave leaderships untold.
+    of_log: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -76,9 +81,14 @@ impl OnResource {
 }
 
 impl Effects {
+    /// Of a history with this header, or of a log.
+    pub(crate) fn new(header: Option<&Header>) -> Self {
+        Effects { of_log: header.is_none(), ..Effects::default() }
+    }
+
     /// An incarnation tried; it is known from now on, but has no interval yet.
     pub(crate) fn tried(&mut self, resource: Resource, incarnation: Incarnation) {
-        if !incarnation.is_known() {
+        if self.of_log && !incarnation.is_known() {
             return;
         }
         self.resources.at(resource).interval(incarnation);
@@ -88,7 +98,7 @@ impl Effects {
     #[inline]
     pub(crate) fn acted(&mut self, resource: Resource, incarnation: Incarnation, t_us: u64) {
         // An interval that may be of several leaderships is none.
-        if !incarnation.is_known() {
+        if self.of_log && !incarnation.is_known() {
             return;
         }
         let on = self.resources.at(resource);

@@ -2,7 +2,7 @@
 
 use crate::by_resource::ByResource;
 use protocols::{
-    history::{Event, Kind},
+    history::{Event, Header, Kind},
     message::WriteVerdict,
     types::{Incarnation, Resource},
 };
@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 pub(crate) struct Freshness {
     ranks: BTreeMap<Incarnation, u64>,
     newest: ByResource<Newest>,
+    /// It is of a log, which may leave leaderships untold.
+    of_log: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,6 +27,11 @@ struct Newest {
 }
 
 impl Freshness {
+    /// Of a history with this header, or of a log.
+    pub(crate) fn new(header: Option<&Header>) -> Self {
+        Freshness { of_log: header.is_none(), ..Freshness::default() }
+    }
+
     fn rank(&mut self, resource: Resource, incarnation: Incarnation) -> u64 {
         match self.newest.of(resource).cached {
             Some((cached, rank)) if cached == incarnation => rank,
@@ -39,7 +46,7 @@ impl Freshness {
 
     fn is_stale(&mut self, resource: Resource, incarnation: Incarnation) -> bool {
         // Of a leadership that cannot be told from the node's next, nobody can say which is newer.
-        if !incarnation.is_known() {
+        if self.of_log && !incarnation.is_known() {
             return false;
         }
         let newest = *self.newest.of(resource);
@@ -56,7 +63,7 @@ impl Freshness {
     }
 
     fn took_effect(&mut self, resource: Resource, incarnation: Incarnation) {
-        if !incarnation.is_known() {
+        if self.of_log && !incarnation.is_known() {
             return;
         }
         let rank = if incarnation.token > 0 { 0 } else { self.rank(resource, incarnation) };

@@ -73,7 +73,7 @@ impl Highlights {
             cut: BTreeMap::new(),
             fixed: header.is_some(),
             leaders: Leaders::default(),
-            freshness: Freshness::default(),
+            freshness: Freshness::new(header),
             in_effect: ByResource::default(),
             accepted: 0,
             reads: Reads::default(),

@@ -47,7 +47,7 @@ impl Writes {
             let period_us = 1_000_000 / h.rate;
             (h.dark_after_ms * 4_000).max(PERIODS_MIN * period_us)
         });
-        Writes { dark_us, ..Writes::default() }
+        Writes { dark_us, freshness: Freshness::new(header), ..Writes::default() }
     }
 
     /// Takes an event of leadership `i`, which wrote or sealed, and which is in that place of the history.

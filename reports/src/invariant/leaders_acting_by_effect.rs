@@ -21,10 +21,9 @@ pub const ENTRY: Entry = Entry {
     about: "At no time do two leaders take effect on one resource.",
     class: Class::Safety,
     only_defects: false,
-    new: |_| Box::new(LeadersActing::default()),
+    new: |header| Box::new(LeadersActing { effects: Effects::new(header) }),
 };
 
-#[derive(Default)]
 struct LeadersActing {
     effects: Effects,
 }

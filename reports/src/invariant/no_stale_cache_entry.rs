@@ -77,7 +77,7 @@ impl NoStaleCacheEntry {
             told: header.map(|_| !edges.is_empty()),
             records,
             edges,
-            freshness: Freshness::default(),
+            freshness: Freshness::new(header),
             on: ByResource::default(),
             refreshed: 0,
             stale: 0,

@@ -81,7 +81,7 @@ enum What {
 
 impl NoStaleDeletion {
     fn new(header: Option<&Header>) -> Self {
-        NoStaleDeletion { whole: header.is_some(), ..NoStaleDeletion::default() }
+        NoStaleDeletion { whole: header.is_some(), freshness: Freshness::new(header), ..NoStaleDeletion::default() }
     }
 
     /// The store has accepted an operation.

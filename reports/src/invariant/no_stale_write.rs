@@ -26,7 +26,7 @@ pub const ENTRY: Entry = Entry {
     about: "No write is accepted after a newer leader has sealed the resource or written to it.",
     class: Class::Safety,
     only_defects: false,
-    new: |_| Box::new(NoStaleWrite::default()),
+    new: |header| Box::new(NoStaleWrite { freshness: Freshness::new(header), ..NoStaleWrite::default() }),
 };
 
 #[derive(Default)]

@@ -100,8 +100,8 @@ impl Vacuity {
         Vacuity {
             requires: header.map(|h| h.requires.clone()),
             beliefs: Beliefs::default(),
-            effects: Effects::default(),
-            freshness: Freshness::default(),
+            effects: Effects::new(header),
+            freshness: Freshness::new(header),
             paused: BTreeSet::new(),
             down: BTreeSet::new(),
             candidates: header.map_or(0, |h| h.candidates),

@@ -61,7 +61,7 @@ pub fn run(
     show: Show,
 ) -> Result<u8, Stop> {
     let folder = page.folder();
-    let input = log.open(files).map_err(Stop::usage)?;
+    let input = log.open(files).map_err(|why| not_a_plan(&files[0]).unwrap_or_else(|| Stop::usage(why)))?;
     let named = input.places.files();
     let mut judged = read_with(input, &files[0], invariants, folder.is_some() || page.beside.is_some())?;
     let code = judged.judgement.verdict.exit_code();

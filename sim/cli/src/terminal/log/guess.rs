@@ -306,11 +306,7 @@ impl Survey<'_> {
         let options = options.into_iter().filter(|(_, values)| !values.is_empty());
         let options: Vec<String> =
             options.map(|(name, values)| format!("{name} {}", quoted(&values.join(",")))).collect();
-        if options.is_empty() {
-            String::new()
-        } else {
-            format!("; if this guess is right, add\n  {}", options.join(" "))
-        }
+        if options.is_empty() { String::new() } else { format!("; if this guess is right, add {}", options.join(" ")) }
     }
 
     fn unit(&self) -> Result<Option<Unit>, String> {

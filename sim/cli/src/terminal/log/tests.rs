@@ -123,7 +123,7 @@ fn what_cannot_be_read_is_said_in_one_sentence() {
             "a.csv",
             "t_us,seq\n12.5,1\n",
             args(&["t_us=t_us", "seq=no"], &set, &[]),
-            "--map seq=no: there is no field `no`; there are t_us, seq",
+            "--map seq=no: there is no field `no`; there are seq, t_us",
         ),
         (
             "a.csv",
@@ -246,10 +246,10 @@ fn all_that_is_not_understood_is_said_at_once_and_the_advice_works() {
     let text = "created,level,holder,fence_token,result,invoice\n\
                 2026-11-24T10:00:00Z,info,a,7,APPLIED,1\n2026-11-24T10:00:01Z,info,b,8,REJECTED,2\n";
     let why = refused("billing.csv", text, args(&[], &[], &[]));
-    let (what, advice) = why.split_once("; if this guess is right, add\n  ").expect("advice");
+    let (what, advice) = why.split_once("; if this guess is right, add ").expect("advice");
     assert_eq!(
         what,
-        "billing.csv: nothing says what the fields `created`, `level`, `holder`, `fence_token`, `result`, `invoice` are; no \
+        "billing.csv: nothing says what the fields `created`, `fence_token`, `holder`, `invoice`, `level`, `result` are; no \
          field is the time (t_us), the resource, the node, the verdict"
     );
     assert_eq!(
