@@ -104,7 +104,7 @@ fn the_group_that_did_wrong_is_told_and_its_history_is_judged_again() {
     let run = fencepost(&["replay", &plan, "--history", &history]);
     let shown = text(&run.stdout);
     assert_eq!(run.status.code(), Some(1), "{shown}");
-    for part in ["Timeline of group 2", "✓ group 0", "✓ group 1", "✗ group 2", "✓ group 3", "(of group 2)"] {
+    for part in ["Timeline of group 2", "✓ group 0", "✓ group 1", "✗ group 2", "✓ group 3", "group 2)"] {
         assert!(shown.contains(part), "{part} is missing:\n{shown}");
     }
     let again = fencepost(&["check", &history, "--json"]);

@@ -103,7 +103,7 @@ fn what_cannot_be_shown_beside_is_refused() {
         (format!("{OFF} --beside fenzing=on"), "--beside: "),
         (format!("{OFF} --beside protocol=raf"), "did you mean `raft`"),
         (format!("{OFF} --beside protocol=raft --beside seed=1"), "--beside"),
-        ("plan gc-pause --beside fencing=off".to_owned(), "--beside are of a run"),
+        ("plan gc-pause --beside fencing=off".to_owned(), "--beside is of a run"),
         ("check nothing.jsonl --beside nothing.jsonl".to_owned(), "cannot read nothing.jsonl"),
         ("report nowhere".to_owned(), "nowhere does not exist"),
         ("report .".to_owned(), "has nothing to report"),
@@ -191,25 +191,36 @@ fn a_page_says_what_was_swept_and_shows_shards_apart() {
     }
     let one = fencepost("report all/1", &folder);
     let page = fs::read_to_string(folder.join("all/1/index.html")).expect("an index");
-    for part in [
-        "A sweep of 1 run, fencing off, shard 1 of 2",
-        "Options: --rate 50 --fencing off",
-        "This is shard 1 of 2",
-        "nobody had promised to be safe",
-        "gc-pause/redis-naive-fencing-off/0/timeline.html",
-    ] {
+    for part in
+        ["A sweep of 1 run, fencing off, shard 1 of 2", "Options: --rate 50 --fencing off", "This is shard 1 of 2"]
+    {
         assert!(page.contains(part), "{part} is missing: {}", text(&one.stdout));
     }
-    // Only what there is to look at: nobody asks for the history of a run that went as it may.
-    let kept = left(&folder.join("all/1/gc-pause/redis-naive-fencing-off/0"));
-    assert_eq!(kept, ["plan.json", "report.json", "report.txt", "timeline.html"]);
     let both = fencepost("report all --json", &folder);
     let said: serde_json::Value = serde_json::from_slice(&both.stdout).expect("JSON");
     assert_eq!((&said["of"], &said["title"]), (&"sweep".into(), &"2 sweeps".into()), "{said}");
     let titles: Vec<_> = said["sections"].as_array().expect("sections").iter().map(|s| s["title"].clone()).collect();
     assert_eq!(titles, [1, 2].map(|n| format!("A sweep of 1 run, fencing off, shard {n} of 2")));
-    let page = fs::read_to_string(folder.join("all/index.html")).expect("an index");
-    assert!(page.contains("\"1/gc-pause/redis-naive-fencing-off/0/timeline.html\""), "links lead into the shards");
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_page_shows_runs_that_were_unsafe_as_they_may_be() {
+    let folder = folder("unsafe");
+    let sweep =
+        "sweep gc-pause --protocol redis-naive --nodes 3 --rate 50 --fencing off --seeds 0..2 --quiet --out all/one";
+    let swept = fencepost(sweep, &folder);
+    assert_eq!(swept.status.code(), Some(0), "{}", text(&swept.stderr));
+    // Only what there is to look at: nobody asks for the history of a run that went as it may.
+    let kept = left(&folder.join("all/one/gc-pause/redis-naive-fencing-off/0"));
+    assert_eq!(kept, ["plan.json", "report.json", "report.txt", "timeline.html"]);
+    for (of, page) in [("all/one", ""), ("all", "one/")] {
+        let reported = fencepost(&format!("report {of}"), &folder);
+        let index = fs::read_to_string(folder.join(of).join("index.html")).expect("an index");
+        assert!(index.contains("nobody had promised to be safe"), "{}", text(&reported.stdout));
+        let link = format!("\"{page}gc-pause/redis-naive-fencing-off/0/timeline.html\"");
+        assert!(index.contains(&link), "{link} is missing: {}", text(&reported.stdout));
+    }
     let _ = fs::remove_dir_all(&folder);
 }
 
@@ -224,9 +235,9 @@ fn a_folder_is_of_one_run() {
         "capsule.json",
         "history.jsonl",
         "plan.json",
-        "repro.sh",
         "report.json",
         "report.txt",
+        "repro.sh",
         "timeline.html",
         "trace.txt",
     ];

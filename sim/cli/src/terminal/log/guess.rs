@@ -130,6 +130,8 @@ pub fn survey(files: &[Surveyed], translation: &Translation, args: &HistoryArgs)
             || columns.iter().map(|c| c.name.clone()).collect(),
         )?;
     }
+    // A field without a value says nothing.
+    columns.retain(|column| column.lines > 0);
     let survey = Survey { columns: &columns, translation, args, several: files.len() > 1, stem: &files[0].stem, lines };
     match survey.wrong() {
         Some(what) => Err(format!("{names}: {what}{}", survey.advice())),

@@ -3,13 +3,13 @@
 use super::{
     rows,
     times::{Times, Unit, Written},
-    values::{REQUEST, is_nothing, plain, retype},
+    values::{REQUEST, is_nothing, is_request, plain, retype},
 };
 use protocols::history::json::Fields;
 use serde_json::{Map, Value};
 use std::{
     cell::RefCell,
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     rc::Rc,
 };
 
@@ -43,18 +43,29 @@ pub struct Seen {
     pub zoned: u64,
     /// See `zoned`.
     pub bare: u64,
-    /// What requests are called whose names a history cannot have, by what they are called there.
-    requests: BTreeMap<String, String>,
+    /// The numbers of requests whose names a history cannot have, and which are named here instead.
+    requests: HashMap<String, u64>,
+    /// How many there were.
+    numbered: u64,
 }
 
-/// So many requests are remembered by their own names.
-const REQUESTS_MAX: usize = 100_000;
+/// So many requests are remembered: one that is tried again later counts as another.
+const REQUESTS_MAX: usize = 1_000_000;
 
 impl Seen {
-    fn request(&mut self, made: &str, theirs: &str) {
-        if made != theirs && self.requests.len() < REQUESTS_MAX && !self.requests.contains_key(made) {
-            self.requests.insert(made.to_owned(), theirs.to_owned());
+    /// What a history calls a request.
+    fn request(&mut self, theirs: &str) -> String {
+        if is_request(theirs) {
+            return theirs.to_owned();
         }
+        let number = self.requests.get(theirs).copied().unwrap_or_else(|| {
+            self.numbered += 1;
+            if self.requests.len() < REQUESTS_MAX {
+                self.requests.insert(theirs.to_owned(), self.numbered);
+            }
+            self.numbered
+        });
+        format!("{REQUEST}:{number}")
     }
 
     /// The same sentence with requests as the log calls them.
@@ -64,7 +75,9 @@ impl Seen {
         }
         let word = |word: &str| {
             let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-            self.requests.get(bare).map_or_else(|| word.to_owned(), |theirs| word.replace(bare, theirs))
+            let number = bare.strip_prefix(REQUEST).and_then(|rest| rest.strip_prefix(':')?.parse::<u64>().ok());
+            let theirs = number.and_then(|number| self.requests.iter().find(|(_, known)| **known == number));
+            theirs.map_or_else(|| word.to_owned(), |(theirs, _)| word.replace(bare, theirs))
         };
         text.split(' ').map(word).collect::<Vec<_>>().join(" ")
     }
@@ -110,11 +123,12 @@ impl Translation {
             if fields.contains_key(ours) {
                 return Err(format!("has two fields that are {ours:?}"));
             }
-            let typed = if ours == "t_us" { value.clone() } else { retype(ours, &name, value.clone())? };
-            if ours == "request" {
-                self.seen.borrow_mut().request(&plain(&typed), &plain(&value));
-            }
-            fields.insert(ours.to_owned(), typed);
+            let value = match ours {
+                "t_us" => value,
+                "request" => Value::String(self.seen.borrow_mut().request(&plain(&retype(ours, &name, value)?))),
+                _ => retype(ours, &name, value)?,
+            };
+            fields.insert(ours.to_owned(), value);
         }
         for (field, value) in &self.set {
             if !fields.contains_key(field) {

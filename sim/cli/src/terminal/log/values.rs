@@ -2,7 +2,6 @@
 
 use protocols::history::json::{Fields, Type};
 use serde_json::Value;
-use xxhash_rust::xxh3::xxh3_64;
 
 /// Numbers that may be negative; all others count something.
 const SIGNED: [&str; 2] = ["wall_offset_us", "rate_ppm"];
@@ -37,7 +36,6 @@ pub fn retype(ours: &str, theirs: &str, value: Value) -> Result<Value, String> {
             _ => Err(wants("true or false", &value)),
         },
         Some(Type::Text) if value.is_array() || value.is_object() => Err(wants("a word", &value)),
-        Some(Type::Text) if ours == "request" => Ok(Value::String(request(&plain(&value)))),
         Some(Type::Text) => Ok(Value::String(harmless(&plain(&value)))),
         Some(Type::Other) => Ok(match &value {
             // In a table a list is text.
@@ -69,13 +67,11 @@ fn number(value: &Value) -> Option<Value> {
     text.parse::<u64>().map(Value::from).or_else(|_| text.parse::<i64>().map(Value::from)).ok()
 }
 
-/// A request's name as a history has it: `client:number`, or one that is made of whatever it is called.
-fn request(text: &str) -> String {
-    let is_ours = text.rsplit_once(':').is_some_and(|(client, number)| {
+/// Is a request called as a history calls them: `client:number`?
+pub fn is_request(text: &str) -> bool {
+    text.rsplit_once(':').is_some_and(|(client, number)| {
         !client.is_empty() && number.parse::<u64>().is_ok_and(|n| n.to_string() == number)
-    });
-    // Half of the numbers is enough, and is read everywhere.
-    if is_ours { harmless(text) } else { format!("{REQUEST}:{}", xxh3_64(text.as_bytes()) >> 1) }
+    })
 }
 
 /// Names go to terminals and pages: what would move a cursor, or turn text around, is written out.
@@ -119,11 +115,9 @@ mod tests {
     #[test]
     fn requests_have_any_name_and_no_name_moves_the_cursor() {
         let is = |ours: &str, text: &str| retype(ours, ours, json!(text)).expect("text");
-        assert_eq!(is("request", "10.0.0.1:5432:17"), "10.0.0.1:5432:17");
-        let uuid = is("request", "9b2e4c1e-6f0f-4a57-8f55-1f3b3a3c9a10");
-        assert!(uuid.as_str().is_some_and(|text| text.starts_with("request:")), "{uuid}");
-        assert_eq!(uuid, is("request", "9b2e4c1e-6f0f-4a57-8f55-1f3b3a3c9a10"));
-        assert_ne!(uuid, is("request", "9b2e4c1e-6f0f-4a57-8f55-1f3b3a3c9a11"));
+        assert!(
+            is_request("10.0.0.1:5432:17") && !is_request("9b2e4c1e-6f0f") && !is_request(":1") && !is_request("a:01")
+        );
         assert_eq!(is("node", "\u{1b}[31mred\nn2\u{202e}"), "\\u{1b}[31mred\\nn2\\u{202e}");
     }
 }
