@@ -146,7 +146,13 @@ fn what_cannot_be_read_is_said_in_one_sentence() {
              judges lines with that field alone",
         ),
         ("a.jsonl", "\n", args(&[], &set, &[]), "a.jsonl holds no events"),
-        ("a.jsonl", "{\"event\":\"header\"}", args(&[], &set, &[]), "a.jsonl: no field is the time (t_us)"),
+        (
+            "a.jsonl",
+            "{\"event\":\"header\"}",
+            args(&[], &set, &[]),
+            "a.jsonl: nothing says what the field `event` is; no field is the time (t_us); if this guess is right, add \
+             --ignore event",
+        ),
     ] {
         assert_eq!(refused(name, text, log), must);
     }
