@@ -14,7 +14,7 @@ pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
             let alike: Vec<&str> = known.iter().copied().filter(|k| begins(k, name)).collect();
             let instead = match (known.len(), &alike[..]) {
                 (..=LISTED_MAX, _) => format!("there are {}", known.join(", ")),
-                (number, []) => format!("`fencepost list {what}s` has all {number}"),
+                (number, []) => format!("`cargo run -- list {what}s` has all {number}"),
                 (_, alike) => format!("these begin like it: {}", alike.join(", ")),
             };
             format!("there is no {what} `{name}`; {instead}")
@@ -73,6 +73,6 @@ mod tests {
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         assert!(unknown("protocol", "ring", &many).contains("begin like it: ring-0, ring-1, "), "{many:?}");
         let far = unknown("protocol", "paxos-like", &many);
-        assert_eq!(far, "there is no protocol `paxos-like`; `fencepost list protocols` has all 21");
+        assert_eq!(far, "there is no protocol `paxos-like`; `cargo run -- list protocols` has all 21");
     }
 }

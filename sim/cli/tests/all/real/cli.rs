@@ -100,7 +100,7 @@ fn a_node_says_what_is_wrong_with_its_arguments() {
     let cases = [
         ("", "token key"),
         ("--token-key %short.key", "too short"),
-        ("--token-key %good.key --backend chubby", "there is no protocol `chubby`; there are"),
+        ("--token-key %good.key --backend chubby", "there is no protocol `chubby`;"),
         ("--token-key %good.key --lease-ttl=-3s", "`-3s` is negative"),
         ("--token-key %good.key --lease-ttl 3", "`3` is not a duration"),
         ("--token-key %good.key --clock-skew=-200ms --lease-ttl 0s", "--lease-ttl must be between 1ms and a day"),
