@@ -17,7 +17,7 @@ fn a_measurement_says_what_is_wrong_with_its_arguments() {
         ("--simulator %garbage --duration 5s", 64, "--duration means nothing here"),
         ("--simulator %garbage --lock-delay 1s", 64, "has no lock delay"),
         ("--simulator %garbage --limit 2", 64, "above 0, at most 1"),
-        ("--simulator %garbage --runs 0", 64, "0 is not in 1..=1000"),
+        ("--simulator %garbage --runs 0", 64, "`0` is not a number from 1 to 1000"),
         ("--simulator %garbage --runs 1", 70, "cannot be run"),
     ];
     all_refused(&folder, "measure failover --backend redis", &cases);
@@ -29,7 +29,7 @@ fn measured_experiments_say_what_is_wrong_with_their_arguments() {
     let cases = [
         ("--simulator %nowhere", 64, "there is no file"),
         ("--simulator %garbage --backend raft,nonsense", 64, "nonsense"),
-        ("--simulator %garbage --only 8", 64, "8 is not in 1..=7"),
+        ("--simulator %garbage --only 8", 64, "`8` is not a number from 1 to 7"),
         ("--simulator %garbage --only 2", 64, "only 1, 3, 4, 5 and 7"),
         ("--simulator %garbage --backend bully", 64, "runs in the simulation only"),
         ("--simulator %garbage --backend raft --runs 1", 70, "cannot be run"),
