@@ -1,5 +1,6 @@
 //! How reports say names, times and counts.
 
+use chrono::{DateTime, Utc};
 use protocols::{
     group,
     history::{Header, usual_resources},
@@ -119,25 +120,16 @@ pub fn duration(us: f64) -> String {
     format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
+/// A time of some clock, if it counts from 1970: the clock of no computer shows the years before 1980, so such a log counts
+/// from its own beginning.
+pub(crate) fn instant(us: u64) -> Option<DateTime<Utc>> {
+    const LEAST_US: u64 = 315_532_800_000_000;
+    i64::try_from(us).ok().filter(|_| us >= LEAST_US).and_then(DateTime::from_timestamp_micros)
+}
+
 /// What a wall clock showed: `2026-01-01 00:00:09.098`, in UTC; or, where that is no clock's time, seconds.
 pub(crate) fn wall(us: u64) -> String {
-    // No clock of a computer shows the first years after 1970: a log counts from its own beginning.
-    const YEARS_US: u64 = 20 * 365 * 86_400 * 1_000_000;
-    if us < YEARS_US {
-        return moment(us);
-    }
-    let (days, ms) = (us / 86_400_000_000, us / 1_000 % 86_400_000);
-    // Days since 1 March of the year 0, in eras of 400 years (H. Hinnant, chrono-compatible low-level date algorithms).
-    let since = days + 719_468;
-    let (era, of_era) = (since / 146_097, since % 146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    let (hours, minutes, seconds) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1_000 % 60);
-    format!("{year}-{month:02}-{day:02} {hours:02}:{minutes:02}:{seconds:02}.{:03}", ms % 1_000)
+    instant(us).map_or_else(|| moment(us), |time| time.format("%Y-%m-%d %H:%M:%S%.3f").to_string())
 }
 
 /// Digits in groups of three: `12,345`.

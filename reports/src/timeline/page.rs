@@ -9,7 +9,9 @@ use crate::{
         Course,
         model::{Model, Moment},
     },
+    words,
 };
+use chrono::SecondsFormat;
 use columns::{Columns, Packed};
 use protocols::{
     history::{
@@ -177,30 +179,10 @@ impl Naming for Escaped<'_> {
     }
 }
 
-/// What a time of a log is called: an instant where it counts from 1970, and is not of the seventies.
+/// What a time of a log is called: an instant where it counts from 1970.
 fn instant(t_us: u64) -> String {
-    const LEAST_US: u64 = 315_532_800_000_000;
-    if t_us < LEAST_US {
-        return format!("t_us {t_us}");
-    }
-    let (days, us) = (t_us / 86_400_000_000, t_us % 86_400_000_000);
-    let (year, month, day) = date(days);
-    let (second, part) = (us / 1_000_000, us % 1_000_000);
-    let part = if part == 0 { String::new() } else { format!(".{part:06}").trim_end_matches('0').to_owned() };
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{part}Z")
-}
-
-/// The date so many days after 1970 began. Years begin in March here, so that a leap day is the last of its year.
-fn date(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (era * 400 + year + u64::from(month <= 2), month, day)
+    let time = words::instant(t_us);
+    time.map_or_else(|| format!("t_us {t_us}"), |time| time.to_rfc3339_opts(SecondsFormat::AutoSi, true))
 }
 
 /// JSON that may stand inside a script: nothing in it ends the script or begins a comment.

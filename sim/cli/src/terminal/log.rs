@@ -83,6 +83,12 @@ impl HistoryArgs {
             let places = Places { files, at: None };
             return Ok(Input { lines, fields: self.fields()?, places, notes: Notes::default() });
         }
+        if let Some(place) = sources.iter().position(Source::is_history) {
+            let name = files[place].display();
+            return Err(format!(
+                "{name} is a whole history, with a header; it is judged alone, and with --map and --ignore at most"
+            ));
+        }
         let translation = self.translation()?;
         let (seen, at) = (translation.seen.clone(), Rc::new(RefCell::new(At::default())));
         let mut surveyed: Vec<Surveyed> = Vec::new();

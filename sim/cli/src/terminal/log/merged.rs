@@ -124,7 +124,9 @@ impl Merged {
                 self.moment.clear();
             }
             self.last_ns = told.ns;
-            if !self.as_they_stand && self.moment.iter().any(|(_, before)| before.fields == told.fields) {
+            if !self.as_they_stand
+                && self.moment.iter().any(|(_, before)| before.whole == told.whole && before.fields == told.fields)
+            {
                 seen.twice += 1;
                 continue;
             }

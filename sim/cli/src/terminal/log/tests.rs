@@ -150,8 +150,7 @@ fn what_cannot_be_read_is_said_in_one_sentence() {
             "a.jsonl",
             "{\"event\":\"header\"}",
             args(&[], &set, &[]),
-            "a.jsonl: nothing says what the field `event` is; no field is the time (t_us); if this guess is right, add \
-             --ignore event",
+            "a.jsonl is a whole history, with a header; it is judged alone, and with --map and --ignore at most",
         ),
     ] {
         assert_eq!(refused(name, text, log), must);
@@ -205,6 +204,17 @@ fn times_are_read_in_every_unit() {
     }
     assert_eq!(read("2025-11-21 12:00:00", None, zone), 1_763_719_200_000_000_000);
     assert!(times::zone("Europe").is_err());
+}
+
+#[test]
+fn lines_that_differ_in_what_is_ignored_are_two() {
+    let text = "t_us,token,seq,id\n5,7,1,a\n5,7,1,b\n5,7,1,b\n";
+    let log = HistoryArgs { ignore: vec!["id".to_owned()], ..args(&[], &["resource=r", "node=a", "verdict=ok"], &[]) };
+    assert_eq!(applied(opened("ignored", &[("a.csv", text)], log).expect("a log")).len(), 2);
+    // The same line of two nodes is a line of each.
+    let log = args(&[], &["resource=r", "node={file}", "verdict=ok"], &[]);
+    let files = [("n1.csv", "t_us,token,seq\n5,7,1\n"), ("n2.csv", "t_us,token,seq\n5,7,1\n")];
+    assert_eq!(applied(opened("two-nodes", &files, log).expect("a log")).len(), 2);
 }
 
 /// The same three writes, as several programs write them down.

@@ -12,6 +12,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     rc::Rc,
 };
+use xxhash_rust::xxh3::xxh3_64;
 
 /// A line of somebody's log, in our words.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub struct Told {
     pub ns: u64,
     /// What `--order` goes by.
     pub order: u64,
+    /// Hash of all that it said, ignored fields too: a line that stands there twice has it twice.
+    pub whole: u64,
     /// What it says.
     pub fields: Map<String, Value>,
 }
@@ -109,7 +112,7 @@ impl Translation {
             self.passed_over();
             return Ok(None);
         }
-        let order = self.place(&theirs)?;
+        let (order, whole) = (self.place(&theirs)?, xxh3_64(Value::from(theirs.clone()).to_string().as_bytes()));
         let mut fields = Map::new();
         for (name, value) in theirs {
             if !self.seen.borrow().fields.contains(&name) {
@@ -142,7 +145,7 @@ impl Translation {
             return Err("is the header of a whole history; that is judged alone and as it is".to_owned());
         }
         let ns = self.time(&mut fields)?;
-        Ok(Some(Told { line, ns, order, fields }))
+        Ok(Some(Told { line, ns, order, whole, fields }))
     }
 
     /// The same, with numbers that count this, if nobody has said otherwise.
