@@ -195,6 +195,10 @@ pub enum Command {
         Example:  cargo run --release -- work-set --jobs 100M"
     )]
     WorkSet(WorkSetArgs),
+    /// Say what breaks a protocol, why, and what to do about it
+    #[command(after_help = "Nothing is run: this is what sweeps hold the protocol to, scenario by scenario.\n\n\
+        Example:  fencepost about pg-advisory")]
+    About(AboutArgs),
     /// Say which protocol and lease serve an availability target, from pauses and crashes that were seen
     #[command(
         after_help = "Of the leases that meet the target, the shortest is advised: nobody waits for less after a crash. It is then \
@@ -327,6 +331,16 @@ pub enum Listing {
     Networks,
     /// Known bugs that can be switched on
     Bugs,
+}
+
+/// One protocol.
+#[derive(ClapArgs, Debug)]
+pub struct AboutArgs {
+    /// The protocol; see `fencepost list protocols`
+    #[arg(value_parser = parse::protocol, value_name = "PROTOCOL")]
+    pub name: &'static Protocol,
+    #[command(flatten)]
+    pub show: ShowArgs,
 }
 
 /// One scenario, one protocol, one seed.

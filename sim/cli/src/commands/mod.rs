@@ -1,5 +1,6 @@
 //! The `fencepost` command: one file per command that does more than call another crate.
 
+mod about;
 mod advise;
 mod advise_args;
 pub mod args;
@@ -129,6 +130,7 @@ fn dispatch(registry: &Registry, command: Command, said: &[OsString]) -> Result<
         Command::Man { out } => shell::manual(Cli::command(), out.as_deref()).map(|()| 0),
         Command::WorkSet(args) => work_set::run(&args),
         Command::Frontier(args) => frontier::run(registry, &args),
+        Command::About(args) => about::run(registry, &args),
         Command::Advise(args) => advise::run(registry, &args),
         Command::Experiments(args) => experiments::run(registry, &args),
         Command::Plot { plot: Plot::TtlSweep { ttl, protocol, seeds, shared } } => {

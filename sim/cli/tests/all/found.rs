@@ -63,11 +63,16 @@ fn mended(command: &str) -> Option<String> {
     Some([&words[..place], &words[place + 2..]].concat().join(" "))
 }
 
+/// The rows of a page that have a command.
+fn rows(page: &str) -> Vec<Row> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+    text.lines().filter(|line| line.starts_with('|') && !line.contains("…` |")).filter_map(Row::read).collect()
+}
+
 #[test]
 fn every_command_of_the_record_shows_what_it_says() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/found.md");
-    let text = std::fs::read_to_string(file).expect("docs/found.md");
-    let rows: Vec<Row> = text.lines().filter(|line| line.starts_with('|')).filter_map(Row::read).collect();
+    let rows = rows("found.md");
     assert!(rows.len() >= 15, "{} commands", rows.len());
     let out: PathBuf = Path::new(env!("CARGO_TARGET_TMPDIR")).join("found");
     let mut wrong = Vec::new();
@@ -77,4 +82,57 @@ fn every_command_of_the_record_shows_what_it_says() {
         wrong.extend(without.map(|command| format!("`{command}` shows the same without the bug")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_command_for_your_service_ends_as_it_says() {
+    let rows = rows("your-service.md");
+    assert_eq!(rows.len(), 18, "three commands for each of six services");
+    for row in rows {
+        let Shows::Exit(expected) = row.shows else { panic!("`{}` shows a figure", row.command) };
+        let mut run = Command::new(env!("CARGO_BIN_EXE_fencepost"));
+        run.args(row.command.split(' ')).current_dir(env!("CARGO_TARGET_TMPDIR"));
+        let code = run.output().expect("the command starts").status.code();
+        assert_eq!(code, Some(expected), "`{}`", row.command);
+    }
+}
+
+#[test]
+fn what_is_said_about_a_protocol_is_what_its_commands_show() {
+    let list = run(&["list", "protocols", "--json"]);
+    let all = list["protocols"].as_array().expect("protocols");
+    let mut shown = 0;
+    for (place, protocol) in all.iter().enumerate() {
+        let name = protocol["name"].as_str().expect("a name");
+        let about = run(&["about", name, "--json"]);
+        let count = |word: &str| {
+            let rows = about["scenarios"].as_array().expect("scenarios").iter();
+            rows.filter(|row| row["comes"] == word).count()
+        };
+        assert!(count("holds") > 0, "{name}");
+        assert!(!about["advice"].as_array().expect("advice").is_empty(), "{name}");
+        if about["token"] == false {
+            assert_eq!(count("by-fencing"), 0, "{name}: no store can compare tokens that there are not");
+        }
+        // Each command takes about a second; sweeps hold all of them to the same promises.
+        if place % 5 != 0 {
+            continue;
+        }
+        let commands = about["commands"].as_array().expect("commands").iter().filter_map(Value::as_str);
+        for command in commands.filter(|command| command.contains(" scenario ")) {
+            let words: Vec<&str> = command.split(' ').skip_while(|word| *word != "scenario").collect();
+            let mut run = Command::new(env!("CARGO_BIN_EXE_fencepost"));
+            run.args(&words).current_dir(env!("CARGO_TARGET_TMPDIR"));
+            let code = run.output().expect("the command starts").status.code();
+            assert_eq!(code, Some(1), "{command}");
+            shown += 1;
+        }
+    }
+    assert!(shown >= 5, "{shown} commands were run");
+}
+
+fn run(arguments: &[&str]) -> Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_fencepost")).args(arguments).output().expect("the binary runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{arguments:?}: {e}: {said}"))
 }

@@ -1,0 +1,275 @@
+//! `about PROTOCOL`: what breaks it, why, and what to do, from what the protocol promises of each scenario.
+//!
+//! Everything here is data that sweeps hold runs to: promises, known bugs, flaws by design. No run is made for it.
+
+use super::{args::AboutArgs, output::print};
+use crate::terminal::{exit::Stop, output::Show};
+use protocols::{
+    bug::Bug,
+    by_design,
+    election::{Promise, Protocol},
+    fence::checks::Fencing,
+    types::MILLISECOND,
+};
+use scenarios::{Params, Scenario, belief, scenario, units::duration_text};
+use serde_json::json;
+use sim::{registry::Registry, repro};
+
+/// What comes of a scenario, from the worst on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Comes {
+    /// Safety is violated although the store compares tokens.
+    Broken,
+    /// Some seeds violate it although the store compares tokens.
+    ByChance,
+    /// The store's comparison of tokens is what keeps it safe.
+    ByFencing,
+    /// It holds, whatever the store does.
+    Holds,
+}
+
+impl Comes {
+    const ALL: [Comes; 4] = [Comes::Broken, Comes::ByChance, Comes::ByFencing, Comes::Holds];
+
+    fn of(fenced: Promise, unfenced: Promise) -> Self {
+        match (fenced, unfenced) {
+            (Promise::Breaks(_), _) => Comes::Broken,
+            (Promise::May, _) => Comes::ByChance,
+            (Promise::Holds, Promise::Holds) => Comes::Holds,
+            (Promise::Holds, _) => Comes::ByFencing,
+        }
+    }
+
+    const fn word(self) -> &'static str {
+        match self {
+            Comes::Broken => "broken",
+            Comes::ByChance => "by-chance",
+            Comes::ByFencing => "by-fencing",
+            Comes::Holds => "holds",
+        }
+    }
+
+    fn heading(self, protocol: &Protocol) -> String {
+        match (self, protocol.tokened) {
+            (Comes::Broken, true) => "Breaks even where the store compares tokens".to_owned(),
+            (Comes::Broken, false) => "Breaks; there is no token that a store could compare".to_owned(),
+            (Comes::ByChance, true) => "Breaks in some runs even where the store compares tokens".to_owned(),
+            (Comes::ByChance, false) => "Breaks in some runs".to_owned(),
+            (Comes::ByFencing, _) => "Holds only because the store compares tokens".to_owned(),
+            (Comes::Holds, true) => "Holds with and without a comparing store".to_owned(),
+            (Comes::Holds, false) => "Holds".to_owned(),
+        }
+    }
+}
+
+/// A scenario, and what the protocol promises of it.
+struct Story {
+    scenario: &'static Scenario,
+    comes: Comes,
+    /// The invariants that its run violates, without fencing where that alone keeps it safe.
+    violated: &'static [&'static str],
+}
+
+fn stories(registry: &Registry, protocol: &Protocol) -> Vec<Story> {
+    let told = registry.plans.scenarios.iter().copied().filter(|scenario| scenario.needs.met_by(protocol));
+    let promise = |scenario, fencing| {
+        let params = Params { fencing, ..Params::default() };
+        scenario::promise(scenario, protocol, &params)
+    };
+    let story = |scenario: &'static Scenario| {
+        let (fenced, unfenced) = (promise(scenario, Fencing::On), promise(scenario, Fencing::Off));
+        let violated = [fenced, unfenced].into_iter().find_map(|promise| match promise {
+            Promise::Breaks(names) => Some(names),
+            Promise::Holds | Promise::May => None,
+        });
+        Story { scenario, comes: Comes::of(fenced, unfenced), violated: violated.unwrap_or_default() }
+    };
+    told.map(story).collect()
+}
+
+/// The same service's or kind's protocol that carries a token, for one that does not.
+fn with_token(registry: &Registry, protocol: &Protocol) -> Option<&'static Protocol> {
+    let same = |other: &&'static Protocol| other.tokened && other.service.name == protocol.service.name;
+    let elects = |other: &&'static Protocol| other.service.elects == protocol.service.elects;
+    registry.plans.protocols.iter().copied().find(|other| same(other) && elects(other))
+}
+
+/// What to do about it, each a sentence of its own.
+fn advice(registry: &Registry, protocol: &Protocol, stories: &[Story]) -> Vec<String> {
+    let mut all = Vec::new();
+    if protocol.tokened {
+        all.push(
+            "Send the token with every write, and have the resource refuse a lower one than it has seen. Seal it first: \
+             show it the new token before you read its state."
+                .to_owned(),
+        );
+    } else {
+        let instead = match with_token(registry, protocol) {
+            Some(other) => format!("use `{}`, which has one", other.name),
+            None => "take one from a counter in the store itself, in the same step as the lock".to_owned(),
+        };
+        all.push(format!("Do not rely on it where two leaders do harm: without a token no store can tell a stale write. Instead, {instead}."));
+    }
+    if stories.iter().any(|story| story.comes == Comes::Broken && story.violated.contains(&"elections")) {
+        all.push(
+            "Never let the token's source begin again (a deleted key, a restored backup, an empty restart): it hands out \
+             tokens that the store has seen."
+                .to_owned(),
+        );
+    }
+    all.push(match overlap(protocol) {
+        Some(0) => {
+            "By its timers alone two never believe at once while clocks run evenly; a pause breaks that, and only the \
+                    store's comparison helps then."
+                .to_owned()
+        }
+        Some(ms) => {
+            format!("After a cut, two may believe at once for up to {}, even with perfect clocks.", duration_text(ms))
+        }
+        None => {
+            "After a cut, two may believe at once for any length of time: no clock of the leader's ends its belief."
+                .to_owned()
+        }
+    });
+    all
+}
+
+/// For how long two may believe at the default timers when the leader is cut off, with even clocks, milliseconds.
+fn overlap(protocol: &Protocol) -> Option<u64> {
+    let partition = scenario::find("partition").filter(|scenario| scenario.needs.met_by(protocol))?;
+    let plan = partition.compile(&Params::default(), protocol, 0).ok()?;
+    belief::bound_ms(&plan, protocol).map(|ms| ms.ceil() as u64)
+}
+
+/// The timers that a run has, in a sentence.
+fn timers(protocol: &Protocol) -> String {
+    let timings = protocol.default_timings();
+    let ms = |ns: u64| duration_text(ns / MILLISECOND);
+    match timings.election_timeout {
+        Some((from, to)) => {
+            format!("Election timeout {}..{}, heartbeat every {}.", ms(from), ms(to), ms(timings.renew_interval))
+        }
+        None => format!(
+            "Upstream's defaults: lease {}, renewed every {}.",
+            ms(timings.lease_ttl),
+            ms(timings.renew_interval)
+        ),
+    }
+}
+
+fn commands(protocol: &Protocol, stories: &[Story]) -> Vec<Vec<String>> {
+    let words = |text: String| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let name = protocol.name;
+    let mut all = Vec::new();
+    if let Some(worst) = stories.iter().find(|story| story.comes == Comes::Broken) {
+        all.push(words(format!("scenario {} --protocol {name} --seed 1", worst.scenario.name)));
+    }
+    if let Some(fenced) = stories.iter().find(|story| story.comes == Comes::ByFencing) {
+        all.push(words(format!("scenario {} --protocol {name} --fencing off --seed 1", fenced.scenario.name)));
+    }
+    all.push(words(format!("matrix --protocol {name}")));
+    all
+}
+
+/// Bugs and flaws by design that name this protocol; what concerns all of them says nothing about it.
+fn mistakes(registry: &Registry, protocol: &Protocol) -> Vec<(&'static Bug, bool)> {
+    let named = |bug: &Bug| bug.protocols.contains(&protocol.name);
+    let switches = registry.plans.bugs.iter().copied().map(|bug| (bug, true));
+    let designs = by_design::ALL.into_iter().map(|design| (&design.bug, false));
+    designs.chain(switches).filter(|(bug, _)| named(bug)).collect()
+}
+
+/// Says what there is to know of one protocol.
+///
+/// # Errors
+/// None but usage.
+pub fn run(registry: &Registry, args: &AboutArgs) -> Result<u8, Stop> {
+    let (protocol, show) = (args.name, Show::from(&args.show));
+    let stories = stories(registry, protocol);
+    if show.json {
+        print(&as_json(registry, protocol, &stories));
+    } else {
+        print(&as_text(registry, protocol, &stories, show.width()));
+    }
+    Ok(0)
+}
+
+fn as_json(registry: &Registry, protocol: &Protocol, stories: &[Story]) -> String {
+    let rows: Vec<_> = stories
+        .iter()
+        .map(|story| {
+            json!({ "scenario": story.scenario.name, "comes": story.comes.word(), "violated": story.violated,
+                    "about": story.scenario.about })
+        })
+        .collect();
+    let bugs: Vec<_> = mistakes(registry, protocol)
+        .into_iter()
+        .map(|(bug, switch)| json!({ "id": bug.id, "switch": switch, "what": bug.what, "source": bug.source }))
+        .collect();
+    let commands: Vec<String> = commands(protocol, stories).iter().map(|words| repro::command(words)).collect();
+    let report = json!({
+        "schema": 1, "protocol": protocol.name, "about": protocol.about, "token": protocol.tokened,
+        "service": protocol.service.name, "scenarios": rows, "mistakes": bugs,
+        "advice": advice(registry, protocol, stories), "commands": commands,
+    });
+    serde_json::to_string_pretty(&report).unwrap_or_default()
+}
+
+fn as_text(registry: &Registry, protocol: &Protocol, stories: &[Story], width: usize) -> String {
+    let token = if protocol.tokened { "It carries a fencing token." } else { "It carries no fencing token." };
+    let mut text = filled(&format!("{}: {}. {token}", protocol.name, protocol.about), 0, width);
+    text += &filled(&timers(protocol), 0, width);
+    for comes in Comes::ALL {
+        let of: Vec<&Story> = stories.iter().filter(|story| story.comes == comes).collect();
+        let Some(first) = of.first() else { continue };
+        let names: Vec<&str> = of.iter().map(|story| story.scenario.name).collect();
+        text += &format!("\n{} ({}):\n", comes.heading(protocol), of.len());
+        text += &filled(&names.join(", "), 2, width);
+        if comes != Comes::Holds {
+            let violated = match (comes, first.violated) {
+                (_, []) => String::new(),
+                (Comes::ByFencing, names) => format!(" Without the comparison it violates {}.", names.join(", ")),
+                (_, names) => format!(" It violates {}.", names.join(", ")),
+            };
+            text += &filled(&format!("{}: {}{violated}", first.scenario.name, first.scenario.about), 2, width);
+        }
+    }
+    let mistakes = mistakes(registry, protocol);
+    if !mistakes.is_empty() {
+        text += "\nWhat others got wrong with it:\n";
+        for (bug, switch) in mistakes {
+            let switch = if switch { format!("--bug {}", bug.id) } else { format!("{}, by design", bug.id) };
+            text += &filled(&format!("{switch}: {}", bug.what), 2, width);
+        }
+    }
+    text += "\nWhat to do:\n";
+    for (n, sentence) in advice(registry, protocol, stories).iter().enumerate() {
+        text += &filled(&format!("{}. {sentence}", n + 1), 2, width);
+    }
+    text += "\nSee it:\n";
+    for words in commands(protocol, stories) {
+        text += &format!("  {}\n", repro::command(&words));
+    }
+    text
+}
+
+/// Words in lines of that width; all but the first of a paragraph are indented by two more.
+fn filled(words: &str, indent: usize, width: usize) -> String {
+    let hanging = if indent > 0 { indent + 2 } else { 0 };
+    let mut text = String::new();
+    let mut line = " ".repeat(indent);
+    let mut used = false;
+    for word in words.split(' ') {
+        if used && line.chars().count() + 1 + word.chars().count() > width {
+            text += &line;
+            text.push('\n');
+            (line, used) = (" ".repeat(hanging), false);
+        }
+        if used {
+            line.push(' ');
+        }
+        line += word;
+        used = true;
+    }
+    text + &line + "\n"
+}
