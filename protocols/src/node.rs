@@ -86,6 +86,8 @@ pub struct Node {
     tenure: Tenure,
     /// How many connections to the store have broken since it last said something.
     broken: u32,
+    /// How often it has stepped down since then because the store said nothing.
+    given_up: u32,
     /// What the elector is told when a job is done, where [`RENEWS_BETWEEN_JOBS`].
     unheard: Vec<elector::Input>,
     scratch: Vec<elector::Output>,
@@ -101,6 +103,8 @@ struct Lead {
     sealed: Vec<Option<Sealed>>,
     /// When seals were asked for last.
     asked_at: u64,
+    /// Since when the store has owed an answer, as far as that was looked at.
+    owed_since: Option<u64>,
     work: Option<Duties>,
 }
 
@@ -109,7 +113,7 @@ impl Node {
     pub fn new(place: Place, elector: Box<AnyElector>) -> Self {
         let (lead, observed, successor, scratch) = (None, None, None, Vec::new());
         let (works, bugs, resigning, released) = (Arc::default(), Bugs::default(), false, false);
-        let (elections, broken, unheard, tenure) = (0, 0, Vec::new(), Tenure::default());
+        let (elections, broken, given_up, unheard, tenure) = (0, 0, 0, Vec::new(), Tenure::default());
         Node {
             place,
             works,
@@ -123,6 +127,7 @@ impl Node {
             bugs,
             tenure,
             broken,
+            given_up,
             unheard,
             scratch,
         }
@@ -201,7 +206,15 @@ impl Node {
         out.push(Output::Point(Point::AfterElected));
         let sealed = self.works.each().map(|_| None).collect();
         let (valid_until, elected_at) = (leadership.valid_until, now.mono);
-        self.lead = Some(Lead { incarnation, valid_until, elected_at, sealed, asked_at: now.mono, work: None });
+        self.lead = Some(Lead {
+            incarnation,
+            valid_until,
+            elected_at,
+            sealed,
+            asked_at: now.mono,
+            owed_since: None,
+            work: None,
+        });
         (self.resigning, self.released) = (false, false);
         out.push(Output::Point(Point::BeforeSeal));
         self.seal(out);
@@ -255,7 +268,7 @@ impl Node {
                 }
             },
             Message::Written { resource, generation, seq, request, verdict } => {
-                self.broken = 0;
+                self.store_answers();
                 let Some(Lead { work: Some(work), valid_until, .. }) = &mut self.lead else { return };
                 let acts = now.mono < *valid_until && !self.resigning;
                 let answer = Written { resource, generation, seq, request, verdict, acts };
@@ -269,7 +282,7 @@ impl Node {
                 }
             }
             Message::Sealed { generation, token, .. } | Message::SealRefused { generation, token, .. } => {
-                self.broken = 0;
+                self.store_answers();
                 let Some(lead) = &mut self.lead else { return };
                 if lead.incarnation.generation != generation || lead.incarnation.token != token || lead.work.is_some() {
                     crate::mark!(NodeOldSeal);
@@ -344,6 +357,7 @@ impl Node {
                     self.start_over(now, out);
                 }
                 self.look_later(now, out);
+                self.step_down_if_stuck(now, out);
             }
             (AGAIN, _) if valid => self.start_over(now, out),
             (id, Some(work)) if id >= WORK => {

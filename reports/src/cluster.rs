@@ -167,19 +167,6 @@ impl Cluster {
             && self.clients.clone().map(NodeId).any(client)
     }
 
-    /// Can whoever leads already go on doing so, well or badly?
-    pub(crate) fn can_hold(&self, node: NodeId) -> bool {
-        let both = |other| self.passes(node, other) && self.passes(other, node);
-        if self.majority {
-            let heard = self.electorate().filter(|other| *other != node && self.runs(*other) && both(*other)).count();
-            heard + 1 >= self.needed()
-        } else if self.services.is_empty() {
-            self.electorate().any(|other| other != node && self.is_able(other) && self.passes(node, other))
-        } else {
-            self.enough(|service| self.runs(service) && both(service))
-        }
-    }
-
     /// Whom others may wait for in vain: it is heard, but does not hear everything or not in time. Where the service decides,
     /// it may hold what it does not know of.
     pub(crate) fn half_heard(&self, way: &Way) -> Option<NodeId> {

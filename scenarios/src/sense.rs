@@ -67,7 +67,11 @@ pub fn options(params: &Params) -> Result<(), String> {
 /// The options of leaders' terms of office.
 fn tenure(params: &Params) -> Result<(), String> {
     let tenure = params.tenure;
-    for (option, ms) in [("warm-up", tenure.warm_up_ms), ("hold-down", tenure.hold_down_ms)] {
+    for (option, ms) in [
+        ("warm-up", tenure.warm_up_ms),
+        ("hold-down", tenure.hold_down_ms),
+        ("step-down-after", tenure.step_down_after_ms),
+    ] {
         if ms > LONGEST_MS {
             return Err(format!("--{option} is {}; at most {}", duration_text(ms), duration_text(LONGEST_MS)));
         }

@@ -93,12 +93,16 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
 
 /// What happens to leaders, if anything does.
 fn tenure(tenure: Tenure) -> impl Iterator<Item = (String, String)> {
-    let Tenure { warm_up_ms, hold_down_ms, check_errors_ppm } = tenure;
+    let Tenure { warm_up_ms, hold_down_ms, check_errors_ppm, step_down_after_ms } = tenure;
     let parts = [
         (warm_up_ms > 0, format!("serve nobody for {} after their election", duration_text(warm_up_ms))),
         (
             check_errors_ppm > 0,
             format!("resign at one health check in {:.0} (one a second)", 1e6 / f64::from(check_errors_ppm)),
+        ),
+        (
+            step_down_after_ms > 0,
+            format!("resign when the store has owed an answer for {}", duration_text(step_down_after_ms)),
         ),
         (hold_down_ms > 0, format!("but not within {} after their election", duration_text(hold_down_ms))),
     ];

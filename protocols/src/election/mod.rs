@@ -202,6 +202,8 @@ pub enum Hazard {
     LyingDevice,
     /// The fencing device stops machines long after it has accepted to.
     CloudDevice,
+    /// The leader holds on to its lease, and cannot work.
+    LeaderCannotWork,
     /// The leader's link is full of data, and its heartbeats wait behind them.
     SaturatedLink,
     /// Anything the fault list can say.

@@ -2,11 +2,13 @@
 
 use super::{
     Node, WORK,
-    tenure::{CHECKED_EVERY, Tenure},
+    tenure::{CHECKED_EVERY, PATIENCE_MAX, Tenure},
 };
 use crate::{
     clock::Now,
     core::{Output, TimerId},
+    elector,
+    work::duties::Duties,
 };
 
 impl Node {
@@ -66,6 +68,27 @@ impl Node {
         let held_down = self.lead.as_ref().is_none_or(|lead| now.mono - lead.elected_at < hold_down);
         if errs && !held_down && !self.resigning {
             self.let_go(now, None, out);
+        }
+    }
+
+    /// The store has said something: it is there.
+    pub(super) fn store_answers(&mut self) {
+        (self.broken, self.given_up) = (0, 0);
+        if let Some(lead) = &mut self.lead {
+            lead.owed_since = None;
+        }
+    }
+
+    /// Looks whether the store has owed an answer for too long. What is under way is not joined: it cannot be, and the
+    /// resource has to refuse it if it arrives after a successor's.
+    pub(super) fn step_down_if_stuck(&mut self, now: Now, out: &mut Vec<Output>) {
+        let patience = self.tenure.step_down_after << self.given_up.min(PATIENCE_MAX.ilog2());
+        let Some(lead) = self.lead.as_mut().filter(|_| patience > 0 && !self.resigning) else { return };
+        let owes = lead.work.as_ref().map_or_else(|| lead.sealed.iter().any(Option::is_none), Duties::is_owed);
+        lead.owed_since = if owes { lead.owed_since.or(Some(now.mono)) } else { None };
+        if lead.owed_since.is_some_and(|since| now.mono - since >= patience) {
+            self.given_up += 1;
+            self.elect(now, elector::Input::Resign, out);
         }
     }
 }

@@ -31,7 +31,8 @@ impl Node {
         let incarnation = Incarnation { token: 0, node: self.place.node, generation: self.place.starts << 16 };
         let sealed = self.works.each().map(|_| None).collect();
         let (valid_until, at) = (now.mono + 2 * self.place.tick, now.mono);
-        self.lead = Some(Lead { incarnation, valid_until, elected_at: at, sealed, asked_at: at, work: None });
+        self.lead =
+            Some(Lead { incarnation, valid_until, elected_at: at, sealed, asked_at: at, owed_since: None, work: None });
         self.seal(out);
     }
 

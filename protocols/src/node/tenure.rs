@@ -7,6 +7,12 @@
 //! remedy: what a check says of a leader that is younger than that is not believed. So does Orchestrator for MySQL, which
 //! replaces no primary of a cluster that it has replaced within `RecoveryPeriodBlockSeconds`.
 //!
+//! A leader can also be unable to work although it holds on to its lease: it renews, and the store does not answer it. To those who
+//! would replace it nothing is wrong, and nobody leads in effect (tikv/pd issue 10671: 47 minutes; AcalephStorage/consul-alerts
+//! issue 40; kubernetes/kubernetes issue 70819). [`Tenure::step_down_after`] is the remedy: such a leader resigns. Where the store
+//! fails everybody, each resignation in a row without an answer in between takes twice as long, up to [`PATIENCE_MAX`] times, so
+//! that leadership does not go round for nothing.
+//!
 //! A leader that dies or loses its lease is replaced as ever: no hold-down stands in the way of that.
 
 use crate::{core::TimerId, random::Random, types::SECOND};
@@ -15,6 +21,9 @@ use crate::{core::TimerId, random::Random, types::SECOND};
 pub const CHECKED_EVERY: u64 = SECOND;
 /// Timers beside those of the works: the warm-up is over, and the next health check.
 pub(super) const TIMERS: TimerId = 2;
+
+/// How much longer than at first a leader waits for the store at most, after it has stepped down for its silence again and again.
+pub(super) const PATIENCE_MAX: u32 = 8;
 
 /// What happens to leaders beside their work.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -27,10 +36,12 @@ pub struct Tenure {
     pub check_errors_ppm: u32,
     /// Which of them.
     pub random: Random,
+    /// A leader to which the store has owed an answer for this long resigns, nanoseconds; 0 for never.
+    pub step_down_after: u64,
 }
 
 impl Default for Tenure {
     fn default() -> Self {
-        Tenure { warm_up: 0, hold_down: 0, check_errors_ppm: 0, random: Random::new(0) }
+        Tenure { warm_up: 0, hold_down: 0, check_errors_ppm: 0, random: Random::new(0), step_down_after: 0 }
     }
 }

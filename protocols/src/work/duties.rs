@@ -153,6 +153,11 @@ impl Duties {
         self.outboxes.iter_mut().fold(false, |overdue, outbox| overdue | outbox.is_overdue(now, silence))
     }
 
+    /// Does the store owe an answer?
+    pub fn is_owed(&self) -> bool {
+        self.outboxes.iter().any(|outbox| !outbox.is_empty())
+    }
+
     /// The connection broke: nothing is sent until it is a new one.
     pub fn hold(&mut self) {
         self.outboxes.iter_mut().for_each(Outbox::hold);

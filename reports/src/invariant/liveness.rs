@@ -5,11 +5,11 @@
 //! - it reaches the coordination service, if there is one; and if a majority has to elect (the header says so), it is one of
 //!   a majority of all candidates, each of which reaches each other. Links that are not transitive count as what they are;
 //! - where candidates elect along a ring, each that runs reaches the next that does;
-//! - whoever believes to lead and can hold on to that (it reaches the service, or a majority) can act, too: a leader
-//!   that is cut off from the store alone, or whose own link is too narrow for its data, keeps its lease, and no protocol here
-//!   notices;
 //! - nobody else is *half heard* by the service or by those who elect: heard, but itself deaf or slow. Followers of a deaf
 //!   leader do not stand against it, and a deaf client of a service may hold a lock that it does not know of.
+//!
+//! A leader that holds on to its lease and cannot act (it is cut off from the store, or its own link is too narrow for its data)
+//! does not close the way of another: that nobody takes effect is what is judged, and protocols that cannot notice promise as much.
 //!
 //! "Runs" is up and not paused, with clocks less than a tenth off and, where votes are written to disk, no slowed disk;
 //! "reaches" is without a cut, without extra latency or loss. Extra time below a twentieth of the lease and loss up to 1 %
@@ -203,8 +203,7 @@ impl Liveness {
             Some(way) => self.cluster.find_way(&rather).filter(leads_it).or(Some(way)),
             None => self.cluster.find_way(&rather),
         };
-        let stuck = rather.iter().any(|leader| !self.cluster.can_act(*leader) && self.cluster.can_hold(*leader));
-        let claims = self.way.as_ref().is_some_and(|way| !stuck && self.cluster.half_heard(way).is_none());
+        let claims = self.way.as_ref().is_some_and(|way| self.cluster.half_heard(way).is_none());
         if interrupted || !claims {
             self.interrupt(t_us);
         }

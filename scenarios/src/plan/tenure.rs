@@ -17,6 +17,9 @@ pub struct Tenure {
     /// Of a million health checks, one a second, so many take a healthy leader for a sick one, which then resigns.
     #[serde(skip_serializing_if = "is_none")]
     pub check_errors_ppm: u32,
+    /// A leader to which the store has owed an answer for this long resigns, milliseconds; 0 for never.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub step_down_after_ms: u64,
 }
 
 impl Tenure {
@@ -32,15 +35,17 @@ impl Tenure {
             hold_down: self.hold_down_ms.saturating_mul(MILLISECOND),
             check_errors_ppm: self.check_errors_ppm,
             random: Random::new(seed),
+            step_down_after: self.step_down_after_ms.saturating_mul(MILLISECOND),
         }
     }
 }
 
 /// Refuses what there cannot be, and what means nothing.
 pub(super) fn check(tenure: Tenure) -> Checked {
-    let Tenure { warm_up_ms, hold_down_ms, check_errors_ppm } = tenure;
+    let Tenure { warm_up_ms, hold_down_ms, check_errors_ppm, step_down_after_ms } = tenure;
     range("tenure.warm_up_ms", warm_up_ms, 0, LONGEST_MS)?;
     range("tenure.hold_down_ms", hold_down_ms, 0, LONGEST_MS)?;
+    range("tenure.step_down_after_ms", step_down_after_ms, 0, LONGEST_MS)?;
     range("tenure.check_errors_ppm", check_errors_ppm.into(), 0, 1_000_000)?;
     match hold_down_ms > 0 && check_errors_ppm == 0 {
         true => {

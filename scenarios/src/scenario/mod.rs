@@ -28,6 +28,7 @@ pub mod incident_k8s_controller_2017;
 pub mod incident_solr_2015;
 pub mod isolate_leader;
 pub mod late_answer;
+pub mod leader_cannot_work;
 pub mod leadership_transfer;
 pub mod lock_delay;
 pub mod long_job;
@@ -189,6 +190,8 @@ protocols::registry! {
         &stale_enactor::SCENARIO,
         &stale_cache::SCENARIO,
         &slow_service::SCENARIO,
+        &leader_cannot_work::SCENARIO,
+        &leader_cannot_work::CLIENTS,
         &diverging_copies::DIVERGING,
         &diverging_copies::MAJORITY,
         &shard_rebalance::SCENARIO,

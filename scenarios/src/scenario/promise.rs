@@ -1,6 +1,9 @@
 //! What protocols promise of scenarios with given parameters, and within which bounds.
 
-use super::{Scenario, diverging_copies, heartbeat_starved, incident_invoice, stale_cache, stale_enactor, weak_crons};
+use super::{
+    Scenario, diverging_copies, heartbeat_starved, incident_invoice, leader_cannot_work, stale_cache, stale_enactor,
+    weak_crons,
+};
 use crate::params::Params;
 use protocols::{
     copies::Copies,
@@ -29,6 +32,7 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
     let relaxed = !params.rules(protocol).are_usual();
     let promised = match scenario.hazard {
         Hazard::SaturatedLink => heartbeat_starved::promised(protocol, params),
+        Hazard::LeaderCannotWork => leader_cannot_work::promised(scenario, protocol, params),
         _ if scenario.name == weak_crons::SCENARIO.name => weak_crons::promised(protocol),
         _ if scenario.name == incident_invoice::SCENARIO.name => incident_invoice::promised(protocol, params),
         _ => promise_checking(scenario, protocol, params.fencing),

@@ -115,7 +115,7 @@ pub fn spec(world: &WorldArgs, plan: Plan, folder: PathBuf) -> Result<Spec, Stop
         return Err(Stop::usage("real processes stand in one group; leave `groups` out".to_owned()));
     }
     if !plan.tenure.is_nothing() {
-        let why = "real leaders neither warm up nor have health checks that err; leave `tenure` out";
+        let why = "real leaders neither warm up, nor have health checks that err, nor step down for a silent store; leave `tenure` out";
         return Err(Stop::usage(why.to_owned()));
     }
     if !plan.bugs.is_empty() {

@@ -325,6 +325,7 @@ impl PlanOptions {
             ("--warm-up", self.tenure.warm_up.is_some()),
             ("--hold-down", self.tenure.hold_down.is_some()),
             ("--health-check-errors", self.tenure.health_check_errors.is_some()),
+            ("--step-down-after", self.tenure.step_down_after.is_some()),
             ("--copies", self.copies.is_some()),
             ("--placement", self.placement.is_some()),
             ("--read-lease", self.read_lease.is_some()),

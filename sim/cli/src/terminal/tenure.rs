@@ -19,6 +19,9 @@ pub struct TenureOptions {
     /// resigns
     #[arg(long, value_parser = parse::percent_ppm, value_name = "PCT", allow_hyphen_values = true, help_heading = WORK)]
     pub health_check_errors: Option<u32>,
+    /// How long the store may owe a leader an answer before the leader resigns, so that somebody else can work; never by default
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = WORK)]
+    pub step_down_after: Option<u64>,
 }
 
 impl TenureOptions {
@@ -28,6 +31,7 @@ impl TenureOptions {
             warm_up_ms: self.warm_up.unwrap_or(0),
             hold_down_ms: self.hold_down.unwrap_or(0),
             check_errors_ppm: self.health_check_errors.unwrap_or(0),
+            step_down_after_ms: self.step_down_after.unwrap_or(0),
         }
     }
 }

@@ -1,0 +1,115 @@
+//! `leader-cannot-work` and `leader-without-clients`: the leader holds on to its lease, and nothing comes of it.
+//!
+//! It renews, so that nobody stands against it, and what it leads for cannot happen: the store does not hear it, or answers far
+//! too late, or its clients do not reach it. Everybody else is well and could serve. This is the oldest outage of services
+//! that elect a leader: tikv/pd issue 10671 (47 minutes without timestamps), AcalephStorage/consul-alerts issue 40,
+//! kubernetes/kubernetes issue 70819.
+//!
+//! Which of three stories it is with the store is drawn from the seed: it is cut off, its packets take [`SLOW_US`] longer either
+//! way, or [`LOST`] of them are lost. No election protocol looks at the work, so all promise to be dark, but for those whose
+//! service is in the store itself: they lose both at once. The remedy is the node's: `--step-down-after` makes a leader
+//! resign when the store has owed it an answer for so long.
+//!
+//! A leader that its clients do not reach is asked for nothing, and has nothing to notice it by. It is for whoever sends
+//! the clients to look after that.
+
+use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
+use crate::{
+    fault::{Fault, Who},
+    params::Params,
+    plan::Plan,
+    streams::{self, PLAN},
+};
+use protocols::{
+    election::{Hazard, Promise, Protocol},
+    fence::checks::Fencing,
+    history::Fact,
+};
+
+/// The scenario with the store.
+pub const SCENARIO: Scenario = Scenario {
+    name: "leader-cannot-work",
+    about: "The leader renews its lease and cannot get through to the store, while everybody else could.",
+    story: "From a time drawn from the seed on, the leader is cut off from the store, or hears from it seconds late, or loses \
+            nearly all packets to it and from it; which, is drawn. It still reaches everything that it needs to stay the \
+            leader, and the others reach the store. Somebody has to take effect within the bound all the same.",
+    hazard: Hazard::LeaderCannotWork,
+    needs: Needs::Nothing,
+    plan,
+};
+
+/// The scenario with the clients.
+pub const CLIENTS: Scenario = Scenario {
+    name: "leader-without-clients",
+    about: "The leader renews its lease and no client reaches it, while everybody else could serve.",
+    story: "From a time drawn from the seed on, nothing passes between the leader and the clients. It still reaches the store and \
+            everything that it needs to stay the leader, and clients reach the others, who know that they do not lead. \
+            Somebody has to take effect within the bound all the same.",
+    hazard: Hazard::LeaderCannotWork,
+    needs: Needs::Nothing,
+    plan: without_clients,
+};
+
+/// How much longer a packet takes where the store answers late, microseconds: longer than the bound of most plans allows.
+const SLOW_US: u64 = 5_000_000;
+/// Of packets, where nearly all are lost.
+const LOST: f64 = 0.95;
+
+/// What is promised.
+pub(super) fn promised(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Promise {
+    let remedied = params.tenure.step_down_after_ms > 0 && scenario.name == SCENARIO.name;
+    match (remedied, params.fencing) {
+        // Whoever loses the store loses the service with it.
+        (false, _) if protocol.service.in_store && scenario.name == SCENARIO.name => Promise::May,
+        (false, _) => Promise::Breaks(&["liveness"]),
+        (true, Fencing::On) => Promise::Holds,
+        // What was sent into the cut arrives when it is healed.
+        (true, _) => Promise::May,
+    }
+}
+
+fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    stuck(&SCENARIO, params, protocol, seed, |story, for_ms| {
+        let (from, to) = (vec![Who::Leader], vec![Who::Store]);
+        let for_ms = Some(for_ms);
+        match story {
+            0 => vec![Fault::Partition { from, to, one_way: false, for_ms }],
+            1 => {
+                let back = Fault::Latency { from: to.clone(), to: from.clone(), extra_us: SLOW_US, for_ms };
+                vec![Fault::Latency { from, to, extra_us: SLOW_US, for_ms }, back]
+            }
+            _ => {
+                let back = Fault::Loss { from: to.clone(), to: from.clone(), probability: LOST, for_ms };
+                vec![Fault::Loss { from, to, probability: LOST, for_ms }, back]
+            }
+        }
+    })
+}
+
+fn without_clients(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
+    stuck(&CLIENTS, params, protocol, seed, |_, for_ms| {
+        let (from, to) = (vec![Who::Leader], vec![Who::Clients]);
+        vec![Fault::Partition { from, to, one_way: false, for_ms: Some(for_ms) }]
+    })
+}
+
+/// The plan in which these faults last for more than two bounds, so that nobody can be taken for late.
+fn stuck(
+    scenario: &Scenario,
+    params: &Params,
+    protocol: &Protocol,
+    seed: u64,
+    faults: fn(u64, f64) -> Vec<Fault>,
+) -> Plan {
+    let for_ms = 2 * params.liveness_bound_ms(protocol) + 2_000;
+    let needed_ms = last_strike_ms(params, protocol) + for_ms + params.aftermath_ms(protocol);
+    let mut random = streams::stream(seed, PLAN);
+    let strike_ms = strike_ms(&mut random, params, protocol);
+    let story = streams::between(&mut random, 0, 2);
+    let mut plan = params.plan(scenario.name, protocol, seed, needed_ms);
+    plan.faults = faults(story, for_ms as f64).into_iter().map(|fault| at(strike_ms, fault)).collect();
+    // A leader notices after that, and its successor has the usual time.
+    plan.liveness_bound_ms += params.tenure.step_down_after_ms;
+    plan.requires = require([(Fact::LeadersTookEffect, 1)]);
+    plan
+}
