@@ -29,6 +29,7 @@ pub mod incident_solr_2015;
 pub mod isolate_leader;
 pub mod late_answer;
 pub mod leadership_transfer;
+pub mod leases_lost_in_turn;
 pub mod lock_delay;
 pub mod long_job;
 pub mod lost_answer;
@@ -141,6 +142,7 @@ protocols::registry! {
         &store_restart::SCENARIO,
         &service_restart::SCENARIO,
         &lost_lease::SCENARIO,
+        &leases_lost_in_turn::SCENARIO,
         &disk_stall::SCENARIO,
         &clock_step::SCENARIO,
         &flapping::SCENARIO,

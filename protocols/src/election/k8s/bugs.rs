@@ -46,5 +46,16 @@ pub const LEADS_BEFORE_UPDATE: Bug = Bug {
     shown: Shown::by("clean-kill", "k8s-lease", 8),
 };
 
+/// What kubert's lease does.
+pub const COMPARES_CLOCKS: Bug = Bug {
+    id: "k8s-compares-clocks",
+    protocols: &["k8s-lease"],
+    what: "A candidate compares the record's renewTime plus its duration, which the leader's clock wrote, with its own wall clock: \
+           one whose clock is ahead takes a lease that is being renewed, and one whose clock is behind waits for minutes.",
+    source: "read from olix0r/kubert 0.25.0, src/lease.rs: `Claim::is_current` and `LeaseManager::get`",
+    violation: "leaders_acting_by_effect",
+    shown: Shown::by("clock-skew", "k8s-lease", 8).with("--fencing off"),
+};
+
 /// For as long as the kernel sends again what is not acknowledged (`tcp_retries2`), nanoseconds.
 pub(super) const NO_TIMEOUT: u64 = 924 * SECOND;
