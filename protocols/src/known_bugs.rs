@@ -35,6 +35,7 @@ crate::registry! {
         &k8s::OWN_DURATION,
         &k8s::NO_REQUEST_TIMEOUT,
         &k8s::LEADS_BEFORE_UPDATE,
+        &k8s::ONE_IDENTITY_TWICE,
         &dynamodb_lock::NEVER_OBSERVES,
         &pg_advisory::NEVER_ASKED,
         &pg_advisory::KEPT_IN_POOL,

@@ -73,7 +73,7 @@ fn refuses(timings: &Timings) -> Option<String> {
 /// The registry's entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "dynamodb-lock",
-    about: "Amazon's DynamoDB lock client: an item with a random version; a waiter that sees one version for a lease takes it",
+    about: "Amazon's DynamoDB lock client: who sees one version of the item for a whole lease takes it; no token",
     service: &object_store::SERVICE,
     tokened: false,
     transport: Transport::Datagram,
