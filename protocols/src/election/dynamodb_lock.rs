@@ -73,7 +73,7 @@ fn refuses(timings: &Timings) -> Option<String> {
 /// The registry's entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "dynamodb-lock",
-    about: "Amazon's DynamoDB lock client: who sees one version of the item for a whole lease takes it; no token",
+    about: "Amazon's DynamoDB lock client: who sees one version of the item for a whole lease takes it",
     service: &object_store::SERVICE,
     tokened: false,
     transport: Transport::Datagram,
