@@ -3,8 +3,8 @@
 use crate::{
     bug::Bug,
     election::{
-        back_off, consul, etcd, k8s, kafka_zk_controller, kraft, pg_advisory, raft_core, redis_common, redis_lease,
-        stonith, zookeeper,
+        back_off, consul, dynamodb_lock, etcd, k8s, kafka_zk_controller, kraft, pg_advisory, raft_core, redis_common,
+        redis_lease, stonith, zookeeper,
     },
     fence::{checks, store},
     node,
@@ -36,6 +36,8 @@ crate::registry! {
         &k8s::NO_REQUEST_TIMEOUT,
         &k8s::LEADS_BEFORE_UPDATE,
         &k8s::COMPARES_CLOCKS,
+        &k8s::ONE_IDENTITY_TWICE,
+        &dynamodb_lock::NEVER_OBSERVES,
         &pg_advisory::NEVER_ASKED,
         &pg_advisory::KEPT_IN_POOL,
         &back_off::IN_STEP,
