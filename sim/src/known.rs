@@ -51,6 +51,7 @@ pub fn summary(failures: &[Failure]) -> String {
     };
     match wrong(false) {
         0 => judge,
+        1 => format!("{judge}, and a known constant or law does not hold"),
         others => format!("{judge}, and {others} known constants or laws do not hold"),
     }
 }

@@ -22,11 +22,7 @@ use crate::{
     run::{self, Options, Run},
     shown::{Shown, Watch},
 };
-use protocols::{
-    bug::Bug,
-    election::Protocol,
-    fence::checks::Fencing,
-};
+use protocols::{bug::Bug, election::Protocol, fence::checks::Fencing};
 use reports::Verdict;
 use scenarios::{Params, Scenario, scenario, sense};
 use std::{

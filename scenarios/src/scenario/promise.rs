@@ -1,6 +1,9 @@
 //! What protocols promise of scenarios with given parameters, and within which bounds.
 
-use super::{Scenario, diverging_copies, heartbeat_starved, incident_invoice, second_takeover, stale_cache, stale_enactor, weak_crons};
+use super::{
+    Scenario, diverging_copies, heartbeat_starved, incident_invoice, second_takeover, stale_cache, stale_enactor,
+    weak_crons,
+};
 use crate::params::Params;
 use protocols::{
     copies::Copies,

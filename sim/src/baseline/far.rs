@@ -5,7 +5,7 @@
 //! `r` largest of `n + m` values all come from the `m` new ones with a chance of `m (m−1) … / (n + m)(n + m − 1) …`, whatever
 //! the distribution is. A figure has moved when that is less than [`CHANCE_MIN`].
 
-use super::{FIGURES, Moved, OF_A_KIND, OF_A_KIND_FLOOR, Range, Seen, By};
+use super::{By, FIGURES, Moved, OF_A_KIND, OF_A_KIND_FLOOR, Range, Seen};
 use reports::statistics::quantile;
 use std::collections::{BTreeMap, BTreeSet};
 

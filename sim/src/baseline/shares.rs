@@ -185,7 +185,8 @@ mod tests {
 
     #[test]
     fn a_share_that_chance_explains_has_not_moved() {
-        for (is, runs, was) in [(1, 1, 0), (0, 1, 60), (4, 4, 0), (2, 5, 10), (0, 5, 20), (60, 60, 60), (150, 300, 30)] {
+        for (is, runs, was) in [(1, 1, 0), (0, 1, 60), (4, 4, 0), (2, 5, 10), (0, 5, 20), (60, 60, 60), (150, 300, 30)]
+        {
             assert!(!moved(is, runs, was), "{is} of {runs}, and {was} of 60 before");
         }
     }

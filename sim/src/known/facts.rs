@@ -87,15 +87,30 @@ fn of_services() -> Vec<String> {
         format!("zookeeper members = {:?}", cluster::ZOOKEEPER),
         format!("consul members = {:?}", cluster::CONSUL),
         format!("member patience = {}", ms(cluster::member::PATIENCE)),
-        format!("etcd lease min, scan, promotion = {} s, {}, {}", etcd::MIN_TTL_S, ms(etcd::EXPIRY_SCAN), ms(etcd::PROMOTION)),
+        format!(
+            "etcd lease min, scan, promotion = {} s, {}, {}",
+            etcd::MIN_TTL_S,
+            ms(etcd::EXPIRY_SCAN),
+            ms(etcd::PROMOTION)
+        ),
         format!("etcd watch resync = {}", ms(etcd::RESYNC)),
         format!("zookeeper tick, sessions = {}, {} to {}", ms(zookeeper::TICK), ms(shortest), ms(longest)),
-        format!("consul session ttl = {} to {}, times {}", ms(consul::TTL_MIN), ms(consul::TTL_MAX), consul::TTL_MULTIPLIER),
+        format!(
+            "consul session ttl = {} to {}, times {}",
+            ms(consul::TTL_MIN),
+            ms(consul::TTL_MAX),
+            consul::TTL_MULTIPLIER
+        ),
         format!("consul lock-delay = {}, at most {}", ms(consul::LOCK_DELAY), ms(consul::LOCK_DELAY_MAX)),
         format!("power device takes = {}", ms(power::ACTION_DELAY)),
         format!("stonith delays = {}, {}, {}", ms(stonith::DELAY_BASE), ms(stonith::DELAY_RANDOM), ms(stonith::SETTLE)),
         format!("zab drift, finalize wait = 1/{}, {}", zab_fle::DRIFT_PART, ms(zab_fle::FINALIZE_WAIT)),
-        format!("shards beat, silence, settled = {}, {}, {}", ms(sharding::BEAT), ms(sharding::SILENCE), ms(sharding::SETTLED_WITHIN)),
+        format!(
+            "shards beat, silence, settled = {}, {}, {}",
+            ms(sharding::BEAT),
+            ms(sharding::SILENCE),
+            ms(sharding::SETTLED_WITHIN)
+        ),
         format!("hash ring points = {}", sharding::POINTS),
     ]
 }

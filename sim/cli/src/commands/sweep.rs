@@ -20,8 +20,7 @@ use serde_json::json;
 use sim::{
     artifacts::{self, Again},
     baseline::Baseline,
-    canary,
-    known,
+    canary, known,
     merge::{self, Asked, Shard, Took},
     outcome::{Failure, Group, groups, telling, varied},
     registry::Registry,
@@ -171,11 +170,8 @@ fn ending(outcome: &Outcome, took: Took, out: &Path) -> String {
         0 => String::new(),
         invalid => format!(", {invalid} invalid"),
     };
-    let canaries = outcome.cells.iter().filter(|cell| cell.scenario.starts_with(canary::PREFIX)).count();
-    let canaries = match canaries {
-        0 => "; no canaries, which `sweep all` runs unless options other than --nodes and --rate are given".to_owned(),
-        canaries => format!(", {} among them", count(canaries as u64, "canary").replace("canarys", "canaries")),
-    };
+    let met = outcome.cells.iter().filter(|cell| cell.runs > 0).map(|cell| cell.scenario.as_str());
+    let canaries = canary::summary(met, outcome.interrupted);
     let (all, per_core) = (runs as f64 / took.wall_s, runs as f64 / took.core_s);
     format!(
         "{done}: {} kept, {} broken, {} inconclusive{invalid}{canaries}; {}; {all:.1} runs/s, {per_core:.1} per core; summary in {}\n",
