@@ -93,8 +93,8 @@ mod tests {
     fn how_many_are_too_many_depends_on_both_samples() {
         assert_eq!(too_many(60, 3), None);
         assert_eq!(too_many(60, 12), Some(9));
-        assert_eq!(too_many(12, 40), Some(28));
-        assert_eq!(too_many(60, 40), Some(16));
+        assert_eq!(too_many(12, 40), Some(36));
+        assert_eq!(too_many(60, 40), Some(18));
         assert_eq!(too_many(0, 1_000), None);
     }
 
@@ -118,9 +118,9 @@ mod tests {
     }
 
     #[test]
-    fn a_quarter_of_many_runs_far_out_is_told() {
+    fn two_fifths_of_many_runs_far_out_are_told() {
         let was = Range { min: 1.0, p05: 1.0, p50: 2.0, p95: 3.0, max: 3.0 };
-        let values: Vec<f64> = (0..100).map(|n| if n < 25 { 9.0 } else { 2.0 }).collect();
+        let values: Vec<f64> = (0..100).map(|n| if n < 40 { 9.0 } else { 2.0 }).collect();
         assert_eq!(beyond(0.5, was, 60, &values), Some(9.0));
         assert_eq!(beyond(0.5, was, 12, &values), None);
     }
