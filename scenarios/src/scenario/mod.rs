@@ -51,6 +51,7 @@ pub mod rejoin;
 pub mod restart_in_isolation;
 pub mod ring_break;
 pub mod rolling_restart;
+pub mod second_takeover;
 pub mod service_data_loss;
 pub mod service_failover;
 pub mod service_leader_cut_off;
@@ -194,6 +195,8 @@ protocols::registry! {
         &diverging_copies::DIVERGING,
         &diverging_copies::MAJORITY,
         &shard_rebalance::SCENARIO,
+        &second_takeover::CANDIDATES,
+        &second_takeover::MEMBERS,
     ];
 }
 

@@ -154,7 +154,8 @@ pub enum Command {
         /// Do only this part of the runs, to divide them among machines
         #[arg(long, value_parser = parse::shard, value_name = "I/N")]
         shard: Option<(u64, u64)>,
-        /// Write the figures of every cell to this file, as a baseline for later sweeps with the same options
+        /// Write the figures of every cell to this file, as a baseline for later sweeps with the same options; cells that
+        /// this sweep leaves out are kept as they stand there
         #[arg(long, value_name = "FILE", conflicts_with = "shard")]
         record_baseline: Option<PathBuf>,
         /// For `swarm`: stop once every coverage mark was reached and a thousand runs showed nothing new
