@@ -14,7 +14,7 @@ use protocols::history::{
     json::{ReadError, Reader},
 };
 use reports::{
-    Judgement, Judges, Names,
+    Judgement, Judges, Names, Verdict,
     invariant::{self, Entry},
     json::{Report, RunFacts},
     stories::Stories,
@@ -259,6 +259,9 @@ fn read_with(input: Input, file: &Path, invariants: &[&'static Entry], page: boo
     }
     if judgement.history_events == 0 {
         return Err(Stop::usage(format!("{} holds no events", places.files())));
+    }
+    if let Some(why) = notes.unsure().filter(|_| judgement.verdict == Verdict::Pass) {
+        judgement.shows_nothing(why);
     }
     let highlights = stories.into_telling(&judgement);
     let (begins_us, notes) = (begins_us.unwrap_or(0), notes.sentences());

@@ -35,6 +35,9 @@ pub struct HistoryArgs {
     /// gave them; time by default
     #[arg(long, value_name = "time|line|FIELD")]
     pub(super) order: Option<String>,
+    /// By how much the clocks of the files may differ: what only that could explain is inconclusive
+    #[arg(long, value_parser = scenarios::units::duration_us, value_name = "D")]
+    pub(super) skew: Option<u64>,
     /// The unit of times that are numbers; by default the one in which they are times of this century
     #[arg(long, value_name = "UNIT", value_enum)]
     pub(super) time_unit: Option<Unit>,

@@ -98,7 +98,12 @@ fn what_cannot_be_read_is_said_in_one_sentence() {
         ),
         ("a.csv", "t_us,seq,seq\n1,2,3\n", args(&[], &set, &[]), "a.csv: line 1: names the field \"seq\" twice"),
         ("a.csv", "t_us,seq\n1,x\n", args(&[], &set, &[]), "a.csv: line 2: seq is \"x\", and must be a whole number"),
-        ("a.csv", "seq\n1\n", args(&[], &set, &[]), "a.csv: no field is the time (t_us)"),
+        (
+            "a.csv",
+            "seq,token\n1,2\n",
+            args(&[], &set, &[]),
+            "a.csv: no field is the time (t_us); only you can say: --map t_us=FIELD says which field is the time; every line needs one",
+        ),
         (
             "a.csv",
             "at,seq\nsoon,1\n",

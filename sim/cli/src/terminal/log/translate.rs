@@ -1,6 +1,7 @@
 //! Somebody's words, put into those of a history.
 
 use super::{
+    claim::Unsure,
     rows,
     times::{Times, Unit, Written},
     values::{REQUEST, is_nothing, is_request, plain, retype},
@@ -46,6 +47,10 @@ pub struct Seen {
     pub zoned: u64,
     /// See `zoned`.
     pub bare: u64,
+    /// Lines that may have come the other way round, and then be judged otherwise.
+    pub unsure: Option<Unsure>,
+    /// See [`super::claim::Ordering::behind_ns`].
+    pub behind_ns: u64,
     /// The numbers of requests whose names a history cannot have, and which are named here instead.
     requests: HashMap<String, u64>,
     /// How many there were.
