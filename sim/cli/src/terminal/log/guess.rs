@@ -8,7 +8,7 @@ use super::{
     options::HistoryArgs,
     surveyed::{self, Surveyed},
     times::{Times, Unit},
-    translate::Translation,
+    translate::{Opaque, Translation},
     values::plain,
 };
 use protocols::history::json::Fields;
@@ -71,6 +71,10 @@ pub fn survey(files: &mut [Surveyed], translation: &Translation, args: &HistoryA
     let survey = Survey { columns, translation, args, several: files.len() > 1, stem, lines };
     let survey = survey.without_silent();
     if survey.wrong().is_none() {
+        let token = ["token", "epoch"].into_iter().find_map(|ours| survey.column(ours));
+        if args.opaque_tokens || token.is_some_and(|column| column.is_opaque() && !column.can_be("token")) {
+            translation.seen.borrow_mut().opaque = Some(Opaque::default());
+        }
         return survey.unit().map_err(|what| format!("{names}: {what}"));
     }
     // A later line may say what the first do not: a write that was refused.

@@ -58,6 +58,8 @@ pub struct Merged {
     last_ns: u64,
     /// Does a line that stands there twice count twice?
     as_they_stand: bool,
+    /// Can tokens be compared for equality only?
+    opaque: bool,
     buffer: Vec<u8>,
     read: usize,
 }
@@ -89,7 +91,9 @@ impl Merged {
         all.sort_by_key(|(place, told)| (told.order, *place, told.line));
         let (sorted, moment) = (all.into_iter(), VecDeque::new());
         let (last_ns, as_they_stand, buffer, read) = (0, false, Vec::new(), 0);
+        let opaque = seen.borrow().opaque.is_some();
         Ok(Merged {
+            opaque,
             files: begun,
             ordering,
             sorted,
@@ -180,7 +184,7 @@ impl Merged {
         while let Some((place, mut told)) = self.next()? {
             let mut seen = self.seen.borrow_mut();
             if told.ns < self.last_ns {
-                seen.back += 1;
+                seen.back += u64::from(self.order != Order::Time);
                 told.ns = self.last_ns;
             }
             if told.ns > self.last_ns {
@@ -211,6 +215,9 @@ impl Merged {
                 let mut at = self.at.borrow_mut();
                 (at.file, at.line) = (place, told.line);
                 let mut fields = told.fields;
+                if self.opaque {
+                    self.seen.borrow_mut().numbered_token(&mut fields);
+                }
                 fields.insert("t_us".to_owned(), (told.ns / 1_000).into());
                 serde_json::to_writer(&mut self.buffer, &Value::Object(fields))?;
                 self.buffer.push(b'\n');

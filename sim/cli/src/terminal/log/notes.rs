@@ -3,7 +3,7 @@
 use super::{
     claim::Unsure,
     times::Unit,
-    translate::{Seen, Translation},
+    translate::{Opaque, Seen, Translation},
 };
 use std::{cell::RefCell, rc::Rc};
 
@@ -49,6 +49,13 @@ impl Notes {
     /// Why a log in which all held shows nothing: some lines may have come the other way round.
     pub fn unsure(&self) -> Option<String> {
         let seen = self.seen.as_ref()?.borrow();
+        if seen.opaque.as_ref().is_some_and(Opaque::is_of_writes) {
+            return Some(
+                "every accepted write has a token of its own, so tokens do not tell which writes are of one leadership; if no node \
+                 was elected twice, --ignore them and --set generation=1"
+                    .to_owned(),
+            );
+        }
         let Unsure { lines, apart_ns } = seen.unsure.clone()?;
         let [one, other] = lines.map(|(file, line)| match self.names.len() {
             1 => format!("line {line}"),
@@ -68,6 +75,12 @@ impl Notes {
         Some(format!("{one} and {other} {why}, and the verdict depends on which came first; {remedy}"))
     }
 
+    /// What was not checked although the log has it, and what that would take.
+    pub fn unchecked(&self) -> Option<(&'static str, &'static str)> {
+        let opaque = self.seen.as_ref()?.borrow().opaque.is_some();
+        opaque.then_some(("order of tokens", "tokens that are numbers; these can only be compared for equality"))
+    }
+
     /// Requests by the names that a history gives them, and what the log calls them.
     pub fn requests(&self, text: &str) -> String {
         let Some(seen) = &self.seen else { return text.to_owned() };
@@ -81,6 +94,15 @@ impl Notes {
         let lines = |n: u64| if n == 1 { "1 line".to_owned() } else { format!("{n} lines") };
         if let Some(unit) = self.unit {
             notes.push(format!("Times that are numbers were taken for {unit} since 1970; --time-unit says otherwise."));
+        }
+        if let Some(opaque) = &seen.opaque {
+            let called: Vec<String> =
+                opaque.first().into_iter().map(|(number, token)| format!("{number} is {token}")).collect();
+            notes.push(format!(
+                "Tokens are in no order, so they were compared for equality only, and numbered as their writes were first accepted: \
+                 {}.",
+                called.join(", ")
+            ));
         }
         if seen.bare > 0 && !self.zone {
             let beside = if seen.zoned > 0 { ", beside others that name one" } else { "" };
