@@ -6,7 +6,7 @@ use super::{
     columns::Column,
     meaning::{is_verdict, meaning, refuses},
     times::Times,
-    values::plain,
+    values::{is_number, plain, quoted},
 };
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -395,14 +395,4 @@ fn harmless(column: &Column) -> bool {
     let whole = HARMLESS.iter().any(|name| joined == name.replace('_', ""));
     let unit = ["ms", "us", "ns", "seconds", "secs", "sec", "bytes", "latency", "duration", "elapsed", "took"];
     whole || words.iter().any(|word| unit.contains(&word.as_str()))
-}
-
-fn is_number(value: &Value) -> bool {
-    value.is_number() || value.as_str().is_some_and(|text| text.trim().parse::<f64>().is_ok())
-}
-
-/// A word of a command line.
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=,.:/@{}".contains(c);
-    if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }

@@ -1,6 +1,6 @@
 //! What a line says of leadership, as far as the order of lines depends on it; and which orders a log's times allow.
 
-use super::translate::Told;
+use super::translate::{Told, Unsure};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -84,15 +84,6 @@ pub(super) struct Last {
     line: u64,
     ns: u64,
     first_ns: u64,
-}
-
-/// Two lines of which the times do not say which came first, although the verdict depends on it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unsure {
-    /// Places of their files, and their lines there.
-    pub lines: [(usize, u64); 2],
-    /// How far their times lie apart, nanoseconds.
-    pub apart_ns: u64,
 }
 
 /// So many leaderships on a resource are remembered.

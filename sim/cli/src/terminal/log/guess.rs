@@ -9,11 +9,10 @@ use super::{
     surveyed::{self, Surveyed},
     times::{Times, Unit},
     translate::{Opaque, Translation},
-    values::plain,
+    values::{is_number, plain},
 };
 use protocols::history::json::Fields;
 use scenarios::suggest::unknown;
-use serde_json::Value;
 
 /// The fields that a line of a write may have.
 const OF_A_WRITE: [&str; 18] = [
@@ -258,8 +257,4 @@ impl Survey<'_> {
             }
         }
     }
-}
-
-fn is_number(value: &Value) -> bool {
-    value.is_number() || value.as_str().is_some_and(|text| text.trim().parse::<f64>().is_ok())
 }

@@ -1,9 +1,8 @@
 //! What was noticed in a log and bears on its verdict.
 
 use super::{
-    claim::Unsure,
     times::Unit,
-    translate::{Opaque, Seen, Translation},
+    translate::{Opaque, Seen, Translation, Unsure},
 };
 use std::{cell::RefCell, rc::Rc};
 

@@ -1,7 +1,6 @@
 //! Somebody's words, put into those of a history.
 
 use super::{
-    claim::Unsure,
     rows,
     times::{Times, Unit, Written},
     values::{REQUEST, is_nothing, is_request, plain, retype},
@@ -30,6 +29,15 @@ pub struct Told {
     pub fields: Map<String, Value>,
 }
 
+/// Two lines of which the times do not say which came first, although the verdict depends on it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unsure {
+    /// Places of their files, and their lines there.
+    pub lines: [(usize, u64); 2],
+    /// How far their times lie apart, nanoseconds.
+    pub apart_ns: u64,
+}
+
 /// What was noticed while a log was read.
 #[derive(Debug, Default)]
 pub struct Seen {
@@ -49,7 +57,7 @@ pub struct Seen {
     pub bare: u64,
     /// Lines that may have come the other way round, and then be judged otherwise.
     pub unsure: Option<Unsure>,
-    /// See [`super::claim::Ordering::behind_ns`].
+    /// By how much, at most, a write of an older leadership is behind a newer one's of another file, nanoseconds.
     pub behind_ns: u64,
     /// Tokens that can be compared for equality only, if they are.
     pub opaque: Option<Opaque>,
