@@ -222,7 +222,7 @@ fn the_order_of_files_and_of_lines_of_one_moment_never_changes_the_verdict() {
     for (name, all, code) in [("open", open, 2), ("violated", violated, 1), ("plain", plain, 0)] {
         let mut swapped = all.clone();
         swapped.reverse();
-        swapped.sort_by_key(|line| line[31..33].to_owned());
+        swapped.sort_by_key(|line| line[26..28].to_owned());
         for (turn, lines) in [&all, &swapped].into_iter().enumerate() {
             let one = file(&format!("{name}-{turn}.jsonl"), &(lines.join("\n") + "\n"));
             assert_eq!(check(&[one], &[]).0, code, "{name} {turn}");
