@@ -86,6 +86,14 @@ impl Judgement {
         self.groups.iter().position(is_it).or_else(liveliest).unwrap_or(0)
     }
 
+    /// All held, and yet it shows nothing, for this reason.
+    pub fn shows_nothing(&mut self, why: String) {
+        self.verdict = Verdict::Vacuous;
+        for seen in self.invariants.iter_mut().filter(|seen| seen.class == Class::Vacuity) {
+            (seen.holds, seen.could_fail, seen.detail) = (false, false, why.clone());
+        }
+    }
+
     /// The names of the invariants that were violated, in the order of [`invariant::ALL`].
     pub fn violated(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.invariants.iter().filter(|i| !i.holds).map(|i| i.name)

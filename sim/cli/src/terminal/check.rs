@@ -14,7 +14,7 @@ use protocols::history::{
     json::{ReadError, Reader},
 };
 use reports::{
-    Judgement, Judges, Names,
+    Judgement, Judges, Names, Verdict,
     invariant::{self, Entry},
     json::{Report, RunFacts},
     stories::Stories,
@@ -184,6 +184,8 @@ pub struct Judged {
     pub begins_us: u64,
     /// What was noticed in the log, and bears on the verdict: sentences.
     pub notes: Vec<String>,
+    /// What could not be checked of what the log has, and what that needs.
+    unordered: Option<(&'static str, &'static str)>,
     /// Was a page asked for?
     pub paged: bool,
     /// What makes a page of the history, if one was asked for.
@@ -193,7 +195,8 @@ pub struct Judged {
 impl Judged {
     /// The invariants that could not be checked, and what the log would have to say for each.
     fn unchecked(&self) -> Vec<(&'static str, &'static str)> {
-        if self.header.is_none() { log::unchecked(&self.judgement) } else { Vec::new() }
+        let log = if self.header.is_none() { log::unchecked(&self.judgement) } else { Vec::new() };
+        self.unordered.into_iter().chain(log).collect()
     }
 
     /// Writes the page into `folder`, once, if one was asked for; it shows the judgement as it stands now.
@@ -260,7 +263,10 @@ fn read_with(input: Input, file: &Path, invariants: &[&'static Entry], page: boo
     if judgement.history_events == 0 {
         return Err(Stop::usage(format!("{} holds no events", places.files())));
     }
+    if let Some(why) = notes.unsure().filter(|_| judgement.verdict == Verdict::Pass) {
+        judgement.shows_nothing(why);
+    }
     let highlights = stories.into_telling(&judgement);
-    let (begins_us, notes) = (begins_us.unwrap_or(0), notes.sentences());
-    Ok(Judged { header, judgement, highlights, begins_us, notes, paged: page, pages })
+    let (begins_us, unordered, notes) = (begins_us.unwrap_or(0), notes.unchecked(), notes.sentences());
+    Ok(Judged { header, judgement, highlights, begins_us, notes, unordered, paged: page, pages })
 }

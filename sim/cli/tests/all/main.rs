@@ -28,6 +28,7 @@ mod logs;
 mod merge;
 #[cfg(madsim)]
 mod mutants;
+mod obedient;
 #[cfg(madsim)]
 mod pages;
 #[cfg(madsim)]

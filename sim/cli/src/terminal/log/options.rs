@@ -35,6 +35,12 @@ pub struct HistoryArgs {
     /// gave them; time by default
     #[arg(long, value_name = "time|line|FIELD")]
     pub(super) order: Option<String>,
+    /// By how much the clocks of the files may differ: what only that could explain is inconclusive
+    #[arg(long, value_parser = scenarios::units::duration_us, value_name = "D")]
+    pub(super) skew: Option<u64>,
+    /// Tokens are in no order, as UUIDs are: they are only compared for equality, which needs no option where they are no numbers
+    #[arg(long)]
+    pub(super) opaque_tokens: bool,
     /// The unit of times that are numbers; by default the one in which they are times of this century
     #[arg(long, value_name = "UNIT", value_enum)]
     pub(super) time_unit: Option<Unit>,
@@ -54,7 +60,11 @@ impl HistoryArgs {
     pub(super) fn only_renames(&self) -> bool {
         let HistoryArgs { map, set, word, only, order, time_unit, zone, .. } = self;
         let nothing = set.is_empty() && word.is_empty() && only.is_empty() && order.is_none();
-        nothing && time_unit.is_none() && zone.is_none() && !map.iter().any(|pair| pair.starts_with("t_us="))
+        nothing
+            && !self.opaque_tokens
+            && time_unit.is_none()
+            && zone.is_none()
+            && !map.iter().any(|pair| pair.starts_with("t_us="))
     }
 
     /// The pairs of `--map`, ours first.

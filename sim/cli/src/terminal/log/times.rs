@@ -71,10 +71,15 @@ pub struct Times {
 }
 
 /// Ways to write a time without a zone: as SQL does, and as ISO 8601 does.
-const WITHOUT_ZONE: [&str; 2] = ["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f"];
+const WITHOUT_ZONE: [&str; 3] = ["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y/%m/%d %H:%M:%S%.f"];
 /// With a zone such as `+01` or `+0100`, as PostgreSQL writes it; the last as web servers do.
-const WITH_ZONE: [&str; 4] =
-    ["%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f %#z", "%d/%b/%Y:%H:%M:%S %z"];
+const WITH_ZONE: [&str; 5] = [
+    "%Y-%m-%d %H:%M:%S%.f%#z",
+    "%Y-%m-%dT%H:%M:%S%.f%#z",
+    "%Y-%m-%d %H:%M:%S%.f %#z",
+    "%Y/%m/%d %H:%M:%S%.f %#z",
+    "%d/%b/%Y:%H:%M:%S %z",
+];
 
 impl Times {
     /// A time in nanoseconds since the log's own zero, or since 1970.
@@ -97,6 +102,18 @@ impl Times {
         }
         let (ns, written) = self.words(&text).ok_or_else(no_time)?;
         Ok((u64::try_from(ns).map_err(|_| format!("{time} is before 1970"))?, written))
+    }
+
+    /// What a unit of a time's last digit is, nanoseconds.
+    pub fn digit_ns(self, time: &Value) -> Option<u64> {
+        let text = time.as_str().map_or_else(|| time.to_string(), |text| text.trim().replace(',', "."));
+        let number = Decimal::read(&text);
+        let unit = number.map(|number| self.unit.or_else(|| Unit::of_an_epoch(number.whole)));
+        let unit = unit.map_or(Some(Unit::S), |unit| unit)?;
+        let parts = text.split_once('.').map_or("", |(_, parts)| parts);
+        let digits = parts.bytes().take_while(u8::is_ascii_digit).count() as u32;
+        let unit = u64::try_from(unit.ns()).ok()?;
+        Some((unit / 10_u64.checked_pow(digits)?).max(1))
     }
 
     /// The unit in which this number would be a time of this century.
