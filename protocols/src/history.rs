@@ -129,15 +129,15 @@ pub enum Kind {
     Grant {
         /// To whom.
         node: NodeId,
-        /// The fencing token that goes with it; 0 when the protocol has none.
-        token: u64,
+        /// The fencing token that goes with it; `None` when the protocol has none.
+        token: Option<u64>,
     },
     /// A grant ended in the service.
     GrantEnd {
         /// Whose.
         node: NodeId,
-        /// Its token.
-        token: u64,
+        /// Its token, if it has one.
+        token: Option<u64>,
         /// Why.
         reason: GrantEnd,
     },

@@ -109,7 +109,7 @@ fn name(model: &Model, i: usize) -> &str {
 /// `with token 3`, with a space before; nothing without a token.
 fn with(model: &Model, i: usize) -> String {
     match &*model.incarnations[i].token {
-        "0" => String::new(),
+        "" => String::new(),
         token => format!(" with token {token}"),
     }
 }
@@ -118,7 +118,7 @@ fn what(model: &Model, c: &Culprit) -> String {
     let (one, under) = (
         name(model, c.i),
         match &*model.incarnations[c.i].token {
-            "0" => " without a token".to_owned(),
+            "" => " without a token".to_owned(),
             token => format!(" under token {token}"),
         },
     );
@@ -176,7 +176,7 @@ fn why(model: &Model, c: &Culprit, header: Option<&Header>) -> String {
     let all: u64 = model.stale.iter().map(|s| s.n).sum();
     let it = if all == 1 { "it".to_owned() } else { format!("{} such writes", grouped(all)) };
     let reason = match header.map(|h| h.fencing) {
-        _ if model.incarnations[c.i].token == "0" => ": without a token there is nothing by which it could refuse",
+        _ if model.incarnations[c.i].token.is_empty() => ": without a token there is nothing by which it could refuse",
         Some(Fencing::Off) => ", because fencing was off",
         Some(Fencing::Order | Fencing::Memory) => ", because it did not compare tokens",
         _ => "",

@@ -153,8 +153,10 @@ pub fn of(kind: &Kind) -> [u64; 3] {
             let what = xxh3_64(fault.detail.as_bytes()) ^ xxh3_64(fault.fault.as_bytes()).rotate_left(17);
             [0x10a | u64::from(fault.index) << 16 | (fault.phase as u64) << 48, what, on]
         }
-        Kind::Grant { node, token } => [0x111, u64::from(node.0), *token],
-        Kind::GrantEnd { node, token, reason } => [0x112 | (*reason as u64) << 16, u64::from(node.0), *token],
+        Kind::Grant { node, token } => [0x111, u64::from(node.0), token.unwrap_or(0)],
+        Kind::GrantEnd { node, token, reason } => {
+            [0x112 | (*reason as u64) << 16, u64::from(node.0), token.unwrap_or(0)]
+        }
         Kind::Vote { voter, candidate, token } => [0x113, u64::from(voter.0) << 16 | u64::from(candidate.0), *token],
         Kind::Clock { node, wall_offset_us, rate_ppm } => {
             [0x114 | u64::from(node.0) << 16, *wall_offset_us as u64, *rate_ppm as u64]

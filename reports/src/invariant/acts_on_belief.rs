@@ -195,7 +195,7 @@ impl ActsOnBelief {
                 }
             }
             // Only the newest: an older one's last writes say nothing of its work.
-            Some(working) if incarnation < working.incarnation && incarnation.token > 0 => {}
+            Some(working) if incarnation < working.incarnation && incarnation.has_token() => {}
             working => *working = Some(Working { incarnation, since_us: t_us, latest_us: t_us }),
         }
     }

@@ -1,6 +1,6 @@
 //! A token is given once, to one incarnation, and tokens rise.
 //!
-//! **Formula.** For tokens above 0:
+//! **Formula.** For whoever has a token:
 //! 1. *One owner.* No two incarnations are elected with one token.
 //! 2. *Grants rise.* Every grant of the coordination service has a higher token than all before it.
 //! 3. *Votes rise.* A voter votes for one candidate per token, and never for a lower token than before; so it is across
@@ -73,7 +73,7 @@ impl Elections {
     }
 
     fn elected(&mut self, t_us: u64, after: Incarnation) {
-        if after.token == 0 {
+        if !after.has_token() {
             return;
         }
         let before = *self.owners.entry(after.token).or_insert(after);
@@ -88,10 +88,8 @@ impl Elections {
         }
     }
 
-    fn granted(&mut self, t_us: u64, node: NodeId, token: u64) {
-        if token == 0 {
-            return;
-        }
+    fn granted(&mut self, t_us: u64, node: NodeId, token: Option<u64>) {
+        let Some(token) = token else { return };
         self.grants += 1;
         match self.granted {
             Some(before) if before.0 >= token => {
@@ -168,7 +166,7 @@ fn say(violation: &Violation, names: &Names) -> String {
             let (who, token) = (name(&after.node), after.token);
             format!(
                 "{who} is elected with token {token} for the second time (generations {} and {})",
-                before.generation, after.generation
+                before.elections(), after.elections()
             )
         }
         Violation::TwoOwners { before, after } => {

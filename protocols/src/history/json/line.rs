@@ -155,9 +155,9 @@ impl Line<'_> {
                 Kind::ReadReply { request, node, outcome: self.outcome()? }
             }
             "fault" => Kind::Fault(Box::new(self.fault_event(nodes)?)),
-            "grant" => Kind::Grant { node: self.node(nodes)?, token: self.token.unwrap_or(0) },
+            "grant" => Kind::Grant { node: self.node(nodes)?, token: self.granted_token(nodes) },
             "grant-end" => {
-                let (node, token) = (self.node(nodes)?, self.token.unwrap_or(0));
+                let (node, token) = (self.node(nodes)?, self.granted_token(nodes));
                 Kind::GrantEnd { node, token, reason: self.grant_end()? }
             }
             "vote" => Kind::Vote {
@@ -231,11 +231,23 @@ impl Line<'_> {
     }
 
     fn incarnation(&self, nodes: &mut Nodes) -> Result<Incarnation, String> {
-        Ok(Incarnation {
-            token: self.token.unwrap_or(0),
-            node: self.node(nodes)?,
-            generation: self.generation.unwrap_or(0),
-        })
+        let node = self.node(nodes)?;
+        Ok(Incarnation { token: self.token.unwrap_or(0), node, generation: self.generation(nodes)? })
+    }
+
+    /// A log that says no generation may say the token 0, and it is one. Fencepost's own histories write it for none.
+    fn generation(&self, nodes: &Nodes) -> Result<u32, String> {
+        match (self.generation, self.token) {
+            (None, Some(0)) if !nodes.is_closed() => Ok(Incarnation::TOKEN_IS_ZERO),
+            (Some(high), _) if high >= Incarnation::TOKEN_IS_ZERO => {
+                Err(format!("generation {high} is too high; {} is the highest", Incarnation::TOKEN_IS_ZERO - 1))
+            }
+            (generation, _) => Ok(generation.unwrap_or(0)),
+        }
+    }
+
+    fn granted_token(&self, nodes: &Nodes) -> Option<u64> {
+        self.token.filter(|token| *token > 0 || (!nodes.is_closed() && self.generation.is_none()))
     }
 
     fn resource(&self, nodes: &mut Nodes) -> Result<Resource, String> {
@@ -252,7 +264,7 @@ impl Line<'_> {
         Ok(Write {
             resource: self.resource(nodes)?,
             operation: self.operation,
-            generation: self.generation.unwrap_or(0),
+            generation: self.generation(nodes)?,
             token: self.token.unwrap_or(0),
             // A log may number nothing; histories always do.
             seq: if nodes.is_closed() { self.need("seq", self.seq)? } else { self.seq.unwrap_or(UNKNOWN_SEQ) },
