@@ -187,6 +187,17 @@ pub enum Kind {
         /// How many entries are gone.
         entries: u64,
     },
+    /// A piece of work has ended that began with an accepted write: in a log that says how long it took.
+    Work {
+        /// On what.
+        resource: Resource,
+        /// Whose.
+        incarnation: Incarnation,
+        /// How long it lasted, microseconds.
+        for_us: u64,
+        /// Others may do the same at the same time, such as reading.
+        shared: bool,
+    },
     /// The run is over. The last event of a complete history.
     End {
         /// Messages delivered: datagrams and stream segments. 0 when nobody counted.

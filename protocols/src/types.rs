@@ -56,7 +56,8 @@ pub struct Payload {
     /// Which: of ticks, of jobs … Counted from 1.
     pub number: NonZeroU64,
     /// When, by the writer's wall clock: microseconds since the Unix epoch. Later than what was recorded before, whatever
-    /// that clock says.
+    /// that clock says. 0 in a log that does not say.
+    #[serde(default)]
     pub at_us: u64,
 }
 

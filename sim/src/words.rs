@@ -157,6 +157,10 @@ pub fn of(kind: &Kind) -> [u64; 3] {
         Kind::GrantEnd { node, token, reason } => {
             [0x112 | (*reason as u64) << 16, u64::from(node.0), token.unwrap_or(0)]
         }
+        Kind::Work { resource: r, incarnation: i, for_us, shared } => {
+            let [a, b] = incarnation(i);
+            [0x118 | resource(*r) << 16 | u64::from(*shared) << 32, fold(a, b), *for_us]
+        }
         Kind::Vote { voter, candidate, token } => [0x113, u64::from(voter.0) << 16 | u64::from(candidate.0), *token],
         Kind::Clock { node, wall_offset_us, rate_ppm } => {
             [0x114 | u64::from(node.0) << 16, *wall_offset_us as u64, *rate_ppm as u64]

@@ -21,6 +21,9 @@ pub(super) struct Leaderships {
 /// Why a belief never had any ground.
 const UNGRANTED: &str = "the service never granted it";
 
+/// A write that is accepted may have been under way for so long, microseconds.
+const UNDER_WAY_US: u64 = 1_000_000;
+
 /// Is `one` a newer leadership than `other`, of which it is known that it was elected before?
 fn is_newer(one: Incarnation, other: Incarnation) -> bool {
     if one.has_token() && other.has_token() { one.token > other.token } else { true }
@@ -133,6 +136,19 @@ impl Leaderships {
         let of = |belief: &Belief| (all[belief.i].node, all[belief.i].fencing_token()) == (node, token);
         for belief in self.beliefs.iter_mut().filter(|b| b.open && of(b)) {
             belief.outlived.get_or_insert((t_us, format!("its grant had ended: {why}")));
+        }
+    }
+
+    /// In a log that does not say when a belief ended, it is drawn until another is elected, or until `acted` says that it last
+    /// had a write accepted after that.
+    pub(super) fn leave_open(&mut self, acted: impl Fn(usize) -> Option<u64>) {
+        for belief in self.beliefs.iter_mut().filter(|b| b.open) {
+            if let Some((replaced_us, _)) = belief.outlived {
+                let acted_us = acted(belief.i).filter(|acted_us| *acted_us > replaced_us + UNDER_WAY_US);
+                belief.to = acted_us.unwrap_or(replaced_us);
+                (belief.open, belief.why) = (false, Some("the log does not say when"));
+                belief.outlived = belief.outlived.take().filter(|_| acted_us.is_some());
+            }
         }
     }
 

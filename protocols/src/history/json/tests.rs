@@ -136,6 +136,7 @@ fn every_kind() -> Vec<Event> {
         })),
         Kind::Grant { node: NodeId(1), token: Some(5) },
         Kind::GrantEnd { node: NodeId(1), token: Some(5), reason: GrantEnd::Expired },
+        Kind::Work { resource: Resource::SCHEDULE, incarnation, for_us: 70, shared: true },
         Kind::Vote { voter: NodeId(0), candidate: NodeId(1), token: 6 },
         Kind::Clock { node: NodeId(0), wall_offset_us: -1_500, rate_ppm: 42 },
         Kind::Node { node: NodeId(0), state: NodeState::Paused },

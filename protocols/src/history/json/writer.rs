@@ -248,6 +248,12 @@ fn write_event(line: &mut String, event: &Event, names: &dyn Naming) -> std::fmt
             write_beside(line, "onto", onto, names)?;
             write!(line, ",\"entries\":{entries}")?;
         }
+        Kind::Work { resource, incarnation, for_us, shared } => {
+            let (Incarnation { token, node, .. }, generation) = (incarnation, incarnation.elections());
+            write!(line, "work\",\"resource\":\"{}\"", ResourceName(names, *resource))?;
+            write!(line, ",\"node\":\"{}\",\"token\":{token},\"generation\":{generation}", Name(names, *node))?;
+            write!(line, ",\"duration\":{for_us},\"shared\":{shared}")?;
+        }
         Kind::Fault(fault) => write_fault(line, fault, names)?,
         Kind::Node { node, state } => {
             write!(line, "node\",\"node\":\"{}\",\"state\":{}", Name(names, *node), word(state))?;

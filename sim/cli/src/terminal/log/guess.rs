@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// The fields that a line of a write may have.
-const OF_A_WRITE: [&str; 18] = [
+const OF_A_WRITE: [&str; 21] = [
     "event",
     "t_us",
     "group",
@@ -34,12 +34,17 @@ const OF_A_WRITE: [&str; 18] = [
     "operation",
     "highest",
     "first",
+    "until",
+    "duration",
+    "shared",
 ];
+/// Fields that say what is judged only where somebody says that they are meant: many a log has a `duration` that ended.
+const SAID: [&str; 4] = ["until", "duration", "ttl", "shared"];
 /// So many different values of a field are looked at.
 const VALUES_MAX: usize = 40;
 
 /// The events of a history.
-const EVENTS: [&str; 20] = [
+const EVENTS: [&str; 21] = [
     "campaign",
     "elected",
     "deposed",
@@ -59,6 +64,7 @@ const EVENTS: [&str; 20] = [
     "promoted",
     "rewound",
     "node",
+    "work",
     "end",
 ];
 
@@ -80,7 +86,7 @@ impl Column {
                 let within = value.as_str().map_or_else(|| Some(value.clone()), |text| serde_json::from_str(text).ok());
                 within.is_some_and(|within| within.get("number").is_some())
             }
-            "t_us" => true,
+            "t_us" | "until" | "duration" | "ttl" => true,
             _ => retype(ours, ours, value.clone()).is_ok(),
         })
     }
@@ -214,6 +220,8 @@ impl Survey<'_> {
             let of_another = self.only_writes() && !OF_A_WRITE.contains(&ours);
             // Raft's term is the token of many stores, and the leadership's count in our histories.
             let term = ours == "term" && !self.has_token();
+            let theirs = !self.columns.iter().any(|column| column.name == "t_us");
+            let of_another = of_another || (theirs && SAID.contains(&ours));
             let other = || of_another || term || self.ours(column).is_none();
             Fields::type_of(ours).is_none() || (!mapped && other())
         };
