@@ -56,8 +56,9 @@ struct Unsure {
     /// The first that was elected beside it, and when.
     beside: Incarnation,
     since_us: u64,
-    /// For how long somebody else has believed since.
+    /// For how long somebody else has believed since, and how many at once at most.
     us: u64,
+    others: u64,
 }
 
 /// Two that are shown to have believed at one time.
@@ -159,12 +160,14 @@ impl Beliefs {
     }
 
     fn observe_log(&mut self, event: &Event) {
-        let (t_us, others, nodes) = (event.t_us, self.all.count > 0, &self.nodes);
+        let (t_us, others, nodes) = (event.t_us, self.all.count, &self.nodes);
         let Some(log) = &mut self.log else { return };
         let passed = t_us.saturating_sub(log.now_us);
         // Whoever is stopped does nothing with its belief.
         let runs = |unsure: &&mut Unsure| nodes.get(unsure.incarnation.node.index()).is_none_or(|node| !node.paused);
-        log.unsure.iter_mut().filter(|_| others).filter(runs).for_each(|unsure| unsure.us += passed);
+        for unsure in log.unsure.iter_mut().filter(runs).filter(|_| others > 0 && passed > 0) {
+            (unsure.us, unsure.others) = (unsure.us + passed, others.max(unsure.others));
+        }
         log.now_us = t_us;
         match &event.kind {
             Kind::Elected(incarnation) => self.elected_in_log(t_us, *incarnation),
@@ -196,7 +199,7 @@ impl Beliefs {
         log.told += u64::from(others.is_empty() && takes_over);
         for former in &others {
             log.untold.push(Untold { former: *former, newer: elected, t_us });
-            log.unsure.push(Unsure { incarnation: *former, beside: elected, since_us: t_us, us: 0 });
+            log.unsure.push(Unsure { incarnation: *former, beside: elected, since_us: t_us, us: 0, others: 0 });
         }
         for former in others {
             self.set(t_us, former.node, |node| node.belief = None);
@@ -209,7 +212,7 @@ impl Beliefs {
         let now_us = log.now_us;
         let shown = |unsure: &Unsure| unsure.incarnation == incarnation && now_us - unsure.since_us >= under_way_us;
         let Some(place) = log.unsure.iter().position(shown) else { return false };
-        let Unsure { beside, since_us, us, .. } = log.unsure.swap_remove(place);
+        let Unsure { beside, since_us, us, others, .. } = log.unsure.swap_remove(place);
         log.untold.retain(|untold| untold.former != incarnation || untold.t_us != since_us);
         log.told += 1;
         if us > 0 {
@@ -220,7 +223,7 @@ impl Beliefs {
                     several.longest = Some(Stretch { from_us: since_us, us });
                 }
             }
-            self.most = self.most.max(self.all.count + 1);
+            self.most = self.most.max(others + 1);
         }
         true
     }

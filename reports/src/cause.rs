@@ -188,7 +188,10 @@ fn without_culprit(model: &Model) -> Vec<String> {
     let lost = model.broken.iter().find(|(name, _)| name == "copies_agree");
     if let Some((name, detail)) = lost.or(model.broken.first()) {
         let mut sentences: Vec<String> = before(model, name, detail).into_iter().collect();
-        sentences.push(sentence(name, detail));
+        sentences.push(match model.foreign && name == "vacuity" {
+            true => instants(&format!("This log does not show whether leadership was safe: {detail}.")),
+            false => sentence(name, detail),
+        });
         sentences.push(led(model));
         return sentences;
     }

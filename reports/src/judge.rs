@@ -170,7 +170,8 @@ fn nothing_checked(findings: &mut [(&'static Entry, Finding)]) -> bool {
     }
     if let Some((_, finding)) = findings.iter_mut().find(|(entry, _)| entry.class == Class::Vacuity) {
         let seen = std::mem::take(&mut finding.detail);
-        let detail = format!("nothing was checked, since no invariant had anything that could have violated it; {seen}");
+        let detail =
+            format!("nothing was checked, since no invariant had anything that could have violated it; {seen}");
         *finding = Finding { holds: false, could_fail: true, detail };
     }
     true

@@ -95,6 +95,13 @@ impl Highlights {
         self.leaders.all()
     }
 
+    /// Has the log not said when this leadership ended, though another was elected after it?
+    pub(crate) fn leaves_open(&self, leader: &Leader) -> bool {
+        let later =
+            |other: &Leader| other.elected_us > leader.elected_us && other.incarnation.node != leader.incarnation.node;
+        !self.fixed && leader.ended.is_none() && self.leaders.all().iter().any(later)
+    }
+
     pub(crate) fn names(&self) -> &Names {
         &self.names
     }
@@ -347,7 +354,8 @@ impl Sink for Highlights {
             }
             Kind::Invoke { .. } | Kind::Issue { .. } | Kind::Campaign { .. } | Kind::Promoted { .. } => {}
             Kind::Deleted(deleted) => self.deleted(t_us, deleted),
-            Kind::Grant { .. } | Kind::GrantEnd { .. } | Kind::Vote { .. } | Kind::Clock { .. } | Kind::Work { .. } => {}
+            Kind::Grant { .. } | Kind::GrantEnd { .. } | Kind::Vote { .. } | Kind::Clock { .. } | Kind::Work { .. } => {
+            }
             Kind::Elected(incarnation) => self.elected(t_us, *incarnation),
             Kind::Deposed { incarnation, reason } => self.deposed(t_us, *incarnation, *reason),
             Kind::Seal { resource, incarnation, accepted, seq, .. } => {

@@ -38,7 +38,10 @@ impl Works {
             (other.by.node != piece.by.node || told_apart) && !(other.shared && piece.shared)
         };
         self.compared += u64::from(on.iter().any(another));
-        let over = on.iter().copied().find(|other| another(other) && other.to_us > piece.from_us && other.from_us < piece.to_us);
+        let over = on
+            .iter()
+            .copied()
+            .find(|other| another(other) && other.to_us > piece.from_us && other.from_us < piece.to_us);
         if on.len() == REMEMBERED {
             on.pop_front();
         }

@@ -131,7 +131,11 @@ impl Invariant for DualBelief {
         };
         let seen = if self.of_log { seen + &untold(&self.beliefs, ending) } else { seen };
         let could_fail = if self.of_log { self.beliefs.told() > 0 } else { self.elections > 1 };
-        Finding { could_fail: could_fail || violated.is_some(), holds: violated.is_none(), detail: violated.unwrap_or(seen) }
+        Finding {
+            could_fail: could_fail || violated.is_some(),
+            holds: violated.is_none(),
+            detail: violated.unwrap_or(seen),
+        }
     }
 }
 

@@ -156,7 +156,8 @@ impl Elections {
 
     fn grant_ended(&mut self, t_us: u64, node: NodeId, token: Option<u64>) {
         let Some(held) = &mut self.held else { return };
-        let Some(place) = held.iter().position(|held| held.node == node && (token.is_none() || held.token == token)) else {
+        let Some(place) = held.iter().position(|held| held.node == node && (token.is_none() || held.token == token))
+        else {
             return;
         };
         let ended = held.swap_remove(place);
@@ -222,7 +223,8 @@ impl Invariant for Elections {
         let order_is_known = self.grants + self.voted > 0;
         let out_of_order = self.out_of_order.sentence(|v| say(v, ending.names)).filter(|_| !order_is_known);
         let violated = self.violations.sentence(|v| say(v, ending.names)).or(out_of_order);
-        let could_fail = self.owners.len() > 1 || self.grants > 1 || self.second_votes + self.handed_over > 0 || violated.is_some();
+        let could_fail =
+            self.owners.len() > 1 || self.grants > 1 || self.second_votes + self.handed_over > 0 || violated.is_some();
         Finding { holds: violated.is_none(), could_fail, detail: violated.unwrap_or_else(|| self.seen()) }
     }
 }
@@ -238,7 +240,8 @@ fn say(violation: &Violation, names: &Names) -> String {
             let (who, token) = (name(&after.node), after.token);
             format!(
                 "{who} is elected with token {token} for the second time (generations {} and {})",
-                before.elections(), after.elections()
+                before.elections(),
+                after.elections()
             )
         }
         Violation::TwoOwners { before, after } => {

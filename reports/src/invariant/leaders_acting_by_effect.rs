@@ -26,7 +26,9 @@ pub const ENTRY: Entry = Entry {
     about: "At no time do two leaders take effect on one resource.",
     class: Class::Safety,
     only_defects: false,
-    new: |header| Box::new(LeadersActing { effects: Effects::new(header), works: Works::default(), over: Violations::default() }),
+    new: |header| {
+        Box::new(LeadersActing { effects: Effects::new(header), works: Works::default(), over: Violations::default() })
+    },
 };
 
 struct LeadersActing {

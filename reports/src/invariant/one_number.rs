@@ -93,7 +93,16 @@ impl OneNumber {
     fn new(header: Option<&Header>) -> Self {
         let judged = header.is_none_or(|h| h.tokened && h.fencing != Fencing::Off);
         let of_log = header.is_none().then(BTreeMap::new);
-        OneNumber { judged, of_log, compared: 0, named: BTreeSet::new(), clients: BTreeMap::new(), again: 0, answered: 0, violations: Violations::default() }
+        OneNumber {
+            judged,
+            of_log,
+            compared: 0,
+            named: BTreeSet::new(),
+            clients: BTreeMap::new(),
+            again: 0,
+            answered: 0,
+            violations: Violations::default(),
+        }
     }
 }
 
@@ -103,7 +112,9 @@ impl OneNumber {
         let (Some(known), request, resource) = (&mut self.of_log, write.request(), write.resource) else { return };
         match known.get(&(resource, request)) {
             // Whoever puts down the same under the same number does it once.
-            Some((seq, ..)) if accepted && *seq != UNKNOWN_SEQ && *seq == write.seq && resource != Resource::SEQUENCE => {
+            Some((seq, ..))
+                if accepted && *seq != UNKNOWN_SEQ && *seq == write.seq && resource != Resource::SEQUENCE =>
+            {
                 self.again += 1;
             }
             Some((_, before_us, before)) if accepted && resource != Resource::SEQUENCE => {
@@ -200,7 +211,10 @@ impl Invariant for OneNumber {
             Violation::Accepted { request, resource, before_us, before, by } => {
                 let [before, by] = [before, by].map(|node| ending.names.node(*node));
                 let (request, resource) = (name(request), ending.names.resource(*resource));
-                format!("{resource} accepted request {request} from {by}, which it had accepted from {before} at {}", moment(*before_us))
+                format!(
+                    "{resource} accepted request {request} from {by}, which it had accepted from {before} at {}",
+                    moment(*before_us)
+                )
             }
             Violation::Told { request, applied, seq } => {
                 let (request, applied, seq) = (name(request), grouped(*applied), grouped(*seq));
@@ -216,7 +230,10 @@ impl Invariant for OneNumber {
             if self.of_log.is_some() && self.again + self.answered == 0 {
                 return match self.compared {
                     0 => "no two accepted writes say which request they served".to_owned(),
-                    n => format!("{} that named their requests, no request twice", count(n + self.named.len() as u64, "accepted write")),
+                    n => format!(
+                        "{} that named their requests, no request twice",
+                        count(n + self.named.len() as u64, "accepted write")
+                    ),
                 };
             }
             if self.again + self.answered == 0 {

@@ -15,12 +15,7 @@ mod of_log;
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds};
 use crate::{
-    beliefs::Beliefs,
-    by_resource::ByResource,
-    contest::Contest,
-    effects::Effects,
-    freshness::Freshness,
-    row::Row,
+    beliefs::Beliefs, by_resource::ByResource, contest::Contest, effects::Effects, freshness::Freshness, row::Row,
     words::grouped,
 };
 use protocols::{
@@ -274,7 +269,11 @@ impl Vacuity {
 impl Invariant for Vacuity {
     fn wants(&self) -> Kinds {
         let beliefs = Kinds::CAMPAIGN.and(Kinds::ELECTED).and(Kinds::DEPOSED);
-        let sent = if self.requires.is_none() { Kinds::ISSUE.and(Kinds::GRANT).and(Kinds::VOTE) } else { Kinds::NONE };
+        let sent = if self.requires.is_none() {
+            Kinds::ISSUE.and(Kinds::GRANT).and(Kinds::VOTE).and(Kinds::WORK)
+        } else {
+            Kinds::NONE
+        };
         Kinds::APPLY.and(sent).and(Kinds::SEAL).and(beliefs).and(Kinds::FAULT).and(Kinds::NODE).and(Kinds::READ_REPLY)
     }
 

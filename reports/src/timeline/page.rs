@@ -168,7 +168,9 @@ impl Sink for Page {
 /// Is it of a leadership or a grant without a token? Lines of ours write 0 for that.
 fn lacks_token(kind: &Kind) -> bool {
     match kind {
-        Kind::Elected(of) | Kind::Deposed { incarnation: of, .. } | Kind::Seal { incarnation: of, .. } => !of.has_token(),
+        Kind::Elected(of) | Kind::Deposed { incarnation: of, .. } | Kind::Seal { incarnation: of, .. } => {
+            !of.has_token()
+        }
         Kind::Issue { node, write } | Kind::Apply { node, write, .. } => !write.incarnation(*node).has_token(),
         Kind::Grant { token, .. } | Kind::GrantEnd { token, .. } => token.is_none(),
         _ => false,

@@ -134,12 +134,16 @@ impl Line<'_> {
     /// How long what it tells of lasts, where it says so: a grant, or work that begins with an accepted write.
     pub(super) fn lasts(&self, t_us: u64) -> Result<Lasts, String> {
         let until = self.until.map(|until| {
-            until.checked_sub(t_us).ok_or_else(|| format!("until is {until}, which is before the line's own time {t_us}"))
+            until
+                .checked_sub(t_us)
+                .ok_or_else(|| format!("until is {until}, which is before the line's own time {t_us}"))
         });
         let said = [until.transpose()?, self.duration, self.ttl].into_iter().flatten().collect::<Vec<_>>();
         let (event, shared) = (&*self.event, self.shared);
         match said[..] {
-            [] if shared => Err("shared says that others may do it at once; the line needs until or duration, too".to_owned()),
+            [] if shared => {
+                Err("shared says that others may do it at once; the line needs until or duration, too".to_owned())
+            }
             [] => Ok(Lasts::default()),
             // It has ended when the line says so.
             _ if event == "work" => Ok(Lasts::default()),

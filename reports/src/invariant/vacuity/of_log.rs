@@ -37,7 +37,9 @@ impl Told<'_> {
         if tried > 1 {
             let unnamed = match self.unnamed {
                 0 => String::new(),
-                unnamed => format!("; {} of {} have neither token nor generation", grouped(unnamed), grouped(self.writes)),
+                unnamed => {
+                    format!("; {} of {} have neither token nor generation", grouped(unnamed), grouped(self.writes))
+                }
             };
             let detail = format!("writes of {} reached the store{unnamed}", count(tried, "incarnation"));
             return Finding { holds: true, could_fail: true, detail };
@@ -51,7 +53,8 @@ impl Told<'_> {
         }
         let told = self.beliefs.told();
         if told > 0 {
-            let detail = format!("{} after the leader before had stopped, or was shown to go on", count(told, "election"));
+            let detail =
+                format!("{} after the leader before had stopped, or was shown to go on", count(told, "election"));
             return Finding { holds: true, could_fail: true, detail };
         }
         let detail = match tried {

@@ -242,7 +242,9 @@ fn read_with(
     let mut reader = Reader::with_fields(lines, fields).map_err(|e| not_a_plan(file).unwrap_or_else(|| wrong(e)))?;
     let header = reader.header().cloned();
     if header.is_some() && overlap_us.is_some() {
-        return Err(Stop::usage("--belief-overlap is for logs; this history has a header, which says what its protocol promises"));
+        return Err(Stop::usage(
+            "--belief-overlap is for logs; this history has a header, which says what its protocol promises",
+        ));
     }
     let mut judges = Judges::allowing(invariants, header.as_ref(), overlap_us.unwrap_or(0));
     let (mut stories, mut tokens) = (Stories::new(header.as_ref()), Tokens::default());
@@ -305,13 +307,16 @@ impl Tokens {
     fn sentences(&self) -> Vec<String> {
         let (some, mut all) = (self.above > 0 || !self.zero.is_empty(), Vec::new());
         if some && self.without > 0 {
-            let lines = if self.without == 1 { "1 write has".to_owned() } else { format!("{} writes have", self.without) };
+            let lines =
+                if self.without == 1 { "1 write has".to_owned() } else { format!("{} writes have", self.without) };
             all.push(format!(
                 "{lines} no token, although others have one: whether a write without one was stale cannot be told."
             ));
         }
         if self.above == 0 && self.zero.len() > 1 {
-            all.push("Every token is 0, and was read as one; if 0 stands for none, --word token:0= says so.".to_owned());
+            all.push(
+                "Every token is 0, and was read as one; if 0 stands for none, --word token:0= says so.".to_owned(),
+            );
         }
         all
     }

@@ -194,7 +194,10 @@ fn nodes_that_write_by_turns_are_told_apart_by_whoever_knows() {
 fn a_request_that_is_accepted_twice_is_found_without_numbers_or_tokens() {
     let head = "t_us,node,request,verdict";
     let (code, report) = ended(&log("due.csv", head, &["1,a,04:20,ok", "2,a,04:21,ok", "3,b,04:21,ok"]), &[]);
-    assert!(code == Some(1) && report.contains("accepted request 04:21 from b, which it had accepted from a"), "{report}");
+    assert!(
+        code == Some(1) && report.contains("accepted request 04:21 from b, which it had accepted from a"),
+        "{report}"
+    );
     let (code, report) = ended(&log("due-once.csv", head, &["1,a,04:20,ok", "2,a,04:21,ok", "3,b,04:22,ok"]), &[]);
     assert!(code == Some(0) && report.contains("no request twice"), "{report}");
 }
@@ -222,7 +225,8 @@ fn a_log_of_elections_is_judged_by_what_it_shows() {
 #[test]
 fn work_that_lies_over_another_s_is_found_and_what_is_shared_is_not() {
     let head = "t_us,node,type,secs,verdict";
-    let options = ["--map=shared=type,duration=secs", "--word=shared:READ=true,shared:WRITE=false", "--duration-unit=s"];
+    let options =
+        ["--map=shared=type,duration=secs", "--word=shared:READ=true,shared:WRITE=false", "--duration-unit=s"];
     let locks = |kind: &str| [format!("1,a,{kind},10,ok"), format!("2,b,{kind},10,ok"), format!("3,a,{kind},10,ok")];
     let judged = |name: &str, kind: &str| {
         let rows = locks(kind);

@@ -108,7 +108,8 @@ impl HistoryArgs {
             None => (text.clone(), None),
         });
         let order = self.order.clone().filter(|order| !["time", "line"].contains(&order.as_str()));
-        let (only, times) = (only.collect(), Times { unit: self.time_unit, zone: self.zone, length: self.duration_unit });
+        let (only, times) =
+            (only.collect(), Times { unit: self.time_unit, zone: self.zone, length: self.duration_unit });
         Ok(Translation { fields, maps, set, words, times, only, order, seen: Default::default() })
     }
 }

@@ -91,7 +91,9 @@ impl Times {
         let Some(decimal) = Decimal::read(&text) else {
             return scenarios::units::duration_us(&text);
         };
-        let unit = self.length.ok_or_else(|| format!("{text} is a length in what? --duration-unit says it: s, ms, us or ns"))?;
+        let unit = self
+            .length
+            .ok_or_else(|| format!("{text} is a length in what? --duration-unit says it: s, ms, us or ns"))?;
         decimal.ns(unit).map(|ns| ns / 1_000).ok_or_else(|| format!("{text} is no length of time"))
     }
 
