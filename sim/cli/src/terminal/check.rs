@@ -68,10 +68,15 @@ pub fn run(
     let named = input.places.files();
     let overlap_us = log.belief_overlap;
     let mut judged = read_with(input, &files[0], invariants, folder.is_some() || page.beside.is_some(), overlap_us)?;
+    if judged.header.is_some() && overlap_us.is_some() {
+        return Err(Stop::usage(
+            "--belief-overlap is for logs; this history has a header, which says what its protocol promises".to_owned(),
+        ));
+    }
     let code = judged.judgement.verdict.exit_code();
     if let Some(other) = &page.beside {
         let input = log.open(std::slice::from_ref(other)).map_err(Stop::usage)?;
-        let mut second = read_with(input, other, invariants, true, None)?;
+        let mut second = read_with(input, other, invariants, true, overlap_us)?;
         beside(&mut judged, &mut second, &named, page, show)?;
         return Ok(code);
     }
@@ -241,11 +246,6 @@ fn read_with(
     let wrong = |e: ReadError| Stop::usage(places.wrong(e.line, &e.what));
     let mut reader = Reader::with_fields(lines, fields).map_err(|e| not_a_plan(file).unwrap_or_else(|| wrong(e)))?;
     let header = reader.header().cloned();
-    if header.is_some() && overlap_us.is_some() {
-        return Err(Stop::usage(
-            "--belief-overlap is for logs; this history has a header, which says what its protocol promises",
-        ));
-    }
     let mut judges = Judges::allowing(invariants, header.as_ref(), overlap_us.unwrap_or(0));
     let (mut stories, mut tokens) = (Stories::new(header.as_ref()), Tokens::default());
     let mut pages = page.then(|| Pages::new(header.as_ref()));
