@@ -171,7 +171,9 @@ impl Beliefs {
         log.now_us = t_us;
         match &event.kind {
             Kind::Elected(incarnation) => self.elected_in_log(t_us, *incarnation),
-            Kind::Deposed { incarnation, .. } => drop(self.is_shown(*incarnation, 0)),
+            Kind::Deposed { incarnation, .. } => {
+                self.is_shown(*incarnation, 0);
+            }
             Kind::Issue { node, write } => self.goes_on(t_us, write.incarnation(*node), 0),
             Kind::Apply { node, write, verdict: WriteVerdict::Ok, .. } => {
                 self.goes_on(t_us, write.incarnation(*node), UNDER_WAY_US);

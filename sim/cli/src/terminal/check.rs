@@ -299,7 +299,9 @@ impl Tokens {
         let Kind::Apply { node, write, .. } = &event.kind else { return };
         match write.incarnation(*node).fencing_token() {
             None => self.without += 1,
-            Some(0) => drop(self.zero.insert(node.0)),
+            Some(0) => {
+                self.zero.insert(node.0);
+            }
             Some(_) => self.above += 1,
         }
     }
