@@ -37,10 +37,13 @@ pub const ENTRY: Entry = Entry {
 /// So many of a client's latest requests are looked at.
 const WINDOW: usize = 1 << 14;
 
+/// What each request was accepted as on each resource, when in microseconds, and from whom.
+type Accepted = BTreeMap<(Resource, RequestId), (u64, u64, NodeId)>;
+
 struct OneNumber {
     judged: bool,
-    /// In a log: what each request was accepted as on each resource, when and from whom.
-    of_log: Option<BTreeMap<(Resource, RequestId), (u64, u64, NodeId)>>,
+    /// Of a log.
+    of_log: Option<Accepted>,
     /// In a log: accepted writes on a resource that had accepted another, both of which say what they served.
     compared: u64,
     clients: BTreeMap<NodeId, Applied>,
