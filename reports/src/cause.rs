@@ -109,7 +109,7 @@ fn name(model: &Model, i: usize) -> &str {
 /// `with token 3`, with a space before; nothing without a token.
 fn with(model: &Model, i: usize) -> String {
     match &*model.incarnations[i].token {
-        "0" => String::new(),
+        "" => String::new(),
         token => format!(" with token {token}"),
     }
 }
@@ -118,7 +118,7 @@ fn what(model: &Model, c: &Culprit) -> String {
     let (one, under) = (
         name(model, c.i),
         match &*model.incarnations[c.i].token {
-            "0" => " without a token".to_owned(),
+            "" => " without a token".to_owned(),
             token => format!(" under token {token}"),
         },
     );
@@ -176,7 +176,7 @@ fn why(model: &Model, c: &Culprit, header: Option<&Header>) -> String {
     let all: u64 = model.stale.iter().map(|s| s.n).sum();
     let it = if all == 1 { "it".to_owned() } else { format!("{} such writes", grouped(all)) };
     let reason = match header.map(|h| h.fencing) {
-        _ if model.incarnations[c.i].token == "0" => ": without a token there is nothing by which it could refuse",
+        _ if model.incarnations[c.i].token.is_empty() => ": without a token there is nothing by which it could refuse",
         Some(Fencing::Off) => ", because fencing was off",
         Some(Fencing::Order | Fencing::Memory) => ", because it did not compare tokens",
         _ => "",
@@ -188,7 +188,10 @@ fn without_culprit(model: &Model) -> Vec<String> {
     let lost = model.broken.iter().find(|(name, _)| name == "copies_agree");
     if let Some((name, detail)) = lost.or(model.broken.first()) {
         let mut sentences: Vec<String> = before(model, name, detail).into_iter().collect();
-        sentences.push(sentence(name, detail));
+        sentences.push(match model.foreign && name == "vacuity" {
+            true => instants(&format!("This log does not show whether leadership was safe: {detail}.")),
+            false => sentence(name, detail),
+        });
         sentences.push(led(model));
         return sentences;
     }

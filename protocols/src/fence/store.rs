@@ -61,7 +61,7 @@ impl Store {
         let Some(counter) = self.counters.get_mut(usize::from(group)) else { return };
         *counter += 1;
         let token = *counter;
-        let grant = Output::Record(Kind::Grant { node: from, token });
+        let grant = Output::Record(Kind::Grant { node: from, token: Some(token) });
         out.push(if group == 0 { grant } else { Output::OfGroup(group, Box::new(grant)) });
         let message = Said::wrap(group, counter::Message::Drawn { request, token }.erase());
         out.push(Output::Tell { to: from, message });

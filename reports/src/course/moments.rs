@@ -233,7 +233,7 @@ fn beliefs(model: &Model, all: &mut Vec<Note>) {
     for belief in &model.beliefs {
         let one = &model.incarnations[belief.i];
         let name = &model.nodes[usize::from(one.node)];
-        let with = if one.token == "0" { String::new() } else { format!(" with token {}", one.token) };
+        let with = if one.token.is_empty() { String::new() } else { format!(" with token {}", one.token) };
         let others = {
             let now = belief.places.0;
             model.beliefs.iter().filter(move |b| b.places.0 < now && (b.open || b.places.1 > now))

@@ -59,6 +59,11 @@ struct Granted {
     generation: u32,
 }
 
+/// A token, if it is one.
+fn some(token: u64) -> Option<u64> {
+    Some(token).filter(|token| *token > 0)
+}
+
 impl World {
     /// The service's state has changed, or may have: it has granted a group's leadership to this holder now. What was granted before,
     /// if that is something else, is over, for the reason given; if its time was up, for that. A holder who is no candidate
@@ -109,10 +114,10 @@ impl World {
             return before;
         }
         if let Some(Grant { node, token, .. }) = before {
-            self.record_in(group, Kind::GrantEnd { node, token, reason: why });
+            self.record_in(group, Kind::GrantEnd { node, token: some(token), reason: why });
         }
         if let Some(Grant { node, token, .. }) = grant {
-            self.record_in(group, Kind::Grant { node, token });
+            self.record_in(group, Kind::Grant { node, token: some(token) });
         }
         before
     }

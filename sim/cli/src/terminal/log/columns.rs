@@ -12,7 +12,7 @@ pub const VALUES_MAX: usize = 40;
 const DISTINCT_MAX: usize = 10_000;
 
 /// The events of a history.
-const EVENTS: [&str; 20] = [
+const EVENTS: [&str; 21] = [
     "campaign",
     "elected",
     "deposed",
@@ -32,6 +32,7 @@ const EVENTS: [&str; 20] = [
     "promoted",
     "rewound",
     "node",
+    "work",
     "end",
 ];
 
@@ -84,7 +85,7 @@ impl Column {
                 let within = value.as_str().map_or_else(|| Some(value.clone()), |text| serde_json::from_str(text).ok());
                 within.is_some_and(|within| within.get("number").is_some())
             }
-            "t_us" => true,
+            "t_us" | "until" | "duration" | "ttl" => true,
             _ => retype(ours, ours, value.clone()).is_ok(),
         })
     }

@@ -15,7 +15,7 @@ use protocols::history::json::Fields;
 use scenarios::suggest::unknown;
 
 /// The fields that a line of a write may have.
-const OF_A_WRITE: [&str; 18] = [
+const OF_A_WRITE: [&str; 21] = [
     "event",
     "t_us",
     "group",
@@ -34,7 +34,12 @@ const OF_A_WRITE: [&str; 18] = [
     "operation",
     "highest",
     "first",
+    "until",
+    "duration",
+    "shared",
 ];
+/// Fields that say what is judged only where somebody says that they are meant: many a log has a `duration` that ended.
+const SAID: [&str; 4] = ["until", "duration", "ttl", "shared"];
 /// What numbers count that are times, if they have to be told.
 ///
 /// # Errors
@@ -182,6 +187,8 @@ impl Survey<'_> {
             let of_another = self.only_writes() && !OF_A_WRITE.contains(&ours);
             // Raft's term is the token of many stores, and the leadership's count in our histories.
             let term = ours == "term" && !self.has_token();
+            let theirs = !self.columns.iter().any(|column| column.name == "t_us");
+            let of_another = of_another || (theirs && SAID.contains(&ours));
             let other = || of_another || term || self.ours(column).is_none();
             Fields::type_of(ours).is_none() || (!mapped && other())
         };

@@ -47,6 +47,12 @@ pub struct HistoryArgs {
     /// The zone of times that name none, such as +02:00; UTC by default
     #[arg(long, value_parser = times::zone, value_name = "ZONE", allow_hyphen_values = true)]
     pub(super) zone: Option<FixedOffset>,
+    /// The unit of lengths (`duration`, `ttl`) that are numbers without one
+    #[arg(long, value_name = "UNIT", value_enum)]
+    pub(super) duration_unit: Option<Unit>,
+    /// How long two may believe that they lead at once: for clocks that differ, or where a fence makes it harmless; 0 by default
+    #[arg(long, value_parser = scenarios::units::duration_us, value_name = "TIME")]
+    pub(in crate::terminal) belief_overlap: Option<u64>,
     /// The format of the files; by default it is guessed from how each begins
     #[arg(long, value_enum)]
     pub(super) format: Option<Format>,
@@ -112,7 +118,8 @@ impl HistoryArgs {
             None => (text.clone(), None),
         });
         let order = self.order.clone().filter(|order| !["time", "line"].contains(&order.as_str()));
-        let (only, times) = (only.collect(), Times { unit: self.time_unit, zone: self.zone });
+        let (only, times) =
+            (only.collect(), Times { unit: self.time_unit, zone: self.zone, length: self.duration_unit });
         Ok(Translation { fields, maps, set, words, times, only, order, seen: Default::default() })
     }
 }

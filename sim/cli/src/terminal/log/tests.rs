@@ -181,7 +181,7 @@ fn what_is_asked_wrongly_is_said_in_one_sentence() {
 fn times_are_read_in_every_unit() {
     let zone = Some(times::zone("+02:00").expect("a zone"));
     let read = |text: &str, unit, zone| {
-        let times = times::Times { unit, zone };
+        let times = times::Times { unit, zone, length: None };
         times.ns(&Value::String(text.to_owned())).map(|(ns, _)| ns).expect("a time")
     };
     let is = |text: &str, unit| read(text, unit, None);

@@ -68,6 +68,8 @@ pub struct Times {
     pub unit: Option<Unit>,
     /// The zone of times that name none; UTC where it is left out.
     pub zone: Option<FixedOffset>,
+    /// What lengths count that are numbers, if that is known.
+    pub length: Option<Unit>,
 }
 
 /// Ways to write a time without a zone: as SQL does, and as ISO 8601 does.
@@ -82,6 +84,24 @@ const WITH_ZONE: [&str; 5] = [
 ];
 
 impl Times {
+    /// A length of time in microseconds, such as `15s`, or a number of the unit that was said.
+    ///
+    /// # Errors
+    /// It is none, or a number of nobody knows what: one sentence.
+    pub fn length_us(self, length: &Value) -> Result<u64, String> {
+        let text = match length {
+            Value::String(text) => text.trim().to_owned(),
+            length => length.to_string(),
+        };
+        let Some(decimal) = Decimal::read(&text) else {
+            return scenarios::units::duration_us(&text);
+        };
+        let unit = self
+            .length
+            .ok_or_else(|| format!("{text} is a length in what? --duration-unit says it: s, ms, us or ns"))?;
+        decimal.ns(unit).map(|ns| ns / 1_000).ok_or_else(|| format!("{text} is no length of time"))
+    }
+
     /// A time in nanoseconds since the log's own zero, or since 1970.
     ///
     /// # Errors

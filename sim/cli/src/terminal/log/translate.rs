@@ -187,6 +187,9 @@ impl Translation {
                 continue;
             }
             let value = self.in_our_words(ours, value);
+            if is_nothing(&value) {
+                continue;
+            }
             if fields.contains_key(ours) {
                 return Err(format!(
                     "has two fields that are {ours:?}; --ignore {} leaves one of them out",
@@ -196,6 +199,7 @@ impl Translation {
             let value = match ours {
                 "t_us" => value,
                 "token" | "epoch" if self.seen.borrow().opaque.is_some() => Value::String(plain(&value)),
+                "until" | "duration" | "ttl" => self.lasts(ours, &name, &value)?,
                 "request" => Value::String(self.seen.borrow_mut().request(&plain(&retype(ours, &name, value)?))),
                 _ => retype(ours, &name, value)?,
             };
@@ -204,7 +208,11 @@ impl Translation {
         for (field, value) in &self.set {
             if !fields.contains_key(field) {
                 let value = Value::String(value.replace("{file}", file));
-                fields.insert(field.clone(), retype(field, field, value)?);
+                let value = match &**field {
+                    "until" | "duration" | "ttl" => self.lasts(field, field, &value)?,
+                    _ => retype(field, field, value)?,
+                };
+                fields.insert(field.clone(), value);
             }
         }
         // A log of writes need not say so.
@@ -255,6 +263,15 @@ impl Translation {
             Some(word) => Value::String(word.clone()),
             None => value,
         }
+    }
+
+    /// When something is over, or how long it lasts, microseconds.
+    fn lasts(&self, ours: &str, theirs: &str, value: &Value) -> Result<Value, String> {
+        let us = match ours {
+            "until" => self.times.ns(value).map(|(ns, _)| ns / 1_000),
+            _ => self.times.length_us(value),
+        };
+        us.map(Value::from).map_err(|what| format!("{theirs}: {what}"))
     }
 
     /// The line's time, which is taken out.
