@@ -63,8 +63,9 @@ pub enum Command {
         mut_arg("history", |arg| arg.hide(true))
     )]
     Plan(ScenarioArgs),
-    /// Run a plan or a capsule again
-    #[command(after_help = "Example:  fencepost replay target/fencepost/partition/redis-naive/7/capsule.json")]
+    /// Run a plan, a capsule or a case of seeds/ again
+    #[command(after_help = "Examples:  fencepost replay seeds/gc-pause-fencing-off.json\n           \
+        fencepost replay target/fencepost/partition/redis-naive/7/capsule.json")]
     Replay {
         /// The file; `-` reads standard input
         file: PathBuf,

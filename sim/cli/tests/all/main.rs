@@ -10,6 +10,8 @@ mod book;
 #[cfg(madsim)]
 mod bugs;
 #[cfg(madsim)]
+mod cases;
+#[cfg(madsim)]
 mod commands;
 #[cfg(madsim)]
 mod determinism;
