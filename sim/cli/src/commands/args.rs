@@ -78,6 +78,16 @@ pub enum Command {
         #[command(flatten)]
         output: OutputArgs,
     },
+    /// Remove the artifacts of former runs, and say how much that was
+    #[command(after_help = "Only files that Fencepost writes are removed, and folders that are empty then.\n\n\
+        Example:  fencepost clean")]
+    Clean {
+        /// The folder that runs, sweeps or a matrix were written to [default: target/fencepost]
+        dir: Option<PathBuf>,
+        /// Only say how much there is to remove
+        #[arg(long)]
+        dry_run: bool,
+    },
     #[command(flatten)]
     Findings(FindingsCommand),
     /// Judge a history from anywhere: a real run, or a log of your own service

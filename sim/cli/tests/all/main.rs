@@ -33,6 +33,8 @@ mod mutants;
 #[cfg(madsim)]
 mod pages;
 #[cfg(madsim)]
+mod printed;
+#[cfg(madsim)]
 mod readme;
 #[cfg(real_mode)]
 mod real;

@@ -70,7 +70,7 @@ fn a_mistake_is_told_in_the_words_of_the_command_line() {
         ("sweep steady --seeds 0..1 --jobs -1", "--jobs: `-1` is not a number from 1 to 1024"),
         ("sweep steady --seeds 0..1 --jobs 0", "--jobs: `0` is not a number from 1 to 1024"),
         ("matrix --jobs foo", "--jobs: `foo` is not a number from 1 to 1024"),
-        ("experiments foo", "`foo` is not a number from 1 to 7"),
+        ("experiments foo", "`foo` is not a number from 1 to 10"),
         ("sweep steady --seeds 0..1 --protocol etcd", "--protocol: there is no protocol `etcd`; did you mean"),
         ("sweep steady --seeds 0..1 --protocol raft,,bully", "--protocol: there is an empty name in `raft,,bully`"),
         (
@@ -85,6 +85,14 @@ fn a_mistake_is_told_in_the_words_of_the_command_line() {
         ("replay other.json", "there is no protocol `etcd`; did you mean `etcd-election` or `etcd-key`?"),
         ("replay word.json", "expected a whole number, 0 or more"),
         ("replay binary.json", "cannot read binary.json: it is not text"),
+        ("scenario GC-Pause", "there is no scenario `GC-Pause`; did you mean `gc-pause`?"),
+        ("scenario steady --protocol RAFT", "did you mean `raft`?"),
+        ("scenario steady --protocol postgres", "did you mean `pg-advisory`, `db-row` or `db-row-node-clock`?"),
+        ("scenario steady --protocol kubernetes", "did you mean `k8s-lease`?"),
+        ("scenario steady --protocol lease", "these have it in their name: "),
+        ("scenario steady --seed 1 --quiet --out plan.json", "plan.json is a file, and --out is a folder"),
+        ("sweep steady --seeds 0..1 --out plan.json", "plan.json is a file, and --out is a folder"),
+        ("sweep --seeds 0..1", "`sweep all` runs every scenario"),
         ("completions tcsh", "[possible values: bash, elvish, fish, powershell, zsh]"),
     ];
     let mut wrong = Vec::new();
