@@ -10,7 +10,8 @@ use sim::{artifacts, merge};
 use std::{fs, path::Path};
 
 /// What sweeps, a matrix and `report` write beside the artifacts of runs.
-const OF_MANY: [&str; 6] = ["summary.json", "failures.ndjson", "junit.xml", "matrix.json", "index.html", merge::FILE];
+const OF_MANY: [&str; 7] =
+    ["summary.json", "failures.ndjson", "inconclusive.ndjson", "junit.xml", "matrix.json", "index.html", merge::FILE];
 /// Scenario, protocol and seed, below the shards of a sweep.
 const DEPTH: usize = 6;
 

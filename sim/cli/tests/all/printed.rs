@@ -63,8 +63,9 @@ fn the_examples_of_help_texts_can_be_run() {
         commands.extend(command.get_subcommands().cloned());
         let help = command.get_after_help().map(ToString::to_string).unwrap_or_default().replace("\\\n", " ");
         let examples = help.lines().filter_map(|line| {
-            let line = line.trim_start().trim_start_matches(["E", "T"]).trim_start_matches(|c: char| c.is_alphabetic());
-            line.trim_start_matches(':').trim_start().strip_prefix("fencepost ").map(str::to_owned)
+            let (before, example) = line.split_once("fencepost ")?;
+            let begins = before.trim().is_empty() || before.trim().ends_with(':');
+            begins.then(|| example.to_owned())
         });
         for example in examples {
             seen += 1;

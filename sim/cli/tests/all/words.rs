@@ -175,7 +175,8 @@ fn a_run_that_shows_nothing_says_what_would() {
     assert!(code == Some(2) && alone.contains("gc-pause needs 2 nodes"), "{alone}");
     // A pause that struck and was too short is no matter of the run's length.
     let (weak, _) = said("scenario gc-pause --pause 500ms --duration 21s --seed 1 --rate 20", &folder);
-    assert!(weak.contains("other seeds") && !weak.contains("leave --duration out"), "{weak}");
+    assert!(weak.contains("nobody takes over in 500ms: the pause is shorter than the lease (3s)"), "{weak}");
+    assert!(!weak.contains("other seeds") && !weak.contains("leave --duration out"), "{weak}");
     let (quiet, _) = said("scenario gc-pause --pause 500ms --seed 1 --rate 20 --quiet", &folder);
     assert!(quiet.contains("seed 1: inconclusive: elections: at least 2 needed"), "{quiet}");
 }
@@ -194,6 +195,25 @@ fn beside_takes_another_seed_and_repeats_what_it_showed() {
     // Times as the report has them.
     assert!(said.contains("dark time 0 µs") || said.contains(" s "), "{said}");
     assert!(!said.contains("0.0 ms"), "{said}");
+}
+
+#[test]
+fn clean_removes_what_runs_leave_and_nothing_else() {
+    let folder = folder("clean");
+    let failing = "scenario gc-pause --seed 42 --rate 20 --fencing off --quiet";
+    assert_eq!(fencepost(failing, &folder).status.code(), Some(1));
+    let left = folder.join("target/fencepost/gc-pause/etcd-election-fencing-off/42");
+    std::fs::write(left.join("notes.md"), "mine").expect("a file");
+    let (would, code) = said("clean --dry-run", &folder);
+    assert!(
+        code == Some(0) && would.starts_with("would remove 7 files") && left.join("capsule.json").exists(),
+        "{would}"
+    );
+    let (done, code) = said("clean", &folder);
+    assert!(code == Some(0) && done.starts_with("removed 7 files"), "{done}");
+    let kept: Vec<_> = std::fs::read_dir(&left).expect("the folder").flatten().map(|e| e.file_name()).collect();
+    assert_eq!(kept, ["notes.md"]);
+    assert!(said("clean", &folder).0.starts_with("removed 0 files"), "there is nothing left");
 }
 
 #[test]
