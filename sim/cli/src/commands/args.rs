@@ -63,8 +63,9 @@ pub enum Command {
         mut_arg("history", |arg| arg.hide(true))
     )]
     Plan(ScenarioArgs),
-    /// Run a plan or a capsule again
-    #[command(after_help = "Example:  fencepost replay target/fencepost/partition/redis-naive/7/capsule.json")]
+    /// Run a plan, a capsule or a case of seeds/ again
+    #[command(after_help = "Examples:  fencepost replay seeds/gc-pause-fencing-off.json\n           \
+        fencepost replay target/fencepost/partition/redis-naive/7/capsule.json")]
     Replay {
         /// The file; `-` reads standard input
         file: PathBuf,
@@ -76,6 +77,16 @@ pub enum Command {
         no_artifacts: bool,
         #[command(flatten)]
         output: OutputArgs,
+    },
+    /// Remove the artifacts of former runs, and say how much that was
+    #[command(after_help = "Only files that Fencepost writes are removed, and folders that are empty then.\n\n\
+        Example:  fencepost clean")]
+    Clean {
+        /// The folder that runs, sweeps or a matrix were written to [default: target/fencepost]
+        dir: Option<PathBuf>,
+        /// Only say how much there is to remove
+        #[arg(long)]
+        dry_run: bool,
     },
     #[command(flatten)]
     Findings(FindingsCommand),

@@ -10,6 +10,8 @@ mod book;
 #[cfg(madsim)]
 mod bugs;
 #[cfg(madsim)]
+mod cases;
+#[cfg(madsim)]
 mod commands;
 #[cfg(madsim)]
 mod determinism;
@@ -31,6 +33,8 @@ mod mutants;
 mod obedient;
 #[cfg(madsim)]
 mod pages;
+#[cfg(madsim)]
+mod printed;
 #[cfg(madsim)]
 mod readme;
 #[cfg(real_mode)]
