@@ -177,6 +177,8 @@ pub enum Deposed {
     Fenced,
     /// Given up on request.
     Resigned,
+    /// Given up by the node itself, as its work has failed for too long; electors never say so.
+    Stuck,
 }
 
 impl Deposed {
@@ -187,6 +189,7 @@ impl Deposed {
             Deposed::Lost => "lost",
             Deposed::Fenced => "fenced",
             Deposed::Resigned => "resigned",
+            Deposed::Stuck => "stuck",
         }
     }
 }

@@ -129,15 +129,15 @@ pub enum Kind {
     Grant {
         /// To whom.
         node: NodeId,
-        /// The fencing token that goes with it; 0 when the protocol has none.
-        token: u64,
+        /// The fencing token that goes with it; `None` when the protocol has none.
+        token: Option<u64>,
     },
     /// A grant ended in the service.
     GrantEnd {
         /// Whose.
         node: NodeId,
-        /// Its token.
-        token: u64,
+        /// Its token, if it has one.
+        token: Option<u64>,
         /// Why.
         reason: GrantEnd,
     },
@@ -186,6 +186,17 @@ pub enum Kind {
         onto: Incarnation,
         /// How many entries are gone.
         entries: u64,
+    },
+    /// A piece of work has ended that began with an accepted write: in a log that says how long it took.
+    Work {
+        /// On what.
+        resource: Resource,
+        /// Whose.
+        incarnation: Incarnation,
+        /// How long it lasted, microseconds.
+        for_us: u64,
+        /// Others may do the same at the same time, such as reading.
+        shared: bool,
     },
     /// The run is over. The last event of a complete history.
     End {

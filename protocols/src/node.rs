@@ -4,6 +4,7 @@
 //! stops within the same step. Asked to resign: take no new work, join what is under way, and only then let go, so that the
 //! old leader has stopped before a successor can start.
 
+mod after_loss;
 mod bugs;
 mod in_office;
 mod letting_go;
@@ -13,7 +14,9 @@ mod reconnecting;
 mod standing;
 mod tenure;
 
-pub use bugs::{RELEASED_BEFORE_JOINED, RENEWS_BETWEEN_JOBS, SHUTDOWN_STARTS_WORK};
+pub use bugs::{
+    NOT_CANCELLED, RELEASED_BEFORE_JOINED, RENEWS_BETWEEN_JOBS, SHUTDOWN_STARTS_WORK, STANDS_ONCE, WORKS_ON_AFTER_LOSS,
+};
 pub use standing::Standing;
 pub use tenure::{CHECKED_EVERY, Tenure};
 
@@ -88,7 +91,13 @@ pub struct Node {
     broken: u32,
     /// How often it has stepped down since then because the store said nothing.
     given_up: u32,
-    /// What the elector is told when a job is done, where [`RENEWS_BETWEEN_JOBS`].
+    /// It steps down because the store says nothing.
+    stuck: bool,
+    /// Its only election is over: [`STANDS_ONCE`].
+    retired: bool,
+    /// The task that renewed has ended with an error that nobody has looked at yet: [`NOT_CANCELLED`].
+    renewal_failed: bool,
+    /// What the elector is told when a job is done, where [`RENEWS_BETWEEN_JOBS`] or [`NOT_CANCELLED`].
     unheard: Vec<elector::Input>,
     scratch: Vec<elector::Output>,
 }
@@ -106,6 +115,8 @@ struct Lead {
     /// Since when the store has owed an answer, as far as that was looked at.
     owed_since: Option<u64>,
     work: Option<Duties>,
+    /// The belief is over, and the work goes on: [`WORKS_ON_AFTER_LOSS`].
+    outlived: bool,
 }
 
 impl Node {
@@ -113,6 +124,7 @@ impl Node {
     pub fn new(place: Place, elector: Box<AnyElector>) -> Self {
         let (lead, observed, successor, scratch) = (None, None, None, Vec::new());
         let (works, bugs, resigning, released) = (Arc::default(), Bugs::default(), false, false);
+        let (retired, renewal_failed, stuck) = (false, false, false);
         let (elections, broken, given_up, unheard, tenure) = (0, 0, 0, Vec::new(), Tenure::default());
         Node {
             place,
@@ -128,6 +140,9 @@ impl Node {
             tenure,
             broken,
             given_up,
+            stuck,
+            retired,
+            renewal_failed,
             unheard,
             scratch,
         }
@@ -148,25 +163,20 @@ impl Node {
         WORK + works.timers() + tenure::TIMERS
     }
 
-    /// What it believes now.
-    pub fn standing(&self) -> Standing {
-        let lead = self.lead.as_ref();
-        Standing {
-            incarnation: lead.map(|l| l.incarnation),
-            valid_until: lead.map_or(0, |l| l.valid_until),
-            works: lead.is_some_and(|l| l.work.is_some()),
-            resigning: self.resigning,
-            observed: self.observed,
-        }
-    }
-
     fn elect(&mut self, now: Now, input: elector::Input, out: &mut Vec<Output>) {
+        if self.retired {
+            return;
+        }
+        self.note_failed_renewal(&input);
         if self.is_deaf() {
             return self.unheard.push(input);
         }
         let mut scratch = std::mem::take(&mut self.scratch);
         self.elector.step(now, input, &mut scratch);
         for output in scratch.drain(..) {
+            if self.retired && !after_loss::cleans_up(&output) {
+                continue;
+            }
             match output {
                 elector::Output::Service(output) => out.push(Output::Service(Box::new(output))),
                 elector::Output::Send { to, message } => out.push(Output::Tell { to, message }),
@@ -184,7 +194,7 @@ impl Node {
                         lead.valid_until = leadership.valid_until;
                     }
                 }
-                elector::Output::Deposed(reason) => self.deposed(reason, out),
+                elector::Output::Deposed(reason) => self.deposed(now, reason, out),
                 elector::Output::Membership(node, joined) => {
                     let state = if joined { NodeState::Joined } else { NodeState::Left };
                     out.push(Output::Record(Kind::Node { node, state }));
@@ -199,6 +209,7 @@ impl Node {
     }
 
     fn elected(&mut self, now: Now, leadership: Leadership, out: &mut Vec<Output>) {
+        self.stop_outlived(out);
         self.elections += 1;
         let generation = (self.place.starts << 16) + self.elections;
         let incarnation = Incarnation { token: leadership.token, node: self.place.node, generation };
@@ -206,24 +217,13 @@ impl Node {
         out.push(Output::Point(Point::AfterElected));
         let sealed = self.works.each().map(|_| None).collect();
         let (valid_until, elected_at) = (leadership.valid_until, now.mono);
-        self.lead = Some(Lead {
-            incarnation,
-            valid_until,
-            elected_at,
-            sealed,
-            asked_at: now.mono,
-            owed_since: None,
-            work: None,
-        });
+        let (asked_at, owed_since, work, outlived) = (now.mono, None, None, false);
+        self.lead = Some(Lead { incarnation, valid_until, elected_at, sealed, asked_at, owed_since, work, outlived });
         (self.resigning, self.released) = (false, false);
         out.push(Output::Point(Point::BeforeSeal));
         self.seal(out);
         self.look_later(now, out);
         self.take_office(now, out);
-    }
-
-    fn look_later(&self, now: Now, out: &mut Vec<Output>) {
-        out.push(Output::SetTimer { id: LOOK, at: now.mono + LOOK_MIN.max(self.place.silence / 5) });
     }
 
     /// Asks for every seal that is missing.
@@ -237,18 +237,21 @@ impl Node {
         }
     }
 
-    fn deposed(&mut self, reason: elector::Deposed, out: &mut Vec<Output>) {
+    fn deposed(&mut self, now: Now, reason: elector::Deposed, out: &mut Vec<Output>) {
         if reason == elector::Deposed::Resigned && !self.is_joined() && self.bugs.has(&RELEASED_BEFORE_JOINED) {
             self.released = true;
             return;
         }
         let Some(lead) = self.lead.take() else { return };
+        let reason = if std::mem::take(&mut self.stuck) { elector::Deposed::Stuck } else { reason };
         self.resigning = false;
-        out.push(Output::CancelTimer(LOOK));
-        out.push(Output::CancelTimer(AGAIN));
-        (0..self.works.timers()).for_each(|timer| out.push(Output::CancelTimer(WORK + timer)));
-        self.leave_office(out);
-        out.push(Output::Record(Kind::Deposed { incarnation: lead.incarnation, reason }));
+        self.retire_after(reason);
+        let incarnation = lead.incarnation;
+        match self.outlives(reason, &lead) {
+            true => self.work_on(now, lead),
+            false => self.stop_work(out),
+        }
+        out.push(Output::Record(Kind::Deposed { incarnation, reason }));
         out.push(Output::Point(Point::AfterDeposed));
     }
 
@@ -274,7 +277,7 @@ impl Node {
                 let answer = Written { resource, generation, seq, request, verdict, acts };
                 if !work.written(&self.works, now, answer, out) {
                     crate::mark!(NodeFencedAtWrite);
-                    self.elect(now, elector::Input::Fenced, out);
+                    self.fenced(now, out);
                 } else if self.resigning {
                     self.let_go_when_joined(now, out);
                 } else if work.is_finished() {
@@ -311,7 +314,7 @@ impl Node {
                     .is_some_and(|l| l.incarnation.generation == generation && l.incarnation.token == token)
                 {
                     crate::mark!(NodeFencedAtRead);
-                    self.elect(now, elector::Input::Fenced, out);
+                    self.fenced(now, out);
                 }
             }
             // Everything else is not for a node.
@@ -344,6 +347,7 @@ impl Node {
         let Some(lead) = &mut self.lead else { return };
         let valid = now.mono < lead.valid_until;
         match (id, &mut lead.work) {
+            (LOOK, _) if lead.outlived && !valid => self.stop_outlived(out),
             (LOOK, work) => {
                 let silence = self.place.silence;
                 let overdue = match work {

@@ -56,7 +56,8 @@ pub struct Payload {
     /// Which: of ticks, of jobs … Counted from 1.
     pub number: NonZeroU64,
     /// When, by the writer's wall clock: microseconds since the Unix epoch. Later than what was recorded before, whatever
-    /// that clock says.
+    /// that clock says. 0 in a log that does not say.
+    #[serde(default)]
     pub at_us: u64,
 }
 
@@ -156,9 +157,28 @@ pub struct Incarnation {
 }
 
 impl Incarnation {
+    /// In [`Incarnation::generation`], of a log that says no generation: it says the token 0, and means it. Some services
+    /// begin with it, such as Kubernetes (`leaseTransitions`) and Kafka (the leader's epoch).
+    pub const TOKEN_IS_ZERO: u32 = 1 << 31;
+
     /// Is it told from the same node's other leaderships? A log may say neither token nor generation.
     pub const fn is_known(&self) -> bool {
         self.token > 0 || self.generation > 0
+    }
+
+    /// Has it a fencing token? Only a log may have the token 0.
+    pub const fn has_token(&self) -> bool {
+        self.token > 0 || self.generation == Incarnation::TOKEN_IS_ZERO
+    }
+
+    /// Its fencing token, if it has one.
+    pub const fn fencing_token(&self) -> Option<u64> {
+        if self.has_token() { Some(self.token) } else { None }
+    }
+
+    /// How often its node had been elected, by [`Incarnation::generation`]; 0 where nobody said.
+    pub const fn elections(&self) -> u32 {
+        self.generation & !Incarnation::TOKEN_IS_ZERO
     }
 }
 

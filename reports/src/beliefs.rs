@@ -1,10 +1,18 @@
 //! Who believes to lead: from the election until the belief ends, or the process does. A paused process still believes, but
 //! does not *run*: it can do nothing with its belief until it wakes up.
+//!
+//! A log may leave out that somebody stopped: who is killed says nothing. There, a belief is *unsure* from the moment at which
+//! another node is elected, and counts as over, until something shows that it went on: it ends later, it is renewed, it
+//! sends a write, or a write of it is accepted that cannot have been under way for so long.
 
 use protocols::{
-    history::{Event, Kind, NodeState},
+    history::{Event, Header, Kind, NodeState},
+    message::WriteVerdict,
     types::{Incarnation, NodeId},
 };
+
+/// An accepted write may have been under way for so long, microseconds, and shows nothing of its writer's belief.
+const UNDER_WAY_US: u64 = 1_000_000;
 
 /// The beliefs of all nodes at the current moment.
 #[derive(Debug, Default)]
@@ -13,6 +21,57 @@ pub(crate) struct Beliefs {
     all: Several,
     awake: Several,
     most: u64,
+    /// What only a log has.
+    log: Option<Box<OfLog>>,
+}
+
+/// What a log tells of beliefs that it does not tell the end of.
+#[derive(Debug, Default)]
+struct OfLog {
+    unsure: Vec<Unsure>,
+    shown: Vec<Shown>,
+    /// Elections after which it was told when the leader before had stopped, and those after which it was not.
+    told: u64,
+    untold: Vec<Untold>,
+    /// Who was elected last.
+    latest: Option<NodeId>,
+    now_us: u64,
+}
+
+/// An election before which nobody had said that the leader before had stopped.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Untold {
+    /// Of whom nobody had.
+    pub(crate) former: Incarnation,
+    /// Who was elected.
+    pub(crate) newer: Incarnation,
+    /// When, microseconds.
+    pub(crate) t_us: u64,
+}
+
+/// A belief of which nobody has said whether it went on when another began.
+#[derive(Clone, Copy, Debug)]
+struct Unsure {
+    incarnation: Incarnation,
+    /// The first that was elected beside it, and when.
+    beside: Incarnation,
+    since_us: u64,
+    /// For how long somebody else has believed since, and how many at once at most.
+    us: u64,
+    others: u64,
+}
+
+/// Two that are shown to have believed at one time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown {
+    /// Who went on.
+    pub(crate) former: Incarnation,
+    /// Who had been elected.
+    pub(crate) newer: Incarnation,
+    /// From when on, microseconds.
+    pub(crate) from_us: u64,
+    /// For how long.
+    pub(crate) us: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -73,9 +132,17 @@ impl Several {
 }
 
 impl Beliefs {
-    /// Takes any event; elections, depositions and what becomes of processes matter.
+    /// Of a history with this header, or of a log.
+    pub(crate) fn new(header: Option<&Header>) -> Self {
+        Beliefs { log: header.is_none().then(Box::default), ..Beliefs::default() }
+    }
+
+    /// Takes any event; elections, depositions and what becomes of processes matter, and, in a log, writes.
     pub(crate) fn observe(&mut self, event: &Event) {
         let t_us = event.t_us;
+        if self.log.is_some() {
+            self.observe_log(event);
+        }
         match &event.kind {
             Kind::Elected(incarnation) => {
                 self.set(t_us, incarnation.node, |node| node.belief = Some(*incarnation));
@@ -90,6 +157,98 @@ impl Beliefs {
             Kind::Node { node, state: NodeState::Resumed } => self.set(t_us, *node, |node| node.paused = false),
             _ => {}
         }
+    }
+
+    fn observe_log(&mut self, event: &Event) {
+        let (t_us, others, nodes) = (event.t_us, self.all.count, &self.nodes);
+        let Some(log) = &mut self.log else { return };
+        let passed = t_us.saturating_sub(log.now_us);
+        // Whoever is stopped does nothing with its belief.
+        let runs = |unsure: &&mut Unsure| nodes.get(unsure.incarnation.node.index()).is_none_or(|node| !node.paused);
+        for unsure in log.unsure.iter_mut().filter(runs).filter(|_| others > 0 && passed > 0) {
+            (unsure.us, unsure.others) = (unsure.us + passed, others.max(unsure.others));
+        }
+        log.now_us = t_us;
+        match &event.kind {
+            Kind::Elected(incarnation) => self.elected_in_log(t_us, *incarnation),
+            Kind::Deposed { incarnation, .. } => {
+                self.is_shown(*incarnation, 0);
+            }
+            Kind::Issue { node, write } => self.goes_on(t_us, write.incarnation(*node), 0),
+            Kind::Apply { node, write, verdict: WriteVerdict::Ok, .. } => {
+                self.goes_on(t_us, write.incarnation(*node), UNDER_WAY_US);
+            }
+            // Whoever is killed may have stopped before.
+            Kind::Node { node, state: NodeState::Down | NodeState::Off | NodeState::Up } => {
+                log.unsure.retain(|unsure| unsure.incarnation.node != *node);
+            }
+            _ => {}
+        }
+    }
+
+    fn elected_in_log(&mut self, t_us: u64, elected: Incarnation) {
+        // It is told again of what has a name of its own: that went on.
+        let again = self.is_shown(elected, 0);
+        let open: Vec<Incarnation> = self.nodes.iter().filter_map(|node| node.belief).collect();
+        let goes_on = again || open.contains(&elected);
+        let others: Vec<Incarnation> = open.into_iter().filter(|other| other.node != elected.node).collect();
+        let Some(log) = &mut self.log else { return };
+        log.unsure.retain(|unsure| unsure.incarnation.node != elected.node);
+        if goes_on {
+            return;
+        }
+        let takes_over = log.latest.replace(elected.node).is_some_and(|latest| latest != elected.node);
+        log.told += u64::from(others.is_empty() && takes_over);
+        for former in &others {
+            log.untold.push(Untold { former: *former, newer: elected, t_us });
+            log.unsure.push(Unsure { incarnation: *former, beside: elected, since_us: t_us, us: 0, others: 0 });
+        }
+        for former in others {
+            self.set(t_us, former.node, |node| node.belief = None);
+        }
+    }
+
+    /// An unsure belief went on until now, if something shows it that cannot be older than `under_way_us`.
+    fn is_shown(&mut self, incarnation: Incarnation, under_way_us: u64) -> bool {
+        let Some(log) = &mut self.log else { return false };
+        let now_us = log.now_us;
+        let shown = |unsure: &Unsure| unsure.incarnation == incarnation && now_us - unsure.since_us >= under_way_us;
+        let Some(place) = log.unsure.iter().position(shown) else { return false };
+        let Unsure { beside, since_us, us, others, .. } = log.unsure.swap_remove(place);
+        log.untold.retain(|untold| untold.former != incarnation || untold.t_us != since_us);
+        log.told += 1;
+        if us > 0 {
+            log.shown.push(Shown { former: incarnation, newer: beside, from_us: since_us, us });
+            for several in [&mut self.all, &mut self.awake] {
+                several.total_us += us;
+                if several.longest.is_none_or(|longest| us > longest.us) {
+                    several.longest = Some(Stretch { from_us: since_us, us });
+                }
+            }
+            self.most = self.most.max(others + 1);
+        }
+        true
+    }
+
+    fn goes_on(&mut self, t_us: u64, incarnation: Incarnation, under_way_us: u64) {
+        if self.is_shown(incarnation, under_way_us) {
+            self.set(t_us, incarnation.node, |node| node.belief = Some(incarnation));
+        }
+    }
+
+    /// Two that a log has shown to have believed at one time, since this was asked last.
+    pub(crate) fn take_shown(&mut self) -> Vec<Shown> {
+        self.log.as_mut().map(|log| std::mem::take(&mut log.shown)).unwrap_or_default()
+    }
+
+    /// In a log: after how many elections it was told when the leader before had stopped.
+    pub(crate) fn told(&self) -> u64 {
+        self.log.as_ref().map_or(0, |log| log.told)
+    }
+
+    /// In a log: those after which it was not.
+    pub(crate) fn untold(&self) -> &[Untold] {
+        self.log.as_ref().map_or(&[], |log| &log.untold)
     }
 
     fn set(&mut self, t_us: u64, node: NodeId, change: impl FnOnce(&mut Node)) {

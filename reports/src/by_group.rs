@@ -69,7 +69,7 @@ impl<S: Sink> ByGroup<S> {
     fn localized(&self, event: &Event) -> Event {
         let own = |resource: Resource| Resource(resource.0 % self.resources.max(1));
         let mut event = event.clone();
-        if let Kind::Seal { resource, .. } = &mut event.kind {
+        if let Kind::Seal { resource, .. } | Kind::Work { resource, .. } = &mut event.kind {
             *resource = own(*resource);
         } else if let Kind::Issue { write, .. } | Kind::Apply { write, .. } = &mut event.kind {
             write.resource = own(write.resource);

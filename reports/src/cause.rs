@@ -8,7 +8,7 @@ use crate::{
     invariant::{ALL, Class, Entry, elections, tokens_monotone},
     words::{count, duration, grouped, moment},
 };
-use past::{listed, past};
+use past::{listed, past_of};
 use protocols::{fence::checks::Fencing, history::Header};
 
 /// Why a run came out as it did, for people.
@@ -109,7 +109,7 @@ fn name(model: &Model, i: usize) -> &str {
 /// `with token 3`, with a space before; nothing without a token.
 fn with(model: &Model, i: usize) -> String {
     match &*model.incarnations[i].token {
-        "0" => String::new(),
+        "" => String::new(),
         token => format!(" with token {token}"),
     }
 }
@@ -118,7 +118,7 @@ fn what(model: &Model, c: &Culprit) -> String {
     let (one, under) = (
         name(model, c.i),
         match &*model.incarnations[c.i].token {
-            "0" => " without a token".to_owned(),
+            "" => " without a token".to_owned(),
             token => format!(" under token {token}"),
         },
     );
@@ -155,7 +155,7 @@ fn what(model: &Model, c: &Culprit) -> String {
                 true => format!("from [[{}]] on {one} wrote{under}, {although}", c.from),
                 false => format!("{one} wrote{under} at [[{}]], {although}", c.from),
             };
-            format!("From [[{from}]] on {}{}; {then}.", past(text), elected.unwrap_or_default())
+            format!("From [[{from}]] on {}{}; {then}.", past_of(text, &model.nodes), elected.unwrap_or_default())
         }
         _ => {
             let before = struck_before(model, c.from).map_or_else(String::new, |sentence| sentence + " ");
@@ -176,7 +176,7 @@ fn why(model: &Model, c: &Culprit, header: Option<&Header>) -> String {
     let all: u64 = model.stale.iter().map(|s| s.n).sum();
     let it = if all == 1 { "it".to_owned() } else { format!("{} such writes", grouped(all)) };
     let reason = match header.map(|h| h.fencing) {
-        _ if model.incarnations[c.i].token == "0" => ": without a token there is nothing by which it could refuse",
+        _ if model.incarnations[c.i].token.is_empty() => ": without a token there is nothing by which it could refuse",
         Some(Fencing::Off) => ", because fencing was off",
         Some(Fencing::Order | Fencing::Memory) => ", because it did not compare tokens",
         _ => "",
@@ -188,7 +188,10 @@ fn without_culprit(model: &Model) -> Vec<String> {
     let lost = model.broken.iter().find(|(name, _)| name == "copies_agree");
     if let Some((name, detail)) = lost.or(model.broken.first()) {
         let mut sentences: Vec<String> = before(model, name, detail).into_iter().collect();
-        sentences.push(sentence(name, detail));
+        sentences.push(match model.foreign && name == "vacuity" {
+            true => instants(&format!("This log does not show whether leadership was safe: {detail}.")),
+            false => sentence(name, detail),
+        });
         sentences.push(led(model));
         return sentences;
     }
@@ -249,7 +252,7 @@ fn before(model: &Model, name: &str, detail: &str) -> Option<String> {
     // A token that comes again was forgotten: what struck since has no part in it.
     let forgot = |m: &&Moment| m.k == "fault" && m.t <= until && m.text.contains(LOST);
     let forgotten = [elections::ENTRY.name, tokens_monotone::ENTRY.name].contains(&name);
-    let lost = model.moments.iter().rfind(forgot).filter(|_| forgotten).map(instant);
+    let lost = model.moments.iter().rfind(forgot).filter(|_| forgotten).map(|once| instant(once, &model.nodes));
     lost.or_else(|| struck_before(model, until))
 }
 
@@ -257,8 +260,8 @@ fn before(model: &Model, name: &str, detail: &str) -> Option<String> {
 const LOST: &str = "its data lost";
 
 /// What happened at an instant, as a sentence.
-fn instant(once: &Moment) -> String {
-    format!("At [[{}]] {}.", once.t, past(once.text.split(';').next().unwrap_or_default()))
+fn instant(once: &Moment, names: &[String]) -> String {
+    format!("At [[{}]] {}.", once.t, past_of(&once.text, names))
 }
 
 /// What struck somebody last until then, as a sentence.
@@ -269,7 +272,7 @@ fn struck_before(model: &Model, until: u64) -> Option<String> {
     let once = model.moments.iter().rfind(|m| m.k == "fault" && m.t <= until);
     let more = |once: &Moment, s: &Shade| s.from < once.t || s.from == once.t && once.text.contains(LOST);
     if let Some(once) = once.filter(|once| struck.is_none_or(|struck| more(once, struck))) {
-        return Some(instant(once));
+        return Some(instant(once, &model.nodes));
     }
     let Shade { kind, from, to, .. } = *struck?;
     let alike: Vec<&Shade> = model.shades.iter().filter(told).filter(|s| (s.kind, s.from) == (kind, from)).collect();
@@ -281,10 +284,10 @@ fn struck_before(model: &Model, until: u64) -> Option<String> {
         "pause" => format!("{who} {were} paused at [[{from}]] for {}.", duration((to - from) as f64)),
         "down" => format!("{who} {were} down from [[{from}]] to [[{to}]]."),
         "cut" => {
-            let texts: Vec<String> = alike.iter().map(|s| past(&s.text)).collect();
+            let texts: Vec<String> = alike.iter().map(|s| past_of(&s.text, &model.nodes)).collect();
             format!("From [[{from}]] on {}.", texts.join(", and "))
         }
-        _ => format!("From [[{from}]] on {}.", past(&struck?.text)),
+        _ => format!("From [[{from}]] on {}.", past_of(&struck?.text, &model.nodes)),
     })
 }
 

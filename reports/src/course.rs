@@ -135,6 +135,10 @@ impl Course {
 
     /// All of it, as it was judged; `group` is which of how many it is.
     pub(crate) fn into_model(mut self, judgement: &Judgement, group: Option<(usize, usize)>) -> Model {
+        if self.header.is_none() {
+            let effects = &self.writes.effects;
+            self.leaderships.leave_open(|i| effects.iter().filter(|e| e.i == i).map(|e| e.to).max());
+        }
         self.leaderships.finish(self.end);
         self.struck.finish(self.end);
         self.writes.finish(self.end);

@@ -1,9 +1,12 @@
 //! Effect intervals: from an incarnation's first accepted write on a resource to its last.
+//!
+//! In a log that says neither tokens nor generations, each stretch in which nobody but one node writes is taken for a leadership of
+//! its own: that two led at once is not claimed where one may have been elected again. That it was by turns is remembered.
 
 use crate::by_resource::ByResource;
 use protocols::{
     history::Header,
-    types::{Incarnation, Resource},
+    types::{Incarnation, NodeId, Resource},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,6 +31,19 @@ pub(crate) struct Moment {
     pub(crate) t_us: u64,
 }
 
+/// A node wrote, another did, and the first wrote again, which nothing tells from having been elected again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turns {
+    /// Where.
+    pub(crate) resource: Resource,
+    /// Who wrote again.
+    pub(crate) node: NodeId,
+    /// Who wrote in between.
+    pub(crate) between: NodeId,
+    /// When the first wrote again, microseconds.
+    pub(crate) t_us: u64,
+}
+
 /// Intervals that overlap.
 #[derive(Clone, Debug)]
 pub(crate) struct Overlap {
@@ -46,6 +62,7 @@ pub(crate) struct Effects {
     resources: ByResource<OnResource>,
     /// They are of a log, which may leave leaderships untold.
     of_log: bool,
+    turns: Option<Turns>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -97,9 +114,8 @@ impl Effects {
     /// An incarnation acted: its interval reaches to now.
     #[inline]
     pub(crate) fn acted(&mut self, resource: Resource, incarnation: Incarnation, t_us: u64) {
-        // An interval that may be of several leaderships is none.
         if self.of_log && !incarnation.is_known() {
-            return;
+            return self.acted_unnamed(resource, incarnation, t_us);
         }
         let on = self.resources.at(resource);
         on.place += 1;
@@ -118,6 +134,32 @@ impl Effects {
             }
             on.acted = Some(on.latest);
         }
+    }
+
+    /// A node acted in a log that does not say in which leadership.
+    fn acted_unnamed(&mut self, resource: Resource, unnamed: Incarnation, t_us: u64) {
+        let on = self.resources.at(resource);
+        on.place += 1;
+        let now = Moment { place: on.place, t_us };
+        if let Some(latest) = on.acted.and_then(|acted| on.intervals.get_mut(acted)) {
+            if latest.incarnation.node == unnamed.node {
+                (latest.count, latest.last) = (latest.count + 1, now);
+                return;
+            }
+            let between = latest.incarnation.node;
+            let acted = |interval: &Interval| interval.count > 0 && interval.incarnation.node == unnamed.node;
+            if self.turns.is_none() && on.intervals.iter().any(acted) {
+                self.turns = Some(Turns { resource, node: unnamed.node, between, t_us });
+            }
+        }
+        on.intervals.push(Interval { incarnation: unnamed, count: 1, first: now, last: now });
+        on.latest = on.intervals.len() - 1;
+        on.acted = Some(on.latest);
+    }
+
+    /// Did nodes write by turns, with nothing that tells whether they were elected again?
+    pub(crate) fn turns(&self) -> Option<Turns> {
+        self.turns
     }
 
     /// When an interval on `resource` first came to overlap another, microseconds: with an act, not with the other's beginning.

@@ -20,7 +20,8 @@ pub(crate) struct Freshness {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Newest {
-    token: u64,
+    /// The highest token, if there was any: 0 is one, too.
+    token: Option<u64>,
     rank: u64,
     /// Whose rank was looked up last.
     cached: Option<(Incarnation, u64)>,
@@ -50,8 +51,8 @@ impl Freshness {
             return false;
         }
         let newest = *self.newest.of(resource);
-        if incarnation.token > 0 || newest.token > 0 {
-            return incarnation.token < newest.token;
+        if incarnation.has_token() || newest.token.is_some() {
+            return incarnation.fencing_token() < newest.token;
         }
         self.rank(resource, incarnation) < newest.rank
     }
@@ -59,28 +60,28 @@ impl Freshness {
     /// The resource knows of this token: whatever it accepts from now on must not have a lower one.
     fn seen(&mut self, resource: Resource, token: u64) {
         let newest = self.newest.at(resource);
-        newest.token = newest.token.max(token);
+        newest.token = newest.token.max(Some(token));
     }
 
     fn took_effect(&mut self, resource: Resource, incarnation: Incarnation) {
         if self.of_log && !incarnation.is_known() {
             return;
         }
-        let rank = if incarnation.token > 0 { 0 } else { self.rank(resource, incarnation) };
+        let rank = if incarnation.has_token() { 0 } else { self.rank(resource, incarnation) };
         let newest = self.newest.at(resource);
-        newest.token = newest.token.max(incarnation.token);
+        newest.token = newest.token.max(incarnation.fencing_token());
         newest.rank = newest.rank.max(rank);
     }
 
-    /// The highest token that has sealed `resource` or had a write accepted on it; 0 without tokens.
-    pub(crate) fn highest(&self, resource: Resource) -> u64 {
+    /// The highest token that has sealed `resource` or had a write accepted on it; `None` without tokens.
+    pub(crate) fn highest(&self, resource: Resource) -> Option<u64> {
         self.newest.of(resource).token
     }
 
     /// Is `one` a newer leadership than `other`, by their tokens or by what was seen of them?
     pub(crate) fn is_newer(&self, one: Incarnation, other: Incarnation) -> bool {
-        if one.token > 0 || other.token > 0 {
-            return one.token > other.token;
+        if one.has_token() || other.has_token() {
+            return one.fencing_token() > other.fencing_token();
         }
         let rank = |incarnation| self.ranks.get(&incarnation).copied().unwrap_or(0);
         rank(one) > rank(other)
@@ -104,7 +105,7 @@ impl Freshness {
                 match verdict {
                     WriteVerdict::Ok if !stale => self.took_effect(write.resource, incarnation),
                     // Who refuses a token knows a higher one, or should.
-                    WriteVerdict::Fenced { highest } if incarnation.token > 0 => {
+                    WriteVerdict::Fenced { highest } if incarnation.has_token() => {
                         self.seen(write.resource, incarnation.token.max(*highest));
                     }
                     _ => {}

@@ -86,6 +86,14 @@ impl Judgement {
         self.groups.iter().position(is_it).or_else(liveliest).unwrap_or(0)
     }
 
+    /// All held, and yet it shows nothing, for this reason.
+    pub fn shows_nothing(&mut self, why: String) {
+        self.verdict = Verdict::Vacuous;
+        for seen in self.invariants.iter_mut().filter(|seen| seen.class == Class::Vacuity) {
+            (seen.holds, seen.could_fail, seen.detail) = (false, false, why.clone());
+        }
+    }
+
     /// The names of the invariants that were violated, in the order of [`invariant::ALL`].
     pub fn violated(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.invariants.iter().filter(|i| !i.holds).map(|i| i.name)
@@ -122,6 +130,13 @@ impl Judge {
         Judge { seats, by_kind, meter: Meter::new(header), names, events: 0, end_us: 0 }
     }
 
+    /// In a log, two may believe at once for so long, microseconds.
+    #[must_use]
+    pub fn allow_overlap(mut self, us: u64) -> Self {
+        self.seats.iter_mut().for_each(|(_, invariant)| invariant.allow_overlap(us));
+        self
+    }
+
     /// Says what came of a history whose names the header gave.
     pub fn finish(mut self) -> Judgement {
         let names = std::mem::take(&mut self.names);
@@ -131,8 +146,8 @@ impl Judge {
     /// Says what came of a history whose names its reader met.
     pub fn finish_with(mut self, names: &Names) -> Judgement {
         let ending = Ending { t_us: self.end_us, names };
-        let findings: Vec<_> = self.seats.iter_mut().map(|(entry, i)| (*entry, i.finish(&ending))).collect();
-        let verdict = verdict(&findings);
+        let mut findings: Vec<_> = self.seats.iter_mut().map(|(entry, i)| (*entry, i.finish(&ending))).collect();
+        let verdict = verdict(&mut findings);
         let result = |((entry, finding), (_, invariant)): ((&'static Entry, Finding), &(_, Box<dyn Invariant>))| {
             let Finding { holds, could_fail, detail } = finding;
             let violated_us = if holds { None } else { invariant.violated_us(&ending) };
@@ -145,14 +160,29 @@ impl Judge {
     }
 }
 
-fn verdict(findings: &[(&'static Entry, Finding)]) -> Verdict {
+fn verdict(findings: &mut [(&'static Entry, Finding)]) -> Verdict {
     let violated = |class| findings.iter().any(|(entry, finding)| entry.class == class && !finding.holds);
     match () {
         () if violated(Class::Safety) => Verdict::Safety,
         () if violated(Class::Liveness) => Verdict::Liveness,
         () if violated(Class::Vacuity) => Verdict::Vacuous,
+        () if nothing_checked(findings) => Verdict::Vacuous,
         () => Verdict::Pass,
     }
+}
+
+/// Was there nothing that could have failed? Then nothing was checked, and that is no pass.
+fn nothing_checked(findings: &mut [(&'static Entry, Finding)]) -> bool {
+    if findings.iter().any(|(entry, finding)| entry.class != Class::Vacuity && finding.could_fail) {
+        return false;
+    }
+    if let Some((_, finding)) = findings.iter_mut().find(|(entry, _)| entry.class == Class::Vacuity) {
+        let seen = std::mem::take(&mut finding.detail);
+        let detail =
+            format!("nothing was checked, since no invariant had anything that could have violated it; {seen}");
+        *finding = Finding { holds: false, could_fail: true, detail };
+    }
+    true
 }
 
 impl Sink for Judge {

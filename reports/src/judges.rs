@@ -26,9 +26,14 @@ impl Judges {
 
     /// Judges that go by these invariants.
     pub fn by(invariants: &[&'static Entry], header: Option<&Header>) -> Self {
+        Judges::allowing(invariants, header, 0)
+    }
+
+    /// The same; in a log without a header, two may believe at once for so long, microseconds.
+    pub fn allowing(invariants: &[&'static Entry], header: Option<&Header>, overlap_us: u64) -> Self {
         let later = invariants.to_vec();
-        let judges =
-            ByGroup::new(header, |header| Judge::by(invariants, Some(header)), move || Judge::by(&later, None));
+        let of_log = move || Judge::by(&later, None).allow_overlap(overlap_us);
+        let judges = ByGroup::new(header, |header| Judge::by(invariants, Some(header)), of_log);
         let names = header.map(|h| Names::of(&h.nodes, header)).unwrap_or_default();
         Judges { judges, names, events: 0, shards: header.and_then(Shards::new) }
     }

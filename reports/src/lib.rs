@@ -51,6 +51,7 @@ mod requests;
 mod row;
 mod shards;
 mod words;
+mod works;
 
 pub use cause::Cause;
 pub use judge::{Judge, Judgement, Verdict};

@@ -36,6 +36,8 @@ pub use figures::Metrics;
 pub(crate) struct Meter {
     metrics: Metrics,
     beliefs: Beliefs,
+    /// It is of a log, where writes show who went on believing.
+    of_log: bool,
     contest: Contest,
     effects: Effects,
     issues: Effects,
@@ -57,7 +59,8 @@ impl Meter {
     pub(crate) fn new(header: Option<&Header>) -> Self {
         Meter {
             metrics: Metrics::default(),
-            beliefs: Beliefs::default(),
+            beliefs: Beliefs::new(header),
+            of_log: header.is_none(),
             contest: Contest::default(),
             effects: Effects::new(header),
             issues: Effects::new(header),
@@ -78,6 +81,9 @@ impl Meter {
     pub(crate) fn observe(&mut self, event: &Event) {
         if let Some(copies) = &mut self.copies {
             copies.observe(event);
+        }
+        if self.of_log && matches!(event.kind, Kind::Issue { .. } | Kind::Apply { .. }) {
+            self.beliefs.observe(event);
         }
         match &event.kind {
             Kind::Invoke { request } => {

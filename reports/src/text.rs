@@ -205,6 +205,7 @@ fn leader_cells(highlights: &Highlights, leader: &Leader) -> [String; 6] {
     };
     let until = match (leader.ended, leader.elected_us) {
         (Some((t_us, why)), _) => format!("{}, {why}", moment(t_us)),
+        (None, Some(_)) if highlights.leaves_open(leader) => "not said".to_owned(),
         (None, Some(_)) => "the end".to_owned(),
         (None, None) => String::new(),
     };
@@ -244,6 +245,10 @@ fn verdict(judgement: &Judgement, whole: bool, paint: Paint) -> Vec<String> {
             };
             (Tone::Bad, format!("LIVENESS VIOLATED: {what}"))
         }
+        Verdict::Vacuous if !whole => (
+            Tone::Warn,
+            format!("INCONCLUSIVE: this log does not show whether leadership was safe ({})", unmet(judgement)),
+        ),
         Verdict::Vacuous => {
             (Tone::Warn, format!("INCONCLUSIVE: the situation under test never arose ({})", unmet(judgement)))
         }

@@ -95,6 +95,13 @@ impl Highlights {
         self.leaders.all()
     }
 
+    /// Has the log not said when this leadership ended, though another was elected after it?
+    pub(crate) fn leaves_open(&self, leader: &Leader) -> bool {
+        let later =
+            |other: &Leader| other.elected_us > leader.elected_us && other.incarnation.node != leader.incarnation.node;
+        !self.fixed && leader.ended.is_none() && self.leaders.all().iter().any(later)
+    }
+
     pub(crate) fn names(&self) -> &Names {
         &self.names
     }
@@ -162,6 +169,17 @@ impl Highlights {
         self.leaders.elected(t_us, incarnation);
         let who = self.names.incarnation(incarnation);
         let text = match others.is_empty() {
+            false if !self.fixed => {
+                // It may have been killed, which nobody logs.
+                let former = |(node, _): &(&NodeId, &LaneState)| **node != incarnation.node;
+                let open: Vec<_> = self.lanes.iter().zip(&self.states).filter(former).map(|(node, _)| *node).collect();
+                for node in open {
+                    if let Some(state) = self.state(node) {
+                        state.believes = false;
+                    }
+                }
+                format!("{who} is elected; nobody has said that {} stopped", others.join(" and "))
+            }
             true => format!("{who} is elected"),
             false => format!("{who} is elected; {} still believes", others.join(" and ")),
         };
@@ -179,6 +197,7 @@ impl Highlights {
             Deposed::Lost => format!("{who} steps down: told that it no longer leads"),
             Deposed::Fenced => format!("{who} steps down: the store refused its token"),
             Deposed::Resigned => format!("{who} steps down: it gave up leadership"),
+            Deposed::Stuck => format!("{who} steps down: the store had not answered it for too long"),
         };
         self.row(t_us, Mark::Quiet, About::Other, text);
     }
@@ -336,7 +355,8 @@ impl Sink for Highlights {
             }
             Kind::Invoke { .. } | Kind::Issue { .. } | Kind::Campaign { .. } | Kind::Promoted { .. } => {}
             Kind::Deleted(deleted) => self.deleted(t_us, deleted),
-            Kind::Grant { .. } | Kind::GrantEnd { .. } | Kind::Vote { .. } | Kind::Clock { .. } => {}
+            Kind::Grant { .. } | Kind::GrantEnd { .. } | Kind::Vote { .. } | Kind::Clock { .. } | Kind::Work { .. } => {
+            }
             Kind::Elected(incarnation) => self.elected(t_us, *incarnation),
             Kind::Deposed { incarnation, reason } => self.deposed(t_us, *incarnation, *reason),
             Kind::Seal { resource, incarnation, accepted, seq, .. } => {

@@ -77,13 +77,13 @@ impl Names {
     pub fn incarnation(&self, incarnation: Incarnation) -> String {
         let name = self.node(incarnation.node);
         match incarnation {
-            Incarnation { token: 0, generation: 0, .. } => name.into_owned(),
-            Incarnation { token: 0, generation, .. } => match (generation >> 16, generation & 0xffff) {
+            Incarnation { token, .. } if incarnation.has_token() => format!("{name} (token {token})"),
+            Incarnation { generation: 0, .. } => name.into_owned(),
+            Incarnation { generation, .. } => match (generation >> 16, generation & 0xffff) {
                 (0, generation) => format!("{name} (generation {generation})"),
                 // A node counts its generations anew at every start of its process.
                 (starts, generation) => format!("{name} (restart {starts}, generation {generation})"),
             },
-            Incarnation { token, .. } => format!("{name} (token {token})"),
         }
     }
 

@@ -1,11 +1,12 @@
-//! A capsule: a plan, the build that it ran under, and what came of it. Replaying one tells whether the same build still
-//! does the same.
+//! What `replay` takes beside a plan. A capsule is a plan, the build that it ran under, and what came of it: replaying one tells
+//! whether the same build still does the same. A case of `seeds/` is a plan, the story of why it is kept, and what it comes to.
 
 use crate::{
     plan::{Plan, json},
     registry::Registry,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Version of the capsule format.
 pub const SCHEMA: u32 = 1;
@@ -66,11 +67,58 @@ impl Capsule {
     }
 }
 
+/// A case of `seeds/`: a plan that is kept, and what it must come to.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// Why it is kept.
+    pub story: String,
+    /// `pass`, `safety`, `vacuous` or `liveness`.
+    pub verdict: String,
+    /// The invariants that are violated; these and no others.
+    pub violated: Vec<String>,
+    /// Figures of the report, where the case is about those.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub figures: BTreeMap<String, f64>,
+    /// What the same plan comes to without its bugs, if it has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mended: Option<Mended>,
+    /// The plan.
+    pub plan: Plan,
+}
+
+/// What a case's plan comes to without its bugs.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mended {
+    /// The verdict.
+    pub verdict: String,
+    /// The invariants that are violated all the same.
+    pub violated: Vec<String>,
+    /// The figures.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub figures: BTreeMap<String, f64>,
+}
+
+impl Case {
+    /// Reads a case and validates its plan against the registry.
+    ///
+    /// # Errors
+    /// One sentence that names the field and the line.
+    pub fn read(text: &str, registry: &Registry) -> Result<Case, String> {
+        let case: Case = json::read(text, "case")?;
+        registry.validate(&case.plan)?;
+        Ok(case)
+    }
+}
+
 /// What a file that is to be replayed holds.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Artifact {
     /// A plan alone.
     Plan(Box<Plan>),
+    /// A plan with its story and what it comes to.
+    Case(Box<Case>),
     /// A plan with the identity of the run that it came from.
     Capsule(Box<Capsule>),
 }
@@ -84,7 +132,7 @@ impl Artifact {
         Artifact::read(text, &Registry::default())
     }
 
-    /// Reads a plan or a capsule of what the registry has; a capsule is known by its field `plan`.
+    /// Reads a plan, a capsule or a case of what the registry has; a capsule is known by its field `plan`, a case by its `story`.
     ///
     /// # Errors
     /// One sentence that names the field and the line.
@@ -97,7 +145,9 @@ impl Artifact {
             let what = "it is a report, not a plan; replay the capsule.json or the plan.json of the run";
             return Err(what.to_owned());
         }
-        if value.get("plan").is_some() {
+        if value.get("story").is_some() {
+            Case::read(text, registry).map(|case| Artifact::Case(Box::new(case)))
+        } else if value.get("plan").is_some() {
             Capsule::read(text, registry).map(|capsule| Artifact::Capsule(Box::new(capsule)))
         } else {
             registry.read(text).map(|plan| Artifact::Plan(Box::new(plan)))
@@ -108,6 +158,7 @@ impl Artifact {
     pub fn plan(&self) -> &Plan {
         match self {
             Artifact::Plan(plan) => plan,
+            Artifact::Case(case) => &case.plan,
             Artifact::Capsule(capsule) => &capsule.plan,
         }
     }

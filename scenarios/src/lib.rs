@@ -36,7 +36,7 @@ pub mod topology;
 pub mod triggers;
 pub mod units;
 
-pub use capsule::{Artifact, Capsule};
+pub use capsule::{Artifact, Capsule, Case};
 pub use params::Params;
 pub use plan::Plan;
 pub use registry::Registry;

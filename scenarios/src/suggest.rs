@@ -6,13 +6,31 @@ use strsim as typos;
 const BEGUN_MAX: usize = 2;
 /// More names than this are not listed.
 const LISTED_MAX: usize = 12;
+const LISTED_MAX_AND_MORE: usize = LISTED_MAX + 1;
+/// What people call the systems whose protocols have other names here.
+const SYSTEMS: [(&str, &[&str]); 8] = [
+    ("postgres", &["pg-advisory", "db-row", "db-row-node-clock"]),
+    ("postgresql", &["pg-advisory", "db-row", "db-row-node-clock"]),
+    ("kubernetes", &["k8s-lease"]),
+    ("k8s", &["k8s-lease"]),
+    ("zookeeper", &["zk-election", "zk-selector"]),
+    ("zk", &["zk-election", "zk-selector"]),
+    ("kafka", &["kraft", "kafka-zk-controller"]),
+    ("sentinel", &["redis-sentinel"]),
+];
 
 /// One sentence about a name that is not known.
 pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
-    match &nearest(name, known)[..] {
+    match &meant(name, known)[..] {
         [] => {
+            let lower = &*name.to_lowercase();
+            let within: Vec<&str> =
+                known.iter().copied().filter(|k| lower.len() >= 3 && k.split('-').any(|part| part == lower)).collect();
             let alike: Vec<&str> = known.iter().copied().filter(|k| begins(k, name)).collect();
             let instead = match (known.len(), &alike[..]) {
+                (LISTED_MAX_AND_MORE.., []) if !within.is_empty() => {
+                    format!("these have it in their name: {}", within.join(", "))
+                }
                 (..=LISTED_MAX, _) => format!("there are {}", known.join(", ")),
                 (number, []) => format!("`cargo run -- list {what}s` has all {number}"),
                 (_, alike) => format!("these begin like it: {}", alike.join(", ")),
@@ -21,8 +39,22 @@ pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
         }
         nearest => {
             let quoted: Vec<String> = nearest.iter().map(|name| format!("`{name}`")).collect();
-            format!("there is no {what} `{name}`; did you mean {}?", quoted.join(" or "))
+            let (last, others) = quoted.split_last().map_or(("", &[][..]), |(last, others)| (&**last, others));
+            let meant = if others.is_empty() { last.to_owned() } else { format!("{} or {last}", others.join(", ")) };
+            format!("there is no {what} `{name}`; did you mean {meant}?")
         }
+    }
+}
+
+/// The names that were probably meant: those of the system of that name, or what is spelt like it in small letters.
+fn meant<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
+    let lower = name.to_lowercase();
+    let of = SYSTEMS.iter().filter(|(system, _)| *system == lower).flat_map(|(_, names)| *names);
+    let of: Vec<&str> = of.filter_map(|name| known.iter().copied().find(|k| k == name)).collect();
+    match known.iter().copied().find(|k| *k == lower) {
+        Some(same) => vec![same],
+        None if !of.is_empty() => of,
+        None => nearest(&lower, known),
     }
 }
 

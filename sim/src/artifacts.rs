@@ -18,14 +18,18 @@ use reports::{
 use scenarios::{Capsule, capsule, plan::Plan};
 use std::{
     fs::{self, File},
-    io::{BufWriter, ErrorKind, Write},
+    io::{self, BufWriter, ErrorKind, Write},
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 const PLAN: &str = "plan.json";
 const CAPSULE: &str = "capsule.json";
 /// All that a run may leave in its folder.
-const FILES: [&str; 10] = [
+pub const FILES: [&str; 10] = [
     PLAN,
     CAPSULE,
     "plan.min.json",
@@ -37,6 +41,8 @@ const FILES: [&str; 10] = [
     FILE_OF_TWO,
     "repro.sh",
 ];
+/// A failing run's history is kept up to so many bytes; a longer one is written where `--history` asks for it.
+const HISTORY_MAX: u64 = 64 << 20;
 /// `report.txt` has so many columns.
 const COLUMNS: usize = 100;
 
@@ -89,6 +95,34 @@ pub struct Written {
     pub folder: PathBuf,
     /// Why the run came out as it did.
     pub cause: Cause,
+    /// How many bytes a failing run's files have.
+    pub bytes: u64,
+    /// Was the history longer than is kept without being asked for?
+    pub history_left_out: bool,
+}
+
+/// A history that stops being written when it becomes too long.
+struct Bounded {
+    to: Box<dyn Write + Send>,
+    left: u64,
+    over: Arc<AtomicBool>,
+}
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.left.checked_sub(bytes.len() as u64) {
+            Some(left) if !self.over.load(Ordering::Relaxed) => {
+                self.left = left;
+                self.to.write_all(bytes)?;
+            }
+            _ => self.over.store(true, Ordering::Relaxed),
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
 }
 
 /// The report of a run for people, if somebody listened to it.
@@ -106,7 +140,7 @@ pub fn report_text(run: &Run, again: Again, colour: bool, width: usize) -> Optio
     Some(text::render_in(&report, width))
 }
 
-/// Runs `plan`, whose names are the registry's, again with everything recorded, and writes the artifacts below `out`; whatever
+/// Runs `plan`, whose names are the registry's, again with its history and its page, and writes the artifacts below `out`; whatever
 /// another run has left in that folder goes. A run costs nothing until it fails.
 ///
 /// # Errors
@@ -114,12 +148,12 @@ pub fn report_text(run: &Run, again: Again, colour: bool, width: usize) -> Optio
 pub fn write(out: &Path, plan: &Plan, registry: &Registry, expected: &str, again: Again) -> Result<Written, String> {
     let folder = folder(out, plan);
     prepare(&folder, plan)?;
+    let (history, over) = (folder.join("history.jsonl"), Arc::new(AtomicBool::new(false)));
     let options = Options {
         registry: registry.clone(),
         timeline: true,
         page: true,
-        history: Some(create(&folder.join("history.jsonl"))?),
-        trace: Some(create(&folder.join("trace.txt"))?),
+        history: Some(Box::new(Bounded { to: create(&history)?, left: HISTORY_MAX, over: Arc::clone(&over) })),
         ..Options::default()
     };
     let mut run = run::run(plan, options)?;
@@ -130,12 +164,18 @@ pub fn write(out: &Path, plan: &Plan, registry: &Registry, expected: &str, again
             folder.display()
         ));
     }
+    let history_left_out = over.load(Ordering::Relaxed);
+    if history_left_out {
+        // Half a history would be judged as if it were a whole one.
+        fs::remove_file(&history).map_err(|e| format!("cannot remove {}: {e}", history.display()))?;
+    }
     save(&folder.join(CAPSULE), &capsule(&run).to_json_pretty())?;
     save(&folder.join("repro.sh"), &repro::script(CAPSULE))?;
     let page = run.page.take().map(|sheet| sheet.page()).unwrap_or_default();
     tell(&folder, &run, &page, again)?;
     let cause = run.highlights.map(|story| story.cause).unwrap_or_default();
-    Ok(Written { folder, cause })
+    let bytes = FILES.iter().filter_map(|name| folder.join(name).metadata().ok()).map(|file| file.len()).sum();
+    Ok(Written { folder, cause, bytes, history_left_out })
 }
 
 /// Runs `plan`, whose names are the registry's, again and writes what is to be looked at below `out`, its page and its report:
@@ -149,7 +189,7 @@ pub fn show(out: &Path, plan: &Plan, registry: &Registry, again: Again) -> Resul
     let page = run.page.take().map(|sheet| sheet.page()).unwrap_or_default();
     write_held(out, &run, &page, again)?;
     let cause = run.highlights.map(|story| story.cause).unwrap_or_default();
-    Ok(Written { folder: folder(out, plan), cause })
+    Ok(Written { folder: folder(out, plan), cause, bytes: 0, history_left_out: false })
 }
 
 /// Writes the page of a run that holds, and its report, where its artifacts would be had it failed; whatever another run has

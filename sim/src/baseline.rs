@@ -6,7 +6,9 @@
 //! records anew and says why in the commit.
 
 mod committed;
+mod far;
 mod figure;
+mod joined;
 mod shares;
 
 use crate::{exact, run::Run};
@@ -16,10 +18,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use figure::{FIGURES, Figure};
 pub use shares::Shares;
-
-/// Below so many runs the whole recorded range counts as usual, from here on the middle nine tenths: the median of a few runs
-/// may well be as far out as one run.
-const RUNS_FOR_QUANTILES: usize = 10;
 
 /// How many messages of the election there were of a kind: a figure for each kind.
 const OF_A_KIND: &str = "messages: ";
@@ -136,6 +134,8 @@ pub enum By {
     Median,
     /// One run does, much farther than any before.
     OneRun,
+    /// So many runs lie beyond all that were recorded that chance does not explain it.
+    Many,
     /// The percentage of the runs in which something was seen does.
     Share,
 }
@@ -148,6 +148,7 @@ impl std::fmt::Display for Moved {
         let what = match by {
             By::Median => "has the median",
             By::OneRun => "reached",
+            By::Many => "is far too often as far out as",
             By::Share => return write!(f, "{cell}: {figure} in {is:.0} % of {runs} runs; it was {p50:.0} %"),
         };
         write!(f, "{cell}: {figure} {what} {is} in {runs} runs; it was {min} to {max}, median {p50}")
@@ -158,18 +159,24 @@ impl std::fmt::Display for Moved {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
-    /// Version of this format: 2.
+    /// Version of this format: 3.
     pub schema: u32,
     /// The options of the sweep that was recorded, without seeds; another sweep is not comparable.
     pub options: String,
-    /// Seeds from and to.
+    /// Seeds from and to, of every cell that is not in `seeds_of`.
     pub seeds: [u64; 2],
+    /// Seeds from and to of the cells that were recorded from others.
+    #[serde(default)]
+    pub seeds_of: BTreeMap<String, [u64; 2]>,
     /// By cell and figure.
     pub cells: BTreeMap<String, BTreeMap<String, Range>>,
     /// By cell: in how many runs a coverage mark was come to or an invariant violated; none is left out.
     pub shares: BTreeMap<String, BTreeMap<String, u64>>,
     /// By cell: how many runs it had.
     pub runs: BTreeMap<String, u64>,
+    /// By cell and figure: how many of its runs had the figure, where not all had it.
+    #[serde(default)]
+    pub values: BTreeMap<String, BTreeMap<String, u64>>,
     /// What could be seen then, whether it was or not: the coverage marks and the invariants that there were.
     #[serde(default)]
     pub knows: BTreeSet<String>,
@@ -187,13 +194,23 @@ impl Baseline {
             let ranges = seen.figures.keys().filter_map(|name| Some((name.clone(), Range::of(&seen.values(name))?)));
             ranges.collect()
         };
-        let mut baseline = Baseline { schema: 2, options, seeds, knows, ..Baseline::default() };
+        let mut baseline = Baseline { schema: 3, options, seeds, knows, ..Baseline::default() };
         for (name, seen) in cells {
             baseline.cells.insert(name.clone(), ranges(seen));
             baseline.shares.insert(name.clone(), seen.shares.0.clone());
+            let some = seen.figures.iter().map(|(figure, _)| (figure.clone(), seen.values(figure).len() as u64));
+            let some: BTreeMap<_, _> = some.filter(|(_, values)| *values != seen.runs as u64).collect();
+            if !some.is_empty() {
+                baseline.values.insert(name.clone(), some);
+            }
             baseline.runs.insert(name, seen.runs as u64);
         }
         baseline
+    }
+
+    /// From which seeds a cell was recorded.
+    fn seeds_of(&self, cell: &str) -> [u64; 2] {
+        self.seeds_of.get(cell).copied().unwrap_or(self.seeds)
     }
 
     /// What a swarm saw. Its plans have little in common, so its figures have no range; but each lies above a limit in a
@@ -204,7 +221,7 @@ impl Baseline {
         knows: BTreeSet<String>,
         cells: impl IntoIterator<Item = (String, &'a Seen)>,
     ) -> Baseline {
-        let mut baseline = Baseline { schema: 2, options, seeds, knows, ..Baseline::default() };
+        let mut baseline = Baseline { schema: 3, options, seeds, knows, ..Baseline::default() };
         for (name, seen) in cells {
             baseline.cells.insert(name.clone(), BTreeMap::new());
             baseline.shares.insert(name.clone(), seen.shares.with_limits(&seen.figures).0);
@@ -215,14 +232,16 @@ impl Baseline {
 
     /// As it is committed: a line per cell, so that a change can be read.
     pub fn to_json(&self) -> String {
-        let Baseline { schema, options, seeds, cells, shares, runs, knows } = self;
+        let Baseline { schema, options, seeds, seeds_of, cells, shares, runs, values, knows } = self;
         let parts = [
             ("schema", text(schema)),
             ("options", text(options)),
             ("seeds", text(seeds)),
+            ("seeds_of", text(seeds_of)),
             ("cells", lines(cells)),
             ("shares", lines(shares)),
             ("runs", lines(runs)),
+            ("values", lines(values)),
             ("knows", text(knows)),
         ];
         let parts = parts.map(|(name, part)| format!("  \"{name}\": {part}"));
@@ -243,58 +262,21 @@ impl Baseline {
         else {
             return Vec::new();
         };
-        let known = self.seeds[0] <= seeds.start && seeds.end <= self.seeds[1];
-        let mut moved = if ranges.is_empty() { Vec::new() } else { out_of_range(cell, ranges, seen, known) };
-        for (figure, was, is) in seen.shares.of(&self.knows).moved(seen.runs as u64, &seen.figures, (shares, *runs)) {
+        let [from, to] = self.seeds_of(cell);
+        let known = from <= seeds.start && seeds.end <= to;
+        let values = |figure: &str| self.values.get(cell).and_then(|of| of.get(figure)).copied().unwrap_or(*runs);
+        let mut moved = match ranges.is_empty() {
+            true => Vec::new(),
+            false => far::out_of_range(cell, ranges, &far::Recorded { known, values: &values }, seen),
+        };
+        let shares_of = seen.shares.of(&self.knows);
+        for (figure, was, is) in shares_of.moved(seen.runs as u64, &seen.figures, (shares, *runs), known) {
             let percent = |n: u64, of: u64| n as f64 * 100.0 / of.max(1) as f64;
             let (was, is) = ([percent(was, *runs); 5].into(), percent(is, seen.runs as u64));
             moved.push(Moved { cell: cell.to_owned(), figure, was, is, by: By::Share, runs: seen.runs });
         }
         moved
     }
-}
-
-/// The figures of a cell that are not within their ranges. `known`: the very same seeds were recorded.
-fn out_of_range(cell: &str, ranges: &BTreeMap<String, Range>, seen: &Seen, known: bool) -> Vec<Moved> {
-    // A kind of message that never was is as strange as one that is gone.
-    let kinds = ranges.keys().chain(seen.figures.keys()).filter(|name| name.starts_with(OF_A_KIND));
-    let kinds: BTreeSet<&str> = kinds.map(String::as_str).collect();
-    let named = FIGURES.iter().map(|figure| (figure.name, figure.floor));
-    let check = |(name, floor): (&str, f64)| {
-        let none = name.starts_with(OF_A_KIND).then(Range::default);
-        let was = ranges.get(name).copied().or(none)?;
-        let values = seen.values(name);
-        // What only few runs have may have been recorded from as few.
-        if !known && values.len() * 2 < seen.runs {
-            return None;
-        }
-        let (is, by) = far(floor, was, &values, known)?;
-        let figure = name.to_owned();
-        Some(Moved { cell: cell.to_owned(), figure, was, is, by, runs: values.len() })
-    };
-    named.chain(kinds.into_iter().map(|kind| (kind, OF_A_KIND_FLOOR))).filter_map(check).collect()
-}
-
-/// The median when it lies far outside, or else a run that does; and which of them it is.
-fn far(floor: f64, was: Range, values: &[f64], known: bool) -> Option<(f64, By)> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let (median, most) = (quantile(&sorted, 0.5)?, quantile(&sorted, 1.0)?);
-    // Of a few new runs, the median may well be farther out than any before; the fewer they are, the farther.
-    let few = if known { 0.0 } else { 1.0 / values.len().max(1) as f64 };
-    let (low, high) = if values.len() < RUNS_FOR_QUANTILES {
-        (was.min - few * (was.p50 - was.min), was.max + few * (was.max - was.p50))
-    } else {
-        (was.p05, was.p95)
-    };
-    let slack = floor + 0.15 * was.p50.abs();
-    if median < low - slack || median > high + slack {
-        return Some((median, By::Median));
-    }
-    // One run may come out otherwise without anything being wrong; twice as far from the median as ever is too far. Of runs
-    // that were not recorded, one in some hundreds always is.
-    let farthest = was.max + (was.max - was.p50) + 2.0 * slack;
-    (known && most > farthest).then_some((most, By::OneRun))
 }
 
 /// A line per cell.

@@ -154,6 +154,17 @@ fn violated(judgement: &Judgement) -> Vec<&'static str> {
     broken.map(|i| i.name).collect()
 }
 
+/// How many canaries are among the cells of these names, in words that follow others; or that there are none, and when there
+/// would be.
+pub fn summary<'a>(cells: impl Iterator<Item = &'a str>, interrupted: bool) -> String {
+    match cells.filter(|cell| cell.starts_with(PREFIX)).count() {
+        0 if interrupted => String::new(),
+        0 => "; no canaries, which `sweep all` runs unless options other than --nodes and --rate are given".to_owned(),
+        1 => ", 1 canary among them".to_owned(),
+        canaries => format!(", {canaries} canaries among them"),
+    }
+}
+
 /// Every canary there is.
 pub fn canaries() -> Vec<Canary> {
     let all = [world::canaries(), services::canaries(), voters::canaries(), node::canaries(), groups::canaries()];

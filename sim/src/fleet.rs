@@ -11,7 +11,10 @@ use protocols::{
     copies::{Disk as CopyDisk, Holder, Seat},
     core::{Core, Input, TimerId},
     division::Division,
-    election::{Protocol, Setup},
+    election::{
+        Protocol, Setup,
+        k8s::{ONE_IDENTITY_TWICE, SAME_HOST},
+    },
     elector::ServiceOutput,
     fence::{
         checks::Checks,
@@ -132,11 +135,19 @@ impl Fleet {
                 with(|world| match world.has_core(node) && !forgets {
                     // Its disk has survived; so has what it is.
                     true => world.input(node, Input::Start),
-                    false => world.set_core(node, Box::new(Store::new(&self.checks, self.plan.groups.into()))),
+                    false => world.set_core(node, Box::new(self.store())),
                 });
                 None
             }
             Role::Client(index) => self.client(node, index),
+        }
+    }
+
+    fn store(&self) -> Store {
+        let store = Store::new(&self.checks, self.plan.groups.into());
+        match self.bugs.has(&ONE_IDENTITY_TWICE) {
+            true => store.with_one_identity(SAME_HOST.0, SAME_HOST.1),
+            false => store,
         }
     }
 

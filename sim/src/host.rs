@@ -7,11 +7,19 @@
 
 pub mod task;
 
-use crate::world::{self, Finished, World, action::HostAction};
+use crate::{
+    interrupt,
+    world::{self, Finished, World, action::HostAction},
+};
 use madsim::{runtime::Runtime, time::TimeHandle};
 use protocols::types::NodeId;
 use scenarios::streams;
-use std::{future::Future, pin::Pin, time::Duration};
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::mpsc::{self, RecvTimeoutError},
+    time::Duration,
+};
 use task::Executor;
 
 /// What a process's first task runs.
@@ -20,10 +28,14 @@ pub type Main = Box<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send 
 /// Starts a process: gives back its first task, if it has any.
 pub type Start = Box<dyn Fn(NodeId) -> Option<Main> + Send>;
 
+/// How often a run's thread is looked at while it runs.
+const LOOK: Duration = Duration::from_millis(200);
+
 /// Runs the world that `make_world` makes, in a thread of its own, to its end. `start` says what its processes are.
 ///
 /// # Errors
-/// Code under test or the harness panicked: the panic's message.
+/// Code under test or the harness panicked: the panic's message. Or the program was asked to end, and the run did not: its
+/// thread is left behind.
 pub fn run(
     seed: u64,
     make_world: impl FnOnce() -> World + Send + 'static,
@@ -47,8 +59,19 @@ pub fn run(
         drop(simulated);
         Ok(Box::new(finished))
     };
+    let (over, ended) = mpsc::channel::<()>();
+    let body = move || {
+        let _over = over;
+        body()
+    };
     let thread = std::thread::Builder::new().name("world".to_owned()).stack_size(8 << 20).spawn(body);
     let thread = thread.map_err(|e| format!("cannot start a thread: {e}"))?;
+    // Nothing is ever sent: the end of the thread ends the wait.
+    while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+        if interrupt::is_overdue() {
+            return Err(interrupt::GIVEN_UP.to_owned());
+        }
+    }
     thread.join().unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
@@ -94,8 +117,9 @@ impl Pump {
     }
 
     /// Moves madsim's clock to the world's, for code that reads libc's.
-    fn follow_world(&self) {
+    fn follow_world(&mut self) {
         let (world, host) = (world::with(|w| w.now()), self.time.elapsed().as_nanos() as u64);
+        self.executor.follow(world);
         if world > host {
             self.time.advance(Duration::from_nanos(world - host));
         }

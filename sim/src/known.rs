@@ -1,6 +1,12 @@
 //! Known answers: before a sweep runs anything, it has its own judge judge histories of which it is known what comes of
 //! them, and holds their verdicts to promises of which it is known whether they are kept. On code that is right, no run
 //! could tell whether a judge has gone blind.
+//!
+//! The same goes for constants, whose bounds move with them ([`facts`]), and for the laws that electors and members of services
+//! keep among themselves ([`laws`]).
+
+mod facts;
+mod laws;
 
 use crate::{
     artifacts, canary,
@@ -21,7 +27,9 @@ use reports::{
 use std::path::Path;
 
 /// What the names of these cells begin with.
-pub const PREFIX: &str = "known history: ";
+pub const PREFIX: &str = "known ";
+/// What the names of the histories' cells begin with.
+const HISTORY: &str = "known history: ";
 
 /// The verdict of a failure that is a wrong answer of the judge.
 pub const VERDICT: &str = "known";
@@ -33,9 +41,18 @@ pub fn count() -> u64 {
 
 /// How many histories were judged, and how many of them wrong, in words.
 pub fn summary(failures: &[Failure]) -> String {
-    match failures.iter().filter(|failure| failure.verdict == VERDICT).count() {
+    let wrong = |of_histories| {
+        let known = failures.iter().filter(|failure| failure.verdict == VERDICT);
+        known.filter(|failure| failure.scenario.starts_with(HISTORY) == of_histories).count()
+    };
+    let judge = match wrong(true) {
         0 => format!("the judge itself passed its {} known histories", count()),
         wrong => format!("THE JUDGE ITSELF FAILED on {wrong} of {} known histories", count()),
+    };
+    match wrong(false) {
+        0 => judge,
+        1 => format!("{judge}, and a known constant or law does not hold"),
+        others => format!("{judge}, and {others} known constants or laws do not hold"),
     }
 }
 
@@ -51,12 +68,27 @@ pub fn wrong() -> Vec<(Cell, Failure)> {
         };
         Some(cell(known, judged.as_ref(), why))
     };
-    known::ALL.iter().filter_map(wrong).collect()
+    known::ALL.iter().filter_map(wrong).chain(facts::wrong().map(other)).chain(laws::wrong().map(other)).collect()
+}
+
+/// The cell of a constant or a law: what it is called, and what is wrong.
+fn other((name, why): (String, String)) -> (Cell, Failure) {
+    let (mut cell, mut failure) = failed(format!("{PREFIX}{name}"), "harness", why);
+    cell.protocol = "all".to_owned();
+    failure.protocol.clone_from(&cell.protocol);
+    failure.repro = repro::command(&["sweep", "steady", "--seeds", "0..1"].map(str::to_owned));
+    (cell, failure)
 }
 
 fn cell(known: &Known, judged: Option<&Judgement>, why: String) -> (Cell, Failure) {
-    let scenario = format!("{PREFIX}{}.jsonl", known.name);
     let verdict = judged.map_or("harness", |judgement| judgement.verdict.name());
+    let (cell, mut failure) = failed(format!("{HISTORY}{}.jsonl", known.name), verdict, why);
+    failure.violated = judged.into_iter().flat_map(Judgement::violated).map(str::to_owned).collect();
+    failure.repro = repro::command(&["check".to_owned(), known.path()]);
+    (cell, failure)
+}
+
+fn failed(scenario: String, verdict: &str, why: String) -> (Cell, Failure) {
     let cell = Cell {
         scenario: scenario.clone(),
         protocol: "the judge".to_owned(),
@@ -75,10 +107,10 @@ fn cell(known: &Known, judged: Option<&Judgement>, why: String) -> (Cell, Failur
         fencing: Fencing::On,
         outcome: Ended::Broken,
         verdict: VERDICT.to_owned(),
-        violated: judged.into_iter().flat_map(Judgement::violated).map(str::to_owned).collect(),
+        violated: Vec::new(),
         why,
         trace_hash: String::new(),
-        repro: repro::command(&["check".to_owned(), known.path()]),
+        repro: String::new(),
         artifacts: None,
         cause: None,
         plan: None,
@@ -92,7 +124,7 @@ fn cell(known: &Known, judged: Option<&Judgement>, why: String) -> (Cell, Failur
 /// A file could not be written.
 pub fn keep(failures: &mut [Failure], out: &Path) -> Result<(), String> {
     for failure in failures.iter_mut().filter(|failure| failure.verdict == VERDICT) {
-        let name = failure.scenario.trim_start_matches(PREFIX);
+        let name = failure.scenario.trim_start_matches(HISTORY);
         let Some(known) = known::ALL.iter().find(|known| name.strip_suffix(".jsonl") == Some(known.name)) else {
             continue;
         };

@@ -165,6 +165,9 @@ pub const CHANCES: [Chance; 19] = [
     unfenced("read-lease", "etcd-election", 988, OVERLAP),
 ];
 
+/// In how many runs the shares of [`CHANCES`] were counted, at least.
+const COUNTED: f64 = 150.0;
+
 impl Chance {
     /// The one of a cell.
     pub fn find(scenario: &str, protocol: &str, fencing: bool) -> Option<&'static Chance> {
@@ -174,12 +177,16 @@ impl Chance {
         exact.or_else(|| all.find(|c| c.fencing && !fencing && election::find(protocol).is_some_and(|p| !p.tokened)))
     }
 
-    /// One sentence when `violated` of `runs` is far from what it was: more than four standard deviations, and more than
-    /// one run, or one in fifty.
+    /// One sentence when `violated` of `runs` is far from what it was: more than four standard deviations of both
+    /// samples, and more than one run.
     pub fn far_off(&self, violated: u64, runs: u64) -> Option<String> {
         let (runs_f, expected) = (runs as f64, self.of_1000 as f64 / 1e3 * runs as f64);
-        let deviation = (expected * (1.0 - self.of_1000 as f64 / 1e3)).max(0.0).sqrt();
-        let room = 4.0 * deviation + (runs_f / 50.0).max(1.0);
+        // Both are samples: these runs, and those that the share was counted in.
+        let of_one = |share: f64| (share * (1.0 - share)).max(0.0);
+        let share = self.of_1000 as f64 / 1e3;
+        let counted = share.clamp(1.0 / COUNTED, 1.0 - 1.0 / COUNTED);
+        let deviation = (runs_f * of_one(share) + runs_f * runs_f * of_one(counted) / COUNTED).sqrt();
+        let room = 4.0 * deviation + 1.0;
         if (violated as f64 - expected).abs() <= room {
             return None;
         }

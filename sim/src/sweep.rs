@@ -22,14 +22,13 @@ use crate::{
     run::{self, Options, Run},
     shown::{Shown, Watch},
 };
-use protocols::{
-    bug::Bug,
-    election::{self, Protocol},
-    fence::checks::Fencing,
-};
+use protocols::{bug::Bug, election::Protocol, fence::checks::Fencing};
 use reports::Verdict;
 use scenarios::{Params, Scenario, scenario, sense};
-use std::ops::Range;
+use std::{
+    ops::Range,
+    sync::{Mutex, PoisonError},
+};
 
 /// What to sweep over.
 pub struct Sweep<'a> {
@@ -101,13 +100,12 @@ impl Sweep<'_> {
         total / of + u64::from(part <= total % of)
     }
 
-    /// A sweep of everything that is ours, with nothing changed that they depend on, looks after the canaries too: in its
-    /// first shard.
+    /// A sweep of all our scenarios, with nothing changed that canaries depend on, runs all of them in its first shard,
+    /// whatever the protocols and sizes: they take seconds, and a world that is blind is so for every protocol.
     fn canaries(&self) -> Vec<Canary> {
         let usual = Params { nodes: self.params.nodes, rate: self.params.rate, ..Params::default() };
-        let all = scenario::ALL.iter().all(|ours| self.scenarios.iter().any(|swept| swept.name == ours.name))
-            && election::ALL.iter().all(|ours| self.protocols.iter().any(|swept| swept.name == ours.name));
-        match all && self.sizes == Sizes::Usual && *self.params == usual && self.shard.0 == 1 {
+        let all = scenario::ALL.iter().all(|ours| self.scenarios.iter().any(|swept| swept.name == ours.name));
+        match all && *self.params == usual && self.shard.0 == 1 {
             true => canary::canaries(),
             false => Vec::new(),
         }
@@ -185,6 +183,7 @@ impl Sweep<'_> {
         let which = self.which();
         let mut cells: Vec<(Cell, Vec<Failure>)> = which.iter().map(|which| self.cell(*which)).collect();
         let mut unsafe_runs = Vec::new();
+        let given_up = Mutex::new(Vec::<Failure>::new());
         let place = |index: u64| {
             let index = self.shard.0 - 1 + index * self.shard.1;
             ((index / seeds) as usize, self.seeds.start + index % seeds)
@@ -192,6 +191,9 @@ impl Sweep<'_> {
         let work = |index: u64| {
             let (cell, seed) = place(index);
             let (run, failure) = self.one(which[cell], seed);
+            if let Some(failure) = failure.as_ref().filter(|failure| failure.why == interrupt::GIVEN_UP) {
+                given_up.lock().unwrap_or_else(PoisonError::into_inner).push(failure.clone());
+            }
             done(failure.as_ref().map_or(Ended::Kept, |failure| failure.outcome));
             (run, failure)
         };
@@ -221,6 +223,12 @@ impl Sweep<'_> {
                 failures.into_iter().partition(|f| f.outcome == Ended::Inconclusive);
             outcome.failures.extend(failures);
             outcome.inconclusive.extend(inconclusive);
+        }
+        let given_up = given_up.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for failure in given_up {
+            if !outcome.failures.contains(&failure) {
+                outcome.failures.push(failure);
+            }
         }
         outcome.interrupted = outcome.runs() < self.runs();
         (outcome.moved, outcome.without_baseline) =
@@ -310,6 +318,15 @@ impl Sweep<'_> {
             Shares::known(&self.registry.invariants),
             cells,
         )
+    }
+
+    /// Does it run the cell of that name in the baseline, if there is such a cell?
+    pub fn covers(&self, cell: &str) -> bool {
+        let mut words = cell.split(' ');
+        let (scenario, protocol, nodes) = (words.next(), words.next(), words.next().and_then(|n| n.parse().ok()));
+        self.scenarios.iter().any(|swept| Some(swept.name) == scenario)
+            && self.protocols.iter().any(|swept| Some(swept.name) == protocol)
+            && nodes.is_some_and(|nodes| self.sizes.numbers().contains(&nodes))
     }
 
     fn cell(&self, (scenario, protocol, nodes): Which) -> (Cell, Vec<Failure>) {

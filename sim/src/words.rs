@@ -95,6 +95,18 @@ fn promoted(i: &Incarnation, after: Option<&Incarnation>) -> [u64; 3] {
     [0x116, fold(a, b), after.map_or(0, |after| incarnation(after).into_iter().fold(1, fold))]
 }
 
+fn deletion(deleted: &Deleted) -> [u64; 3] {
+    let Deleted { resource: r, incarnation: i, seq, plans } = deleted;
+    let [a, b] = incarnation(i);
+    let plans = plans.iter().fold(0, |h, plan| fold(h, *plan));
+    [0x115 | resource(*r) << 16, fold(a, b), fold(*seq, plans)]
+}
+
+fn worked(on: Resource, i: &Incarnation, for_us: u64, shared: bool) -> [u64; 3] {
+    let [a, b] = incarnation(i);
+    [0x118 | resource(on) << 16 | u64::from(shared) << 32, fold(a, b), for_us]
+}
+
 /// A history event in three words.
 #[inline]
 pub fn of(kind: &Kind) -> [u64; 3] {
@@ -122,12 +134,7 @@ pub fn of(kind: &Kind) -> [u64; 3] {
             let (code, number) = verdict(*v);
             [0x105 | u64::from(node.0) << 16 | code << 32, a, fold(b, fold(*version, number))]
         }
-        Kind::Deleted(deleted) => {
-            let Deleted { resource: r, incarnation: i, seq, plans } = &**deleted;
-            let [a, b] = incarnation(i);
-            let plans = plans.iter().fold(0, |h, plan| fold(h, *plan));
-            [0x115 | resource(*r) << 16, fold(a, b), fold(*seq, plans)]
-        }
+        Kind::Deleted(deleted) => deletion(deleted),
         Kind::Promoted { incarnation: i, after } => promoted(i, after.as_ref()),
         Kind::Rewound { node, from, onto, entries } => {
             let [from, onto] = [from, onto].map(|i| incarnation(i).into_iter().fold(0, fold));
@@ -153,8 +160,11 @@ pub fn of(kind: &Kind) -> [u64; 3] {
             let what = xxh3_64(fault.detail.as_bytes()) ^ xxh3_64(fault.fault.as_bytes()).rotate_left(17);
             [0x10a | u64::from(fault.index) << 16 | (fault.phase as u64) << 48, what, on]
         }
-        Kind::Grant { node, token } => [0x111, u64::from(node.0), *token],
-        Kind::GrantEnd { node, token, reason } => [0x112 | (*reason as u64) << 16, u64::from(node.0), *token],
+        Kind::Grant { node, token } => [0x111, u64::from(node.0), token.unwrap_or(0)],
+        Kind::GrantEnd { node, token, reason } => {
+            [0x112 | (*reason as u64) << 16, u64::from(node.0), token.unwrap_or(0)]
+        }
+        Kind::Work { resource: r, incarnation: i, for_us, shared } => worked(*r, i, *for_us, *shared),
         Kind::Vote { voter, candidate, token } => [0x113, u64::from(voter.0) << 16 | u64::from(candidate.0), *token],
         Kind::Clock { node, wall_offset_us, rate_ppm } => {
             [0x114 | u64::from(node.0) << 16, *wall_offset_us as u64, *rate_ppm as u64]

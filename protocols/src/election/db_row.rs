@@ -247,7 +247,7 @@ impl DbRow {
             + match why {
                 Deposed::Expired | Deposed::Lost => 0,
                 Deposed::Fenced => wait.max(self.back_off.refused()),
-                Deposed::Resigned => self.postgres.ttl(),
+                Deposed::Resigned | Deposed::Stuck => self.postgres.ttl(),
             };
         self.campaign_due = why == Deposed::Resigned;
         if !self.campaign_due {

@@ -44,7 +44,10 @@ use crate::{
     service::kubernetes,
     types::{MILLISECOND, SECOND},
 };
-pub use bugs::{LEADS_BEFORE_UPDATE, NO_REQUEST_TIMEOUT, OWN_DURATION, RENEWS_FOR_EVER};
+pub use bugs::{
+    COMPARES_CLOCKS, LEADS_BEFORE_UPDATE, NO_REQUEST_TIMEOUT, ONE_IDENTITY_TWICE, OWN_DURATION, RENEWS_FOR_EVER,
+    SAME_HOST,
+};
 use candidate::Candidate;
 use timing::{granted, refuses, renew_deadline};
 pub use timing::{name_of, token};

@@ -37,6 +37,7 @@
 //! **What shows it.** `isolate-leader`, `gc-pause`, `quorum-loss`, `split-vote`.
 
 mod answer;
+pub mod drill;
 mod durable;
 mod learn;
 mod message;

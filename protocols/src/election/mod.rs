@@ -7,6 +7,7 @@ pub mod consul;
 pub mod cron;
 pub mod db_row;
 pub mod db_row_node_clock;
+pub mod dynamodb_lock;
 pub mod etcd;
 pub mod etcd_key;
 pub mod k8s;
@@ -307,6 +308,7 @@ crate::registry! {
         &consul::PROTOCOL,
         &k8s::PROTOCOL,
         &object_lease::PROTOCOL,
+        &dynamodb_lock::PROTOCOL,
         &db_row::PROTOCOL,
         &db_row_node_clock::PROTOCOL,
         &pg_advisory::PROTOCOL,

@@ -299,7 +299,7 @@ impl ObjectLease {
             + match why {
                 Deposed::Expired | Deposed::Lost => 0,
                 Deposed::Fenced => self.back_off.refused(),
-                Deposed::Resigned => self.setup.timings.lease_ttl,
+                Deposed::Resigned | Deposed::Stuck => self.setup.timings.lease_ttl,
             };
         if why != Deposed::Resigned {
             self.campaigning = true;

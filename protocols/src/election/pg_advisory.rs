@@ -205,7 +205,7 @@ impl PgAdvisory {
         }
         out.push(Output::SetTimer { id: POLL, at: now.mono + wait });
         match why {
-            Deposed::Resigned => self.held_off_until = now.mono + self.postgres.ttl(),
+            Deposed::Resigned | Deposed::Stuck => self.held_off_until = now.mono + self.postgres.ttl(),
             Deposed::Fenced => self.held_off_until = now.mono + wait,
             Deposed::Expired | Deposed::Lost => {}
         }

@@ -41,6 +41,7 @@
 mod append;
 mod arithmetic;
 mod bugs;
+pub mod drill;
 mod durable;
 mod lead;
 mod log;

@@ -322,7 +322,7 @@ impl RedisFenced {
             + match why {
                 Deposed::Expired | Deposed::Lost => 0,
                 Deposed::Fenced => wait.max(self.back_off.refused()),
-                Deposed::Resigned => self.redis.ttl(),
+                Deposed::Resigned | Deposed::Stuck => self.redis.ttl(),
             };
         self.campaign_due = why == Deposed::Resigned;
         if !self.campaign_due {

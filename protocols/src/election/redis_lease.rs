@@ -284,7 +284,7 @@ impl RedisLease {
             + match why {
                 Deposed::Expired | Deposed::Lost => 0,
                 Deposed::Fenced => wait,
-                Deposed::Resigned => self.redis.ttl(),
+                Deposed::Resigned | Deposed::Stuck => self.redis.ttl(),
             };
         self.campaign_due = why == Deposed::Resigned;
         if !self.campaign_due {

@@ -342,7 +342,7 @@ impl Redlock {
         let wait = match why {
             Deposed::Expired | Deposed::Lost => 0,
             Deposed::Fenced => self.redis.poll_wait(),
-            Deposed::Resigned => self.redis.ttl(),
+            Deposed::Resigned | Deposed::Stuck => self.redis.ttl(),
         };
         self.held_off_until = now.mono + wait;
         self.campaign_due = why == Deposed::Resigned;

@@ -46,13 +46,13 @@ mod message;
 mod own;
 mod quorum;
 
-pub use election::{Election, Notification, Outcome, State, Vote};
+pub use election::{Election, FINALIZE_WAIT, Notification, Outcome, State, Vote};
 pub use epochs::Epochs;
+pub use leader::DRIFT_PART;
 pub use message::{Connection, Message, Packet};
 pub use quorum::Quorum;
 
 use self::{
-    election::FINALIZE_WAIT,
     follower::Follower,
     leader::Leader,
     own::{DEADLINE, Next, Output, Own, PING, POLL, READ, REST, RETRY, notification},

@@ -55,6 +55,8 @@ pub struct Rules {
     pub enactments: bool,
     /// What deletes plans is.
     pub deletions: bool,
+    /// The fence is the write's name, which exists once it was written; old names are collected.
+    pub collected: bool,
 }
 
 /// A token that nobody handed out. Tokens carry no authenticator in the simulation: this one stands for all that a store which
@@ -148,10 +150,32 @@ pub const ENACTMENTS_UNFENCED: Bug = Bug {
     shown: Shown::by("stale-enactor", "redis-fenced", 16),
 };
 
+/// How many names of writes are kept, the newest, by a resource whose old ones are collected.
+pub const NAMES_KEPT: u64 = 100;
+
+/// A fence that is collected with the garbage.
+pub const NAMES_COLLECTED: Bug = Bug {
+    id: "ledger-put-if-absent-collected",
+    protocols: &[],
+    what: "The only fence is that a write is put under its number if that name is absent, and a collector deletes all names but the \
+           newest 100: a former leader whose name was collected meanwhile puts its write, and is told that it was accepted.",
+    source: "slatedb/slatedb issues 352 and 1622, fixed by pull request 1672, which keeps fences for ever; lance-format/lance pull \
+             request 6432 has the same fence, and 6699 the warning",
+    violation: "no_stale_write",
+    shown: Shown::by("gc-pause", "redis-fenced", 8).with("--pause 10s"),
+};
+
 impl Rules {
     /// The rules as they should be.
-    pub const ALL: Rules =
-        Rules { seal: true, again: true, owner: true, authentic: true, enactments: true, deletions: true };
+    pub const ALL: Rules = Rules {
+        seal: true,
+        again: true,
+        owner: true,
+        authentic: true,
+        enactments: true,
+        deletions: true,
+        collected: false,
+    };
 
     /// Is an operation of a former leader refused?
     #[inline]
@@ -161,6 +185,12 @@ impl Rules {
             Operation::Delete => self.deletions,
             _ => true,
         }
+    }
+
+    /// Was the name of a former leader's write collected, where the last write has this number? Then the name is absent.
+    #[inline]
+    pub const fn forgot(self, seq: u64, last: u64) -> bool {
+        self.collected && seq.saturating_add(NAMES_KEPT) <= last
     }
 }
 
@@ -173,7 +203,8 @@ impl Checks {
         let unsealed = bugs.has(&READ_BEFORE_SEAL) || (place > 0 && bugs.has(&ONE_SEALED));
         let [again, owner, authentic] = [&EQUAL_REFUSED, &NO_OWNER, &FORGED_TOKEN].map(|bug| !bugs.has(bug));
         let [enactments, deletions] = [&ENACTMENTS_UNFENCED, &DELETIONS_UNFENCED].map(|bug| !bugs.has(bug));
-        let rules = Rules { seal: !unsealed, again, owner, authentic, enactments, deletions };
+        let collected = bugs.has(&NAMES_COLLECTED);
+        let rules = Rules { seal: !unsealed, again, owner, authentic, enactments, deletions, collected };
         Checks { memory: self.memory && !bugs.has(&RETRY_WITHOUT_ID), rules, ..self }
     }
 

@@ -204,6 +204,10 @@ impl<M: Memory> Ledger<M> {
                 self.record(node, write);
                 return WriteVerdict::Ok;
             }
+            if self.checks.rules.forgot(write.seq, self.state.seq) {
+                // The put succeeds, and what it has put is behind all that anybody will read.
+                return WriteVerdict::Ok;
+            }
             crate::mark!(LedgerFenced);
             return WriteVerdict::Fenced { highest: self.state.highest };
         }

@@ -38,13 +38,20 @@ pub struct Store {
     ledgers: Ledgers,
     /// The last token that each group's candidates have drawn; they stay 0 where tokens come from elsewhere.
     counters: Vec<u64>,
+    /// The first of these processes has the second one's identity: the store takes it for that one.
+    one_identity: Option<(NodeId, NodeId)>,
 }
 
 impl Store {
     /// An empty store for so many groups, which makes these checks at each of the resources that a leader of one has.
     pub fn new(checks: &[Checks], groups: usize) -> Self {
         let of_group = |_| checks.iter().map(|checks| Ledger::new(*checks));
-        Store { ledgers: (0..groups).flat_map(of_group).collect(), counters: vec![0; groups] }
+        Store { ledgers: (0..groups).flat_map(of_group).collect(), counters: vec![0; groups], one_identity: None }
+    }
+
+    /// The same store, which sees two processes that have one identity as one. The history names the process all the same.
+    pub fn with_one_identity(self, copy: NodeId, original: NodeId) -> Self {
+        Store { one_identity: Some((copy, original)), ..self }
     }
 
     /// A candidate draws a token from its group's counter, which nobody can raise but by drawing.
@@ -54,7 +61,7 @@ impl Store {
         let Some(counter) = self.counters.get_mut(usize::from(group)) else { return };
         *counter += 1;
         let token = *counter;
-        let grant = Output::Record(Kind::Grant { node: from, token });
+        let grant = Output::Record(Kind::Grant { node: from, token: Some(token) });
         out.push(if group == 0 { grant } else { Output::OfGroup(group, Box::new(grant)) });
         let message = Said::wrap(group, counter::Message::Drawn { request, token }.erase());
         out.push(Output::Tell { to: from, message });
@@ -115,6 +122,18 @@ pub fn read<M: Memory>(ledgers: &[Ledger<M>], from: NodeId, message: Message) ->
     Some(Message::StoreIs { request, generation, token, verdict, seq })
 }
 
+/// The decision as the history has it: of the process that asked.
+fn said_by(from: NodeId, kind: Kind) -> Kind {
+    match kind {
+        Kind::Apply { write, verdict, version, .. } => Kind::Apply { node: from, write, verdict, version },
+        Kind::Seal { resource, incarnation, accepted, seq, version, payload } => {
+            let incarnation = Incarnation { node: from, ..incarnation };
+            Kind::Seal { resource, incarnation, accepted, seq, version, payload }
+        }
+        kind => kind,
+    }
+}
+
 impl Core for Store {
     fn step(&mut self, _: Now, input: Input, out: &mut Vec<Output>) {
         let (from, message) = match input {
@@ -122,12 +141,14 @@ impl Core for Store {
             Input::Peer { from, message } => return self.draw(from, message, out),
             _ => return,
         };
-        if let Some((kind, message)) = answer(&mut self.ledgers, from, message) {
+        let owner = self.one_identity.filter(|(copy, _)| *copy == from).map_or(from, |(_, original)| original);
+        if let Some((kind, message)) = answer(&mut self.ledgers, owner, message) {
+            let kind = said_by(from, kind);
             let deleted = deleted(&self.ledgers, &kind);
             out.push(Output::Record(kind));
             out.extend(deleted.map(Output::Record));
             out.push(Output::Send { to: from, message });
-        } else if let Some(message) = read(&self.ledgers, from, message) {
+        } else if let Some(message) = read(&self.ledgers, owner, message) {
             out.push(Output::Send { to: from, message });
         }
     }

@@ -8,7 +8,8 @@
 //!
 //! Fencepost writes the header first. A store's own log may do without it, and may hold nothing but `apply` lines: names are
 //! then taken in the order in which they appear, those of resources too. `generation`, `read`, `version` and `request` may be
-//! missing, and a token that is missing or 0 is a write without a token. `epoch` is read as `token`, and `term` as
+//! missing. A write without `token` and `generation` is one of the leadership that its node was elected to last, if the log
+//! says; a `deposed` line without them ends that one. The token 0 is one, unless the line has a `generation`, as ours have. `epoch` is read as `token`, and `term` as
 //! `generation`; [`Fields`] maps other names, and says which fields do not matter. All others are refused. A line of another
 //! group than the first has a
 //! `group`.
@@ -28,6 +29,7 @@ mod fields;
 mod line;
 mod nodes;
 mod reader;
+mod told;
 mod writer;
 
 pub use fields::{Fields, Type};

@@ -1,6 +1,9 @@
 //! What went wrong in programs around their election: on their way out, and while they were at work.
 
-use crate::bug::{Bug, Shown};
+use crate::{
+    bug::{Bug, Shown},
+    types::SECOND,
+};
 
 /// What a program does that gives the lease back as soon as it is told to stop.
 pub const RELEASED_BEFORE_JOINED: Bug = Bug {
@@ -32,4 +35,51 @@ pub const RENEWS_BETWEEN_JOBS: Bug = Bug {
     source: "derived from a usual way to write a worker's loop: `process(msg)`, and then `session.renew()`",
     violation: "done_once",
     shown: Shown::by("long-job", "etcd-election", 4).with("--fencing off"),
+};
+
+/// What programs do that call client-go's `LeaderElector.Run` once.
+pub const STANDS_ONCE: Bug = Bug {
+    id: "stands-once",
+    protocols: &["redis-fenced", "etcd-election", "k8s-lease"],
+    what: "A candidate that has lost its lease never stands again, though its process runs and looks healthy: once each has lost one, \
+           nobody leads until somebody restarts a process.",
+    source: "kuberhealthy/kuberhealthy issue 1533; Smana/runlore pull request 250; client-go's `LeaderElector.Run` returns when the \
+             lease is lost, and has to be called again",
+    violation: "liveness",
+    shown: Shown::by("leases-lost-in-turn", "k8s-lease", 4),
+};
+
+/// What an operator did whose shutdown waited for its hooks.
+pub const WORKS_ON_AFTER_LOSS: Bug = Bug {
+    id: "works-on-after-loss",
+    protocols: &[
+        "redis-lease",
+        "redis-fenced",
+        "etcd-election",
+        "consul-session",
+        "k8s-lease",
+        "db-row",
+        "object-lease",
+    ],
+    what: "A leader that has lost its lease begins to shut down, and its work goes on for the 15 s that a shutdown hook blocks: longer \
+           than from the renew deadline to the end of the lease.",
+    source: "cilium/cilium pull request 42920: stop hooks blocked, and other components acted past the lease's end",
+    violation: "leaders_acting_by_effect",
+    shown: Shown::by("partition", "k8s-lease", 4).with("--fencing off --lease-ttl 15s"),
+};
+
+/// How long the shutdown hook blocks, nanoseconds.
+pub(super) const HOOK_BLOCKS: u64 = 15 * SECOND;
+
+/// What a library does that joins the work and its renewals.
+pub const NOT_CANCELLED: Bug = Bug {
+    id: "work-not-cancelled",
+    protocols: &["redis-lease", "redis-fenced", "db-row", "object-lease"],
+    what: "The first renewal that fails ends all renewing, and nobody tells the job under way: it goes on to its end, and its error is \
+           returned only then. Meanwhile the lease runs out and somebody else leads.",
+    source: "read from kodebooth/dlock 0.2.0, src/lib.rs: `DLock::with` joins the closure and `renew`, which returns at the first \
+             error",
+    violation: "no_stale_write",
+    shown: Shown::by("flapping", "redis-fenced", 12)
+        .with("--fencing off --works sequencer,queue-worker --work-item-time 4s"),
 };

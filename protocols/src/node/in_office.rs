@@ -88,6 +88,7 @@ impl Node {
         lead.owed_since = if owes { lead.owed_since.or(Some(now.mono)) } else { None };
         if lead.owed_since.is_some_and(|since| now.mono - since >= patience) {
             self.given_up += 1;
+            (self.stuck, self.resigning) = (true, true);
             self.elect(now, elector::Input::Resign, out);
         }
     }

@@ -14,7 +14,7 @@ use crate::{
 
 impl Node {
     pub(super) fn let_go(&mut self, now: Now, successor: Option<NodeId>, out: &mut Vec<Output>) {
-        if let Some(lead) = &mut self.lead {
+        if let Some(lead) = self.lead.as_mut().filter(|lead| !lead.outlived) {
             if let Some(work) = lead.work.as_mut().filter(|_| !self.resigning && now.mono < lead.valid_until) {
                 work.leave(&self.works, now, out);
             }
@@ -31,8 +31,9 @@ impl Node {
         let incarnation = Incarnation { token: 0, node: self.place.node, generation: self.place.starts << 16 };
         let sealed = self.works.each().map(|_| None).collect();
         let (valid_until, at) = (now.mono + 2 * self.place.tick, now.mono);
+        let (owed_since, work, outlived) = (None, None, false);
         self.lead =
-            Some(Lead { incarnation, valid_until, elected_at: at, sealed, asked_at: at, owed_since: None, work: None });
+            Some(Lead { incarnation, valid_until, elected_at: at, sealed, asked_at: at, owed_since, work, outlived });
         self.seal(out);
     }
 
@@ -50,7 +51,7 @@ impl Node {
         }
         if self.released {
             if joined {
-                self.deposed(elector::Deposed::Resigned, out);
+                self.deposed(now, elector::Deposed::Resigned, out);
             }
         } else if joined || self.bugs.has(&RELEASED_BEFORE_JOINED) {
             let input = self.successor.take().map_or(elector::Input::Resign, elector::Input::Transfer);

@@ -1,17 +1,36 @@
-//! A node whose only thread is at a job: its elector hears of nothing until that is done.
+//! A node whose elector hears of nothing until the job under way is done: its only thread is at the job, or the task that
+//! renews has ended and whoever waits for both waits for the job.
 
-use super::{Node, bugs::RENEWS_BETWEEN_JOBS};
-use crate::{clock::Now, core::Output, work::duties::Duties};
+use super::{
+    Node,
+    bugs::{NOT_CANCELLED, RENEWS_BETWEEN_JOBS},
+};
+use crate::{
+    clock::Now,
+    core::Output,
+    elector::{Input, ServiceInput},
+    work::duties::Duties,
+};
 
 impl Node {
-    /// [`RENEWS_BETWEEN_JOBS`]: is its only thread at a job?
+    fn is_at_work(&self) -> bool {
+        self.lead.as_ref().and_then(|lead| lead.work.as_ref()).is_some_and(Duties::is_at_work)
+    }
+
+    /// [`RENEWS_BETWEEN_JOBS`], and [`NOT_CANCELLED`] after a renewal has failed: does the elector wait for the job?
     pub(super) fn is_deaf(&self) -> bool {
-        let work = self.lead.as_ref().and_then(|lead| lead.work.as_ref());
-        self.bugs.has(&RENEWS_BETWEEN_JOBS) && work.is_some_and(Duties::is_at_work)
+        (self.renewal_failed || self.bugs.has(&RENEWS_BETWEEN_JOBS)) && self.is_at_work()
+    }
+
+    /// [`NOT_CANCELLED`]: a request that fails during a job ends the task that renews.
+    pub(super) fn note_failed_renewal(&mut self, input: &Input) {
+        let failed = matches!(input, Input::Service(ServiceInput::Reply { reply: Err(_), .. }));
+        self.renewal_failed |= failed && self.bugs.has(&NOT_CANCELLED) && self.is_at_work();
     }
 
     /// A job may be done: then the elector is told what has come meanwhile, and what is due.
     pub(super) fn hear(&mut self, now: Now, out: &mut Vec<Output>) {
+        self.renewal_failed &= self.is_at_work();
         while !self.unheard.is_empty() && !self.is_deaf() {
             let input = self.unheard.remove(0);
             self.elect(now, input, out);

@@ -1,9 +1,14 @@
 //! A connection to the store that broke, and a new one.
 
-use super::{AGAIN, Node, PAUSE_MAX, PAUSE_MIN};
+use super::{AGAIN, LOOK, LOOK_MIN, Node, PAUSE_MAX, PAUSE_MIN};
 use crate::{clock::Now, core::Output, types::NodeId};
 
 impl Node {
+    /// Looks later whether the store is silent.
+    pub(super) fn look_later(&self, now: Now, out: &mut Vec<Output>) {
+        out.push(Output::SetTimer { id: LOOK, at: now.mono + LOOK_MIN.max(self.place.silence / 5) });
+    }
+
     /// The connection to the store broke: after a pause everything unanswered is sent again, over a new one.
     pub(super) fn disconnected(&mut self, now: Now, peer: NodeId, out: &mut Vec<Output>) {
         if peer == self.place.store && self.lead.is_some() {

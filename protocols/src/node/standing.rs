@@ -1,5 +1,6 @@
 //! What a node says of itself to those who watch it.
 
+use super::Node;
 use crate::types::{Incarnation, NodeId};
 
 /// What a node believes of itself and of others, for those who watch it.
@@ -15,4 +16,18 @@ pub struct Standing {
     pub resigning: bool,
     /// Whom it takes for the leader, as far as it follows.
     pub observed: Option<NodeId>,
+}
+
+impl Node {
+    /// What it believes now.
+    pub fn standing(&self) -> Standing {
+        let lead = self.lead.as_ref().filter(|lead| !lead.outlived);
+        Standing {
+            incarnation: lead.map(|l| l.incarnation),
+            valid_until: lead.map_or(0, |l| l.valid_until),
+            works: lead.is_some_and(|l| l.work.is_some()),
+            resigning: self.resigning,
+            observed: self.observed,
+        }
+    }
 }

@@ -5,6 +5,23 @@ pub(super) fn listed(names: &str) -> String {
     names.rsplit_once(", ").map_or_else(|| names.to_owned(), |(all, last)| format!("{all} and {last}"))
 }
 
+/// The same as [`past`] where processes have such names: what a name holds is a name, whatever its words are.
+pub(super) fn past_of(text: &str, names: &[String]) -> String {
+    // No name has control characters in it, and no letter of a private use.
+    let sign = |place: usize| char::from_u32(0xf_0000 + place as u32).unwrap_or('\u{fffd}');
+    let odd = |name: &str| name.contains([' ', ',', ';']);
+    let mut odd: Vec<(usize, &String)> = names.iter().enumerate().filter(|(_, name)| odd(name)).collect();
+    if odd.is_empty() {
+        return past(text.split(';').next().unwrap_or_default());
+    }
+    // The longest first: one may be a part of another.
+    odd.sort_by_key(|(_, name)| std::cmp::Reverse(name.len()));
+    let masked =
+        odd.iter().fold(text.to_owned(), |text, (place, name)| text.replace(name.as_str(), &sign(*place).to_string()));
+    let told = past(masked.split(';').next().unwrap_or_default());
+    odd.iter().fold(told, |told, (place, name)| told.replace(sign(*place), name))
+}
+
 /// A fault's words as the beginning of a sentence in the past: `n3 was paused`.
 pub(super) fn past(text: &str) -> String {
     let text = text.split(" for ").next().unwrap_or(text).split(", back after").next().unwrap_or(text);
@@ -27,7 +44,8 @@ pub(super) fn past(text: &str) -> String {
         return format!("{part} of what {one} sent {whom} was lost");
     }
     // Found in this order, and the first that is there.
-    const VERBS: [(&str, &str); 16] = [
+    const VERBS: [(&str, &str); 17] = [
+        (" shows the store ", " showed the store "),
         (" cannot ", " could not "),
         (" killed", " was killed"),
         (" loses ", " lost "),
@@ -57,9 +75,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_name_is_a_name_whatever_words_it_has() {
+        let names = ["n1", "sync for eu", "cut off from x", "n3, killed"].map(str::to_owned);
+        for (now, then) in [
+            ("sync for eu cut off from n1, n3 for 2 s", "sync for eu was cut off from n1 and n3"),
+            ("n1 cut off from cut off from x for 2 s", "n1 was cut off from cut off from x"),
+            ("n3, killed paused for 2 s; nothing is accepted for 1 s", "n3, killed was paused"),
+        ] {
+            assert_eq!(past_of(now, &names), then);
+        }
+        assert_eq!(past_of("n1 paused for 2 s; sync", &names[..1]), "n1 was paused");
+    }
+
+    #[test]
     fn what_struck_is_told_in_the_past() {
         for (now, then) in [
             ("n3 paused for 3.5 s", "n3 was paused"),
+            ("somebody shows the store a forged token as n2", "somebody showed the store a forged token as n2"),
             ("n3 killed, back after 4 s", "n3 was killed"),
             ("n1 cut off from redis for 11 s", "n1 was cut off from redis"),
             ("n3 cut off from n1, n2, redis", "n3 was cut off from n1, n2 and redis"),

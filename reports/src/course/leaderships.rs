@@ -21,9 +21,17 @@ pub(super) struct Leaderships {
 /// Why a belief never had any ground.
 const UNGRANTED: &str = "the service never granted it";
 
+/// A write that is accepted may have been under way for so long, microseconds.
+const UNDER_WAY_US: u64 = 1_000_000;
+
 /// Is `one` a newer leadership than `other`, of which it is known that it was elected before?
 fn is_newer(one: Incarnation, other: Incarnation) -> bool {
-    if one.token > 0 && other.token > 0 { one.token > other.token } else { true }
+    if one.has_token() && other.has_token() { one.token > other.token } else { true }
+}
+
+/// A token as text; none is empty.
+fn text_of(token: Option<u64>) -> String {
+    token.map_or_else(String::new, |token| token.to_string())
 }
 
 impl Leaderships {
@@ -81,10 +89,11 @@ impl Leaderships {
     }
 
     /// Had the service granted it, whether or not that has ended since? Without a token, each grant is good for one belief.
-    fn is_granted(&self, Incarnation { token, node, .. }: Incarnation) -> bool {
+    fn is_granted(&self, incarnation: Incarnation) -> bool {
+        let (token, node) = (incarnation.fencing_token(), incarnation.node);
         let before = self.beliefs.iter().rfind(|b| self.all[b.i].node == node).map(|b| b.from);
         let unused = |grant: &Grant| grant.open || before.is_none_or(|before| grant.from > before);
-        self.grants.iter().any(|g| g.node == node.0 && if token == 0 { unused(g) } else { g.number == token })
+        self.grants.iter().any(|g| g.node == node.0 && if token.is_none() { unused(g) } else { g.number == token })
     }
 
     fn end(&mut self, t_us: u64, why: &'static str, whose: impl Fn(usize, NodeId) -> bool) {
@@ -95,11 +104,11 @@ impl Leaderships {
         }
     }
 
-    fn granted(&mut self, t_us: u64, node: NodeId, token: u64) {
+    fn granted(&mut self, t_us: u64, node: NodeId, token: Option<u64>) {
         if self.grants.iter().any(|g| g.open && (g.node, g.number) == (node.0, token)) {
             return;
         }
-        let token_text = token.to_string();
+        let token_text = text_of(token);
         let grant = Grant {
             i: None,
             node: node.0,
@@ -113,7 +122,7 @@ impl Leaderships {
         self.grants.push(grant);
     }
 
-    fn grant_ended(&mut self, t_us: u64, node: NodeId, token: u64, reason: GrantEnd) {
+    fn grant_ended(&mut self, t_us: u64, node: NodeId, token: Option<u64>, reason: GrantEnd) {
         let why = match reason {
             GrantEnd::Expired => "it expired",
             GrantEnd::Released => "its holder released it",
@@ -124,9 +133,22 @@ impl Leaderships {
             (grant.to, grant.why, grant.open) = (t_us, Some(why), false);
         }
         let all = &self.all;
-        let of = |belief: &Belief| (all[belief.i].node, all[belief.i].token) == (node, token);
+        let of = |belief: &Belief| (all[belief.i].node, all[belief.i].fencing_token()) == (node, token);
         for belief in self.beliefs.iter_mut().filter(|b| b.open && of(b)) {
             belief.outlived.get_or_insert((t_us, format!("its grant had ended: {why}")));
+        }
+    }
+
+    /// In a log that does not say when a belief ended, it is drawn until another is elected, or until `acted` says that it last
+    /// had a write accepted after that.
+    pub(super) fn leave_open(&mut self, acted: impl Fn(usize) -> Option<u64>) {
+        for belief in self.beliefs.iter_mut().filter(|b| b.open) {
+            if let Some((replaced_us, _)) = belief.outlived {
+                let acted_us = acted(belief.i).filter(|acted_us| *acted_us > replaced_us + UNDER_WAY_US);
+                belief.to = acted_us.unwrap_or(replaced_us);
+                (belief.open, belief.why) = (false, Some("the log does not say when"));
+                belief.outlived = belief.outlived.take().filter(|_| acted_us.is_some());
+            }
         }
     }
 
@@ -143,7 +165,7 @@ impl Leaderships {
         let (all, beliefs) = (&self.all, &self.beliefs);
         for grant in &mut self.grants {
             let came = |b: &&Belief| {
-                (all[b.i].node.0, all[b.i].token) == (grant.node, grant.number)
+                (all[b.i].node.0, all[b.i].fencing_token()) == (grant.node, grant.number)
                     && b.from >= grant.from
                     && b.from <= grant.to
             };
@@ -154,13 +176,13 @@ impl Leaderships {
     /// What each is called.
     pub(super) fn named(&self) -> Vec<Named> {
         let named = |incarnation: &Incarnation| {
-            let Incarnation { token, node, generation } = *incarnation;
+            let (token, generation) = (incarnation.fencing_token(), incarnation.elections());
             let label = match (token, generation) {
-                (0, 0) => "no token".to_owned(),
-                (0, _) => format!("generation {}", generation & 0xffff),
-                _ => format!("token {token}"),
+                (Some(token), _) => format!("token {token}"),
+                (None, 0) => "no token".to_owned(),
+                (None, _) => format!("generation {}", generation & 0xffff),
             };
-            Named { node: node.0, token: token.to_string(), generation, label }
+            Named { node: incarnation.node.0, token: text_of(token), generation, label }
         };
         self.all.iter().map(named).collect()
     }

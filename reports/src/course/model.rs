@@ -62,7 +62,7 @@ pub(crate) struct Lane {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Named {
     pub(crate) node: u16,
-    /// As text: a token may be beyond what JavaScript counts exactly.
+    /// As text: a token may be beyond what JavaScript counts exactly. Empty without one: 0 is a token.
     pub(crate) token: String,
     pub(crate) generation: u32,
     /// `token 2`, or `generation 3` without one.
@@ -99,7 +99,7 @@ pub(crate) struct Grant {
     pub(crate) to: u64,
     pub(crate) why: Option<&'static str>,
     #[serde(skip)]
-    pub(crate) number: u64,
+    pub(crate) number: Option<u64>,
     #[serde(skip)]
     pub(crate) open: bool,
 }

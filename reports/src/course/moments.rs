@@ -233,7 +233,7 @@ fn beliefs(model: &Model, all: &mut Vec<Note>) {
     for belief in &model.beliefs {
         let one = &model.incarnations[belief.i];
         let name = &model.nodes[usize::from(one.node)];
-        let with = if one.token == "0" { String::new() } else { format!(" with token {}", one.token) };
+        let with = if one.token.is_empty() { String::new() } else { format!(" with token {}", one.token) };
         let others = {
             let now = belief.places.0;
             model.beliefs.iter().filter(move |b| b.places.0 < now && (b.open || b.places.1 > now))
@@ -258,6 +258,7 @@ fn beliefs(model: &Model, all: &mut Vec<Note>) {
             Some("lost") => "it was told that it no longer leads",
             Some("fenced") => "the store refused its token",
             Some("resigned") => "it gave leadership up",
+            Some("stuck") => "the store had not answered it for too long",
             // Its crash is told as such.
             _ => continue,
         };

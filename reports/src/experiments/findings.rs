@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `{{only PATTERN FIGURE FORMAT}}` | a number; also `sum`, `max`, `min`, and `cells`: how many have it |
 //! | `{{table PATTERN \| HEADING = FIGURE:FORMAT \| …}}` | a table with a row for each cell |
+//! | `{{counts PATTERN PATTERN}}` | failovers that pauses caused, of one cell and another, and whether they differ |
 //! | `{{refusals EXPERIMENT N}}` | at most N refused writes of each protocol's first run with one |
 //! | `{{slo}}` | the table of objectives |
 //!
@@ -47,6 +48,15 @@ fn filled(place: &str, numbers: &Numbers) -> Result<String, String> {
             let most = most.parse().map_err(|_| format!("`{most}` is no number"))?;
             tables::refusals(numbers, experiment, most)
         }
+        ["counts", first, second] => {
+            let count = |pattern: &str, figure| tables::value(numbers, "only", &pattern.replace('+', " "), figure);
+            let [one, other] = [count(first, "pause_failovers")?, count(second, "pause_failovers")?];
+            let minutes = [count(first, "paused_minutes")?, count(second, "paused_minutes")?];
+            if minutes[0] != minutes[1] {
+                return Err(format!("`{first}` and `{second}` were counted over different times"));
+            }
+            Ok(against(one as u64, other as u64))
+        }
         [how, pattern, figure, format] => {
             // A variant's name may have spaces in it.
             tables::written(tables::value(numbers, how, &pattern.replace('+', " "), figure)?, format)
@@ -55,9 +65,39 @@ fn filled(place: &str, numbers: &Numbers) -> Result<String, String> {
     }
 }
 
+/// Two counts over equal times, and what the exact conditional test of two Poisson rates says (Przyborowski and Wilenski,
+/// Biometrika 1940): given their sum, the first is binomial with ½.
+fn against(one: u64, other: u64) -> String {
+    let p = same_rate(one, other);
+    let p_text = if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") };
+    let verdict = if p < 0.05 { "significant" } else { "not significant" };
+    format!("{one} to {other} ({p_text}, {verdict})")
+}
+
+/// How likely two counts over equal times are at least so far apart when their rates are the same, 0 to 1.
+fn same_rate(one: u64, other: u64) -> f64 {
+    let n = one + other;
+    // Term by term, in logarithms: 2⁻ⁿ alone may be too small a number.
+    let mut log_term = -(n as f64) * std::f64::consts::LN_2;
+    let mut tail = 0.0;
+    for k in 0..=one.min(other) {
+        tail += log_term.exp();
+        log_term += ((n - k) as f64).ln() - ((k + 1) as f64).ln();
+    }
+    (2.0 * tail).min(1.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_difference_of_a_few_events_is_not_significant() {
+        assert_eq!(against(7, 2), "7 to 2 (p = 0.180, not significant)");
+        assert_eq!(against(13, 2), "13 to 2 (p = 0.007, significant)");
+        assert_eq!(against(0, 0), "0 to 0 (p = 1.000, not significant)");
+        assert!(against(2_000, 1_000).contains("p < 0.001, significant"));
+    }
     use crate::experiments::numbers::{Cell, SCHEMA};
 
     #[test]

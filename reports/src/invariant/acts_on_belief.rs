@@ -10,7 +10,8 @@
 //! by the store: from then on nobody else's state can be in its way, and what it builds on is what it read.
 //!
 //! **Could fail** when a write was sent. Part 2 is judged where the header has the scheduler's period,
-//! and part 6 where the history tells of seals.
+//! and part 6 where the history tells of seals. In a log, 7. nobody has a write accepted that was sent after it stopped leading: more
+//! than a second later, as it may have been under way.
 //!
 //! **Source.** client-go, `tools/leaderelection` (the work's context is cancelled before the lease is let go, and
 //! `ReleaseOnCancel` asks that whatever the lease protects has ended by then); the
@@ -28,7 +29,7 @@ use protocols::{
     types::{Incarnation, NodeId, Resource, USUAL_RESOURCES},
     work::outbox::UNDER_WAY_MAX,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
@@ -50,6 +51,10 @@ struct ActsOnBelief {
     /// Does it tell of seals?
     seals_told: bool,
     sent: u64,
+    /// It is of a log: who has stopped leading since when, and how many writes were accepted of whom it was told.
+    of_log: bool,
+    stopped: BTreeMap<NodeId, u64>,
+    taken: u64,
     /// `schedule`, and the longest that it may stand still while `sequence` goes on, microseconds.
     idle_max_us: Option<(Resource, u64)>,
     working: Option<Working>,
@@ -117,6 +122,7 @@ const SCHEDULE: &str = USUAL_RESOURCES[Resource::SCHEDULE.index()];
 const PAUSE_US: u64 = 500_000;
 
 enum Violation {
+    Late { incarnation: Incarnation, for_us: u64 },
     Unbelieving(Incarnation),
     Unsealed { incarnation: Incarnation, resource: Resource },
     Idle { incarnation: Incarnation, for_us: u64 },
@@ -138,6 +144,9 @@ impl ActsOnBelief {
             told,
             seals_told,
             sent: 0,
+            of_log: header.is_none(),
+            stopped: BTreeMap::new(),
+            taken: 0,
             idle_max_us,
             working,
             violations,
@@ -146,8 +155,10 @@ impl ActsOnBelief {
 
     fn sent(&mut self, t_us: u64, incarnation: Incarnation, write: &Write) {
         self.sent += 1;
-        let resource = write.resource;
-        match self.believers.iter_mut().find(|believer| believer.incarnation == incarnation) {
+        let (resource, of_log) = (write.resource, self.of_log);
+        // A log may say the token of a write alone, or of an election alone.
+        let is_it = |of: Incarnation| of == incarnation || (of_log && of.node == incarnation.node && !of.has_token());
+        match self.believers.iter_mut().find(|believer| is_it(believer.incarnation)) {
             None if self.told => self.violations.add(t_us, Violation::Unbelieving(incarnation)),
             None => {}
             Some(believer) => {
@@ -177,6 +188,15 @@ impl ActsOnBelief {
         }
     }
 
+    fn taken_in_log(&mut self, t_us: u64, incarnation: Incarnation) {
+        self.taken += u64::from(self.told);
+        if let Some(for_us) = self.stopped.get(&incarnation.node).map(|stopped_us| t_us - stopped_us) {
+            if for_us > ORDER_US {
+                self.violations.add(t_us, Violation::Late { incarnation, for_us });
+            }
+        }
+    }
+
     fn accepted(&mut self, t_us: u64, resource: Resource, incarnation: Incarnation) {
         let Some((schedule, idle_max_us)) = self.idle_max_us else { return };
         if self.narrow.contains(&incarnation.node) {
@@ -195,7 +215,7 @@ impl ActsOnBelief {
                 }
             }
             // Only the newest: an older one's last writes say nothing of its work.
-            Some(working) if incarnation < working.incarnation && incarnation.token > 0 => {}
+            Some(working) if incarnation < working.incarnation && incarnation.has_token() => {}
             working => *working = Some(Working { incarnation, since_us: t_us, latest_us: t_us }),
         }
     }
@@ -211,10 +231,16 @@ impl Invariant for ActsOnBelief {
         match &event.kind {
             Kind::Elected(incarnation) => {
                 self.told = true;
+                self.stopped.remove(&incarnation.node);
                 self.believers.retain(|believer| believer.incarnation != *incarnation);
                 self.believers.push(Believer::new(*incarnation));
             }
-            Kind::Deposed { incarnation, reason } => self.deposed(event.t_us, *incarnation, *reason),
+            Kind::Deposed { incarnation, reason } => {
+                if self.of_log && self.believers.iter().any(|b| b.incarnation == *incarnation) {
+                    self.stopped.insert(incarnation.node, event.t_us);
+                }
+                self.deposed(event.t_us, *incarnation, *reason);
+            }
             Kind::Node { node, state: NodeState::Down | NodeState::Off } => {
                 self.believers.retain(|believer| believer.incarnation.node != *node);
             }
@@ -254,6 +280,9 @@ impl Invariant for ActsOnBelief {
                 if let Some(believer) = self.believers.iter_mut().find(|b| b.incarnation == incarnation) {
                     believer.decided(write, *verdict);
                 }
+                if *verdict == WriteVerdict::Ok && self.of_log {
+                    self.taken_in_log(event.t_us, incarnation);
+                }
                 if *verdict == WriteVerdict::Ok {
                     self.accepted(event.t_us, write.resource, incarnation);
                 }
@@ -270,6 +299,10 @@ impl Invariant for ActsOnBelief {
         let violated = self.violations.sentence(|violation| match violation {
             Violation::Unbelieving(incarnation) => {
                 format!("{} sent a write without believing that it led", ending.names.incarnation(*incarnation))
+            }
+            Violation::Late { incarnation, for_us } => {
+                let (who, for_us) = (ending.names.incarnation(*incarnation), duration(*for_us as f64));
+                format!("a write of {who} was accepted {for_us} after it had stopped leading")
             }
             Violation::Unsealed { incarnation, resource } => {
                 let (who, resource) = (ending.names.incarnation(*incarnation), ending.names.resource(*resource));
@@ -296,9 +329,13 @@ impl Invariant for ActsOnBelief {
         });
         let holds = violated.is_none();
         let detail = violated.unwrap_or_else(|| match self.sent {
+            0 if self.taken > 0 && !self.stopped.is_empty() => {
+                format!("{} accepted, none of a node that had stopped leading", count(self.taken, "write"))
+            }
             0 => "the history does not say when writes were sent".to_owned(),
             sent => format!("{} sent, each by a node that believed it led", count(sent, "write")),
         });
-        Finding { holds, could_fail: self.sent > 0, detail }
+        let could_fail = self.sent > 0 || !holds || (self.taken > 0 && !self.stopped.is_empty());
+        Finding { holds, could_fail, detail }
     }
 }

@@ -5,14 +5,18 @@
 //! no time at all. 0 is what a leader promises that counts its lease from when it sent the request, by a clock that runs
 //! as fast as the service's; others promise what their arithmetic allows under the hazards of the run.
 //!
-//! **Could fail** when there were at least two elections. Not applicable when the protocol promises no bound.
+//! A log without a header is held to what `--belief-overlap` allows; nothing, by default. Where it does not say when a leader
+//! stopped before another was elected, [`crate::beliefs`] says what shows that it went on.
+//!
+//! **Could fail** when there were at least two elections; in a log, when one leader took over from another of which it is told
+//! when it stopped. Not applicable when the protocol promises no bound.
 //!
 //! **Source.** Gray and Cheriton, "Leases", SOSP 1989; Ongaro, "Consensus: Bridging Theory and Practice", 2014, §6.4.1.
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
 use crate::{
-    beliefs::Beliefs,
-    words::{count, duration},
+    beliefs::{Beliefs, Shown},
+    words::{count, duration, moment},
 };
 use protocols::{history::Header, types::Incarnation};
 
@@ -27,6 +31,7 @@ pub const ENTRY: Entry = Entry {
 
 struct DualBelief {
     bound_us: Option<u64>,
+    of_log: bool,
     beliefs: Beliefs,
     elections: u64,
     /// Who of those that run believed first, and who joined them; while more than one does.
@@ -44,8 +49,9 @@ struct Together {
 impl DualBelief {
     fn new(header: Option<&Header>) -> Self {
         DualBelief {
-            bound_us: header.and_then(|h| h.dual_belief_bound_us),
-            beliefs: Beliefs::default(),
+            bound_us: header.map_or(Some(0), |h| h.dual_belief_bound_us),
+            of_log: header.is_none(),
+            beliefs: Beliefs::new(header),
             elections: 0,
             together: None,
             violations: Violations::default(),
@@ -64,12 +70,25 @@ impl DualBelief {
 
 impl Invariant for DualBelief {
     fn wants(&self) -> Kinds {
-        Kinds::ELECTED.and(Kinds::DEPOSED).and(Kinds::NODE)
+        let writes = if self.of_log { Kinds::ISSUE.and(Kinds::APPLY) } else { Kinds::NONE };
+        Kinds::ELECTED.and(Kinds::DEPOSED).and(Kinds::NODE).and(writes)
+    }
+
+    fn allow_overlap(&mut self, us: u64) {
+        if self.of_log {
+            self.bound_us = Some(us);
+        }
     }
 
     fn observe(&mut self, event: &Event) {
         self.elections += u64::from(matches!(event.kind, Kind::Elected(_)));
         self.beliefs.observe(event);
+        for shown in self.beliefs.take_shown() {
+            if self.bound_us.is_some_and(|bound_us| shown.us > bound_us) {
+                let Shown { former, newer, from_us, us } = shown;
+                self.violations.add(from_us, Together { from_us, us, who: vec![former, newer] });
+            }
+        }
         match (&mut self.together, self.beliefs.awake_count() > 1) {
             (None, true) => {
                 let who = self.beliefs.awake().collect();
@@ -95,6 +114,8 @@ impl Invariant for DualBelief {
         };
         self.close(ending.t_us);
         let bound = match bound_us {
+            0 if self.of_log => "--belief-overlap allows more".to_owned(),
+            us if self.of_log => format!("--belief-overlap allows {}", duration(us as f64)),
             0 => "the protocol allows none".to_owned(),
             us => format!("the protocol allows at most {}", duration(us as f64)),
         };
@@ -108,6 +129,23 @@ impl Invariant for DualBelief {
             Some(l) => format!("two running nodes believed for at most {}; {bound}", duration(l.us as f64)),
             None => format!("{elections}; no two running nodes believed at once"),
         };
-        Finding { holds: violated.is_none(), could_fail: self.elections > 1, detail: violated.unwrap_or(seen) }
+        let seen = if self.of_log { seen + &untold(&self.beliefs, ending) } else { seen };
+        let could_fail = if self.of_log { self.beliefs.told() > 0 } else { self.elections > 1 };
+        Finding {
+            could_fail: could_fail || violated.is_some(),
+            holds: violated.is_none(),
+            detail: violated.unwrap_or(seen),
+        }
     }
+}
+
+/// The elections after which nobody said that the leader before had stopped, as the end of a sentence.
+pub(super) fn untold(beliefs: &Beliefs, ending: &Ending) -> String {
+    let Some(first) = beliefs.untold().first() else { return String::new() };
+    let [former, newer] = [first.former, first.newer].map(|i| ending.names.incarnation(i));
+    let more = match beliefs.untold().len() as u64 - 1 {
+        0 => String::new(),
+        more => format!(", nor in {}", count(more, "later election")),
+    };
+    format!("; when {newer} was elected at {}, nobody had said that {former} had stopped{more}", moment(first.t_us))
 }

@@ -1,6 +1,6 @@
 //! A token is given once, to one incarnation, and tokens rise.
 //!
-//! **Formula.** For tokens above 0:
+//! **Formula.** For whoever has a token:
 //! 1. *One owner.* No two incarnations are elected with one token.
 //! 2. *Grants rise.* Every grant of the coordination service has a higher token than all before it.
 //! 3. *Votes rise.* A voter votes for one candidate per token, and never for a lower token than before; so it is across
@@ -9,14 +9,18 @@
 //!    they are, the order in which tokens were *given* is what counts, and rules 2 and 3 hold it: whoever won may hear of it
 //!    late, when a successor has been elected already. Nothing forbids that in Raft, KRaft or ZAB.
 //!
-//! **Could fail** when there were two elections, two grants, or two votes of one voter. Not applicable to protocols without
+//! 5. *Grants do not overlap*, in a log: leadership is granted to nobody else before the grant before has ended, by what the
+//!    log says of its end or of how long it lasts. The same grant again is its renewal.
+//!
+//! **Could fail** when there were two elections, two grants (of grants without tokens, when it was told when one ended and
+//! another node had the next), or two votes of one voter. Not applicable to protocols without
 //! tokens.
 //!
 //! **Source.** Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm", 2014, §5.2 (Election Safety);
 //! Burrows, "The Chubby lock service", OSDI 2006, §2.4 (sequencers).
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations, not_applicable};
-use crate::words::{Names, count};
+use crate::words::{Names, count, moment};
 use protocols::{
     history::Header,
     types::{Incarnation, NodeId},
@@ -39,6 +43,12 @@ struct Elections {
     highest_elected: Option<Incarnation>,
     granted: Option<(u64, NodeId)>,
     grants: u64,
+    /// Of a log: grants that have not ended.
+    held: Option<Vec<Held>>,
+    /// How often it was told when a grant had ended that another node's followed.
+    handed_over: u64,
+    /// To whom the last was.
+    holder: Option<NodeId>,
     /// The last vote of each voter.
     votes: BTreeMap<NodeId, (u64, NodeId)>,
     voted: u64,
@@ -48,7 +58,16 @@ struct Elections {
     violations: Violations<Violation>,
 }
 
+/// A grant that has not ended, and to whom leadership was granted since, and when.
+#[derive(Clone, Copy)]
+struct Held {
+    node: NodeId,
+    token: Option<u64>,
+    followed: Option<(NodeId, u64)>,
+}
+
 enum Violation {
+    Overlap { of: NodeId, by: NodeId, until_us: u64 },
     TwoOwners { before: Incarnation, after: Incarnation },
     GrantFellBack { before: (u64, NodeId), after: (u64, NodeId) },
     VotedTwice { voter: NodeId, token: u64, before: NodeId, after: NodeId },
@@ -64,6 +83,9 @@ impl Elections {
             highest_elected: None,
             granted: None,
             grants: 0,
+            held: header.is_none().then(Vec::new),
+            handed_over: 0,
+            holder: None,
             votes: BTreeMap::new(),
             voted: 0,
             second_votes: 0,
@@ -73,7 +95,7 @@ impl Elections {
     }
 
     fn elected(&mut self, t_us: u64, after: Incarnation) {
-        if after.token == 0 {
+        if !after.has_token() {
             return;
         }
         let before = *self.owners.entry(after.token).or_insert(after);
@@ -88,10 +110,9 @@ impl Elections {
         }
     }
 
-    fn granted(&mut self, t_us: u64, node: NodeId, token: u64) {
-        if token == 0 {
-            return;
-        }
+    fn granted(&mut self, t_us: u64, node: NodeId, token: Option<u64>) {
+        let renewed = self.held_by(t_us, node, token);
+        let Some(token) = token.filter(|token| !(renewed && self.granted == Some((*token, node)))) else { return };
         self.grants += 1;
         match self.granted {
             Some(before) if before.0 >= token => {
@@ -99,6 +120,48 @@ impl Elections {
             }
             _ => self.granted = Some((token, node)),
         }
+    }
+
+    /// A log's grant to a node; is it one that the node has had?
+    fn held_by(&mut self, t_us: u64, node: NodeId, token: Option<u64>) -> bool {
+        let Some(held) = &mut self.held else { return false };
+        let known = held.iter().position(|held| held.node == node && held.token == token);
+        if let (Some(place), Some(_)) = (known, token) {
+            // A token has a name of its own: the grant before went on until now.
+            let before = std::mem::replace(&mut held[place], Held { node, token, followed: None });
+            self.went_on(t_us, before);
+            return true;
+        }
+        let goes_on = known.is_some_and(|place| held[place].followed.is_none());
+        held.retain(|held| held.node != node);
+        for other in held.iter_mut() {
+            other.followed.get_or_insert((node, t_us));
+        }
+        held.push(Held { node, token, followed: None });
+        if self.holder.is_some_and(|holder| holder != node) && held.len() == 1 {
+            self.handed_over += 1;
+        }
+        self.holder = Some(node);
+        goes_on
+    }
+
+    /// A grant of a log was there until now.
+    fn went_on(&mut self, t_us: u64, Held { node, followed, .. }: Held) {
+        let Some((by, from_us)) = followed else { return };
+        self.handed_over += 1;
+        if t_us > from_us {
+            self.violations.add(from_us, Violation::Overlap { of: node, by, until_us: t_us });
+        }
+    }
+
+    fn grant_ended(&mut self, t_us: u64, node: NodeId, token: Option<u64>) {
+        let Some(held) = &mut self.held else { return };
+        let Some(place) = held.iter().position(|held| held.node == node && (token.is_none() || held.token == token))
+        else {
+            return;
+        };
+        let ended = held.swap_remove(place);
+        self.went_on(t_us, ended);
     }
 
     fn voted(&mut self, t_us: u64, voter: NodeId, candidate: NodeId, token: u64) {
@@ -118,6 +181,9 @@ impl Elections {
 
     fn seen(&self) -> String {
         let mut seen = vec![format!("{} with a token", count(self.owners.len() as u64, "election"))];
+        if self.handed_over > 0 {
+            seen.push(format!("{} after the grant before had ended", count(self.handed_over, "grant")));
+        }
         if self.grants > 0 {
             seen.push(count(self.grants, "grant"));
         }
@@ -137,6 +203,7 @@ impl Invariant for Elections {
         match &event.kind {
             Kind::Elected(incarnation) => self.elected(event.t_us, *incarnation),
             Kind::Grant { node, token } => self.granted(event.t_us, *node, *token),
+            Kind::GrantEnd { node, token, .. } => self.grant_ended(event.t_us, *node, *token),
             Kind::Vote { voter, candidate, token } => self.voted(event.t_us, *voter, *candidate, *token),
             _ => {}
         }
@@ -150,13 +217,14 @@ impl Invariant for Elections {
         if !self.tokened {
             return not_applicable("the protocol has no token");
         }
-        if self.owners.is_empty() && self.grants + self.voted == 0 {
+        if self.owners.is_empty() && self.grants + self.voted + self.handed_over == 0 {
             return not_applicable("the history has no election with a token");
         }
         let order_is_known = self.grants + self.voted > 0;
         let out_of_order = self.out_of_order.sentence(|v| say(v, ending.names)).filter(|_| !order_is_known);
         let violated = self.violations.sentence(|v| say(v, ending.names)).or(out_of_order);
-        let could_fail = self.owners.len() > 1 || self.grants > 1 || self.second_votes > 0 || violated.is_some();
+        let could_fail =
+            self.owners.len() > 1 || self.grants > 1 || self.second_votes + self.handed_over > 0 || violated.is_some();
         Finding { holds: violated.is_none(), could_fail, detail: violated.unwrap_or_else(|| self.seen()) }
     }
 }
@@ -164,11 +232,16 @@ impl Invariant for Elections {
 fn say(violation: &Violation, names: &Names) -> String {
     let name = |node: &NodeId| names.node(*node).into_owned();
     match violation {
+        Violation::Overlap { of, by, until_us } => {
+            let (of, by) = (name(of), name(by));
+            format!("leadership is granted to {by}, while the grant to {of} lasts until {}", moment(*until_us))
+        }
         Violation::TwoOwners { before, after } if before.node == after.node => {
             let (who, token) = (name(&after.node), after.token);
             format!(
                 "{who} is elected with token {token} for the second time (generations {} and {})",
-                before.generation, after.generation
+                before.elections(),
+                after.elections()
             )
         }
         Violation::TwoOwners { before, after } => {

@@ -4,16 +4,21 @@
 //! last. Its value at time t is how many of these intervals contain t; it is never above 1. Belief plays no part: a node
 //! may believe what it wants as long as the resource refuses it. Within a microsecond the order of application decides.
 //!
-//! **Could fail** when writes of at least two incarnations reached one resource, whatever became of them.
+//! Where a log says how long work lasted, no two pieces of work on one resource that are of different leaderships lie over each
+//! other, unless both may be shared.
+//!
+//! **Could fail** when writes of at least two incarnations reached one resource, whatever became of them; not where
+//! nodes wrote by turns in a log that does not say whether they were elected again.
 //!
 //! **Source.** The project's definitions ("leaders_acting_by_effect"); Kleppmann, "How to do distributed locking", 2016.
 
-use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds};
+use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
 use crate::{
     effects::{Effects, Overlap},
     words::{count, duration, moment},
+    works::{Piece, Works},
 };
-use protocols::message::WriteVerdict;
+use protocols::{message::WriteVerdict, types::Resource};
 
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
@@ -21,11 +26,15 @@ pub const ENTRY: Entry = Entry {
     about: "At no time do two leaders take effect on one resource.",
     class: Class::Safety,
     only_defects: false,
-    new: |header| Box::new(LeadersActing { effects: Effects::new(header) }),
+    new: |header| {
+        Box::new(LeadersActing { effects: Effects::new(header), works: Works::default(), over: Violations::default() })
+    },
 };
 
 struct LeadersActing {
     effects: Effects,
+    works: Works,
+    over: Violations<(Resource, Piece, Piece)>,
 }
 
 impl LeadersActing {
@@ -37,10 +46,22 @@ impl LeadersActing {
 
 impl Invariant for LeadersActing {
     fn wants(&self) -> Kinds {
-        Kinds::APPLY
+        Kinds::APPLY.and(Kinds::WORK)
     }
 
     fn observe(&mut self, event: &Event) {
+        if let Kind::Work { resource, incarnation, for_us, shared } = event.kind {
+            let (by, to_us) = (incarnation, event.t_us);
+            let piece = Piece { by, from_us: to_us.saturating_sub(for_us), to_us, shared };
+            if let Some(other) = self.works.ended(resource, piece) {
+                let from_us = piece.from_us.max(other.from_us);
+                self.over.add(from_us, (resource, other, piece));
+            }
+            // It was at work until now.
+            if by.is_known() && !shared {
+                self.effects.acted(resource, by, to_us);
+            }
+        }
         let Kind::Apply { node, write, verdict, .. } = &event.kind else { return };
         let incarnation = write.incarnation(*node);
         match verdict {
@@ -50,21 +71,33 @@ impl Invariant for LeadersActing {
     }
 
     fn violated_us(&self, _: &Ending) -> Option<u64> {
-        self.overlap().and_then(|o| self.effects.overlapped_us(o.resource))
+        let written = self.overlap().and_then(|o| self.effects.overlapped_us(o.resource));
+        written.into_iter().chain(self.over.first_us()).min()
     }
 
     fn finish(&mut self, ending: &Ending) -> Finding {
         let took_effect = self.effects.incarnations();
-        let could_fail = self.effects.tried_most() > 1;
+        let turns = self.effects.turns();
+        let could_fail = (self.effects.tried_most() > 1 && turns.is_none()) || self.works.compared() > 0;
         let overlap = self.overlap();
+        let over = self.over.sentence(|(resource, one, other)| {
+            let [one_by, by] = [one.by, other.by].map(|by| ending.names.incarnation(by));
+            let (from, to) = (one.from_us.max(other.from_us), one.to_us.min(other.to_us));
+            let (on, both) = (ending.names.resource(*resource), duration((to - from) as f64));
+            format!("{one_by} and {by} were at work on {on} at once, for {both}")
+        });
+        if let Some(detail) = over.filter(|_| overlap.is_none()) {
+            return Finding { holds: false, could_fail: true, detail };
+        }
         let detail = match &overlap {
             Some(overlap) => sentence(overlap, ending),
+            None if turns.is_some() => "writes by turns, which the log does not tell from elections".to_owned(),
             None if took_effect == 0 => "no write was accepted".to_owned(),
             None if took_effect == 1 && could_fail => "1 incarnation took effect, of those that tried".to_owned(),
             None if took_effect == 1 => "1 incarnation took effect; no other tried".to_owned(),
             None => format!("{} took effect, intervals disjoint", count(took_effect, "incarnation")),
         };
-        Finding { holds: overlap.is_none(), could_fail, detail }
+        Finding { holds: overlap.is_none(), could_fail: could_fail || overlap.is_some(), detail }
     }
 }
 

@@ -105,6 +105,9 @@ pub trait Invariant: Send {
         None
     }
 
+    /// For so long, microseconds, two may believe at once in a log, which has no header that says it.
+    fn allow_overlap(&mut self, _us: u64) {}
+
     /// What it saw. Called once, after the last event.
     fn finish(&mut self, ending: &Ending) -> Finding;
 }
@@ -193,8 +196,10 @@ impl Kinds {
     pub const DELETED: Kinds = Kinds(1 << 18);
     /// [`Kind::Promoted`] and [`Kind::Rewound`].
     pub const COPIES: Kinds = Kinds(1 << 19);
+    /// [`Kind::Work`].
+    pub const WORK: Kinds = Kinds(1 << 20);
     /// How many kinds there are.
-    pub const COUNT: usize = 20;
+    pub const COUNT: usize = 21;
 
     /// Both sets.
     pub const fn and(self, other: Kinds) -> Kinds {
@@ -229,6 +234,7 @@ impl Kinds {
             Kind::Clock { .. } => 15,
             Kind::Deleted(_) => 18,
             Kind::Promoted { .. } | Kind::Rewound { .. } => 19,
+            Kind::Work { .. } => 20,
         }
     }
 }

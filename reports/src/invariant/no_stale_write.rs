@@ -40,7 +40,7 @@ struct Violation {
     resource: Resource,
     incarnation: Incarnation,
     seq: u64,
-    highest: u64,
+    highest: Option<u64>,
 }
 
 impl Invariant for NoStaleWrite {
@@ -69,8 +69,8 @@ impl Invariant for NoStaleWrite {
         let stale = count(self.stale, "stale write");
         let violated = self.accepted.sentence(|v| {
             let past = match v.highest {
-                0 => "a newer leader".to_owned(),
-                token => format!("token {token}"),
+                None => "a newer leader".to_owned(),
+                Some(token) => format!("token {token}"),
             };
             let who = ending.names.incarnation(v.incarnation);
             let resource = ending.names.resource(v.resource);

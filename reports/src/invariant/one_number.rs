@@ -8,18 +8,22 @@
 //! requests: with fencing off, and for protocols without tokens, whose writes it accepts as they come. Only the latest
 //! 16,384 requests of each client are looked at.
 //!
+//! In a log without a header, whose resources are anybody's, no request is accepted twice on any one resource, numbered or
+//! not. That could fail when two accepted writes on one resource said which request they served. All of its requests are
+//! remembered.
+//!
 //! **Source.** The project's fencing rule 5; Birrell and Nelson, "Implementing remote procedure calls", TOCS 1984, §3
 //! (exactly one execution while neither side crashes).
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations, not_applicable};
-use crate::words::{count, grouped};
+use crate::words::{count, grouped, moment};
 use protocols::{
     fence::checks::Fencing,
-    history::{Header, Outcome, UNKNOWN_REQUEST},
-    message::WriteVerdict,
+    history::{Header, Outcome, UNKNOWN_REQUEST, UNKNOWN_SEQ},
+    message::{Write, WriteVerdict},
     types::{NodeId, RequestId, Resource},
 };
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
@@ -33,9 +37,18 @@ pub const ENTRY: Entry = Entry {
 /// So many of a client's latest requests are looked at.
 const WINDOW: usize = 1 << 14;
 
+/// What each request was accepted as on each resource, when in microseconds, and from whom.
+type Accepted = BTreeMap<(Resource, RequestId), (u64, u64, NodeId)>;
+
 struct OneNumber {
     judged: bool,
+    /// Of a log.
+    of_log: Option<Accepted>,
+    /// In a log: accepted writes on a resource that had accepted another, both of which say what they served.
+    compared: u64,
     clients: BTreeMap<NodeId, Applied>,
+    /// The resources of these.
+    named: BTreeSet<Resource>,
     again: u64,
     answered: u64,
     violations: Violations<Violation>,
@@ -49,6 +62,7 @@ struct Applied {
 }
 
 enum Violation {
+    Accepted { request: RequestId, resource: Resource, before_us: u64, before: NodeId, by: NodeId },
     Twice { request: RequestId, before: u64, seq: u64 },
     Told { request: RequestId, applied: u64, seq: u64 },
     Denied { request: RequestId, applied: u64 },
@@ -81,7 +95,53 @@ impl Applied {
 impl OneNumber {
     fn new(header: Option<&Header>) -> Self {
         let judged = header.is_none_or(|h| h.tokened && h.fencing != Fencing::Off);
-        OneNumber { judged, clients: BTreeMap::new(), again: 0, answered: 0, violations: Violations::default() }
+        let of_log = header.is_none().then(BTreeMap::new);
+        OneNumber {
+            judged,
+            of_log,
+            compared: 0,
+            named: BTreeSet::new(),
+            clients: BTreeMap::new(),
+            again: 0,
+            answered: 0,
+            violations: Violations::default(),
+        }
+    }
+}
+
+impl OneNumber {
+    /// A write of a log was accepted, or the resource knew it again.
+    fn applied_in_log(&mut self, t_us: u64, node: NodeId, write: &Write, accepted: bool) {
+        let (Some(known), request, resource) = (&mut self.of_log, write.request(), write.resource) else { return };
+        match known.get(&(resource, request)) {
+            // Whoever puts down the same under the same number does it once.
+            Some((seq, ..))
+                if accepted && *seq != UNKNOWN_SEQ && *seq == write.seq && resource != Resource::SEQUENCE =>
+            {
+                self.again += 1;
+            }
+            Some((_, before_us, before)) if accepted && resource != Resource::SEQUENCE => {
+                let (before_us, before) = (*before_us, *before);
+                self.again += 1;
+                self.violations.add(t_us, Violation::Accepted { request, resource, before_us, before, by: node });
+            }
+            Some((seq, before_us, before)) if accepted => {
+                self.again += 1;
+                let numbered = *seq != UNKNOWN_SEQ && write.seq != UNKNOWN_SEQ;
+                let (before_us, before) = (*before_us, *before);
+                let violation = match numbered {
+                    true => Violation::Twice { request, before: *seq, seq: write.seq },
+                    false => Violation::Accepted { request, resource, before_us, before, by: node },
+                };
+                self.violations.add(t_us, violation);
+            }
+            Some(_) => self.again += 1,
+            None if accepted => {
+                self.compared += u64::from(!self.named.insert(resource));
+                known.insert((resource, request), (write.seq, t_us, node));
+            }
+            None => {}
+        }
     }
 }
 
@@ -92,6 +152,16 @@ impl Invariant for OneNumber {
 
     fn observe(&mut self, event: &Event) {
         match &event.kind {
+            Kind::Apply { node, write, verdict, .. } if self.of_log.is_some() && write.request() != UNKNOWN_REQUEST => {
+                self.applied_in_log(event.t_us, *node, write, *verdict == WriteVerdict::Ok);
+                if *verdict == WriteVerdict::Ok && write.resource == Resource::SEQUENCE && write.seq != UNKNOWN_SEQ {
+                    let (client, number) = (write.client, write.number);
+                    let applied = self.clients.entry(client).or_default();
+                    if applied.of(number).is_none() {
+                        applied.set(number, write.seq);
+                    }
+                }
+            }
             Kind::Apply { write, verdict, .. } if self.judged && write.resource == Resource::SEQUENCE => {
                 let request = write.request();
                 if request == UNKNOWN_REQUEST {
@@ -141,6 +211,14 @@ impl Invariant for OneNumber {
                 let (request, before, seq) = (name(request), grouped(*before), grouped(*seq));
                 format!("request {request}, applied as {before}, was applied again as {seq}")
             }
+            Violation::Accepted { request, resource, before_us, before, by } => {
+                let [before, by] = [before, by].map(|node| ending.names.node(*node));
+                let (request, resource) = (name(request), ending.names.resource(*resource));
+                format!(
+                    "{resource} accepted request {request} from {by}, which it had accepted from {before} at {}",
+                    moment(*before_us)
+                )
+            }
             Violation::Told { request, applied, seq } => {
                 let (request, applied, seq) = (name(request), grouped(*applied), grouped(*seq));
                 format!("request {request}, applied as {applied}, was answered {seq}")
@@ -152,12 +230,21 @@ impl Invariant for OneNumber {
         });
         let holds = violated.is_none();
         let detail = violated.unwrap_or_else(|| {
+            if self.of_log.is_some() && self.again + self.answered == 0 {
+                return match self.compared {
+                    0 => "no two accepted writes say which request they served".to_owned(),
+                    n => format!(
+                        "{} that named their requests, no request twice",
+                        count(n + self.named.len() as u64, "accepted write")
+                    ),
+                };
+            }
             if self.again + self.answered == 0 {
                 return "no request was repeated or answered".to_owned();
             }
             let (again, answers) = (count(self.again, "repeated request"), count(self.answered, "answer"));
             format!("{again} and {answers}, each request with one number")
         });
-        Finding { holds, could_fail: self.again + self.answered > 0 || !holds, detail }
+        Finding { holds, could_fail: self.again + self.answered + self.compared > 0 || !holds, detail }
     }
 }

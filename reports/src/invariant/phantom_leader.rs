@@ -54,7 +54,7 @@ struct PhantomLeader {
 #[derive(Default)]
 struct Grants {
     count: u64,
-    /// Whose each token is; tokens above 0.
+    /// Whose each token is.
     owners: BTreeMap<u64, NodeId>,
     /// Without tokens: who holds a grant, and who got one since its last election.
     holds: BTreeSet<NodeId>,
@@ -133,10 +133,10 @@ impl PhantomLeader {
         self.run_on_ends(t_us, elected.node);
         let Incarnation { token, node, .. } = elected;
         let unused = self.grants.unused.remove(&node);
-        let owner = self.grants.owners.get(&token).copied();
-        let granted = match token {
-            0 => unused || self.grants.holds.contains(&node),
-            _ => owner == Some(node),
+        let owner = self.grants.owners.get(&token).copied().filter(|_| elected.has_token());
+        let granted = match elected.has_token() {
+            false => unused || self.grants.holds.contains(&node),
+            true => owner == Some(node),
         };
         if !granted {
             self.ungranted.add(t_us, Violation::Ungranted { elected, owner });
@@ -147,26 +147,26 @@ impl PhantomLeader {
         self.votes.elections.push((t_us, elected, votes));
     }
 
-    fn granted(&mut self, t_us: u64, node: NodeId, token: u64) {
+    fn granted(&mut self, t_us: u64, node: NodeId, token: Option<u64>) {
         self.grants.count += 1;
-        if self.beliefs.of(node).is_some_and(|belief| belief.token == token) {
+        if self.beliefs.of(node).is_some_and(|belief| belief.fencing_token() == token) {
             self.run_on_ends(t_us, node);
         }
         match token {
-            0 => {
+            None => {
                 self.grants.holds.insert(node);
                 self.grants.unused.insert(node);
             }
             // A token that is given twice is for `elections` to tell; the first owner keeps it.
-            _ => {
+            Some(token) => {
                 self.grants.owners.entry(token).or_insert(node);
             }
         }
     }
 
-    fn grant_ended(&mut self, t_us: u64, node: NodeId, token: u64, why: GrantEnd) {
+    fn grant_ended(&mut self, t_us: u64, node: NodeId, token: Option<u64>, why: GrantEnd) {
         self.grants.holds.remove(&node);
-        let believes = self.beliefs.of(node).is_some_and(|belief| belief.token == token);
+        let believes = self.beliefs.of(node).is_some_and(|belief| belief.fencing_token() == token);
         if believes && matches!(why, GrantEnd::Expired | GrantEnd::Released) {
             let runs = self.beliefs.awake().any(|belief| belief.node == node);
             self.grants.over.insert(node, (if runs { t_us } else { NOT_NOW }, why));

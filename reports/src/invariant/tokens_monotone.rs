@@ -41,7 +41,7 @@ struct Violation {
 impl TokensMonotone {
     fn reached(&mut self, t_us: u64, resource: Resource, incarnation: Incarnation, accepted: bool) {
         let highest = *self.accepted.of(resource);
-        if highest == Some(incarnation) || incarnation.token == 0 {
+        if highest == Some(incarnation) || !incarnation.has_token() {
             return;
         }
         self.contested |= highest.is_some();

@@ -2,23 +2,21 @@
 //!
 //! **Formula.** Every fact that the header requires was counted at least as often as it says. In a log of writes alone, which
 //! has no header, writes or seals of at least two incarnations reached one resource: otherwise no question about leadership
-//! was put to it.
+//! was put to it. Nor is one where nodes without tokens wrote by turns, and where only elections are told and not when the
+//! leader before had stopped.
 //!
-//! **Could fail** when something was required; a run of which nothing is required cannot be vacuous. A log of writes alone
-//! could always fail, and one that tells of more when two incarnations wrote.
+//! **Could fail** when something was required. Whatever is required, a history in which no other invariant could have failed is
+//! inconclusive: [`crate::judge`] sees to that.
 //!
 //! **Source.** The project's design ("Judging honestly"); vacuity in model checking: Beer et al., "Efficient detection of
 //! vacuity in temporal model checking", 2001.
 
+mod of_log;
+
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds};
 use crate::{
-    beliefs::Beliefs,
-    by_resource::ByResource,
-    contest::Contest,
-    effects::Effects,
-    freshness::Freshness,
-    row::Row,
-    words::{count, grouped},
+    beliefs::Beliefs, by_resource::ByResource, contest::Contest, effects::Effects, freshness::Freshness, row::Row,
+    words::grouped,
 };
 use protocols::{
     elector::Deposed,
@@ -58,6 +56,8 @@ struct Vacuity {
     refused: u64,
     /// A log without a header tells of more than writes and seals.
     more: bool,
+    /// Accepted writes of a log that say neither token nor generation.
+    unnamed: u64,
     stale: u64,
     stale_enactments: u64,
     stale_deletions: u64,
@@ -99,7 +99,7 @@ impl Vacuity {
     fn new(header: Option<&Header>) -> Self {
         Vacuity {
             requires: header.map(|h| h.requires.clone()),
-            beliefs: Beliefs::default(),
+            beliefs: Beliefs::new(header),
             effects: Effects::new(header),
             freshness: Freshness::new(header),
             paused: BTreeSet::new(),
@@ -113,6 +113,7 @@ impl Vacuity {
             accepted: 0,
             refused: 0,
             more: false,
+            unnamed: 0,
             stale: 0,
             stale_enactments: 0,
             stale_deletions: 0,
@@ -166,7 +167,7 @@ impl Vacuity {
     fn deposed(&mut self, node: NodeId, reason: Deposed) {
         match reason {
             Deposed::Resigned => self.resignations += 1,
-            Deposed::Expired | Deposed::Lost | Deposed::Fenced => {
+            Deposed::Expired | Deposed::Lost | Deposed::Fenced | Deposed::Stuck => {
                 self.lapsed_while_cut_off += u64::from(self.is_cut_off(node));
             }
         }
@@ -268,7 +269,12 @@ impl Vacuity {
 impl Invariant for Vacuity {
     fn wants(&self) -> Kinds {
         let beliefs = Kinds::CAMPAIGN.and(Kinds::ELECTED).and(Kinds::DEPOSED);
-        Kinds::APPLY.and(Kinds::SEAL).and(beliefs).and(Kinds::FAULT).and(Kinds::NODE).and(Kinds::READ_REPLY)
+        let sent = if self.requires.is_none() {
+            Kinds::ISSUE.and(Kinds::GRANT).and(Kinds::VOTE).and(Kinds::WORK)
+        } else {
+            Kinds::NONE
+        };
+        Kinds::APPLY.and(sent).and(Kinds::SEAL).and(beliefs).and(Kinds::FAULT).and(Kinds::NODE).and(Kinds::READ_REPLY)
     }
 
     fn observe(&mut self, event: &Event) {
@@ -286,6 +292,7 @@ impl Invariant for Vacuity {
             match verdict {
                 WriteVerdict::Ok => {
                     self.accepted += 1;
+                    self.unnamed += u64::from(self.requires.is_none() && !incarnation.is_known());
                     self.writes_while_cut_off += u64::from(self.is_cut_off(*node));
                     self.effects.acted(write.resource, incarnation, event.t_us);
                 }
@@ -294,10 +301,14 @@ impl Invariant for Vacuity {
                     self.effects.tried(write.resource, incarnation);
                 }
             }
+            if self.requires.is_none() {
+                self.beliefs.observe(event);
+            }
             return;
         }
         match &event.kind {
             Kind::Seal { resource, incarnation, .. } => self.effects.tried(*resource, *incarnation),
+            Kind::Issue { .. } => {}
             _ => self.more = true,
         }
         self.beliefs.observe(event);
@@ -312,18 +323,11 @@ impl Invariant for Vacuity {
         }
     }
 
-    fn finish(&mut self, _: &Ending) -> Finding {
+    fn finish(&mut self, ending: &Ending) -> Finding {
         let Some(requires) = &self.requires else {
-            let tried = self.effects.tried_most();
-            let detail = match tried {
-                0 if self.accepted + self.refused == 0 => {
-                    "nobody wrote; the log shows nothing about leadership".to_owned()
-                }
-                0 => "no write has a token or a generation; the log does not show which leadership it is of".to_owned(),
-                1 => "only one leader wrote; the log shows nothing about a change of leadership".to_owned(),
-                _ => format!("writes of {} reached the store", count(tried, "incarnation")),
-            };
-            return Finding { holds: tried > 1 || self.more, could_fail: tried > 1 || !self.more, detail };
+            let (effects, beliefs, more) = (&self.effects, &self.beliefs, self.more);
+            let (writes, unnamed) = (self.accepted + self.refused, self.unnamed);
+            return of_log::Told { effects, beliefs, writes, unnamed, more }.finding(ending);
         };
         let unmet = requires.iter().find(|r| self.counted(r.fact) < r.at_least);
         let detail = match unmet {

@@ -126,8 +126,8 @@ impl Failovers {
             strike.last_accepted_us = t_us;
             return;
         }
-        let newer = match (incarnation.token, strike.incarnation.token) {
-            (0, 0) => self.ranks.get(&incarnation) > self.ranks.get(&strike.incarnation),
+        let newer = match (incarnation.fencing_token(), strike.incarnation.fencing_token()) {
+            (None, None) => self.ranks.get(&incarnation) > self.ranks.get(&strike.incarnation),
             (token, struck) => token > struck,
         };
         if newer {

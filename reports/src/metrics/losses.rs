@@ -22,7 +22,7 @@ impl Losses {
                 self.latest.insert(incarnation.node, *incarnation);
             }
             Kind::GrantEnd { node, token, .. } => {
-                if let Some(incarnation) = self.latest.get(node).filter(|i| i.token == *token) {
+                if let Some(incarnation) = self.latest.get(node).filter(|i| i.fencing_token() == *token) {
                     self.ended_us.entry(*incarnation).or_insert(event.t_us);
                 }
             }

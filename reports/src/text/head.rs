@@ -34,7 +34,7 @@ pub(super) fn lines(
     paragraph("What happened", &happened);
     match judgement.verdict {
         Verdict::Vacuous => {
-            paragraph("What it means", "the run says neither that the promise is kept nor that it is not.")
+            paragraph("What it means", "this is neither a pass nor a violation: too little was put to the test.")
         }
         _ => paragraph("Why it is wrong", &cause.rule().unwrap_or_default()),
     }

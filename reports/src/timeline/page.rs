@@ -154,10 +154,26 @@ impl Sink for Page {
             let mut line = String::new();
             append_line(&mut line, event, &Escaped(course.names()));
             // A log of somebody else's has no generations, which lines of ours always have.
-            if course.is_foreign() { line.replacen(",\"generation\":0", "", 1) } else { line }
+            if !course.is_foreign() {
+                return line;
+            }
+            let line = line.replacen(",\"generation\":0", "", 1);
+            if lacks_token(&event.kind) { line.replacen(",\"token\":0", "", 1) } else { line }
         };
         columns.add(event, |_, _| i, line);
         course.record(event);
+    }
+}
+
+/// Is it of a leadership or a grant without a token? Lines of ours write 0 for that.
+fn lacks_token(kind: &Kind) -> bool {
+    match kind {
+        Kind::Elected(of) | Kind::Deposed { incarnation: of, .. } | Kind::Seal { incarnation: of, .. } => {
+            !of.has_token()
+        }
+        Kind::Issue { node, write } | Kind::Apply { node, write, .. } => !write.incarnation(*node).has_token(),
+        Kind::Grant { token, .. } | Kind::GrantEnd { token, .. } => token.is_none(),
+        _ => false,
     }
 }
 

@@ -107,7 +107,8 @@ fn counted(fact: Fact, kinds: &[Kind]) -> u64 {
         for (place, kind) in kinds.iter().enumerate() {
             judge.record(&Event { t_us: place as u64 * 1000, group: 0, kind: kind.clone() });
         }
-        judge.finish().invariant("vacuity").unwrap().holds
+        // Whether anything else was checked does not matter here.
+        !judge.finish().invariant("vacuity").unwrap().detail.contains(" needed, ")
     };
     (1..10).take_while(|n| accepts(*n)).last().unwrap_or(0)
 }

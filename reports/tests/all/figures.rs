@@ -70,13 +70,13 @@ fn election_time_counts_from_the_fault_or_else_from_the_vacancy() {
 
 #[test]
 fn where_grants_are_known_they_tell_the_vacancy_and_when_a_leader_stopped() {
-    let grant_end = |node, token, reason| Kind::GrantEnd { node, token, reason };
+    let grant_end = |node, token, reason| Kind::GrantEnd { node, token: Some(token), reason };
     let m = leads()
         .issue(2000, N1, 1, 1)
         .fault(2000, "pause", Phase::Begin, &[N1])
         .node(2000, N1, NodeState::Paused)
         .at(5000, grant_end(N1, 1, GrantEnd::Expired))
-        .at(5000, Kind::Grant { node: N2, token: 2 })
+        .at(5000, Kind::Grant { node: N2, token: Some(2) })
         .elected(5100, N2, 2)
         .issue(5200, N2, 2, 1)
         .node(6000, N1, NodeState::Resumed)

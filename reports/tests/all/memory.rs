@@ -114,7 +114,7 @@ fn memory_does_not_grow_with_writes() {
     let mut judge = Judge::new(Some(&header()));
     let started = |node| Kind::Node { node: NodeId(node), state: NodeState::Up };
     (0..3).for_each(|node| judge.record(&Event { t_us: 0, group: 0, kind: started(node) }));
-    judge.record(&Event { t_us: 500, group: 0, kind: Kind::Grant { node: NodeId(0), token: 5 } });
+    judge.record(&Event { t_us: 500, group: 0, kind: Kind::Grant { node: NodeId(0), token: Some(5) } });
     judge.record(&Event { t_us: 900, group: 0, kind: Kind::Elected(LEADER) });
     let (warm, all) = (200_000, 1_700_000);
     (1..=warm).for_each(|number| request(&mut judge, number));

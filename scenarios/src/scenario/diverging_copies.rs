@@ -12,6 +12,7 @@
 //!
 //! The cut is that of [`super::isolate_leader`], which says how long it lasts.
 
+use super::second_takeover::CANDIDATES;
 use super::{Needs, Scenario, at, cut_ms, last_strike_ms, require, strike_ms};
 use crate::{
     fault::{Fault, Who},
@@ -56,7 +57,7 @@ pub const MAJORITY: Scenario = Scenario {
 pub(super) fn copies(scenario: &Scenario, params: &Params) -> Option<Copies> {
     params.copies.or(match scenario.name {
         name if name == DIVERGING.name => Some(Copies::Async),
-        name if name == MAJORITY.name => Some(Copies::Majority),
+        name if name == MAJORITY.name || name == CANDIDATES.name => Some(Copies::Majority),
         _ => None,
     })
 }

@@ -28,7 +28,19 @@ pub const SCENARIO: Scenario = Scenario {
             Right after the second confirmation the leader is cut off from whoever confirms it. Others wait for a lease from \
             when they said yes; the leader may not believe for longer.",
     hazard: Hazard::Any,
-    needs: Needs::Named(&["redis-lease", "redis-fenced", "etcd-election", "raft-core"]),
+    needs: Needs::Named(&[
+        "redis-lease",
+        "redis-fenced",
+        "etcd-election",
+        "raft-core",
+        "redlock",
+        "etcd-key",
+        "object-lease",
+        "db-row",
+        "raft",
+        "kraft",
+        "zab-fle",
+    ]),
     plan,
 };
 

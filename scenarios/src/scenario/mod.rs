@@ -30,6 +30,7 @@ pub mod isolate_leader;
 pub mod late_answer;
 pub mod leader_cannot_work;
 pub mod leadership_transfer;
+pub mod leases_lost_in_turn;
 pub mod lock_delay;
 pub mod long_job;
 pub mod lost_answer;
@@ -51,6 +52,7 @@ pub mod rejoin;
 pub mod restart_in_isolation;
 pub mod ring_break;
 pub mod rolling_restart;
+pub mod second_takeover;
 pub mod service_data_loss;
 pub mod service_failover;
 pub mod service_leader_cut_off;
@@ -142,6 +144,7 @@ protocols::registry! {
         &store_restart::SCENARIO,
         &service_restart::SCENARIO,
         &lost_lease::SCENARIO,
+        &leases_lost_in_turn::SCENARIO,
         &disk_stall::SCENARIO,
         &clock_step::SCENARIO,
         &flapping::SCENARIO,
@@ -195,6 +198,8 @@ protocols::registry! {
         &diverging_copies::DIVERGING,
         &diverging_copies::MAJORITY,
         &shard_rebalance::SCENARIO,
+        &second_takeover::CANDIDATES,
+        &second_takeover::MEMBERS,
     ];
 }
 

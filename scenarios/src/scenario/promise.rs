@@ -1,8 +1,8 @@
 //! What protocols promise of scenarios with given parameters, and within which bounds.
 
 use super::{
-    Scenario, diverging_copies, heartbeat_starved, incident_invoice, leader_cannot_work, stale_cache, stale_enactor,
-    weak_crons,
+    Scenario, diverging_copies, heartbeat_starved, incident_invoice, leader_cannot_work, second_takeover, stale_cache,
+    stale_enactor, weak_crons,
 };
 use crate::params::Params;
 use protocols::{
@@ -39,7 +39,9 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
     };
     let promised = match copies {
         Some(Copies::Async) => diverging_copies::promised(scenario, promised),
-        Some(Copies::Majority) if scenario.name == diverging_copies::MAJORITY.name => {
+        Some(Copies::Majority)
+            if [diverging_copies::MAJORITY.name, second_takeover::CANDIDATES.name].contains(&scenario.name) =>
+        {
             promise_checking(scenario, protocol, Fencing::On)
         }
         Some(Copies::Majority) if params.fencing != Fencing::On => Promise::May,

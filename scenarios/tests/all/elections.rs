@@ -66,13 +66,13 @@ fn nobody_is_told_a_story_that_is_not_its_own() {
     let of_service: Vec<&str> = scenario::of(service).map(|scenario| scenario.name).collect();
     let expected = [
         "steady clean-kill gc-pause partition graceful-step-down leadership-transfer read-lease",
-        "power-outage rolling-restart store-restart service-restart lost-lease",
+        "power-outage rolling-restart store-restart service-restart lost-lease leases-lost-in-turn",
         "clock-step flapping clique starvation expired-waiter slow-drain lost-answer late-answer stood-down",
         "adversary-forged-token outage-recovery session-expiry-unnoticed clock-jump clock-skew thundering-herd",
         "service-failover service-quorum-loss service-leader-stall service-leader-isolated service-leader-cut-off",
         "heartbeat-starved adversary-delayed-renewals",
         "service-data-loss service-restored controller-resign-storm incident-invoice long-job stale-enactor stale-cache slow-service",
-        "shard-rebalance",
+        "shard-rebalance service-second-takeover",
     ];
     assert_eq!(of_service.join(" "), expected.join(" "));
     let lowest_id = election::find("lowest-id").unwrap();

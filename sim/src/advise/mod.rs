@@ -56,7 +56,14 @@ pub fn ladder(
         let drawn = params.timings(protocol).election_timeout_ms;
         // A plan draws election timeouts from two milliseconds on.
         let refused = refused.is_err() || drawn.is_some_and(|(shortest_ms, _)| shortest_ms < 2);
-        if refused || steps.iter().any(|step| step.granted_ms == granted_ms) {
+        if refused || too_short(protocol, granted_ms) {
+            continue;
+        }
+        if let Some(step) = steps.iter_mut().find(|step| step.granted_ms == granted_ms) {
+            // Of all that come to the same lease, what is nearest to it is what people type.
+            if params.lease_ttl_ms > step.params.lease_ttl_ms && params.lease_ttl_ms <= Some(granted_ms) {
+                step.params = params;
+            }
             continue;
         }
         let lease = predict::Lease::of(&params, protocol);
@@ -74,8 +81,26 @@ pub fn ladder(
     Ladder { protocol, steps, advised }
 }
 
-/// The ladder whose advice leaves the least time dark.
+/// client-go's records have times in whole seconds, so that a renewal may be up to a second old when others see it: shorter
+/// leases than this have no margin for that (`protocols/src/election/k8s.rs`), milliseconds.
+const K8S_SHORTEST_MS: u64 = 5_000;
+
+/// Would a lease of this protocol end although it was renewed in time?
+fn too_short(protocol: &Protocol, granted_ms: u64) -> bool {
+    protocol.name == "k8s-lease" && granted_ms < K8S_SHORTEST_MS
+}
+
+/// Can a protocol be deployed, or does it run in the simulation only? Of those that elect among the nodes themselves, only a
+/// library's own can.
+pub fn is_deployable(protocol: &Protocol) -> bool {
+    !protocol.elects_among_peers() || protocol.service.is_embedded
+}
+
+/// The ladder whose advice changes the leader least often, and of those the one that leaves the least time dark.
 pub fn best(ladders: &[Ladder]) -> Option<(&Ladder, &Choice)> {
     let advised = ladders.iter().filter_map(|ladder| Some((ladder, &ladder.steps[ladder.advised?])));
-    advised.min_by(|(_, first), (_, second)| first.dark.share().total_cmp(&second.dark.share()))
+    advised.min_by(|(_, first), (_, second)| {
+        let changes = first.dark.changes_a_day.total_cmp(&second.dark.changes_a_day);
+        changes.then(first.dark.share().total_cmp(&second.dark.share()))
+    })
 }

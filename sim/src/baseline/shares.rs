@@ -9,8 +9,12 @@ use reports::{invariant::Entry, statistics::quantile};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is less likely than this did not happen by chance. Ten thousand shares are looked at in a sweep of everything.
-const CHANCE_MIN: f64 = 1e-5;
+/// What is less likely than this did not happen by chance. Some 50,000 shares are looked at in a sweep of everything.
+const CHANCE_MIN: f64 = 1e-8;
+/// The same of runs that were recorded, where chance decides only which of them these are.
+const CHANCE_MIN_KNOWN: f64 = 1e-9;
+/// Of recorded runs, what other runs of the same kind would show so often has not moved far.
+const LIKE_OTHERS: f64 = 1e-4;
 /// Before the name of an invariant.
 const VIOLATES: &str = "violates ";
 /// Between the name of a figure and a limit.
@@ -58,12 +62,14 @@ impl Shares {
     }
 
     /// What was seen in far more or far fewer of `runs` runs than in `was.1` runs before: its name, how often it was, how
-    /// often it is. `figures` has the values of the runs, for shares that are of a figure above a limit.
+    /// often it is. `figures` has the values of the runs, for shares that are of a figure above a
+    /// limit. `known`: these runs are among those that were recorded.
     pub fn moved(
         &self,
         runs: u64,
         figures: &BTreeMap<String, Vec<f64>>,
         was: (&BTreeMap<String, u64>, u64),
+        known: bool,
     ) -> Vec<(String, u64, u64)> {
         let (before, of) = was;
         let chance = Chance::new(runs + of);
@@ -74,7 +80,12 @@ impl Shares {
                 Some((values, Ok(limit))) => above(values.map_or(&[][..], Vec::as_slice), limit),
                 _ => self.0.get(name).copied().unwrap_or(0),
             };
-            (chance.of((is, runs), (was, of)) < CHANCE_MIN).then(|| (text(name), was, is))
+            let like_others = chance.of((is, runs), (was, of));
+            let far = match known && runs <= of {
+                true => like_others < LIKE_OTHERS && chance.among((is, runs), (was, of)) < CHANCE_MIN_KNOWN,
+                false => like_others < CHANCE_MIN,
+            };
+            far.then(|| (text(name), was, is))
         };
         before.keys().chain(only_now).filter_map(far).collect()
     }
@@ -111,6 +122,20 @@ impl Chance {
         of(n) - of(k) - of(n - k)
     }
 
+    /// How likely it is that so many of some of the runs show it, or fewer, or more, whichever is less likely, where `all` of
+    /// them are known: nothing when it cannot be.
+    fn among(&self, some: (u64, u64), all: (u64, u64)) -> f64 {
+        let ((is, runs), (seen, of)) = (some, all);
+        let (least, most) = ((runs + seen).saturating_sub(of), seen.min(runs));
+        if !(least..=most).contains(&is) {
+            return 0.0;
+        }
+        let whole = self.log_choose(of, runs);
+        let exactly = |n: u64| (self.log_choose(seen, n) + self.log_choose(of - seen, runs - n) - whole).exp();
+        let (fewer, more) = ((least..=is).map(exactly).sum::<f64>(), (is..=most).map(exactly).sum::<f64>());
+        fewer.min(more)
+    }
+
     /// How likely it is that two samples of one thing differ at least as much as `a` and `b` do: how often it was seen, and
     /// in how many runs.
     fn of(&self, a: (u64, u64), b: (u64, u64)) -> f64 {
@@ -137,32 +162,48 @@ impl Chance {
 mod tests {
     use super::*;
 
-    fn moved(is: u64, runs: u64, was: u64) -> bool {
+    fn moved_if(known: bool, is: u64, runs: u64, was: u64) -> bool {
         let name = || "KraftQuorumLost".to_owned();
         let now = Shares(BTreeMap::from([(name(), is)]));
-        !now.moved(runs, &BTreeMap::new(), (&BTreeMap::from([(name(), was)]), 60)).is_empty()
+        !now.moved(runs, &BTreeMap::new(), (&BTreeMap::from([(name(), was)]), 60), known).is_empty()
+    }
+
+    fn moved(is: u64, runs: u64, was: u64) -> bool {
+        moved_if(false, is, runs, was)
+    }
+
+    #[test]
+    fn runs_that_were_recorded_say_more_than_others() {
+        // A mark that none of them had, and one that all had.
+        assert!(moved_if(true, 5, 12, 0) && !moved(5, 12, 0));
+        assert!(moved_if(true, 7, 12, 60) && !moved(7, 12, 60));
+        // Whichever of the recorded runs these are.
+        for (is, runs, was) in [(12, 12, 20), (0, 12, 40), (15, 20, 20), (3, 3, 3), (1, 12, 0), (4, 12, 0)] {
+            assert!(!moved_if(true, is, runs, was), "{is} of {runs}, and {was} of 60 recorded");
+        }
     }
 
     #[test]
     fn a_share_that_chance_explains_has_not_moved() {
-        for (is, runs, was) in [(1, 1, 0), (0, 1, 60), (2, 5, 10), (0, 5, 20), (60, 60, 60), (150, 300, 30)] {
+        for (is, runs, was) in [(1, 1, 0), (0, 1, 60), (4, 4, 0), (2, 5, 10), (0, 5, 20), (60, 60, 60), (150, 300, 30)]
+        {
             assert!(!moved(is, runs, was), "{is} of {runs}, and {was} of 60 before");
         }
     }
 
     #[test]
     fn a_share_that_chance_does_not_explain_has() {
-        for (is, runs, was) in [(4, 4, 0), (0, 4, 60), (60, 60, 30), (0, 60, 30), (300, 300, 30)] {
+        for (is, runs, was) in [(10, 12, 0), (0, 10, 60), (60, 60, 30), (0, 60, 30), (300, 300, 30)] {
             assert!(moved(is, runs, was), "{is} of {runs}, and {was} of 60 before");
         }
     }
 
     #[test]
     fn what_was_never_seen_is_told_by_its_text() {
-        let now = Shares(BTreeMap::from([("KraftQuorumLost".to_owned(), 4), ("violates liveness".to_owned(), 4)]));
-        let told = now.moved(4, &BTreeMap::new(), (&BTreeMap::new(), 60));
+        let now = Shares(BTreeMap::from([("KraftQuorumLost".to_owned(), 12), ("violates liveness".to_owned(), 12)]));
+        let told = now.moved(12, &BTreeMap::new(), (&BTreeMap::new(), 60), false);
         let mark = "comes to \"kraft: the leader has lost its quorum\"".to_owned();
-        assert_eq!(told, [(mark, 0, 4), ("violates liveness".to_owned(), 0, 4)]);
+        assert_eq!(told, [(mark, 0, 12), ("violates liveness".to_owned(), 0, 12)]);
     }
 
     #[test]
@@ -171,7 +212,7 @@ mod tests {
             |values: std::ops::Range<u32>| BTreeMap::from([("dark_ms".to_owned(), values.map(f64::from).collect())]);
         let was = Shares::default().with_limits(&figures(0..1_000));
         assert_eq!(was.0.get("dark_ms above 499"), Some(&500));
-        let moved = |values| Shares::default().moved(100, &figures(values), (&was.0, 1_000));
+        let moved = |values| Shares::default().moved(100, &figures(values), (&was.0, 1_000), false);
         assert_eq!(
             moved(450..550),
             [("dark_ms above 249".to_owned(), 750, 100), ("dark_ms above 749".to_owned(), 250, 0)]

@@ -4,6 +4,7 @@
 //! Wakers and queues are `async-task`'s. An executor of our own on top of it, because the world must know when no task is
 //! ready any more, which executors keep to themselves.
 
+use crate::world::stall::Stall;
 use async_task::{Builder, Runnable};
 use protocols::types::NodeId;
 use rand_chacha::ChaCha8Rng;
@@ -79,12 +80,15 @@ pub(super) struct Executor {
     paused: BTreeSet<NodeId>,
     /// Woken while their process was paused.
     parked: BTreeMap<NodeId, Vec<Runnable<Owner>>>,
+    /// Steps of tasks at the world's time.
+    stall: Stall,
+    now: u64,
 }
 
 impl Executor {
     /// No task is there yet; who runs first is drawn from `random`.
     pub(super) fn new(random: ChaCha8Rng) -> Self {
-        Executor { random, paused: BTreeSet::new(), parked: BTreeMap::new() }
+        Executor { random, paused: BTreeSet::new(), parked: BTreeMap::new(), stall: Stall::default(), now: 0 }
     }
 
     /// Starts a process with this task.
@@ -122,9 +126,15 @@ impl Executor {
         READY.with_borrow(Vec::is_empty)
     }
 
+    /// The world's time, nanoseconds.
+    pub(super) fn follow(&mut self, now: u64) {
+        self.now = now;
+    }
+
     /// Runs what is ready, until everything waits.
     pub(super) fn run(&mut self) {
         while let Some(runnable) = self.next() {
+            self.stall.event(self.now);
             let owner = *runnable.metadata();
             match owner.filter(|node| self.paused.contains(node)) {
                 Some(node) => self.parked.entry(node).or_default().push(runnable),

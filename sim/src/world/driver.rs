@@ -52,6 +52,7 @@ impl World {
     pub(super) fn take_next(&mut self) -> bool {
         let Some((at, due)) = self.queue.pop() else { return false };
         self.now = at.max(self.now);
+        self.stall.event(self.now);
         match due {
             Due::Message { from, to, message } => self.message_arrives(from, to, message),
             Due::Event(event) => self.happen(event),

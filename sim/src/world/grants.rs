@@ -12,6 +12,7 @@ use protocols::{
     history::{GrantEnd, Kind},
     types::NodeId,
 };
+use scenarios::fault::PlannedFault;
 
 /// A leadership as a service's state has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,6 +59,11 @@ struct Granted {
     generation: u32,
 }
 
+/// A token, if it is one.
+fn some(token: u64) -> Option<u64> {
+    Some(token).filter(|token| *token > 0)
+}
+
 impl World {
     /// The service's state has changed, or may have: it has granted a group's leadership to this holder now. What was granted before,
     /// if that is something else, is over, for the reason given; if its time was up, for that. A holder who is no candidate
@@ -69,11 +75,20 @@ impl World {
 
     /// A member of a service that agrees on a log has applied the entry of that index, from 1 on, which that number tells from
     /// others; is it the first to do so? A service that was set back to an earlier log goes on from there.
+    ///
+    /// # Panics
+    /// When another member has applied something else at that place, and no fault of the plan takes data away: then the members
+    /// disagree, and whatever the run shows is worth nothing. Whoever runs the world reports the panic, with the plan.
     pub fn is_first_to_apply(&mut self, index: u64, entry: u64) -> bool {
         let log = &mut self.granted.log;
         let place = (index as usize).saturating_sub(1);
         if log.get(place) == Some(&entry) {
             return false;
+        }
+        if log.get(place).is_some() {
+            let takes = |fault: &PlannedFault| matches!(fault.what.kind(), "lose-data" | "restore-copy");
+            let is_set_back = self.faults.plan.faults.iter().any(takes);
+            assert!(is_set_back, "members of the service disagree: two entries are applied at index {index}");
         }
         log.truncate(place);
         log.push(entry);
@@ -99,10 +114,10 @@ impl World {
             return before;
         }
         if let Some(Grant { node, token, .. }) = before {
-            self.record_in(group, Kind::GrantEnd { node, token, reason: why });
+            self.record_in(group, Kind::GrantEnd { node, token: some(token), reason: why });
         }
         if let Some(Grant { node, token, .. }) = grant {
-            self.record_in(group, Kind::Grant { node, token });
+            self.record_in(group, Kind::Grant { node, token: some(token) });
         }
         before
     }

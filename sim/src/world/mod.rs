@@ -24,8 +24,9 @@ mod network;
 mod packet;
 mod queue;
 mod record;
-mod retransmit;
+pub(crate) mod retransmit;
 mod sleep;
+pub mod stall;
 mod stream;
 mod trace;
 mod uplink;
@@ -56,6 +57,7 @@ use queue::{Event, Queue};
 use rand_chacha::ChaCha8Rng;
 use scenarios::{plan::Plan, streams, topology::Topology};
 use sleep::Sleep;
+use stall::Stall;
 use std::{
     cell::RefCell,
     collections::{BTreeMap, VecDeque},
@@ -136,6 +138,7 @@ pub struct World {
     woke: bool,
     done: bool,
     main: Option<Waker>,
+    stall: Stall,
 }
 
 thread_local! {
@@ -226,6 +229,7 @@ impl World {
             woke: true,
             done: false,
             main: None,
+            stall: Stall::default(),
         };
         world.schedule(&plan);
         world

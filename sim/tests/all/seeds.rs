@@ -1,41 +1,8 @@
 //! Regressions: every plan under `seeds/`, with what it must come to and the story of why it is there.
 
 use crate::common::{root, run};
-use scenarios::Plan;
-use serde::Deserialize;
+use scenarios::{Case, Plan, Registry, capsule::Mended};
 use std::collections::BTreeMap;
-
-/// A case: `seeds/<scenario>-<what>.json`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Case {
-    /// Why it is there.
-    story: String,
-    /// `pass`, `safety`, `vacuous` or `liveness`.
-    verdict: String,
-    /// The invariants that must be violated; these and no others.
-    violated: Vec<String>,
-    /// Figures of the report, where those are what it is about.
-    #[serde(default)]
-    figures: BTreeMap<String, f64>,
-    /// What the same plan comes to without its bugs, if it has any.
-    mended: Option<Mended>,
-    /// The plan.
-    plan: serde_json::Value,
-}
-
-/// What a plan comes to without its bugs.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Mended {
-    /// The verdict.
-    verdict: String,
-    /// The invariants that are violated all the same.
-    violated: Vec<String>,
-    /// The figures.
-    #[serde(default)]
-    figures: BTreeMap<String, f64>,
-}
 
 /// A plan comes to this verdict, violates these invariants and no others, and has these figures.
 fn comes_to(name: &str, plan: &Plan, verdict: &str, violated: &[String], figures: &BTreeMap<String, f64>) {
@@ -62,10 +29,9 @@ fn every_case_comes_to_what_it_did() {
     for file in files {
         let name = file.display();
         let text = std::fs::read_to_string(&file).expect("the case can be read");
-        let case: Case = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let case = Case::read(&text, &Registry::default()).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert!(case.story.len() > 80, "{name}: tell the story");
-        let plan = Plan::from_json(&case.plan.to_string()).unwrap_or_else(|e| panic!("{name}: {e}"));
-        let name = name.to_string();
+        let (plan, name) = (case.plan, name.to_string());
         comes_to(&name, &plan, &case.verdict, &case.violated, &case.figures);
         assert_eq!(case.mended.is_some(), !plan.bugs.is_empty(), "{name}: say what it comes to without its bugs");
         if let Some(Mended { verdict, violated, figures }) = case.mended {

@@ -2,7 +2,7 @@
 
 use crate::{
     bug::{Bug, Shown},
-    types::SECOND,
+    types::{NodeId, SECOND},
 };
 
 /// What client-go did at first.
@@ -45,6 +45,32 @@ pub const LEADS_BEFORE_UPDATE: Bug = Bug {
     violation: "phantom_leader",
     shown: Shown::by("clean-kill", "k8s-lease", 8),
 };
+
+/// What kubert's lease does.
+pub const COMPARES_CLOCKS: Bug = Bug {
+    id: "k8s-compares-clocks",
+    protocols: &["k8s-lease"],
+    what: "A candidate compares the record's renewTime plus its duration, which the leader's clock wrote, with its own wall clock: \
+           one whose clock is ahead takes a lease that is being renewed, and one whose clock is behind waits for minutes.",
+    source: "read from olix0r/kubert 0.25.0, src/lease.rs: `Claim::is_current` and `LeaseManager::get`",
+    violation: "leaders_acting_by_effect",
+    shown: Shown::by("clock-skew", "k8s-lease", 8).with("--fencing off"),
+};
+
+/// What components did that called themselves by their host's name.
+pub const ONE_IDENTITY_TWICE: Bug = Bug {
+    id: "k8s-one-identity-twice",
+    protocols: &["k8s-lease"],
+    what: "The identity is the host's name, and the first two candidates run on one host (hostNetwork), or on machines cloned with \
+           their name: each takes the lease for its own and renews it. Both have the same token, so no fence tells them apart.",
+    source: "kubernetes/kubernetes issues 22775 and 61151; kubernetes-csi/external-provisioner pull request 690",
+    violation: "tokens_monotone",
+    // Whoever leads first: one of the two does after that.
+    shown: Shown::by("clean-kill", "k8s-lease", 4),
+};
+
+/// Under [`ONE_IDENTITY_TWICE`] the first of these has the host name of the second.
+pub const SAME_HOST: (NodeId, NodeId) = (NodeId(1), NodeId(0));
 
 /// For as long as the kernel sends again what is not acknowledged (`tcp_retries2`), nanoseconds.
 pub(super) const NO_TIMEOUT: u64 = 924 * SECOND;

@@ -1,7 +1,7 @@
 //! A candidate: `acquire`, `renew` and `release`, one after the other, for ever.
 
 use super::{
-    bugs::{LEADS_BEFORE_UPDATE, NO_REQUEST_TIMEOUT, NO_TIMEOUT, RENEWS_FOR_EVER},
+    bugs::{LEADS_BEFORE_UPDATE, NO_REQUEST_TIMEOUT, NO_TIMEOUT, ONE_IDENTITY_TWICE, RENEWS_FOR_EVER, SAME_HOST},
     round::{Observed, Outcome},
     timing::{granted, name_of, renew_deadline, request_timeout},
 };
@@ -276,7 +276,13 @@ impl Candidate {
 
 /// What a program calls itself: host name and something unique, as components do.
 fn identity(setup: &Setup, run: u64) -> String {
-    let name = setup.names.get(setup.node.index()).map_or("", String::as_str);
+    let by_host = setup.bugs.has(&ONE_IDENTITY_TWICE);
+    let host = if by_host && setup.node == SAME_HOST.0 { SAME_HOST.1 } else { setup.node };
+    let name = setup.names.get(host.index()).map_or("", String::as_str);
+    if by_host {
+        // Readers of the record expect the separator; nothing unique follows it.
+        return format!("{name}_");
+    }
     format!("{name}_{:016x}-{run}", setup.nonce)
 }
 

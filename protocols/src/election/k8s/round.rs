@@ -1,7 +1,7 @@
 //! One call of `tryAcquireOrRenew`: up to three requests, and what is known after each.
 
 use super::{
-    bugs::OWN_DURATION,
+    bugs::{COMPARES_CLOCKS, OWN_DURATION},
     timing::{granted, token},
 };
 use crate::{
@@ -70,12 +70,15 @@ impl Observed {
         token(self.record.transitions.saturating_add(u32::from(!self.version.is_empty())))
     }
 
-    fn is_valid(&self, now: u64, setup: &Setup) -> bool {
+    fn is_valid(&self, now: Now, setup: &Setup) -> bool {
         let duration = match setup.bugs.has(&OWN_DURATION) {
             true => granted(setup.timings.lease_ttl),
             false => u64::from(self.record.duration_s) * SECOND,
         };
-        self.at.saturating_add(duration) > now
+        if setup.bugs.has(&COMPARES_CLOCKS) {
+            return (self.record.renewed_us * MICROSECOND).saturating_add(duration) > now.wall;
+        }
+        self.at.saturating_add(duration) > now.mono
     }
 
     /// The record as this candidate writes it.
@@ -93,7 +96,7 @@ impl Observed {
     /// The call begins.
     pub(super) fn begin(&mut self, now: Now, setup: &Setup, name: String) -> Request {
         self.began = now;
-        if self.is_leader() && self.is_valid(now.mono, setup) {
+        if self.is_leader() && self.is_valid(now, setup) {
             let Record { acquired_us, transitions, .. } = self.record;
             let record = Record { acquired_us, transitions, ..self.own(setup) };
             self.step = Some(Step::Fast(record.clone()));
@@ -147,7 +150,7 @@ impl Observed {
             self.see(old.clone(), now);
         }
         self.version = version;
-        if !old.holder.is_empty() && self.is_valid(self.began.mono, setup) && !self.is_leader() {
+        if !old.holder.is_empty() && self.is_valid(self.began, setup) && !self.is_leader() {
             return Outcome::Failed;
         }
         let mut record = self.own(setup);

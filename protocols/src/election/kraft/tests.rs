@@ -1,14 +1,13 @@
 //! The core by itself: one voter and what it is told, and fleets of them on random schedules.
 
 mod disk;
-mod fleet;
 mod leader;
 mod schedules;
 mod succession;
 mod voter;
 
 use super::*;
-use crate::election::{Timings, kraft};
+use crate::election::kraft;
 
 /// One voter of a fleet of `count`, and what it has said since it was last asked.
 pub(super) struct Voter {
@@ -22,14 +21,7 @@ pub(super) struct Voter {
 
 /// Kafka's defaults.
 pub(super) fn setup(node: u16, count: u16, nonce: u64, stored: Option<Vec<u8>>) -> Setup {
-    let timings = Timings {
-        lease_ttl: SECOND,
-        renew_interval: 500 * MILLISECOND,
-        request_timeout: 333 * MILLISECOND,
-        election_timeout: PROTOCOL.election_timeout,
-        rules: Default::default(),
-        own: Default::default(),
-    };
+    let timings = super::drill::timings();
     let names = (1..=count).map(|number| format!("n{number}")).collect();
     Setup { group: 0, node: NodeId(node), names, timings, nonce, stored, service: Vec::new(), bugs: Default::default() }
 }

@@ -2,12 +2,11 @@
 
 mod disk;
 mod figure;
-mod fleet;
 mod leader;
 mod schedules;
 mod server;
 
-use super::*;
+use super::{drill::timings, *};
 use crate::{election::Timings, types::SECOND};
 
 /// Server 0 of some, and what it has written.
@@ -18,11 +17,6 @@ pub(super) struct Server {
     pub(super) disk: Option<Vec<u8>>,
     pub(super) writing: Option<Vec<u8>>,
     pub(super) timer: Option<u64>,
-}
-
-/// The paper's timers with these rules.
-pub(super) fn timings(rules: Rules) -> Timings {
-    Timings { rules, ..PROTOCOL.default_timings() }
 }
 
 pub(super) fn setup(node: u16, count: u16, rules: Rules, stored: Option<Vec<u8>>) -> Setup {

@@ -252,3 +252,30 @@ fn only_what_records_is_what_a_seal_reads() {
     assert_eq!(ledger.write(NodeId(0), &Write { payload: Some(plan(8)), ..write(5, 1, 4, 4) }), WriteVerdict::Ok);
     assert!(ledger.plans().made().is_empty(), "plan 7 was deleted: {:?}", ledger.plans());
 }
+
+/// A former leader's write, under the number that was its next, after its successor has written so many.
+fn stale_after(bugs: &[&'static crate::bug::Bug], written: u64) -> (WriteVerdict, u64) {
+    let mut ledger = Ledger::new(Fencing::On.checks().but_for(&crate::bug::Bugs::new(bugs.iter().copied()), 0));
+    assert!(ledger.seal(NodeId(0), 1, 5));
+    assert_eq!(ledger.write(NodeId(0), &write(5, 1, 1, 1)), WriteVerdict::Ok);
+    assert!(ledger.seal(NodeId(1), 1, 6));
+    for seq in 2..2 + written {
+        assert_eq!(ledger.write(NodeId(1), &write(6, 1, seq, seq)), WriteVerdict::Ok);
+    }
+    let stale = ledger.write(NodeId(0), &write(5, 1, 2, 9_999));
+    // Whatever became of it, the rightful leader goes on.
+    assert_eq!(ledger.write(NodeId(1), &write(6, 1, 2 + written, 2 + written)), WriteVerdict::Ok);
+    (stale, ledger.seq())
+}
+
+#[test]
+fn a_name_fences_for_as_long_as_it_is_kept() {
+    let (collected, kept) = (&checks::NAMES_COLLECTED, checks::NAMES_KEPT);
+    let fenced = WriteVerdict::Fenced { highest: 6 };
+    // The fence itself, at once; the name that the successor took; and the last moment at which it is there.
+    for written in [0, 1, kept] {
+        assert_eq!(stale_after(&[collected], written), (fenced, written + 2));
+    }
+    assert_eq!(stale_after(&[collected], kept + 1), (WriteVerdict::Ok, kept + 3), "the name is gone");
+    assert_eq!(stale_after(&[], 3 * kept), (fenced, 3 * kept + 2), "the newest token is never forgotten");
+}

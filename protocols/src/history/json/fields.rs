@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub enum Type {
     /// The time, as a whole number of microseconds.
     Time,
+    /// A length of time, as a whole number of microseconds.
+    Length,
     /// A name or a word.
     Text,
     /// A whole number.
@@ -18,7 +20,7 @@ pub enum Type {
 }
 
 /// The fields that a line may have; which of them it must have, its event says.
-const KNOWN: [(&str, Type); 44] = [
+const KNOWN: [(&str, Type); 48] = [
     ("event", Type::Text),
     ("t_us", Type::Time),
     ("group", Type::Number),
@@ -63,6 +65,10 @@ const KNOWN: [(&str, Type); 44] = [
     ("after", Type::Other),
     ("onto", Type::Other),
     ("entries", Type::Number),
+    ("until", Type::Time),
+    ("duration", Type::Length),
+    ("ttl", Type::Length),
+    ("shared", Type::Truth),
 ];
 
 /// What a foreign log calls its fields, and which of them are left out. Without it, a field that is not known is an error:

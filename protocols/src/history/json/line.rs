@@ -3,7 +3,7 @@
 use super::super::{
     Deleted, FaultEvent, GrantEnd, Kind, NodeState, Outcome, Phase, UNKNOWN_REQUEST, UNKNOWN_SEQ, UNKNOWN_VERSION,
 };
-use super::nodes::Nodes;
+use super::{nodes::Nodes, told::Lasts};
 use crate::{
     elector::Deposed,
     message::{Write, WriteVerdict},
@@ -89,6 +89,11 @@ pub(super) struct Line<'a> {
     #[serde(borrow)]
     onto: Option<Leadership<'a>>,
     entries: Option<u64>,
+    until: Option<u64>,
+    duration: Option<u64>,
+    ttl: Option<u64>,
+    #[serde(default)]
+    shared: bool,
 }
 
 /// A leadership that an event names beside its own.
@@ -114,6 +119,11 @@ impl Line<'_> {
     /// The event's group, and what happened.
     pub(super) fn read(&self, nodes: &mut Nodes) -> Result<(u16, Kind), String> {
         let kind = self.kind(nodes)?;
+        if let (Some(name), Kind::Elected(_) | Kind::Deposed { .. } | Kind::Grant { .. } | Kind::GrantEnd { .. }) =
+            (&self.resource, &kind)
+        {
+            nodes.led(name)?;
+        }
         let group = match &self.resource {
             Some(name) if !kind.is_shared() => nodes.resource(name, self.group)?.1,
             _ => nodes.group(self.group.unwrap_or(0))?,
@@ -121,11 +131,33 @@ impl Line<'_> {
         Ok((group, kind))
     }
 
+    /// How long what it tells of lasts, where it says so: a grant, or work that begins with an accepted write.
+    pub(super) fn lasts(&self, t_us: u64) -> Result<Lasts, String> {
+        let until = self.until.map(|until| {
+            until
+                .checked_sub(t_us)
+                .ok_or_else(|| format!("until is {until}, which is before the line's own time {t_us}"))
+        });
+        let said = [until.transpose()?, self.duration, self.ttl].into_iter().flatten().collect::<Vec<_>>();
+        let (event, shared) = (&*self.event, self.shared);
+        match said[..] {
+            [] if shared => {
+                Err("shared says that others may do it at once; the line needs until or duration, too".to_owned())
+            }
+            [] => Ok(Lasts::default()),
+            // It has ended when the line says so.
+            _ if event == "work" => Ok(Lasts::default()),
+            [for_us] if event == "apply" || (event == "grant" && !shared) => Ok(Lasts { for_us: Some(for_us), shared }),
+            [_] => Err(format!("says how long it lasts, and {event:?} is no event that does; apply and grant are")),
+            _ => Err("says twice how long it lasts; until, duration and ttl are three ways to say it".to_owned()),
+        }
+    }
+
     fn kind(&self, nodes: &mut Nodes) -> Result<Kind, String> {
         Ok(match &*self.event {
             "campaign" => Kind::Campaign { node: self.node(nodes)? },
             "elected" => Kind::Elected(self.incarnation(nodes)?),
-            "deposed" => Kind::Deposed { incarnation: self.incarnation(nodes)?, reason: self.reason()? },
+            "deposed" => Kind::Deposed { incarnation: self.incarnation(nodes)?, reason: self.reason(nodes)? },
             "seal" => Kind::Seal {
                 resource: self.resource(nodes)?,
                 incarnation: self.incarnation(nodes)?,
@@ -155,10 +187,10 @@ impl Line<'_> {
                 Kind::ReadReply { request, node, outcome: self.outcome()? }
             }
             "fault" => Kind::Fault(Box::new(self.fault_event(nodes)?)),
-            "grant" => Kind::Grant { node: self.node(nodes)?, token: self.token.unwrap_or(0) },
+            "grant" => Kind::Grant { node: self.node(nodes)?, token: self.granted_token(nodes) },
             "grant-end" => {
-                let (node, token) = (self.node(nodes)?, self.token.unwrap_or(0));
-                Kind::GrantEnd { node, token, reason: self.grant_end()? }
+                let (node, token) = (self.node(nodes)?, self.granted_token(nodes));
+                Kind::GrantEnd { node, token, reason: self.grant_end(nodes)? }
             }
             "vote" => Kind::Vote {
                 voter: self.node(nodes)?,
@@ -179,6 +211,12 @@ impl Line<'_> {
                 from: self.need("after", self.after.as_ref())?.read(nodes)?,
                 onto: self.need("onto", self.onto.as_ref())?.read(nodes)?,
                 entries: self.need("entries", self.entries)?,
+            },
+            "work" => Kind::Work {
+                resource: self.resource(nodes)?,
+                incarnation: self.incarnation(nodes)?,
+                for_us: self.need("duration", self.duration)?,
+                shared: self.shared,
             },
             "node" => Kind::Node { node: self.node(nodes)?, state: self.need("state", self.state)? },
             "end" => Kind::End { messages: self.messages.unwrap_or(0), by_kind: self.by_kind.clone() },
@@ -208,7 +246,10 @@ impl Line<'_> {
         })
     }
 
-    fn grant_end(&self) -> Result<GrantEnd, String> {
+    fn grant_end(&self, nodes: &Nodes) -> Result<GrantEnd, String> {
+        if self.reason.is_none() && !nodes.is_closed() {
+            return Ok(GrantEnd::Lost);
+        }
         let name = self.text("reason", &self.reason)?;
         serde_json::from_value(name.into())
             .map_err(|_| format!("reason {name:?} is none of expired, released, taken, lost"))
@@ -231,11 +272,23 @@ impl Line<'_> {
     }
 
     fn incarnation(&self, nodes: &mut Nodes) -> Result<Incarnation, String> {
-        Ok(Incarnation {
-            token: self.token.unwrap_or(0),
-            node: self.node(nodes)?,
-            generation: self.generation.unwrap_or(0),
-        })
+        let node = self.node(nodes)?;
+        Ok(Incarnation { token: self.token.unwrap_or(0), node, generation: self.generation(nodes)? })
+    }
+
+    /// A log that says no generation may say the token 0, and it is one. Fencepost's own histories write it for none.
+    fn generation(&self, nodes: &Nodes) -> Result<u32, String> {
+        match (self.generation, self.token) {
+            (None, Some(0)) if !nodes.is_closed() => Ok(Incarnation::TOKEN_IS_ZERO),
+            (Some(high), _) if high >= Incarnation::TOKEN_IS_ZERO => {
+                Err(format!("generation {high} is too high; {} is the highest", Incarnation::TOKEN_IS_ZERO - 1))
+            }
+            (generation, _) => Ok(generation.unwrap_or(0)),
+        }
+    }
+
+    fn granted_token(&self, nodes: &Nodes) -> Option<u64> {
+        self.token.filter(|token| *token > 0 || (!nodes.is_closed() && self.generation.is_none()))
     }
 
     fn resource(&self, nodes: &mut Nodes) -> Result<Resource, String> {
@@ -252,7 +305,7 @@ impl Line<'_> {
         Ok(Write {
             resource: self.resource(nodes)?,
             operation: self.operation,
-            generation: self.generation.unwrap_or(0),
+            generation: self.generation(nodes)?,
             token: self.token.unwrap_or(0),
             // A log may number nothing; histories always do.
             seq: if nodes.is_closed() { self.need("seq", self.seq)? } else { self.seq.unwrap_or(UNKNOWN_SEQ) },
@@ -286,9 +339,13 @@ impl Line<'_> {
         })
     }
 
-    fn reason(&self) -> Result<Deposed, String> {
+    fn reason(&self, nodes: &Nodes) -> Result<Deposed, String> {
+        // Many a log says only that somebody leads no more.
+        if self.reason.is_none() && !nodes.is_closed() {
+            return Ok(Deposed::Lost);
+        }
         let name = self.text("reason", &self.reason)?;
-        let known = [Deposed::Expired, Deposed::Lost, Deposed::Fenced, Deposed::Resigned];
+        let known = [Deposed::Expired, Deposed::Lost, Deposed::Fenced, Deposed::Resigned, Deposed::Stuck];
         let found = known.into_iter().find(|r| r.name() == name);
         found.ok_or_else(|| format!("reason {name:?} is none of expired, lost, fenced, resigned"))
     }

@@ -22,6 +22,8 @@ pub(super) struct Nodes {
     groups: Option<u16>,
     /// Without a header: one of the usual resources was named.
     met_usual: bool,
+    /// Without a header: what is led, by the first election that said it.
+    led: Option<String>,
 }
 
 impl Nodes {
@@ -69,6 +71,17 @@ impl Nodes {
         self.names.push(name.to_owned());
         self.ids.insert(name.to_owned(), id);
         Ok(id)
+    }
+
+    /// An election or a grant says what is led. Those of two things are no two leaders of one.
+    pub(super) fn led(&mut self, name: &str) -> Result<(), String> {
+        let first = self.led.get_or_insert_with(|| name.to_owned());
+        match first == name {
+            true => Ok(()),
+            false => Err(format!(
+                "elects a leader of {name:?}, and lines before one of {first:?}; judge one at a time, with --only FIELD={name}"
+            )),
+        }
     }
 
     /// The names of the resources, if they are not the usual ones.

@@ -5,10 +5,12 @@ use super::{
     Fields,
     line::{Line, OLDEST_SCHEMA, SCHEMA},
     nodes::Nodes,
+    told::Told,
 };
 use serde::Deserialize;
 use std::{
     borrow::Cow,
+    collections::VecDeque,
     fmt,
     io::{BufRead, Read},
 };
@@ -41,7 +43,12 @@ pub struct Reader<R: BufRead> {
     line: u64,
     header: Option<Header>,
     nodes: Nodes,
-    first: Option<Event>,
+    /// What a log has told; nothing of a history with a header.
+    told: Told,
+    /// What comes before the next line.
+    queue: VecDeque<Event>,
+    /// How many events no line of their own tells of.
+    inferred: u64,
     last_us: u64,
     over: bool,
 }
@@ -61,15 +68,21 @@ impl<R: BufRead> Reader<R> {
     /// The first line is neither a header nor an event.
     pub fn with_fields(input: R, fields: Fields) -> Result<Self, ReadError> {
         let nodes = Nodes::default();
-        let (buffer, header, first) = (Vec::new(), None, None);
-        let mut reader = Reader { input, fields, buffer, line: 0, header, nodes, first, last_us: 0, over: false };
-        reader.first = reader.read_event()?;
+        let (buffer, header, told, queue) = (Vec::new(), None, Told::default(), VecDeque::new());
+        let (line, inferred, last_us, over) = (0, 0, 0, false);
+        let mut reader = Reader { input, fields, buffer, line, header, nodes, told, queue, inferred, last_us, over };
+        reader.fill()?;
         Ok(reader)
     }
 
     /// What the history says about its run; `None` for a foreign log.
     pub fn header(&self) -> Option<&Header> {
         self.header.as_ref()
+    }
+
+    /// How many of the events so far no line of their own tells of: a grant that ran out, work that ended.
+    pub fn inferred(&self) -> u64 {
+        self.inferred
     }
 
     /// The names of the processes seen so far, by [`crate::types::NodeId`].
@@ -106,25 +119,30 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    fn read_event(&mut self) -> Result<Option<Event>, ReadError> {
-        while self.read_line()? {
+    /// Reads on until there is an event, or no line is left.
+    fn fill(&mut self) -> Result<(), ReadError> {
+        while self.queue.is_empty() {
+            if !self.read_line()? {
+                let over = self.told.over_at_last();
+                self.inferred += over.len() as u64;
+                self.queue.extend(over);
+                break;
+            }
             let buffer = std::mem::take(&mut self.buffer);
             let parsed = self.parse(&buffer);
             self.buffer = buffer;
-            if let Some(event) = parsed? {
-                return Ok(Some(event));
-            }
+            parsed?;
         }
-        Ok(None)
+        Ok(())
     }
 
-    /// The event of one line; `None` for the header.
-    fn parse(&mut self, text: &[u8]) -> Result<Option<Event>, ReadError> {
+    /// What one line says.
+    fn parse(&mut self, text: &[u8]) -> Result<(), ReadError> {
         if self.line == 1 && is_header(text) {
             let header = parse_header(text).map_err(|what| self.fail(what))?;
             self.nodes = Nodes::closed(&header).map_err(|what| self.fail(what))?;
             self.header = Some(header);
-            return Ok(None);
+            return Ok(());
         }
         let translated = if self.fields.is_empty() { None } else { self.fields.translate(text) };
         let line: Line = serde_json::from_slice(translated.as_deref().unwrap_or(text)).map_err(|e| {
@@ -144,7 +162,17 @@ impl<R: BufRead> Reader<R> {
         }
         let (group, kind) = line.read(&mut self.nodes).map_err(|what| self.fail(what))?;
         self.last_us = t_us;
-        Ok(Some(Event { t_us, group, kind }))
+        let event = Event { t_us, group, kind };
+        if self.header.is_some() {
+            self.queue.push_back(event);
+            return Ok(());
+        }
+        let lasts = line.lasts(t_us).map_err(|what| self.fail(what))?;
+        let over = self.told.over_by(t_us);
+        self.inferred += over.len() as u64;
+        self.queue.extend(over);
+        self.queue.extend(self.told.tell(event, lasts));
+        Ok(())
     }
 }
 
@@ -152,15 +180,14 @@ impl<R: BufRead> Iterator for Reader<R> {
     type Item = Result<Event, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if let Some(event) = self.first.take() {
-            return Some(Ok(event));
+        if self.queue.is_empty() && !self.over {
+            if let Err(wrong) = self.fill() {
+                self.over = true;
+                return Some(Err(wrong));
+            }
+            self.over = self.queue.is_empty();
         }
-        if self.over {
-            return None;
-        }
-        let next = self.read_event().transpose();
-        self.over = !matches!(next, Some(Ok(_)));
-        next
+        self.queue.pop_front().map(Ok)
     }
 }
 

@@ -178,7 +178,7 @@ fn write_event(line: &mut String, event: &Event, names: &dyn Naming) -> std::fmt
         }
         Kind::Seal { resource, incarnation, accepted, seq, version, payload } => {
             write!(line, "seal\",\"resource\":\"{}\"", ResourceName(names, *resource))?;
-            let Incarnation { token, node, generation } = incarnation;
+            let (Incarnation { token, node, .. }, generation) = (incarnation, incarnation.elections());
             write!(line, ",\"node\":\"{}\",\"token\":{token},\"generation\":{generation}", Name(names, *node))?;
             write!(line, ",\"accepted\":{accepted},\"seq\":{seq},\"version\":{version}")?;
             write_payload(line, *payload)?;
@@ -196,7 +196,7 @@ fn write_event(line: &mut String, event: &Event, names: &dyn Naming) -> std::fmt
         Kind::Deleted(deleted) => {
             let Deleted { resource, incarnation, seq, plans } = &**deleted;
             write!(line, "deleted\",\"resource\":\"{}\"", ResourceName(names, *resource))?;
-            let Incarnation { token, node, generation } = incarnation;
+            let (Incarnation { token, node, .. }, generation) = (incarnation, incarnation.elections());
             write!(line, ",\"node\":\"{}\",\"token\":{token},\"generation\":{generation}", Name(names, *node))?;
             let numbers = plans.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
             write!(line, ",\"seq\":{seq},\"plans\":[{numbers}]")?;
@@ -220,9 +220,11 @@ fn write_event(line: &mut String, event: &Event, names: &dyn Naming) -> std::fmt
             write_outcome(line, outcome)?;
         }
         Kind::Grant { node, token } => {
+            let token = token.unwrap_or(0);
             write!(line, "grant\",\"node\":\"{}\",\"token\":{token}", Name(names, *node))?;
         }
         Kind::GrantEnd { node, token, reason } => {
+            let token = token.unwrap_or(0);
             write!(line, "grant-end\",\"node\":\"{}\",\"token\":{token}", Name(names, *node))?;
             write!(line, ",\"reason\":{}", word(reason))?;
         }
@@ -245,6 +247,12 @@ fn write_event(line: &mut String, event: &Event, names: &dyn Naming) -> std::fmt
             write_beside(line, "after", from, names)?;
             write_beside(line, "onto", onto, names)?;
             write!(line, ",\"entries\":{entries}")?;
+        }
+        Kind::Work { resource, incarnation, for_us, shared } => {
+            let (Incarnation { token, node, .. }, generation) = (incarnation, incarnation.elections());
+            write!(line, "work\",\"resource\":\"{}\"", ResourceName(names, *resource))?;
+            write!(line, ",\"node\":\"{}\",\"token\":{token},\"generation\":{generation}", Name(names, *node))?;
+            write!(line, ",\"duration\":{for_us},\"shared\":{shared}")?;
         }
         Kind::Fault(fault) => write_fault(line, fault, names)?,
         Kind::Node { node, state } => {
@@ -270,13 +278,13 @@ fn word(value: &impl serde::Serialize) -> serde_json::Value {
 }
 
 fn write_incarnation(line: &mut String, event: &str, i: &Incarnation, names: &dyn Naming) -> std::fmt::Result {
-    let Incarnation { token, node, generation } = i;
+    let (Incarnation { token, node, .. }, generation) = (i, i.elections());
     write!(line, "{event}\",\"node\":\"{}\",\"token\":{token},\"generation\":{generation}", Name(names, *node))
 }
 
 /// A leadership that an event names beside its own.
 fn write_beside(line: &mut String, field: &str, i: &Incarnation, names: &dyn Naming) -> std::fmt::Result {
-    let Incarnation { token, node, generation } = i;
+    let (Incarnation { token, node, .. }, generation) = (i, i.elections());
     let node = Name(names, *node);
     write!(line, ",\"{field}\":{{\"node\":\"{node}\",\"token\":{token},\"generation\":{generation}}}")
 }
@@ -289,8 +297,8 @@ fn write_protected(
     version: u64,
     names: &dyn Naming,
 ) -> std::fmt::Result {
-    let Protected { resource, operation, generation, token, seq, read_version, payload, .. } = write;
-    let request = &write.request();
+    let Protected { resource, operation, token, seq, read_version, payload, .. } = write;
+    let (request, generation) = (&write.request(), write.incarnation(node).elections());
     let resource = ResourceName(names, *resource);
     write!(line, "{event}\",\"resource\":\"{resource}\",\"node\":\"{}\",\"token\":{token}", Name(names, node))?;
     write!(line, ",\"generation\":{generation},\"seq\":{seq}")?;

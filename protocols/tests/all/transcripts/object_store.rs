@@ -19,6 +19,11 @@ fn object_lease() {
     super::check("object-lease", &LANGUAGE, 8);
 }
 
+#[test]
+fn dynamodb_lock() {
+    super::check("dynamodb-lock", &LANGUAGE, 10);
+}
+
 fn reply(_: &Names, words: &[&str]) -> Option<Opaque> {
     let reply = match words {
         ["object", holder, "token", token, "ttl", ttl, "beat", beat, "tag", tag] => {

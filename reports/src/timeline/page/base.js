@@ -51,7 +51,7 @@ const nodeName = node => M.nodes[node] ?? "node-" + node;
 const leaderName = i => nodeName(M.incarnations[i].node);
 const resourceName = r => M.resources[r] ?? "resource-" + r;
 /// A label short enough for a narrow band: the token, or the generation.
-const shortLabel = i => M.incarnations[i].token !== "0" ? M.incarnations[i].token : "g" + (M.incarnations[i].generation & 0xffff);
+const shortLabel = i => M.incarnations[i].token ? M.incarnations[i].token : "g" + (M.incarnations[i].generation & 0xffff);
 /// The first place whose value, by `of`, is not below `x`.
 function lowerBound(list, of, x) {
   let lo = 0, hi = list.length;

@@ -122,6 +122,7 @@ function line(i) {
     const by = M.incarnations[E.inc[i]];
     Object.assign(o, { resource: resourceName(E.res[i]), node: nodeName(by.node), token: +by.token, generation: by.generation, seq: E.seq[i] });
     if (M.foreign && !o.generation) delete o.generation;
+    if (M.foreign && !by.token) delete o.token;
     if (E.read[i] >= 0) o.read = E.read[i];
     if (k === KIND.APPLY && E.version[i] >= 0) o.version = E.version[i];
     if (request) o.request = request;

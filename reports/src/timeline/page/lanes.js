@@ -332,8 +332,8 @@ function drawGrants(ctx, row) {
     ctx.fillRect(x, top, 2, height);
     if (g.why) ctx.fillRect(x + w - 2, top, 2, height);
     const left = Math.max(x, view.gutter) + 6, room = Math.min(x + w, view.width - view.right) - left - 4;
-    const name = shortName(nodeName(g.node)), who = `${name}${g.token !== "0" ? ": token " + g.token : ""}`, why = g.why ? `, until ${g.why}` : "";
-    for (const words of [who + why, who, name, g.token !== "0" ? g.token : ""])
+    const name = shortName(nodeName(g.node)), who = `${name}${g.token ? ": token " + g.token : ""}`, why = g.why ? `, until ${g.why}` : "";
+    for (const words of [who + why, who, name, g.token ? g.token : ""])
       if (widthOf(ctx, words, 12, 600) <= room) { text(ctx, words, left, top + height / 2 + .5, { weight: 600 }); break; }
   }
   if (row.nodes.length !== 1) return;

@@ -207,7 +207,7 @@ function laneWords(row, x, y) {
   if (row.kind === "store" || row.kind === "strip") return storeWords(row, x, y, t);
   if (row.kind === "node") return `<b>${escape(name)} at ${at(t, v1 - v0 < 5e6 ? 6 : 3)}</b><br>` + nodeWords(row.node, t).join("<br>") + eventsNear(x, e => e.event !== "seal" && mine(e));
   if (row.kind === "member") return `<b>${escape(name)} at ${at(t)}</b><br>` + (shadesAt(row.node, t) || "runs") + clockLine(row.node, t) + eventsNear(x, mine);
-  if (row.kind === "grants") return `<b>${escape(serviceName(row.nodes))} at ${at(t)}</b><br>` + (M.grants.filter(g => g.from <= t && g.to >= t).map(g => `granted to <b>${escape(nodeName(g.node))}</b>${g.token !== "0" ? " with token " + g.token : ""}: ${at(g.from)} – ${at(g.to)}${g.why ? "<br>" + g.why : ""}`).join("<br>") || "granted to nobody") +
+  if (row.kind === "grants") return `<b>${escape(serviceName(row.nodes))} at ${at(t)}</b><br>` + (M.grants.filter(g => g.from <= t && g.to >= t).map(g => `granted to <b>${escape(nodeName(g.node))}</b>${g.token ? " with token " + g.token : ""}: ${at(g.from)} – ${at(g.to)}${g.why ? "<br>" + g.why : ""}`).join("<br>") || "granted to nobody") +
     row.nodes.map(node => (shadesAt(node, t) && "<br>" + shadesAt(node, t)) + clockLine(node, t)).join("") + eventsNear(x, e => /^grant/.test(e.event) || row.nodes.some(node => e.about.has(nodeName(node))));
   if (row.kind === "clients") {
     const place = lowerBound(E.unanswered, i => E.t[i], t), i = [E.unanswered[place - 1], E.unanswered[place]].filter(i => i !== undefined).sort((a, b) => Math.abs(E.t[a] - t) - Math.abs(E.t[b] - t))[0];

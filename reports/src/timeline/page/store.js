@@ -180,7 +180,7 @@ function drawLabels(ctx, row, mine, place) {
     if (b.refused || b.stale) continue;
     let from = -1, to = -1;
     for (let x = 0; x < b.low.length; x++) if (b.low[x] === b.low[x]) { if (from < 0) from = x; to = x; }
-    const token = M.incarnations[b.inc].token !== "0";
+    const token = M.incarnations[b.inc].token !== "";
     for (const words of [token ? M.incarnations[b.inc].label : leaderName(b.inc), shortLabel(b.inc)]) {
       const w = widthOf(ctx, words, 11.5);
       if (to - from < w + 12) continue;

@@ -8,7 +8,7 @@ function turnsTable() {
       one, grants: M.grants.filter(g => g.i === i), beliefs: M.beliefs.filter(b => b.i === i), effects: M.effects.filter(e => e.i === i),
     }));
     // A grant of which no leadership came.
-    for (const g of M.grants) if (g.i === null) turns.push({ one: { node: g.node, label: g.token === "0" ? "no token" : "token " + g.token }, grants: [g], beliefs: [], effects: [] });
+    for (const g of M.grants) if (g.i === null) turns.push({ one: { node: g.node, label: !g.token ? "no token" : "token " + g.token }, grants: [g], beliefs: [], effects: [] });
     const began = turn => Math.min(...[...turn.grants, ...turn.beliefs, ...turn.effects].map(x => x.from));
     return turns.filter(turn => isFinite(began(turn))).sort((a, b) => began(a) - began(b)).map(({ one, grants, beliefs, effects }) => [
       `${escape(nodeName(one.node))}, ${escape(one.label)}`,

@@ -140,7 +140,7 @@ function nodeWords(node, t) {
   if (offset !== null) lines.push(`its own clock shows ${at(t + offset, 6)} (${signed(offset)})`);
   for (const s of M.shades) if (s.nodes.includes(node) && s.from <= t && s.to >= t) lines.push(`${escape(s.text)}: ${at(s.from)} – ${at(s.to)}`);
   const grant = M.grants.find(g => g.node === node && g.from <= t && g.to >= t);
-  if (grant) lines.push(`granted ${grant.token !== "0" ? "token " + grant.token : "leadership"}: ${at(grant.from)} – ${at(grant.to)}${grant.why ? ", until " + grant.why : ""}`);
+  if (grant) lines.push(`granted ${grant.token ? "token " + grant.token : "leadership"}: ${at(grant.from)} – ${at(grant.to)}${grant.why ? ", until " + grant.why : ""}`);
   if (!believes) return [...lines, "does not believe that it leads"];
   lines.push(`believes that it leads, ${escape(M.incarnations[believes.i].label)}: ${at(believes.from)} – ${at(believes.to)}${believes.why ? " (" + escape(believes.why) + ")" : ""}`);
   if (believes.outlived && t >= believes.outlived[0]) lines.push(`<span class="bad">since ${at(believes.outlived[0])} without ground: ${escape(believes.outlived[1])}</span>`);

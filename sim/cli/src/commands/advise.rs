@@ -148,7 +148,10 @@ fn read(path: &Path) -> Result<String, Stop> {
 
 fn protocols(registry: &Registry, args: &AdviseArgs) -> Result<Vec<&'static Protocol>, Stop> {
     match &args.protocol {
-        None => Ok(registry.plans.protocols.iter().copied().filter(|protocol| advise::is_safe(protocol)).collect()),
+        None => {
+            let all = registry.plans.protocols.iter().copied();
+            Ok(all.filter(|protocol| advise::is_safe(protocol) && advise::is_deployable(protocol)).collect())
+        }
         Some(names) => {
             let asked = parse::protocols(names).map_err(Stop::usage)?;
             match asked.iter().find(|protocol| !advise::is_safe(protocol)) {
@@ -275,11 +278,12 @@ impl Told<'_> {
         };
         let Choice { protocol, params, granted_ms, renew_ms, confidence, dark } = advised.choice;
         let mut text = format!(
-            "Advice: {} with a lease of {}, renewed every {}: {} dark, {:.0} % sure to meet {target}.\n",
+            "Advice: {} with a lease of {}, renewed every {}: {} dark, {:.2} changes of leader a day, {:.0} % sure to meet {target}.\n",
             protocol.name,
             duration_text(*granted_ms),
             duration_text(*renew_ms),
             percent(dark.share()),
+            dark.changes_a_day,
             confidence * 100.0
         );
         for (tried, which) in self.tried.iter().zip(["Tried", "One step shorter"]) {
@@ -293,6 +297,9 @@ impl Told<'_> {
                 percent(trial.dark),
                 if trial.dark <= self.situation.may_be_dark { "meets" } else { "misses" }
             );
+            if trial.pauses == 0 {
+                text += "  No pause that was seen is long enough to strike this lease: about pauses the trial confirms nothing.\n";
+            }
         }
         // The longest pause, if it outlasts the lease; what no pause does, a crash does.
         let longest_ms = self.situation.pauses_ms.last().filter(|longest_ms| **longest_ms > *granted_ms as f64);

@@ -37,7 +37,8 @@ pub struct AdviseArgs {
     /// How sure it has to be that the target is met
     #[arg(long, value_parser = parse::percent_ppm, default_value = "90%", value_name = "PCT", allow_hyphen_values = true)]
     pub confidence: u32,
-    /// Protocols to choose from, separated by commas; by default those whose fencing holds whatever pauses
+    /// Protocols to choose from, separated by commas; by default those that can be deployed and whose fencing holds through any
+    /// pause (name one that runs in the simulation only, such as zab-fle, to include it)
     #[arg(long, value_name = "P,…")]
     pub protocol: Option<String>,
     /// Leases to choose from, separated by commas

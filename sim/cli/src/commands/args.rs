@@ -63,8 +63,9 @@ pub enum Command {
         mut_arg("history", |arg| arg.hide(true))
     )]
     Plan(ScenarioArgs),
-    /// Run a plan or a capsule again
-    #[command(after_help = "Example:  fencepost replay target/fencepost/partition/redis-naive/7/capsule.json")]
+    /// Run a plan, a capsule or a case of seeds/ again
+    #[command(after_help = "Examples:  fencepost replay seeds/gc-pause-fencing-off.json\n           \
+        fencepost replay target/fencepost/partition/redis-naive/7/capsule.json")]
     Replay {
         /// The file; `-` reads standard input
         file: PathBuf,
@@ -76,6 +77,16 @@ pub enum Command {
         no_artifacts: bool,
         #[command(flatten)]
         output: OutputArgs,
+    },
+    /// Remove the artifacts of former runs, and say how much that was
+    #[command(after_help = "Only files that Fencepost writes are removed, and folders that are empty then.\n\n\
+        Example:  fencepost clean")]
+    Clean {
+        /// The folder that runs, sweeps or a matrix were written to [default: target/fencepost]
+        dir: Option<PathBuf>,
+        /// Only say how much there is to remove
+        #[arg(long)]
+        dry_run: bool,
     },
     #[command(flatten)]
     Findings(FindingsCommand),
@@ -154,7 +165,8 @@ pub enum Command {
         /// Do only this part of the runs, to divide them among machines
         #[arg(long, value_parser = parse::shard, value_name = "I/N")]
         shard: Option<(u64, u64)>,
-        /// Write the figures of every cell to this file, as a baseline for later sweeps with the same options
+        /// Write the figures of every cell to this file, as a baseline for later sweeps with the same options; cells that
+        /// this sweep leaves out are kept as they stand there
         #[arg(long, value_name = "FILE", conflicts_with = "shard")]
         record_baseline: Option<PathBuf>,
         /// For `swarm`: stop once every coverage mark was reached and a thousand runs showed nothing new

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 /// The experiments.
 #[derive(ClapArgs, Debug)]
 pub struct ExperimentsArgs {
-    /// Their numbers, 1 to 7; all by default
-    #[arg(value_parser = parse::within::<u8>(1..=7), value_name = "N")]
+    /// Their numbers, 1 to 10; all by default
+    #[arg(value_parser = parse::within::<u8>(1..=10), value_name = "N")]
     pub numbers: Vec<u8>,
     /// Only a few protocols and seeds of each
     #[arg(long)]

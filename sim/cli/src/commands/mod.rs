@@ -7,6 +7,7 @@ pub mod args;
 mod beside;
 mod bisect;
 mod bisect_args;
+mod clean;
 mod experiments;
 mod experiments_args;
 mod explain;
@@ -90,6 +91,11 @@ fn dispatch(registry: &Registry, command: Command, said: &[OsString]) -> Result<
         Command::Sweep { names, seeds, protocol, jobs, long, shard, record_baseline, until_stable, shared } => {
             let (out, show) = (shared.output.out.clone().unwrap_or_else(default_out), Show::from(&shared.output.show));
             for_one_run(&shared.output)?;
+            one_run::is_folder(&out)?;
+            if names.is_empty() {
+                let why = "name what to sweep: `sweep all` runs every scenario, `sweep gc-pause partition` those two";
+                return Err(Stop::usage(why));
+            }
             if names.iter().any(|name| name == SWARM) {
                 if names.len() > 1 {
                     return Err(Stop::usage("`swarm` is swept alone; leave the other names out"));
@@ -119,6 +125,7 @@ fn dispatch(registry: &Registry, command: Command, said: &[OsString]) -> Result<
             };
             sweep::run(&work, show, &out, record_baseline.as_deref())
         }
+        Command::Clean { dir, dry_run } => clean::run(dir.as_deref(), dry_run),
         Command::Findings(command) => findings::run(registry, &command),
         Command::Report(args) => report::run(&args),
         Command::Matrix(args) => matrix::run(registry, &args),
@@ -168,7 +175,10 @@ fn sizes(asked: Vec<u16>, long: bool) -> Sizes {
 
 /// Refuses what only makes sense for one run.
 fn for_one_run(output: &output_args::OutputArgs) -> Result<(), Stop> {
-    let said = [("--trace", &output.trace, "trace.txt"), ("--history", &output.history, "history.jsonl")];
+    let said = [
+        ("--trace", &output.trace, "capsule.json, and `replay` takes --trace"),
+        ("--history", &output.history, "history.jsonl"),
+    ];
     match said.into_iter().find(|(_, file, _)| file.is_some()) {
         Some((option, _, name)) => {
             Err(Stop::usage(format!("{option} is for one run; a failing run of a sweep leaves its {name}")))

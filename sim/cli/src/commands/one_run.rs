@@ -74,6 +74,9 @@ impl OneRun {
     /// # Errors
     /// As [`OneRun::run`].
     pub fn only_run(&self, plan: &Plan, registry: &Registry) -> Result<Run, Stop> {
+        if let Some(out) = &self.artifacts {
+            is_folder(out)?;
+        }
         let trace = self.trace.as_deref().map(artifacts::create).transpose().map_err(Stop::usage)?;
         let history = self.history.as_deref().map(artifacts::create).transpose().map_err(Stop::usage)?;
         let timeline = !self.show.quiet || self.show.json || self.aside || self.page;
@@ -91,8 +94,13 @@ impl OneRun {
         let page = match (run.judgement.verdict, &run.page) {
             (Verdict::Safety | Verdict::Liveness, _) => {
                 let written = artifacts::write(out, plan, registry, run.trace_hash(), again).map_err(Stop::harness)?;
-                let folder = written.folder;
-                self.show.banner(&format!("artifacts: {}", folder.display()));
+                let folder = &written.folder;
+                self.show.banner(&format!("artifacts: {} ({})", folder.display(), size(written.bytes)));
+                if written.history_left_out {
+                    let capsule = whole_path(&folder.join("capsule.json"));
+                    let words = ["replay", &capsule, "--no-artifacts", "--history", "history.jsonl"].map(str::to_owned);
+                    self.show.banner(&format!("the history is too long to keep unasked: {}", repro::command(&words)));
+                }
                 folder.join(TIMELINE)
             }
             (_, Some(page)) => {
@@ -154,6 +162,23 @@ impl OneRun {
         if let Some(text) = artifacts::report_text(run, again, self.show.colour(), self.show.width()) {
             print(&text);
         }
+    }
+}
+
+/// Bytes for a reader.
+pub fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000_000 => format!("{} kB", bytes.div_ceil(1_000)),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
+}
+
+/// Refuses an `--out` that is a file.
+pub fn is_folder(out: &Path) -> Result<(), Stop> {
+    match out.is_file() {
+        true => Err(Stop::usage(format!("{} is a file, and --out is a folder to write to", out.display()))),
+        false => Ok(()),
     }
 }
 

@@ -1,15 +1,21 @@
-//! `replay`: a plan or a capsule again.
+//! `replay`: a plan, a capsule or a case of `seeds/` again.
 
 use super::{
     exit::{NOT_DETERMINISTIC, OTHER_BUILD, Stop},
     one_run::{OneRun, default_out},
-    output::Show,
+    output::{Show, print},
     output_args::OutputArgs,
     plan_file,
 };
-use scenarios::{Artifact, Capsule};
-use sim::{identity::identity, registry::Registry, repro};
-use std::path::Path;
+use reports::text::paragraph;
+use scenarios::{Artifact, Capsule, Case, Plan, capsule::Mended};
+use sim::{
+    identity::identity,
+    registry::Registry,
+    repro,
+    run::{self, Options, Run},
+};
+use std::{collections::BTreeMap, path::Path};
 
 /// Runs the plan in `file`, whose names are the registry's, again.
 pub fn run(
@@ -23,7 +29,7 @@ pub fn run(
     let show = Show::from(&output.show);
     let capsule = match &artifact {
         Artifact::Capsule(capsule) => Some(capsule),
-        Artifact::Plan(_) => None,
+        Artifact::Plan(_) | Artifact::Case(_) => None,
     };
     let other_build = capsule.and_then(|c| difference(c));
     match (&other_build, strict) {
@@ -32,7 +38,8 @@ pub fn run(
         }
         (Some(what), false) => show.banner(&format!("note: the capsule comes from another build: {what}")),
         (None, true) if capsule.is_none() => {
-            return Err(Stop::usage("--strict needs a capsule; a plan does not say which build it ran under"));
+            let what = if matches!(artifact, Artifact::Case(_)) { "a case of seeds/" } else { "a plan" };
+            return Err(Stop::usage(format!("--strict needs a capsule; {what} does not say which build it ran under")));
         }
         _ => {}
     }
@@ -48,7 +55,19 @@ pub fn run(
         aside: false,
         instead: Vec::new(),
     };
+    if let Artifact::Case(case) = &artifact
+        && !show.json
+        && !show.quiet
+    {
+        print(&paragraph(&case.story, show.width()));
+    }
     let run = one.run(artifact.plan(), registry)?;
+    if let Artifact::Case(case) = &artifact {
+        compare(case, &run, show);
+        if !show.json && !show.quiet {
+            without_its_bugs(case, registry, show)?;
+        }
+    }
     if let Some(capsule) = capsule {
         let same = capsule.trace_hash == run.trace_hash();
         if !same && other_build.is_none() {
@@ -64,6 +83,51 @@ pub fn run(
         }
     }
     Ok(run.judgement.verdict.exit_code())
+}
+
+/// Says whether the case came to what it is kept for.
+fn compare(case: &Case, run: &Run, show: Show) {
+    let Case { verdict, violated, figures, .. } = case;
+    show.banner(&match differs(verdict, violated, figures, run) {
+        None => format!("as recorded: {}", came(verdict, violated)),
+        Some(now) => format!("note: the case is recorded as {}, and {now}", came(verdict, violated)),
+    });
+}
+
+/// Runs the case's plan without its bugs, and prints what it came to.
+fn without_its_bugs(case: &Case, registry: &Registry, show: Show) -> Result<(), Stop> {
+    let Some(Mended { verdict, violated, figures }) = &case.mended else { return Ok(()) };
+    let plan = Plan { bugs: Vec::new(), ..case.plan.clone() };
+    let mended =
+        run::run(&plan, Options { registry: registry.clone(), ..Options::default() }).map_err(Stop::harness)?;
+    let now = came(mended.judgement.verdict.name(), &mended.judgement.violated().collect::<Vec<_>>());
+    print(&paragraph(&format!("The same plan without {}: {now}.", case.plan.bugs.join(", ")), show.width()));
+    if let Some(now) = differs(verdict, violated, figures, &mended) {
+        show.banner(&format!("note: without its bug the case is recorded as {}, and {now}", came(verdict, violated)));
+    }
+    Ok(())
+}
+
+/// What a run came to that is not what was recorded; `None`: all is.
+fn differs(verdict: &str, violated: &[String], figures: &BTreeMap<String, f64>, run: &Run) -> Option<String> {
+    let now: Vec<&str> = run.judgement.violated().collect();
+    if run.judgement.verdict.name() != verdict || now != violated {
+        return Some(format!("is {} now", came(run.judgement.verdict.name(), &now)));
+    }
+    let metrics = serde_json::to_value(&run.judgement.metrics).unwrap_or_default();
+    let moved = figures.iter().find(|(name, then)| metrics[name.as_str()].as_f64() != Some(**then));
+    moved.map(|(name, then)| format!("{name} is {} now, {then} then", metrics[name.as_str()]))
+}
+
+/// A verdict and what is violated, in a few words.
+fn came(verdict: &str, violated: &[impl AsRef<str>]) -> String {
+    match violated {
+        [] => verdict.to_owned(),
+        violated => {
+            let violated: Vec<&str> = violated.iter().map(AsRef::as_ref).collect();
+            format!("{verdict} violated ({})", violated.join(", "))
+        }
+    }
 }
 
 /// What distinguishes the capsule's build from this one; `None`: nothing does.

@@ -12,7 +12,7 @@ use protocols::election;
 use scenarios::{
     Params, generate,
     plan::{Plan, SWARM},
-    scenario::fewest,
+    scenario::{fewest, gc_pause},
     sense,
     units::duration_text,
 };
@@ -108,7 +108,19 @@ fn instead(args: &ScenarioArgs, plan: &Plan) -> Vec<Instead> {
         why: format!("no fault struck before the run ended at {}: leave --duration out", duration_text(ms)),
         command: run(&Params { duration_ms: None, ..params.clone() }),
     });
-    too_few.into_iter().chain(too_short).collect()
+    let lease_ms = params.granted_ttl_ms(protocol);
+    let leased =
+        scenario.name == gc_pause::SCENARIO.name && protocol.read_lease.is_some() && !protocol.service.outlasts_pauses;
+    let within_lease = params.pause_ms.filter(|pause_ms| leased && *pause_ms < lease_ms).map(|pause_ms| Instead {
+        if_unstruck: false,
+        why: format!(
+            "nobody takes over in {}: the pause is shorter than the lease ({})",
+            duration_text(pause_ms),
+            duration_text(lease_ms)
+        ),
+        command: run(&Params { pause_ms: None, ..params.clone() }),
+    });
+    too_few.into_iter().chain(too_short).chain(within_lease).collect()
 }
 
 /// A seed that nobody chose. Small, so that it can be read aloud.

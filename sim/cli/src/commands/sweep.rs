@@ -19,7 +19,8 @@ use scenarios::plan::SWARM;
 use serde_json::json;
 use sim::{
     artifacts::{self, Again},
-    known,
+    baseline::Baseline,
+    canary, known,
     merge::{self, Asked, Shard, Took},
     outcome::{Failure, Group, groups, telling, varied},
     registry::Registry,
@@ -50,7 +51,10 @@ pub fn run(sweep: &Sweep, show: Show, out: &Path, record: Option<&Path>) -> Resu
     let took = Took { runs_planned: sweep.runs(), wall_s, jobs, core_s: wall_s * jobs as f64 };
     leave_shard(sweep, took, &outcome, out)?;
     if let Some(file) = record {
-        artifacts::save(file, &sweep.baseline(&outcome).to_json()).map_err(Stop::usage)?;
+        let earlier = std::fs::read_to_string(file).ok().and_then(|text| serde_json::from_str::<Baseline>(&text).ok());
+        let keeps = |cell: &str| !sweep.covers(cell);
+        let recorded = sweep.baseline(&outcome).with_others_of(&earlier.unwrap_or_default(), keeps);
+        artifacts::save(file, &recorded.to_json()).map_err(Stop::usage)?;
     }
     conclude(&outcome, &Told { asked: &Asked::of(sweep), took, shard: sweep.shard }, show, out)
 }
@@ -166,9 +170,11 @@ fn ending(outcome: &Outcome, took: Took, out: &Path) -> String {
         0 => String::new(),
         invalid => format!(", {invalid} invalid"),
     };
+    let met = outcome.cells.iter().filter(|cell| cell.runs > 0).map(|cell| cell.scenario.as_str());
+    let canaries = canary::summary(met, outcome.interrupted);
     let (all, per_core) = (runs as f64 / took.wall_s, runs as f64 / took.core_s);
     format!(
-        "{done}: {} kept, {} broken, {} inconclusive{invalid}; {}; {all:.1} runs/s, {per_core:.1} per core; summary in {}\n",
+        "{done}: {} kept, {} broken, {} inconclusive{invalid}{canaries}; {}; {all:.1} runs/s, {per_core:.1} per core; summary in {}\n",
         of(|c| c.kept),
         of(|c| c.broken),
         of(|c| c.inconclusive),

@@ -10,11 +10,11 @@ use super::{
 };
 use clap::Args as ClapArgs;
 use protocols::history::{
-    Event, Header, Sink,
+    Event, Header, Kind, Sink,
     json::{ReadError, Reader},
 };
 use reports::{
-    Judgement, Judges, Names,
+    Judgement, Judges, Names, Verdict,
     invariant::{self, Entry},
     json::{Report, RunFacts},
     stories::Stories,
@@ -26,7 +26,10 @@ use reports::{
 };
 use scenarios::Plan;
 use sim::parameters::parameters;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 /// A log whose first event is later than this, microseconds, counts from somewhere else than its own beginning: nobody has
 /// run for 11 days before the first event.
@@ -63,11 +66,17 @@ pub fn run(
     let folder = page.folder();
     let input = log.open(files).map_err(|why| not_a_plan(&files[0]).unwrap_or_else(|| Stop::usage(why)))?;
     let named = input.places.files();
-    let mut judged = read_with(input, &files[0], invariants, folder.is_some() || page.beside.is_some())?;
+    let overlap_us = log.belief_overlap;
+    let mut judged = read_with(input, &files[0], invariants, folder.is_some() || page.beside.is_some(), overlap_us)?;
+    if judged.header.is_some() && overlap_us.is_some() {
+        return Err(Stop::usage(
+            "--belief-overlap is for logs; this history has a header, which says what its protocol promises".to_owned(),
+        ));
+    }
     let code = judged.judgement.verdict.exit_code();
     if let Some(other) = &page.beside {
         let input = log.open(std::slice::from_ref(other)).map_err(Stop::usage)?;
-        let mut second = read_with(input, other, invariants, true)?;
+        let mut second = read_with(input, other, invariants, true, overlap_us)?;
         beside(&mut judged, &mut second, &named, page, show)?;
         return Ok(code);
     }
@@ -184,6 +193,8 @@ pub struct Judged {
     pub begins_us: u64,
     /// What was noticed in the log, and bears on the verdict: sentences.
     pub notes: Vec<String>,
+    /// What could not be checked of what the log has, and what that needs.
+    unordered: Option<(&'static str, &'static str)>,
     /// Was a page asked for?
     pub paged: bool,
     /// What makes a page of the history, if one was asked for.
@@ -193,7 +204,8 @@ pub struct Judged {
 impl Judged {
     /// The invariants that could not be checked, and what the log would have to say for each.
     fn unchecked(&self) -> Vec<(&'static str, &'static str)> {
-        if self.header.is_none() { log::unchecked(&self.judgement) } else { Vec::new() }
+        let log = if self.header.is_none() { log::unchecked(&self.judgement) } else { Vec::new() };
+        self.unordered.into_iter().chain(log).collect()
     }
 
     /// Writes the page into `folder`, once, if one was asked for; it shows the judgement as it stands now.
@@ -211,7 +223,7 @@ impl Judged {
 /// # Errors
 /// It cannot be read, is no history, or holds no events.
 pub fn read(file: &Path) -> Result<Judged, Stop> {
-    read_with(as_it_is(file)?, file, &invariant::ALL, false)
+    read_with(as_it_is(file)?, file, &invariant::ALL, false, None)
 }
 
 /// The same, and makes ready for [`Judged::write_page`].
@@ -219,19 +231,26 @@ pub fn read(file: &Path) -> Result<Judged, Stop> {
 /// # Errors
 /// As [`read`].
 pub fn read_for_page(file: &Path) -> Result<Judged, Stop> {
-    read_with(as_it_is(file)?, file, &invariant::ALL, true)
+    read_with(as_it_is(file)?, file, &invariant::ALL, true, None)
 }
 
 fn as_it_is(file: &Path) -> Result<Input, Stop> {
     HistoryArgs::default().open(&[file.to_owned()]).map_err(Stop::usage)
 }
 
-fn read_with(input: Input, file: &Path, invariants: &[&'static Entry], page: bool) -> Result<Judged, Stop> {
+fn read_with(
+    input: Input,
+    file: &Path,
+    invariants: &[&'static Entry],
+    page: bool,
+    overlap_us: Option<u64>,
+) -> Result<Judged, Stop> {
     let Input { lines, fields, places, notes } = input;
     let wrong = |e: ReadError| Stop::usage(places.wrong(e.line, &e.what));
     let mut reader = Reader::with_fields(lines, fields).map_err(|e| not_a_plan(file).unwrap_or_else(|| wrong(e)))?;
     let header = reader.header().cloned();
-    let (mut judges, mut stories) = (Judges::by(invariants, header.as_ref()), Stories::new(header.as_ref()));
+    let mut judges = Judges::allowing(invariants, header.as_ref(), overlap_us.unwrap_or(0));
+    let (mut stories, mut tokens) = (Stories::new(header.as_ref()), Tokens::default());
     let mut pages = page.then(|| Pages::new(header.as_ref()));
     let mut begins_us = None;
     while let Some(event) = reader.next() {
@@ -241,6 +260,7 @@ fn read_with(input: Input, file: &Path, invariants: &[&'static Entry], page: boo
         // Without a header, names come with the events.
         stories.learn(reader.names(), reader.resources());
         judges.record(&event);
+        tokens.see(&event);
         stories.record(&event);
         if let Some(pages) = &mut pages {
             pages.learn(reader.names(), reader.resources());
@@ -260,7 +280,52 @@ fn read_with(input: Input, file: &Path, invariants: &[&'static Entry], page: boo
     if judgement.history_events == 0 {
         return Err(Stop::usage(format!("{} holds no events", places.files())));
     }
+    if let Some(why) = notes.unsure().filter(|_| judgement.verdict == Verdict::Pass) {
+        judgement.shows_nothing(why);
+    }
     let highlights = stories.into_telling(&judgement);
-    let (begins_us, notes) = (begins_us.unwrap_or(0), notes.sentences());
-    Ok(Judged { header, judgement, highlights, begins_us, notes, paged: page, pages })
+    let (begins_us, unordered, mut notes) = (begins_us.unwrap_or(0), notes.unchecked(), notes.sentences());
+    if header.is_none() {
+        judgement.history_events -= reader.inferred();
+        notes.extend(tokens.sentences());
+    }
+    Ok(Judged { header, judgement, highlights, begins_us, notes, unordered, paged: page, pages })
+}
+
+/// Which accepted writes have a token: those without one among others are not judged as these are.
+#[derive(Default)]
+struct Tokens {
+    without: u64,
+    zero: BTreeSet<u16>,
+    above: u64,
+}
+
+impl Tokens {
+    fn see(&mut self, event: &Event) {
+        let Kind::Apply { node, write, .. } = &event.kind else { return };
+        match write.incarnation(*node).fencing_token() {
+            None => self.without += 1,
+            Some(0) => {
+                self.zero.insert(node.0);
+            }
+            Some(_) => self.above += 1,
+        }
+    }
+
+    fn sentences(&self) -> Vec<String> {
+        let (some, mut all) = (self.above > 0 || !self.zero.is_empty(), Vec::new());
+        if some && self.without > 0 {
+            let lines =
+                if self.without == 1 { "1 write has".to_owned() } else { format!("{} writes have", self.without) };
+            all.push(format!(
+                "{lines} no token, although others have one: whether a write without one was stale cannot be told."
+            ));
+        }
+        if self.above == 0 && self.zero.len() > 1 {
+            all.push(
+                "Every token is 0, and was read as one; if 0 stands for none, --word token:0= says so.".to_owned(),
+            );
+        }
+        all
+    }
 }

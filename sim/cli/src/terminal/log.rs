@@ -1,9 +1,13 @@
 //! Somebody's own log, made into the lines that a judge reads: JSON, tables or key=value pairs, fields and words of other
 //! names, times in words or other units, one file or several.
 
+mod advice;
 mod called;
+mod claim;
+mod columns;
 mod guess;
 mod logfmt;
+mod meaning;
 mod merged;
 mod needs;
 mod notes;
@@ -11,10 +15,12 @@ mod options;
 mod rows;
 mod source;
 mod surveyed;
+mod text;
 mod times;
 mod translate;
 mod values;
 
+use claim::Ordering;
 use merged::{At, Merged, Order};
 use protocols::history::json::Fields;
 use source::Source;
@@ -101,12 +107,16 @@ impl HistoryArgs {
         let header = surveyed.first_mut().filter(|_| files.len() == 1).and_then(Surveyed::take_header);
         let unit = match header {
             Some(_) => Some(times::Unit::Us),
-            None => guess::survey(&surveyed, &translation, self)?,
+            None => guess::survey(&mut surveyed, &translation, self)?,
         };
         let translation = Rc::new(translation.counting(unit));
+        let digit_ns = surveyed.iter().map(|file| file.digit_ns(&translation)).collect();
         let opened = surveyed.into_iter().map(|file| (file.name.clone(), file.told(translation.clone())));
-        let lines = Merged::new(opened.collect(), self.order_of_lines(), seen.clone(), at.clone())?;
-        let notes = Notes::of(seen, &translation, files.len(), unit.filter(|_| self.time_unit.is_none()));
+        let skew_ns = self.skew.unwrap_or(0).saturating_mul(1_000);
+        let ordering = Ordering { skew_ns, digit_ns, ..Ordering::default() };
+        let lines = Merged::new(opened.collect(), self.order_of_lines(), seen.clone(), at.clone(), ordering)?;
+        let names = files.iter().map(|file| file.display().to_string()).collect();
+        let notes = Notes::of(seen, &translation, names, unit.filter(|_| self.time_unit.is_none()), skew_ns);
         let lines: Box<dyn BufRead> = match header {
             Some(header) => Box::new(Cursor::new(header).chain(lines.unshipped())),
             None => Box::new(lines),

@@ -174,7 +174,7 @@ pub fn protocols(names: &str) -> Result<Vec<&'static Protocol>, String> {
                 "" => Err(format!("there is an empty name in `{names}`")),
                 name => protocol(name),
             };
-            let all = names.split(',').map(one).collect::<Result<_, _>>();
+            let all = names.split(',').flat_map(|part| part.split(' ')).map(one).collect::<Result<_, _>>();
             Ok(once(all.map_err(|why| format!("--protocol: {why}"))?, |p| p.name))
         }
     }
@@ -196,7 +196,9 @@ pub fn scenarios(names: &[String]) -> Result<Vec<&'static Scenario>, String> {
     if names.is_empty() || names == ["all"] {
         return Ok(known().scenarios.clone());
     }
-    Ok(once(names.iter().map(|name| scenario(name)).collect::<Result<_, _>>()?, |s| s.name))
+    // `--protocol` takes commas, so commas are taken here, too.
+    let names = names.iter().flat_map(|name| name.split(',')).filter(|name| !name.is_empty());
+    Ok(once(names.map(scenario).collect::<Result<_, _>>()?, |s| s.name))
 }
 
 /// The one of that name, or one sentence with the nearest.

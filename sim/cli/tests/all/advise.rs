@@ -79,9 +79,26 @@ fn it_says_what_it_goes_by_and_what_is_dangerous() {
 }
 
 #[test]
+fn it_advises_what_can_be_deployed_and_says_when_a_trial_shows_nothing() {
+    let said = text(&advise(&["--slo", "99.9%", "--no-trial", "--pause", "3s", "--over", "7d"], None).stdout);
+    assert!(said.contains("redis-fenced") && !said.contains("zab-fle") && !said.contains("raft-core"), "{said}");
+    let asked = advise(&["--slo", "99%", "--no-trial", "--json", "--protocol", "zab-fle,k8s-lease"], None);
+    let report: Value = serde_json::from_slice(&asked.stdout).expect("JSON");
+    let [zab, kubernetes] = report["protocols"].as_array().expect("protocols").as_slice() else { panic!("{report:#}") };
+    assert_eq!((&zab["protocol"], &kubernetes["protocol"]), (&"zab-fle".into(), &"k8s-lease".into()));
+    // Renewals are seen in whole seconds.
+    assert!(kubernetes["steps"][0]["lease_ttl_ms"].as_u64() >= Some(5_000), "{report:#}");
+    let brief =
+        ["--slo", "99%", "--protocol", "redis-fenced", "--lease-ttl", "10s", "--pause", "200ms", "--over", "7d"];
+    let said = text(&advise(&brief, None).stdout);
+    assert!(said.contains("about pauses the trial confirms nothing"), "{said}");
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_in_one_sentence() {
-    let table: [(&[&str], &str); 8] = [
+    let table: [(&[&str], &str); 9] = [
         (&["--slo", "100%"], "`100%` is no target; write one below 100%, such as 99.95%"),
+        (&["--slo", "0.9995"], "`0.9995` could be a share or a percentage; write a percentage, such as 99.95%"),
         (&["--slo", "99%", "--pause", "1s"], "in what time were these pauses seen? Say it with --over, as --over 7d"),
         (
             &["--slo", "99%", "--pause", "1", "--over", "1d"],

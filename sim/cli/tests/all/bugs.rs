@@ -10,8 +10,7 @@ use protocols::{
     by_design, known_bugs,
 };
 use reports::Judgement;
-use scenarios::Plan;
-use serde::Serialize;
+use scenarios::{Case, Plan, capsule::Mended};
 use shown::{each, found, judged, plan};
 use sim::shown::shows;
 use std::{
@@ -43,34 +42,14 @@ fn what_is_wrong_by_design_is_shown_and_so_is_what_is_not() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A case as `sim/tests/all/seeds.rs` reads it.
-#[derive(Serialize)]
-struct Case {
-    story: String,
-    verdict: &'static str,
-    violated: Vec<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    figures: Option<BTreeMap<String, f64>>,
-    mended: Mended,
-    plan: Plan,
-}
-
-#[derive(Serialize)]
-struct Mended {
-    verdict: &'static str,
-    violated: Vec<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    figures: Option<BTreeMap<String, f64>>,
-}
-
 fn seeds_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../seeds")
 }
 
 /// What a plan comes to: its verdict, and what it violates.
-fn outcome(judgement: &Judgement) -> (&'static str, Vec<&'static str>) {
-    let violated = judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.name).collect();
-    (judgement.verdict.name(), violated)
+fn outcome(judgement: &Judgement) -> (String, Vec<String>) {
+    let violated = judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.name.to_owned()).collect();
+    (judgement.verdict.name().to_owned(), violated)
 }
 
 #[test]
@@ -88,13 +67,14 @@ fn every_bug_has_a_case() {
         let mended = judged(&Plan { bugs: Vec::new(), ..plan.clone() });
         let ((verdict, violated), (mended_verdict, mended_violated)) = (outcome(&judgement), outcome(&mended));
         let figures = |judgement: &Judgement| {
-            let figure = bug.violation.strip_prefix("metrics.")?;
+            let figure = bug.violation.strip_prefix("metrics.");
             let metrics = serde_json::to_value(&judgement.metrics).expect("figures are JSON");
-            Some(BTreeMap::from([(figure.to_owned(), metrics[figure].as_f64()?)]))
+            let value = figure.and_then(|figure| Some((figure.to_owned(), metrics[figure].as_f64()?)));
+            value.into_iter().collect::<BTreeMap<_, _>>()
         };
         let story = format!("{} ({}.) Without it the same plan is what `mended` says.", bug.what, bug.source);
         let (figures, mended_figures) = (figures(&judgement), figures(&mended));
-        let mended = Mended { verdict: mended_verdict, violated: mended_violated, figures: mended_figures };
+        let mended = Some(Mended { verdict: mended_verdict, violated: mended_violated, figures: mended_figures });
         let case = Case { story, verdict, violated, figures, mended, plan };
         let text = serde_json::to_string_pretty(&case).expect("a case is JSON") + "\n";
         std::fs::write(&file, text).expect("the case can be written");

@@ -219,9 +219,10 @@ fn a_failing_run_leaves_what_it_takes_to_repeat_it() {
     let arguments = ["scenario", "gc-pause", "--protocol", "redis-lease", "--seed", "9", "--out", &out_text, "--quiet"];
     assert_eq!(fencepost(&arguments).status.code(), Some(1));
     let folder = out.join("gc-pause/redis-lease/9");
-    for name in ["capsule.json", "plan.json", "history.jsonl", "timeline.html", "trace.txt", "repro.sh"] {
+    for name in ["capsule.json", "plan.json", "history.jsonl", "timeline.html", "repro.sh"] {
         assert!(folder.join(name).metadata().is_ok_and(|m| m.len() > 0), "{name}");
     }
+    assert!(!folder.join("trace.txt").exists(), "a trace is written where --trace asks for one");
     let capsule = folder.join("capsule.json").display().to_string();
     let again = fencepost(&["replay", &capsule, "--strict", "--no-artifacts"]);
     assert_eq!(again.status.code(), Some(1), "{}", text(&again.stderr));

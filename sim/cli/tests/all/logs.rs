@@ -132,7 +132,7 @@ fn a_log_that_puts_nothing_to_the_test_is_no_pass() {
     // Who is elected again looks like who never stopped.
     let rows = ["1,a,1,ok", "2,b,2,ok", "3,a,3,ok", "4,b,4,ok"];
     let (code, report) = ended(&log("untold.csv", "t_us,node,seq,verdict", &rows), &[]);
-    assert!(code == Some(2) && report.contains("no write has a token or a generation"), "{report}");
+    assert!(code == Some(2) && report.contains("without a token or a generation: two leaders"), "{report}");
     assert!(!report.contains("failovers that") && !report.contains("nodes believing"), "{report}");
     // Numbers can be judged all the same.
     let (code, report) = ended(&log("twice.csv", "t_us,node,seq,verdict", &["1,a,1,ok", "2,b,1,ok"]), &[]);
@@ -159,4 +159,84 @@ fn requests_are_called_what_the_log_calls_them() {
     let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
     let (code, report) = ended(&log("requests.csv", &format!("{HEAD},request"), &rows), &[]);
     assert!(code == Some(1) && report.contains(one), "{report}");
+}
+
+/// A log as JSON lines, judged with these options: the exit code, and the report.
+fn lines(name: &str, lines: &[&str], options: &[&str]) -> (Option<i32>, String) {
+    let (head, rest) = lines.split_first().expect("a line");
+    let file = log(name, head, rest).display().to_string();
+    let output = check(&[&[file.as_str()], options].concat());
+    (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+}
+
+#[test]
+fn a_token_of_zero_is_one_and_a_missing_one_is_named() {
+    let rows = ["1,a,0,ok", "2,b,1,ok", "3,a,0,ok"];
+    let (code, report) = ended(&log("zero.csv", "t_us,node,token,verdict", &rows), &[]);
+    assert!(code == Some(1) && report.contains("a (token 0)"), "{report}");
+    // Where 0 stands for none, somebody says so; then a and b write by turns.
+    let (code, report) = ended(&log("zero-none.csv", "t_us,node,token,verdict", &rows), &["--word", "token:0="]);
+    assert!(code == Some(2) && report.contains("2 writes have no token, although others have one"), "{report}");
+}
+
+#[test]
+fn nodes_that_write_by_turns_are_told_apart_by_whoever_knows() {
+    let rows = ["1,a,ok", "2,b,ok", "3,a,ok"];
+    let file = log("turns.csv", "t_us,node,verdict", &rows);
+    let (code, report) = ended(&file, &[]);
+    assert!(code == Some(2) && report.contains("two leaders, or a was elected again"), "{report}");
+    assert_eq!(ended(&file, &["--set=generation=1"]).0, Some(1));
+    let once = log("once.csv", "t_us,node,verdict", &["1,a,ok", "2,a,ok", "3,b,ok"]);
+    assert_eq!(ended(&once, &[]).0, Some(0));
+}
+
+#[test]
+fn a_request_that_is_accepted_twice_is_found_without_numbers_or_tokens() {
+    let head = "t_us,node,request,verdict";
+    let (code, report) = ended(&log("due.csv", head, &["1,a,04:20,ok", "2,a,04:21,ok", "3,b,04:21,ok"]), &[]);
+    assert!(
+        code == Some(1) && report.contains("accepted request 04:21 from b, which it had accepted from a"),
+        "{report}"
+    );
+    let (code, report) = ended(&log("due-once.csv", head, &["1,a,04:20,ok", "2,a,04:21,ok", "3,b,04:22,ok"]), &[]);
+    assert!(code == Some(0) && report.contains("no request twice"), "{report}");
+}
+
+#[test]
+fn a_log_of_elections_is_judged_by_what_it_shows() {
+    let elected = |t: u64, node: &str| format!("{{\"t_us\":{t},\"event\":\"elected\",\"node\":\"{node}\"}}");
+    let deposed = |t: u64, node: &str| format!("{{\"t_us\":{t},\"event\":\"deposed\",\"node\":\"{node}\"}}");
+    let judged = |name: &str, events: &[String], options: &[&str]| {
+        lines(name, &events.iter().map(String::as_str).collect::<Vec<_>>(), options)
+    };
+    let both = [elected(1_000_000, "a"), elected(2_000_000, "b"), deposed(4_000_000, "a"), deposed(9_000_000, "b")];
+    let (code, report) = judged("both.jsonl", &both, &[]);
+    assert!(code == Some(1) && report.contains("believe that they lead, for 2 s"), "{report}");
+    assert_eq!(judged("both.jsonl", &both, &["--belief-overlap", "2s"]).0, Some(0));
+    assert_eq!(judged("both.jsonl", &both, &["--belief-overlap", "1999ms"]).0, Some(1));
+    let (code, report) = judged("untold.jsonl", &both[..2], &[]);
+    assert!(code == Some(2) && report.contains("nobody had said that a (generation 1) had stopped"), "{report}");
+    assert!(!report.contains("still believes"), "{report}");
+    let turns = [elected(1_000_000, "a"), deposed(2_000_000, "a"), elected(2_000_000, "b"), deposed(9_000_000, "b")];
+    let (code, report) = judged("in-turn.jsonl", &turns, &[]);
+    assert!(code == Some(0) && report.contains("no two running nodes believed at once"), "{report}");
+}
+
+#[test]
+fn work_that_lies_over_another_s_is_found_and_what_is_shared_is_not() {
+    let head = "t_us,node,type,secs,verdict";
+    let options =
+        ["--map=shared=type,duration=secs", "--word=shared:READ=true,shared:WRITE=false", "--duration-unit=s"];
+    let locks = |kind: &str| [format!("1,a,{kind},10,ok"), format!("2,b,{kind},10,ok"), format!("3,a,{kind},10,ok")];
+    let judged = |name: &str, kind: &str| {
+        let rows = locks(kind);
+        ended(&log(name, head, &rows.iter().map(String::as_str).collect::<Vec<_>>()), &options)
+    };
+    let (code, report) = judged("write-locks.csv", "WRITE");
+    assert!(code == Some(1) && report.contains("a and b were at work on orders at once"), "{report}");
+    let (code, report) = judged("read-locks.csv", "READ");
+    assert!(code == Some(2) && report.contains("nothing was checked"), "{report}");
+    // Of a length that somebody else's log has, nobody has said what it is.
+    let (code, report) = ended(&log("latency.csv", "ts,node,duration,verdict", &["1,a,10,ok"]), &["--map=t_us=ts"]);
+    assert!(code == Some(64) && report.contains("nothing says what the field `duration` is"), "{report}");
 }

@@ -10,6 +10,8 @@ mod book;
 #[cfg(madsim)]
 mod bugs;
 #[cfg(madsim)]
+mod cases;
+#[cfg(madsim)]
 mod commands;
 #[cfg(madsim)]
 mod determinism;
@@ -28,8 +30,11 @@ mod logs;
 mod merge;
 #[cfg(madsim)]
 mod mutants;
+mod obedient;
 #[cfg(madsim)]
 mod pages;
+#[cfg(madsim)]
+mod printed;
 #[cfg(madsim)]
 mod readme;
 #[cfg(real_mode)]

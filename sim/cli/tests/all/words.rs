@@ -70,7 +70,7 @@ fn a_mistake_is_told_in_the_words_of_the_command_line() {
         ("sweep steady --seeds 0..1 --jobs -1", "--jobs: `-1` is not a number from 1 to 1024"),
         ("sweep steady --seeds 0..1 --jobs 0", "--jobs: `0` is not a number from 1 to 1024"),
         ("matrix --jobs foo", "--jobs: `foo` is not a number from 1 to 1024"),
-        ("experiments foo", "`foo` is not a number from 1 to 7"),
+        ("experiments foo", "`foo` is not a number from 1 to 10"),
         ("sweep steady --seeds 0..1 --protocol etcd", "--protocol: there is no protocol `etcd`; did you mean"),
         ("sweep steady --seeds 0..1 --protocol raft,,bully", "--protocol: there is an empty name in `raft,,bully`"),
         (
@@ -85,6 +85,14 @@ fn a_mistake_is_told_in_the_words_of_the_command_line() {
         ("replay other.json", "there is no protocol `etcd`; did you mean `etcd-election` or `etcd-key`?"),
         ("replay word.json", "expected a whole number, 0 or more"),
         ("replay binary.json", "cannot read binary.json: it is not text"),
+        ("scenario GC-Pause", "there is no scenario `GC-Pause`; did you mean `gc-pause`?"),
+        ("scenario steady --protocol RAFT", "did you mean `raft`?"),
+        ("scenario steady --protocol postgres", "did you mean `pg-advisory`, `db-row` or `db-row-node-clock`?"),
+        ("scenario steady --protocol kubernetes", "did you mean `k8s-lease`?"),
+        ("scenario steady --protocol lease", "these have it in their name: "),
+        ("scenario steady --seed 1 --quiet --out plan.json", "plan.json is a file, and --out is a folder"),
+        ("sweep steady --seeds 0..1 --out plan.json", "plan.json is a file, and --out is a folder"),
+        ("sweep --seeds 0..1", "`sweep all` runs every scenario"),
         ("completions tcsh", "[possible values: bash, elvish, fish, powershell, zsh]"),
     ];
     let mut wrong = Vec::new();
@@ -167,7 +175,8 @@ fn a_run_that_shows_nothing_says_what_would() {
     assert!(code == Some(2) && alone.contains("gc-pause needs 2 nodes"), "{alone}");
     // A pause that struck and was too short is no matter of the run's length.
     let (weak, _) = said("scenario gc-pause --pause 500ms --duration 21s --seed 1 --rate 20", &folder);
-    assert!(weak.contains("other seeds") && !weak.contains("leave --duration out"), "{weak}");
+    assert!(weak.contains("nobody takes over in 500ms: the pause is shorter than the lease (3s)"), "{weak}");
+    assert!(!weak.contains("other seeds") && !weak.contains("leave --duration out"), "{weak}");
     let (quiet, _) = said("scenario gc-pause --pause 500ms --seed 1 --rate 20 --quiet", &folder);
     assert!(quiet.contains("seed 1: inconclusive: elections: at least 2 needed"), "{quiet}");
 }
@@ -186,6 +195,25 @@ fn beside_takes_another_seed_and_repeats_what_it_showed() {
     // Times as the report has them.
     assert!(said.contains("dark time 0 µs") || said.contains(" s "), "{said}");
     assert!(!said.contains("0.0 ms"), "{said}");
+}
+
+#[test]
+fn clean_removes_what_runs_leave_and_nothing_else() {
+    let folder = folder("clean");
+    let failing = "scenario gc-pause --seed 42 --rate 20 --fencing off --quiet";
+    assert_eq!(fencepost(failing, &folder).status.code(), Some(1));
+    let left = folder.join("target/fencepost/gc-pause/etcd-election-fencing-off/42");
+    std::fs::write(left.join("notes.md"), "mine").expect("a file");
+    let (would, code) = said("clean --dry-run", &folder);
+    assert!(
+        code == Some(0) && would.starts_with("would remove 7 files") && left.join("capsule.json").exists(),
+        "{would}"
+    );
+    let (done, code) = said("clean", &folder);
+    assert!(code == Some(0) && done.starts_with("removed 7 files"), "{done}");
+    let kept: Vec<_> = std::fs::read_dir(&left).expect("the folder").flatten().map(|e| e.file_name()).collect();
+    assert_eq!(kept, ["notes.md"]);
+    assert!(said("clean", &folder).0.starts_with("removed 0 files"), "there is nothing left");
 }
 
 #[test]

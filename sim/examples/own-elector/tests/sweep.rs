@@ -112,7 +112,7 @@ fn a_failing_run_leaves_artifacts_that_replay_and_says_how_to_repeat_it() {
         format!("(cd {here} && cargo run -- scenario {}", "gc-pause --protocol majority-lease --seed 3 --fencing off)");
     assert!(text(&failed.stdout).contains(&repro), "{}", text(&failed.stdout));
     let kept = out.join("gc-pause/majority-lease-fencing-off/3");
-    for file in ["plan.json", "capsule.json", "history.jsonl", "timeline.html", "trace.txt", "report.json", "repro.sh"]
+    for file in ["plan.json", "capsule.json", "history.jsonl", "timeline.html", "report.json", "repro.sh"]
     {
         assert!(kept.join(file).is_file(), "{file}");
     }

@@ -4,6 +4,7 @@
 //! what it has to say about them waits.
 
 mod append;
+pub mod drill;
 #[cfg(test)]
 mod tests;
 mod vote;

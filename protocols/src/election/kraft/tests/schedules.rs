@@ -1,16 +1,10 @@
-//! Fleets on random schedules: the laws of [`super::fleet`] are checked at every step, and once it is quiet one leads.
+//! Fleets on random schedules: the laws of [`super::super::drill`] are checked at every step, and once it is quiet one leads.
 
 use super::{
-    fleet::{CALM, Fleet, Weather},
+    super::drill::{CALM, Fleet, QUIET_MS, STORM, Weather},
     *,
 };
 use proptest::prelude::*;
-
-const STORM: Weather = Weather { loss: 150, duplicate: 100, power: 60, crash: 2, delay_max_ms: 80 };
-
-/// Once nothing goes wrong any more: the longest waits are a restart, the quorum's time, a split vote or two, and a log to
-/// fetch, one record a round trip.
-const QUIET_MS: u64 = 20_000;
 
 fn settles(fleet: &mut Fleet) {
     fleet.set_weather(CALM);

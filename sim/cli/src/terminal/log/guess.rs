@@ -2,20 +2,20 @@
 //! which options would probably say what is meant. Nothing is judged by a guess: it may be the token that is guessed wrong.
 
 use super::{
+    advice::{Known, advice},
     called::{FIELDS, VERDICTS},
+    columns::{self, Column},
     options::HistoryArgs,
     surveyed::{self, Surveyed},
     times::{Times, Unit},
-    translate::Translation,
-    values::{is_nothing, plain, retype},
+    translate::{Opaque, Translation},
+    values::{is_number, plain},
 };
-use protocols::{history::json::Fields, types::Operation};
+use protocols::history::json::Fields;
 use scenarios::suggest::unknown;
-use serde_json::Value;
-use std::collections::BTreeSet;
 
 /// The fields that a line of a write may have.
-const OF_A_WRITE: [&str; 18] = [
+const OF_A_WRITE: [&str; 21] = [
     "event",
     "t_us",
     "group",
@@ -34,65 +34,19 @@ const OF_A_WRITE: [&str; 18] = [
     "operation",
     "highest",
     "first",
+    "until",
+    "duration",
+    "shared",
 ];
-/// So many different values of a field are looked at.
-const VALUES_MAX: usize = 40;
-
-/// The events of a history.
-const EVENTS: [&str; 20] = [
-    "campaign",
-    "elected",
-    "deposed",
-    "seal",
-    "issue",
-    "apply",
-    "deleted",
-    "invoke",
-    "reply",
-    "read-invoke",
-    "read-reply",
-    "fault",
-    "grant",
-    "grant-end",
-    "vote",
-    "clock",
-    "promoted",
-    "rewound",
-    "node",
-    "end",
-];
-
-/// A field of theirs, and some of its values.
-struct Column {
-    name: String,
-    values: Vec<Value>,
-    /// In how many lines it says something.
-    lines: usize,
-}
-
-impl Column {
-    /// Could it be what a history calls so, going by its values?
-    fn can_be(&self, ours: &str) -> bool {
-        self.values.iter().all(|value| match ours {
-            "event" => EVENTS.contains(&&*plain(value)),
-            "operation" => serde_json::from_value::<Operation>(value.clone()).is_ok(),
-            "payload" => {
-                let within = value.as_str().map_or_else(|| Some(value.clone()), |text| serde_json::from_str(text).ok());
-                within.is_some_and(|within| within.get("number").is_some())
-            }
-            "t_us" => true,
-            _ => retype(ours, ours, value.clone()).is_ok(),
-        })
-    }
-}
-
+/// Fields that say what is judged only where somebody says that they are meant: many a log has a `duration` that ended.
+const SAID: [&str; 4] = ["until", "duration", "ttl", "shared"];
 /// What numbers count that are times, if they have to be told.
 ///
 /// # Errors
 /// Something is not understood: one sentence, and what to do about it.
-pub fn survey(files: &[Surveyed], translation: &Translation, args: &HistoryArgs) -> Result<Option<Unit>, String> {
+pub fn survey(files: &mut [Surveyed], translation: &Translation, args: &HistoryArgs) -> Result<Option<Unit>, String> {
     let (mut columns, mut whole, mut lines): (Vec<Column>, bool, usize) = (Vec::new(), true, 0);
-    for file in files {
+    for file in &*files {
         whole &= file.first.len() < surveyed::LINES;
         for row in &file.first {
             let (_, fields) = row.as_ref().map_err(|(line, what)| {
@@ -100,20 +54,7 @@ pub fn survey(files: &[Surveyed], translation: &Translation, args: &HistoryArgs)
                 format!("{}: line {line}: {what}{}", file.name, if what.starts_with("is no ") { only } else { "" })
             })?;
             lines += 1;
-            for (name, value) in fields {
-                let at = columns.iter().position(|column| column.name == *name).unwrap_or_else(|| {
-                    columns.push(Column { name: name.clone(), values: Vec::new(), lines: 0 });
-                    columns.len() - 1
-                });
-                if is_nothing(value) {
-                    continue;
-                }
-                let column = &mut columns[at];
-                column.lines += 1;
-                if column.values.len() < VALUES_MAX && !column.values.contains(value) {
-                    column.values.push(value.clone());
-                }
-            }
+            columns::add(&mut columns, fields);
         }
     }
     let names = files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>().join(", ");
@@ -130,13 +71,24 @@ pub fn survey(files: &[Surveyed], translation: &Translation, args: &HistoryArgs)
             || columns.iter().map(|c| c.name.clone()).collect(),
         )?;
     }
-    // A field without a value says nothing.
-    columns.retain(|column| column.lines > 0);
-    let survey = Survey { columns: &columns, translation, args, several: files.len() > 1, stem: &files[0].stem, lines };
-    match survey.wrong() {
-        Some(what) => Err(format!("{names}: {what}{}", survey.advice())),
-        None => survey.unit().map_err(|what| format!("{names}: {what}")),
+    let stem = files[0].stem.clone();
+    let survey = Survey { columns, translation, args, several: files.len() > 1, stem, lines };
+    let survey = survey.without_silent();
+    if survey.wrong().is_none() {
+        let token = ["token", "epoch"].into_iter().find_map(|ours| survey.column(ours));
+        if args.opaque_tokens || token.is_some_and(|column| column.is_opaque() && !column.can_be("token")) {
+            translation.seen.borrow_mut().opaque = Some(Opaque::default());
+        }
+        return survey.unit().map_err(|what| format!("{names}: {what}"));
     }
+    // A later line may say what the first do not: a write that was refused.
+    let Survey { mut columns, mut lines, stem, .. } = survey;
+    for row in files.iter_mut().flat_map(|file| file.later(translation)) {
+        lines += 1;
+        columns::add(&mut columns, &row);
+    }
+    let survey = Survey { columns, translation, args, several: files.len() > 1, stem, lines }.without_silent();
+    Err(format!("{names}: {}{}", survey.wrong().unwrap_or_default(), advice(&survey.known())))
 }
 
 impl Translation {
@@ -159,18 +111,39 @@ impl Translation {
 }
 
 struct Survey<'a> {
-    columns: &'a [Column],
+    columns: Vec<Column>,
     translation: &'a Translation,
     args: &'a HistoryArgs,
     /// Is there more than one file?
     several: bool,
     /// What the first is called.
-    stem: &'a str,
+    stem: String,
     /// How many lines were looked at.
     lines: usize,
 }
 
 impl Survey<'_> {
+    /// A field without a value says nothing.
+    fn without_silent(mut self) -> Self {
+        self.columns.retain(|column| column.lines > 0);
+        self
+    }
+
+    /// What there is to give advice by.
+    fn known(&self) -> Known<'_> {
+        let unknown = self.unknown();
+        let is_known = |column: &&Column| !unknown.iter().any(|other| other.name == column.name);
+        let known = self.columns.iter().filter(is_known);
+        let mapped = known.filter_map(|column| {
+            let ours = self.ours(column)?;
+            Some((OF_A_WRITE.into_iter().find(|name| *name == ours)?, column))
+        });
+        let set = self.translation.set.iter().map(|(field, _)| field.as_str()).collect();
+        let (missing, words, of_some) = (self.missing(), self.words(), self.of_some());
+        let (several, lines) = (self.several, self.lines);
+        Known { mapped: mapped.collect(), unknown, missing, set, words, of_some, several, stem: &self.stem, lines }
+    }
+
     /// What they call ours, if they have it.
     fn column(&self, ours: &str) -> Option<&Column> {
         self.columns.iter().find(|column| self.ours(column) == Some(ours))
@@ -214,6 +187,8 @@ impl Survey<'_> {
             let of_another = self.only_writes() && !OF_A_WRITE.contains(&ours);
             // Raft's term is the token of many stores, and the leadership's count in our histories.
             let term = ours == "term" && !self.has_token();
+            let theirs = !self.columns.iter().any(|column| column.name == "t_us");
+            let of_another = of_another || (theirs && SAID.contains(&ours));
             let other = || of_another || term || self.ours(column).is_none();
             Fields::type_of(ours).is_none() || (!mapped && other())
         };
@@ -268,49 +243,6 @@ impl Survey<'_> {
         (!wrong.is_empty()).then(|| wrong.join("; "))
     }
 
-    /// Options that probably say it, to be looked at before they are used.
-    fn advice(&self) -> String {
-        let (unknown, mut used) = (self.unknown(), BTreeSet::new());
-        let (mut map, mut set, mut word) = (Vec::new(), Vec::new(), Vec::new());
-        let wanted = |ours: &str| if ours == "token" { !self.has_token() } else { !self.has(ours) };
-        for (ours, called) in FIELDS.into_iter().filter(|(ours, _)| wanted(ours)) {
-            // By its last part, whichever way words are joined.
-            let joined =
-                |name: &str| name.rsplit('.').next().unwrap_or(name).replace(['_', '-'], "").to_ascii_lowercase();
-            let names = std::iter::once(ours).chain(called.iter().copied());
-            let mut named = names.filter_map(|name| unknown.iter().find(|column| joined(&column.name) == joined(name)));
-            let named = named.find(|column| !used.contains(&column.name));
-            let free = |column: &&&Column| !used.contains(&column.name);
-            let looks = || unknown.iter().filter(free).find(|column| looks_like(ours, column));
-            let Some(column) = named.or_else(looks) else { continue };
-            used.insert(column.name.clone());
-            map.push(format!("{ours}={}", column.name));
-            if ours == "verdict" {
-                word = column.values.iter().map(plain).collect();
-                word.retain(|word| !VERDICTS.iter().any(|(ours, _)| ours == word));
-            }
-        }
-        word.extend(self.words());
-        let mapped = |ours: &str| map.iter().any(|pair| pair.starts_with(&format!("{ours}=")));
-        for ours in self.missing().into_iter().filter(|ours| !mapped(ours)) {
-            match ours {
-                "resource" => set.push(format!("resource={}", self.stem)),
-                "node" if self.several => set.push("node={file}".to_owned()),
-                "verdict" => set.push("verdict=ok".to_owned()),
-                _ => {}
-            }
-        }
-        let words: Vec<String> = word.iter().map(|word| format!("verdict:{word}={}", meaning(word))).collect();
-        let ignore: Vec<String> =
-            unknown.iter().map(|column| column.name.clone()).filter(|name| !used.contains(name)).collect();
-        let only = self.of_some().map(|column| column.name.clone()).into_iter().collect();
-        let options = [("--map", map), ("--set", set), ("--word", words), ("--ignore", ignore), ("--only", only)];
-        let options = options.into_iter().filter(|(_, values)| !values.is_empty());
-        let options: Vec<String> =
-            options.map(|(name, values)| format!("{name} {}", quoted(&values.join(",")))).collect();
-        if options.is_empty() { String::new() } else { format!("; if this guess is right, add {}", options.join(" ")) }
-    }
-
     fn unit(&self) -> Result<Option<Unit>, String> {
         let Some(column) = self.column("t_us").filter(|_| self.args.time_unit.is_none()) else { return Ok(None) };
         let Some(value) = column.values.iter().find(|value| Times::default().ns(value).is_err() || is_number(value))
@@ -332,40 +264,4 @@ impl Survey<'_> {
             }
         }
     }
-}
-
-fn is_number(value: &Value) -> bool {
-    value.is_number() || value.as_str().is_some_and(|text| text.trim().parse::<f64>().is_ok())
-}
-
-/// Do a field's values say what it is?
-fn looks_like(ours: &str, column: &Column) -> bool {
-    match ours {
-        "t_us" => {
-            !column.values.is_empty()
-                && column.values.iter().all(|value| !is_number(value) && Times::default().ns(value).is_ok())
-        }
-        "verdict" => {
-            let known = |value: &Value| {
-                VERDICTS.iter().any(|(_, called)| called.contains(&&*plain(value).to_ascii_lowercase()))
-            };
-            let words = column.values.iter().all(|value| value.is_string() && !is_number(value));
-            words && !column.values.is_empty() && column.values.iter().all(known)
-        }
-        _ => false,
-    }
-}
-
-/// What a word of theirs probably means.
-fn meaning(word: &str) -> &'static str {
-    let small = word.to_ascii_lowercase();
-    let whole = VERDICTS.iter().find(|(_, called)| called.contains(&small.as_str()));
-    let part = || VERDICTS.iter().rev().find(|(_, called)| called.iter().any(|c| c.len() > 3 && small.contains(c)));
-    whole.or_else(part).map_or("ok|fenced|failed", |(ours, _)| ours)
-}
-
-/// A word of a command line.
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=,.:/@{}".contains(c);
-    if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }

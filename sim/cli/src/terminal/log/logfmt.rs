@@ -23,8 +23,18 @@ pub fn fields(line: &str) -> Option<Map<String, Value>> {
     (!fields.is_empty()).then_some(fields)
 }
 
+/// A line without what a container's runtime has put in front: `2026-05-01T10:00:00.000Z stdout F `.
+pub fn bare(line: &str) -> &str {
+    let mut parts = line.splitn(4, ' ');
+    let [_, Some("stdout" | "stderr"), Some("F" | "P"), Some(rest)] = std::array::from_fn(|_| parts.next()) else {
+        return line;
+    };
+    rest
+}
+
 /// Does a line look like one of them? It begins with a pair, and has another.
 pub fn looks_like(line: &str) -> bool {
+    let line = bare(line);
     let begins = line.split(' ').next().is_some_and(|word| word.split_once('=').is_some_and(|(key, _)| is_key(key)));
     begins && fields(line).is_some_and(|fields| fields.len() > 1)
 }

@@ -1,6 +1,9 @@
 //! The lines of all files in one order, as the JSON lines that a judge reads.
 
-use super::translate::{Seen, Told};
+use super::{
+    claim::{Line, Ordering},
+    translate::{Seen, Told},
+};
 use serde_json::Value;
 use std::{
     cell::RefCell,
@@ -36,10 +39,14 @@ pub struct At {
 
 /// Of the lines of one moment, so many are compared with the next.
 const MOMENT_MAX: usize = 1_000;
+/// So many lines of a file are read ahead.
+const AHEAD_MOST: usize = 2_000;
 
 /// One stream of JSON lines. Memory does not grow with it, unless numbers put it into order.
 pub struct Merged {
-    files: Vec<(File, Option<Told>)>,
+    files: Vec<(File, VecDeque<Line>)>,
+    /// Which orders times allow.
+    ordering: Ordering,
     /// All lines and the places of their files, where numbers put them into order.
     sorted: std::vec::IntoIter<(usize, Told)>,
     order: Order,
@@ -51,6 +58,8 @@ pub struct Merged {
     last_ns: u64,
     /// Does a line that stands there twice count twice?
     as_they_stand: bool,
+    /// Can tokens be compared for equality only?
+    opaque: bool,
     buffer: Vec<u8>,
     read: usize,
 }
@@ -65,6 +74,7 @@ impl Merged {
         order: Order,
         seen: Rc<RefCell<Seen>>,
         at: Rc<RefCell<At>>,
+        ordering: Ordering,
     ) -> Result<Merged, String> {
         let (mut names, mut begun, mut all) = (Vec::new(), Vec::new(), Vec::new());
         for (place, (name, mut file)) in files.into_iter().enumerate() {
@@ -75,13 +85,28 @@ impl Merged {
                 }
                 continue;
             }
-            let first = file.next().transpose()?;
-            begun.push((file, first));
+            let first = file.next().transpose()?.map(Line::new);
+            begun.push((file, first.into_iter().collect()));
         }
         all.sort_by_key(|(place, told)| (told.order, *place, told.line));
         let (sorted, moment) = (all.into_iter(), VecDeque::new());
         let (last_ns, as_they_stand, buffer, read) = (0, false, Vec::new(), 0);
-        Ok(Merged { files: begun, sorted, order, names, seen, at, moment, last_ns, as_they_stand, buffer, read })
+        let opaque = seen.borrow().opaque.is_some();
+        Ok(Merged {
+            opaque,
+            files: begun,
+            ordering,
+            sorted,
+            order,
+            names,
+            seen,
+            at,
+            moment,
+            last_ns,
+            as_they_stand,
+            buffer,
+            read,
+        })
     }
 
     /// The same of a whole history, in which nothing was shipped twice.
@@ -91,25 +116,67 @@ impl Merged {
 
     /// The next line, and the place of its file.
     fn next(&mut self) -> Result<Option<(usize, Told)>, String> {
-        let heads = self.files.iter().enumerate().filter_map(|(place, (_, head))| Some((place, head.as_ref()?)));
-        let next = match self.order {
-            Order::Time => heads.min_by_key(|(place, told)| (told.ns, *place)),
+        let (file, place) = match self.order {
             // One file after the other.
-            Order::Line => heads.min_by_key(|(place, _)| *place),
+            Order::Line => match self.files.iter().position(|(_, lines)| !lines.is_empty()) {
+                Some(file) => (file, 0),
+                None => return Ok(None),
+            },
             Order::Number => return Ok(self.sorted.next()),
+            Order::Time => {
+                self.look_ahead()?;
+                let files: Vec<&VecDeque<Line>> = self.files.iter().map(|(_, lines)| lines).collect();
+                match self.ordering.next(&files) {
+                    Some((file, place)) => (file, if self.as_they_stand { 0 } else { place }),
+                    None => return Ok(None),
+                }
+            }
         };
-        let Some((place, _)) = next else { return Ok(None) };
-        let (file, head) = &mut self.files[place];
-        let after = file.next().transpose()?;
-        let Some(told) = std::mem::replace(head, after) else { return Ok(None) };
-        if let Some(after) = head.as_ref().filter(|after| self.order == Order::Time && after.ns < told.ns) {
-            let (back, name, line) = ((told.ns - after.ns).div_ceil(1_000), &self.names[place], after.line);
+        let Some(line) = self.files[file].1.remove(place) else { return Ok(None) };
+        if self.files[file].1.is_empty() {
+            self.read_on(file, line.told.ns)?;
+        }
+        if self.order == Order::Time && !self.as_they_stand {
+            self.ordering.took(file, &line);
+            if self.ordering.unsure.is_some() || self.ordering.behind_ns > 0 {
+                let mut seen = self.seen.borrow_mut();
+                (seen.unsure, seen.behind_ns) = (self.ordering.unsure.clone(), self.ordering.behind_ns);
+            }
+        }
+        Ok(Some((file, line.told)))
+    }
+
+    /// Reads all lines that may come before the earliest that was read.
+    fn look_ahead(&mut self) -> Result<(), String> {
+        let heads = self.files.iter().enumerate();
+        let limits = heads
+            .filter_map(|(file, (_, lines))| Some(lines.front()?.told.ns.saturating_add(self.ordering.margin(file))));
+        let Some(limit) = limits.min() else { return Ok(()) };
+        for file in 0..self.files.len() {
+            // The margin again: one of them may have to wait for what comes later.
+            let limit = limit.saturating_add(self.ordering.margin(file));
+            while let Some(last) = self.files[file].1.back().map(|line| line.told.ns) {
+                if last > limit || self.files[file].1.len() >= AHEAD_MOST || !self.read_on(file, last)? {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads another line of a file, the last of which was at `last_ns`; false at its end.
+    fn read_on(&mut self, file: usize, last_ns: u64) -> Result<bool, String> {
+        let (lines, ahead) = &mut self.files[file];
+        let Some(told) = lines.next().transpose()? else { return Ok(false) };
+        if self.order == Order::Time && told.ns < last_ns {
+            let (back, name, line) = ((last_ns - told.ns).div_ceil(1_000), &self.names[file], told.line);
             return Err(format!(
                 "{name}: line {line}: time goes back by {back} µs; if the lines stand in the order in which the resource \
                  took them, pass --order line, and if it numbered them, --order FIELD"
             ));
         }
-        Ok(Some((place, told)))
+        ahead.push_back(Line::new(told));
+        Ok(true)
     }
 
     /// The next line that is to be judged.
@@ -117,7 +184,7 @@ impl Merged {
         while let Some((place, mut told)) = self.next()? {
             let mut seen = self.seen.borrow_mut();
             if told.ns < self.last_ns {
-                seen.back += 1;
+                seen.back += u64::from(self.order != Order::Time);
                 told.ns = self.last_ns;
             }
             if told.ns > self.last_ns {
@@ -148,6 +215,9 @@ impl Merged {
                 let mut at = self.at.borrow_mut();
                 (at.file, at.line) = (place, told.line);
                 let mut fields = told.fields;
+                if self.opaque {
+                    self.seen.borrow_mut().numbered_token(&mut fields);
+                }
                 fields.insert("t_us".to_owned(), (told.ns / 1_000).into());
                 serde_json::to_writer(&mut self.buffer, &Value::Object(fields))?;
                 self.buffer.push(b'\n');

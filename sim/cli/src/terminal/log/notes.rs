@@ -2,7 +2,7 @@
 
 use super::{
     times::Unit,
-    translate::{Seen, Translation},
+    translate::{Opaque, Seen, Translation, Unsure},
 };
 use std::{cell::RefCell, rc::Rc};
 
@@ -11,7 +11,8 @@ use std::{cell::RefCell, rc::Rc};
 pub struct Notes {
     seen: Option<Rc<RefCell<Seen>>>,
     maps: Vec<(String, String)>,
-    files: usize,
+    names: Vec<String>,
+    skew_ns: u64,
     /// What numbers were taken for, unless somebody said it.
     unit: Option<Unit>,
     zone: bool,
@@ -19,10 +20,16 @@ pub struct Notes {
 }
 
 impl Notes {
-    pub(super) fn of(seen: Rc<RefCell<Seen>>, translation: &Translation, files: usize, unit: Option<Unit>) -> Notes {
+    pub(super) fn of(
+        seen: Rc<RefCell<Seen>>,
+        translation: &Translation,
+        names: Vec<String>,
+        unit: Option<Unit>,
+        skew_ns: u64,
+    ) -> Notes {
         let maps = translation.maps.iter().map(|(ours, theirs)| (ours.clone(), theirs.clone())).collect();
         let (zone, by_time) = (translation.times.zone.is_some(), translation.order.is_none());
-        Notes { seen: Some(seen), maps, files, unit: unit.filter(|unit| *unit != Unit::Us), zone, by_time }
+        Notes { seen: Some(seen), maps, names, skew_ns, unit: unit.filter(|unit| *unit != Unit::Us), zone, by_time }
     }
 
     /// A field that an option speaks of, and that no line has.
@@ -38,6 +45,41 @@ impl Notes {
         }
     }
 
+    /// Why a log in which all held shows nothing: some lines may have come the other way round.
+    pub fn unsure(&self) -> Option<String> {
+        let seen = self.seen.as_ref()?.borrow();
+        if seen.opaque.as_ref().is_some_and(Opaque::is_of_writes) {
+            return Some(
+                "every accepted write has a token of its own, so tokens do not tell which writes are of one leadership; if no node \
+                 was elected twice, --ignore them and --set generation=1"
+                    .to_owned(),
+            );
+        }
+        let Unsure { lines, apart_ns } = seen.unsure.clone()?;
+        let [one, other] = lines.map(|(file, line)| match self.names.len() {
+            1 => format!("line {line}"),
+            _ => format!("line {line} of {}", self.names[file]),
+        });
+        let remedy = match self.names.len() {
+            1 => {
+                "if lines stand in the order in which the resource took them, pass --order line, and if it numbered them, --order \
+                  FIELD"
+            }
+            _ => "--order FIELD puts lines in order by a number that the resource gave",
+        };
+        let why = match apart_ns {
+            0 => "have the same time".to_owned(),
+            apart => format!("are {} apart, less than their times tell", said(apart)),
+        };
+        Some(format!("{one} and {other} {why}, and the verdict depends on which came first; {remedy}"))
+    }
+
+    /// What was not checked although the log has it, and what that would take.
+    pub fn unchecked(&self) -> Option<(&'static str, &'static str)> {
+        let opaque = self.seen.as_ref()?.borrow().opaque.is_some();
+        opaque.then_some(("order of tokens", "tokens that are numbers; these can only be compared for equality"))
+    }
+
     /// Requests by the names that a history gives them, and what the log calls them.
     pub fn requests(&self, text: &str) -> String {
         let Some(seen) = &self.seen else { return text.to_owned() };
@@ -51,6 +93,15 @@ impl Notes {
         let lines = |n: u64| if n == 1 { "1 line".to_owned() } else { format!("{n} lines") };
         if let Some(unit) = self.unit {
             notes.push(format!("Times that are numbers were taken for {unit} since 1970; --time-unit says otherwise."));
+        }
+        if let Some(opaque) = &seen.opaque {
+            let called: Vec<String> =
+                opaque.first().into_iter().map(|(number, token)| format!("{number} is {token}")).collect();
+            notes.push(format!(
+                "Tokens are in no order, so they were compared for equality only, and numbered as their writes were first accepted: \
+                 {}.",
+                called.join(", ")
+            ));
         }
         if seen.bare > 0 && !self.zone {
             let beside = if seen.zoned > 0 { ", beside others that name one" } else { "" };
@@ -68,17 +119,36 @@ impl Notes {
         if seen.back > 0 {
             notes.push(format!("{} with a time before the line in front; the order was kept.", lines(seen.back)));
         }
-        if self.files > 1 && self.by_time {
-            notes.push(format!(
-                "{} files were merged by their times: where clocks differ, so may the order, and the verdict. A number that \
-                 the resource gave is better: --order FIELD.",
-                self.files
-            ));
+        let behind = seen.behind_ns;
+        if self.names.len() > 1 && self.by_time {
+            let files = self.names.len();
+            let skew = match self.skew_ns {
+                0 => "--skew 200ms says by how much clocks may differ; a number that the resource gave is better"
+                    .to_owned(),
+                skew => format!("clocks may differ by {}; a number that the resource gave is better", said(skew)),
+            };
+            notes.push(format!("{files} files were merged by their times. {skew}: --order FIELD."));
+            if (1..10_000_000_000).contains(&behind) {
+                let behind = said(behind.div_ceil(1_000_000) * 1_000_000);
+                notes.push(format!(
+                    "Each stale write is within {behind} of a write of another file. If clocks may differ by so much, it shows \
+                     nothing: --skew {behind}."
+                ));
+            }
         }
         if seen.ties > 0 {
             let (lines, have) = (lines(seen.ties), if seen.ties == 1 { "has" } else { "have" });
             notes.push(format!("{lines} {have} the same time as one of another file; which came first is not known."));
         }
         notes
+    }
+}
+
+/// A length of time as options have it.
+fn said(ns: u64) -> String {
+    match ns {
+        ns if ns % 1_000_000_000 == 0 => format!("{}s", ns / 1_000_000_000),
+        ns if ns % 1_000_000 == 0 => format!("{}ms", ns / 1_000_000),
+        ns => format!("{}us", ns / 1_000),
     }
 }

@@ -35,12 +35,24 @@ pub struct HistoryArgs {
     /// gave them; time by default
     #[arg(long, value_name = "time|line|FIELD")]
     pub(super) order: Option<String>,
+    /// By how much the clocks of the files may differ: what only that could explain is inconclusive
+    #[arg(long, value_parser = scenarios::units::duration_us, value_name = "D")]
+    pub(super) skew: Option<u64>,
+    /// Tokens are in no order, as UUIDs are: they are only compared for equality, which needs no option where they are no numbers
+    #[arg(long)]
+    pub(super) opaque_tokens: bool,
     /// The unit of times that are numbers; by default the one in which they are times of this century
     #[arg(long, value_name = "UNIT", value_enum)]
     pub(super) time_unit: Option<Unit>,
     /// The zone of times that name none, such as +02:00; UTC by default
     #[arg(long, value_parser = times::zone, value_name = "ZONE", allow_hyphen_values = true)]
     pub(super) zone: Option<FixedOffset>,
+    /// The unit of lengths (`duration`, `ttl`) that are numbers without one
+    #[arg(long, value_name = "UNIT", value_enum)]
+    pub(super) duration_unit: Option<Unit>,
+    /// How long two may believe that they lead at once: for clocks that differ, or where a fence makes it harmless; 0 by default
+    #[arg(long, value_parser = scenarios::units::duration_us, value_name = "TIME")]
+    pub(in crate::terminal) belief_overlap: Option<u64>,
     /// The format of the files; by default it is guessed from how each begins
     #[arg(long, value_enum)]
     pub(super) format: Option<Format>,
@@ -54,7 +66,11 @@ impl HistoryArgs {
     pub(super) fn only_renames(&self) -> bool {
         let HistoryArgs { map, set, word, only, order, time_unit, zone, .. } = self;
         let nothing = set.is_empty() && word.is_empty() && only.is_empty() && order.is_none();
-        nothing && time_unit.is_none() && zone.is_none() && !map.iter().any(|pair| pair.starts_with("t_us="))
+        nothing
+            && !self.opaque_tokens
+            && time_unit.is_none()
+            && zone.is_none()
+            && !map.iter().any(|pair| pair.starts_with("t_us="))
     }
 
     /// The pairs of `--map`, ours first.
@@ -102,7 +118,8 @@ impl HistoryArgs {
             None => (text.clone(), None),
         });
         let order = self.order.clone().filter(|order| !["time", "line"].contains(&order.as_str()));
-        let (only, times) = (only.collect(), Times { unit: self.time_unit, zone: self.zone });
+        let (only, times) =
+            (only.collect(), Times { unit: self.time_unit, zone: self.zone, length: self.duration_unit });
         Ok(Translation { fields, maps, set, words, times, only, order, seen: Default::default() })
     }
 }

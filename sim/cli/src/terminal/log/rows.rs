@@ -11,8 +11,10 @@ pub type Rows = Box<dyn Iterator<Item = Result<Row, (u64, String)>>>;
 
 /// The longest line that is read, bytes.
 const LINE_MAX: u64 = 1 << 20;
-/// Where Docker puts what a program has logged.
-const WRAPPED: &str = "log";
+/// Where Docker, logcli, journald, CloudWatch and OpenTelemetry put what a program has logged.
+const WRAPPED: [&str; 5] = ["log", "line", "MESSAGE", "message", "body"];
+/// Lists of records within one object, as `kubectl` and Elasticsearch write them, and the field that holds each record.
+const LISTED: [(&str, &str); 2] = [("/items", ""), ("/hits/hits", "_source")];
 /// The longest array that is read, which has to be held as a whole, bytes.
 const ARRAY_MAX: u64 = 1 << 30;
 
@@ -42,28 +44,79 @@ impl<R: BufRead> Iterator for Lines<R> {
 /// An object a line; empty lines say nothing.
 pub fn json(input: impl BufRead + 'static) -> Rows {
     let lines = Lines { input, number: 0 };
-    Box::new(lines.filter_map(|line| {
+    Box::new(lines.flat_map(|line| {
         let (number, text) = match line {
             Ok(line) => line,
-            Err(wrong) => return Some(Err(wrong)),
+            Err(wrong) => return vec![Err(wrong)],
         };
         if text.trim_ascii().is_empty() {
-            return None;
+            return Vec::new();
         }
-        Some(match object(&text) {
-            Ok(fields) => Ok((number, flat(fields))),
-            Err(error) => Err((number, not_json(&error))),
-        })
+        match object(&text) {
+            Ok(fields) => listed(fields).into_iter().map(|fields| Ok((number, flat(fields)))).collect(),
+            Err(error) => vec![Err((number, not_json(&error)))],
+        }
     }))
+}
+
+/// Objects that may go over several lines, as `jq` writes them. The place of each stands for its line.
+pub fn json_objects(input: impl BufRead + 'static) -> Rows {
+    let objects = serde_json::Deserializer::from_reader(input).into_iter::<Map<String, Value>>();
+    let mut number = 0;
+    Box::new(objects.flat_map(move |object| match object {
+        Ok(fields) => {
+            let place = |fields| {
+                number += 1;
+                Ok((number, flat(fields)))
+            };
+            listed(unwrapped(fields)).into_iter().map(place).collect()
+        }
+        Err(error) => vec![Err((error.line() as u64, not_json(&error)))],
+    }))
+}
+
+/// The records of an object that is a list of them, or itself.
+fn listed(fields: Map<String, Value>) -> Vec<Map<String, Value>> {
+    let whole = Value::Object(fields);
+    for (place, within) in LISTED {
+        let Some(Value::Array(all)) = whole.pointer(place) else { continue };
+        let one = |item: &Value| {
+            if within.is_empty() { item.as_object().cloned() } else { item.get(within)?.as_object().cloned() }
+        };
+        if let Some(records) = all.iter().map(one).collect::<Option<Vec<_>>>() {
+            return records;
+        }
+    }
+    match whole {
+        Value::Object(fields) => vec![fields],
+        _ => Vec::new(),
+    }
 }
 
 /// The object of a line. What runs it may have put time and source in front of it, or have wrapped it up in one of its own.
 fn object(text: &[u8]) -> Result<Map<String, Value>, serde_json::Error> {
     let text = text.trim_ascii();
     let begins = text.iter().position(|byte| *byte == b'{').filter(|_| text.ends_with(b"}"));
-    let fields: Map<String, Value> = serde_json::from_slice(&text[begins.unwrap_or(0)..])?;
-    let wrapped = fields.get(WRAPPED).and_then(Value::as_str).filter(|line| line.starts_with('{'));
-    Ok(wrapped.and_then(|line| serde_json::from_str(line).ok()).unwrap_or(fields))
+    serde_json::from_slice(&text[begins.unwrap_or(0)..]).map(unwrapped)
+}
+
+/// What a program has logged, where that is wrapped up. Docker's own fields say nothing more; those of others may.
+fn unwrapped(fields: Map<String, Value>) -> Map<String, Value> {
+    let within = WRAPPED.iter().find_map(|name| {
+        let line = fields.get(*name)?.as_str().filter(|line| line.starts_with('{'))?;
+        Some((*name, serde_json::from_str::<Map<String, Value>>(line).ok()?))
+    });
+    match within {
+        None => fields,
+        Some(("log", line)) => line,
+        Some((name, mut line)) => {
+            let outer = fields.into_iter().filter(|(outer, _)| outer != name);
+            outer.for_each(|(outer, value)| {
+                line.entry(outer).or_insert(value);
+            });
+            line
+        }
+    }
 }
 
 fn not_json(error: &serde_json::Error) -> String {
@@ -121,7 +174,7 @@ pub fn logfmt(input: impl BufRead + 'static) -> Rows {
             Err(wrong) => return Some(Err(wrong)),
         };
         let Ok(text) = std::str::from_utf8(&text) else { return Some(Err((number, "is not UTF-8".to_owned()))) };
-        let text = text.trim();
+        let text = logfmt::bare(text.trim());
         (!text.is_empty()).then(|| match logfmt::fields(text) {
             Some(fields) => Ok((number, fields)),
             None => Err((number, "is no line of key=value pairs".to_owned())),

@@ -3,6 +3,7 @@
 use super::{
     logfmt,
     rows::{self, Rows},
+    text,
 };
 use clap::ValueEnum;
 use std::{
@@ -54,6 +55,11 @@ impl Source {
         if begins.starts_with(GZIP) {
             return Err(format!(
                 "{name}: is compressed; run `gunzip -c {name} | fencepost check -` with the same options"
+            ));
+        }
+        if begins.starts_with(b"\xff\xfe") || begins.starts_with(b"\xfe\xff") {
+            return Err(format!(
+                "{name}: is UTF-16; run `iconv -f UTF-16 -t UTF-8 {name} | fencepost check -` with the same options"
             ));
         }
         if begins.starts_with(MARK) {
@@ -109,9 +115,18 @@ impl Source {
     /// It has no lines of that kind.
     pub fn rows(self, format: Option<Format>, delimiter: Option<u8>) -> Result<Rows, String> {
         let delimiter = delimiter.unwrap_or_else(|| self.delimiter());
-        let array = self.begins.trim_ascii_start().starts_with(b"[");
+        let begins = self.begins.trim_ascii_start();
+        let array = begins.starts_with(b"[");
+        // An object that goes on in the next line.
+        let spread = begins.starts_with(b"{")
+            && serde_json::from_slice::<serde_json::Value>(self.first_line()).is_err_and(|e| e.is_eof())
+            && begins.len() > self.first_line().len() + 1;
+        if let (None, Some(what)) = (format, text::told(self.first_line(), self.format() == Format::Csv)) {
+            return Err(what);
+        }
         Ok(match format.unwrap_or_else(|| self.format()) {
             Format::Json if array => rows::json_array(self.whole()),
+            Format::Json if spread => rows::json_objects(self.whole()),
             Format::Json => rows::json(self.whole()),
             Format::Csv => rows::table(self.whole(), delimiter)?,
             Format::Logfmt => rows::logfmt(self.whole()),

@@ -1,10 +1,13 @@
 //! A file, the first lines of which are looked at before any is judged, so that all that is wrong is told at once.
 
 use super::{merged, rows, translate::Translation};
+use serde_json::{Map, Value};
 use std::{collections::VecDeque, path::Path, rc::Rc};
 
 /// So many lines of each file are looked at.
 pub const LINES: usize = 500;
+/// And so many more, where something is not understood.
+const LATER_MOST: usize = 2_000_000;
 
 /// A file whose first lines were looked at.
 pub struct Surveyed {
@@ -35,6 +38,22 @@ impl Surveyed {
             }
         }
         Surveyed { name: name.to_owned(), stem: stem.into_owned(), first, rest: rows }
+    }
+
+    /// What its lines say that were not looked at yet. They are not judged then.
+    pub fn later<'a>(&'a mut self, translation: &'a Translation) -> impl Iterator<Item = Map<String, Value>> + 'a {
+        let fields = self.rest.by_ref().filter_map(|row| Some(row.ok()?.1));
+        fields.filter(|fields| translation.is_about_writes(fields)).take(LATER_MOST)
+    }
+
+    /// What a unit of the last digit of its times is, nanoseconds: the least of those that were looked at.
+    pub fn digit_ns(&self, translation: &Translation) -> u64 {
+        let rows = self.first.iter().filter_map(|row| row.as_ref().ok());
+        let times = rows.filter_map(|(_, fields)| {
+            let (_, time) = fields.iter().find(|(name, _)| translation.fields.ours(name) == Some("t_us"))?;
+            translation.times.digit_ns(time)
+        });
+        times.min().unwrap_or(1)
     }
 
     /// The header of a whole history, if it begins with one.

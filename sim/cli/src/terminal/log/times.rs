@@ -68,15 +68,40 @@ pub struct Times {
     pub unit: Option<Unit>,
     /// The zone of times that name none; UTC where it is left out.
     pub zone: Option<FixedOffset>,
+    /// What lengths count that are numbers, if that is known.
+    pub length: Option<Unit>,
 }
 
 /// Ways to write a time without a zone: as SQL does, and as ISO 8601 does.
-const WITHOUT_ZONE: [&str; 2] = ["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f"];
+const WITHOUT_ZONE: [&str; 3] = ["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y/%m/%d %H:%M:%S%.f"];
 /// With a zone such as `+01` or `+0100`, as PostgreSQL writes it; the last as web servers do.
-const WITH_ZONE: [&str; 4] =
-    ["%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f %#z", "%d/%b/%Y:%H:%M:%S %z"];
+const WITH_ZONE: [&str; 5] = [
+    "%Y-%m-%d %H:%M:%S%.f%#z",
+    "%Y-%m-%dT%H:%M:%S%.f%#z",
+    "%Y-%m-%d %H:%M:%S%.f %#z",
+    "%Y/%m/%d %H:%M:%S%.f %#z",
+    "%d/%b/%Y:%H:%M:%S %z",
+];
 
 impl Times {
+    /// A length of time in microseconds, such as `15s`, or a number of the unit that was said.
+    ///
+    /// # Errors
+    /// It is none, or a number of nobody knows what: one sentence.
+    pub fn length_us(self, length: &Value) -> Result<u64, String> {
+        let text = match length {
+            Value::String(text) => text.trim().to_owned(),
+            length => length.to_string(),
+        };
+        let Some(decimal) = Decimal::read(&text) else {
+            return scenarios::units::duration_us(&text);
+        };
+        let unit = self
+            .length
+            .ok_or_else(|| format!("{text} is a length in what? --duration-unit says it: s, ms, us or ns"))?;
+        decimal.ns(unit).map(|ns| ns / 1_000).ok_or_else(|| format!("{text} is no length of time"))
+    }
+
     /// A time in nanoseconds since the log's own zero, or since 1970.
     ///
     /// # Errors
@@ -97,6 +122,18 @@ impl Times {
         }
         let (ns, written) = self.words(&text).ok_or_else(no_time)?;
         Ok((u64::try_from(ns).map_err(|_| format!("{time} is before 1970"))?, written))
+    }
+
+    /// What a unit of a time's last digit is, nanoseconds.
+    pub fn digit_ns(self, time: &Value) -> Option<u64> {
+        let text = time.as_str().map_or_else(|| time.to_string(), |text| text.trim().replace(',', "."));
+        let number = Decimal::read(&text);
+        let unit = number.map(|number| self.unit.or_else(|| Unit::of_an_epoch(number.whole)));
+        let unit = unit.map_or(Some(Unit::S), |unit| unit)?;
+        let parts = text.split_once('.').map_or("", |(_, parts)| parts);
+        let digits = parts.bytes().take_while(u8::is_ascii_digit).count() as u32;
+        let unit = u64::try_from(unit.ns()).ok()?;
+        Some((unit / 10_u64.checked_pow(digits)?).max(1))
     }
 
     /// The unit in which this number would be a time of this century.

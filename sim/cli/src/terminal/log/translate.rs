@@ -29,6 +29,15 @@ pub struct Told {
     pub fields: Map<String, Value>,
 }
 
+/// Two lines of which the times do not say which came first, although the verdict depends on it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unsure {
+    /// Places of their files, and their lines there.
+    pub lines: [(usize, u64); 2],
+    /// How far their times lie apart, nanoseconds.
+    pub apart_ns: u64,
+}
+
 /// What was noticed while a log was read.
 #[derive(Debug, Default)]
 pub struct Seen {
@@ -46,16 +55,71 @@ pub struct Seen {
     pub zoned: u64,
     /// See `zoned`.
     pub bare: u64,
+    /// Lines that may have come the other way round, and then be judged otherwise.
+    pub unsure: Option<Unsure>,
+    /// By how much, at most, a write of an older leadership is behind a newer one's of another file, nanoseconds.
+    pub behind_ns: u64,
+    /// Tokens that can be compared for equality only, if they are.
+    pub opaque: Option<Opaque>,
     /// The numbers of requests whose names a history cannot have, and which are named here instead.
     requests: HashMap<String, u64>,
     /// How many there were.
     numbered: u64,
 }
 
+/// Tokens without an order, such as UUIDs, numbered as their writes are first accepted.
+#[derive(Debug, Default)]
+pub struct Opaque {
+    accepted: BTreeMap<String, u64>,
+    /// Those that were only refused so far: a refusal says nothing of their order.
+    refused: BTreeMap<String, u64>,
+    /// Accepted writes.
+    writes: u64,
+}
+
+/// The numbers of tokens that were accepted begin above this, those of others below.
+const ACCEPTED: u64 = 1_000_000;
+
+impl Opaque {
+    fn number(&mut self, token: &str, accepted: bool) -> u64 {
+        self.writes += u64::from(accepted);
+        if let Some(number) = self.accepted.get(token) {
+            return *number;
+        }
+        let (known, from) = if accepted { (&mut self.accepted, ACCEPTED) } else { (&mut self.refused, 0) };
+        let next = from + known.len() as u64 + 1;
+        *known.entry(token.to_owned()).or_insert(next)
+    }
+
+    /// The first tokens, and the number of each.
+    pub fn first(&self) -> Vec<(u64, &str)> {
+        let mut all: Vec<(u64, &str)> = self.accepted.iter().map(|(token, number)| (*number, token.as_str())).collect();
+        all.sort_unstable();
+        all.truncate(8);
+        all
+    }
+
+    /// Does every accepted write of several have a token of its own? Then tokens tell no leaderships apart.
+    pub fn is_of_writes(&self) -> bool {
+        self.writes > 2 && self.accepted.len() as u64 == self.writes
+    }
+}
+
 /// So many requests are remembered: one that is tried again later counts as another.
 const REQUESTS_MAX: usize = 1_000_000;
 
 impl Seen {
+    /// Puts a number in place of a token without an order.
+    pub fn numbered_token(&mut self, fields: &mut Map<String, Value>) {
+        let accepted = fields.get("verdict").is_some_and(|verdict| verdict == "ok");
+        let Some(opaque) = &mut self.opaque else { return };
+        for name in ["token", "epoch"] {
+            if let Some(token) = fields.get_mut(name) {
+                *token = opaque.number(&plain(token), accepted).into();
+            }
+        }
+    }
+
     /// What a history calls a request.
     fn request(&mut self, theirs: &str) -> String {
         if is_request(theirs) {
@@ -123,11 +187,19 @@ impl Translation {
                 continue;
             }
             let value = self.in_our_words(ours, value);
+            if is_nothing(&value) {
+                continue;
+            }
             if fields.contains_key(ours) {
-                return Err(format!("has two fields that are {ours:?}"));
+                return Err(format!(
+                    "has two fields that are {ours:?}; --ignore {} leaves one of them out",
+                    if self.maps.get(ours).is_some() { ours } else { &name }
+                ));
             }
             let value = match ours {
                 "t_us" => value,
+                "token" | "epoch" if self.seen.borrow().opaque.is_some() => Value::String(plain(&value)),
+                "until" | "duration" | "ttl" => self.lasts(ours, &name, &value)?,
                 "request" => Value::String(self.seen.borrow_mut().request(&plain(&retype(ours, &name, value)?))),
                 _ => retype(ours, &name, value)?,
             };
@@ -136,7 +208,11 @@ impl Translation {
         for (field, value) in &self.set {
             if !fields.contains_key(field) {
                 let value = Value::String(value.replace("{file}", file));
-                fields.insert(field.clone(), retype(field, field, value)?);
+                let value = match &**field {
+                    "until" | "duration" | "ttl" => self.lasts(field, field, &value)?,
+                    _ => retype(field, field, value)?,
+                };
+                fields.insert(field.clone(), value);
             }
         }
         // A log of writes need not say so.
@@ -187,6 +263,15 @@ impl Translation {
             Some(word) => Value::String(word.clone()),
             None => value,
         }
+    }
+
+    /// When something is over, or how long it lasts, microseconds.
+    fn lasts(&self, ours: &str, theirs: &str, value: &Value) -> Result<Value, String> {
+        let us = match ours {
+            "until" => self.times.ns(value).map(|(ns, _)| ns / 1_000),
+            _ => self.times.length_us(value),
+        };
+        us.map(Value::from).map_err(|what| format!("{theirs}: {what}"))
     }
 
     /// The line's time, which is taken out.

@@ -18,6 +18,17 @@ pub fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
+/// Is it a number, also one written as text?
+pub fn is_number(value: &Value) -> bool {
+    value.is_number() || value.as_str().is_some_and(|text| text.trim().parse::<f64>().is_ok())
+}
+
+/// A word of a command line.
+pub fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=,.:/@{}".contains(c);
+    if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
 /// The value of the field `ours`, which they call `theirs`.
 ///
 /// # Errors

@@ -126,6 +126,15 @@ pub fn frequency(text: &str) -> Result<(u64, u64), String> {
 /// # Errors
 /// One sentence.
 pub fn target(text: &str) -> Result<u32, String> {
+    // 0.9995 is 99.95 % to some and 0.9995 % to others, and nobody runs a service at less than 1 %.
+    if let Ok(share) = text.trim().parse::<f64>()
+        && share > 0.0
+        && share <= 1.0
+    {
+        let percent = format!("{:.6}", share * 100.0);
+        let percent = percent.trim_end_matches('0').trim_end_matches('.');
+        return Err(format!("`{text}` could be a share or a percentage; write a percentage, such as {percent}%"));
+    }
     match percent_ppm(text)? {
         ppm @ 1..1_000_000 => Ok(1_000_000 - ppm),
         _ => Err(format!("`{text}` is no target; write one below 100%, such as 99.95%")),

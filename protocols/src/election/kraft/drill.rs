@@ -1,7 +1,12 @@
-//! A fleet of cores on a bad network with bad disks, and the laws that hold on it whatever happens.
+//! A fleet of cores on a bad network with bad disks, and the laws that hold on it whatever happens. Tests
+//! run it on random schedules, and sweeps run [`drill`] before anything else.
 
-use super::*;
-use crate::bench::{Bench, event::Event};
+use super::{Answer, Ask, Durable, Epoch, Kraft, Message, Output, PROTOCOL};
+use crate::{
+    bench::{Bench, event::Event},
+    election::Timings,
+    types::{Leadership, MILLISECOND, NodeId, SECOND},
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How bad it is; parts per thousand.
@@ -17,6 +22,49 @@ pub(super) struct Weather {
 }
 
 pub(super) const CALM: Weather = Weather { loss: 0, duplicate: 0, power: 0, crash: 0, delay_max_ms: 2 };
+
+pub(super) const STORM: Weather = Weather { loss: 150, duplicate: 100, power: 60, crash: 2, delay_max_ms: 80 };
+
+/// Once nothing goes wrong any more: the longest waits are a restart, the quorum's time, a split vote or two, and a log to
+/// fetch, one record a round trip.
+pub(super) const QUIET_MS: u64 = 20_000;
+
+/// Kafka's defaults.
+pub(super) fn timings() -> Timings {
+    Timings {
+        lease_ttl: SECOND,
+        renew_interval: 500 * MILLISECOND,
+        request_timeout: 333 * MILLISECOND,
+        election_timeout: PROTOCOL.election_timeout,
+        rules: Default::default(),
+        own: Default::default(),
+    }
+}
+
+/// Voters in storms, and with one leader after another cut off.
+///
+/// # Panics
+/// When a law is broken: the panic says which.
+pub fn drill() {
+    for seed in 0..8 {
+        let mut fleet = Fleet::new(2 + seed as u16 % 4, seed);
+        fleet.set_weather(STORM);
+        fleet.run(40_000);
+        fleet.set_weather(CALM);
+        fleet.run(QUIET_MS);
+        for _ in 0..if fleet.bench.nodes().count() > 2 { 4 } else { 0 } {
+            let leader = fleet.believers().first().copied();
+            fleet.cut_off(leader);
+            let ms = 2_000 + fleet.bench.draw(6_000);
+            fleet.run(ms);
+        }
+        fleet.cut_off(None);
+        fleet.run(QUIET_MS);
+        let believers = fleet.believers();
+        assert_eq!(believers.len(), 1, "one leads when every cut is healed");
+        assert!(fleet.agree_on(believers[0]), "all follow it");
+    }
+}
 
 /// How long a process that died stays away at most.
 const AWAY_MAX: u64 = 3 * SECOND;
@@ -39,7 +87,7 @@ pub(super) struct Fleet {
 
 impl Fleet {
     pub(super) fn new(count: u16, seed: u64) -> Self {
-        let mut bench = Bench::new(count, setup(0, 1, 0, None).timings, seed, Kraft::new);
+        let mut bench = Bench::new(count, timings(), seed, Kraft::new);
         bench.disks.delay = Some(300_000..3_300_000);
         for node in bench.nodes() {
             bench.seat_mut(node).clock.ahead = SECOND.into();

@@ -1,9 +1,14 @@
 //! A fleet of cores on a bad network with bad disks, and the laws that hold on it whatever happens (the paper's figure 3).
+//! Tests run it on random schedules, and sweeps run [`drill`] before anything else.
 
-use super::*;
+use super::{
+    Durable, Output, PROTOCOL, RaftCore,
+    message::{Message, Term},
+};
 use crate::{
     bench::{Bench, event::Event},
-    election::Timers,
+    election::{Timers, Timings, rules::Rules},
+    types::{Leadership, MILLISECOND, NodeId, SECOND},
 };
 use std::collections::BTreeMap;
 
@@ -20,6 +25,53 @@ pub(super) struct Weather {
 }
 
 pub(super) const CALM: Weather = Weather { loss: 0, duplicate: 0, power: 0, crash: 0, delay_max_ms: 2 };
+
+pub(super) const STORM: Weather = Weather { loss: 150, duplicate: 100, power: 60, crash: 2, delay_max_ms: 80 };
+
+/// Once nothing goes wrong any more: a restart, and some split votes.
+pub(super) const QUIET_MS: u64 = 6_000;
+
+/// The paper's timers with these rules.
+pub(super) fn timings(rules: Rules) -> Timings {
+    Timings { rules, ..PROTOCOL.default_timings() }
+}
+
+/// Servers whose leaders append entries, in storms, and with one leader after another cut off before what it has appended is
+/// everywhere.
+///
+/// # Panics
+/// When a law is broken: the panic says which.
+pub fn drill() {
+    for seed in 0..16 {
+        let mut fleet = Fleet::appending(2 + seed as u16 % 4, Rules::USUAL, Some(20 * MILLISECOND), seed);
+        fleet.set_weather(STORM);
+        fleet.run(8_000);
+        fleet.set_weather(CALM);
+        fleet.run(QUIET_MS);
+        assert_eq!(fleet.believers().len(), 1, "one leads when all is well");
+        assert!(fleet.committed.len() > 100, "only {} entries are committed", fleet.committed.len());
+        for _ in 0..if fleet.bench.nodes().count() > 2 { 6 } else { 0 } {
+            let leader = fleet.believers().first().copied();
+            fleet.cut_off(leader);
+            let ms = 300 + fleet.bench.draw(1_200);
+            fleet.run(ms);
+        }
+        fleet.cut_off(None);
+        fleet.run(QUIET_MS);
+        assert_eq!(fleet.believers().len(), 1, "one leads when every cut is healed");
+    }
+    // Without other entries than those that begin terms, all end with one log.
+    for seed in 0..8 {
+        let mut fleet = Fleet::new(3 + seed as u16 % 3, Rules::USUAL, seed);
+        fleet.set_weather(STORM);
+        fleet.run(8_000);
+        fleet.set_weather(CALM);
+        fleet.run(QUIET_MS);
+        let believers = fleet.believers();
+        assert_eq!(believers.len(), 1, "one leads when all is well");
+        assert!(fleet.agree_on(believers[0]), "all follow it");
+    }
+}
 
 /// How long a process that died stays away at most.
 const AWAY_MAX: u64 = 400 * MILLISECOND;

@@ -1,0 +1,67 @@
+//! Whether a log without a header puts anything to the test.
+
+use super::super::{Ending, Finding, dual_belief::untold};
+use crate::{
+    beliefs::Beliefs,
+    effects::Effects,
+    words::{count, grouped, moment},
+};
+
+/// What a log has told.
+pub(super) struct Told<'a> {
+    pub(super) effects: &'a Effects,
+    pub(super) beliefs: &'a Beliefs,
+    /// How many writes were accepted or refused.
+    pub(super) writes: u64,
+    /// How many of the accepted ones say neither token nor generation.
+    pub(super) unnamed: u64,
+    /// It tells of more than writes and seals.
+    pub(super) more: bool,
+}
+
+impl Told<'_> {
+    /// Can two leaders be told apart in it, and was there more than one?
+    pub(super) fn finding(&self, ending: &Ending) -> Finding {
+        let tried = self.effects.tried_most();
+        let inconclusive = |detail: String| Finding { holds: false, could_fail: true, detail };
+        if let Some(turns) = self.effects.turns() {
+            let [one, other] = [turns.node, turns.between].map(|node| ending.names.node(node));
+            let on = ending.names.resource(turns.resource);
+            return inconclusive(format!(
+                "{one}, {other} and {one} again wrote to {on} by turns, the last at {}, without a token or a generation: \
+                 two leaders, or {one} was elected again; a token tells which, or --set generation=1 if nobody was \
+                 elected twice",
+                moment(turns.t_us)
+            ));
+        }
+        if tried > 1 {
+            let unnamed = match self.unnamed {
+                0 => String::new(),
+                unnamed => {
+                    format!("; {} of {} have neither token nor generation", grouped(unnamed), grouped(self.writes))
+                }
+            };
+            let detail = format!("writes of {} reached the store{unnamed}", count(tried, "incarnation"));
+            return Finding { holds: true, could_fail: true, detail };
+        }
+        let untold = untold(self.beliefs, ending);
+        if !untold.is_empty() {
+            return inconclusive(format!(
+                "{}; whether two led at once, `deposed` lines or the writes of both would show",
+                untold.trim_start_matches("; ")
+            ));
+        }
+        let told = self.beliefs.told();
+        if told > 0 {
+            let detail =
+                format!("{} after the leader before had stopped, or was shown to go on", count(told, "election"));
+            return Finding { holds: true, could_fail: true, detail };
+        }
+        let detail = match tried {
+            0 if self.writes == 0 => "nobody wrote; the log shows nothing about leadership".to_owned(),
+            0 => "no accepted write says which leadership it is of".to_owned(),
+            _ => "only one leader wrote; the log shows nothing about a change of leadership".to_owned(),
+        };
+        Finding { holds: self.more, could_fail: !self.more, detail }
+    }
+}

@@ -1,0 +1,398 @@
+//! Which options would probably say what a log means. What the values leave open is asked: a field that may be the token, the
+//! order, the verdict, or hold the line itself, is never offered to be ignored.
+
+use super::{
+    called::{FIELDS, HARMLESS, LEADERS, NO_TOKENS, TOKENS, VERDICTS},
+    columns::Column,
+    meaning::{is_verdict, meaning, refuses},
+    times::Times,
+    values::{is_number, plain, quoted},
+};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// What is known of a log, and what is not.
+pub struct Known<'a> {
+    /// Fields of which nothing says what they are.
+    pub unknown: Vec<&'a Column>,
+    /// What a line of a write needs, and no field is.
+    pub missing: Vec<&'static str>,
+    /// What fields of theirs are, ours first.
+    pub mapped: Vec<(&'static str, &'a Column)>,
+    /// Of ours, what options give a value.
+    pub set: Vec<&'a str>,
+    /// Values of the verdict that are none of ours.
+    pub words: Vec<String>,
+    /// A field that every write has, and that only some lines have.
+    pub of_some: Option<&'a Column>,
+    /// Is there more than one file?
+    pub several: bool,
+    /// What the first is called.
+    pub stem: &'a str,
+    /// How many lines were looked at.
+    pub lines: usize,
+}
+
+/// Options, and questions that only somebody who knows the log can answer.
+#[derive(Default)]
+struct Advice<'a> {
+    used: BTreeSet<&'a str>,
+    map: Vec<(&'static str, &'a Column)>,
+    set: Vec<String>,
+    word: Vec<String>,
+    ignore: Vec<String>,
+    only: Vec<String>,
+    asked: Vec<String>,
+}
+
+/// What to do, as the end of a sentence.
+pub fn advice(known: &Known) -> String {
+    let mut advice = Advice::default();
+    for (ours, _) in FIELDS {
+        if known.wants(ours) {
+            advice.find(known, ours);
+        }
+    }
+    advice.verdicts(known);
+    advice.leaders(known);
+    advice.missing(known);
+    advice.rest(known);
+    advice.only.extend(known.of_some.map(|column| column.name.clone()));
+    advice.told()
+}
+
+impl<'a> Known<'a> {
+    fn column(&self, ours: &str) -> Option<&'a Column> {
+        self.mapped.iter().find(|(mapped, _)| *mapped == ours).map(|(_, column)| *column)
+    }
+
+    fn has(&self, ours: &str) -> bool {
+        self.column(ours).is_some() || self.set.contains(&ours)
+    }
+
+    fn wants(&self, ours: &str) -> bool {
+        match ours {
+            "token" => !["token", "epoch", "generation"].iter().any(|ours| self.has(ours)),
+            _ => !self.has(ours),
+        }
+    }
+}
+
+impl<'a> Advice<'a> {
+    fn has(&self, known: &Known, ours: &str) -> bool {
+        !known.wants(ours) || self.map.iter().any(|(mapped, _)| *mapped == ours)
+    }
+
+    fn free(&self, column: &Column) -> bool {
+        !self.used.contains(column.name.as_str())
+    }
+
+    /// Finds which field is ours, or asks.
+    fn find(&mut self, known: &Known<'a>, ours: &'static str) {
+        let free: Vec<&Column> = known.unknown.iter().copied().filter(|column| self.free(column)).collect();
+        let called = FIELDS.iter().find(|(name, _)| *name == ours).map_or(&[][..], |(_, called)| *called);
+        let joined = |name: &str| name.replace('_', "");
+        let exact = free.iter().copied().filter(|column| {
+            std::iter::once(&ours).chain(called).any(|name| column.joined() == joined(name)) && fits(ours, column)
+        });
+        let mut found: Vec<&Column> = exact.collect();
+        if found.is_empty() || ours == "token" {
+            let more = free.iter().copied().filter(|column| looks_like(ours, column, known.lines));
+            found
+                .extend(more.filter(|column| !found.iter().any(|known| known.name == column.name)).collect::<Vec<_>>());
+        }
+        // What never changes tells nobody from another.
+        if found.len() > 1 && ["token", "node", "verdict", "resource"].contains(&ours) {
+            let telling: Vec<&Column> = found.iter().copied().filter(|column| !column.is_constant()).collect();
+            found = if telling.is_empty() { found } else { telling };
+        }
+        let first = found.first().copied();
+        match (first, found.len()) {
+            (None, _) => {}
+            (Some(one), 1) => self.take(ours, one),
+            // Of several times or names of one line, the one that is called so first is usual.
+            (Some(one), _) if ["t_us", "request", "seq"].contains(&ours) => self.take(ours, one),
+            (Some(one), _) if ours == "resource" && one.joined() != "key" => self.take(ours, one),
+            _ => {
+                self.asked.push(which(ours, &found));
+                self.used.extend(found.iter().map(|column| column.name.as_str()));
+            }
+        }
+    }
+
+    fn take(&mut self, ours: &'static str, column: &'a Column) {
+        self.used.insert(&column.name);
+        self.map.push((ours, column));
+    }
+
+    /// The words of the verdict, and what else may be one.
+    fn verdicts(&mut self, known: &Known<'a>) {
+        let mapped = self.map.iter().find(|(ours, _)| *ours == "verdict").map(|(_, column)| *column);
+        let words: Vec<String> = match mapped {
+            Some(column) => column.values.iter().map(plain).collect(),
+            None => known.words.clone(),
+        };
+        let Some(column) = mapped.or_else(|| known.column("verdict")) else { return };
+        let mut open = Vec::new();
+        for word in words.into_iter().filter(|word| !VERDICTS.iter().any(|(ours, _)| ours == word)) {
+            match meaning(column, &word) {
+                Some(ours) => self.word.push(format!("verdict:{word}={ours}")),
+                None => open.push(word),
+            }
+        }
+        if !open.is_empty() {
+            let listed: Vec<String> = open.iter().take(5).map(|word| format!("`{word}`")).collect();
+            let (each, it) = if open.len() == 1 { ("it", "it") } else { ("each", "one of them") };
+            self.asked.push(format!(
+                "{} may mean anything: --word 'verdict:{}=ok' says what {each} means (or fenced, duplicate, failed); if a line \
+                 with {it} tells of no write, --only FIELD=VALUE leaves it out",
+                listed.join(", "),
+                open[0]
+            ));
+        }
+        // Where it never says no, another field may.
+        let says_no = |column: &&Column| self.free(column) && may_refuse(column, known.lines);
+        if mapped.is_some() && !refuses(column) {
+            let others: Vec<&Column> = known.unknown.iter().copied().filter(says_no).collect();
+            if !others.is_empty() {
+                self.map.retain(|(ours, _)| *ours != "verdict");
+                self.word.clear();
+                let both: Vec<&Column> = std::iter::once(column).chain(others.iter().copied()).collect();
+                self.asked.push(which("verdict", &both));
+                self.used.extend(both.iter().map(|column| column.name.as_str()));
+            }
+        }
+    }
+
+    /// Values for what no field is.
+    fn missing(&mut self, known: &Known<'a>) {
+        let open: Vec<&str> =
+            known.missing.iter().copied().filter(|ours| !self.map.iter().any(|(mapped, _)| mapped == ours)).collect();
+        for ours in open {
+            if self.asked.iter().any(|asked| asked.contains(&format!("--map {ours}="))) {
+                continue;
+            }
+            let free: Vec<&Column> = known.unknown.iter().copied().filter(|column| self.free(column)).collect();
+            let may_be = |column: &&Column| match ours {
+                "verdict" => may_be_verdict(column, known.lines),
+                "node" | "resource" => {
+                    !column.is_constant() && column.is_names() && !column.is_distinct() && !harmless(column)
+                }
+                _ => false,
+            };
+            let may: Vec<&Column> = free.iter().copied().filter(may_be).collect();
+            match (ours, may.is_empty()) {
+                ("verdict", true) => self.set.push("verdict=ok".to_owned()),
+                ("resource", true) => self.set.push(format!("resource={}", known.stem)),
+                ("node", true) if known.several => self.set.push("node={file}".to_owned()),
+                ("node", true) => self.asked.push("--set node=NAME says who wrote, if it was one program".to_owned()),
+                ("t_us", _) => self.time(known),
+                _ => {
+                    self.asked.push(which(ours, &may));
+                    self.used.extend(may.iter().map(|column| column.name.as_str()));
+                }
+            }
+        }
+    }
+
+    /// No field can be read as a time.
+    fn time(&mut self, known: &Known<'a>) {
+        let called = FIELDS[0].1;
+        let named = |column: &&Column| {
+            self.free(column)
+                && (column.joined() == "tus" || called.iter().any(|name| column.joined() == name.replace('_', "")))
+        };
+        let asked = match known.unknown.iter().copied().find(named) {
+            Some(column) => {
+                self.used.insert(&column.name);
+                format!(
+                    "{} is not written like a time that is read; write it like 2026-11-21T10:00:00.250Z, or as seconds since 1970",
+                    column.shown()
+                )
+            }
+            None => "--map t_us=FIELD says which field is the time; every line needs one".to_owned(),
+        };
+        self.asked.push(asked);
+    }
+
+    /// The `node` of a line may be what was written, and another field who wrote.
+    fn leaders(&mut self, known: &Known<'a>) {
+        let Some(node) = known.column("node").filter(|column| column.name == "node") else { return };
+        let leads = |column: &&Column| self.free(column) && column.has_word(&LEADERS) && column.is_names();
+        let Some(leader) = known.unknown.iter().copied().find(leads).filter(|leader| leader.is_fewer(node)) else {
+            return;
+        };
+        self.asked.push(format!(
+            "who wrote, {} or {}? --map node={} --ignore node says the latter, --ignore {} the former",
+            node.shown(),
+            leader.shown(),
+            leader.name,
+            leader.name
+        ));
+        self.used.insert(&leader.name);
+    }
+
+    /// What is left matters, or does not.
+    fn rest(&mut self, known: &Known<'a>) {
+        let free: Vec<&Column> = known.unknown.iter().copied().filter(|column| self.free(column)).collect();
+        for column in free {
+            let name = &column.name;
+            let (token, seq, verdict) =
+                (self.has(known, "token"), self.has(known, "seq"), self.has(known, "verdict") || !self.set.is_empty());
+            if names_token(column) && !column.is_constant() {
+                let other = if token { ", beside the one above" } else { "" };
+                self.asked.push(format!(
+                    "{} may be the token{other}: --map token={name} if writes are refused by it, --ignore {name} if not",
+                    column.shown()
+                ));
+            } else if column.holds_lines() {
+                self.asked.push(format!(
+                    "`{name}` holds objects or lists, which are not taken apart: write each record as an object on a line of its \
+                     own (for example with jq), or --ignore {name} if no write is in it"
+                ));
+            } else if harmless(column) || column.is_constant() {
+                self.ignore.push(name.clone());
+            } else if column.is_numbers() {
+                match (column.counts(), token, seq) {
+                    (true, _, false) => self.take("seq", column),
+                    (false, false, _) if !column.is_distinct() => self.asked.push(format!(
+                        "{} may be the token: --map token={name} if each leader has a number of its own there, --ignore {name} \
+                         if not",
+                        column.shown()
+                    )),
+                    (false, _, false) if column.is_distinct() && column.seldom_falls() => self.asked.push(format!(
+                        "{} may number the writes: --map seq={name} if the resource's numbers must rise, --ignore {name} if not",
+                        column.shown()
+                    )),
+                    _ => self.ignore.push(name.clone()),
+                }
+            } else if column.is_opaque() && !token && !column.is_distinct() {
+                self.asked.push(format!(
+                    "{} may be the token: --map token={name} if each leadership has one of its own, --ignore {name} if not",
+                    column.shown()
+                ));
+            } else if column.is_content() && !(token && verdict && self.has(known, "node")) {
+                self.asked.push(format!(
+                    "{} is text: write what it says of each write as fields (for example with jq), or --ignore {name} if that is \
+                     in other fields",
+                    column.shown()
+                ));
+            } else {
+                self.ignore.push(name.clone());
+            }
+        }
+    }
+
+    fn told(self) -> String {
+        let map = self.map.iter().map(|(ours, column)| format!("{ours}={}", column.name)).collect();
+        let options = [
+            ("--map", map),
+            ("--set", self.set),
+            ("--word", self.word),
+            ("--ignore", self.ignore),
+            ("--only", self.only),
+        ];
+        let options = options.into_iter().filter(|(_, values)| !values.is_empty());
+        let one = |name: &str, values: &[String]| format!("{name} {}", quoted(&values.join(",")));
+        let options: Vec<String> = options.map(|(name, values)| one(name, &values)).collect();
+        let mut told = String::new();
+        if !options.is_empty() {
+            told = format!("; if this guess is right, add {}", options.join(" "));
+        }
+        let asked = self.asked.join("; ");
+        match (asked.is_empty(), told.is_empty()) {
+            (true, _) => told,
+            (false, true) => format!("; only you can say: {asked}"),
+            (false, false) => format!("{told}; and only you can say: {asked}"),
+        }
+    }
+}
+
+/// Which of these fields is ours?
+fn which(ours: &str, found: &[&Column]) -> String {
+    let shown: Vec<String> = found.iter().map(|column| column.shown()).collect();
+    let (is, first) = (
+        match ours {
+            "node" => "who wrote",
+            "verdict" => "whether a write was accepted",
+            "resource" => "what was written to",
+            _ => "the fencing token",
+        },
+        &found[0].name,
+    );
+    match shown.as_slice() {
+        [one] => format!("{one} may say {is}: --map {ours}={first} if so, --ignore {first} if not"),
+        _ => {
+            let maps: Vec<String> = found.iter().map(|column| format!("--map {ours}={}", column.name)).collect();
+            let is = if ours == "token" { "be the fencing token".to_owned() } else { format!("say {is}") };
+            format!("{} may each {is}: {}, and --ignore for the others", shown.join(" and "), maps.join(" or "))
+        }
+    }
+}
+
+/// Can a field that is called so be that, going by its values?
+fn fits(ours: &str, column: &Column) -> bool {
+    match ours {
+        "token" => is_token(column),
+        "seq" => column.is_numbers(),
+        "t_us" => column.values.iter().all(|value| is_number(value) || Times::default().ns(value).is_ok()),
+        "node" | "resource" => !column.is_content(),
+        _ => true,
+    }
+}
+
+fn is_token(column: &Column) -> bool {
+    column.can_be("token") || column.is_opaque()
+}
+
+fn names_token(column: &Column) -> bool {
+    let a_time = || column.values.iter().all(|value| Times::unit_of(value).is_some());
+    column.has_word(&TOKENS) && !column.has_word(&NO_TOKENS) && is_token(column) && !a_time()
+}
+
+/// Do a field's name and values say that it is ours, although it is not called so?
+fn looks_like(ours: &str, column: &Column, lines: usize) -> bool {
+    match ours {
+        "t_us" => {
+            let named = column.has_word(&["time", "timestamp", "datetime"]);
+            let reads = |value: &Value| match is_number(value) {
+                true => named && Times::unit_of(value).is_some(),
+                false => Times::default().ns(value).is_ok(),
+            };
+            column.lines > 0 && column.values.iter().all(reads)
+        }
+        "token" => names_token(column),
+        "node" => column.has_word(&LEADERS) && column.is_names(),
+        "verdict" => column.lines == lines && is_verdict(column) && !harmless(column) && !column.is_numbers(),
+        "seq" => column.has_word(&["seq", "sequence", "tso", "offset", "lsn"]) && column.counts(),
+        "request" => column.has_word(&["request", "req", "idempotency", "correlation"]) && !column.is_content(),
+        _ => false,
+    }
+}
+
+/// May it say whether a write was accepted?
+fn may_be_verdict(column: &Column, lines: usize) -> bool {
+    let varies = !column.is_constant() || column.lines < lines;
+    let a_time = || column.values.iter().all(|value| !is_number(value) && Times::default().ns(value).is_ok());
+    if a_time() || column.holds_lines() {
+        return false;
+    }
+    let says = column.is_few_words() && (!column.is_distinct() || refuses(column) || is_verdict(column))
+        || column.is_content()
+        || column.has_word(&["code", "status", "error", "err"]);
+    let level = column.has_word(&["level", "severity", "lvl", "priority", "error", "err"]);
+    varies && (says && !harmless(column) || level)
+}
+
+fn may_refuse(column: &Column, lines: usize) -> bool {
+    may_be_verdict(column, lines)
+        && (refuses(column) || column.is_content() && !column.is_constant() && column.is_few_words())
+}
+
+/// Is it called what says nothing of a write?
+fn harmless(column: &Column) -> bool {
+    let (joined, words) = (column.joined(), column.words());
+    let whole = HARMLESS.iter().any(|name| joined == name.replace('_', ""));
+    let unit = ["ms", "us", "ns", "seconds", "secs", "sec", "bytes", "latency", "duration", "elapsed", "took"];
+    whole || words.iter().any(|word| unit.contains(&word.as_str()))
+}

@@ -1,0 +1,221 @@
+//! What a line says of leadership, as far as the order of lines depends on it; and which orders a log's times allow.
+
+use super::translate::{Told, Unsure};
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, VecDeque};
+
+/// What a line claims.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Claim {
+    /// A write that was accepted, or refused for its token.
+    Write(Write),
+    /// Somebody's leadership ends, so that another's may begin.
+    End,
+    /// All else.
+    Other,
+}
+
+/// A write, and whose.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Write {
+    resource: String,
+    leadership: String,
+    token: Option<u64>,
+    seq: u64,
+    accepted: bool,
+}
+
+/// A line that is to be put in its order.
+pub struct Line {
+    /// What it says.
+    pub told: Told,
+    /// What that means for the order.
+    pub claim: Claim,
+}
+
+impl Line {
+    /// Of a line in our words.
+    pub fn new(told: Told) -> Line {
+        let claim = Claim::of(&told.fields);
+        Line { told, claim }
+    }
+}
+
+impl Claim {
+    fn of(fields: &Map<String, Value>) -> Claim {
+        let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
+        let number = |name: &str| fields.get(name).and_then(Value::as_u64);
+        let accepted = text("verdict") == "ok";
+        match text("event") {
+            "apply" if accepted || text("verdict") == "fenced" => {
+                let token = fields.get("token").or_else(|| fields.get("epoch"));
+                let known = token.map_or_else(String::new, Value::to_string);
+                let generation = number("generation").or_else(|| number("term")).unwrap_or(0);
+                Claim::Write(Write {
+                    resource: text("resource").to_owned(),
+                    leadership: format!("{}\n{known}\n{generation}", text("node")),
+                    token: token.and_then(Value::as_u64),
+                    seq: number("seq").unwrap_or(0),
+                    accepted,
+                })
+            }
+            "deposed" | "grant-end" => Claim::End,
+            _ => Claim::Other,
+        }
+    }
+
+    /// May the other not come after it, if both are to hold?
+    fn must_follow(&self, other: &Claim) -> bool {
+        let (Claim::Write(one), Claim::Write(other)) = (self, other) else { return false };
+        if one.resource != other.resource || !other.accepted || one.leadership == other.leadership {
+            return false;
+        }
+        match (one.token, other.token) {
+            (Some(one), Some(other)) => other < one,
+            _ => one.accepted && other.seq > 0 && other.seq < one.seq,
+        }
+    }
+}
+
+/// What was accepted last of a leadership on a resource.
+pub(super) struct Last {
+    write: Write,
+    file: usize,
+    line: u64,
+    ns: u64,
+    first_ns: u64,
+}
+
+/// So many leaderships on a resource are remembered.
+const LEADERSHIPS_MOST: usize = 32;
+/// So many lines of a file are looked at to find one that must come first.
+const AHEAD_MOST: usize = 500;
+
+/// How exactly times are known, and what was taken last.
+#[derive(Default)]
+pub struct Ordering {
+    /// How much the clocks of two files may differ, nanoseconds.
+    pub skew_ns: u64,
+    /// What a unit of the last digit of each file's times is, nanoseconds.
+    pub digit_ns: Vec<u64>,
+    pub(super) last: BTreeMap<String, Vec<Last>>,
+    /// The first lines that could be the other way round.
+    pub unsure: Option<Unsure>,
+    /// By how much, at most, a write of an older leadership is behind a newer one's of another file; `u64::MAX` where both
+    /// are of one file.
+    pub behind_ns: u64,
+}
+
+impl Ordering {
+    /// Lines of this file may be later than they say by so much, as other files see it.
+    pub fn margin(&self, file: usize) -> u64 {
+        self.skew_ns + self.digit_ns.get(file).map_or(0, |digit| digit.saturating_sub(1))
+    }
+
+    /// Of the lines that may be next, the place in its file's queue of the one that lets most hold: no order that the times
+    /// allow is better.
+    pub fn next(&self, files: &[&VecDeque<Line>]) -> Option<(usize, usize)> {
+        let heads = files.iter().enumerate().filter_map(|(file, lines)| Some((file, lines.front()?)));
+        let (limit, _) = heads.map(|(file, line)| (line.told.ns.saturating_add(self.margin(file)), file)).min()?;
+        let mut best = None;
+        for (file, lines) in files.iter().enumerate() {
+            for (place, line) in lines.iter().enumerate() {
+                let first = &lines[0];
+                let tied = place == 0 || line.told.ns == first.told.ns && self.may_jump(lines, place);
+                if !tied || line.told.ns > limit {
+                    if line.told.ns > first.told.ns || place > AHEAD_MOST {
+                        break;
+                    }
+                    continue;
+                }
+                let key = (
+                    self.is_blocked(files, file, line),
+                    line.claim != Claim::End,
+                    self.is_new(&line.claim),
+                    line.told.ns,
+                    line.claim.rank(),
+                    line.told.whole,
+                    file,
+                    place,
+                );
+                if best.as_ref().is_none_or(|known| key < *known) {
+                    best = Some(key);
+                }
+            }
+        }
+        best.map(|(.., file, place)| (file, place))
+    }
+
+    /// May the line come before those in front of it that have the same time? Those of its own leadership stay in order.
+    fn may_jump(&self, lines: &VecDeque<Line>, place: usize) -> bool {
+        let Claim::Write(one) = &lines[place].claim else { return false };
+        lines.iter().take(place).all(|line| match &line.claim {
+            Claim::Write(other) => other.leadership != one.leadership,
+            _ => false,
+        })
+    }
+
+    fn is_blocked(&self, files: &[&VecDeque<Line>], file: usize, line: &Line) -> bool {
+        files.iter().enumerate().any(|(other, lines)| {
+            let until = match other == file {
+                true => line.told.ns,
+                false => line.told.ns.saturating_add(self.margin(file)),
+            };
+            let near = lines.iter().take(AHEAD_MOST).take_while(|ahead| ahead.told.ns <= until);
+            near.into_iter().any(|ahead| line.claim.must_follow(&ahead.claim))
+        })
+    }
+
+    /// Without tokens: does another leadership begin with it, while the last one may go on?
+    fn is_new(&self, claim: &Claim) -> bool {
+        let Claim::Write(write) = claim else { return false };
+        let last = self.last.get(&write.resource).and_then(|all| all.last());
+        write.token.is_none() && last.is_some_and(|last| last.write.leadership != write.leadership)
+    }
+
+    /// Takes the next line, and notices what its time leaves open.
+    pub fn took(&mut self, file: usize, line: &Line) {
+        let Claim::Write(write) = &line.claim else { return };
+        let (ns, margin) = (line.told.ns, self.skew_ns);
+        let all = self.last.entry(write.resource.clone()).or_default();
+        for last in all.iter().filter(|last| last.write.leadership != write.leadership) {
+            let digit = self.digit_ns.get(last.file).map_or(0, |digit| digit.saturating_sub(1));
+            let open = match last.file == file {
+                true => last.ns == ns,
+                false => last.ns.saturating_add(margin + digit) >= ns,
+            };
+            let (before, after) = (last.write.token, write.token);
+            let matters = match (before, after) {
+                (Some(before), Some(after)) => before <= after,
+                _ => write.accepted,
+            };
+            if open && matters && self.unsure.is_none() {
+                let apart_ns = ns.abs_diff(last.ns);
+                self.unsure = Some(Unsure { lines: [(last.file, last.line), (file, line.told.line)], apart_ns });
+            }
+            if write.accepted && before > after && after.is_some() {
+                let behind = if last.file == file { u64::MAX } else { ns.saturating_sub(last.first_ns) };
+                self.behind_ns = self.behind_ns.max(behind);
+            }
+        }
+        if !write.accepted {
+            return;
+        }
+        let known = all.iter().position(|last| last.write.leadership == write.leadership);
+        let first_ns = known.map_or(ns, |place| all.remove(place).first_ns);
+        all.push(Last { write: write.clone(), file, line: line.told.line, ns, first_ns });
+        if all.len() > LEADERSHIPS_MOST {
+            all.remove(0);
+        }
+    }
+}
+
+impl Claim {
+    /// What puts lines of one moment into an order that does not depend on how they stand: older leaderships first.
+    fn rank(&self) -> (u64, u64) {
+        match self {
+            Claim::Write(write) => (write.token.unwrap_or(0), write.seq),
+            _ => (0, 0),
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The fields of a log, and what their values look like.
+
+use super::values::{is_nothing, plain, retype};
+use protocols::types::Operation;
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// So many different values of a field are looked at.
+pub const VALUES_MAX: usize = 40;
+/// So many are told apart.
+const DISTINCT_MAX: usize = 10_000;
+
+/// The events of a history.
+const EVENTS: [&str; 21] = [
+    "campaign",
+    "elected",
+    "deposed",
+    "seal",
+    "issue",
+    "apply",
+    "deleted",
+    "invoke",
+    "reply",
+    "read-invoke",
+    "read-reply",
+    "fault",
+    "grant",
+    "grant-end",
+    "vote",
+    "clock",
+    "promoted",
+    "rewound",
+    "node",
+    "work",
+    "end",
+];
+
+/// A field of theirs, and what its values look like.
+#[derive(Default)]
+pub struct Column {
+    pub name: String,
+    /// The first different ones.
+    pub values: Vec<Value>,
+    /// In how many lines it says something.
+    pub lines: usize,
+    distinct: BTreeSet<u64>,
+    /// Is every value a whole number?
+    numbers: bool,
+    last: Option<u64>,
+    least: u64,
+    most: u64,
+    /// How often a number is below the one of the line before.
+    falls: usize,
+}
+
+impl Column {
+    fn new(name: &str) -> Column {
+        Column { name: name.to_owned(), numbers: true, least: u64::MAX, ..Column::default() }
+    }
+
+    fn add(&mut self, value: &Value) {
+        self.lines += 1;
+        if self.distinct.len() < DISTINCT_MAX {
+            self.distinct.insert(xxh3_64(plain(value).as_bytes()));
+        }
+        if self.values.len() < VALUES_MAX && !self.values.contains(value) {
+            self.values.push(value.clone());
+        }
+        match retype("seq", "", value.clone()).ok().and_then(|number| number.as_u64()).filter(|_| self.numbers) {
+            None => self.numbers = false,
+            Some(number) => {
+                self.falls += usize::from(self.last.is_some_and(|last| number < last));
+                (self.last, self.least, self.most) = (Some(number), self.least.min(number), self.most.max(number));
+            }
+        }
+    }
+
+    /// Could it be what a history calls so, going by its values?
+    pub fn can_be(&self, ours: &str) -> bool {
+        self.values.iter().all(|value| match ours {
+            "event" => EVENTS.contains(&&*plain(value)),
+            "operation" => serde_json::from_value::<Operation>(value.clone()).is_ok(),
+            "payload" => {
+                let within = value.as_str().map_or_else(|| Some(value.clone()), |text| serde_json::from_str(text).ok());
+                within.is_some_and(|within| within.get("number").is_some())
+            }
+            "t_us" | "until" | "duration" | "ttl" => true,
+            _ => retype(ours, ours, value.clone()).is_ok(),
+        })
+    }
+
+    /// The words of its name, in small letters: those of `ownerName.S`, as DynamoDB has it, are `owner` and `name`.
+    pub fn words(&self) -> Vec<String> {
+        let mut parts: Vec<&str> = self.name.split('.').collect();
+        while parts.len() > 1 && ["S", "N", "value", "stringValue", "intValue"].contains(&parts[parts.len() - 1]) {
+            parts.pop();
+        }
+        let (mut words, mut small) = (vec![String::new()], false);
+        for c in parts.last().unwrap_or(&"").chars() {
+            if !c.is_alphanumeric() || c.is_uppercase() && small {
+                words.push(String::new());
+            }
+            if c.is_alphanumeric() {
+                words.last_mut().unwrap_or(&mut String::new()).extend(c.to_lowercase());
+            }
+            small = c.is_lowercase();
+        }
+        words.retain(|word| !word.is_empty());
+        words
+    }
+
+    /// Its name without what stands between the words.
+    pub fn joined(&self) -> String {
+        self.words().concat()
+    }
+
+    pub fn has_word(&self, of: &[&str]) -> bool {
+        self.words().iter().any(|word| of.contains(&word.as_str()))
+    }
+
+    /// Does it say the same in every line?
+    pub fn is_constant(&self) -> bool {
+        self.distinct.len() <= 1
+    }
+
+    /// Are no two of its values alike?
+    pub fn is_distinct(&self) -> bool {
+        self.distinct.len() == self.lines
+    }
+
+    /// Has it several values, and fewer than another?
+    pub fn is_fewer(&self, other: &Column) -> bool {
+        !self.is_constant() && self.distinct.len() < other.distinct.len()
+    }
+
+    pub fn is_numbers(&self) -> bool {
+        self.numbers && self.lines > 0
+    }
+
+    /// Are its values those of a counter: never below the one before, or close together and seldom below it?
+    pub fn counts(&self) -> bool {
+        let (range, dense) = (self.most.saturating_sub(self.least), 3 * self.distinct.len() as u64);
+        let close = range < dense || range < self.least / 100;
+        self.is_numbers() && self.is_distinct() && (self.falls == 0 || close && self.seldom_falls())
+    }
+
+    /// Do its numbers mostly rise?
+    pub fn seldom_falls(&self) -> bool {
+        self.falls <= (self.lines / 4).max(1)
+    }
+
+    /// A few short words, each again and again, or at most a dozen.
+    pub fn is_few_words(&self) -> bool {
+        let short = |value: &Value| matches!(value, Value::String(_) | Value::Bool(_)) && plain(value).len() <= 60;
+        self.distinct.len() <= 12 && self.values.iter().all(short)
+    }
+
+    /// Names of something: one word each, at most so many different ones.
+    pub fn is_names(&self) -> bool {
+        let name = |value: &Value| value.as_str().is_some_and(|text| text.len() <= 80 && !text.contains(' '));
+        !self.numbers && self.distinct.len() <= VALUES_MAX && self.values.iter().all(name)
+    }
+
+    /// Text or objects that hold more than a word.
+    pub fn is_content(&self) -> bool {
+        self.values.iter().any(|value| match value {
+            Value::Array(_) | Value::Object(_) => true,
+            value => value.as_str().is_some_and(|text| text.contains(' ') || text.starts_with(['{', '['])),
+        })
+    }
+
+    /// Objects or lists, also as text.
+    pub fn holds_lines(&self) -> bool {
+        self.values.iter().any(|value| match value {
+            Value::Array(all) => all.iter().any(|one| one.is_object() || one.is_array()),
+            Value::Object(_) => true,
+            value => value.as_str().is_some_and(|text| text.starts_with(['{', '[']) && text.ends_with(['}', ']'])),
+        })
+    }
+
+    /// Identifiers that can only be compared for equality, such as UUIDs.
+    pub fn is_opaque(&self) -> bool {
+        let long = |value: &Value| {
+            let text = plain(value);
+            let sign = |c: char| c.is_ascii_alphanumeric() || "-_:/+=.\"".contains(c);
+            value.is_string()
+                && text.len() >= 8
+                && text.chars().all(sign)
+                && text.contains(|c: char| c.is_ascii_digit())
+        };
+        self.lines > 0 && !self.numbers && self.values.iter().all(long)
+    }
+
+    /// Some of its values, for people.
+    pub fn shown(&self) -> String {
+        let short = |value: &Value| match plain(value) {
+            text if text.chars().count() > 40 => text.chars().take(40).chain(['…']).collect(),
+            text => text,
+        };
+        let mut shown: Vec<String> = self.values.iter().take(4).map(short).collect();
+        if self.distinct.len() > shown.len() {
+            shown.push("…".to_owned());
+        }
+        format!("`{}` ({})", self.name, shown.join(", "))
+    }
+}
+
+/// Adds a line to what is known of the fields.
+pub fn add(columns: &mut Vec<Column>, fields: &Map<String, Value>) {
+    for (name, value) in fields {
+        let at = columns.iter().position(|column| column.name == *name).unwrap_or_else(|| {
+            columns.push(Column::new(name));
+            columns.len() - 1
+        });
+        if !is_nothing(value) {
+            columns[at].add(value);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What words of theirs mean for a write. What may mean either is asked, not guessed.
+
+use super::{called::VERDICTS, columns::Column, values::plain};
+
+/// Beginnings of words that say what became of a write.
+const OK: [&str; 24] = [
+    "accept",
+    "appl",
+    "commit",
+    "succe",
+    "written",
+    "wrote",
+    "done",
+    "ok",
+    "okay",
+    "acked",
+    "acknowledged",
+    "stored",
+    "persisted",
+    "saved",
+    "complet",
+    "granted",
+    "sent",
+    "inserted",
+    "updated",
+    "created",
+    "allowed",
+    "published",
+    "processed",
+    "delivered",
+];
+const FENCED: [&str; 12] = [
+    "fenc",
+    "reject",
+    "refus",
+    "stale",
+    "denied",
+    "deny",
+    "conflict",
+    "outdated",
+    "expired",
+    "superseded",
+    "forbidden",
+    "precondition",
+];
+/// A write that failed for one of these reasons was fenced.
+const OF_A_FENCE: [&str; 5] = ["fenc", "stale", "outdated", "superseded", "precondition"];
+const DUPLICATE: [&str; 5] = ["duplicat", "dup", "replay", "repeated", "already"];
+const FAILED: [&str; 10] =
+    ["fail", "error", "abort", "rolled", "rollback", "timeout", "timed", "unavailable", "cancel", "exception"];
+/// Words that turn others round.
+const NOT: [&str; 8] = ["not", "no", "never", "cannot", "t", "without", "non", "although"];
+
+/// Fields that are true where a write was accepted, and those that are true where it was not.
+const TRUE_IS_OK: [&str; 12] = [
+    "accepted",
+    "applied",
+    "success",
+    "succeeded",
+    "ok",
+    "committed",
+    "written",
+    "acked",
+    "allowed",
+    "result",
+    "outcome",
+    "verdict",
+];
+const TRUE_IS_FENCED: [&str; 7] = ["fenced", "rejected", "refused", "stale", "denied", "conflict", "conflicted"];
+
+/// What a value of that field means, if that is plain.
+pub fn meaning(column: &Column, word: &str) -> Option<&'static str> {
+    let (small, joined) = (word.trim().to_lowercase(), column.joined());
+    let truth = match small.as_str() {
+        "true" | "t" | "yes" | "1" => Some(true),
+        "false" | "f" | "no" | "0" => Some(false),
+        _ => None,
+    };
+    if let Some(truth) = truth {
+        return match (TRUE_IS_OK.contains(&joined.as_str()), TRUE_IS_FENCED.contains(&joined.as_str())) {
+            (true, _) if truth => Some("ok"),
+            (true, _) => Some("fenced"),
+            (_, true) if truth => Some("fenced"),
+            (_, true) => Some("ok"),
+            _ => None,
+        };
+    }
+    if let Ok(number) = small.parse::<u64>() {
+        return match number {
+            200..=299 => Some("ok"),
+            403 | 409 | 412 => Some("fenced"),
+            500..=599 => Some("failed"),
+            _ => None,
+        };
+    }
+    let whole = VERDICTS.iter().find(|(_, called)| called.contains(&small.as_str()));
+    whole.map(|(ours, _)| *ours).or_else(|| of_words(&small))
+}
+
+fn of_words(small: &str) -> Option<&'static str> {
+    let words: Vec<&str> = small.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let says = |of: &[&str]| words.iter().any(|word| of.iter().any(|begin| word.starts_with(begin)));
+    if words.iter().any(|word| NOT.contains(word) || word.starts_with("un")) {
+        return None;
+    }
+    match (says(&OK), says(&FENCED), says(&DUPLICATE), says(&FAILED)) {
+        (true, false, false, false) => Some("ok"),
+        (false, true, false, false) => Some("fenced"),
+        (false, true, false, true) if says(&OF_A_FENCE) => Some("fenced"),
+        (false, false, true, false) => Some("duplicate"),
+        (false, false, false, true) => Some("failed"),
+        _ => None,
+    }
+}
+
+/// Is it plain what each of its values means?
+pub fn is_verdict(column: &Column) -> bool {
+    let few = column.is_few_words() || column.is_numbers() && column.values.len() <= 12;
+    few && column.lines > 0 && column.values.iter().all(|value| meaning(column, &plain(value)).is_some())
+}
+
+/// Does a value of it say that a write was not accepted?
+pub fn refuses(column: &Column) -> bool {
+    column.values.iter().any(|value| meaning(column, &plain(value)).is_some_and(|ours| ours != "ok"))
+}

@@ -1,0 +1,77 @@
+//! What findings and help texts print as a command is a command, with these options and these values.
+//!
+//! Everything is parsed as it stands, which is what refused `experiments 8`; that the book's commands exist is in `book.rs`.
+
+use clap::{CommandFactory, Parser};
+use sim_cli::commands::args::Cli;
+use std::path::Path;
+
+/// Words as a shell splits them, up to what is not the command's any more.
+fn words(command: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), false);
+    for c in command.replace("\\\n", " ").chars() {
+        match c {
+            '\'' => quote = !quote,
+            '>' | '|' | '#' | '&' if !quote => break,
+            c if c.is_whitespace() && !quote => words.extend(Some(std::mem::take(&mut word)).filter(|w| !w.is_empty())),
+            c => word.push(c),
+        }
+    }
+    words.extend(Some(word).filter(|w| !w.is_empty()));
+    words
+}
+
+/// Why a command is none.
+fn refused(command: &str) -> Option<String> {
+    let words = words(command);
+    let error = Cli::try_parse_from(["fencepost".to_owned()].into_iter().chain(words)).err()?;
+    (!matches!(error.kind(), clap::error::ErrorKind::DisplayHelp)).then(|| format!("{command}: {error}"))
+}
+
+#[test]
+fn the_findings_commands_can_be_run() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reports/FINDINGS.md");
+    let text = std::fs::read_to_string(file).expect("the findings");
+    let spans = text.split('`').skip(1).step_by(2);
+    let commands: Vec<&str> = spans.filter_map(|code| code.strip_prefix("fencepost ")).collect();
+    assert!(commands.len() > 20, "{} commands", commands.len());
+    assert!(commands.contains(&"experiments 8"), "{commands:?}");
+    let wrong: Vec<String> = commands.into_iter().filter_map(refused).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(refused("experiments 11").is_some(), "there are ten");
+}
+
+#[test]
+fn the_commands_of_an_experiments_page_have_a_seed() {
+    let numbers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reports/experiments/numbers.json");
+    let numbers = serde_json::from_str(&std::fs::read_to_string(numbers).expect("numbers")).expect("JSON");
+    let page = reports::index::experiments(&numbers, &[]).expect("a page");
+    let page = serde_json::to_value(&page.tables[0].rows).expect("rows");
+    let rows = page.as_array().expect("rows");
+    let commands = rows.iter().filter_map(|row| row.as_array()?.last()?.as_str()).filter(|c| !c.is_empty());
+    let commands: Vec<&str> = commands.map(|c| c.strip_prefix("fencepost ").expect("a whole command")).collect();
+    assert!(commands.len() > 200, "{} commands", commands.len());
+    let wrong: Vec<String> = commands.into_iter().filter_map(refused).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_examples_of_help_texts_can_be_run() {
+    let (mut wrong, mut seen) = (Vec::new(), 0);
+    let mut commands = vec![Cli::command()];
+    while let Some(command) = commands.pop() {
+        commands.extend(command.get_subcommands().cloned());
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default().replace("\\\n", " ");
+        let examples = help.lines().filter_map(|line| {
+            let (before, example) = line.split_once("fencepost ")?;
+            let begins = before.trim().is_empty() || before.trim().ends_with(':');
+            begins.then(|| example.to_owned())
+        });
+        for example in examples {
+            seen += 1;
+            wrong.extend(refused(&example));
+        }
+    }
+    assert!(seen > 25, "only {seen} examples were found");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,127 @@
+//! Whether a cell's figures lie far outside what they were, with both samples being as small as they are.
+//!
+//! Seeds that were recorded give the same runs again as long as the code does what it did, so a median of some of them lies
+//! within what is known of all. Of other seeds, nobody knows more than that both samples are of one distribution: then the
+//! `r` largest of `n + m` values all come from the `m` new ones with a chance of `m (m−1) … / (n + m)(n + m − 1) …`, whatever
+//! the distribution is. A figure has moved when that is less than [`CHANCE_MIN`].
+
+use super::{By, FIGURES, Moved, OF_A_KIND, OF_A_KIND_FLOOR, Range, Seen};
+use reports::statistics::quantile;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Below so many runs the whole recorded range counts as usual, from here on the middle nine tenths: the median of a few runs
+/// may well be as far out as one run.
+const RUNS_FOR_QUANTILES: usize = 10;
+/// What is less likely than this did not happen by chance. A sweep of everything looks at some 60,000 figures from either side.
+const CHANCE_MIN: f64 = 1e-8;
+
+/// What is known of a cell that was recorded.
+pub(super) struct Recorded<'a> {
+    /// Were these very seeds recorded, among others?
+    pub known: bool,
+    /// How many of its runs had a figure.
+    pub values: &'a dyn Fn(&str) -> u64,
+}
+
+/// The figures of a cell that are not within their ranges.
+pub(super) fn out_of_range(cell: &str, ranges: &BTreeMap<String, Range>, was: &Recorded, seen: &Seen) -> Vec<Moved> {
+    // A kind of message that never was is as strange as one that is gone.
+    let kinds = ranges.keys().chain(seen.figures.keys()).filter(|name| name.starts_with(OF_A_KIND));
+    let kinds: BTreeSet<&str> = kinds.map(String::as_str).collect();
+    let named = FIGURES.iter().map(|figure| (figure.name, figure.floor));
+    let check = |(name, floor): (&str, f64)| {
+        let none = name.starts_with(OF_A_KIND).then(Range::default);
+        let range = ranges.get(name).copied().or(none)?;
+        let values = seen.values(name);
+        let (is, by) = match was.known {
+            true => far(floor, range, &values)?,
+            false => (beyond(floor, range, (was.values)(name), &values)?, By::Many),
+        };
+        let figure = name.to_owned();
+        Some(Moved { cell: cell.to_owned(), figure, was: range, is, by, runs: values.len() })
+    };
+    named.chain(kinds.into_iter().map(|kind| (kind, OF_A_KIND_FLOOR))).filter_map(check).collect()
+}
+
+fn slack(floor: f64, was: Range) -> f64 {
+    floor + 0.15 * was.p50.abs()
+}
+
+/// Of runs that were recorded: the median when it lies far outside, or else a run that does; and which of them it is.
+fn far(floor: f64, was: Range, values: &[f64]) -> Option<(f64, By)> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (median, most) = (quantile(&sorted, 0.5)?, quantile(&sorted, 1.0)?);
+    let (low, high) = if values.len() < RUNS_FOR_QUANTILES { (was.min, was.max) } else { (was.p05, was.p95) };
+    let slack = slack(floor, was);
+    if median < low - slack || median > high + slack {
+        return Some((median, By::Median));
+    }
+    // One run may come out otherwise without anything being wrong; twice as far from the median as ever is too far.
+    let farthest = was.max + (was.max - was.p50) + 2.0 * slack;
+    (most > farthest).then_some((most, By::OneRun))
+}
+
+/// Of runs that were not recorded: how far out more of them lie, beyond all `recorded` ones, than chance explains.
+fn beyond(floor: f64, was: Range, recorded: u64, values: &[f64]) -> Option<f64> {
+    let many = too_many(recorded, values.len() as u64)? as usize;
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (high, low) = (sorted[sorted.len() - many], sorted[many - 1]);
+    let slack = slack(floor, was);
+    match () {
+        () if high > was.max + slack => Some(high),
+        () if low < was.min - slack => Some(low),
+        () => None,
+    }
+}
+
+/// How many of `new` values chance does not put beyond all of `recorded` ones; `None` when it may put all of them there.
+fn too_many(recorded: u64, new: u64) -> Option<u64> {
+    let mut chance = 1.0;
+    (0..new).find_map(|n| {
+        chance *= (new - n) as f64 / (new + recorded - n) as f64;
+        (chance < CHANCE_MIN).then_some(n + 1)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_many_are_too_many_depends_on_both_samples() {
+        assert_eq!(too_many(60, 3), None);
+        assert_eq!(too_many(60, 12), Some(9));
+        assert_eq!(too_many(12, 40), Some(36));
+        assert_eq!(too_many(60, 40), Some(18));
+        assert_eq!(too_many(0, 1_000), None);
+    }
+
+    /// Two samples of one distribution with a long tail, again and again: no alarm.
+    #[test]
+    fn chance_raises_no_alarm() {
+        let mut state = 7_u64;
+        let mut draw = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let uniform = ((state >> 11) as f64 + 1.0) / (1_u64 << 53) as f64;
+            // Pareto: its variance is without end.
+            uniform.powf(-0.7)
+        };
+        for (recorded, new) in [(12, 40), (60, 100), (60, 20), (12, 12), (60, 1)] {
+            for _ in 0..3_000 {
+                let was = Range::of(&(0..recorded).map(|_| draw()).collect::<Vec<_>>()).expect("there are some");
+                let values: Vec<f64> = (0..new).map(|_| draw()).collect();
+                assert_eq!(beyond(0.0, Range { p50: 0.0, ..was }, recorded, &values), None);
+            }
+        }
+    }
+
+    #[test]
+    fn two_fifths_of_many_runs_far_out_are_told() {
+        let was = Range { min: 1.0, p05: 1.0, p50: 2.0, p95: 3.0, max: 3.0 };
+        let values: Vec<f64> = (0..100).map(|n| if n < 40 { 9.0 } else { 2.0 }).collect();
+        assert_eq!(beyond(0.5, was, 60, &values), Some(9.0));
+        assert_eq!(beyond(0.5, was, 12, &values), None);
+    }
+}

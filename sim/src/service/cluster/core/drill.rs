@@ -1,0 +1,222 @@
+//! Cores without connections and disks: what is under way is delivered, lost or late as a seed has it, members stop, crash
+//! and lose what was not saved, and all of them must agree. Sweeps run [`drill`] before anything else.
+
+use super::{Core, Entry, Hard, Message, Ready, Record, Rules, Standing, Stored};
+use crate::service::cluster::{CONSUL, ETCD, ZOOKEEPER, message::Index};
+use protocols::{
+    random::Random,
+    types::{MILLISECOND, SECOND},
+};
+use std::collections::BTreeMap;
+
+/// Members by the rules of each service, an even number of them included, in trouble and after it.
+///
+/// # Panics
+/// When they disagree, two lead in a term, a read is too old, or nothing is committed any more: the panic says which.
+pub fn drill() {
+    for (rules, count) in [(ETCD, 3), (ETCD, 4), (ETCD, 5), (CONSUL, 3), (ZOOKEEPER, 3), (ETCD, 2)] {
+        let elections: usize = (0..3).map(|seed| goes_on(rules, count, seed, 3_000).leaders.len()).sum();
+        assert!(elections > 3, "{count} members: only {elections} elections in 3 runs");
+    }
+}
+
+/// Members that were in trouble for so many steps, and have gone on from there.
+///
+/// # Panics
+/// As [`drill`] does.
+pub(super) fn goes_on(rules: Rules, count: usize, seed: u64, troubled: u32) -> Fleet {
+    let mut fleet = Fleet::new(rules, count, seed);
+    (0..troubled).for_each(|_| fleet.step(true));
+    fleet.seats.iter_mut().for_each(|seat| seat.paused_until = 0);
+    // Longer than the longest patience, and some elections.
+    (0..3_000).for_each(|_| fleet.step(false));
+    let before = fleet.committed.len();
+    (0..500).for_each(|_| fleet.step(false));
+    assert!(fleet.committed.len() > before, "{count} members, seed {seed}: nothing is committed any more");
+    fleet
+}
+
+pub(super) struct Seat {
+    pub(super) core: Option<Core>,
+    disk: Stored,
+    /// Saved by the process, not yet by the disk.
+    unsaved: Vec<(Record, (u64, Index))>,
+    paused_until: u64,
+    applied: Index,
+}
+
+/// Members, and what is under way between them.
+pub(super) struct Fleet {
+    rules: Rules,
+    pub(super) seats: Vec<Seat>,
+    random: Random,
+    now: u64,
+    pub(super) under_way: BTreeMap<(u64, u64), (usize, usize, Message)>,
+    sent: u64,
+    /// Who led in which term.
+    pub(super) leaders: BTreeMap<u64, usize>,
+    /// What was committed, by anybody.
+    committed: Vec<Entry>,
+    proposed: u64,
+    /// Reads under way: what was committed when they were asked for.
+    pub(super) reads: BTreeMap<(usize, u64), Index>,
+    read: u64,
+}
+
+impl Fleet {
+    pub(super) fn new(rules: Rules, count: usize, seed: u64) -> Fleet {
+        let disk = || Stored { hard: Core::founded(0).hard, ..Stored::default() };
+        let seat = |own| {
+            let mut core = Core::new(own, count, rules, seed ^ own as u64, disk());
+            core.found(0, 0);
+            Seat { core: Some(core), disk: disk(), unsaved: Vec::new(), paused_until: 0, applied: 0 }
+        };
+        Fleet {
+            rules,
+            seats: (0..count).map(seat).collect(),
+            random: Random::new(seed),
+            now: 0,
+            under_way: BTreeMap::new(),
+            sent: 0,
+            leaders: BTreeMap::new(),
+            committed: Vec::new(),
+            proposed: 0,
+            reads: BTreeMap::new(),
+            read: 0,
+        }
+    }
+
+    fn draw(&mut self, below: u64) -> u64 {
+        self.random.next_u64() % below
+    }
+
+    fn one_in(&mut self, many: u64) -> bool {
+        self.draw(many) == 0
+    }
+
+    /// Works a member off, unless its disk keeps it.
+    fn work(&mut self, own: usize) {
+        loop {
+            if !self.seats[own].unsaved.is_empty() {
+                return;
+            }
+            let Some(ready) = self.seats[own].core.as_mut().and_then(Core::ready) else { return };
+            self.take(own, ready);
+        }
+    }
+
+    fn take(&mut self, own: usize, ready: Ready) {
+        if let Some(Standing { term, leader: Some(leader) }) = ready.standing {
+            assert_eq!(*self.leaders.entry(term).or_insert(leader), leader, "two lead in term {term}");
+        }
+        for (index, entry) in ready.committed {
+            assert_eq!(index, self.seats[own].applied + 1);
+            self.seats[own].applied = index;
+            match self.committed.get(index as usize - 1) {
+                Some(known) => assert_eq!(*known, entry, "two entries at {index}"),
+                None => self.committed.push(entry),
+            }
+        }
+        for (read, index) in ready.reads {
+            let least = self.reads.remove(&(own, read)).unwrap_or(0);
+            assert!(index >= least, "read {read} at {index}, and {least} was committed before");
+        }
+        if !ready.record.is_empty() {
+            self.seats[own].unsaved.push((ready.record, ready.saved));
+            // Who follows saves before it answers; a leader sends first.
+            if !ready.leads || !self.one_in(3) {
+                self.save(own);
+            }
+        }
+        for (to, message) in ready.messages {
+            self.sent += 1;
+            if !self.one_in(20) {
+                let at = self.now + self.draw(if self.rules.heartbeat < SECOND { 30 } else { 5 }) * MILLISECOND;
+                self.under_way.insert((at, self.sent), (own, to, message));
+            }
+        }
+    }
+
+    fn save(&mut self, own: usize) {
+        let seat = &mut self.seats[own];
+        for (Record { hard, entries, .. }, saved) in std::mem::take(&mut seat.unsaved) {
+            seat.disk.hard = hard.unwrap_or(seat.disk.hard);
+            if let Some((from, entries)) = entries {
+                seat.disk.log.truncate(from as usize - 1);
+                seat.disk.log.extend(entries);
+            }
+            if let Some(core) = &mut seat.core {
+                core.saved(saved);
+            }
+        }
+    }
+
+    /// A member loses its process, and what was not saved; it is back at once or later.
+    fn crash(&mut self, own: usize) {
+        let (count, rules, seed) = (self.seats.len(), self.rules, self.random.next_u64());
+        let seat = &mut self.seats[own];
+        seat.unsaved.clear();
+        seat.applied = 0;
+        let Hard { commit, .. } = seat.disk.hard;
+        assert!(commit <= seat.disk.log.len() as u64 || commit == 0);
+        seat.core = Some(Core::new(own, count, rules, seed, seat.disk.clone()));
+        let keep = |(_, (_, to, _)): &((u64, u64), (usize, usize, Message))| *to != own;
+        self.under_way = std::mem::take(&mut self.under_way).into_iter().filter(keep).collect();
+        self.reads.retain(|(of, _), _| *of != own);
+    }
+
+    pub(super) fn step(&mut self, trouble: bool) {
+        self.now += 10 * MILLISECOND;
+        let count = self.seats.len() as u64;
+        if trouble && self.one_in(300) {
+            let own = self.draw(count) as usize;
+            self.seats[own].paused_until = self.now + self.draw(15) * SECOND;
+        }
+        if trouble && self.one_in(300) {
+            let own = self.draw(count) as usize;
+            self.crash(own);
+        }
+        for own in 0..self.seats.len() {
+            if self.seats[own].paused_until > self.now {
+                continue;
+            }
+            if !trouble || self.one_in(4) {
+                self.save(own);
+            }
+            let due: Vec<(u64, u64)> = self
+                .under_way
+                .range(..=(self.now, u64::MAX))
+                .filter(|(_, (_, to, _))| *to == own)
+                .map(|(k, _)| *k)
+                .collect();
+            for key in due {
+                let Some((from, _, message)) = self.under_way.remove(&key) else { continue };
+                if let Some(core) = &mut self.seats[own].core {
+                    core.at(self.now);
+                    core.hear(from, message);
+                }
+                self.work(own);
+            }
+            let now = self.now;
+            if let Some(core) = &mut self.seats[own].core {
+                core.tick(now);
+            }
+            self.work(own);
+            if self.one_in(10) {
+                self.proposed += 1;
+                let data = self.proposed.to_le_bytes();
+                self.seats[own].core.as_mut().map(|core| core.propose(data.as_slice().into()));
+                self.work(own);
+            }
+            if self.one_in(10) {
+                self.read += 1;
+                self.reads.insert((own, self.read), self.committed.len() as Index);
+                let read = self.read;
+                if let Some(core) = &mut self.seats[own].core {
+                    core.read(read);
+                }
+                self.work(own);
+            }
+        }
+    }
+}
