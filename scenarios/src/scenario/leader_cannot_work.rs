@@ -58,6 +58,10 @@ const LOST: f64 = 0.95;
 /// What is promised.
 pub(super) fn promised(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Promise {
     let remedied = params.tenure.step_down_after_ms > 0 && scenario.name == SCENARIO.name;
+    // Where everybody leads there is always one who can work.
+    if let Promise::Breaks(names) = (protocol.promise)(Hazard::None, false) {
+        return Promise::Breaks(names);
+    }
     match (remedied, params.fencing) {
         // Whoever loses the store loses the service with it.
         (false, _) if protocol.service.in_store && scenario.name == SCENARIO.name => Promise::May,
