@@ -198,7 +198,7 @@ impl Baseline {
         for (name, seen) in cells {
             baseline.cells.insert(name.clone(), ranges(seen));
             baseline.shares.insert(name.clone(), seen.shares.0.clone());
-            let some = seen.figures.iter().map(|(figure, _)| (figure.clone(), seen.values(figure).len() as u64));
+            let some = seen.figures.keys().map(|figure| (figure.clone(), seen.values(figure).len() as u64));
             let some: BTreeMap<_, _> = some.filter(|(_, values)| *values != seen.runs as u64).collect();
             if !some.is_empty() {
                 baseline.values.insert(name.clone(), some);

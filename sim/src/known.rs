@@ -2,8 +2,8 @@
 //! them, and holds their verdicts to promises of which it is known whether they are kept. On code that is right, no run
 //! could tell whether a judge has gone blind.
 //!
-//! The same goes for constants, whose bounds move with them ([`facts`]), and for the laws that electors and members of services
-//! keep among themselves ([`laws`]).
+//! The same goes for constants, whose bounds move with them (`facts.rs`), and for the laws that electors and members of services
+//! keep among themselves (`laws.rs`).
 
 mod facts;
 mod laws;

@@ -72,6 +72,8 @@ impl Leaderships {
         let i = self.number(incarnation);
         // What it is elected again with goes on.
         if self.believing().any(|belief| belief == i) {
+            // In a log that shows that it had not stopped; `to` of an open belief is until when it is known to last.
+            self.beliefs.iter_mut().filter(|b| b.open && b.i == i).for_each(|b| b.to = t_us);
             return;
         }
         self.end(t_us, "elected anew", |_, of| of == incarnation.node);
@@ -144,7 +146,8 @@ impl Leaderships {
     pub(super) fn leave_open(&mut self, acted: impl Fn(usize) -> Option<u64>) {
         for belief in self.beliefs.iter_mut().filter(|b| b.open) {
             if let Some((replaced_us, _)) = belief.outlived {
-                let acted_us = acted(belief.i).filter(|acted_us| *acted_us > replaced_us + UNDER_WAY_US);
+                let again_us = Some(belief.to).filter(|again_us| *again_us > replaced_us);
+                let acted_us = acted(belief.i).filter(|acted_us| *acted_us > replaced_us + UNDER_WAY_US).max(again_us);
                 belief.to = acted_us.unwrap_or(replaced_us);
                 (belief.open, belief.why) = (false, Some("the log does not say when"));
                 belief.outlived = belief.outlived.take().filter(|_| acted_us.is_some());

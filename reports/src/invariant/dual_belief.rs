@@ -6,7 +6,7 @@
 //! as fast as the service's; others promise what their arithmetic allows under the hazards of the run.
 //!
 //! A log without a header is held to what `--belief-overlap` allows; nothing, by default. Where it does not say when a leader
-//! stopped before another was elected, [`crate::beliefs`] says what shows that it went on.
+//! stopped before another was elected, `beliefs.rs` says what shows that it went on.
 //!
 //! **Could fail** when there were at least two elections; in a log, when one leader took over from another of which it is told
 //! when it stopped. Not applicable when the protocol promises no bound.

@@ -2,7 +2,7 @@
 //!
 //! Everything here is data that sweeps hold runs to: promises, known bugs, flaws by design. No run is made for it.
 
-use super::{args::AboutArgs, output::print};
+use super::{about_args::AboutArgs, output::print};
 use crate::terminal::{exit::Stop, output::Show};
 use protocols::{
     bug::Bug,

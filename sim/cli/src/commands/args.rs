@@ -3,9 +3,9 @@
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
 use super::{
-    advise_args::AdviseArgs, bisect_args::BisectArgs, experiments_args::ExperimentsArgs, export_args::ExportArgs,
-    findings_args::FindingsCommand, frontier_args::FrontierArgs, output_args::OutputArgs, plot_args::PlotArgs,
-    report_args::ReportArgs, work_set_args::WorkSetArgs,
+    about_args::AboutArgs, advise_args::AdviseArgs, bisect_args::BisectArgs, experiments_args::ExperimentsArgs,
+    export_args::ExportArgs, findings_args::FindingsCommand, frontier_args::FrontierArgs, matrix_args::MatrixArgs,
+    output_args::OutputArgs, plot_args::PlotArgs, report_args::ReportArgs, work_set_args::WorkSetArgs,
 };
 use crate::terminal::{
     check::PageArgs,
@@ -345,16 +345,6 @@ pub enum Listing {
     Bugs,
 }
 
-/// One protocol.
-#[derive(ClapArgs, Debug)]
-pub struct AboutArgs {
-    /// The protocol; see `fencepost list protocols`
-    #[arg(value_parser = parse::protocol, value_name = "PROTOCOL")]
-    pub name: &'static Protocol,
-    #[command(flatten)]
-    pub show: ShowArgs,
-}
-
 /// One scenario, one protocol, one seed.
 #[derive(ClapArgs, Debug)]
 pub struct ScenarioArgs {
@@ -372,33 +362,6 @@ pub struct ScenarioArgs {
     pub beside: Option<String>,
     #[command(flatten)]
     pub shared: SharedArgs,
-}
-
-/// Every scenario with every protocol.
-#[derive(ClapArgs, Debug)]
-pub struct MatrixArgs {
-    /// Scenarios, or `all`
-    #[arg(default_value = "all")]
-    pub names: Vec<String>,
-    /// Protocols, separated by commas, or `all`
-    #[arg(long, default_value = "all", value_name = "P,…")]
-    pub protocol: String,
-    /// Seeds A..B of each cell, B excluded; a cell is the worst of them
-    #[arg(long, value_parser = parse::seeds, default_value = "0..5", value_name = "A..B")]
-    pub seeds: Range<u64>,
-    /// Number of runs at a time; by default as many as there are cores
-    #[arg(long, value_parser = parse::jobs, value_name = "N", allow_hyphen_values = true)]
-    pub jobs: Option<u16>,
-    /// Also say what is behind each cell, however many there are
-    #[arg(long)]
-    pub why: bool,
-    /// Write matrix.json to this folder, for `report`
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    #[command(flatten)]
-    pub plan: PlanOptions,
-    #[command(flatten)]
-    pub show: ShowArgs,
 }
 
 /// What `scenario`, `plan`, `sweep` and `determinism` share.

@@ -1,9 +1,10 @@
 //! `matrix`: a table of scenarios and protocols, and what is behind its cells.
 
 use super::{
-    args::{MatrixArgs, jobs_or_cores},
+    args::jobs_or_cores,
     exit::Stop,
     interrupt::{self, INTERRUPTED},
+    matrix_args::MatrixArgs,
     output::{Show, print},
     parse,
     progress::Progress,

@@ -1,6 +1,7 @@
 //! The `fencepost` command: one file per command that does more than call another crate.
 
 mod about;
+mod about_args;
 mod advise;
 mod advise_args;
 pub mod args;
@@ -20,6 +21,7 @@ mod interrupt;
 mod junit;
 mod list;
 mod matrix;
+mod matrix_args;
 mod merge;
 mod mutants;
 mod one_run;
@@ -92,25 +94,13 @@ fn dispatch(registry: &Registry, command: Command, said: &[OsString]) -> Result<
             let (out, show) = (shared.output.out.clone().unwrap_or_else(default_out), Show::from(&shared.output.show));
             for_one_run(&shared.output)?;
             one_run::is_folder(&out)?;
-            if names.is_empty() {
-                let why = "name what to sweep: `sweep all` runs every scenario, `sweep gc-pause partition` those two";
-                return Err(Stop::usage(why));
-            }
+            can_be_swept(&names, long, until_stable).map_err(Stop::usage)?;
             if names.iter().any(|name| name == SWARM) {
-                if names.len() > 1 {
-                    return Err(Stop::usage("`swarm` is swept alone; leave the other names out"));
-                }
-                if long {
-                    return Err(Stop::usage("--long is for scenarios: a swarm draws its sizes"));
-                }
                 let choice =
                     parse::protocols(&protocol).and_then(|all| shared.plan.choice(all)).map_err(Stop::usage)?;
                 let (shard, jobs) = (shard.unwrap_or((1, 1)), jobs_or_cores(jobs));
                 let work = sim::swarm::Swarm { registry: registry.clone(), choice, seeds, shard, jobs, until_stable };
                 return swarm::run(&work, show, &out, record_baseline.as_deref());
-            }
-            if until_stable {
-                return Err(Stop::usage("--until-stable is for `sweep swarm`"));
             }
             let params = shared.plan.sweep_params().map_err(Stop::usage)?;
             let work = sim::sweep::Sweep {
@@ -145,6 +135,18 @@ fn dispatch(registry: &Registry, command: Command, said: &[OsString]) -> Result<
         }
         Command::Plot { plot: Plot::ElectionCdf(args) } => plot::election_cdf(registry, &args),
         Command::Plot { plot: Plot::MessageCounts(args) } => plot::message_counts(registry, &args),
+    }
+}
+
+/// Refuses names and options of a sweep that do not go together.
+fn can_be_swept(names: &[String], long: bool, until_stable: bool) -> Result<(), &'static str> {
+    let swarm = names.iter().any(|name| name == SWARM);
+    match names.len() {
+        0 => Err("name what to sweep: `sweep all` runs every scenario, `sweep gc-pause partition` those two"),
+        2.. if swarm => Err("`swarm` is swept alone; leave the other names out"),
+        _ if swarm && long => Err("--long is for scenarios: a swarm draws its sizes"),
+        _ if until_stable && !swarm => Err("--until-stable is for `sweep swarm`"),
+        _ => Ok(()),
     }
 }
 

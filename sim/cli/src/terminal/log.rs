@@ -7,6 +7,7 @@ mod claim;
 mod columns;
 mod guess;
 mod logfmt;
+mod looks;
 mod meaning;
 mod merged;
 mod needs;

@@ -120,7 +120,8 @@ fn what_is_said_about_a_protocol_is_what_its_commands_show() {
         }
         let commands = about["commands"].as_array().expect("commands").iter().filter_map(Value::as_str);
         for command in commands.filter(|command| command.contains(" scenario ")) {
-            let words: Vec<&str> = command.split(' ').skip_while(|word| *word != "scenario").collect();
+            let words: Vec<&str> =
+                command.trim_end_matches(')').split(' ').skip_while(|word| *word != "scenario").collect();
             let mut run = Command::new(env!("CARGO_BIN_EXE_fencepost"));
             run.args(&words).current_dir(env!("CARGO_TARGET_TMPDIR"));
             let code = run.output().expect("the command starts").status.code();

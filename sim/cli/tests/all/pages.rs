@@ -231,16 +231,7 @@ fn a_folder_is_of_one_run() {
     let failed = fencepost(&format!("{run} --bug redis-lease-renewal-throws"), &folder);
     assert_eq!(failed.status.code(), Some(1), "{}", text(&failed.stderr));
     let place = folder.join("out/partition/redis-lease/1");
-    let all = [
-        "capsule.json",
-        "history.jsonl",
-        "plan.json",
-        "report.json",
-        "report.txt",
-        "repro.sh",
-        "timeline.html",
-        "trace.txt",
-    ];
+    let all = ["capsule.json", "history.jsonl", "plan.json", "report.json", "report.txt", "repro.sh", "timeline.html"];
     assert_eq!(left(&place), all);
     let report = fs::read_to_string(place.join("report.txt")).expect("a report");
     let wall = |text: &str| -> Vec<String> {

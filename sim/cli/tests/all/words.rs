@@ -85,6 +85,29 @@ fn a_mistake_is_told_in_the_words_of_the_command_line() {
         ("replay other.json", "there is no protocol `etcd`; did you mean `etcd-election` or `etcd-key`?"),
         ("replay word.json", "expected a whole number, 0 or more"),
         ("replay binary.json", "cannot read binary.json: it is not text"),
+        ("completions tcsh", "[possible values: bash, elvish, fish, powershell, zsh]"),
+    ];
+    refused(&cases, &folder);
+    assert!(!folder.join("planned").exists());
+}
+
+/// Each is refused with 64, and says this.
+fn refused(cases: &[(&str, &str)], folder: &Path) {
+    let mut wrong = Vec::new();
+    for (words, expected) in cases {
+        let (said, code) = said(words, folder);
+        if code != Some(64) || !said.contains(expected) || said.contains("similar value") {
+            wrong.push(format!("{words}: {code:?}: {said}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_name_in_other_words_or_letters_is_answered_with_the_one_that_is_meant() {
+    let folder = folder("names");
+    std::fs::write(folder.join("plan.json"), "{}").expect("a file");
+    let cases = [
         ("scenario GC-Pause", "there is no scenario `GC-Pause`; did you mean `gc-pause`?"),
         ("scenario steady --protocol RAFT", "did you mean `raft`?"),
         ("scenario steady --protocol postgres", "did you mean `pg-advisory`, `db-row` or `db-row-node-clock`?"),
@@ -93,17 +116,8 @@ fn a_mistake_is_told_in_the_words_of_the_command_line() {
         ("scenario steady --seed 1 --quiet --out plan.json", "plan.json is a file, and --out is a folder"),
         ("sweep steady --seeds 0..1 --out plan.json", "plan.json is a file, and --out is a folder"),
         ("sweep --seeds 0..1", "`sweep all` runs every scenario"),
-        ("completions tcsh", "[possible values: bash, elvish, fish, powershell, zsh]"),
     ];
-    let mut wrong = Vec::new();
-    for (words, expected) in cases {
-        let (said, code) = said(words, &folder);
-        if code != Some(64) || !said.contains(expected) || said.contains("similar value") {
-            wrong.push(format!("{words}: {code:?}: {said}"));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(!folder.join("planned").exists());
+    refused(&cases, &folder);
 }
 
 #[test]

@@ -36,6 +36,11 @@ const GO_ON_BELOW: &[(&str, &str)] = &[
         "sim/src/world/mod.rs",
         "`World` is one state; its connections, streams, disks and faults are parts of it and methods on it",
     ),
+    (
+        "protocols/src/node.rs",
+        "`Node` is one state; its office, its resignations and its bugs are parts of it and methods on it",
+    ),
+    ("sim/src/baseline.rs", "a cell's recorded figures; whether new ones are far from them is asked of these alone"),
     ("sim/src/service/postgres/model/mod.rs", "one server's state; its sessions, locks and rows change together"),
     ("sim/src/service/etcd/model/mod.rs", "one member's state; its keys, leases and watches change with one revision"),
 ];

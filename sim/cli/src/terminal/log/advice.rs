@@ -2,13 +2,12 @@
 //! order, the verdict, or hold the line itself, is never offered to be ignored.
 
 use super::{
-    called::{FIELDS, HARMLESS, LEADERS, NO_TOKENS, TOKENS, VERDICTS},
+    called::{FIELDS, LEADERS, VERDICTS},
     columns::Column,
-    meaning::{is_verdict, meaning, refuses},
-    times::Times,
-    values::{is_number, plain, quoted},
+    looks::{begins, ends, fits, harmless, is_times, looks_like, may_be_verdict, may_refuse, names_token},
+    meaning::{election, meaning, refuses},
+    values::{plain, quoted},
 };
-use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// What is known of a log, and what is not.
@@ -53,8 +52,10 @@ pub fn advice(known: &Known) -> String {
             advice.find(known, ours);
         }
     }
+    advice.elections(known);
     advice.verdicts(known);
     advice.leaders(known);
+    advice.lengths(known);
     advice.missing(known);
     advice.rest(known);
     advice.only.extend(known.of_some.map(|column| column.name.clone()));
@@ -164,10 +165,65 @@ impl<'a> Advice<'a> {
         }
     }
 
+    /// A field that says who began to lead and who stopped, and nothing else.
+    fn elections(&mut self, known: &Known<'a>) {
+        let told = |column: &&Column| {
+            self.free(column)
+                && column.lines == known.lines
+                && column.values.iter().all(|value| election(&plain(value)).is_some())
+        };
+        let Some(column) = known.unknown.iter().copied().find(told).filter(|_| known.wants("event")) else { return };
+        let words = column.values.iter().map(plain).map(|word| (election(&word), word));
+        self.word.extend(words.filter_map(|(event, word)| Some(format!("event:{word}={}", event?))));
+        self.take("event", column);
+    }
+
+    /// When work begins and ends, where a line says both.
+    fn lengths(&mut self, known: &Known<'a>) {
+        let free: Vec<&Column> = known.unknown.iter().copied().filter(|column| self.free(column)).collect();
+        let time = self.map.iter().position(|(ours, _)| *ours == "t_us");
+        let at = time.map(|place| self.map[place].1).or_else(|| known.column("t_us"));
+        let starts = free.iter().copied().find(|column| begins(column) && is_times(column));
+        let stops = free.iter().copied().find(|column| ends(column) && is_times(column));
+        match (time, starts, stops) {
+            (Some(place), Some(start), None) if at.is_some_and(ends) => {
+                let end = self.map[place].1;
+                self.map[place].1 = start;
+                self.used.insert(&start.name);
+                self.map.push(("until", end));
+            }
+            (_, _, Some(end)) if at.is_some_and(begins) => self.take("until", end),
+            _ => {
+                for column in starts.into_iter().chain(stops) {
+                    let (name, shown) = (&column.name, column.shown());
+                    let ours = if ends(column) { "until" } else { "t_us" };
+                    self.asked.push(format!(
+                        "{shown} may say when the work {}: --map {ours}={name} if two leaders must not be at it at once, \
+                         --ignore {name} if that does not matter",
+                        if ends(column) { "ended" } else { "began" }
+                    ));
+                    self.used.insert(name);
+                }
+            }
+        }
+        for column in free.into_iter().filter(|column| column.has_word(&["duration", "runtime"])) {
+            let (name, shown) = (&column.name, column.shown());
+            self.asked.push(format!(
+                "{shown} may say how long the work took: --map duration={name} --duration-unit ms (or s, us) if a line is written \
+                 when its work begins and two leaders must not be at it at once, --ignore {name} if not"
+            ));
+            self.used.insert(name);
+        }
+    }
+
     /// Values for what no field is.
     fn missing(&mut self, known: &Known<'a>) {
-        let open: Vec<&str> =
+        let elections = self.map.iter().any(|(ours, _)| *ours == "event");
+        let mut open: Vec<&str> =
             known.missing.iter().copied().filter(|ours| !self.map.iter().any(|(mapped, _)| mapped == ours)).collect();
+        open.retain(|ours| !elections || *ours == "t_us");
+        // Names that may be either are more often those of who wrote.
+        open.sort_by_key(|ours| *ours == "resource");
         for ours in open {
             if self.asked.iter().any(|asked| asked.contains(&format!("--map {ours}="))) {
                 continue;
@@ -176,11 +232,23 @@ impl<'a> Advice<'a> {
             let may_be = |column: &&Column| match ours {
                 "verdict" => may_be_verdict(column, known.lines),
                 "node" | "resource" => {
-                    !column.is_constant() && column.is_names() && !column.is_distinct() && !harmless(column)
+                    let token = ours == "resource" && column.is_opaque() && !self.has(known, "token");
+                    !column.is_constant() && column.is_names() && !column.is_distinct() && !harmless(column) && !token
                 }
                 _ => false,
             };
             let may: Vec<&Column> = free.iter().copied().filter(may_be).collect();
+            if let ("verdict", [only]) = (ours, may.as_slice()) {
+                // Only lines of refused writes have it.
+                let word = |value| meaning(only, &plain(value)).filter(|ours| *ours != "ok");
+                if only.lines < known.lines && only.values.iter().all(|value| word(value).is_some()) {
+                    let words = only.values.iter().filter_map(|value| Some((plain(value), word(value)?)));
+                    self.word.extend(words.map(|(word, ours)| format!("verdict:{word}={ours}")));
+                    self.set.push("verdict=ok".to_owned());
+                    self.take("verdict", only);
+                    continue;
+                }
+            }
             match (ours, may.is_empty()) {
                 ("verdict", true) => self.set.push("verdict=ok".to_owned()),
                 ("resource", true) => self.set.push(format!("resource={}", known.stem)),
@@ -328,71 +396,4 @@ fn which(ours: &str, found: &[&Column]) -> String {
             format!("{} may each {is}: {}, and --ignore for the others", shown.join(" and "), maps.join(" or "))
         }
     }
-}
-
-/// Can a field that is called so be that, going by its values?
-fn fits(ours: &str, column: &Column) -> bool {
-    match ours {
-        "token" => is_token(column),
-        "seq" => column.is_numbers(),
-        "t_us" => column.values.iter().all(|value| is_number(value) || Times::default().ns(value).is_ok()),
-        "node" | "resource" => !column.is_content(),
-        _ => true,
-    }
-}
-
-fn is_token(column: &Column) -> bool {
-    column.can_be("token") || column.is_opaque()
-}
-
-fn names_token(column: &Column) -> bool {
-    let a_time = || column.values.iter().all(|value| Times::unit_of(value).is_some());
-    column.has_word(&TOKENS) && !column.has_word(&NO_TOKENS) && is_token(column) && !a_time()
-}
-
-/// Do a field's name and values say that it is ours, although it is not called so?
-fn looks_like(ours: &str, column: &Column, lines: usize) -> bool {
-    match ours {
-        "t_us" => {
-            let named = column.has_word(&["time", "timestamp", "datetime"]);
-            let reads = |value: &Value| match is_number(value) {
-                true => named && Times::unit_of(value).is_some(),
-                false => Times::default().ns(value).is_ok(),
-            };
-            column.lines > 0 && column.values.iter().all(reads)
-        }
-        "token" => names_token(column),
-        "node" => column.has_word(&LEADERS) && column.is_names(),
-        "verdict" => column.lines == lines && is_verdict(column) && !harmless(column) && !column.is_numbers(),
-        "seq" => column.has_word(&["seq", "sequence", "tso", "offset", "lsn"]) && column.counts(),
-        "request" => column.has_word(&["request", "req", "idempotency", "correlation"]) && !column.is_content(),
-        _ => false,
-    }
-}
-
-/// May it say whether a write was accepted?
-fn may_be_verdict(column: &Column, lines: usize) -> bool {
-    let varies = !column.is_constant() || column.lines < lines;
-    let a_time = || column.values.iter().all(|value| !is_number(value) && Times::default().ns(value).is_ok());
-    if a_time() || column.holds_lines() {
-        return false;
-    }
-    let says = column.is_few_words() && (!column.is_distinct() || refuses(column) || is_verdict(column))
-        || column.is_content()
-        || column.has_word(&["code", "status", "error", "err"]);
-    let level = column.has_word(&["level", "severity", "lvl", "priority", "error", "err"]);
-    varies && (says && !harmless(column) || level)
-}
-
-fn may_refuse(column: &Column, lines: usize) -> bool {
-    may_be_verdict(column, lines)
-        && (refuses(column) || column.is_content() && !column.is_constant() && column.is_few_words())
-}
-
-/// Is it called what says nothing of a write?
-fn harmless(column: &Column) -> bool {
-    let (joined, words) = (column.joined(), column.words());
-    let whole = HARMLESS.iter().any(|name| joined == name.replace('_', ""));
-    let unit = ["ms", "us", "ns", "seconds", "secs", "sec", "bytes", "latency", "duration", "elapsed", "took"];
-    whole || words.iter().any(|word| unit.contains(&word.as_str()))
 }

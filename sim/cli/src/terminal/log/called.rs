@@ -145,7 +145,10 @@ pub const NO_TOKENS: [&str; 24] = [
 ];
 
 /// Words in the names of fields that say who leads.
-pub const LEADERS: [&str; 16] = [
+pub const LEADERS: [&str; 19] = [
+    "by",
+    "producer",
+    "member",
     "leader",
     "holder",
     "owner",

@@ -123,3 +123,22 @@ pub fn is_verdict(column: &Column) -> bool {
 pub fn refuses(column: &Column) -> bool {
     column.values.iter().any(|value| meaning(column, &plain(value)).is_some_and(|ours| ours != "ok"))
 }
+
+/// What a text says of who leads, if it says that and nothing of a write.
+pub fn election(text: &str) -> Option<&'static str> {
+    let small = text.to_lowercase();
+    let words: Vec<&str> = small.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let has = |of: &[&str]| words.iter().any(|word| of.contains(word));
+    let leads = has(&["leader", "leadership", "leading", "master", "primary", "active", "lease", "lock"]);
+    let begins = has(&["became", "acquired", "elected", "won", "promoted", "gained", "started"]);
+    let ends = has(&["lost", "stopped", "resigned", "deposed", "demoted", "released", "stepped", "longer", "expired"]);
+    // Followers tell of others.
+    if has(&["new", "observed", "detected", "another", "other", "not", "failed", "cannot"]) {
+        return None;
+    }
+    match (begins, ends) {
+        (true, false) if leads || has(&["elected", "promoted"]) => Some("elected"),
+        (false, true) if leads || has(&["deposed", "demoted"]) => Some("deposed"),
+        _ => None,
+    }
+}

@@ -149,6 +149,15 @@ fn what_cannot_be_read_is_said_in_one_sentence() {
             "a.jsonl: line 1: is no JSON object: EOF while parsing an object (column 9); --only FIELD passes over text, and \
              judges lines with that field alone",
         ),
+    ] {
+        assert_eq!(refused(name, text, log), must);
+    }
+}
+
+#[test]
+fn a_log_without_events_and_a_whole_history_among_logs_are_refused() {
+    let set = ["resource=r", "node=a", "verdict=ok"];
+    for (name, text, log, must) in [
         ("a.jsonl", "\n", args(&[], &set, &[]), "a.jsonl holds no events"),
         (
             "a.jsonl",

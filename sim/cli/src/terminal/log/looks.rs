@@ -1,0 +1,92 @@
+//! What a field may be, going by its name and its values.
+
+use super::{
+    called::{HARMLESS, LEADERS, NO_TOKENS, TOKENS},
+    columns::Column,
+    meaning::{is_verdict, refuses},
+    times::Times,
+    values::is_number,
+};
+use serde_json::Value;
+
+/// Can a field that is called so be that, going by its values?
+pub fn fits(ours: &str, column: &Column) -> bool {
+    match ours {
+        "token" => is_token(column),
+        "seq" => column.is_numbers(),
+        "t_us" => column.values.iter().all(|value| is_number(value) || Times::default().ns(value).is_ok()),
+        "node" | "resource" => !column.is_content(),
+        _ => true,
+    }
+}
+
+pub fn is_token(column: &Column) -> bool {
+    column.can_be("token") || column.is_opaque()
+}
+
+pub fn names_token(column: &Column) -> bool {
+    let a_time = || column.values.iter().all(|value| Times::unit_of(value).is_some());
+    column.has_word(&TOKENS) && !column.has_word(&NO_TOKENS) && is_token(column) && !a_time()
+}
+
+/// Do a field's name and values say that it is ours, although it is not called so?
+pub fn looks_like(ours: &str, column: &Column, lines: usize) -> bool {
+    match ours {
+        "t_us" => {
+            let named = column.has_word(&["time", "timestamp", "datetime"]);
+            let reads = |value: &Value| match is_number(value) {
+                true => named && Times::unit_of(value).is_some(),
+                false => Times::default().ns(value).is_ok(),
+            };
+            column.lines > 0 && column.values.iter().all(reads)
+        }
+        "token" => names_token(column),
+        "node" => column.has_word(&LEADERS) && column.is_names(),
+        "verdict" => column.lines == lines && is_verdict(column) && !harmless(column) && !column.is_numbers(),
+        "seq" => column.has_word(&["seq", "sequence", "tso", "offset", "lsn"]) && column.counts(),
+        "request" => column.has_word(&["request", "req", "idempotency", "correlation"]) && !column.is_content(),
+        _ => false,
+    }
+}
+
+/// May it say whether a write was accepted?
+pub fn may_be_verdict(column: &Column, lines: usize) -> bool {
+    let varies = !column.is_constant() || column.lines < lines;
+    let a_time = || column.values.iter().all(|value| !is_number(value) && Times::default().ns(value).is_ok());
+    if a_time() || column.holds_lines() {
+        return false;
+    }
+    let says = column.is_few_words() && (!column.is_distinct() || refuses(column) || is_verdict(column))
+        || column.is_content()
+        || column.has_word(&["code", "status", "error", "err"]);
+    let level = column.has_word(&["level", "severity", "lvl", "priority", "error", "err"]);
+    varies && (says && !harmless(column) || level)
+}
+
+pub fn may_refuse(column: &Column, lines: usize) -> bool {
+    may_be_verdict(column, lines)
+        && (refuses(column) || column.is_content() && !column.is_constant() && column.is_few_words())
+}
+
+/// Is it called what says nothing of a write?
+pub fn harmless(column: &Column) -> bool {
+    let (joined, words) = (column.joined(), column.words());
+    let whole = HARMLESS.iter().any(|name| joined == name.replace('_', ""));
+    let unit = ["ms", "us", "ns", "seconds", "secs", "sec", "bytes", "latency", "duration", "elapsed", "took"];
+    whole || words.iter().any(|word| unit.contains(&word.as_str()))
+}
+
+/// Is every value a date and time?
+pub fn is_times(column: &Column) -> bool {
+    column.lines > 0 && column.values.iter().all(|value| !is_number(value) && Times::default().ns(value).is_ok())
+}
+
+/// Is it called what begins something?
+pub fn begins(column: &Column) -> bool {
+    column.has_word(&["start", "started", "begin", "began", "since", "from"])
+}
+
+/// Is it called what ends something?
+pub fn ends(column: &Column) -> bool {
+    column.has_word(&["end", "ended", "finish", "finished", "until", "stop", "stopped", "completed"])
+}
