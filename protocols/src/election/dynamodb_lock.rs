@@ -100,7 +100,9 @@ pub const PROTOCOL: Protocol = Protocol {
     elector: |setup| boxed(DynamoDbLock::new(setup)),
     promise: |hazard, _| match hazard {
         // The holder of a deleted item goes on until its lease runs out, beside whoever found the lock free.
-        Hazard::PauseBeyondLease | Hazard::LostLease => UNFENCED,
+        Hazard::PauseBeyondLease => UNFENCED,
+        // Its writes need not fall between two of the other's.
+        Hazard::LostLease => Promise::Breaks(&["seq_strictly_increasing", "no_stale_write", "read_version"]),
         Hazard::None | Hazard::ClockSteps | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart | Hazard::Starvation => Promise::Holds,
         Hazard::Flapping | Hazard::MissingLink => Promise::Holds,

@@ -83,7 +83,7 @@ impl Node {
     /// resource has to refuse it if it arrives after a successor's.
     pub(super) fn step_down_if_stuck(&mut self, now: Now, out: &mut Vec<Output>) {
         let patience = self.tenure.step_down_after << self.given_up.min(PATIENCE_MAX.ilog2());
-        let Some(lead) = self.lead.as_mut().filter(|_| patience > 0 && !self.resigning) else { return };
+        let Some(lead) = self.lead.as_mut().filter(|_| patience > 0 && !self.stuck) else { return };
         let owes = lead.work.as_ref().map_or_else(|| lead.sealed.iter().any(Option::is_none), Duties::is_owed);
         lead.owed_since = if owes { lead.owed_since.or(Some(now.mono)) } else { None };
         if lead.owed_since.is_some_and(|since| now.mono - since >= patience) {

@@ -66,7 +66,7 @@ pub(super) fn promised(scenario: &Scenario, protocol: &Protocol, params: &Params
         // Whoever loses the store loses the service with it.
         (false, _) if protocol.service.in_store && scenario.name == SCENARIO.name => Promise::May,
         (false, _) => Promise::Breaks(&["liveness"]),
-        (true, Fencing::On) => Promise::Holds,
+        (true, Fencing::On) if protocol.tokened => Promise::Holds,
         // What was sent into the cut arrives when it is healed.
         (true, _) => Promise::May,
     }

@@ -18,6 +18,8 @@ impl Baseline {
         }
         // What one of the two did not look for cannot be told of all cells.
         self.knows.retain(|name| earlier.knows.contains(name));
+        let knows = self.knows.clone();
+        self.shares.values_mut().for_each(|shares| shares.retain(|name, _| knows.contains(name)));
         let recorded: Vec<String> = self.runs.keys().cloned().collect();
         let all = recorded.into_iter().map(|cell| (cell, self.seeds));
         let mut seeds: BTreeMap<String, [u64; 2]> = all.collect();
