@@ -209,6 +209,9 @@ impl Sink for Course {
             }
             Kind::Seal { incarnation, .. } => self.wrote(event, *incarnation),
             Kind::Issue { node, write } | Kind::Apply { node, write, .. } => {
+                if self.header.is_none() && matches!(event.kind, Kind::Issue { .. }) {
+                    self.leaderships.goes_on(event.t_us, write.incarnation(*node));
+                }
                 self.wrote(event, write.incarnation(*node))
             }
             Kind::Invoke { .. } => self.writes.asked(),

@@ -141,6 +141,12 @@ impl Leaderships {
         }
     }
 
+    /// In a log, it sends something, and so has not stopped.
+    pub(super) fn goes_on(&mut self, t_us: u64, incarnation: Incarnation) {
+        let i = self.number(incarnation);
+        self.beliefs.iter_mut().filter(|b| b.open && b.i == i).for_each(|b| b.to = t_us);
+    }
+
     /// In a log that does not say when a belief ended, it is drawn until another is elected, or until `acted` says that it last
     /// had a write accepted after that.
     pub(super) fn leave_open(&mut self, acted: impl Fn(usize) -> Option<u64>) {

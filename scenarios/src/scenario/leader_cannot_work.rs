@@ -5,9 +5,8 @@
 //! that elect a leader: tikv/pd issue 10671 (47 minutes without timestamps), AcalephStorage/consul-alerts issue 40,
 //! kubernetes/kubernetes issue 70819.
 //!
-//! Which of three stories it is with the store is drawn from the seed: it is cut off, its packets take [`SLOW_US`] longer either
-//! way, or [`LOST`] of them are lost. No election protocol looks at the work, so all promise to be dark, but for those whose
-//! service is in the store itself: they lose both at once. The remedy is the node's: `--step-down-after` makes a leader
+//! Which of three stories it is with the store is drawn from the seed: it is cut off, its packets take `SLOW_US` longer either
+//! way, or `LOST` of them are lost. No election protocol looks at the work, so all promise to be dark. The remedy is the node's: `--step-down-after` makes a leader
 //! resign when the store has owed it an answer for so long.
 //!
 //! A leader that its clients do not reach is asked for nothing, and has nothing to notice it by. It is for whoever sends
@@ -63,8 +62,6 @@ pub(super) fn promised(scenario: &Scenario, protocol: &Protocol, params: &Params
         return Promise::Breaks(names);
     }
     match (remedied, params.fencing) {
-        // Whoever loses the store loses the service with it.
-        (false, _) if protocol.service.in_store && scenario.name == SCENARIO.name => Promise::May,
         (false, _) => Promise::Breaks(&["liveness"]),
         (true, Fencing::On) if protocol.tokened => Promise::Holds,
         // What was sent into the cut arrives when it is healed.

@@ -72,6 +72,7 @@ fn nobody_is_told_a_story_that_is_not_its_own() {
         "service-failover service-quorum-loss service-leader-stall service-leader-isolated service-leader-cut-off",
         "heartbeat-starved adversary-delayed-renewals",
         "service-data-loss service-restored controller-resign-storm incident-invoice long-job stale-enactor stale-cache slow-service",
+        "leader-cannot-work leader-without-clients",
         "shard-rebalance service-second-takeover",
     ];
     assert_eq!(of_service.join(" "), expected.join(" "));

@@ -109,8 +109,9 @@ fn instead(args: &ScenarioArgs, plan: &Plan) -> Vec<Instead> {
         command: run(&Params { duration_ms: None, ..params.clone() }),
     });
     let lease_ms = params.granted_ttl_ms(protocol);
-    let leased =
-        scenario.name == gc_pause::SCENARIO.name && protocol.read_lease.is_some() && !protocol.service.outlasts_pauses;
+    // Whoever waits for a lease waits that long, whatever the leader makes of it.
+    let waits = (protocol.read_lease.is_some() || protocol.service.elects) && !protocol.service.outlasts_pauses;
+    let leased = scenario.name == gc_pause::SCENARIO.name && waits;
     let within_lease = params.pause_ms.filter(|pause_ms| leased && *pause_ms < lease_ms).map(|pause_ms| Instead {
         if_unstruck: false,
         why: format!(

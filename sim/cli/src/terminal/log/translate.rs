@@ -193,7 +193,7 @@ impl Translation {
             if fields.contains_key(ours) {
                 return Err(format!(
                     "has two fields that are {ours:?}; --ignore {} leaves one of them out",
-                    if self.maps.get(ours).is_some() { ours } else { &name }
+                    if self.maps.contains_key(ours) { ours } else { &name }
                 ));
             }
             let value = match ours {
