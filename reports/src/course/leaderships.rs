@@ -21,6 +21,9 @@ pub(super) struct Leaderships {
 /// Why a belief never had any ground.
 const UNGRANTED: &str = "the service never granted it";
 
+/// Why a belief ended whose node was elected again.
+const ANEW: &str = "elected anew";
+
 /// A write that is accepted may have been under way for so long, microseconds.
 const UNDER_WAY_US: u64 = 1_000_000;
 
@@ -76,7 +79,7 @@ impl Leaderships {
             self.beliefs.iter_mut().filter(|b| b.open && b.i == i).for_each(|b| b.to = t_us);
             return;
         }
-        self.end(t_us, "elected anew", |_, of| of == incarnation.node);
+        self.end(t_us, ANEW, |_, of| of == incarnation.node);
         let mut outlived = None;
         for belief in self.beliefs.iter_mut().filter(|b| b.open) {
             let other = self.all[belief.i];
@@ -150,8 +153,13 @@ impl Leaderships {
     /// In a log that does not say when a belief ended, it is drawn until another is elected, or until `acted` says that it last
     /// had a write accepted after that.
     pub(super) fn leave_open(&mut self, acted: impl Fn(usize) -> Option<u64>) {
-        for belief in self.beliefs.iter_mut().filter(|b| b.open) {
+        for belief in self.beliefs.iter_mut().filter(|b| b.open || b.why == Some(ANEW)) {
             if let Some((replaced_us, _)) = belief.outlived {
+                if !belief.open {
+                    let acted_us = acted(belief.i).filter(|acted_us| *acted_us > replaced_us + UNDER_WAY_US);
+                    belief.to = acted_us.unwrap_or(replaced_us);
+                    continue;
+                }
                 let again_us = Some(belief.to).filter(|again_us| *again_us > replaced_us);
                 let acted_us = acted(belief.i).filter(|acted_us| *acted_us > replaced_us + UNDER_WAY_US).max(again_us);
                 belief.to = acted_us.unwrap_or(replaced_us);

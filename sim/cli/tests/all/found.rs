@@ -109,7 +109,7 @@ fn what_is_said_about_a_protocol_is_what_its_commands_show() {
             let rows = about["scenarios"].as_array().expect("scenarios").iter();
             rows.filter(|row| row["comes"] == word).count()
         };
-        assert!(count("holds") > 0, "{name}");
+        assert!(count("holds") + count("broken") > 0, "{name}");
         assert!(!about["advice"].as_array().expect("advice").is_empty(), "{name}");
         if about["token"] == false {
             assert_eq!(count("by-fencing"), 0, "{name}: no store can compare tokens that there are not");
@@ -125,7 +125,8 @@ fn what_is_said_about_a_protocol_is_what_its_commands_show() {
             let mut run = Command::new(env!("CARGO_BIN_EXE_fencepost"));
             run.args(&words).current_dir(env!("CARGO_TARGET_TMPDIR"));
             let code = run.output().expect("the command starts").status.code();
-            assert_eq!(code, Some(1), "{command}");
+            // Safety or liveness.
+            assert!(matches!(code, Some(1 | 3)), "{command}: {code:?}");
             shown += 1;
         }
     }
