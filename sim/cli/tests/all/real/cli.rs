@@ -147,7 +147,7 @@ fn audit_and_check_say_what_is_wrong_with_a_file() {
         ("audit --data %garbage", 70, "garbage cannot be opened"),
         ("audit --postgres postgresql://u:hunter2@h/x", 64, "PGPASSWORD"),
         ("check %missing", 64, "cannot read"),
-        ("check %garbage", 64, "line 1"),
+        ("check %garbage", 64, "garbage: is text whose lines do not name their fields"),
     ];
     all_refused(&folder, "", &cases);
 }
