@@ -9,7 +9,7 @@ use std::{
 };
 
 /// What is copied.
-const SOURCES: [&str; 7] = ["Cargo.toml", "Cargo.lock", "protocols", "scenarios", "reports", "sim", "seeds"];
+const SOURCES: [&str; 8] = ["Cargo.toml", "Cargo.lock", "protocols", "scenarios", "reports", "sim", "seeds", "tools"];
 /// What the copy is built with: a build for development takes a tenth of the time, and runs at half the speed.
 const PROFILE: &str = "dev";
 /// Switches a defect on.

@@ -122,7 +122,28 @@ fn defect(area: &'static str, section: &str) -> Result<Defect, String> {
         return Err(format!("`{unknown}` is none of file, after and found by"));
     }
     let (about, old, new) = (about.join(" "), old.join("\n"), new.join("\n"));
+    if let Some(half) = [&old, &new].into_iter().find(|text| !is_balanced(text)) {
+        return Err(format!("`{half}` opens or closes a bracket that it does not close or open"));
+    }
+    if old.starts_with("let ") && !old.starts_with("let _ ") {
+        return Err(format!("`{old}` names a value for what follows; give the expression alone"));
+    }
     Ok(Defect { id, area, about, file, after, old, new, found_by })
+}
+
+/// Does `text` close every bracket that it opens? Both versions stand in the copy as a block each.
+fn is_balanced(text: &str) -> bool {
+    let mut open = Vec::new();
+    text.bytes().all(|byte| match byte {
+        b'(' | b'[' | b'{' => {
+            open.push(byte);
+            true
+        }
+        b')' => open.pop() == Some(b'('),
+        b']' => open.pop() == Some(b'['),
+        b'}' => open.pop() == Some(b'{'),
+        _ => true,
+    }) && open.is_empty()
 }
 
 fn found_by(text: &str) -> Result<FoundBy, String> {
