@@ -72,6 +72,8 @@ pub(super) const RENEWAL_TICK_MS: u64 = 500;
 const BEYOND_PAUSE_MS: u64 = 200;
 /// One seed of so many has clients that cannot reach the successor.
 const UNREACHED: u64 = 3;
+/// A packet that is lost comes so much later, milliseconds (Linux: TCP_RTO_MIN).
+const RETRANSMIT_MS: f64 = 200.0;
 /// Between a renewal's confirmation and the pause there is at least this.
 const PHASE_MIN_MS: f64 = 50.0;
 
@@ -186,14 +188,20 @@ fn sealed_ms(params: &Params, protocol: &Protocol) -> f64 {
     let trip_ms = params.network().one_way_max_us() as f64 / 1e3;
     // Sealing takes a few trips, and two clocks of different rates measure the lease.
     let drift_ms = 2.0 * params.clock_drift_ppm as f64 * (ttl_ms + takeover_ms) / 1e6;
-    ttl_ms + takeover_ms + 150.0 + 10.0 * trip_ms + drift_ms
+    // Where packets get lost, so may a vote, and the candidates stand once more.
+    let loses_votes = protocol.election_timeout.is_some() && params.network().loss > 0.0;
+    let again_ms = if loses_votes { takeover_ms } else { 0.0 };
+    ttl_ms + takeover_ms + again_ms + 150.0 + 10.0 * trip_ms + drift_ms
 }
 
 /// The latest phase before the next renewal, milliseconds.
 fn latest_ms(params: &Params, protocol: &Protocol) -> f64 {
     let renew_ms = params.timings(protocol).renew_interval_ms as f64;
     let trip_ms = params.network().one_way_max_us() as f64 / 1e3;
-    // The lease is checked at the first request after the phase, which takes a moment to come.
-    let margin_ms = 50.0 + 2.0 * trip_ms + 1e3 / params.rate as f64;
+    // The lease is checked at the first request after the phase, which takes a moment to come. The next renewal may be due
+    // an interval after this one was sent, which in a transaction is several trips before it was confirmed, and a
+    // retransmission more where a packet was lost; a sleeper in the middle of one would keep the row locked.
+    let lost_ms = if params.network().loss > 0.0 { RETRANSMIT_MS } else { 0.0 };
+    let margin_ms = lost_ms + (8.0 * trip_ms).max(50.0) + 2.0 * trip_ms + 1e3 / params.rate as f64;
     (renew_ms - margin_ms).max(renew_ms / 2.0)
 }

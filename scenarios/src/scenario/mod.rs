@@ -285,7 +285,10 @@ pub fn settled_ms(params: &Params, protocol: &Protocol) -> u64 {
         true => params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol),
         false => 0,
     };
-    1_500 + silence_ms + params.timings(protocol).renew_interval_ms
+    // Redlock's lock asks five servers in turn, on connections to be opened first, and may have to try again; near ones answer
+    // within what is there.
+    let trips_ms = (100 * params.network().one_way_max_us()).div_ceil(1_000).saturating_sub(100);
+    1_500 + trips_ms + silence_ms + params.timings(protocol).renew_interval_ms
 }
 
 /// A time within one lease after `settled_ms`, milliseconds, so that over many seeds a fault strikes in every phase of the
