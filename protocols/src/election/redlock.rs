@@ -26,6 +26,7 @@
 //! can observe who leads: they look at one server after the other until a majority says the same, and try only where none
 //! does. Trying blindly would cost 30 requests a turn while somebody leads.
 
+pub mod drill;
 mod timing;
 
 use super::{

@@ -3,7 +3,7 @@
 //! somebody reads what it spoilt, which takes a second takeover in the middle of the first.
 
 use crate::service::cluster::core::drill as members;
-use protocols::election::{kraft, raft_core};
+use protocols::election::{kraft, raft_core, redlock};
 use std::{
     any::Any,
     sync::OnceLock,
@@ -13,8 +13,12 @@ use std::{
 /// A name, and what panics when the law does not hold.
 type Law = (&'static str, fn());
 
-const ALL: [Law; 3] =
-    [("raft-core", raft_core::drill::drill), ("kraft", kraft::drill::drill), ("members of a service", members::drill)];
+const ALL: [Law; 4] = [
+    ("raft-core", raft_core::drill::drill),
+    ("kraft", kraft::drill::drill),
+    ("redlock", redlock::drill::drill),
+    ("members of a service", members::drill),
+];
 
 /// Those that do not hold, and why. They are drilled once in a process: the answer is the same every time.
 pub(super) fn wrong() -> impl Iterator<Item = (String, String)> {
