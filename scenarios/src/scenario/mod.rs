@@ -34,6 +34,7 @@ pub mod leases_lost_in_turn;
 pub mod lock_delay;
 pub mod long_job;
 pub mod lost_answer;
+pub mod lost_answers;
 pub mod lost_lease;
 pub mod membership_churn;
 mod mid_work;
@@ -145,6 +146,7 @@ protocols::registry! {
         &service_restart::SCENARIO,
         &lost_lease::SCENARIO,
         &leases_lost_in_turn::SCENARIO,
+        &lost_answers::SCENARIO,
         &disk_stall::SCENARIO,
         &clock_step::SCENARIO,
         &flapping::SCENARIO,

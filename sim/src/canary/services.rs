@@ -17,7 +17,12 @@ const STOPS: Above = figure("stop_after_loss_ms", |m| m.stop_after_loss_ms.iter(
 /// All of them.
 pub(super) fn canaries() -> Vec<Canary> {
     vec![
-        survives("the one in front goes before it is watched", ELECTIONS, 2.0, gone_before_watch),
+        survives("the one in front goes before it is watched", ELECTIONS, 2.0, |seed, on| {
+            gone_before_watch(seed, on, "etcd-election")
+        }),
+        survives("the one in front goes before it is watched: zk-election", ELECTIONS, 2.0, |seed, on| {
+            gone_before_watch(seed, on, "zk-election")
+        }),
         survives("the leader's key goes before it is watched", ELECTIONS, 1.0, own_key_gone_before_watch),
         survives("the one in front dies while the service restarts", ELECTIONS, 1.0, gone_without_watch),
         survives("a keepalive after the end", ELECTIONS, 1.0, |seed, on| keepalive(seed, on, 3_000)),
@@ -38,6 +43,8 @@ pub(super) fn canaries() -> Vec<Canary> {
         }),
         survives("the answer to SET is lost", DARK, 2_200.0, |seed, on| unknown(seed, on, "redis-lease", 950.0)),
         survives("the answer to a script is lost", DARK, 2_200.0, |seed, on| unknown(seed, on, "redis-fenced", 950.0)),
+        // A row is asked for every 3 s.
+        survives("a row cannot be taken back at once", DARK, 3_500.0, |seed, on| unknown(seed, on, "db-row", 1_900.0)),
         survives("SET cannot be taken back at once", DARK, 2_200.0, |seed, on| {
             unknown(seed, on, "redis-lease", 1_900.0)
         }),
@@ -53,6 +60,7 @@ pub(super) fn canaries() -> Vec<Canary> {
         survives("the answer to a script comes after the lease", ELECTIONS, 2.0, |seed, on| {
             answered_too_late(seed, on, "redis-fenced")
         }),
+        survives("of two replicas the newer one is promoted", ELECTIONS, 2.0, stale_replica),
         // The store refuses the second owner of a token, so that nothing else is violated.
         Canary {
             safe: true,
@@ -114,9 +122,12 @@ fn cause(on: bool, mut faults: Vec<PlannedFault>) -> Vec<PlannedFault> {
 }
 
 /// A leader loses its key and stands behind its successor. That one's key goes after it was found, before it is watched.
-fn gone_before_watch(seed: u64, on: bool) -> Result<Plan, String> {
+fn gone_before_watch(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
     let again = passing(Point::BeforeWait, Who::Candidates, 1, 5_000.0, drop_key());
-    steady("etcd-election", seed, 2, cause(on, vec![at(5_000.0, drop_key()), again]))
+    let mut plan = steady(protocol, seed, 2, cause(on, vec![at(5_000.0, drop_key()), again]))?;
+    // A LeaderLatch hears of its own node when its successor's is there already.
+    plan.dual_belief_bound_ms = plan.dual_belief_bound_ms.filter(|_| protocol != "zk-election");
+    Ok(plan)
 }
 
 /// The only candidate leads, its watches break, and its key goes after it was read, before it is watched again. Nobody else
@@ -260,6 +271,20 @@ fn answered_too_late(seed: u64, on: bool, protocol: &str) -> Result<Plan, String
     stop.when = Trigger::Passage { point, node: Who::Candidates, nth: 1, after, delay_ms: 0.0 };
     let again = at(14_000.0, drop_key());
     steady(protocol, seed, 1, cause(on, vec![at(5_000.0, drop_key()), stop, again]))
+}
+
+/// One replica has missed the last grant, with its token, when the primary dies. Promoted, it would grant that token again.
+fn stale_replica(seed: u64, on: bool) -> Result<Plan, String> {
+    let primary = || Who::Named("redis-1".to_owned());
+    let behind = Who::Named(if seed.is_multiple_of(2) { "redis-2" } else { "redis-3" }.to_owned());
+    let cut = Fault::Partition { from: vec![primary()], to: vec![behind], one_way: false, for_ms: Some(6_000.0) };
+    let dies = at(12_000.0, Fault::Kill { node: primary(), restart_after_ms: None });
+    let faults = cause(on, vec![at(10_000.0, cut), at(10_100.0, drop_key()), dies]);
+    let mut plan = steady("redis-sentinel", seed, 3, faults)?;
+    plan.duration_ms = 40_000;
+    // Until there is another primary nobody leads.
+    (plan.dual_belief_bound_ms, plan.liveness_bound_ms) = (None, 20_000);
+    Ok(plan)
 }
 
 /// The next leader is given a token that somebody had before.

@@ -32,6 +32,11 @@ pub fn tell_agreed(index: u64, (term, data): (u64, &[u8]), why: GrantEnd, holder
     }
 }
 
+/// A member of a service was elected by the others in that epoch: no other one may be.
+pub fn tell_elected(epoch: u64, member: &str) {
+    world::try_with(|world| world.is_elected_in(epoch, member));
+}
+
 /// How many groups the world has; one where there is no world.
 pub fn groups() -> u16 {
     world::try_with(|world| world.groups()).unwrap_or(1)

@@ -13,6 +13,7 @@ use protocols::{
     types::NodeId,
 };
 use scenarios::fault::PlannedFault;
+use std::collections::BTreeMap;
 
 /// A leadership as a service's state has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,12 +43,14 @@ pub(super) struct Grants {
     groups: Vec<Granted>,
     /// What tells apart the log's entries that some member has applied, from the first on.
     log: Vec<u64>,
+    /// Which of the service's members was elected in which epoch, where what they elect for is not in a log.
+    elected: BTreeMap<u64, String>,
 }
 
 impl Grants {
     /// None yet.
     pub(super) fn new(groups: u16) -> Grants {
-        Grants { groups: (0..groups).map(|_| Granted::default()).collect(), log: Vec::new() }
+        Grants { groups: (0..groups).map(|_| Granted::default()).collect(), log: Vec::new(), elected: BTreeMap::new() }
     }
 }
 
@@ -93,6 +96,18 @@ impl World {
         log.truncate(place);
         log.push(entry);
         true
+    }
+
+    /// A member of a service was elected by the others for something in that epoch, such as a sentinel for a failover.
+    ///
+    /// # Panics
+    /// When another one was elected in the same epoch: then the members do not keep to their votes.
+    pub fn is_elected_in(&mut self, epoch: u64, member: &str) {
+        let before = self.granted.elected.entry(epoch).or_insert_with(|| member.to_owned());
+        assert!(
+            before == member,
+            "members of the service do not keep to their votes: two are elected in epoch {epoch}"
+        );
     }
 
     /// The same as [`World::granted_to`], by what the members of a service have agreed on.

@@ -56,6 +56,16 @@ pub fn drill() {
             let ms = 300 + fleet.bench.draw(1_200);
             fleet.run(ms);
         }
+        // Who was cut off and is behind comes back when the leader goes.
+        for _ in 0..if fleet.bench.nodes().count() > 2 { 6 } else { 0 } {
+            let leader = fleet.believers().first().copied();
+            let behind = fleet.bench.nodes().find(|node| Some(*node) != leader);
+            fleet.cut_off(behind);
+            let ms = 300 + fleet.bench.draw(600);
+            fleet.run(ms);
+            fleet.cut_off(leader);
+            fleet.run(1_500);
+        }
         fleet.cut_off(None);
         fleet.run(QUIET_MS);
         assert_eq!(fleet.believers().len(), 1, "one leads when every cut is healed");
@@ -153,6 +163,7 @@ impl Fleet {
                         // A vote that was on disk when its voter died is said again when it is asked for again.
                         if let Message::Vote { term, pre_vote: false, granted: true } = *message {
                             self.law_of_votes(node, *to, term);
+                            self.law_of_logs(node, *to, term);
                         }
                     }
                     Output::Voted { candidate, token } => self.law_of_votes(node, *candidate, *token),
@@ -226,6 +237,17 @@ impl Fleet {
         assert_eq!((disk.term, disk.voted), (term, Some(candidate)), "on disk before a vote is said");
         let before = *self.votes.entry((node, term)).or_insert(candidate);
         assert_eq!(before, candidate, "{node:?} votes twice in term {term}");
+    }
+
+    /// Nobody votes for a log that is behind its own (§5.4.1). Whoever asked for the vote has no shorter log since, unless it is
+    /// in another term by now.
+    fn law_of_logs(&self, voter: NodeId, candidate: NodeId, term: Term) {
+        let state = |node| self.bench.seat(node).elector().map(|core| &core.state);
+        let (Some(own), Some(asking)) = (state(voter), state(candidate).filter(|state| state.term == term)) else {
+            return;
+        };
+        let [own, asking] = [own, asking].map(|state| (state.last_term(), state.last_index()));
+        assert!(asking >= own, "{voter:?} has a log up to {own:?} and votes for one up to {asking:?}");
     }
 
     /// With all rules no two believe, however the disks and the network are.

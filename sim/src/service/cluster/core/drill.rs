@@ -1,7 +1,7 @@
 //! Cores without connections and disks: what is under way is delivered, lost or late as a seed has it, members stop, crash
 //! and lose what was not saved, and all of them must agree. Sweeps run [`drill`] before anything else.
 
-use super::{Core, Entry, Hard, Message, Ready, Record, Rules, Standing, Stored};
+use super::{Core, Entry, Hard, Message, Ready, Record, Role, Rules, Standing, Stored};
 use crate::service::cluster::{CONSUL, ETCD, ZOOKEEPER, message::Index};
 use protocols::{
     random::Random,
@@ -27,7 +27,7 @@ pub fn drill() {
 pub(super) fn goes_on(rules: Rules, count: usize, seed: u64, troubled: u32) -> Fleet {
     let mut fleet = Fleet::new(rules, count, seed);
     (0..troubled).for_each(|_| fleet.step(true));
-    fleet.seats.iter_mut().for_each(|seat| seat.paused_until = 0);
+    fleet.seats.iter_mut().for_each(|seat| (seat.paused_until, seat.cut_until) = (0, 0));
     // Longer than the longest patience, and some elections.
     (0..3_000).for_each(|_| fleet.step(false));
     let before = fleet.committed.len();
@@ -36,13 +36,20 @@ pub(super) fn goes_on(rules: Rules, count: usize, seed: u64, troubled: u32) -> F
     fleet
 }
 
+/// Logs are compared so far back from where they agree.
+const LOOKED_BACK: usize = 200;
+
 pub(super) struct Seat {
     pub(super) core: Option<Core>,
     disk: Stored,
     /// Saved by the process, not yet by the disk.
     unsaved: Vec<(Record, (u64, Index))>,
     paused_until: u64,
+    /// Nothing that it says or is told arrives.
+    cut_until: u64,
     applied: Index,
+    /// What it has committed as a leader.
+    led_to: Index,
 }
 
 /// Members, and what is under way between them.
@@ -69,7 +76,15 @@ impl Fleet {
         let seat = |own| {
             let mut core = Core::new(own, count, rules, seed ^ own as u64, disk());
             core.found(0, 0);
-            Seat { core: Some(core), disk: disk(), unsaved: Vec::new(), paused_until: 0, applied: 0 }
+            Seat {
+                core: Some(core),
+                disk: disk(),
+                unsaved: Vec::new(),
+                paused_until: 0,
+                cut_until: 0,
+                applied: 0,
+                led_to: 0,
+            }
         };
         Fleet {
             rules,
@@ -130,9 +145,45 @@ impl Fleet {
         }
         for (to, message) in ready.messages {
             self.sent += 1;
-            if !self.one_in(20) {
+            let is_cut = [own, to].iter().any(|member| self.seats[*member].cut_until > self.now);
+            if !self.one_in(20) && !is_cut {
                 let at = self.now + self.draw(if self.rules.heartbeat < SECOND { 30 } else { 5 }) * MILLISECOND;
                 self.under_way.insert((at, self.sent), (own, to, message));
+            }
+        }
+    }
+
+    /// What a leader commits is of its own term, and a majority has it on disk.
+    fn law_of_commits(&mut self, own: usize) {
+        let Some(core) = &self.seats[own].core else { return };
+        let commit = core.hard.commit;
+        if !matches!(core.role, Role::Leader(_)) || commit <= self.seats[own].led_to {
+            return;
+        }
+        let entry = &core.log[commit as usize - 1];
+        assert_eq!(
+            entry.term, core.hard.term,
+            "the leader of a term commits {commit} by counting, which is of another term"
+        );
+        let has = |seat: &&Seat| seat.disk.log.get(commit as usize - 1) == Some(entry);
+        let having = self.seats.iter().filter(has).count();
+        assert!(
+            having > self.seats.len() / 2,
+            "{commit} is committed, and is on {having} disks of {}",
+            self.seats.len()
+        );
+        self.seats[own].led_to = commit;
+    }
+
+    /// Logs that have one entry of one term in the same place are the same up to there.
+    fn law_of_logs(&self) {
+        let logs = || self.seats.iter().filter_map(|seat| seat.core.as_ref()).map(|core| &core.log);
+        for (place, one) in logs().enumerate() {
+            for other in logs().skip(place + 1) {
+                let common = one.len().min(other.len());
+                let Some(last) = (0..common).rev().find(|at| one[*at].term == other[*at].term) else { continue };
+                let from = last.saturating_sub(LOOKED_BACK);
+                assert_eq!(one[from..=last], other[from..=last], "two logs agree at {} and not before", last + 1);
             }
         }
     }
@@ -156,7 +207,7 @@ impl Fleet {
         let (count, rules, seed) = (self.seats.len(), self.rules, self.random.next_u64());
         let seat = &mut self.seats[own];
         seat.unsaved.clear();
-        seat.applied = 0;
+        (seat.applied, seat.led_to) = (0, 0);
         let Hard { commit, .. } = seat.disk.hard;
         assert!(commit <= seat.disk.log.len() as u64 || commit == 0);
         seat.core = Some(Core::new(own, count, rules, seed, seat.disk.clone()));
@@ -175,6 +226,13 @@ impl Fleet {
         if trouble && self.one_in(300) {
             let own = self.draw(count) as usize;
             self.crash(own);
+        }
+        if trouble && self.one_in(200) {
+            let own = self.draw(count) as usize;
+            self.seats[own].cut_until = self.now + self.draw(6) * SECOND;
+        }
+        if self.now % (250 * MILLISECOND) == 0 {
+            self.law_of_logs();
         }
         for own in 0..self.seats.len() {
             if self.seats[own].paused_until > self.now {
@@ -195,6 +253,7 @@ impl Fleet {
                     core.at(self.now);
                     core.hear(from, message);
                 }
+                self.law_of_commits(own);
                 self.work(own);
             }
             let now = self.now;

@@ -11,7 +11,7 @@ use super::{
         MIN_RECONNECT_PERIOD, PING_PERIOD, PUBLISH_PERIOD, RECONF_TIMEOUT, Reconfigured, State,
     },
 };
-use crate::service::redis_sentinel::replica::Address;
+use crate::service::{grants, redis_sentinel::replica::Address};
 use protocols::service::redis_sentinel::SWITCHED;
 use protocols_clients::resp::Reply;
 use std::collections::BTreeMap;
@@ -229,6 +229,9 @@ impl Sentinel {
                 self.abort();
             }
             return;
+        }
+        if !self.failover.forced {
+            grants::tell_elected(self.failover.epoch, &self.id);
         }
         self.event("+elected-leader", self.primary);
         self.set_state(State::SelectReplica);
