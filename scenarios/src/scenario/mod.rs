@@ -34,7 +34,6 @@ pub mod leases_lost_in_turn;
 pub mod lock_delay;
 pub mod long_job;
 pub mod lost_answer;
-pub mod lost_answers;
 pub mod lost_lease;
 pub mod membership_churn;
 mod mid_work;
@@ -79,6 +78,7 @@ pub mod stood_down;
 pub mod store_restart;
 pub mod thundering_herd;
 pub mod unheard_transfer;
+pub mod unknown_outcome;
 pub mod unreplicated_grant;
 pub mod weak_crons;
 
@@ -146,7 +146,6 @@ protocols::registry! {
         &service_restart::SCENARIO,
         &lost_lease::SCENARIO,
         &leases_lost_in_turn::SCENARIO,
-        &lost_answers::SCENARIO,
         &disk_stall::SCENARIO,
         &clock_step::SCENARIO,
         &flapping::SCENARIO,
@@ -156,6 +155,7 @@ protocols::registry! {
         &slow_drain::SCENARIO,
         &lost_answer::SCENARIO,
         &late_answer::SCENARIO,
+        &unknown_outcome::SCENARIO,
         &unheard_transfer::SCENARIO,
         &hung_connection::SCENARIO,
         &mixed_timings::SCENARIO,

@@ -67,7 +67,7 @@ fn nobody_is_told_a_story_that_is_not_its_own() {
     let expected = [
         "steady clean-kill gc-pause partition graceful-step-down leadership-transfer read-lease",
         "power-outage rolling-restart store-restart service-restart lost-lease leases-lost-in-turn",
-        "clock-step flapping clique starvation expired-waiter slow-drain lost-answer late-answer stood-down",
+        "clock-step flapping clique starvation expired-waiter slow-drain lost-answer late-answer unknown-outcome stood-down",
         "adversary-forged-token outage-recovery session-expiry-unnoticed clock-jump clock-skew thundering-herd",
         "service-failover service-quorum-loss service-leader-stall service-leader-isolated service-leader-cut-off",
         "heartbeat-starved adversary-delayed-renewals",

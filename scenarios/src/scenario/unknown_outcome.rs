@@ -1,4 +1,4 @@
-//! `lost-answers`: a candidate asks the service for something, it is done, and the answer never comes.
+//! `unknown-outcome`: a candidate asks the service for something, it is done, and the answer never comes.
 //!
 //! Nobody knows then whether the lock was taken, the node created, the watch set or the key given back, and every client
 //! library has its own way to find out, or none: it looks for what it may have left (Curator's protected nodes), takes it back
@@ -24,7 +24,7 @@ use protocols::{
 
 /// The scenario.
 pub const SCENARIO: Scenario = Scenario {
-    name: "lost-answers",
+    name: "unknown-outcome",
     about: "The service does what a candidate asks, and its answer is lost; then the next leader dies.",
     story: "At a time drawn from the seed the leader is killed, or resigns. At one of the next questions to the coordination \
             service, drawn from the seed too, the answers to whoever asks are lost for one to two request timeouts, while \
