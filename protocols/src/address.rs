@@ -8,12 +8,11 @@
 //! - A label (Vault's `vault-active`, and a Kubernetes Service that selects by it): each node sets and removes its own. Clients
 //!   are sent to all that have it, in turn.
 //!
-//! An owner says again every [`CLAIMED_EVERY`] that the address is its own, as kube-vip does. Nothing here has a token: the last
-//! that is said counts, so an address can only bring a client to the leader sooner or later, and never keeps a former leader from
-//! taking effect.
+//! An owner repeats its claim every [`CLAIMED_EVERY`], as kube-vip does. Claims have no token, and the last one counts: an address
+//! brings clients to the leader sooner or later, and never keeps a former leader from taking effect.
 //!
-//! **What breaks it.** A node that keeps the address after it has lost its leadership (kube-vip/kube-vip issues 277, 665, 996 and
-//! 1775, acassen/keepalived issue 2066, hashicorp/vault issue 18117), and a ttl that is longer than anybody can wait: the clients
+//! **What breaks it.** A node that keeps the address after it has lost its leadership (kube-vip/kube-vip issues 277, 996 and 1775,
+//! acassen/keepalived issue 1702, hashicorp/vault issue 18117), and a ttl that is longer than anybody can wait: the clients
 //! are sent to a node that does not lead, while one that does is up.
 
 use crate::{
@@ -23,9 +22,9 @@ use crate::{
     message::{Address, Message},
     types::{NodeId, SECOND},
 };
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
-/// An owner says so again after so many nanoseconds; kube-vip's broadcasts (`vip_arpRate`, 3000 ms).
+/// From one claim of an owner to the next, nanoseconds: as often as kube-vip broadcasts (`vip_arpRate`, 3000 ms).
 pub const CLAIMED_EVERY: u64 = 3 * SECOND;
 
 /// What kind of address it is.
@@ -66,12 +65,12 @@ impl Kind {
 /// What programs do that stop leading and go on saying that they do.
 pub const KEPT_AFTER_LOSS: Bug = Bug {
     id: "address-kept-after-loss",
-    protocols: &["redis-lease", "redis-fenced", "etcd-election", "k8s-lease", "consul-session"],
+    protocols: &["redis-lease", "redis-fenced", "etcd-election", "k8s-lease"],
     what: "A node that has lost its leadership keeps the address by which clients find the leader, and goes on claiming it: clients \
            are sent to a node that does not lead, beside the one that does.",
-    source: "kube-vip/kube-vip issues 277, 665, 996 and 1775; acassen/keepalived issue 2066; hashicorp/vault issue 18117",
+    source: "kube-vip/kube-vip issues 277, 996 and 1775; acassen/keepalived issue 1702; hashicorp/vault issue 18117",
     violation: "metrics.dark_ms",
-    shown: Shown::by("stale-address", "k8s-lease", 4).above(9_000),
+    shown: Shown::by("stale-address", "k8s-lease", 4).with("--address vip").above(4_000),
 };
 
 /// A node's hold on the address.
@@ -92,14 +91,14 @@ pub struct Directory {
     clients: Range<u16>,
     /// In the order in which they have claimed it; of a virtual IP and a record, the last one only.
     owners: Vec<NodeId>,
-    /// How often it was asked.
-    asked: usize,
+    /// How often each client has asked.
+    asked: BTreeMap<NodeId, usize>,
 }
 
 impl Directory {
     /// One that nobody has claimed anything of, for these clients.
     pub const fn new(kind: Kind, clients: Range<u16>) -> Self {
-        Directory { kind, clients, owners: Vec::new(), asked: 0 }
+        Directory { kind, clients, owners: Vec::new(), asked: BTreeMap::new() }
     }
 
     fn claimed(&mut self, by: NodeId, out: &mut Vec<Output>) {
@@ -116,11 +115,12 @@ impl Directory {
         }
     }
 
-    /// Whom a client is sent to: where there are several, to each in turn.
-    fn owner(&mut self) -> Option<NodeId> {
-        let place = self.asked.checked_rem(self.owners.len())?;
-        self.asked = self.asked.wrapping_add(1);
-        self.owners.get(place).copied()
+    /// Whom a client is sent to. Where there are several owners, each client goes to each of them in turn, and not all begin with
+    /// the same one.
+    fn owner(&mut self, client: NodeId) -> Option<NodeId> {
+        let asked = self.asked.entry(client).or_insert(client.index());
+        *asked += 1;
+        self.owners.get(asked.checked_rem(self.owners.len())?).copied()
     }
 }
 
@@ -131,7 +131,7 @@ impl Core for Directory {
             Address::Claimed => self.claimed(from, out),
             Address::Released => self.owners.retain(|owner| *owner != from),
             Address::Asked => {
-                let message = Message::Address(Address::Is(self.owner()));
+                let message = Message::Address(Address::Is(self.owner(from)));
                 out.push(Output::Send { to: from, message });
             }
             Address::Is(_) => {}

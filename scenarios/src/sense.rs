@@ -57,7 +57,10 @@ pub fn options(params: &Params) -> Result<(), String> {
     tenure(params)?;
     lasts("address-ttl", params.address_ttl_ms)?;
     if params.address.is_some() && params.groups > 1 {
-        return Err(format!("--address works with one group, but --groups is {}; leave one of them out", params.groups));
+        return Err(format!(
+            "--address works with one group, but --groups is {}; leave one of them out",
+            params.groups
+        ));
     }
     match params.election_timeout_ms {
         Some((min_ms, max_ms)) if min_ms < 2 => {

@@ -44,6 +44,13 @@ pub struct Tenure {
 
 impl Default for Tenure {
     fn default() -> Self {
-        Tenure { warm_up: 0, hold_down: 0, check_errors_ppm: 0, random: Random::new(0), step_down_after: 0, address: None }
+        Tenure {
+            warm_up: 0,
+            hold_down: 0,
+            check_errors_ppm: 0,
+            random: Random::new(0),
+            step_down_after: 0,
+            address: None,
+        }
     }
 }

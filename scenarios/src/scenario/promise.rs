@@ -1,8 +1,8 @@
 //! What protocols promise of scenarios with given parameters, and within which bounds.
 
 use super::{
-    Scenario, diverging_copies, heartbeat_starved, incident_invoice, leader_cannot_work, second_takeover, stale_address,
-    stale_cache,    stale_enactor, weak_crons,
+    Scenario, diverging_copies, heartbeat_starved, incident_invoice, leader_cannot_work, second_takeover,
+    stale_address, stale_cache, stale_enactor, weak_crons,
 };
 use crate::params::Params;
 use protocols::{

@@ -39,10 +39,13 @@ pub const SCENARIO: Scenario = Scenario {
     plan,
 };
 
-/// What is promised: for how long a client stays with the former leader, and so whether that still takes effect between two
-/// writes of its successor, depends on when it asked last.
+/// What is promised. A former leader that believes goes on for as long as it is cut off, but for how long clients stay with it, and
+/// so what becomes of their numbers, depends on when they asked last.
 pub(super) fn promised(promised: Promise, params: &Params) -> Promise {
     match promised {
+        Promise::Breaks(names) if names.contains(&"leaders_acting_by_effect") => {
+            Promise::Breaks(&["leaders_acting_by_effect"])
+        }
         Promise::Breaks(_) => Promise::May,
         _ if params.address_ttl_ms.is_some_and(|ttl_ms| ttl_ms > ADDRESS_TTL_MS) => Promise::May,
         promised => promised,

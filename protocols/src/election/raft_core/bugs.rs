@@ -51,11 +51,11 @@ pub const ANSWERS_BEFORE_SYNC: Bug = Bug {
 pub const IDENTITY_COPIED: Bug = Bug {
     id: "raft-identity-copied",
     protocols: &["raft-core"],
-    what: "The second candidate runs on a copy of the first one's data folder, and so has its id. The list of members sends it to its \
-           own address for the second member's vote: it votes twice, acknowledges its own entries, and leads without anybody else. \
-           Others take it for the first, and give it a vote that they have given that one.",
+    what: "The second candidate runs on a copy of the first one's data folder, and so has its id. It asks for the second member's vote \
+           at its own address and answers itself: it votes twice, acknowledges its own entries, and leads without anybody else. Others \
+           take it for the first candidate, and give it a vote that they have given that one.",
     source: "cloudamqp/lavinmq pull request 1023; moby/swarmkit issue 1148; elastic/elasticsearch issue 32904",
-    violation: "dual_belief",
+    violation: "phantom_leader",
     shown: Shown::by("isolate-leader", "raft-core", 16),
 };
 

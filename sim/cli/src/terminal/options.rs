@@ -336,7 +336,10 @@ impl PlanOptions {
             ("--bandwidth", self.bandwidth.is_some()),
             ("--control-link", self.control_link.is_some()),
         ];
-        if let Some((name, _)) = drawn.iter().chain(&self.address.given()).find(|(_, given)| *given) {
+        if let Some((name, _)) = self.address.given().into_iter().find(|(_, given)| *given) {
+            return Err(format!("{name} means nothing here: the clients of a swarm ask every candidate"));
+        }
+        if let Some((name, _)) = drawn.iter().find(|(_, given)| *given) {
             return Err(format!(
                 "{name} means nothing here: `swarm` draws it; it takes --protocol, --net, --latency, --loss, --nodes, \
                  --groups and --fencing"
