@@ -1,6 +1,7 @@
 //! Every known bug that can be switched on, by where it is.
 
 use crate::{
+    address,
     bug::Bug,
     election::{
         back_off, consul, dynamodb_lock, etcd, k8s, kafka_zk_controller, kraft, pg_advisory, raft_core, redis_common,
@@ -20,6 +21,7 @@ crate::registry! {
         &redis_lease::NO_TTL,
         &redis_common::FORGOTTEN_ON_RESTART,
         &redis_common::MIXED_LOCKS,
+        &redis_common::VALUE_BY_NAME,
         &etcd::WAITER_NOT_READ_AGAIN,
         &etcd::CAMPAIGN_LEAVES_KEY,
         &etcd::RELEASE_BY_NAME,
@@ -46,6 +48,7 @@ crate::registry! {
         &raft_core::LEASE_OUTLIVES_TRANSFER,
         &raft_core::WRITES_DURING_TRANSFER,
         &raft_core::ANSWERS_BEFORE_SYNC,
+        &raft_core::IDENTITY_COPIED,
         &stonith::NO_QUORUM,
         &stonith::ACCEPTED_IS_STOPPED,
         &node::RELEASED_BEFORE_JOINED,
@@ -54,6 +57,7 @@ crate::registry! {
         &node::STANDS_ONCE,
         &node::WORKS_ON_AFTER_LOSS,
         &node::NOT_CANCELLED,
+        &address::KEPT_AFTER_LOSS,
         &checks::READ_BEFORE_SEAL,
         &checks::EQUAL_REFUSED,
         &checks::NO_OWNER,

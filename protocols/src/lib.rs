@@ -46,6 +46,7 @@
 //! | [`core`], [`message`], [`load`] | the seam to drivers, what travels, and the clients that ask |
 //! | [`history`] | what happened, event by event: all that crosses to the judge |
 
+pub mod address;
 pub mod bench;
 pub mod bug;
 pub mod by_design;

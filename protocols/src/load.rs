@@ -3,15 +3,21 @@
 //!
 //! They may also read the last number: every other read goes to whom the client takes for the leader, and the others to all
 //! candidates in turn, since clients that still talk to a former leader are what makes reads go wrong. A read is put once.
+//!
+//! A client that goes by an address ([`crate::address`]) asks whoever has that, and nobody else.
+
+mod waiting;
 
 use crate::{
+    address::Resolver,
     clock::Now,
     core::{Core, Input, Output, TimerId},
     history::{Kind, Outcome},
-    message::Message,
+    message::{Address, Message},
     types::{MILLISECOND, NodeId, RequestId},
 };
 use std::collections::VecDeque;
+use waiting::{State, Waiting};
 
 /// A node that has not answered for this many nanoseconds is taken for silent, unless the client is told otherwise: the
 /// connection to it is given up, and the next one is asked.
@@ -28,6 +34,7 @@ const MOVES_MAX: u8 = 2;
 const ASK: TimerId = 0;
 const SWEEP: TimerId = 1;
 const READ: TimerId = 2;
+const ADDRESS: TimerId = 3;
 
 /// One client.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -47,6 +54,8 @@ pub struct Client {
     sweep_at: Option<u64>,
     /// When the connection to each candidate was given up or broke last: what was asked before is not answered any more.
     renewed_at: Vec<u64>,
+    /// It goes by an address.
+    resolver: Option<Resolver>,
 }
 
 /// When this client reads.
@@ -58,38 +67,6 @@ struct Reads {
     put: u64,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct Waiting {
-    read: bool,
-    asked: NodeId,
-    /// Where its way round the candidates has come to. What others said of the leader does not count: two that are wrong
-    /// might send it to and fro for ever.
-    turn: NodeId,
-    asked_at: u64,
-    first_at: u64,
-    moves: u8,
-    state: State,
-}
-
-impl Waiting {
-    fn is_under_way(&self) -> bool {
-        matches!(self.state, State::Clean | State::Unsure)
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum State {
-    /// Under way; no attempt has been lost so far.
-    Clean,
-    /// Under way; an earlier attempt may have taken effect.
-    Unsure,
-    /// The last answer was "not I", and nobody better is known.
-    Refused {
-        unsure: bool,
-    },
-    Done,
-}
-
 impl Client {
     /// A client of nodes 0..`candidates` that asks every `interval` nanoseconds, the first time after `phase`. `starts` is
     /// how often it has been started before: its requests must not repeat those of an earlier life.
@@ -97,7 +74,7 @@ impl Client {
         let target = NodeId(me.0 % candidates.max(1));
         let (waiting, number) = (VecDeque::new(), u64::from(starts) << 32);
         let (attempt_timeout, renewed_at) = (ATTEMPT_TIMEOUT, vec![0; usize::from(candidates)]);
-        let (next_at, started_at, reads, sweep_at) = (0, 0, None, None);
+        let (next_at, started_at, reads, sweep_at, resolver) = (0, 0, None, None, None);
         Client {
             me,
             candidates,
@@ -112,6 +89,7 @@ impl Client {
             started_at,
             sweep_at,
             renewed_at,
+            resolver,
         }
     }
 
@@ -125,12 +103,26 @@ impl Client {
         Client { reads: Some(Reads { interval, phase, next_at: 0, put: 0 }), ..self }
     }
 
+    /// The same client, which goes by an address.
+    pub fn with_address(self, resolver: Resolver) -> Self {
+        Client { resolver: Some(resolver), ..self }
+    }
+
+    /// Whom the address says to ask; `None` where there is none, or it says nothing yet.
+    fn by_address(&self) -> Option<Option<NodeId>> {
+        self.resolver.as_ref().map(Resolver::leader)
+    }
+
     fn ask(&mut self, now: Now, out: &mut Vec<Output>) {
         self.number += 1;
         let request = RequestId { client: self.me, number: self.number };
         out.push(Output::Record(Kind::Invoke { request }));
-        out.push(Output::Send { to: self.target, message: Message::Next { request } });
-        self.wait(now, false, self.target, out);
+        let to = self.by_address().unwrap_or(Some(self.target));
+        out.extend(to.map(|to| Output::Send { to, message: Message::Next { request } }));
+        self.wait(now, false, to.unwrap_or(self.target), out);
+        if let (None, Some(waiting)) = (to, self.waiting.back_mut()) {
+            waiting.state = State::Refused { unsure: false };
+        }
         // Open loop: the schedule does not slip when the client itself was held up.
         self.next_at += self.interval;
         out.push(Output::SetTimer { id: ASK, at: self.next_at });
@@ -164,6 +156,8 @@ impl Client {
     fn due(&self, waiting: &Waiting) -> Option<u64> {
         match waiting.state {
             State::Done => None,
+            // Nobody else can be asked.
+            State::Refused { .. } if self.resolver.is_some() => Some(waiting.asked_at + self.attempt_timeout),
             State::Refused { .. } => Some(0),
             _ if waiting.asked_at < self.renewed_at[waiting.asked.index()] => Some(0),
             _ if waiting.read => Some(waiting.asked_at + self.attempt_timeout),
@@ -181,10 +175,12 @@ impl Client {
     fn read(&mut self, now: Now, out: &mut Vec<Output>) {
         let Some(reads) = &mut self.reads else { return };
         let in_turn = NodeId((reads.put / 2 % u64::from(self.candidates.max(1))) as u16);
-        let asked = if reads.put % 2 == 0 { self.target } else { in_turn };
+        let by_address = self.resolver.as_ref().map(Resolver::leader);
+        let asked = by_address.unwrap_or(Some(if reads.put % 2 == 0 { self.target } else { in_turn }));
         reads.put += 1;
         reads.next_at += reads.interval;
         out.push(Output::SetTimer { id: READ, at: reads.next_at });
+        let Some(asked) = asked else { return };
         self.number += 1;
         let request = RequestId { client: self.me, number: self.number };
         out.push(Output::Record(Kind::ReadInvoke { request }));
@@ -221,7 +217,7 @@ impl Client {
     }
 
     fn refused(&mut self, now: Now, from: NodeId, request: RequestId, leader: Option<NodeId>, out: &mut Vec<Output>) {
-        let candidates = self.candidates;
+        let candidates = if self.resolver.is_some() { 0 } else { self.candidates };
         let Some(waiting) = self.find(request) else { return };
         if waiting.read {
             return self.read_ended(from, request, Outcome::Rejected, out);
@@ -243,7 +239,9 @@ impl Client {
             out.push(Output::Send { to: leader, message: Message::Next { request } });
             self.target = leader;
         } else {
-            self.sweep_when(0, now, out);
+            // Who goes by an address can ask nobody else meanwhile.
+            let due = if candidates == 0 { waiting.asked_at + self.attempt_timeout } else { 0 };
+            self.sweep_when(due, now, out);
         }
     }
 
@@ -253,7 +251,7 @@ impl Client {
 
     /// The connection to `peer` broke: whatever was under way on it is asked elsewhere, at once.
     fn disconnected(&mut self, now: Now, peer: NodeId, out: &mut Vec<Output>) {
-        let next = self.next_after(peer);
+        let (next, elsewhere) = (self.next_after(peer), self.resolver.is_none());
         let Some(renewed_at) = self.renewed_at.get_mut(peer.index()) else { return };
         *renewed_at = now.mono;
         let first = self.number + 1 - self.waiting.len() as u64;
@@ -261,7 +259,7 @@ impl Client {
             if waiting.read || !waiting.is_under_way() || waiting.asked != peer {
                 continue;
             }
-            if waiting.moves >= MOVES_MAX {
+            if waiting.moves >= MOVES_MAX || !elsewhere {
                 waiting.state = State::Refused { unsure: true };
                 continue;
             }
@@ -294,6 +292,7 @@ impl Client {
     fn sweep(&mut self, now: Now, out: &mut Vec<Output>) {
         self.sweep_at = None;
         self.give_up_silent(now, out);
+        let by_address = self.by_address();
         let first = self.number + 1 - self.waiting.len() as u64;
         for (index, waiting) in self.waiting.iter_mut().enumerate() {
             let request = RequestId { client: self.me, number: first + index as u64 };
@@ -311,6 +310,7 @@ impl Client {
             let over = now.mono - waiting.first_at >= PATIENCE;
             let unsure = match waiting.state {
                 State::Done => continue,
+                State::Refused { .. } if by_address.is_some() && !late && !over => continue,
                 State::Refused { unsure } => unsure,
                 State::Clean | State::Unsure if lost || over => true,
                 State::Clean | State::Unsure => continue,
@@ -322,12 +322,15 @@ impl Client {
                 continue;
             }
             let next = |node: NodeId| NodeId((node.0 + 1) % self.candidates);
+            waiting.asked_at = now.mono;
+            if by_address == Some(None) {
+                continue;
+            }
             waiting.turn = next(waiting.turn);
             if waiting.turn == waiting.asked {
                 waiting.turn = next(waiting.turn);
             }
-            waiting.asked = waiting.turn;
-            waiting.asked_at = now.mono;
+            waiting.asked = by_address.flatten().unwrap_or(waiting.turn);
             waiting.moves = 0;
             waiting.state = if unsure { State::Unsure } else { State::Clean };
             out.push(Output::Send { to: waiting.asked, message: Message::Next { request } });
@@ -343,6 +346,7 @@ impl Core for Client {
             Input::Start => {
                 self.started_at = now.mono;
                 self.next_at = now.mono + self.phase;
+                self.resolver.iter_mut().for_each(|resolver| resolver.ask(now, ADDRESS, out));
                 out.push(Output::SetTimer { id: ASK, at: self.next_at });
                 if let Some(reads) = &mut self.reads {
                     reads.next_at = now.mono + reads.phase;
@@ -351,6 +355,7 @@ impl Core for Client {
             }
             Input::Timer(READ) => self.read(now, out),
             Input::Timer(ASK) => self.ask(now, out),
+            Input::Timer(ADDRESS) => self.resolver.iter_mut().for_each(|resolver| resolver.ask(now, ADDRESS, out)),
             Input::Timer(SWEEP) => self.sweep(now, out),
             Input::Disconnected { peer } => self.disconnected(now, peer, out),
             Input::Message { from, message: Message::NextIs { request, token, seq } } => {
@@ -361,6 +366,9 @@ impl Core for Client {
             }
             Input::Message { from, message: Message::NotLeader { request, leader } } => {
                 self.refused(now, from, request, leader, out);
+            }
+            Input::Message { message: Message::Address(Address::Is(node)), .. } => {
+                self.resolver.iter_mut().for_each(|resolver| resolver.told(now, ADDRESS, node, out));
             }
             _ => {}
         }

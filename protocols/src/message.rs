@@ -66,6 +66,19 @@ pub enum WriteVerdict {
     },
 }
 
+/// What is said of the address by which clients find the leader; see [`crate::address`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Address {
+    /// Node to directory: it is mine.
+    Claimed,
+    /// Node to directory: it is not mine.
+    Released,
+    /// Client to directory: whose is it?
+    Asked,
+    /// Directory to client: whose it is, if anybody's.
+    Is(Option<NodeId>),
+}
+
 /// What travels between clients, nodes and the store. What candidates say to each other is of their protocol's own type, and
 /// no part of this.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -164,6 +177,8 @@ pub enum Message {
         /// What was recorded last.
         payload: Option<Payload>,
     },
+    /// Of the leader's address.
+    Address(Address),
     /// Leader to store: a protected write.
     Write(Write),
     /// Store to leader: what became of it.

@@ -6,6 +6,7 @@
 
 mod after_loss;
 mod bugs;
+mod claiming;
 mod in_office;
 mod letting_go;
 mod one_thread;
@@ -340,7 +341,7 @@ impl Node {
         if id < ELECTOR_TIMERS {
             return self.elect(now, elector::Input::Timer(id), out);
         }
-        if self.lead.is_some() && self.in_office(now, id, out) {
+        if self.in_office(now, id, out) {
             return;
         }
         let deaf = self.is_deaf();
@@ -386,7 +387,7 @@ impl Core for Node {
             Input::Persisted => self.elect(now, elector::Input::Persisted, out),
             Input::Timer(id) => self.timer(now, id, out),
             Input::Service(input) => self.elect(now, elector::Input::Service(*input), out),
-            Input::Start => self.elect(now, elector::Input::Start, out),
+            Input::Start => self.start(now, out),
             Input::Resign => self.let_go(now, None, out),
             Input::Transfer(to) => self.let_go(now, Some(to), out),
             Input::AddVoter(node) => self.elect(now, elector::Input::AddVoter(node), out),

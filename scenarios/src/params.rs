@@ -5,12 +5,13 @@ pub use crate::profile::{PROFILES, Profile};
 mod timers;
 
 use crate::{
-    plan::{Candidate, LONGEST_MS, Load, Network, Plan, SCHEMA, Tenure, Timings},
+    plan::{Address, Candidate, LONGEST_MS, Load, Network, Plan, SCHEMA, Tenure, Timings},
     preset::Preset,
     read_lease,
     streams::{self, CLOCKS, READS},
 };
 use protocols::{
+    address,
     bug::Bug,
     copies::Copies,
     election::{Protocol, Timers, rules::Rules},
@@ -29,6 +30,9 @@ pub const LEASE_TTL_MS: u64 = 3_000;
 pub const READS_PER_S: u64 = 1_000;
 /// Clocks run up to so much too fast or too slow unless it is asked for, parts per million.
 pub const CLOCK_DRIFT_DEFAULT_PPM: u64 = 100;
+/// A client keeps what it was told of an address for so long unless it is asked for, milliseconds: short enough for the bound
+/// on liveness.
+pub const ADDRESS_TTL_MS: u64 = 1_000;
 /// Candidates start within so many milliseconds of each other.
 pub const STARTS_WITHIN_MS: u64 = 250;
 
@@ -72,6 +76,10 @@ pub struct Params {
     pub pause_ms: Option<u64>,
     /// How leaders come into their office, and are sent out of it by mistake.
     pub tenure: Tenure,
+    /// By what kind of address clients find the leader. Nothing: they ask every candidate, but in the scenario that is about it.
+    pub address: Option<address::Kind>,
+    /// How long a client keeps what it was told of the address, milliseconds; [`ADDRESS_TTL_MS`] when it is not given.
+    pub address_ttl_ms: Option<u64>,
     /// Members of the coordination service; as many as it usually has when it is not given.
     pub service_members: Option<u16>,
     /// What a leader does, by name; a sequencer and a scheduler when none is named.
@@ -131,6 +139,8 @@ impl Default for Params {
             placement: None,
             pause_ms: None,
             tenure: Tenure::default(),
+            address: None,
+            address_ttl_ms: None,
             service_members: None,
             works: Vec::new(),
             work_set: work_set::Asked::default(),
@@ -333,7 +343,13 @@ impl Params {
             copies: self.copies,
             placement: self.placement,
             tenure: self.tenure,
+            address: self.address.map(|kind| self.address_of(kind)),
         }
+    }
+
+    /// An address of that kind.
+    pub fn address_of(&self, kind: address::Kind) -> Address {
+        Address { kind, ttl_ms: self.address_ttl_ms.unwrap_or(ADDRESS_TTL_MS) }
     }
 }
 

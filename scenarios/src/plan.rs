@@ -3,6 +3,7 @@
 //! A plan is JSON. Reading is strict: an unknown field, a missing one or a negative duration is one sentence, never a
 //! guess, because a replay that silently ignored something would not be a replay.
 
+mod address;
 mod copies;
 mod groups;
 pub mod json;
@@ -14,7 +15,8 @@ mod tenure;
 mod timers;
 mod validate;
 
-pub use crate::topology::STORE;
+pub use crate::topology::{DIRECTORY, STORE};
+pub use address::Address;
 pub use limits::{BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, LONGEST_MS, OFFSET_MAX_MS, PPM_MAX, RATE_MAX};
 pub use tenure::Tenure;
 
@@ -110,6 +112,9 @@ pub struct Plan {
     /// How leaders come into their office, and are sent out of it by mistake.
     #[serde(default, skip_serializing_if = "Tenure::is_nothing")]
     pub tenure: Tenure,
+    /// By which address clients find the leader; where it is left out, they ask every candidate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<Address>,
 }
 
 /// The protocol's timers, milliseconds.
@@ -272,7 +277,9 @@ impl Plan {
         let candidates = self.candidates.iter().map(|candidate| candidate.name.clone());
         let service = |s: &'static Service| Some((s.process?.to_owned(), s.members, self.members_of(s.process?)));
         let services = protocol.service.all().filter_map(service);
-        Topology::new(candidates, services, self.load.clients).with_groups(self.groups)
+        let topology = Topology::new(candidates, services, self.load.clients);
+        let topology = if self.address.is_some() { topology.with_directory() } else { topology };
+        topology.with_groups(self.groups)
     }
 
     /// The names of all resources, by [`protocols::types::Resource`]: those of group 0, then those of the next.

@@ -55,6 +55,13 @@ pub fn options(params: &Params) -> Result<(), String> {
     }
     work_set(params)?;
     tenure(params)?;
+    lasts("address-ttl", params.address_ttl_ms)?;
+    if params.address.is_some() && params.groups > 1 {
+        return Err(format!(
+            "--address works with one group, but --groups is {}; leave one of them out",
+            params.groups
+        ));
+    }
     match params.election_timeout_ms {
         Some((min_ms, max_ms)) if min_ms < 2 => {
             let range = format!("{}..{}", duration_text(min_ms), duration_text(max_ms));
@@ -234,7 +241,7 @@ pub fn own_timers(own: &Timers, protocol: &Protocol) -> Result<(), String> {
     }
 }
 
-const GIVEN: [Given; 12] = [
+const GIVEN: [Given; 13] = [
     ("--preset", |p| p.preset.map(|_| Params { preset: None, ..p.clone() })),
     ("--pre-vote", |p| p.pre_vote.map(|on| Params { pre_vote: Some(!on), ..p.clone() })),
     ("--check-quorum", |p| p.check_quorum.map(|on| Params { check_quorum: Some(!on), ..p.clone() })),
@@ -252,6 +259,7 @@ const GIVEN: [Given; 12] = [
         let another = if p.charge_check? == ChargeCheck::None { ChargeCheck::Id } else { ChargeCheck::None };
         Some(Params { charge_check: Some(another), ..p.clone() })
     }),
+    ("--address-ttl", |p| Some(Params { address_ttl_ms: Some(p.address_ttl_ms? + 1), ..p.clone() })),
     ("--pause", |p| Some(Params { pause_ms: Some(p.pause_ms? + 1), ..p.clone() })),
 ];
 

@@ -1,12 +1,15 @@
 //! Who is who in a run: roles and the processes that have them, made once from a plan and carried from there on.
 //!
-//! Processes are numbered in the order candidates, members of each service, store, clients. A service of one member is a
+//! Processes are numbered in the order candidates, members of each service, directory (where clients go by an address), store,
+//! clients. A service of one member is a
 //! process of the service's name, such as `etcd`; the members of a larger one are `etcd-1`, `etcd-2` …
 
 use crate::fault::Who;
 use protocols::{group, service::Members, types::NodeId, work::Works};
 use std::ops::Range;
 
+/// The name of the process that answers for the leader's address.
+pub const DIRECTORY: &str = "directory";
 /// The name of the fenced store's process.
 pub const STORE: &str = "store";
 
@@ -46,6 +49,8 @@ pub enum Role {
     },
     /// The fenced store.
     Store,
+    /// Who answers for the address by which clients find the leader.
+    Directory,
     /// The client of that place, from 0; those of a group stand together.
     Client(usize),
 }
@@ -67,6 +72,7 @@ pub struct Topology {
     names: Vec<String>,
     candidates: u16,
     services: Vec<Service>,
+    directory: Option<NodeId>,
     store: NodeId,
     works: Works,
 }
@@ -90,7 +96,14 @@ impl Topology {
         let store = NodeId(names.len() as u16);
         names.push(STORE.to_owned());
         names.extend((1..=clients).map(|number| format!("c{number}")));
-        Topology { names, candidates, services: known, store, works: Works::default() }
+        Topology { names, candidates, services: known, directory: None, store, works: Works::default() }
+    }
+
+    /// The same with a process that answers for the leader's address, before the store.
+    pub fn with_directory(mut self) -> Topology {
+        self.names.insert(self.store.index(), DIRECTORY.to_owned());
+        self.directory = Some(self.store);
+        Topology { store: NodeId(self.store.0 + 1), ..self }
     }
 
     /// The same with as many clients again for each group after the first: `c1@1`, `c2@1` …
@@ -135,9 +148,10 @@ impl Topology {
                 return Role::Member { service, member: usize::from(node.0 - known.nodes.start) };
             }
         }
-        match node == self.store {
-            true => Role::Store,
-            false => Role::Client(node.index().saturating_sub(self.store.index() + 1)),
+        match node {
+            _ if Some(node) == self.directory => Role::Directory,
+            _ if node == self.store => Role::Store,
+            _ => Role::Client(node.index().saturating_sub(self.store.index() + 1)),
         }
     }
 
@@ -175,6 +189,11 @@ impl Topology {
     pub fn only_member(&self) -> Option<NodeId> {
         let mut members = self.members();
         members.next().filter(|_| members.next().is_none())
+    }
+
+    /// Who answers for the leader's address, if clients go by one.
+    pub fn directory(&self) -> Option<NodeId> {
+        self.directory
     }
 
     /// The fenced store.
@@ -288,6 +307,16 @@ mod tests {
         assert_eq!(topology.names(), ["n1", "store", "c1", "c2", "c1@1", "c2@1", "c1@2", "c2@2"]);
         assert_eq!(topology.role(NodeId(5)), Role::Client(3));
         assert_eq!(topology.clients().len(), 6);
+    }
+
+    #[test]
+    fn a_directory_stands_before_the_store() {
+        let topology = topology().with_directory();
+        assert_eq!(topology.names()[8..], ["directory", "store", "c1"]);
+        let roles: Vec<Role> = (8..11).map(|node| topology.role(NodeId(node))).collect();
+        assert_eq!(roles, [Role::Directory, Role::Store, Role::Client(0)]);
+        assert_eq!(topology.directory(), topology.find("directory"));
+        assert!(!topology.is_member(NodeId(8)) && !topology.clients().any(|client| client == NodeId(8)));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::{
     world::{Driver, env::SimEnv, with},
 };
 use protocols::{
+    address::{Claim, Directory, Resolver},
     bug::Bugs,
     copies::{Disk as CopyDisk, Holder, Seat},
     core::{Core, Input, TimerId},
@@ -14,6 +15,7 @@ use protocols::{
     election::{
         Protocol, Setup,
         k8s::{ONE_IDENTITY_TWICE, SAME_HOST},
+        raft_core::{COPIED, IDENTITY_COPIED},
     },
     elector::ServiceOutput,
     fence::{
@@ -139,15 +141,28 @@ impl Fleet {
                 });
                 None
             }
+            Role::Directory => {
+                let (address, clients) = (self.plan.address?, self.topology.clients());
+                let first = self.topology.store().0 + 1;
+                with(|world| match world.has_core(node) {
+                    true => world.input(node, Input::Start),
+                    false => {
+                        let directory = Directory::new(address.kind, first..first + clients.len() as u16);
+                        world.set_core(node, Box::new(directory));
+                    }
+                });
+                None
+            }
             Role::Client(index) => self.client(node, index),
         }
     }
 
     fn store(&self) -> Store {
         let store = Store::new(&self.checks, self.plan.groups.into());
-        match self.bugs.has(&ONE_IDENTITY_TWICE) {
-            true => store.with_one_identity(SAME_HOST.0, SAME_HOST.1),
-            false => store,
+        match (self.bugs.has(&ONE_IDENTITY_TWICE), self.bugs.has(&IDENTITY_COPIED)) {
+            (true, _) => store.with_one_identity(SAME_HOST.0, SAME_HOST.1),
+            (_, true) => store.with_one_identity(COPIED.0, COPIED.1),
+            _ => store,
         }
     }
 
@@ -171,11 +186,19 @@ impl Fleet {
         let reads = reads.map(|interval| (interval, rand_core::RngCore::next_u64(&mut random) % interval.max(1)));
         let candidates = self.topology.candidates().len() as u16;
         let attempt_timeout = self.plan.network.attempt_timeout_ms() * MILLISECOND;
+        let address = self.plan.address.zip(self.topology.directory());
+        let resolver = address.map(|(address, directory)| {
+            Resolver::new(directory, address.ttl_ms.saturating_mul(MILLISECOND), attempt_timeout)
+        });
         let core = move || {
             let starts = with(|world| world.process(node).starts) - 1;
             let client = Client::new(node, candidates, interval, phase, starts).with_attempt_timeout(attempt_timeout);
-            Box::new(match reads {
+            let client = match reads {
                 Some((interval, phase)) => client.with_reads(interval, phase),
+                None => client,
+            };
+            Box::new(match resolver.clone() {
+                Some(resolver) => client.with_address(resolver),
                 None => client,
             })
         };
@@ -289,7 +312,10 @@ async fn candidate_core(told: &Told, env: SimEnv) -> Box<dyn Core> {
             bugs: bugs.clone(),
         };
         let node = Node::new(place, (protocol.elector)(setup)).with_works(works.clone()).with_bugs(bugs.clone());
-        let node = node.with_tenure(tenure(plan, env.node, group, starts));
+        let address = plan.address.zip(topology.directory());
+        let address = address.map(|(address, directory)| Claim { directory, kind: address.kind, held: false });
+        let tenure = protocols::node::Tenure { address, ..tenure(plan, env.node, group, starts) };
+        let node = node.with_tenure(tenure);
         match told.copy.clone() {
             Some(seat) => Box::new(Holder::new(node, seat, works)),
             None => Box::new(node),

@@ -1,6 +1,7 @@
 //! A plan's parameters, for the head of a report.
 
 use protocols::{
+    address::Kind,
     copies::Copies,
     election::{
         Protocol, Timer,
@@ -14,7 +15,7 @@ use protocols::{
 use reports::statistics::{count, duration};
 use scenarios::{
     fault::{Fault, PlannedFault, Trigger, Who},
-    plan::{Plan, Tenure},
+    plan::{Address, Plan, Tenure},
     read_lease,
     units::duration_text,
 };
@@ -71,6 +72,7 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
     }
     rows.extend(plan.placement.map(|placement| pair("placement", where_placed(placement).to_owned())));
     rows.extend(tenure(plan.tenure));
+    rows.extend(plan.address.map(|address| pair("address", how_found(address))));
     if plan.load.reads_per_s > 0 {
         let how = if plan.read_lease { "answered from the leader's memory" } else { "answered through the store" };
         rows.push(pair("reads", format!("{} a second, {how}", plan.load.reads_per_s)));
@@ -108,6 +110,16 @@ fn tenure(tenure: Tenure) -> impl Iterator<Item = (String, String)> {
     ];
     let parts: Vec<String> = parts.into_iter().filter(|(told, _)| *told).map(|(_, part)| part).collect();
     (!parts.is_empty()).then(|| ("leaders".to_owned(), parts.join(", "))).into_iter()
+}
+
+/// How clients find the leader.
+fn how_found(address: Address) -> String {
+    let what = match address.kind {
+        Kind::Vip => "a virtual IP that the leader announces",
+        Kind::Dns => "a DNS record that the leader overwrites",
+        Kind::Label => "a label that each node sets and removes for itself",
+    };
+    format!("clients go by {what}, and keep it for {}", duration_text(address.ttl_ms))
 }
 
 /// What leaders do, where that is not the usual.

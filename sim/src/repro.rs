@@ -49,6 +49,8 @@ pub fn options(params: &Params) -> Vec<String> {
     add("warm-up", (tenure.warm_up_ms > 0).then(|| duration_text(tenure.warm_up_ms)));
     add("hold-down", (tenure.hold_down_ms > 0).then(|| duration_text(tenure.hold_down_ms)));
     add("step-down-after", (tenure.step_down_after_ms > 0).then(|| duration_text(tenure.step_down_after_ms)));
+    add("address", params.address.map(|kind| kind.word().to_owned()));
+    add("address-ttl", params.address_ttl_ms.map(duration_text));
     add("health-check-errors", (tenure.check_errors_ppm > 0).then(|| percent_text(tenure.check_errors_ppm)));
     add("members", params.service_members.map(|members| members.to_string()));
     add(

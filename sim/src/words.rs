@@ -2,7 +2,7 @@
 
 use protocols::{
     history::{Deleted, Kind, Outcome},
-    message::{Message, Write, WriteVerdict},
+    message::{Address, Message, Write, WriteVerdict},
     payload::{Opaque, Payload as _},
     types::{Incarnation, Payload, RequestId, Resource},
 };
@@ -66,6 +66,15 @@ pub fn of_message(message: &Message) -> [u64; 3] {
         Message::Written { resource: on, generation, seq, request: r, verdict: v } => {
             let (code, number) = verdict(v);
             [7 | resource(on) << 8 | code << 16, fold(u64::from(generation), seq), fold(request(r), number)]
+        }
+        Message::Address(said) => {
+            let (code, number) = match said {
+                Address::Claimed => (0, 0),
+                Address::Released => (1, 0),
+                Address::Asked => (2, 0),
+                Address::Is(node) => (3, node.map_or(u64::MAX, |node| u64::from(node.0))),
+            };
+            [14 | code << 8, number, 0]
         }
         Message::Read { request: r } => [9, request(r), 0],
         Message::ReadIs { request: r, token, seq } => [10, request(r), fold(token, seq)],

@@ -41,6 +41,7 @@
 mod append;
 mod arithmetic;
 mod bugs;
+mod copied;
 pub mod drill;
 mod durable;
 mod lead;
@@ -51,7 +52,9 @@ mod role;
 mod tests;
 mod vote;
 
-pub use bugs::{ANSWERS_BEFORE_SYNC, LEASE_FROM_ANSWER, LEASE_OUTLIVES_TRANSFER, WRITES_DURING_TRANSFER};
+pub use bugs::{
+    ANSWERS_BEFORE_SYNC, COPIED, IDENTITY_COPIED, LEASE_FROM_ANSWER, LEASE_OUTLIVES_TRANSFER, WRITES_DURING_TRANSFER,
+};
 pub use message::{Index, Message, Term};
 
 use super::{
@@ -208,7 +211,7 @@ impl RaftCore {
     }
 
     fn send_all(&mut self, message: &Message) {
-        for to in self.setup.others() {
+        for to in self.peers() {
             self.send(to, message.clone());
         }
     }

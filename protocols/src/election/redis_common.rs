@@ -59,6 +59,17 @@ pub const MIXED_LOCKS: Bug = Bug {
     shown: Shown::by("steady", "redis-lease", 1),
 };
 
+/// A lock whose value says only on which host its holder runs.
+pub const VALUE_BY_NAME: Bug = Bug {
+    id: "redis-value-by-name",
+    protocols: &["redis-lease", "redis-fenced"],
+    what: "The key's value is the host's name, which all instances share, as containers of one image may: a script that compares it \
+           renews and deletes another instance's key as if it were its own.",
+    source: "postalserver/postal issue 3627; lukas-krecan/ShedLock issue 317; thebigredgeek/microlock issue 7",
+    violation: "dual_belief",
+    shown: Shown::by("partition", "redis-lease", 4),
+};
+
 /// Time for a follower to ask.
 pub(super) const POLL: TimerId = 0;
 /// Time for the leader to renew.
@@ -114,6 +125,10 @@ impl RedisRequests {
 
     /// A value that nobody ever used before: `<name>/<nonce>/<attempt>`.
     pub(super) fn attempt_value(&mut self) -> String {
+        if self.setup.bugs.has(&VALUE_BY_NAME) {
+            // Readers expect the separator; nothing unique follows it.
+            return format!("{}/", self.setup.names.first().map_or("", String::as_str));
+        }
         self.attempts += 1;
         // Every poll makes one: room for all of it at once.
         let mut value = String::with_capacity(self.name().len() + "/0123456789abcdef/0000000".len());

@@ -19,7 +19,7 @@ pub(super) fn cleans_up(output: &elector::Output) -> bool {
 
 impl Node {
     /// Ends everything that a leader does beside its election.
-    pub(super) fn stop_work(&self, out: &mut Vec<Output>) {
+    pub(super) fn stop_work(&mut self, out: &mut Vec<Output>) {
         out.push(Output::CancelTimer(LOOK));
         out.push(Output::CancelTimer(AGAIN));
         (0..self.works.timers()).for_each(|timer| out.push(Output::CancelTimer(WORK + timer)));

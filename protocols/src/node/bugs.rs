@@ -40,11 +40,11 @@ pub const RENEWS_BETWEEN_JOBS: Bug = Bug {
 /// What programs do that call client-go's `LeaderElector.Run` once.
 pub const STANDS_ONCE: Bug = Bug {
     id: "stands-once",
-    protocols: &["redis-fenced", "etcd-election", "k8s-lease"],
+    protocols: &["redis-fenced", "etcd-election", "k8s-lease", "zk-selector"],
     what: "A candidate that has lost its lease never stands again, though its process runs and looks healthy: once each has lost one, \
            nobody leads until somebody restarts a process.",
     source: "kuberhealthy/kuberhealthy issue 1533; Smana/runlore pull request 250; client-go's `LeaderElector.Run` returns when the \
-             lease is lost, and has to be called again",
+             lease is lost, and has to be called again; Curator's `LeaderSelector` stands once more only after `autoRequeue()`",
     violation: "liveness",
     shown: Shown::by("leases-lost-in-turn", "k8s-lease", 4),
 };

@@ -25,8 +25,12 @@ impl Node {
         self.warm() + 1
     }
 
+    pub(super) fn claim_timer(&self) -> TimerId {
+        self.check() + 1
+    }
+
     /// It was elected at this moment.
-    pub(super) fn take_office(&self, now: Now, out: &mut Vec<Output>) {
+    pub(super) fn take_office(&mut self, now: Now, out: &mut Vec<Output>) {
         let Tenure { warm_up, check_errors_ppm, .. } = self.tenure;
         if warm_up > 0 {
             out.push(Output::SetTimer { id: self.warm(), at: now.mono + warm_up });
@@ -34,13 +38,15 @@ impl Node {
         if check_errors_ppm > 0 {
             out.push(Output::SetTimer { id: self.check(), at: now.mono + CHECKED_EVERY });
         }
+        self.claim(now, out);
     }
 
     /// It leads no more.
-    pub(super) fn leave_office(&self, out: &mut Vec<Output>) {
+    pub(super) fn leave_office(&mut self, out: &mut Vec<Output>) {
         if self.tenure.warm_up > 0 || self.tenure.check_errors_ppm > 0 {
             out.extend([self.warm(), self.check()].map(Output::CancelTimer));
         }
+        self.let_address_go(out);
     }
 
     /// Has a leader that was elected then been one for long enough to serve?
@@ -50,7 +56,11 @@ impl Node {
 
     /// One of the timers fired, if it is one of them.
     pub(super) fn in_office(&mut self, now: Now, id: TimerId, out: &mut Vec<Output>) -> bool {
-        if id == self.warm() {
+        if id == self.claim_timer() {
+            self.claim(now, out);
+        } else if self.lead.is_none() {
+            return false;
+        } else if id == self.warm() {
             self.work_when_sealed(now, out);
         } else if id == self.check() {
             out.push(Output::SetTimer { id, at: now.mono + CHECKED_EVERY });

@@ -15,12 +15,12 @@
 //!
 //! A leader that dies or loses its lease is replaced as ever: no hold-down stands in the way of that.
 
-use crate::{core::TimerId, random::Random, types::SECOND};
+use crate::{address::Claim, core::TimerId, random::Random, types::SECOND};
 
 /// From one health check to the next, nanoseconds.
 pub const CHECKED_EVERY: u64 = SECOND;
-/// Timers beside those of the works: the warm-up is over, and the next health check.
-pub(super) const TIMERS: TimerId = 2;
+/// Timers beside those of the works: the warm-up is over, the next health check, and the next claim of the address.
+pub(super) const TIMERS: TimerId = 3;
 
 /// How much longer than at first a leader waits for the store at most, after it has stepped down for its silence again and again.
 pub(super) const PATIENCE_MAX: u32 = 8;
@@ -38,10 +38,19 @@ pub struct Tenure {
     pub random: Random,
     /// A leader to which the store has owed an answer for this long resigns, nanoseconds; 0 for never.
     pub step_down_after: u64,
+    /// The address that a leader claims, if clients go by one.
+    pub address: Option<Claim>,
 }
 
 impl Default for Tenure {
     fn default() -> Self {
-        Tenure { warm_up: 0, hold_down: 0, check_errors_ppm: 0, random: Random::new(0), step_down_after: 0 }
+        Tenure {
+            warm_up: 0,
+            hold_down: 0,
+            check_errors_ppm: 0,
+            random: Random::new(0),
+            step_down_after: 0,
+            address: None,
+        }
     }
 }

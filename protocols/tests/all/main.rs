@@ -3,6 +3,7 @@
 //! Tests here share a process and run on parallel threads: none of them sets a variable of the environment, changes the
 //! folder it runs in or listens for signals.
 
+mod address;
 mod connections;
 mod election_messages;
 mod elections_settle;

@@ -36,6 +36,7 @@ impl Tenure {
             check_errors_ppm: self.check_errors_ppm,
             random: Random::new(seed),
             step_down_after: self.step_down_after_ms.saturating_mul(MILLISECOND),
+            address: None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What no plan may say. Every error is one sentence that names what is wrong and what would be right.
 
 use super::{
-    Known, LONGEST_MS, Network, Plan, SCHEMA, STORE, SWARM, copies, groups,
+    DIRECTORY, Known, LONGEST_MS, Network, Plan, SCHEMA, STORE, SWARM, address, copies, groups,
     limits::{
         BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, CLIENTS_MAX, Checked, EXTRA_MAX_US, FAULTS_MAX, LATENCY_MAX_US, NAME_MAX,
         OFFSET_MAX_MS, PPM_MAX, RATE_MAX, milliseconds, probability, range, signed,
@@ -59,6 +59,7 @@ fn plan(plan: &Plan, known: &Known) -> Checked {
     work_set(plan)?;
     charge_check(plan)?;
     copies::check(plan, protocol)?;
+    address::check(plan)?;
     tenure::check(plan.tenure)?;
     network(&plan.network)?;
     if plan.faults.len() > FAULTS_MAX {
@@ -157,7 +158,7 @@ fn is_taken(name: &str, known: &Known) -> bool {
     let digits = name.strip_prefix('c').unwrap_or_default();
     let client = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     client
-        || name == STORE
+        || [STORE, DIRECTORY].contains(&name)
         || RESERVED.contains(&name)
         || known.protocols.iter().filter_map(|p| p.service.process).any(|service| topology::names_member(name, service))
 }

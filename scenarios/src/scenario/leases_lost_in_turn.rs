@@ -3,7 +3,7 @@
 //! One lost lease is what every test has. The second and the third are where a fleet turns out to have become smaller: an
 //! elector that runs once and returns when its lease is lost (client-go's `LeaderElector.Run`) leaves a process that is up,
 //! answers its health checks, and never stands again. After each candidate has lost one lease, nobody leads
-//! (kuberhealthy/kuberhealthy issue 1533).
+//! (kuberhealthy/kuberhealthy issue 1533). Curator's `LeaderSelector` without `autoRequeue()` is another.
 //!
 //! Each cut is between the leader and the coordination service alone, and lasts until the lease has run out and a successor
 //! has had time to be elected. The next begins two seconds after its end.
@@ -28,7 +28,7 @@ pub const SCENARIO: Scenario = Scenario {
             another candidate was elected. Two seconds after the cut is healed the same happens to that one, and so on, as many \
             times as there are candidates. A candidate that has lost a lease has to stand again: in the end somebody leads.",
     hazard: Hazard::CutOffFromService,
-    needs: Needs::Named(&["redis-fenced", "etcd-election", "k8s-lease"]),
+    needs: Needs::Named(&["redis-fenced", "etcd-election", "k8s-lease", "zk-selector"]),
     plan,
 };
 

@@ -69,6 +69,7 @@ pub mod slow_fencing_device;
 pub mod slow_service;
 pub mod slow_top_node;
 pub mod split_vote;
+pub mod stale_address;
 pub mod stale_cache;
 pub mod stale_enactor;
 pub mod starvation;
@@ -193,6 +194,7 @@ protocols::registry! {
         &long_job::SCENARIO,
         &weak_crons::SCENARIO,
         &stale_enactor::SCENARIO,
+        &stale_address::SCENARIO,
         &stale_cache::SCENARIO,
         &slow_service::SCENARIO,
         &leader_cannot_work::SCENARIO,

@@ -1,8 +1,8 @@
 //! What protocols promise of scenarios with given parameters, and within which bounds.
 
 use super::{
-    Scenario, diverging_copies, heartbeat_starved, incident_invoice, leader_cannot_work, second_takeover, stale_cache,
-    stale_enactor, weak_crons,
+    Scenario, diverging_copies, heartbeat_starved, incident_invoice, leader_cannot_work, second_takeover,
+    stale_address, stale_cache, stale_enactor, weak_crons,
 };
 use crate::params::Params;
 use protocols::{
@@ -34,6 +34,9 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
         Hazard::SaturatedLink => heartbeat_starved::promised(protocol, params),
         Hazard::LeaderCannotWork => leader_cannot_work::promised(scenario, protocol, params),
         _ if scenario.name == weak_crons::SCENARIO.name => weak_crons::promised(protocol),
+        _ if scenario.name == stale_address::SCENARIO.name => {
+            stale_address::promised(promise_checking(scenario, protocol, params.fencing), params)
+        }
         _ if scenario.name == incident_invoice::SCENARIO.name => incident_invoice::promised(protocol, params),
         _ => promise_checking(scenario, protocol, params.fencing),
     };

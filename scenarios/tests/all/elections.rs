@@ -71,7 +71,7 @@ fn nobody_is_told_a_story_that_is_not_its_own() {
         "adversary-forged-token outage-recovery session-expiry-unnoticed clock-jump clock-skew thundering-herd",
         "service-failover service-quorum-loss service-leader-stall service-leader-isolated service-leader-cut-off",
         "heartbeat-starved adversary-delayed-renewals",
-        "service-data-loss service-restored controller-resign-storm incident-invoice long-job stale-enactor stale-cache slow-service",
+        "service-data-loss service-restored controller-resign-storm incident-invoice long-job stale-enactor stale-address stale-cache slow-service",
         "leader-cannot-work leader-without-clients",
         "shard-rebalance service-second-takeover",
     ];

@@ -2,7 +2,7 @@
 
 use crate::{
     bug::{Bug, Shown},
-    types::SECOND,
+    types::{NodeId, SECOND},
 };
 
 /// A lease that is anchored at the wrong end of a round trip.
@@ -46,6 +46,21 @@ pub const ANSWERS_BEFORE_SYNC: Bug = Bug {
     violation: "elections",
     shown: Shown::by("power-outage", "raft-core", 4),
 };
+
+/// A member whose data folder is a copy of another's, id and all.
+pub const IDENTITY_COPIED: Bug = Bug {
+    id: "raft-identity-copied",
+    protocols: &["raft-core"],
+    what: "The second candidate runs on a copy of the first one's data folder, and so has its id. It asks for the second member's vote \
+           at its own address and answers itself: it votes twice, acknowledges its own entries, and leads without anybody else. Others \
+           take it for the first candidate, and give it a vote that they have given that one.",
+    source: "cloudamqp/lavinmq pull request 1023; moby/swarmkit issue 1148; elastic/elasticsearch issue 32904",
+    violation: "phantom_leader",
+    shown: Shown::by("isolate-leader", "raft-core", 16),
+};
+
+/// Under [`IDENTITY_COPIED`] the first of these has the id of the second.
+pub const COPIED: (NodeId, NodeId) = (NodeId(1), NodeId(0));
 
 /// From one sync to the next, nanoseconds.
 pub(super) const SYNCED_EVERY: u64 = 120 * SECOND;

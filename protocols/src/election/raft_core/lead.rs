@@ -38,8 +38,11 @@ impl RaftCore {
             if self.servers() > 1 {
                 self.held.push(Output::Point(Point::BeforeRenew));
             }
-            for to in self.setup.others() {
+            for to in self.peers() {
                 self.replicate(now, to);
+            }
+            if self.double().is_some() {
+                self.advance(now);
             }
             // A belief without an end is renewed by nobody.
             if self.belief.is_some_and(|belief| belief.valid_until == u64::MAX) {
@@ -66,7 +69,7 @@ impl RaftCore {
             leading.entry_at = now.mono.saturating_add(interval);
         }
         self.state.log.push(self.state.term);
-        for to in self.setup.others() {
+        for to in self.peers() {
             self.replicate(now, to);
         }
     }
@@ -134,6 +137,7 @@ impl RaftCore {
 
     /// Commits what a majority has, once that includes an entry of this term (§5.4.2), and believes accordingly.
     pub(super) fn advance(&mut self, now: Now) {
+        self.answer_oneself(now);
         let Role::Leader(leading) = &self.role else { return };
         let reached = leading.majority_has();
         if reached >= leading.first {

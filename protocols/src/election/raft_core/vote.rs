@@ -3,7 +3,7 @@
 use super::{
     Output, RaftCore,
     message::{Message, Term},
-    role::{Ballot, Role},
+    role::Role,
 };
 use crate::{clock::Now, elector::Deposed, point::Point, types::NodeId};
 
@@ -19,7 +19,7 @@ impl RaftCore {
         let Some(next) = self.state.term.checked_add(1) else { return self.wait_anew(now) };
         match self.rules().pre_vote && !transfer {
             true => {
-                self.role = Role::PreCandidate(Ballot::new(self.servers(), self.setup.node));
+                self.role = Role::PreCandidate(self.own_ballot());
                 self.ask(now, next, true, false);
             }
             false => self.become_candidate(now, next, transfer),
@@ -29,7 +29,7 @@ impl RaftCore {
     fn become_candidate(&mut self, now: Now, next: Term, transfer: bool) {
         self.enter(next);
         self.vote_for(self.setup.node);
-        self.role = Role::Candidate(Ballot::new(self.servers(), self.setup.node));
+        self.role = Role::Candidate(self.own_ballot());
         self.ask(now, next, false, transfer);
     }
 
@@ -96,7 +96,7 @@ impl RaftCore {
     }
 
     fn is_free_for(&self, candidate: NodeId) -> bool {
-        self.state.voted.is_none_or(|voted| voted == candidate)
+        self.state.voted.is_none_or(|voted| self.id_of(voted) == self.id_of(candidate))
     }
 
     /// `from` stands in `term`.

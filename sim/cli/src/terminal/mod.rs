@@ -1,6 +1,7 @@
 //! What the simulation's and real mode's command lines share: how arguments are read and refused, and how reports are
 //! printed.
 
+pub mod address;
 pub mod browser;
 pub mod check;
 pub mod exit;

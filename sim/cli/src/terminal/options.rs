@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
 use super::{
+    address::AddressOptions,
     headings::{NETWORK, OUTPUT, RAFT, TIMERS, WORK},
     output::Show,
     parse,
@@ -57,6 +58,8 @@ pub struct PlanOptions {
     work_set: WorkSetOptions,
     #[command(flatten)]
     tenure: TenureOptions,
+    #[command(flatten)]
+    address: AddressOptions,
     #[command(flatten)]
     rules: RuleOptions,
     /// Switch one known bug on
@@ -285,7 +288,7 @@ impl PlanOptions {
             control_apart: self.control_link.unwrap_or(usual.control_apart),
             ..usual
         };
-        let params = self.rules.add_to(params);
+        let params = self.address.add_to(self.rules.add_to(params));
         sense::options(&params)?;
         Ok(params)
     }
@@ -333,6 +336,9 @@ impl PlanOptions {
             ("--bandwidth", self.bandwidth.is_some()),
             ("--control-link", self.control_link.is_some()),
         ];
+        if let Some((name, _)) = self.address.given().into_iter().find(|(_, given)| *given) {
+            return Err(format!("{name} means nothing here: the clients of a swarm ask every candidate"));
+        }
         if let Some((name, _)) = drawn.iter().find(|(_, given)| *given) {
             return Err(format!(
                 "{name} means nothing here: `swarm` draws it; it takes --protocol, --net, --latency, --loss, --nodes, \

@@ -4,6 +4,7 @@ mod numbers;
 
 use super::{names::known, suggest::unknown};
 use protocols::{
+    address,
     bug::Bug,
     by_design,
     copies::Copies,
@@ -116,6 +117,15 @@ pub fn fencing(text: &str) -> Result<Fencing, String> {
 pub fn copies(text: &str) -> Result<Copies, String> {
     let found = Copies::ALL.into_iter().find(|copies| copies.word() == text);
     found.ok_or_else(|| unknown("choice", text, &Copies::ALL.map(Copies::word)))
+}
+
+/// How clients find the leader.
+///
+/// # Errors
+/// One sentence with the nearest word.
+pub fn address(text: &str) -> Result<address::Kind, String> {
+    let found = address::Kind::ALL.into_iter().find(|kind| kind.word() == text);
+    found.ok_or_else(|| unknown("kind of address", text, &address::Kind::ALL.map(address::Kind::word)))
 }
 
 /// Which candidate should lead which group.

@@ -55,6 +55,9 @@ pub(super) fn playable(plan: &Plan) -> Result<(), String> {
             "copies of the data are for the simulation; leaders of real processes write to one store".to_owned()
         );
     }
+    if plan.address.is_some() {
+        return Err("the leader's address is for the simulation; clients of real processes ask every node".to_owned());
+    }
     if plan.network.bandwidth_mbps > 0 {
         return Err("a limited bandwidth is for the simulation; proxies carry out latency and loss".to_owned());
     }
