@@ -88,7 +88,7 @@ fn stories(registry: &Registry, protocol: &Protocol) -> Vec<Story> {
 }
 
 /// The same service's or kind's protocol that carries a token, for one that does not.
-fn with_token(registry: &Registry, protocol: &Protocol) -> Option<&'static Protocol> {
+pub(super) fn with_token(registry: &Registry, protocol: &Protocol) -> Option<&'static Protocol> {
     let same = |other: &&'static Protocol| other.tokened && other.service.name == protocol.service.name;
     let elects = |other: &&'static Protocol| other.service.elects == protocol.service.elects;
     registry.plans.protocols.iter().copied().find(|other| same(other) && elects(other))
@@ -254,7 +254,7 @@ fn as_text(registry: &Registry, protocol: &Protocol, stories: &[Story], width: u
 }
 
 /// Words in lines of that width; all but the first of a paragraph are indented by two more.
-fn filled(words: &str, indent: usize, width: usize) -> String {
+pub(super) fn filled(words: &str, indent: usize, width: usize) -> String {
     let hanging = if indent > 0 { indent + 2 } else { 0 };
     let mut text = String::new();
     let mut line = " ".repeat(indent);

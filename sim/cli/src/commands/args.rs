@@ -3,9 +3,10 @@
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
 use super::{
-    about_args::AboutArgs, advise_args::AdviseArgs, bisect_args::BisectArgs, experiments_args::ExperimentsArgs,
-    export_args::ExportArgs, findings_args::FindingsCommand, frontier_args::FrontierArgs, matrix_args::MatrixArgs,
-    output_args::OutputArgs, plot_args::PlotArgs, report_args::ReportArgs, work_set_args::WorkSetArgs,
+    about_args::AboutArgs, advise_args::AdviseArgs, assess_args::AssessArgs, bisect_args::BisectArgs,
+    experiments_args::ExperimentsArgs, export_args::ExportArgs, findings_args::FindingsCommand,
+    frontier_args::FrontierArgs, matrix_args::MatrixArgs, output_args::OutputArgs, plot_args::PlotArgs,
+    report_args::ReportArgs, work_set_args::WorkSetArgs,
 };
 use crate::terminal::{
     check::PageArgs,
@@ -211,6 +212,12 @@ pub enum Command {
     #[command(after_help = "Nothing is run: this is what sweeps hold the protocol to, scenario by scenario.\n\n\
         Example:  fencepost about pg-advisory")]
     About(AboutArgs),
+    /// Say whether a protocol with these timers is safe under a hazard, by what margin, what breaks first, and what to change
+    #[command(
+        after_help = super::assess_args::AFTER_HELP,
+        mut_arg("clock_drift", |arg| arg.visible_alias("drift"))
+    )]
+    Assess(AssessArgs),
     /// Say which protocol and lease serve an availability target, from pauses and crashes that were seen
     #[command(
         after_help = "Of the leases that meet the target, the shortest is advised: nobody waits for less after a crash. It is then \
