@@ -12,7 +12,12 @@
 //!
 //! Sources: the lease arithmetic of Gray and Cheriton, "Leases" (SOSP 1989), §2 and §5; the timers are each protocol's own.
 
-use crate::{belief, params::Params, plan::PPM_MAX, plan::Plan};
+use crate::{
+    belief,
+    fault::Fault,
+    params::Params,
+    plan::{PPM_MAX, Plan},
+};
 use protocols::{
     election::{Conditions, Protocol},
     types::{MICROSECOND, MILLISECOND, SECOND},
@@ -45,7 +50,10 @@ pub fn of(params: &Params, protocol: &Protocol) -> Clearance {
     let renewed_ms = timings.renew_interval_ms as f64 + tick_ms + 3.0 * trip_ms;
     let left_ms = waits_ms.map(|waits_ms| waits_ms - renewed_ms);
     let cut_ms = left_ms.map(|left_ms| (left_ms - timings.request_timeout_ms as f64 - RETRANSMIT_MS) / 2.0);
-    let some = |ms: Option<f64>| ms.map(|ms| ms.floor().max(0.0));
+    // Where packets are lost or wait for each other, the last renewal may be as old as any.
+    let network = params.network();
+    let prompt = network.loss == 0.0 && network.bandwidth_mbps == 0;
+    let some = |ms: Option<f64>| ms.filter(|_| prompt).map(|ms| ms.floor().max(0.0));
     Clearance { waits_ms, renewed_ms, pause_ms: some(left_ms), cut_ms: some(cut_ms) }
 }
 
@@ -70,10 +78,18 @@ fn waits(params: &Params, protocol: &Protocol) -> Option<u64> {
     Some(lease.saturating_sub(lost).saturating_add(timings.own.lock_delay.unwrap_or(0)))
 }
 
+/// What clocks and packets do at the worst to a leader that is cut off once. Who still believes when the cut is over renews
+/// then, so that an answer which comes late by the cut's length does no harm.
+fn cut_once(plan: &Plan, protocol: &Protocol) -> Conditions {
+    let mut plan = plan.clone();
+    plan.faults.retain(|fault| !matches!(fault.what, Fault::Partition { .. }));
+    Conditions { silent: true, ..belief::conditions(&plan, protocol) }
+}
+
 /// By how much a leader that cannot renew stops believing before another can be elected, milliseconds; negative: for how long
 /// two may believe. `None`: without a bound.
 pub fn belief_ms(plan: &Plan, protocol: &Protocol) -> Option<f64> {
-    let (timings, worst) = (plan.timings.resolved(), belief::conditions(plan, protocol));
+    let (timings, worst) = (plan.timings.resolved(), cut_once(plan, protocol));
     let overlap = |c: &Conditions| (protocol.belief_overlap)(&timings, c);
     match overlap(&worst)? {
         0 => {}
@@ -97,7 +113,7 @@ pub fn belief_ms(plan: &Plan, protocol: &Protocol) -> Option<f64> {
 /// The largest drift of candidates' clocks, either way, at which two cannot believe in this plan, parts per million; `None`: two
 /// can with perfect clocks.
 pub fn drift_ppm(plan: &Plan, protocol: &Protocol) -> Option<u64> {
-    let (timings, worst) = (plan.timings.resolved(), belief::conditions(plan, protocol));
+    let (timings, worst) = (plan.timings.resolved(), cut_once(plan, protocol));
     let apart = |ppm| {
         let conditions = Conditions { slow_ppm: ppm, fast_ppm: ppm, service_fast_ppm: ppm, ..worst };
         (protocol.belief_overlap)(&timings, &conditions) == Some(0)

@@ -133,7 +133,7 @@ impl Case<'_> {
             Along::Cut => seen.clearance.cut_ms,
             _ => None,
         };
-        let none_took_over = seen.asked.iter().all(|outcome| outcome.takeover_ms.is_none());
+        let none_took_over = seen.asked.iter().all(|outcome| !outcome.took_over());
         if none_took_over && ends_in_time.is_some_and(|most_ms| value as f64 <= most_ms) {
             return Ok((Answer::Safe, Why::NobodyTakesOver));
         }

@@ -41,8 +41,9 @@ pub enum Along {
 
 /// The largest skew of wall clocks that is looked at, milliseconds.
 const SKEW_MAX_MS: u64 = 3_600_000;
-/// The longest way of a packet that is looked at, microseconds.
+/// The longest way of a packet that is looked at, microseconds, and how many times the one that is asked for.
 const LATENCY_MAX_US: u64 = 10_000_000;
+const LATENCIES: u64 = 16;
 
 impl Hazards {
     /// The first that is given, and its value.
@@ -125,11 +126,16 @@ impl Case<'_> {
     pub(super) fn most(&self) -> u64 {
         let (params, asked) = (self.hazards.params(self.params), self.asked());
         match self.along() {
-            Along::Pause => latest_phase_ms(&params, self.protocol).max(asked),
+            Along::Pause => {
+                let (ttl_ms, takeover_ms) =
+                    (params.granted_ttl_ms(self.protocol), params.takeover_max_ms(self.protocol));
+                // A heartbeat may leave no room for a phase, and then each pause begins in the latest.
+                latest_phase_ms(&params, self.protocol).min(2 * (ttl_ms + takeover_ms) + 1_000).max(asked)
+            }
             Along::Cut => cut_ms(&params, self.protocol).max(asked),
             Along::Drift => PPM_MAX,
             Along::Skew => SKEW_MAX_MS.max(asked),
-            Along::Latency => LATENCY_MAX_US.max(asked),
+            Along::Latency => LATENCY_MAX_US.min(LATENCIES * asked).max(asked),
         }
     }
 }

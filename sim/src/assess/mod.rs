@@ -62,6 +62,13 @@ pub struct Outcome {
     pub dark_ms: f64,
 }
 
+impl Outcome {
+    /// Did leadership change?
+    pub fn took_over(&self) -> bool {
+        self.takeover_ms.is_some() || self.two_believed || !self.violated.is_empty()
+    }
+}
+
 impl Case<'_> {
     /// What margins are measured along; a pause where nothing was given.
     pub fn along(&self) -> Along {

@@ -27,18 +27,21 @@ pub enum Event {
     TwoBelieve,
     /// A stale write takes effect, or another invariant of safety is violated, as the store compares nothing.
     Violation,
+    /// Nobody leads in time.
+    Unled,
 }
 
 impl Event {
     /// All of them, in the order in which they happen.
-    pub const ALL: [Event; 3] = [Event::Takeover, Event::TwoBelieve, Event::Violation];
+    pub const ALL: [Event; 4] = [Event::Takeover, Event::TwoBelieve, Event::Violation, Event::Unled];
 
     /// Has it happened?
     pub fn is_in(self, outcome: &Outcome) -> bool {
         match self {
-            Event::Takeover => outcome.takeover_ms.is_some(),
+            Event::Takeover => outcome.took_over(),
             Event::TwoBelieve => outcome.two_believed,
             Event::Violation => !outcome.violated.is_empty(),
+            Event::Unled => outcome.unled || !outcome.struck,
         }
     }
 }
@@ -76,7 +79,7 @@ impl Seed<'_, '_> {
         if let Some(seen) = self.seen.get(&value) {
             return Ok(seen.clone());
         }
-        let outcome = self.case.at(value).one(Fencing::Off, self.seed)?;
+        let outcome = self.case.at(value).one(self.case.search_fencing(), self.seed)?;
         self.seen.insert(value, outcome.clone());
         Ok(outcome)
     }
@@ -113,10 +116,15 @@ impl Seed<'_, '_> {
 }
 
 impl Case<'_> {
+    /// A store that compares tokens hides what would happen without; any other is taken as it is.
+    fn search_fencing(&self) -> Fencing {
+        if self.compares() { Fencing::Off } else { self.params.fencing }
+    }
+
     /// The lowest values, where the store compares nothing.
     pub(super) fn search(&self) -> Result<Found, String> {
         let most = self.most();
-        let at_most = self.at(most).several(Fencing::Off, SEEDS)?;
+        let at_most = self.at(most).several(self.search_fencing(), SEEDS)?;
         let mut soonest: Vec<&Outcome> = at_most.iter().collect();
         let when = |outcome: &Outcome| outcome.takeover_ms.unwrap_or(f64::INFINITY);
         soonest.sort_by(|a, b| when(a).total_cmp(&when(b)));

@@ -43,6 +43,7 @@ pub fn run(registry: &Registry, args: &AssessArgs) -> Result<u8, Stop> {
             "what may go wrong? Say it with --pause, --partition, --clock-drift, --clock-skew or --latency",
         ));
     }
+    not_about(&given).map_err(Stop::usage)?;
     let params = with_own_timers(&given, args);
     let case = Case { registry, protocol: args.name, params: &params, hazards, jobs: jobs_or_cores(args.jobs) };
     makes_sense(&case).map_err(Stop::usage)?;
@@ -66,6 +67,23 @@ pub fn run(registry: &Registry, args: &AssessArgs) -> Result<u8, Stop> {
         Answer::NotSafe => VIOLATED,
         Answer::Unknown => INCONCLUSIVE,
     })
+}
+
+/// Refuses what the timers' arithmetic does not know of.
+fn not_about(given: &Params) -> Result<(), String> {
+    let said = [
+        ("--bug", !given.bugs.is_empty()),
+        ("--copies", given.copies.is_some()),
+        ("--groups", given.groups > 1),
+        ("--duration", given.duration_ms.is_some()),
+        ("--works", !given.works.is_empty()),
+    ];
+    match said.into_iter().find(|(_, given)| *given) {
+        Some((option, _)) => {
+            Err(format!("{option} means nothing to `assess`; leave it out, or run a scenario with it"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The reference implementation's lease, unless another is asked for, and a load that suits it.
@@ -131,7 +149,13 @@ fn frontier(case: &Case, pause_ms: u64) -> Option<Vec<String>> {
     }
     let ttl_ms = params.lease_ttl_ms?;
     let longest_ms = (2 * params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol)).max(2 * pause_ms);
-    let others = Params { lease_ttl_ms: None, pause_ms: None, rate: Params::default().rate, fencing: Fencing::Off, ..(*params).clone() };
+    let others = Params {
+        lease_ttl_ms: None,
+        pause_ms: None,
+        rate: Params::default().rate,
+        fencing: Fencing::Off,
+        ..(*params).clone()
+    };
     let mut words: Vec<String> = ["frontier", "gc-pause", "--protocol", protocol.name].map(str::to_owned).to_vec();
     words.extend(["--x".to_owned(), format!("ttl={},{}", duration_text(ttl_ms), duration_text(2 * ttl_ms))]);
     words.extend(["--y".to_owned(), format!("pause=500ms..{}", duration_text(longest_ms.div_ceil(1_000) * 1_000))]);

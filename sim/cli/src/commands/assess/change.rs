@@ -47,7 +47,10 @@ fn token(case: &Case) -> Result<Option<Change>, String> {
         let outcomes = Case { params: &params, ..case.clone() }.several(Fencing::On, SEEDS)?;
         return Ok(Some(tried(what.to_owned(), "--fencing on".to_owned(), &outcomes)));
     }
-    let Some(other) = with_token(case.registry, case.protocol) else { return Ok(None) };
+    let Some(other) = with_token(case.registry, case.protocol) else {
+        let what = "take a token from a counter in the store, in the same step as the lock, and have the store refuse lower ones";
+        return Ok(Some(tried(what.to_owned(), String::new(), &[])));
+    };
     let other_case = Case { protocol: other, params: &params, ..case.clone() };
     // Timers of one protocol may be none of another's.
     let Ok(outcomes) = other_case.several(Fencing::On, SEEDS) else { return Ok(None) };

@@ -2,7 +2,7 @@
 
 use super::text::{time, value};
 use reports::statistics::count;
-use sim::assess::{Along, Answer, Assessment, Case, Event, SEEDS, Why};
+use sim::assess::{Along, Answer, Assessment, Case, Event, Outcome, SEEDS, Why};
 
 /// Safe or not, and why.
 pub(super) fn answer(case: &Case, seen: &Assessment) -> String {
@@ -11,7 +11,12 @@ pub(super) fn answer(case: &Case, seen: &Assessment) -> String {
         Answer::NotSafe => "NOT SAFE",
         Answer::Unknown => "CANNOT BE SAID",
     };
-    format!("{word}: {}.", because(case, seen))
+    let unled = seen.asked.iter().filter(|outcome| outcome.unled).count();
+    let unled = match unled {
+        0 => String::new(),
+        some => format!(" But nobody led in time in {some} of {}.", count(SEEDS, "run")),
+    };
+    format!("{word}: {}.{unled}", because(case, seen))
 }
 
 /// Why that is the answer; a sentence without its full stop.
@@ -21,17 +26,23 @@ pub(super) fn because(case: &Case, seen: &Assessment) -> String {
     match seen.why {
         Why::Violated { at, seed } if at == case.asked() => {
             let unsafe_runs = seen.asked.iter().filter(|outcome| !outcome.violated.is_empty()).count();
-            let violated = seen.asked.iter().find(|outcome| outcome.seed == seed).map(|o| o.violated.join(", "));
+            let violated = seen.asked.iter().find(|outcome| outcome.seed == seed).map(|o| &o.violated[..]);
+            let violated = match violated.unwrap_or_default() {
+                [one] => (*one).to_owned(),
+                [first, others @ ..] => format!("{first} and {}", count(others.len() as u64, "other invariant")),
+                [] => String::new(),
+            };
             format!(
-                "at {asked} two leaders take effect in {unsafe_runs} of {}; seed {seed} violates {}",
+                "{}: {unsafe_runs} of {} at {asked} are unsafe, and seed {seed} violates {violated}",
+                harm(case),
                 count(SEEDS, "run"),
-                violated.unwrap_or_default()
             )
         }
         Why::Violated { at, seed } => format!(
-            "two leaders take effect at {} already (seed {seed}), and a {} of up to {asked} may be as long",
+            "{} at {} already (seed {seed}), although in none of {} at {asked}",
+            harm(case),
             value(along, at as f64),
-            noun(along)
+            count(SEEDS, "run")
         ),
         Why::NobodyTakesOver => {
             let waits = seen.clearance.waits_ms.map(|ms| time(ms.round())).unwrap_or_default();
@@ -68,9 +79,8 @@ pub(super) fn because(case: &Case, seen: &Assessment) -> String {
         ),
         Why::Promised => "the protocol keeps two leaders apart without the store's help, and no run contradicts it".to_owned(),
         Why::FarFromEdge => format!(
-            "nobody took over in any of {}, nor at twice {asked} in those that looked for the edge; this protocol's timers \
-             prove nothing here",
-            count(SEEDS, "run")
+            "as far as {} can tell, nobody takes over at {asked}, nor at twice that; this protocol's timers prove nothing here",
+            count(seen.runs, "run")
         ),
         Why::NothingStruck => {
             format!("it struck no leader in any of {}: nobody led long enough", count(SEEDS, "run"))
@@ -96,6 +106,15 @@ fn not_excluded(case: &Case, seen: &Assessment, asked: &str) -> String {
     }
 }
 
+/// What comes of two that lead.
+fn harm(case: &Case) -> &'static str {
+    match (case.protocol.tokened, case.compares()) {
+        (true, false) => "a former leader's write takes effect, since the store compares no tokens",
+        (true, true) => "two leaders take effect although the store compares tokens",
+        (false, _) => "a former leader's write takes effect, since there is no token to tell it by",
+    }
+}
+
 fn noun(along: Along) -> &'static str {
     match along {
         Along::Pause => "pause",
@@ -109,30 +128,44 @@ fn noun(along: Along) -> &'static str {
 /// What breaks first as the hazard grows.
 pub(super) fn first(case: &Case, seen: &Assessment) -> String {
     let along = case.along();
-    let least = |event| seen.edge(event).map(|edge| edge.at);
-    let takeover = least(Event::Takeover).filter(|_| matches!(along, Along::Pause | Along::Cut));
-    let (what, at) = match (takeover, least(Event::TwoBelieve), least(Event::Violation)) {
-        (Some(at), ..) => ("who leads", at),
-        (None, Some(believe), violation) if violation.is_none_or(|at| believe <= at) => {
-            ("the belief to lead alone", believe)
-        }
-        (None, _, Some(at)) => ("what the store holds", at),
-        _ => {
-            let most = value(along, seen.most as f64);
-            return format!("nothing that was looked for, up to {most}.");
-        }
+    let by_timers = match along {
+        Along::Pause if case.hazards.cut_ms.is_none() => seen.clearance.pause_ms,
+        Along::Cut => seen.clearance.cut_ms,
+        Along::Drift => seen.drift_ppm.map(|ppm| ppm as f64),
+        _ => None,
     };
-    let takes = seen.at_most.iter().filter_map(|outcome| outcome.takeover_ms).max_by(f64::total_cmp);
-    let takes = takes.filter(|_| takeover.is_some());
-    let takes = takes.map(|ms| format!("; until a successor takes effect up to {} pass", time(ms)));
-    let awake = seen.at_most.iter().map(|outcome| outcome.awake_ms).max_by(f64::total_cmp).filter(|ms| *ms >= 1.0);
-    let awake = awake.map(|ms| format!(". The old leader then believes beside the new one for up to {}", time(ms)));
-    let store = match (case.protocol.tokened, case.compares()) {
-        (true, true) => ", and the store refuses what it writes",
-        (true, false) => ", and nothing refuses what it writes",
-        (false, _) => ", and no store can tell what it writes from its successor's",
+    let changes = matches!(along, Along::Pause | Along::Cut);
+    let events = Event::ALL.into_iter().filter(|event| changes || *event != Event::Takeover);
+    let found = events.filter_map(|event| Some((seen.edge(event)?.at, event))).min_by_key(|(at, _)| *at);
+    let Some((at, event)) = found else {
+        return format!("nothing that was looked for, up to {}.", value(along, seen.most as f64));
     };
-    let store = awake.as_ref().map_or("", |_| store);
-    let at = value(along, at as f64);
-    format!("{what}, from {at} on{}{}{store}.", takes.unwrap_or_default(), awake.unwrap_or_default())
+    let what = match event {
+        Event::Takeover => "another takes over",
+        Event::TwoBelieve => "two believe to lead",
+        Event::Violation => "two leaders take effect",
+        Event::Unled => "nobody leads in time",
+    };
+    let timers = by_timers.filter(|_| event != Event::Unled);
+    let timers = timers.map(|ms| format!(", and from {} on by the timers", value(along, ms))).unwrap_or_default();
+    let text = format!("{what} from {} on in runs{timers}.", value(along, at as f64));
+    text + &if changes { then(case, seen) } else { String::new() }
+}
+
+/// What a takeover costs, in runs of the largest value.
+fn then(case: &Case, seen: &Assessment) -> String {
+    let longest = |of: fn(&Outcome) -> Option<f64>| seen.at_most.iter().filter_map(of).max_by(f64::total_cmp);
+    let taken = longest(|outcome| outcome.takeover_ms).map(|ms| {
+        let begins = if case.along() == Along::Pause { "stopped" } else { "was cut off" };
+        format!(" A new leader took effect within {} of when the old one {begins}.", time(ms))
+    });
+    let awake = longest(|outcome| Some(outcome.awake_ms)).filter(|ms| *ms >= 1.0).map(|ms| {
+        let store = match (case.protocol.tokened, case.compares()) {
+            (true, true) => "the store refuses what the old one writes",
+            (true, false) => "nothing refuses what the old one writes",
+            (false, _) => "no store can tell which of them wrote",
+        };
+        format!(" Both then ran and believed for up to {}; {store}.", time(ms))
+    });
+    taken.unwrap_or_default() + &awake.unwrap_or_default()
 }

@@ -4,7 +4,6 @@ use super::{change::Change, sentence};
 use crate::commands::about::filled;
 use protocols::election::Timer;
 use reports::statistics::count;
-use scenarios::units::{duration_text, duration_us_text};
 use sim::assess::{Along, Assessment, Case, Event, SEEDS};
 
 /// How wide it is.
@@ -52,11 +51,11 @@ pub(super) fn hazards(case: &Case) -> String {
     let of = case.hazards;
     let from = if case.protocol.service.elects { "the coordination service" } else { "the other candidates" };
     let said = [
-        of.pause_ms.map(|ms| format!("the leader stops for {}", duration_text(ms))),
-        of.cut_ms.map(|ms| format!("the leader is cut off from {from} for {}", duration_text(ms))),
+        of.pause_ms.map(|ms| format!("the leader stops for {}", time(ms as f64))),
+        of.cut_ms.map(|ms| format!("the leader is cut off from {from} for {}", time(ms as f64))),
         of.drift_ppm.map(|ppm| format!("clocks run up to {ppm} ppm fast or slow")),
-        of.skew_ms.map(|ms| format!("wall clocks are up to {} off", duration_text(ms))),
-        of.latency_us.map(|us| format!("a packet takes {} one way", duration_us_text(us))),
+        of.skew_ms.map(|ms| format!("wall clocks are up to {} off", time(ms as f64))),
+        of.latency_us.map(|us| format!("a packet takes {} ms one way", us as f64 / 1e3)),
     ];
     let said: Vec<String> = said.into_iter().flatten().collect();
     let cut = match (of.pause_ms, of.cut_ms) {
@@ -90,19 +89,20 @@ impl Told<'_> {
     fn setting(&self) -> String {
         let Case { protocol, params, .. } = self.case;
         let timings = params.timings(protocol);
+        let ms = |ms: u64| time(ms as f64);
         let mut said = match timings.election_timeout_ms {
             Some((from_ms, to_ms)) => vec![
-                format!("election timeout {}..{}", duration_text(from_ms), duration_text(to_ms)),
-                format!("heartbeat {}", duration_text(timings.renew_interval_ms)),
+                format!("election timeout {} to {}", ms(from_ms), ms(to_ms)),
+                format!("heartbeat {}", ms(timings.renew_interval_ms)),
             ],
-            None => vec![format!("lease {}", duration_text(params.granted_ttl_ms(protocol)))],
+            None => vec![format!("lease {}", ms(params.granted_ttl_ms(protocol)))],
         };
         let own = timings.own_ms();
         if !protocol.timers.renews_at_retry && timings.election_timeout_ms.is_none() {
-            said.push(format!("renewed every {}", duration_text(timings.renew_interval_ms)));
+            said.push(format!("renewed every {}", ms(timings.renew_interval_ms)));
         }
         for timer in Timer::ALL {
-            said.extend(own.get(timer).map(|ms| format!("{} {}", timer.words(), duration_text(ms))));
+            said.extend(own.get(timer).map(|length| format!("{} {}", timer.words(), ms(length))));
         }
         let whose = if self.timers_given { "" } else { " (its own defaults)" };
         let store = match (protocol.tokened, params.fencing.word()) {
@@ -140,7 +140,24 @@ impl Told<'_> {
             false => "a stale write takes effect, in runs",
         };
         rows.push(row("stale_write", stale, edge(Event::Violation)));
+        if !matches!(along, Along::Pause | Along::Cut) {
+            rows.push(row("nobody_leads", "nobody leads in time, in runs", edge(Event::Unled)));
+        }
         rows
+    }
+
+    /// What a leader that runs and cannot renew does, by its timers.
+    fn stops(&self) -> String {
+        match self.seen.belief_ms {
+            _ if self.case.protocol.service.outlasts_pauses => return String::new(),
+            Some(ms) => {
+                let ms = if ms < 0.0 { format!("-{}", time(-ms)) } else { format!("+{}", time(ms)) };
+                format!("  {:<48}{:>12}  {ms:>14}\n", "cut off, the leader stops before a takeover by", "")
+            }
+            None => {
+                format!("  {:<48}{:>12}  {:>14}\n", "cut off, the leader stops before a takeover by", "", "never stops")
+            }
+        }
     }
 
     fn table(&self) -> String {
@@ -156,7 +173,7 @@ impl Told<'_> {
             text += format!("  {what:<48}{at:>12}  {margin:>14}").trim_end();
             text.push('\n');
         }
-        text
+        text + &self.stops()
     }
 
     fn stands_on(&self) -> String {
@@ -173,6 +190,7 @@ impl Told<'_> {
 fn changed(change: &Change) -> String {
     let option = if change.options.is_empty() { String::new() } else { format!("{}: ", change.options) };
     let came = match change.violated {
+        0 if change.runs == 0 => "this was not tried".to_owned(),
         0 => format!("none of {} that tried it is unsafe", count(change.runs, "run")),
         some => format!("{some} of {} that tried it are still unsafe", count(change.runs, "run")),
     };
