@@ -220,11 +220,11 @@ pub enum Command {
     Assess(AssessArgs),
     /// Say which protocol and lease serve an availability target, from pauses and crashes that were seen
     #[command(
-        after_help = "Of the leases that meet the target, the shortest is advised: nobody waits for less after a crash. It is then \
-        tried in the simulated world, and so is the next shorter one. Exit codes: 0 an advice that its trial confirms, \
-        2 none.\n\n\
+        after_help = "Of the leases that meet the target, the one that changes the leader least often is advised, and the shortest \
+        of those. It is then tried in the simulated world, and so are the next shorter one and --now. Exit codes: 0 an advice \
+        that its trial confirms, 2 none, or a trial in which no pause struck.\n\n\
         Examples:  fencepost advise --slo 99.95% --pauses gc.log --crashes 3/30d\n           \
-        fencepost advise --slo 99.9% --pause '40x 200ms' --pause '2x 4s' --over 7d"
+        fencepost advise --slo 99.9% --pause '40x 200ms' --pause '2x 4s' --over 7d --now k8s-lease@15s"
     )]
     Advise(AdviseArgs),
     /// Print what a shell needs to complete commands, options and names

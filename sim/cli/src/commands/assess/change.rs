@@ -28,8 +28,9 @@ pub(super) fn changes(case: &Case, safe: bool) -> Result<Vec<Change>, String> {
     if !case.compares() {
         changes.extend(token(case)?);
     }
-    if case.along() == Along::Pause {
-        changes.extend(longer(case, safe)?);
+    // A longer lease makes nothing safe that is not: the next pause may be longer too.
+    if case.along() == Along::Pause && (safe || case.compares()) {
+        changes.extend(longer(case)?);
     }
     Ok(changes)
 }
@@ -59,7 +60,7 @@ fn token(case: &Case) -> Result<Option<Change>, String> {
 }
 
 /// A lease that bears half as much again; none where the present one does, or timers say nothing of leases.
-fn longer(case: &Case, safe: bool) -> Result<Option<Change>, String> {
+fn longer(case: &Case) -> Result<Option<Change>, String> {
     let (pause_ms, protocol) = (case.asked() as f64, case.protocol);
     let bears = |params: &Params| clearance::of(params, protocol).pause_ms.unwrap_or(0.0);
     let wanted_ms = SPARE * pause_ms;
@@ -76,9 +77,8 @@ fn longer(case: &Case, safe: bool) -> Result<Option<Change>, String> {
         return Ok(None);
     }
     let replaced_ms = |params: &Params| params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol);
-    let only = if safe || case.compares() { "" } else { "; a longer pause breaks it all the same" };
     let what = format!(
-        "a lease of {} bears pauses up to {:.1} s; a leader that dies is then replaced within {:.1} s instead of {:.1} s{only}",
+        "a lease of {} bears pauses up to {:.1} s; a leader that dies is then replaced within {:.1} s instead of {:.1} s",
         duration_text(params.granted_ttl_ms(protocol)),
         bears(&params) / 1e3,
         replaced_ms(&params) as f64 / 1e3,

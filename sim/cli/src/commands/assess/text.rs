@@ -38,6 +38,7 @@ pub(super) fn value(along: Along, value: f64) -> String {
 /// Milliseconds, to the hundredth of a second from one second on.
 pub(super) fn time(ms: f64) -> String {
     match ms.abs() < 1_000.0 {
+        true if ms.abs() < 10.0 && ms != ms.round() => format!("{ms:.1} ms"),
         true => format!("{ms:.0} ms"),
         false => {
             let seconds = format!("{:.2}", ms / 1e3);
@@ -104,7 +105,7 @@ impl Told<'_> {
         for timer in Timer::ALL {
             said.extend(own.get(timer).map(|length| format!("{} {}", timer.words(), ms(length))));
         }
-        let whose = if self.timers_given { "" } else { " (its own defaults)" };
+        let whose = if self.timers_given { "" } else { " (defaults)" };
         let store = match (protocol.tokened, params.fencing.word()) {
             (false, _) => "no token".to_owned(),
             (true, word) => format!("fencing {word}"),
@@ -134,7 +135,7 @@ impl Told<'_> {
         if matches!(along, Along::Pause | Along::Cut) {
             rows.push(row("takeover", "somebody takes over, in runs", edge(Event::Takeover)));
         }
-        rows.push(row("two_believe", "two believe at once, in runs", edge(Event::TwoBelieve)));
+        rows.push(row("two_believe", "two believe to lead, in runs", edge(Event::TwoBelieve)));
         let stale = match self.case.compares() {
             true => "a stale write arrives, which the store refuses",
             false => "a stale write takes effect, in runs",
