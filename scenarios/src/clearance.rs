@@ -19,7 +19,7 @@ use crate::{
     plan::{PPM_MAX, Plan},
 };
 use protocols::{
-    election::{Conditions, Protocol},
+    election::{Conditions, Hazard, Promise, Protocol},
     types::{MICROSECOND, MILLISECOND, SECOND},
 };
 
@@ -64,7 +64,9 @@ fn waits(params: &Params, protocol: &Protocol) -> Option<u64> {
         return Some(lease(&timings).1);
     }
     // Nobody but a service that both ask keeps others waiting for sure, and a session that outlasts pauses ends otherwise.
-    if protocol.elects_among_peers() || service.outlasts_pauses || service.beside.is_some() || !service.elects {
+    let bound = service.elects && !service.outlasts_pauses && service.beside.is_none();
+    // Where several lead although nothing is wrong, nobody waits.
+    if !bound || (protocol.promise)(Hazard::None, false) != Promise::Holds {
         return None;
     }
     let lease = (protocol.granted_ttl)(timings.lease_ttl);

@@ -215,7 +215,13 @@ pub enum Command {
     /// Say whether a protocol with these timers is safe under a hazard, by what margin, what breaks first, and what to change
     #[command(
         after_help = super::assess_args::AFTER_HELP,
-        mut_arg("clock_drift", |arg| arg.visible_alias("drift"))
+        mut_arg("clock_drift", |arg| arg.visible_alias("drift")),
+        mut_arg("bug", |arg| arg.hide(true)),
+        mut_arg("copies", |arg| arg.hide(true)),
+        mut_arg("groups", |arg| arg.hide(true)),
+        mut_arg("placement", |arg| arg.hide(true)),
+        mut_arg("duration", |arg| arg.hide(true)),
+        mut_arg("works", |arg| arg.hide(true))
     )]
     Assess(AssessArgs),
     /// Say which protocol and lease serve an availability target, from pauses and crashes that were seen

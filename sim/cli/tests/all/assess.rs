@@ -100,7 +100,8 @@ fn it_fits_a_screen_and_leads_on_to_commands() {
     ] {
         let said = String::from_utf8(assess(arguments).stdout).expect("text");
         let lines: Vec<&str> = said.lines().collect();
-        let wide = lines.iter().filter(|line| line.chars().count() > 80 && line.contains(' ') && !line.starts_with("  /"));
+        let wide =
+            lines.iter().filter(|line| line.chars().count() > 80 && line.contains(' ') && !line.starts_with("  /"));
         assert_eq!(wide.collect::<Vec<_>>(), Vec::<&&str>::new(), "{arguments}");
         assert!(lines.len() <= 30, "{arguments}: {} lines\n{said}", lines.len());
         let (_, commands) = said.split_once("Go on:\n").expect("commands");

@@ -45,7 +45,7 @@ pub(super) fn because(case: &Case, seen: &Assessment) -> String {
             count(SEEDS, "run")
         ),
         Why::NobodyTakesOver => {
-            let waits = seen.clearance.waits_ms.map(|ms| time(ms.round())).unwrap_or_default();
+            let waits = seen.clearance.waits_ms.map(|ms| time((ms / 100.0).round() * 100.0)).unwrap_or_default();
             let sure = match case.compares() {
                 true => "; should one last longer, the store refuses what the old leader writes then",
                 false => "; nothing else keeps two leaders apart",
