@@ -19,6 +19,7 @@ pub mod arithmetic;
 pub mod axis;
 pub mod belief;
 pub mod capsule;
+pub mod clearance;
 pub mod fault;
 pub mod generate;
 pub mod params;

@@ -29,6 +29,7 @@
 //! | `service` | etcd, Redis and a power device as they answer in that world |
 //! | `determinism`, `bisect`, `election_times`, `ttl_sweep` | what the commands of these names measure |
 //! | `advise` | which lease serves an availability target |
+//! | `assess` | whether a setting is safe under a hazard, and by what margin |
 //! | `merge` | one result of the shards of a sweep |
 //! | `mutants` | after how many seeds known bugs are detected |
 //! | `reduce` | what it takes for a plan to fail, and the smallest plan that fails the same way |
@@ -51,6 +52,8 @@ pub mod parameters;
 pub mod advise;
 #[cfg(madsim)]
 pub mod artifacts;
+#[cfg(madsim)]
+pub mod assess;
 #[cfg(madsim)]
 pub mod baseline;
 #[cfg(madsim)]

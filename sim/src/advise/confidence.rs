@@ -39,6 +39,31 @@ pub fn unseen(pauses: usize) -> f64 {
     (3.0 / pauses.max(1) as f64).min(1.0)
 }
 
+/// Which mean numbers are in keeping with so many that were seen, with 90 % confidence: below the first, so many or more would be
+/// seen once in twenty times; above the second, so many or fewer (Garwood, Biometrika 1936).
+pub fn interval(seen: u64) -> (f64, f64) {
+    // So many or fewer, at this mean.
+    let at_most = |number: u64, mean: f64| {
+        let mut term = (-mean).exp();
+        let mut sum = term;
+        for place in 1..=number {
+            term *= mean / place as f64;
+            sum += term;
+        }
+        sum
+    };
+    let solved = |number: u64, level: f64| {
+        let (mut low, mut high) = (0.0, 10.0 + 4.0 * number as f64);
+        for _ in 0..60 {
+            let middle = (low + high) / 2.0;
+            if at_most(number, middle) > level { low = middle } else { high = middle }
+        }
+        low
+    };
+    let least = seen.checked_sub(1).map_or(0.0, |fewer| solved(fewer, 0.95));
+    (least, solved(seen, 0.05))
+}
+
 struct Random<R>(R);
 
 impl<R: RngCore> Random<R> {
@@ -100,6 +125,15 @@ mod tests {
         let mean = |draws: Vec<f64>| draws.iter().sum::<f64>() / draws.len() as f64;
         assert!((mean((0..20_000).map(|_| random.poisson_of_one()).collect()) - 1.0).abs() < 0.03);
         assert!((mean((0..20_000).map(|_| random.gamma_and_a_half(3)).collect()) - 3.5).abs() < 0.06);
+    }
+
+    #[test]
+    fn few_that_were_seen_may_be_many() {
+        // Tables of exact Poisson limits: 0 to 3.00, 1: 0.0513 to 4.74, 10: 5.43 to 16.96.
+        for (seen, least, most) in [(0, 0.0, 2.996), (1, 0.0513, 4.744), (10, 5.425, 16.962)] {
+            let (low, high) = interval(seen);
+            assert!((low - least).abs() < 0.001 && (high - most).abs() < 0.001, "{seen}: {low} to {high}");
+        }
     }
 
     #[test]

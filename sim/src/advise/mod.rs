@@ -26,7 +26,7 @@ pub struct Ladder {
     pub protocol: &'static Protocol,
     /// Its leases.
     pub steps: Vec<Choice>,
-    /// The place of the shortest that meets the target with the wanted confidence.
+    /// The place of the one that meets the target with the wanted confidence and changes the leader least often.
     pub advised: Option<usize>,
 }
 
@@ -35,8 +35,8 @@ pub fn is_safe(protocol: &Protocol) -> bool {
     protocol.tokened && (protocol.promise)(Hazard::PauseBeyondLease, true) == Promise::Holds
 }
 
-/// What each lease of `ttls_ms` would come to for `protocol` under `params`, and which to take: the shortest that meets the
-/// target, since nobody waits for less after a crash. Leases that the protocol refuses, or that its service rounds to one
+/// What each lease of `ttls_ms` would come to for `protocol` under `params`, and which to take: of those that meet the target,
+/// the one with the fewest changes of leader, and the shortest of equal ones. Leases that the protocol refuses, or that its service rounds to one
 /// that is there already, are left out.
 pub fn ladder(
     situation: &Situation,
@@ -77,7 +77,10 @@ pub fn ladder(
         });
     }
     steps.sort_by_key(|step| step.granted_ms);
-    let advised = steps.iter().position(|step| step.confidence >= wanted);
+    let meets = steps.iter().enumerate().filter(|(_, step)| step.confidence >= wanted);
+    // The first of equal ones is the shortest.
+    let advised = meets.min_by(|(_, a), (_, b)| a.dark.changes_a_day.total_cmp(&b.dark.changes_a_day));
+    let advised = advised.map(|(place, _)| place);
     Ladder { protocol, steps, advised }
 }
 

@@ -7,13 +7,13 @@ use crate::terminal::{exit::Stop, output::Show};
 use protocols::{
     bug::Bug,
     by_design,
-    election::{Promise, Protocol},
+    election::{self, Promise, Protocol},
     fence::checks::Fencing,
     types::MILLISECOND,
 };
 use scenarios::{Params, Scenario, belief, scenario, units::duration_text};
 use serde_json::json;
-use sim::{registry::Registry, repro};
+use sim::{advise, registry::Registry, repro};
 
 /// What comes of a scenario, from the worst on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,11 +87,14 @@ fn stories(registry: &Registry, protocol: &Protocol) -> Vec<Story> {
     told.map(story).collect()
 }
 
-/// The same service's or kind's protocol that carries a token, for one that does not.
-fn with_token(registry: &Registry, protocol: &Protocol) -> Option<&'static Protocol> {
+/// The same service's or kind's protocol that carries a token, for one that does not: what can be deployed, or else itself with
+/// a token from a counter.
+pub(super) fn with_token(registry: &Registry, protocol: &Protocol) -> Option<&'static Protocol> {
     let same = |other: &&'static Protocol| other.tokened && other.service.name == protocol.service.name;
     let elects = |other: &&'static Protocol| other.service.elects == protocol.service.elects;
-    registry.plans.protocols.iter().copied().find(|other| same(other) && elects(other))
+    let can_be_run = |other: &&'static Protocol| same(other) && elects(other) && advise::is_deployable(other);
+    let counted = || election::wrapped(&format!("{}-fenced", protocol.name));
+    registry.plans.protocols.iter().copied().find(can_be_run).or_else(counted)
 }
 
 /// What to do about it, each a sentence of its own.
@@ -254,7 +257,7 @@ fn as_text(registry: &Registry, protocol: &Protocol, stories: &[Story], width: u
 }
 
 /// Words in lines of that width; all but the first of a paragraph are indented by two more.
-fn filled(words: &str, indent: usize, width: usize) -> String {
+pub(super) fn filled(words: &str, indent: usize, width: usize) -> String {
     let hanging = if indent > 0 { indent + 2 } else { 0 };
     let mut text = String::new();
     let mut line = " ".repeat(indent);

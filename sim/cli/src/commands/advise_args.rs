@@ -7,6 +7,7 @@ use crate::terminal::{
     parse,
 };
 use clap::Args as ClapArgs;
+use protocols::election::Protocol;
 use std::path::PathBuf;
 
 /// Which lease serves an availability target.
@@ -37,6 +38,9 @@ pub struct AdviseArgs {
     /// How sure it has to be that the target is met
     #[arg(long, value_parser = parse::percent_ppm, default_value = "90%", value_name = "PCT", allow_hyphen_values = true)]
     pub confidence: u32,
+    /// What there is now, such as k8s-lease@15s, to stand beside the advice
+    #[arg(long, value_parser = parse::setting, value_name = "P@D", allow_hyphen_values = true)]
+    pub now: Option<(&'static Protocol, u64)>,
     /// Protocols to choose from, separated by commas; by default those that can be deployed and whose fencing holds through any
     /// pause (name one that runs in the simulation only, such as zab-fle, to include it)
     #[arg(long, value_name = "P,…")]

@@ -3,9 +3,10 @@
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
 use super::{
-    about_args::AboutArgs, advise_args::AdviseArgs, bisect_args::BisectArgs, experiments_args::ExperimentsArgs,
-    export_args::ExportArgs, findings_args::FindingsCommand, frontier_args::FrontierArgs, matrix_args::MatrixArgs,
-    output_args::OutputArgs, plot_args::PlotArgs, report_args::ReportArgs, work_set_args::WorkSetArgs,
+    about_args::AboutArgs, advise_args::AdviseArgs, assess_args::AssessArgs, bisect_args::BisectArgs,
+    experiments_args::ExperimentsArgs, export_args::ExportArgs, findings_args::FindingsCommand,
+    frontier_args::FrontierArgs, matrix_args::MatrixArgs, output_args::OutputArgs, plot_args::PlotArgs,
+    report_args::ReportArgs, work_set_args::WorkSetArgs,
 };
 use crate::terminal::{
     check::PageArgs,
@@ -211,13 +212,25 @@ pub enum Command {
     #[command(after_help = "Nothing is run: this is what sweeps hold the protocol to, scenario by scenario.\n\n\
         Example:  fencepost about pg-advisory")]
     About(AboutArgs),
+    /// Say whether a protocol with these timers is safe under a hazard, by what margin, what breaks first, and what to change
+    #[command(
+        after_help = super::assess_args::AFTER_HELP,
+        mut_arg("clock_drift", |arg| arg.visible_alias("drift")),
+        mut_arg("bug", |arg| arg.hide(true)),
+        mut_arg("copies", |arg| arg.hide(true)),
+        mut_arg("groups", |arg| arg.hide(true)),
+        mut_arg("placement", |arg| arg.hide(true)),
+        mut_arg("duration", |arg| arg.hide(true)),
+        mut_arg("works", |arg| arg.hide(true))
+    )]
+    Assess(AssessArgs),
     /// Say which protocol and lease serve an availability target, from pauses and crashes that were seen
     #[command(
-        after_help = "Of the leases that meet the target, the shortest is advised: nobody waits for less after a crash. It is then \
-        tried in the simulated world, and so is the next shorter one. Exit codes: 0 an advice that its trial confirms, \
-        2 none.\n\n\
+        after_help = "Of the leases that meet the target, the one that changes the leader least often is advised, and the shortest \
+        of those. It is then tried in the simulated world, and so are the next shorter one and --now. Exit codes: 0 an advice \
+        that its trial confirms, 2 none, or a trial in which no pause struck.\n\n\
         Examples:  fencepost advise --slo 99.95% --pauses gc.log --crashes 3/30d\n           \
-        fencepost advise --slo 99.9% --pause '40x 200ms' --pause '2x 4s' --over 7d"
+        fencepost advise --slo 99.9% --pause '40x 200ms' --pause '2x 4s' --over 7d --now k8s-lease@15s"
     )]
     Advise(AdviseArgs),
     /// Print what a shell needs to complete commands, options and names

@@ -5,6 +5,8 @@ mod about_args;
 mod advise;
 mod advise_args;
 pub mod args;
+mod assess;
+mod assess_args;
 mod beside;
 mod bisect;
 mod bisect_args;
@@ -128,6 +130,7 @@ fn dispatch(registry: &Registry, command: Command, said: &[OsString]) -> Result<
         Command::WorkSet(args) => work_set::run(&args),
         Command::Frontier(args) => frontier::run(registry, &args),
         Command::About(args) => about::run(registry, &args),
+        Command::Assess(args) => assess::run(registry, &args),
         Command::Advise(args) => advise::run(registry, &args),
         Command::Experiments(args) => experiments::run(registry, &args),
         Command::Plot { plot: Plot::TtlSweep { ttl, protocol, seeds, shared } } => {

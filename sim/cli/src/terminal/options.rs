@@ -224,6 +224,11 @@ impl PlanOptions {
         self.clock_drift
     }
 
+    /// How far wall clocks may be off, if it was given.
+    pub fn clock_skew(&self) -> Option<u64> {
+        self.clock_skew
+    }
+
     /// Was a rate asked for?
     pub fn has_rate(&self) -> bool {
         self.rate.is_some()

@@ -97,6 +97,17 @@ pub fn on_off(text: &str) -> Result<bool, String> {
     }
 }
 
+/// A protocol and its lease, such as k8s-lease@15s.
+///
+/// # Errors
+/// One sentence.
+pub fn setting(text: &str) -> Result<(&'static Protocol, u64), String> {
+    let (name, lease) = text
+        .split_once('@')
+        .ok_or_else(|| format!("`{text}` is no setting; write a protocol and its lease, as k8s-lease@15s"))?;
+    Ok((protocol(name)?, duration_ms(lease)?))
+}
+
 /// What the store checks.
 ///
 /// # Errors

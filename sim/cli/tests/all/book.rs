@@ -3,6 +3,7 @@
 
 mod formats;
 mod page;
+mod typed;
 
 use page::{Page, root};
 use std::{

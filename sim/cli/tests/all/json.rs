@@ -164,7 +164,13 @@ fn json_of_the_other_commands_is_as_documented() {
                 "frontier gc-pause --protocol redis-lease --fencing off --x ttl=2s,3s --y pause=500ms..10s --seeds 0..1 {pictures}"
             ),
         ),
-        ("`advise`", 0, "advise --slo 99.9% --pause 1.2s --over 7d --protocol redis-fenced --lease-ttl 3s".to_owned()),
+        (
+            "`advise`",
+            0,
+            "advise --slo 99.9% --pause 1.2s --over 7d --protocol redis-fenced --lease-ttl 3s --now redis-fenced@2s"
+                .to_owned(),
+        ),
+        ("`assess`", 0, "assess k8s-lease --lease-ttl 5s --pause 7s --fencing off".to_owned()),
         ("`experiments`", 0, "experiments 7 --reduced".to_owned()),
         ("`work-set`", 0, "work-set --jobs 20k".to_owned()),
         ("`plot`", 0, format!("plot ttl-sweep --ttl 2s --protocol redis-fenced --seeds 0..2 {pictures}")),

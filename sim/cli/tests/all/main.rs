@@ -6,6 +6,8 @@
 #[cfg(madsim)]
 mod advise;
 #[cfg(madsim)]
+mod assess;
+#[cfg(madsim)]
 mod book;
 #[cfg(madsim)]
 mod bugs;

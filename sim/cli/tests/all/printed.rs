@@ -7,7 +7,7 @@ use sim_cli::commands::args::Cli;
 use std::path::Path;
 
 /// Words as a shell splits them, up to what is not the command's any more.
-fn words(command: &str) -> Vec<String> {
+pub(crate) fn words(command: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), false);
     for c in command.replace("\\\n", " ").chars() {
         match c {

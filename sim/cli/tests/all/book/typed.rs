@@ -1,0 +1,182 @@
+//! Every command of the simulation that the README and the book print is run as it stands, or with less of the same where it would
+//! take long: [`REDUCED`] says how, by what the command is, so that a page may print another one without anything being said
+//! here. Where it does not end with 0, [`ENDS`] says with what.
+//!
+//! What pages say of placeholders and of files that an earlier command leaves is in [`STANDS_FOR`] and [`FIRST`].
+
+use super::{
+    commands,
+    page::{Page, root},
+    pages,
+};
+use crate::printed::words as split;
+use clap::Parser;
+use sim_cli::commands::args::Cli;
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Instant,
+};
+
+/// Options that take less of the same: the first words of a command, and what is set in it. A word without dashes stands behind
+/// the command's name where no name does. Of several, the first that fits holds.
+const REDUCED: [(&str, &[(&str, &str)]); 18] = [
+    ("sweep swarm", &[("--seeds", "0..3")]),
+    ("sweep all", &[("--seeds", "0..1"), ("--protocol", "redis-fenced"), ("--nodes", "3"), ("--shard", "1/12")]),
+    ("sweep", &[]),
+    ("advise", &[("--no-trial", "")]),
+    ("matrix", &[("steady", ""), ("--protocol", "redis-fenced"), ("--seeds", "0..1"), ("--rate", "50")]),
+    ("frontier", &[("--seeds", "0..1"), ("--points", "2"), ("--rate", "50")]),
+    ("bisect", &[("--seeds", "0..1"), ("--rate", "50")]),
+    ("determinism", &[("--seeds", "0..1"), ("--protocol", "redis-fenced"), ("--rate", "50")]),
+    ("plot ttl-sweep", &[("--seeds", "0..1"), ("--ttl", "2s"), ("--protocol", "redis-fenced")]),
+    ("plot election-cdf", &[("--runs", "3")]),
+    ("plot message-counts", &[("--protocol", "bully"), ("--nodes", "3")]),
+    ("experiments", &[("7", ""), ("--reduced", "")]),
+    ("mutants", &[("mixed-locks", ""), ("--seeds", "0..3")]),
+    ("work-set", &[("--jobs", "20k")]),
+    ("report", &[]),
+    ("scenario steady --duration", &[("--duration", "1m")]),
+    ("scenario shard-rebalance", &[("--groups", "6")]),
+    ("", &[]),
+];
+
+/// Commands that end with another code than 0, as far as their pages say how; a code of several is one of a drawn seed.
+const ENDS: [(&str, &[i32]); 18] = [
+    ("scenario gc-pause --seed 42 --fencing off", &[1]),
+    ("scenario gc-pause --protocol redis-naive", &[1]),
+    ("scenario gc-pause --fencing off", &[1]),
+    ("scenario partition --protocol redis-lease --bug", &[1]),
+    ("scenario redis-restart --protocol redis-sentinel", &[1]),
+    ("scenario gc-pause --protocol pg-advisory-pooled", &[1]),
+    ("scenario steady --protocol db-row-node-clock", &[1]),
+    ("sweep stale-enactor", &[1]),
+    ("replay seeds/gc-pause-fencing-off.json", &[0, 1]),
+    ("check", &[0, 1, 2]),
+    ("scenario leader-cannot-work", &[0, 1, 3]),
+    ("scenario diverging-copies", &[0, 1]),
+    ("scenario incident-invoice", &[0, 1]),
+    ("scenario weak-crons", &[0, 1]),
+    ("scenario clean-kill --works", &[0, 1]),
+    ("scenario steady --duration", &[0, 3]),
+    ("scenario heartbeat-starved", &[0, 2, 3]),
+    ("", &[0]),
+];
+
+/// Placeholders, and what is typed for them.
+const STANDS_FOR: [(&str, &str); 6] = [
+    ("NAME", "gc-pause"),
+    ("P", "etcd-election"),
+    ("N", "42"),
+    ("FILE", "reports/experiments/profiles/jvm-g1.log"),
+    ("DIR", "manual"),
+    ("capsule.json", "target/fencepost/partition/redis-naive/7/capsule.json"),
+];
+
+/// What leaves the files that pages go on with.
+const FIRST: [&str; 3] = [
+    "scenario partition --protocol redis-naive --seed 7 --rate 50 --quiet",
+    "scenario gc-pause --rate 50 --seed 42 --history history.jsonl --quiet",
+    "plan gc-pause --seed 42",
+];
+
+/// Commands that are parsed alone, and why: what they go on with takes another test to make, or they end with what others left.
+const PARSED: [(&str, &str); 2] =
+    [("merge", "its shards are made and merged in merge.rs"), ("clean", "it would remove what others go on with")];
+
+fn fits<'a, T>(table: &'a [(&str, T)], command: &str) -> Option<&'a T> {
+    table.iter().find(|(begins, _)| command.starts_with(begins)).map(|(_, value)| value)
+}
+
+/// The command with less of the same, and nothing that opens a browser.
+fn reduced(command: &str, mut words: Vec<String>) -> Vec<String> {
+    words.retain(|word| word != "--open");
+    for (option, value) in fits(&REDUCED, command).copied().unwrap_or_default() {
+        if !option.starts_with("--") {
+            if words.get(1).is_none_or(|word| word.starts_with("--")) {
+                words.insert(1, (*option).to_owned());
+            }
+            continue;
+        }
+        match words.iter().position(|word| word == option) {
+            Some(_) if value.is_empty() => {}
+            Some(place) => words[place + 1] = (*value).to_owned(),
+            None => words.extend([*option, *value].into_iter().filter(|word| !word.is_empty()).map(str::to_owned)),
+        }
+    }
+    words
+}
+
+/// Runs it in the folder; the exit code, and what it said.
+fn run(words: &[String], folder: &Path) -> (Option<i32>, String) {
+    let mut run = Command::new(env!("CARGO_BIN_EXE_fencepost"));
+    run.args(words).current_dir(folder).env("NO_COLOR", "1");
+    let output = run.output().expect("the command starts");
+    if words.first().is_some_and(|word| word == "plan") {
+        fs::write(folder.join("plan.json"), &output.stdout).expect("a plan");
+    }
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// A folder like a clone of the repository, as far as commands name files of it.
+fn clone() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("typed");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder");
+    for name in ["reports", "seeds", "sim"] {
+        std::os::unix::fs::symlink(root().canonicalize().expect("a path").join(name), folder.join(name))
+            .expect("a link");
+    }
+    folder
+}
+
+#[test]
+fn every_printed_command_runs_as_it_stands_or_with_less_of_the_same() {
+    let mut all = pages();
+    all.insert("README.md".to_owned(), Page::read("README.md"));
+    let folder = clone();
+    for first in FIRST {
+        let (code, said) = run(&split(first), &folder);
+        assert!(matches!(code, Some(0 | 1)), "{first}: {code:?}: {said}");
+    }
+    let (mut done, mut wrong, mut slow) = (BTreeSet::new(), Vec::new(), Vec::new());
+    for (page, words) in all.iter().flat_map(|(name, page)| commands(page).into_iter().map(move |words| (name, words)))
+    {
+        if !words.first().is_some_and(|word| word.starts_with(|c: char| c.is_ascii_lowercase())) {
+            continue;
+        }
+        let stands_for = |word: String| {
+            let named = STANDS_FOR.iter().find(|(placeholder, _)| *placeholder == word);
+            named.map_or(word, |(_, value)| (*value).to_owned())
+        };
+        let words: Vec<String> = split(&words.join(" ")).into_iter().map(stands_for).collect();
+        let command = words.join(" ");
+        if let Err(error) = Cli::try_parse_from([&["fencepost".to_owned()], &words[..]].concat()) {
+            wrong.push(format!("{page}: {command}: {error}"));
+            continue;
+        }
+        if fits(&PARSED, &command).is_some() || !done.insert(command.clone()) {
+            continue;
+        }
+        let began = Instant::now();
+        let (code, said) = run(&reduced(&command, words), &folder);
+        let ends = fits(&ENDS, &command).copied().unwrap_or_default();
+        if !code.is_some_and(|code| ends.contains(&code)) {
+            let last = said.lines().last().unwrap_or_default();
+            wrong.push(format!("{page}: {command}: ended with {code:?}, not {ends:?}: {last}"));
+        }
+        slow.push((began.elapsed().as_millis(), command));
+    }
+    slow.sort();
+    for (ms, command) in slow.iter().rev().take(8) {
+        println!("{ms} ms: {command}");
+    }
+    assert!(done.len() > 60, "only {} commands were run", done.len());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for (begins, _) in &ENDS {
+        assert!(done.iter().any(|command| command.starts_with(begins)), "no page prints `{begins}` any more");
+    }
+    let _ = fs::remove_dir_all(&folder);
+}

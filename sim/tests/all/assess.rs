@@ -1,0 +1,72 @@
+//! What timers alone say of a pause and of a cut is so in the world: of every protocol that they say anything of.
+
+use protocols::{election, fence::checks::Fencing};
+use scenarios::{Params, clearance};
+use sim::{
+    assess::{Case, Hazards},
+    registry::Registry,
+};
+
+/// Seeds of each protocol.
+const SEEDS: u64 = 6;
+
+fn params(protocol: &election::Protocol) -> Params {
+    // client-go sees whole seconds; the others have the shortest lease that is usual.
+    let ttl_ms = if protocol.name == "k8s-lease" { 15_000 } else { 3_000 };
+    let ttl_ms = protocol.election_timeout.is_none().then_some(ttl_ms);
+    Params { lease_ttl_ms: ttl_ms, rate: 100, ..Params::default() }
+}
+
+#[test]
+fn nobody_takes_over_within_what_the_timers_exclude_and_somebody_does_beyond() {
+    let registry = Registry::default();
+    let (mut pauses, mut cuts) = (0, 0);
+    for protocol in election::ALL {
+        let params = params(protocol);
+        let clear = clearance::of(&params, protocol);
+        let runs = |hazards| {
+            let case = Case { registry: &registry, protocol, params: &params, hazards, jobs: 2 };
+            case.several(Fencing::Off, SEEDS).expect("the runs")
+        };
+        let pause = |ms: f64| runs(Hazards { pause_ms: Some(ms as u64), ..Hazards::default() });
+        let cut = |ms: f64| runs(Hazards { cut_ms: Some(ms as u64), ..Hazards::default() });
+        if let Some(ms) = clear.pause_ms.filter(|ms| *ms >= 1.0) {
+            pauses += 1;
+            let within = pause(ms);
+            assert!(within.iter().all(|run| run.struck && !run.took_over()), "{} {ms} ms: {within:#?}", protocol.name);
+            let longer = ms + params.takeover_max_ms(protocol) as f64 + 2_000.0;
+            let beyond = pause(longer);
+            assert!(beyond.iter().any(|run| run.took_over()), "{} {longer} ms", protocol.name);
+        }
+        if let Some(ms) = clear.cut_ms.filter(|ms| *ms >= 1.0) {
+            cuts += 1;
+            let within = cut(ms);
+            assert!(
+                within.iter().all(|run| run.struck && !run.took_over()),
+                "{} cut {ms} ms: {within:#?}",
+                protocol.name
+            );
+        }
+    }
+    assert!(pauses >= 12 && cuts >= 8, "{pauses} pauses and {cuts} cuts are bounded");
+}
+
+#[test]
+fn two_do_not_believe_where_the_timers_say_that_a_leader_stops_in_time() {
+    let registry = Registry::default();
+    let mut clear = 0;
+    for protocol in election::ALL {
+        let params = params(protocol);
+        let hazards = Hazards { cut_ms: Some(4 * params.granted_ttl_ms(protocol) + 2_000), ..Hazards::default() };
+        let case = Case { registry: &registry, protocol, params: &params, hazards, jobs: 2 };
+        let plan = case.plan(Fencing::Off, 0).expect("a plan");
+        if clearance::belief_ms(&plan, protocol).is_none_or(|ms| ms < 0.0) {
+            continue;
+        }
+        clear += 1;
+        for run in case.several(Fencing::Off, SEEDS).expect("the runs") {
+            assert!(run.awake_ms == 0.0 && run.violated.is_empty(), "{}: {run:#?}", protocol.name);
+        }
+    }
+    assert!(clear >= 4, "{clear} protocols stop in time");
+}
