@@ -9,7 +9,7 @@ mod moments;
 mod struck;
 mod writes;
 
-use crate::{Judgement, Names, Verdict, cause};
+use crate::{Judgement, Names, Verdict, cause, clock::Clock as Times};
 use leaderships::Leaderships;
 use misread::Misreads;
 use model::{Clock, Lane, Model};
@@ -73,9 +73,14 @@ impl Course {
         self.header.is_none()
     }
 
-    /// Times were counted from elsewhere, and this instant is now called 0 s.
+    /// Times were counted from elsewhere, and this is now called 0 s.
     pub(crate) fn counts_from(&mut self, epoch: String) {
         self.epoch = Some(epoch);
+    }
+
+    /// Moments are to be said as this clock says them.
+    pub(crate) fn tell_times(&mut self, clock: Times) {
+        self.names.tell_times(clock);
     }
 
     pub(crate) fn names(&self) -> &Names {
@@ -183,6 +188,7 @@ impl Course {
             unshown,
             misread: self.misreads.all,
             epoch: self.epoch,
+            clock: self.names.clock(),
             ..Model::default()
         };
         model.moments = moments::moments(&model, self.notes, &judgement.invariants);

@@ -40,6 +40,7 @@ pub mod timeline;
 mod beliefs;
 mod by_group;
 mod by_resource;
+mod clock;
 mod cluster;
 mod contest;
 mod copies;
@@ -54,6 +55,7 @@ mod words;
 mod works;
 
 pub use cause::Cause;
+pub use clock::Clock;
 pub use judge::{Judge, Judgement, Verdict};
 pub use judges::Judges;
 pub use metrics::Metrics;

@@ -1,6 +1,6 @@
 //! The stories of all groups of a run, of which a report tells one.
 
-use crate::{Judgement, Names, by_group::ByGroup, cause::Cause, course::Course, timeline::Highlights};
+use crate::{Clock, Judgement, Names, by_group::ByGroup, cause::Cause, course::Course, timeline::Highlights};
 use protocols::history::{Event, Header, Sink};
 
 /// Collects the story of each group while the history streams by.
@@ -37,6 +37,14 @@ impl Stories {
         for story in self.0.each() {
             story.highlights.learn(nodes, resources);
             story.course.learn(nodes, resources);
+        }
+    }
+
+    /// Moments are to be said as this clock says them.
+    pub fn tell_times(&mut self, clock: Clock) {
+        for story in self.0.each() {
+            story.highlights.tell_times(clock);
+            story.course.tell_times(clock);
         }
     }
 

@@ -14,7 +14,7 @@ use crate::{
     invariant::{self, ALL, Class},
     json::RunFacts,
     timeline::{self, Highlights, Leader},
-    words::{count, grouped, moment},
+    words::{count, grouped},
 };
 use paint::{Paint, Tone, pad};
 use protocols::history::Header;
@@ -198,13 +198,13 @@ fn told(cells: [&str; 6], titles: [&str; 6], width: usize) -> Vec<String> {
 }
 
 fn leader_cells(highlights: &Highlights, leader: &Leader) -> [String; 6] {
-    let seconds = |us: u64| format!("{:.3}", us as f64 / 1e6);
+    let clock = highlights.names().clock();
     let effect = match (leader.first_us, leader.last_us) {
-        (Some(first), Some(last)) => format!("{} – {} s", seconds(first), seconds(last)),
+        (Some(first), Some(last)) => clock.span(first, last),
         _ => "never".to_owned(),
     };
     let until = match (leader.ended, leader.elected_us) {
-        (Some((t_us, why)), _) => format!("{}, {why}", moment(t_us)),
+        (Some((t_us, why)), _) => format!("{}, {why}", clock.moment(t_us)),
         (None, Some(_)) if highlights.leaves_open(leader) => "not said".to_owned(),
         (None, Some(_)) => "the end".to_owned(),
         (None, None) => String::new(),
@@ -214,7 +214,7 @@ fn leader_cells(highlights: &Highlights, leader: &Leader) -> [String; 6] {
     } else {
         grouped(leader.accepted)
     };
-    let elected = leader.elected_us.map_or(String::new(), moment);
+    let elected = leader.elected_us.map_or(String::new(), |t_us| clock.moment(t_us));
     [highlights.names().incarnation(leader.incarnation), elected, effect, stale, grouped(leader.refused), until]
 }
 

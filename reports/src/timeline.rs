@@ -16,6 +16,7 @@ pub use leaders::Leader;
 use crate::{
     by_resource::ByResource,
     cause::Cause,
+    clock::Clock,
     freshness::Freshness,
     reads::Reads,
     words::{Names, count, duration, grouped},
@@ -88,6 +89,11 @@ impl Highlights {
     /// Names that the history's reader has met since: without a header they come with the events, before these.
     pub fn learn(&mut self, nodes: &[String], resources: Option<&[String]>) {
         self.names.learn(nodes, resources);
+    }
+
+    /// Moments are to be said as this clock says them.
+    pub(crate) fn tell_times(&mut self, clock: Clock) {
+        self.names.tell_times(clock);
     }
 
     /// The leaders, in the order of their elections or first writes.

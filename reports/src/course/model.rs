@@ -1,6 +1,7 @@
 //! What a run was, as data: leaderships, what struck whom, what the store took, and the moments worth a number. Every
 //! history fills it, whoever wrote it. Times are microseconds of true time.
 
+use crate::clock::Clock as Times;
 use serde::Serialize;
 
 /// One run, or one group of it.
@@ -47,8 +48,11 @@ pub(crate) struct Model {
     pub(crate) unshown: usize,
     /// Reads that were answered with the past.
     pub(crate) misread: Vec<Misread>,
-    /// The instant that is called 0 s, where times were counted from elsewhere: `2026-01-01T00:00:00Z`.
+    /// What is called 0 s, where times were counted from elsewhere and are no times of day.
     pub(crate) epoch: Option<String>,
+    /// How moments are said.
+    #[serde(skip_serializing_if = "Times::is_elapsed")]
+    pub(crate) clock: Times,
 }
 
 /// Who has a lane.

@@ -5,8 +5,9 @@ use super::{
     struck,
 };
 use crate::{
+    clock::Clock,
     invariant::{Class, InvariantResult, no_stale_read, no_stale_write},
-    words::{count, duration, grouped, moment},
+    words::{count, duration, grouped},
 };
 use protocols::{
     history::{Event, FaultEvent, Kind, NodeState, Phase},
@@ -129,7 +130,7 @@ pub(super) fn moments(model: &Model, notes: Notes, results: &[InvariantResult]) 
     silences(model, &mut all);
     all.sort_by_key(|note| (note.moment.t, note.place));
     if all.len() > MOST {
-        leave_out(&mut all);
+        leave_out(&mut all, model.clock);
     }
     for Note { place, moment, .. } in &mut all {
         (moment.believing, moment.acting) = leaders_at(model, *place, moment.t);
@@ -157,7 +158,7 @@ fn leaders_at(model: &Model, place: u64, t: u64) -> (usize, usize) {
 }
 
 /// Leaves out those in the middle, but no violation, and says so where they would stand.
-fn leave_out(all: &mut Vec<Note>) {
+fn leave_out(all: &mut Vec<Note>, clock: Clock) {
     let (first, last) = (MOST * 3 / 4, all.len() - MOST / 4);
     let (mut place, mut out) = (0, Vec::new());
     all.retain(|note| {
@@ -170,7 +171,7 @@ fn leave_out(all: &mut Vec<Note>) {
     });
     if let (Some((t, place)), Some((until, _))) = (out.first(), out.last()) {
         let moments = count(out.len() as u64, "moment");
-        let text = format!("{moments} from here to {} left out of this list; the picture has them", moment(*until));
+        let text = format!("{moments} from here to {} left out of this list; the picture has them", clock.moment(*until));
         all.insert(first, note(*t, *place, "gap", None, text));
     }
 }
@@ -184,7 +185,7 @@ fn broken(model: &Model, results: &[InvariantResult], all: &mut Vec<Note>) {
             n => format!(
                 "STALE READS: {} answered by {node} {}; in the first {words}",
                 grouped(n),
-                until(misread.from, misread.to)
+                until(model.clock, misread.from, misread.to)
             ),
         };
         all.push(note(misread.from, misread.place, "bad", Some(misread.node), text));
@@ -222,10 +223,10 @@ fn silences(model: &Model, all: &mut Vec<Note>) {
 }
 
 /// `until 25.999 s`, or for how long where both would be said to be of one instant.
-fn until(from: u64, to: u64) -> String {
+fn until(clock: Clock, from: u64, to: u64) -> String {
     match to - from {
         near @ 0..1_000 => format!("within {}", duration(near as f64)),
-        _ => format!("until {}", moment(to)),
+        _ => format!("until {}", clock.moment(to)),
     }
 }
 
@@ -295,7 +296,7 @@ fn writes(model: &Model, all: &mut Vec<Note>) {
                 count(n, "write"),
                 who(i),
                 on(r),
-                until(from, to)
+                until(model.clock, from, to)
             ),
         };
         all.push(note(from, stale.place, "bad", node(i), text));

@@ -296,7 +296,7 @@ impl Invariant for ActsOnBelief {
     }
 
     fn finish(&mut self, ending: &Ending) -> Finding {
-        let violated = self.violations.sentence(|violation| match violation {
+        let violated = self.violations.sentence(ending.names, |violation| match violation {
             Violation::Unbelieving(incarnation) => {
                 format!("{} sent a write without believing that it led", ending.names.incarnation(*incarnation))
             }

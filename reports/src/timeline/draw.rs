@@ -5,6 +5,7 @@ use super::{
     row::{LaneState, Mark, Row, Running},
 };
 use crate::{
+    clock::Clock,
     text::paint::{Paint, Tone, pad, wrap},
     words::{count, duration},
 };
@@ -56,16 +57,12 @@ pub(crate) fn draw(highlights: &Highlights, paint: Paint) -> Vec<String> {
 struct Drawing<'a> {
     highlights: &'a Highlights,
     paint: Paint,
+    clock: Clock,
     /// Columns before the lanes.
     time_width: usize,
     lane_width: usize,
     /// Columns of the store's lane.
     store_width: usize,
-}
-
-/// The time of a line, without a unit.
-fn time(t_us: u64) -> String {
-    format!("{:.3}", t_us as f64 / 1e6)
 }
 
 /// `text` in `width` characters: cut, which an ellipsis shows, or filled up.
@@ -81,10 +78,10 @@ impl<'a> Drawing<'a> {
         let shown = highlights.lanes().len().clamp(1, LANES_MAX);
         let names = highlights.lanes().iter().map(|n| highlights.names().node(*n).chars().count());
         let name = names.max().unwrap_or(0).min(NAME_MAX);
-        let rows = highlights.head.iter().chain(&highlights.tail);
-        let time_width = rows.map(|row| time(row.t_us).len()).max().unwrap_or(0).max(9) + 2;
+        let (rows, clock) = (highlights.head.iter().chain(&highlights.tail), highlights.names().clock());
+        let time_width = rows.map(|row| clock.bare(row.t_us).len()).max().unwrap_or(0).max(9) + 2;
         let lane_width = name.min((LANES_WIDTH / shown).saturating_sub(1)).max(2) + 1;
-        Drawing { highlights, paint, time_width, lane_width, store_width: name.max(2) + 5 }
+        Drawing { highlights, paint, clock, time_width, lane_width, store_width: name.max(2) + 5 }
     }
 
     fn lanes(&self) -> usize {
@@ -151,10 +148,10 @@ impl<'a> Drawing<'a> {
     }
 
     fn row(&self, row: &Row, lines: &mut Vec<String>) {
-        let time = format!("{:>width$}  ", time(row.t_us), width = self.time_width - 2);
+        let time = format!("{:>width$}  ", self.clock.bare(row.t_us), width = self.time_width - 2);
         let (store, tone) = self.store_cell(row);
         let indent = self.time_width + self.lanes() * self.lane_width + 1 + self.store_width;
-        let text = wrap(&row.text, self.paint.width.saturating_sub(2 + indent).max(TEXT_MIN));
+        let text = wrap(&row.said(self.highlights.names()), self.paint.width.saturating_sub(2 + indent).max(TEXT_MIN));
         let blank = " ".repeat(self.time_width);
         for (place, part) in text.iter().enumerate() {
             let (time, store) = match place {

@@ -1,7 +1,7 @@
 //! What the store took and refused, in the story.
 
 use super::{About, Highlights, Mark, Row};
-use crate::words::{count, grouped, moment};
+use crate::words::{count, grouped};
 use protocols::{
     message::Write,
     types::{Incarnation, Operation, Resource},
@@ -86,7 +86,7 @@ impl Highlights {
             return false;
         }
         let mut writes = 1;
-        if let Some(Row { about: About::More { incarnation: i, accepted: a, writes: before }, .. }) = self.last()
+        if let Some(Row { about: About::More { incarnation: i, accepted: a, writes: before, .. }, .. }) = self.last()
             && (*i, *a) == (incarnation, accepted)
         {
             writes = *before + 1;
@@ -95,9 +95,9 @@ impl Highlights {
             true => ("ACCEPTED although stale", Mark::Stale(incarnation.node)),
             false => ("refused", Mark::Refused(incarnation.node)),
         };
-        let (who, until) = (self.names.incarnation(incarnation), moment(t_us));
-        let text = format!("{what}: {} of {who}, until {until}", count(writes, "more write"));
-        let about = About::More { incarnation, accepted, writes };
+        let who = self.names.incarnation(incarnation);
+        let text = format!("{what}: {} of {who}", count(writes, "more write"));
+        let about = About::More { incarnation, accepted, writes, until_us: t_us };
         match self.last() {
             Some(row) if writes > 1 => (row.text, row.about) = (text, about),
             _ => self.row(t_us, mark, about, text),

@@ -14,7 +14,7 @@ use protocols::history::{
     json::{ReadError, Reader},
 };
 use reports::{
-    Judgement, Judges, Names, Verdict,
+    Clock, Judgement, Judges, Names, Verdict,
     invariant::{self, Entry},
     json::{Report, RunFacts},
     stories::Stories,
@@ -150,8 +150,10 @@ pub fn report(judged: &Judged, history: &str, plan: Option<&Plan>, show: Show) -
         let mut rows = plan.map(|plan| parameters(plan, plan.election(), "")).unwrap_or_default();
         rows.push(("history".to_owned(), history.to_owned()));
         rows.push(("events".to_owned(), judgement.history_events.to_string()));
-        if *begins_us > 0 {
-            rows.push(("times".to_owned(), format!("count from t_us {begins_us}")));
+        match highlights.cause.clock().days() {
+            Some(days) => rows.push(("times".to_owned(), days)),
+            None if *begins_us > 0 => rows.push(("times".to_owned(), format!("count from t_us {begins_us}"))),
+            None => {}
         }
         let next = [("to see it", "the same command with --open, or --out DIR for the page".to_owned())];
         let next = if *paged { &[] } else { &next[..] };
@@ -252,10 +254,11 @@ fn read_with(
     let mut judges = Judges::allowing(invariants, header.as_ref(), overlap_us.unwrap_or(0));
     let (mut stories, mut tokens) = (Stories::new(header.as_ref()), Tokens::default());
     let mut pages = page.then(|| Pages::new(header.as_ref()));
-    let mut begins_us = None;
+    let (mut begins_us, mut whole) = (None, true);
     while let Some(event) = reader.next() {
         let mut event: Event = event.map_err(wrong)?;
         let t_us = event.t_us;
+        whole &= t_us % 1_000_000 == 0;
         event.t_us -= *begins_us.get_or_insert(if t_us > OWN_TIME_MAX_US { t_us } else { 0 });
         // Without a header, names come with the events.
         stories.learn(reader.names(), reader.resources());
@@ -267,11 +270,18 @@ fn read_with(
             pages.record(&event);
         }
     }
-    if let (Some(pages), Some(begins_us @ 1..)) = (&mut pages, begins_us) {
-        pages.counts_from(begins_us);
-    }
     let mut names = Names::of(reader.names(), reader.header());
     names.learn(reader.names(), reader.resources());
+    let begins_us = begins_us.unwrap_or(0);
+    if header.is_none() {
+        let clock = Clock::of_log(begins_us, judges.end_us(), notes.offset_s(), whole);
+        names.tell_times(clock);
+        stories.tell_times(clock);
+        pages.iter_mut().for_each(|pages| pages.tell_times(clock));
+    }
+    if let (Some(pages), 1.., true) = (&mut pages, begins_us, names.clock().is_elapsed()) {
+        pages.counts_from(begins_us);
+    }
     notes.check().map_err(Stop::usage)?;
     let mut judgement = judges.finish_with(&names);
     for seen in &mut judgement.invariants {
@@ -284,7 +294,7 @@ fn read_with(
         judgement.shows_nothing(why);
     }
     let highlights = stories.into_telling(&judgement);
-    let (begins_us, unordered, mut notes) = (begins_us.unwrap_or(0), notes.unchecked(), notes.sentences());
+    let (unordered, mut notes) = (notes.unchecked(), notes.sentences());
     if header.is_none() {
         judgement.history_events -= reader.inferred();
         notes.extend(tokens.sentences());

@@ -55,6 +55,8 @@ pub struct Seen {
     pub zoned: u64,
     /// See `zoned`.
     pub bare: u64,
+    /// By how much those zones are ahead of UTC, seconds.
+    pub offsets_s: BTreeSet<i32>,
     /// Lines that may have come the other way round, and then be judged otherwise.
     pub unsure: Option<Unsure>,
     /// By how much, at most, a write of an older leadership is behind a newer one's of another file, nanoseconds.
@@ -281,7 +283,10 @@ impl Translation {
         let mut seen = self.seen.borrow_mut();
         match written {
             Written::Counted => {}
-            Written::Zoned => seen.zoned += 1,
+            Written::Zoned(offset_s) => {
+                seen.zoned += 1;
+                seen.offsets_s.insert(offset_s);
+            }
             Written::Bare => seen.bare += 1,
         }
         Ok(ns)
