@@ -196,9 +196,7 @@ fn without_culprit(model: &Model) -> Vec<String> {
     if let Some((name, detail)) = lost.or(model.broken.first()) {
         let mut sentences: Vec<String> = before(model, name, detail).into_iter().collect();
         sentences.push(match model.foreign && name == "vacuity" {
-            true => {
-                instants(&format!("This log does not show whether leadership was safe: {detail}."), model.clock)
-            }
+            true => instants(&format!("This log does not show whether leadership was safe: {detail}."), model.clock),
             false => sentence(name, detail, model.clock),
         });
         sentences.push(led(model));
@@ -320,10 +318,16 @@ mod tests {
     #[test]
     fn instants_are_links_and_lengths_are_not() {
         assert_eq!(
-            instants("At 8.503 s sequence accepted it, from 8.217 s for 286.2 ms; at 12.000 s, for 2.125 s", Clock::default()),
+            instants(
+                "At 8.503 s sequence accepted it, from 8.217 s for 286.2 ms; at 12.000 s, for 2.125 s",
+                Clock::default()
+            ),
             "At [[8503000]] sequence accepted it, from [[8217000]] for 286.2 ms; at [[12000000]], for 2.125 s"
         );
         assert_eq!(instants("seq 3 at 1.5 s, to 2.250 seconds", Clock::default()), "seq 3 at 1.5 s, to 2.250 seconds");
-        assert_eq!(told("n3 wrote at [[10241690]], [[odd]] and [[1", Clock::default()), "n3 wrote at 10.242 s, odd and 1");
+        assert_eq!(
+            told("n3 wrote at [[10241690]], [[odd]] and [[1", Clock::default()),
+            "n3 wrote at 10.242 s, odd and 1"
+        );
     }
 }

@@ -91,7 +91,7 @@ impl Clock {
         let own = self.0?;
         let zone = match own.offset_s {
             0 => "UTC".to_owned(),
-            _ => own.zone()?.to_string(),
+            _ => format!("UTC{}", own.zone()?),
         };
         let date = own.local(0)?.format(DATE).to_string();
         Some(if own.dates { zone } else { format!("{date}, {zone}") })
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(Clock::of_log(5_000_000, 9, 0, false).moment(8_874_534_000), "8874.534 s", "no time of a clock");
         let days = |end, offset| Clock::of_log(ORIGIN, end, offset, false).days();
         assert_eq!(days(HOUR, 0).as_deref(), Some("2026-03-01, UTC"));
-        assert_eq!(days(48 * HOUR, 7_200).as_deref(), Some("+02:00"));
+        assert_eq!(days(48 * HOUR, 7_200).as_deref(), Some("UTC+02:00"));
         let begins = |offset| Clock::of_log(ORIGIN, 1, offset, true).begins();
         assert_eq!(begins(0).as_deref(), Some("2026-03-01T03:12:09Z"));
         assert_eq!(begins(3_600).as_deref(), Some("2026-03-01T04:12:09+01:00"));

@@ -146,7 +146,6 @@ impl Course {
         }
         self.leaderships.finish(self.end);
         self.struck.finish(self.end);
-        self.writes.finish(self.end);
         let (title, lanes, begin, end) = (self.title(group), self.lanes(), self.begin.unwrap_or(0), self.end);
         let broken = judgement.invariants.iter().filter(|i| !i.holds).map(|i| (i.name.to_owned(), i.detail.clone()));
         let (acting, several) = curves::acting(&self.writes.effects, begin, end);
@@ -178,7 +177,7 @@ impl Course {
             shades: self.struck.shades,
             stale: self.writes.stale,
             refused: self.writes.refused,
-            dark: self.writes.dark,
+            dark: judgement.metrics.dark.iter().map(|d| (d.from_us, d.to_us, d.dark_us)).collect(),
             takeovers: self.writes.takeovers,
             acting,
             several,
@@ -220,7 +219,6 @@ impl Sink for Course {
                 }
                 self.wrote(event, write.incarnation(*node))
             }
-            Kind::Invoke { .. } => self.writes.asked(),
             Kind::Clock { node, wall_offset_us, rate_ppm } => {
                 self.clocks.push(Clock { node: node.0, t: event.t_us, offset_us: *wall_offset_us, ppm: *rate_ppm })
             }

@@ -123,6 +123,9 @@ impl Serialize for Figures<'_> {
                 *figure = Value::Null;
             }
         }
+        if let Some(figure) = figures.get_mut("leaders_acting_by_effect_max").filter(|_| self.all.by_turns) {
+            *figure = Value::Null;
+        }
         figures.serialize(serializer)
     }
 }

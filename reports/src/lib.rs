@@ -51,6 +51,7 @@ mod reads;
 mod requests;
 mod row;
 mod shards;
+mod told;
 mod words;
 mod works;
 

@@ -55,8 +55,9 @@ impl Stories {
         let several = groups > 1;
         let Story { mut highlights, course } = all.swap_remove(told);
         highlights.finish();
-        let model =
-            course.into_model(judgement.groups.get(told).unwrap_or(judgement), several.then_some((told, groups)));
+        let of = judgement.groups.get(told).unwrap_or(judgement);
+        let model = course.into_model(of, several.then_some((told, groups)));
+        highlights.dark = of.metrics.dark.clone();
         (highlights.group, highlights.cause) = (several.then_some(told as u16), Cause::of(&model));
         highlights
     }

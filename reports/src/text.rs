@@ -148,14 +148,16 @@ fn leaders(highlights: &Highlights, paint: Paint) -> Vec<String> {
     // A token that is cut off says nothing: the column is as wide as the longest.
     let names = all.iter().map(|leader| highlights.names().incarnation(leader.incarnation).chars().count() + 2);
     let named = names.max().unwrap_or(0).max(LEADER_MIN);
-    let narrow = paint.width < TWO_COLUMNS_MIN + named - LEADER_MIN;
     // A log of writes knows of no elections and beliefs: columns without anything in them are left out.
     let mut used = [false; 6];
+    let mut widths = [named, 10, 20, 22, 9, 0];
     for leader in all {
-        leader_cells(highlights, leader).iter().zip(&mut used).for_each(|(cell, used)| *used |= !cell.is_empty());
+        let cells = leader_cells(highlights, leader);
+        cells.iter().zip(&mut used).for_each(|(cell, used)| *used |= !cell.is_empty());
+        // A time of day takes more room than seconds.
+        cells.iter().zip(&mut widths).take(3).for_each(|(cell, width)| *width = (cell.chars().count() + 2).max(*width));
     }
     let row = |cells: [&str; 6]| {
-        let widths = [named, 10, 20, 22, 9, 0];
         let aligned =
             cells.iter().zip(widths).zip(used).filter(|(_, used)| *used).map(|((cell, width), _)| match width {
                 0 => (*cell).to_owned(),
@@ -163,6 +165,10 @@ fn leaders(highlights: &Highlights, paint: Paint) -> Vec<String> {
             });
         aligned.collect::<String>().trim_end().to_owned()
     };
+    // What the first columns take beyond the least; a log has no last one.
+    let more = widths.iter().zip(used).take(3).filter(|(_, used)| *used).map(|(width, _)| *width).sum::<usize>();
+    let least = LEADER_MIN + if used[1] { 10 } else { 0 } + 20;
+    let narrow = paint.width < TWO_COLUMNS_MIN + more.saturating_sub(least);
     let titles = ["", "elected", "took effect", "accepted", "refused", "believed until"];
     let mut lines = if narrow { Vec::new() } else { vec![paint.paint(Tone::Dim, &row(titles))] };
     let (head, tail) = LEADERS_MAX;

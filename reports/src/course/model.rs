@@ -33,8 +33,8 @@ pub(crate) struct Model {
     pub(crate) shades: Vec<Shade>,
     pub(crate) stale: Vec<Stale>,
     pub(crate) refused: Vec<Refused>,
-    /// Stretches in which nothing was accepted while clients asked.
-    pub(crate) dark: Vec<(u64, u64)>,
+    /// Stretches of dark time: from, to, and how much it is.
+    pub(crate) dark: Vec<(u64, u64, u64)>,
     pub(crate) takeovers: Vec<Takeover>,
     pub(crate) moments: Vec<Moment>,
     pub(crate) believing: Vec<(u64, u64)>,
@@ -87,6 +87,9 @@ pub(crate) struct Belief {
     pub(crate) open: bool,
     #[serde(skip)]
     pub(crate) granted: bool,
+    /// Which event was the first election of another after it.
+    #[serde(skip)]
+    pub(crate) replaced: Option<u64>,
     /// Which events began and ended it: what tells the events of one microsecond apart.
     #[serde(skip)]
     pub(crate) places: (u64, u64),
@@ -119,6 +122,9 @@ pub(crate) struct Effect {
     pub(crate) stale: u64,
     /// Where its writes follow one another.
     pub(crate) runs: Vec<(u64, u64)>,
+    /// The number of its first write.
+    #[serde(skip)]
+    pub(crate) seq: u64,
     #[serde(skip)]
     pub(crate) places: (u64, u64),
 }
@@ -162,6 +168,9 @@ pub(crate) struct Stale {
     pub(crate) over: Option<usize>,
     pub(crate) since: u64,
     pub(crate) issued: Option<u64>,
+    /// What its numbers are called.
+    #[serde(skip)]
+    pub(crate) numbers: &'static str,
     #[serde(skip)]
     pub(crate) place: u64,
 }
@@ -193,6 +202,9 @@ pub(crate) struct Refused {
     /// Who had taken over, and when.
     pub(crate) over: Option<usize>,
     pub(crate) since: u64,
+    /// What its numbers are called.
+    #[serde(skip)]
+    pub(crate) numbers: &'static str,
     #[serde(skip)]
     pub(crate) place: u64,
 }

@@ -147,5 +147,8 @@ pub(super) fn untold(beliefs: &Beliefs, ending: &Ending) -> String {
         0 => String::new(),
         more => format!(", nor in {}", count(more, "later election")),
     };
-    format!("; when {newer} was elected at {}, nobody had said that {former} had stopped{more}", ending.names.moment(first.t_us))
+    format!(
+        "; when {newer} was elected at {}, nobody had said that {former} had stopped{more}",
+        ending.names.moment(first.t_us)
+    )
 }

@@ -221,7 +221,8 @@ impl Invariant for Elections {
             return not_applicable("the history has no election with a token");
         }
         let order_is_known = self.grants + self.voted > 0;
-        let out_of_order = self.out_of_order.sentence(ending.names, |v| say(v, ending.names)).filter(|_| !order_is_known);
+        let out_of_order =
+            self.out_of_order.sentence(ending.names, |v| say(v, ending.names)).filter(|_| !order_is_known);
         let violated = self.violations.sentence(ending.names, |v| say(v, ending.names)).or(out_of_order);
         let could_fail =
             self.owners.len() > 1 || self.grants > 1 || self.second_votes + self.handed_over > 0 || violated.is_some();

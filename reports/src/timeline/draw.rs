@@ -6,7 +6,9 @@ use super::{
 };
 use crate::{
     clock::Clock,
+    metrics::DarkStretch,
     text::paint::{Paint, Tone, pad, wrap},
+    told,
     words::{count, duration},
 };
 
@@ -136,15 +138,30 @@ impl<'a> Drawing<'a> {
     fn quiet(&self, before: Option<&Row>, row: &Row, lines: &mut Vec<String>) {
         let Some(before) = before.filter(|b| row.t_us - b.t_us >= QUIET_US) else { return };
         let (writes, length) = (row.accepted - before.accepted, duration((row.t_us - before.t_us) as f64));
-        let (tone, text) = match writes {
-            0 => (Tone::Warn, format!("nothing accepted for {length}")),
-            n => (Tone::Dim, format!("{} accepted in {length}", count(n, "write"))),
+        let dark = |stretch: &&DarkStretch| stretch.from_us < row.t_us && stretch.to_us > before.t_us;
+        let (tone, text) = match (writes, self.highlights.dark.iter().find(dark)) {
+            (0, Some(dark)) if dark.from_us < before.t_us && self.was_told(dark, before) => {
+                (Tone::Warn, "still dark".to_owned())
+            }
+            (0, Some(dark)) => (Tone::Warn, told::dark(&duration(dark.dark_us as f64))),
+            (0, None) => (Tone::Warn, format!("no write accepted in {length}")),
+            (n, _) => (Tone::Dim, format!("{} accepted in {length}", count(n, "write"))),
         };
         let time = format!("{:>width$}", "⋮    ", width = self.time_width);
         let lanes = self.lane_cells(&before.lanes);
         let store = if writes == 0 { "" } else { "┃" };
         let store = self.paint.paint(Tone::Dim, &pad(store, self.store_width));
         lines.push(format!("{}{lanes} {store}{}", self.paint.paint(Tone::Dim, &time), self.paint.paint(tone, &text)));
+    }
+
+    /// Was a stretch told between two lines before this one?
+    fn was_told(&self, dark: &DarkStretch, before: &Row) -> bool {
+        let rows: Vec<&Row> = self.highlights.head.iter().chain(&self.highlights.tail).collect();
+        rows.windows(2).take_while(|pair| pair[1].t_us <= before.t_us).any(|pair| {
+            let (from, to) = (pair[0], pair[1]);
+            let quiet = to.t_us - from.t_us >= QUIET_US && to.accepted == from.accepted;
+            quiet && dark.from_us < to.t_us && dark.to_us > from.t_us
+        })
     }
 
     fn row(&self, row: &Row, lines: &mut Vec<String>) {

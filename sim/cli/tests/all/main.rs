@@ -32,6 +32,7 @@ mod merge;
 mod mutants;
 mod obedient;
 #[cfg(madsim)]
+mod own_times;
 mod pages;
 #[cfg(madsim)]
 mod printed;

@@ -145,7 +145,9 @@ impl Times {
     fn words(self, text: &str) -> Option<(i64, Written)> {
         // As Python and Java log it.
         let text = &text.replace(',', ".");
-        let zoned = |time: DateTime<FixedOffset>| time.timestamp_nanos_opt().map(|ns| (ns, Written::Zoned(time.offset().local_minus_utc())));
+        let zoned = |time: DateTime<FixedOffset>| {
+            time.timestamp_nanos_opt().map(|ns| (ns, Written::Zoned(time.offset().local_minus_utc())))
+        };
         if let Ok(time) = DateTime::parse_from_rfc3339(text) {
             return zoned(time);
         }

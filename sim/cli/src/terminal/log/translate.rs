@@ -5,7 +5,7 @@ use super::{
     times::{Times, Unit, Written},
     values::{REQUEST, is_nothing, is_request, plain, retype},
 };
-use protocols::history::json::Fields;
+use protocols::{history::json::Fields, types::USUAL_RESOURCES};
 use serde_json::{Map, Value};
 use std::{
     cell::RefCell,
@@ -221,6 +221,16 @@ impl Translation {
         fields.entry("event").or_insert_with(|| Value::from("apply"));
         if fields["event"] == "header" {
             return Err("is the header of a whole history; that is judged alone and as it is".to_owned());
+        }
+        // What is written to in one group is not what is called so in another.
+        if let (Some(group), Some(name)) = (fields.get("group").and_then(Value::as_u64), fields.get("resource"))
+            && group > 0
+            && !USUAL_RESOURCES.contains(&&*plain(name))
+            && fields["event"] == "apply"
+        {
+            let name = format!("{} of group {group}", plain(name));
+            fields.insert("resource".to_owned(), name.into());
+            fields.remove("group");
         }
         let ns = self.time(&mut fields)?;
         Ok(Some(Told { line, ns, order, whole, fields }))
