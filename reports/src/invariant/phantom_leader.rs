@@ -289,7 +289,9 @@ impl Invariant for PhantomLeader {
         if grants + votes == 0 {
             return not_applicable("the history does not say who was granted leadership, or voted for");
         }
-        for (node, (since_us, why)) in std::mem::take(&mut self.grants.over).into_iter().filter(|_| !self.of_log) {
+        // Of a log, nobody has said that these believed until now.
+        let over = if self.of_log { BTreeMap::new() } else { std::mem::take(&mut self.grants.over) };
+        for (node, (since_us, why)) in over {
             self.outlived(ending.t_us, node, since_us, why);
         }
         let unvoted = self.unvoted();

@@ -312,7 +312,7 @@ struct Beside {
     /// Tokens that came first when a higher one had been accepted, each above those before it, and who had them.
     below: Vec<u64>,
     nodes: BTreeSet<u16>,
-    /// Who had the others, and whether they went on.
+    /// Who went on with others meanwhile, and how often.
     others: BTreeSet<u16>,
     turns: u64,
     seen: BTreeSet<u64>,
@@ -322,9 +322,11 @@ impl Beside {
     fn see(&mut self, node: u16, token: u64) {
         let fresh = self.seen.len() < 10_000 && self.seen.insert(token);
         if token >= self.highest {
-            self.turns += u64::from(!self.below.is_empty());
             self.highest = token;
-            self.others.insert(node);
+            if !self.below.is_empty() {
+                self.turns += 1;
+                self.others.insert(node);
+            }
         } else if fresh && self.below.last().is_none_or(|last| token > *last) {
             self.below.push(token);
             self.nodes.insert(node);

@@ -41,15 +41,16 @@ fn a_log_is_told_in_its_own_times() {
         let log = log(&format!("{name}.jsonl"), times.each_ref().map(String::as_str));
         let (code, report) = check(&[log.clone()], &[]);
         assert_eq!(code, 1, "{report}");
+        let flat = report.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in [
             "a wrote at 05:40:03.534 under token 1; b had taken over with token 2 at 04:12:09.250",
-            &format!("times    {day}"),
-            "\n  05:40:03.534  ",
+            &format!("times {day}"),
+            " 05:40:03.534 · · ! a ",
             "03:12:09.000 – 05:40:03.534",
             "at 05:40:03.534 r accepted a write of a",
             "from 04:12:09.250 for 5274.3 s",
         ] {
-            assert!(report.contains(part), "{name}: {part} is missing:\n{report}");
+            assert!(flat.contains(part), "{name}: {part} is missing:\n{report}");
         }
         assert!(!report.contains("8874.534"), "{report}");
         let (_, json) = check(&[log.clone()], &["--json"]);

@@ -5,7 +5,8 @@ use super::{
     called::{FIELDS, LEADERS, VERDICTS},
     columns::Column,
     looks::{
-        begins, ends, fits, harmless, is_of_things, is_times, looks_like, may_be_verdict, may_refuse, names_token,
+        begins, ends, fits, harmless, is_of_things, is_times, looks_like, may_be_verdict, may_refuse, names_things,
+        names_token,
     },
     meaning::{election, meaning, refuses},
     question::which,
@@ -262,6 +263,9 @@ impl<'a> Advice<'a> {
                 ("verdict", true) => self.set.push("verdict=ok".to_owned()),
                 ("resource", true) => self.set.push(format!("resource={}", known.stem)),
                 ("node", true) if known.several => self.set.push("node={file}".to_owned()),
+                ("node", true) if elections => self.asked.push(
+                    "no field of its own says who leads: write it as a field `node` (for example with jq)".to_owned(),
+                ),
                 ("node", true) => self.asked.push("--set node=NAME says who wrote, if it was one program".to_owned()),
                 ("t_us", _) => self.time(known),
                 _ => {
@@ -327,8 +331,7 @@ impl<'a> Advice<'a> {
                     "`{name}` holds objects or lists, which are not taken apart: write each record as an object on a line of its \
                      own (for example with jq), or --ignore {name} if no write is in it"
                 ));
-            } else if is_of_things(column) && !column.is_distinct() && !self.has(known, "request") && !harmless(column)
-            {
+            } else if names_things(column) && (token || !column.is_opaque()) && !self.has(known, "request") {
                 self.asked.push(format!(
                     "{} may name what must be done once: --map request={name} if so, --ignore {name} if it may come twice",
                     column.shown()

@@ -93,6 +93,11 @@ pub fn is_of_things(column: &Column) -> bool {
     column.has_word(&["id", "uuid", "guid", "key", "number", "no"]) && column.is_mostly_distinct()
 }
 
+/// Does it name things to do, one of which comes twice?
+pub fn names_things(column: &Column) -> bool {
+    is_of_things(column) && !column.is_distinct() && !harmless(column)
+}
+
 /// Is every value a date and time?
 pub fn is_times(column: &Column) -> bool {
     column.lines > 0 && column.values.iter().all(|value| !is_number(value) && Times::default().ns(value).is_ok())
